@@ -1,0 +1,63 @@
+# Compiler flags live here and nowhere else.
+#
+#   codl_library(NAME SOURCES...)          host side: C++20, no exceptions leave frontend/
+#   codl_runtime_library(NAME SOURCES...)  device side: no exceptions, no RTTI, hidden symbols
+#   codl_tool(NAME SOURCES...)             executable in build/<preset>/bin
+#   codl_test(NAME SOURCES... )            Catch2 executable, registered with ctest
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CODL_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+
+find_program(CODL_CCACHE ccache)
+if(CODL_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CODL_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CODL_CCACHE})
+endif()
+
+add_library(codl_flags INTERFACE)
+target_include_directories(codl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${CODL_GENERATED_DIR})
+target_compile_options(codl_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wmissing-field-initializers -Werror=unused-result
+  # Folding, packing and the reference kernels give the same bits on every host.
+  -ffp-contract=off)
+if(CODL_WERROR)
+  target_compile_options(codl_flags INTERFACE -Werror)
+endif()
+if(CODL_SANITIZE)
+  target_compile_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE})
+endif()
+
+function(codl_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PRIVATE codl_flags)
+endfunction()
+
+function(codl_runtime_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PRIVATE codl_flags)
+  target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
+    -fvisibility=hidden -ffunction-sections -fdata-sections)
+endfunction()
+
+function(codl_tool name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE codl_flags)
+endfunction()
+
+# codl_test(NAME LIBRARIES a b SOURCES x.cc y.cc): links test/support's main.
+function(codl_test name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;SOURCES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,73 @@
+// A device profile: what codlc knows of a phone. JSON format: docs/PROFILE_FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "schema/tables.h"
+
+namespace codl::compiler {
+
+// Where a number comes from. Predicted is never written as measured.
+enum class Origin { Measured, Fitted, Published, Assumed };
+
+struct Quantity {
+  double value = 0;
+  Origin origin = Origin::Assumed;
+  std::string source;
+};
+
+// latency_us = sum of coefficient * feature (kernels::features_of). The feature "steps" is 1.
+struct LatencyModel {
+  uint16_t kernel_id = 0;
+  struct Term {
+    std::string feature;
+    Quantity coefficient;  // microseconds per unit of the feature
+  };
+  std::vector<Term> terms;
+};
+
+enum class GpuSharing { FineSvm, SubBuffer, Separate };
+enum class GpuGate { HostEnqueue, UserEvent };
+
+// Costs of handing data from one lane to the other, microseconds.
+struct ExchangeCosts {
+  Quantity sync_us;             // one hand-off: event, poll or queue round trip
+  Quantity map_us;              // fixed part of map + unmap (SubBuffer)
+  Quantity map_us_per_mb;       // cache maintenance by size
+  Quantity copy_us_per_mb;      // Upload, Download (Separate)
+  Quantity contention_percent;  // slow-down of one lane while the other runs
+};
+
+struct DeviceProfile {
+  std::string name;
+  std::string description;
+  uint64_t hash = 0;  // XXH3 of the file's bytes
+
+  int32_t cpu_threads = 1;  // CPU lane of a plan with both lanes
+  bool has_gpu = false;
+  Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
+  GpuSharing sharing = GpuSharing::FineSvm;
+  GpuGate gate = GpuGate::HostEnqueue;
+  int32_t image_max_width = 0;
+  int32_t image_max_height = 0;
+  ExchangeCosts exchange;
+  std::vector<LatencyModel> models;  // by kernel id; a row without one is not used on this device
+
+  const LatencyModel* model_of(uint16_t kernel_id) const;
+};
+
+// Reads a profile; every unknown or missing key is an Input error with its JSON path.
+llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path);
+
+// `name_or_path`: a name ("sd855": profiles/<name>.json beside the binary's install or build tree)
+// or a path that ends in .json.
+llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
+
+// Names for --list-devices, sorted.
+std::vector<std::string> list_devices();
+
+}  // namespace codl::compiler

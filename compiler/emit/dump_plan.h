@@ -1,0 +1,16 @@
+// A plan file as text and as JSON (docs/PLAN_FORMAT.md has the keys), for codl-dump and
+// --dump=plan.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// Input error (`path: expected ..., found ...`) if the bytes are no valid plan.
+llvm::Expected<std::string> dump_plan_text(const void* bytes, size_t size, llvm::StringRef path);
+llvm::Expected<std::string> dump_plan_json(const void* bytes, size_t size, llvm::StringRef path);
+
+}  // namespace codl::compiler

@@ -1,0 +1,103 @@
+// The graph: nodes and values in vectors, addressed by ids.
+//
+// Invariants (verify.cc): nodes stand in topological order; every value has exactly one producer
+// (the graph's inputs, a constant, or one node); every node has one output; operands exist; types
+// equal what the op's infer() says; kernels' operands have layouts assign_layouts gave.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/types.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::ir {
+
+struct Value {
+  std::string name;  // of the ONNX value where there is one; unique
+  TensorType type;
+  bool is_input = false;
+  bool is_constant = false;
+  std::vector<uint8_t> bytes;  // of a constant, ONNX order, little endian
+  NodeId producer = kNoId;     // kNoId for inputs and constants
+
+  template <typename T>
+  llvm::ArrayRef<T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+struct Node {
+  OpKind op;
+  OpParams params;
+  llvm::SmallVector<ValueId, 4>
+      inputs;  // no empty operands: has_<name> parameters say what is there
+  ValueId output = kNoId;
+  std::string name;  // ONNX node name, or the output's name; for messages, dumps and reports
+};
+
+class Graph {
+ public:
+  std::string name;
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Value>& values() const { return values_; }
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  Node& node(NodeId id) { return nodes_[id]; }
+  const Value& value(ValueId id) const { return values_[id]; }
+  Value& value(ValueId id) { return values_[id]; }
+  llvm::ArrayRef<ValueId> inputs() const { return inputs_; }
+  llvm::ArrayRef<ValueId> outputs() const { return outputs_; }
+
+  ValueId add_input(std::string name, TensorType type);
+  ValueId add_constant(std::string name, TensorType type, std::vector<uint8_t> bytes);
+  // Appends; operands must exist. Returns the output value.
+  ValueId add_node(Node node, std::string output_name, TensorType output_type);
+  // The same, ahead of `before`; ids of nodes from there on go up by one.
+  ValueId insert_node(NodeId before, Node node, std::string output_name, TensorType output_type);
+  void set_outputs(llvm::SmallVector<ValueId, 4> outputs) { outputs_ = std::move(outputs); }
+
+  // Every operand and graph output that is `from` becomes `to`.
+  void replace_uses(ValueId from, ValueId to);
+  // Removes the nodes marked in `dead` (size nodes().size()); node ids are renumbered.
+  void remove_nodes(const std::vector<bool>& dead);
+  // Removes values nothing refers to; value ids are renumbered. Graph inputs stay.
+  void remove_unused_values();
+  // Nodes that read the value, in order. A graph output is not a user; see is_output().
+  llvm::SmallVector<NodeId, 4> users(ValueId value) const;
+  bool is_output(ValueId value) const;
+  // `base`, or `base.1`, `base.2` ... : the first that no value has.
+  std::string unique_name(llvm::StringRef base) const;
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  llvm::SmallVector<ValueId, 4> inputs_;
+  llvm::SmallVector<ValueId, 4> outputs_;
+};
+
+// Read access to one node and its types: what OpSpec functions receive.
+struct NodeView {
+  const Graph& graph;
+  const Node& node;
+
+  template <typename Params>
+  Params params() const {
+    return node.params.as<Params>();
+  }
+  uint32_t input_count() const { return static_cast<uint32_t>(node.inputs.size()); }
+  const Value& input_value(uint32_t i) const { return graph.value(node.inputs[i]); }
+  const TensorType& input(uint32_t i) const { return input_value(i).type; }
+  const TensorType& output() const { return graph.value(node.output).type; }
+};
+
+// One line per node, in order, no addresses, floats as %.9g:
+//   %7 conv1 = Conv2d(%x, %w1, %b1) {stride_h=2, stride_w=2} : f32[1,32,112,112] nhwc
+std::string print(const Graph& graph);
+
+// Checks the invariants above. Internal error: names the pass in `where`.
+llvm::Error verify(const Graph& graph, llvm::StringRef where);
+
+}  // namespace codl::ir

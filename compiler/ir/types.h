@@ -1,0 +1,63 @@
+// Types of the graph: tensor type, operator parameters.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "llvm/ADT/SmallVector.h"
+#include "schema/tables.h"
+
+namespace codl::ir {
+
+using ValueId = uint32_t;
+using NodeId = uint32_t;  // index into Graph::nodes(); changes when nodes are removed or inserted
+inline constexpr uint32_t kNoId = UINT32_MAX;
+
+using Dims = llvm::SmallVector<int32_t, 4>;
+
+// Static type of a value. Dims are in ONNX's order in every layout.
+struct TensorType {
+  DType dtype = DType::F32;
+  Dims dims;
+  Layout layout = Layout::Plain;
+
+  int32_t rank() const { return static_cast<int32_t>(dims.size()); }
+  int64_t element_count() const {
+    int64_t count = 1;
+    for (int32_t dim : dims) count *= dim;
+    return count;
+  }
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+// "f32[1,64,112,112] nhwc"
+std::string to_string(const TensorType& type);
+
+// Parameters of one operator: the bytes of its Params struct (schema/ops.def).
+class OpParams {
+ public:
+  OpParams() = default;
+  template <typename Params>
+  static OpParams of(OpKind op, const Params& params) {
+    static_assert(sizeof(Params) % 4 == 0);
+    OpParams result;
+    result.words_.resize(params_bytes_of(op) / 4);
+    std::memcpy(result.words_.data(), &params, params_bytes_of(op));
+    return result;
+  }
+  template <typename Params>
+  Params as() const {
+    Params params{};
+    std::memcpy(&params, words_.data(), words_.size() * 4);
+    return params;
+  }
+  const void* data() const { return words_.data(); }
+  uint32_t bytes() const { return static_cast<uint32_t>(words_.size() * 4); }
+  friend bool operator==(const OpParams&, const OpParams&) = default;
+
+ private:
+  llvm::SmallVector<uint32_t, 16> words_;
+};
+
+}  // namespace codl::ir

@@ -1,0 +1,45 @@
+// Offsets for a schedule's tensors: lifetimes by step, then greedy by size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/device/device_profile.h"
+#include "compiler/schedule/schedule.h"
+
+namespace codl::compiler {
+
+// Steps [first, last] between which a tensor's bytes must stand. With lanes that run at the same
+// time, "between" is the order that waits enforce, not the list's: see lifetimes.cc.
+struct Lifetime {
+  StepId first = 0;
+  StepId last = 0;
+};
+
+struct ImageSlot {
+  uint32_t width = 0;  // texels
+  uint32_t height = 0;
+};
+
+struct MemoryPlan {
+  // By tensor: offset in its arena (Host, Shared, Device), or number of its image (Image), else 0.
+  std::vector<uint64_t> offset_bytes;
+  uint64_t host_bytes = 0;
+  uint64_t shared_bytes = 0;
+  uint64_t device_bytes = 0;
+  std::vector<ImageSlot> images;
+};
+
+llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DeviceProfile& profile);
+
+// Independent of how the plan was made: no two tensors share a byte (or an image) unless every step
+// that touches one is ordered before every step that touches the other; alignments and arena sizes
+// hold; an image slot is at least as large as each tensor in it. Internal error: names both
+// tensors.
+llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan);
+
+// One line per tensor: "t1 conv1 shared offset=1024 bytes=512 steps=[1,3]".
+std::string print(const Schedule& schedule, const MemoryPlan& plan);
+
+}  // namespace codl::compiler

@@ -1,0 +1,55 @@
+// Everything the compiler knows about an operator. One constant per compiler/ops/<folder>.cc; a
+// missing file is a link error, a missing member a compile error.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "compiler/ir/graph.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// Arithmetic and traffic of a whole node, for reports and shares; latency models use
+// kernels::features_of.
+struct Work {
+  double macs = 0;        // multiply-adds
+  double bytes_read = 0;  // activations and weights, once each
+  double bytes_written = 0;
+};
+
+// A dim along which the node may be cut. Cuts are multiples of `granularity` (or `extent`).
+struct SplitRule {
+  SplitDim dim = SplitDim::None;
+  int32_t extent = 0;
+  int32_t granularity = 1;
+};
+
+struct OpSpec {
+  OpKind kind;
+  // ONNX operators this op is imported from, space-separated; empty if never imported. For
+  // --list-ops; the importer's rules are in frontend/.
+  std::string_view onnx_types;
+  // Output type from parameters and operand types (dims and dtype; layout Plain). Expected errors:
+  // Input (shapes do not fit).
+  llvm::Expected<ir::TensorType> (*infer)(const ir::NodeView& node);
+  Work (*work)(const ir::NodeView& node);
+  // Empty: the node runs whole.
+  llvm::SmallVector<SplitRule, 2> (*splits)(const ir::NodeView& node);
+  // Rows (or channels) of operand `operand` that output rows (or channels) `output` read, clipped
+  // to the operand: padding at a cut is real rows, never zeros. The whole truth about halos. For a
+  // Height part of an operand without that dim, or a constant, the operand's whole extent.
+  Range (*input_range)(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
+};
+
+const OpSpec& op_spec(OpKind op);
+std::span<const OpSpec* const> all_op_specs();
+
+// Shared pieces of the table's entries.
+Range whole_extent(const ir::TensorType& type, SplitDim dim);  // [0, dims[2]) or [0, dims[1])
+Work elementwise_work(const ir::NodeView& node);               // bytes only
+// Output range = input range, for elementwise operands.
+Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
+
+}  // namespace codl::compiler

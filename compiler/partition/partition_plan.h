@@ -1,0 +1,57 @@
+// Which processor computes which part of which node: what partition() decides.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "kernels/common/contract.h"
+
+namespace codl::compiler {
+
+// One processor's share of a node.
+struct Part {
+  Processor processor = Processor::Cpu;
+  const KernelRow* kernel = nullptr;
+  // Along the division's dim (Height: rows, OutputChannel: channels; None: [0, 1)). `owned` of the
+  // parts tile the extent exactly once; `computed` contains `owned` and what the same lane's later
+  // nodes in the chain read (the halo, computed twice instead of exchanged).
+  Range owned;
+  Range computed;
+  double predicted_us = 0;
+};
+
+// How one node is divided: one part, or one per processor (GPU first).
+struct Division {
+  ir::NodeId node = ir::kNoId;
+  SplitDim dim = SplitDim::None;
+  llvm::SmallVector<Part, 2> parts;
+  int32_t chain = -1;  // index into PartitionPlan::chains
+
+  const Part* part_on(Processor processor) const {
+    for (const Part& part : parts)
+      if (part.processor == processor) return &part;
+    return nullptr;
+  }
+  bool is_split() const { return parts.size() > 1; }
+};
+
+// A connected, convex region of the graph, split along Height with no exchange inside: its internal
+// values are private to each lane.
+struct Chain {
+  std::vector<ir::NodeId> nodes;  // in graph order
+};
+
+struct PartitionPlan {
+  std::vector<Division> divisions;  // one per node, in graph order
+  std::vector<Chain> chains;        // of two nodes or more
+  // Nodes that could not be divided as the flags asked, for codlc's report.
+  std::vector<ir::NodeId> not_split_as_forced;
+};
+
+// Independent of how the plan was made: owned ranges tile each node exactly, cuts keep to the
+// granularity and the kernels' splits, computed ranges cover what the lane's consumers in the chain
+// demand (found by walking input_range), chains are connected, convex and split along Height.
+// Internal error at the first violation; `node: expected ..., found ...`.
+llvm::Error check_partition(const ir::Graph& graph, const PartitionPlan& plan);
+
+}  // namespace codl::compiler

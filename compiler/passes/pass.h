@@ -1,0 +1,26 @@
+// What a pass is. Order and choice of passes: compiler/pipeline.cc; list: passes.h.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+struct Pass {
+  llvm::StringRef name;  // as --dump-after= takes it
+  llvm::Error (*run)(ir::Graph& graph);
+};
+
+struct PassOptions {
+  std::string dump_after;  // pass name, or empty
+  llvm::raw_ostream* dump_to = nullptr;
+};
+
+// Runs the passes in order; verifies the graph after each, dumps it after `dump_after`.
+// Input error if dump_after names no pass of the list.
+llvm::Error run_passes(ir::Graph& graph, llvm::ArrayRef<Pass> passes, const PassOptions& options);
+
+}  // namespace codl::compiler

@@ -1,0 +1,17 @@
+// Every pass: one function, one file of the same name. Each says what it needs, gives, and where it
+// stands in the order (compiler/pipeline.cc).
+#pragma once
+
+#include "compiler/ir/graph.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+llvm::Error fold_constants(ir::Graph& graph);
+llvm::Error eliminate_dead(ir::Graph& graph);
+llvm::Error fold_batch_norm(ir::Graph& graph);
+llvm::Error fuse_activation(ir::Graph& graph);
+llvm::Error fuse_residual(ir::Graph& graph);
+llvm::Error assign_layouts(ir::Graph& graph);
+
+}  // namespace codl::compiler

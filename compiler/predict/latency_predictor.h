@@ -1,0 +1,27 @@
+// Latency of one kernel step, from the profile only.
+#pragma once
+
+#include "compiler/device/device_profile.h"
+#include "kernels/common/contract.h"
+
+namespace codl::compiler {
+
+class LatencyPredictor {
+ public:
+  // Borrows the profile.
+  explicit LatencyPredictor(const DeviceProfile& profile) : profile_(profile) {}
+
+  // True if the profile has a model for the row.
+  bool can_predict(const KernelRow& row) const { return profile_.model_of(row.id) != nullptr; }
+
+  // Microseconds of a step that has passed check_step(); `other_processor_busy` adds contention.
+  double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
+
+  // Exchange of `bytes` between the lanes, without the time spent in convert kernels.
+  double hand_off_us(double bytes) const;
+
+ private:
+  const DeviceProfile& profile_;
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,142 @@
+// What a step hands to a kernel, and what a kernel's contract answers.
+//
+// A *step* is one call of one kernel row: parameters, operands, and the part of the output to
+// compute. Its *contract* (kernels/<op>/<op>_contract.cc) decides from shapes alone whether the
+// kernel may run it. codlc asks while planning; the runtime asks again for every step of every plan
+// it opens, because a plan may have been touched. A step that passes reads and writes inside its
+// operands only: kernels do not check again.
+#pragma once
+
+#include <cstdint>
+
+#include "schema/tables.h"
+#include "schema/types.h"
+
+namespace codl::kernels {
+
+// One operand as the contract sees it.
+//
+// Preconditions (verify_plan and codlc hold them): 0 <= rank <= kMaxRank; 1 <= dims[i]; the element
+// count fits int32; Nhwc and Image2d have rank 4; 0 <= row_begin < row_end <= dims[2].
+struct OperandShape {
+  DType dtype = DType::F32;
+  Layout layout = Layout::Plain;
+  int32_t rank = 0;
+  int32_t dims[kMaxRank] =
+      {};  // of the whole value, ONNX order; Packed: dims of the unpacked weight
+  // Nhwc, Image2d: the rows of the value that the memory holds; nothing else may be touched.
+  // Plain, Packed: 0, 0.
+  int32_t row_begin = 0;
+  int32_t row_end = 0;
+  uint64_t bytes = 0;  // size of the memory, 0 for Image2d
+};
+
+inline constexpr uint32_t kMaxOperands = 16;
+inline constexpr uint32_t kMaxTileInts = 8;
+
+// One step. The output is the last operand.
+//   part_dim  None: all of the output, as far as its operand holds it (part is then [0, 0))
+//             Height: output rows part; OutputChannel: output channels part, begin a multiple of
+//             kChannelPanel (Plain [m, n]: columns)
+struct StepShape {
+  const KernelRow* row = nullptr;
+  const void* params = nullptr;  // the op's Params struct, row->op; 4-byte aligned
+  const OperandShape* operands = nullptr;
+  uint32_t operand_count = 0;
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+  const int32_t* tile = nullptr;  // kernel constants chosen by the compiler, e.g. work-group sizes
+  uint32_t tile_count = 0;        // 0: the contract's defaults
+
+  const OperandShape& output() const { return operands[operand_count - 1]; }
+  template <typename Params>
+  const Params& params_as() const {
+    return *static_cast<const Params*>(params);
+  }
+};
+
+// What running a CPU step takes.
+struct StepNeeds {
+  int32_t task_count = 1;      // independent pieces; results never depend on who runs which
+  uint64_t scratch_bytes = 0;  // per worker, 64-byte aligned
+};
+
+// How an OpenCL step is launched: derived here, never read from the plan.
+//
+// Kernel arguments are the operands in order (buffer, SVM pointer or image), then `scalars`, each
+// 4 bytes: an int, or a float's bits, as the kernel function declares them.
+struct ClLaunch {
+  struct Define {
+    const char* name;  // -D name=value
+    int32_t value;
+  };
+  uint64_t global[3] = {1, 1, 1};
+  uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses
+  uint32_t scalars[40] = {};
+  uint32_t scalar_count = 0;
+  Define defines[16] = {};
+  uint32_t define_count = 0;
+
+  void add_int(int32_t value) { scalars[scalar_count++] = static_cast<uint32_t>(value); }
+  void add_float(float value) { scalars[scalar_count++] = __builtin_bit_cast(uint32_t, value); }
+  void define(const char* name, int32_t value) { defines[define_count++] = {name, value}; }
+};
+
+// A named quantity that latency models weigh, e.g. {"mmacs_1x1", 12.8}. Names are documented in the
+// op's header and used in profiles.
+struct Feature {
+  const char* name;
+  double value;
+};
+inline constexpr uint32_t kMaxFeatures = 12;
+struct Features {
+  Feature items[kMaxFeatures];
+  uint32_t count = 0;
+  void add(const char* name, double value) { items[count++] = {name, value}; }
+};
+
+// All that is known of an operator's kernels without running them. One constant per kernels/<op>/,
+// named k<Op>Contract.
+struct Contract {
+  // Null if the row may run the step, else a static text that says what was expected, e.g.
+  // "input rows of the part inside the operand".
+  const char* (*check)(const StepShape& step, StepNeeds* out_needs);
+  // GPU rows only; the step has passed check().
+  void (*launch)(const StepShape& step, ClLaunch* out_launch);
+  // The step has passed check().
+  void (*features)(const StepShape& step, Features* out_features);
+};
+
+// One operand while a CPU kernel runs.
+struct TensorView {
+  void* data = nullptr;  // the first element held (row shape.row_begin of batch 0)
+  OperandShape shape;
+  int64_t strides[kMaxRank] = {};  // elements per step of each ONNX dim; see strides_of()
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+struct KernelArgs {
+  const void* params = nullptr;
+  const TensorView* operands = nullptr;  // the output is the last
+  uint32_t operand_count = 0;
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+  const int32_t* tile = nullptr;
+  uint32_t tile_count = 0;
+  void* scratch = nullptr;  // of this worker
+  int32_t task_begin = 0;   // run tasks [task_begin, task_end) of StepNeeds::task_count
+  int32_t task_end = 0;
+
+  const TensorView& output() const { return operands[operand_count - 1]; }
+  template <typename Params>
+  const Params& params_as() const {
+    return *static_cast<const Params*>(params);
+  }
+};
+
+using CpuKernel = void (*)(const KernelArgs& args);
+
+}  // namespace codl::kernels

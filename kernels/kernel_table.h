@@ -1,0 +1,31 @@
+// From a kernel row to its contract, its function and its OpenCL text. Expands kernels.def.
+#pragma once
+
+#include "kernels/common/contract.h"
+
+namespace codl::kernels {
+
+const Contract& contract_of(OpKind op);
+
+// Null if the row may run the step, else what was expected. The one gate: codlc calls it for every
+// candidate, the runtime for every step of a plan it opens.
+const char* check_step(const StepShape& step, StepNeeds* out_needs);
+
+// Fills the launch of a GPU step that has passed check_step().
+void launch_of(const StepShape& step, ClLaunch* out_launch);
+
+void features_of(const StepShape& step, Features* out_features);
+
+// Null for a GPU row. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
+// tests' half of the table; the compiler links the contracts only.
+CpuKernel cpu_kernel(const KernelRow& row);
+
+// OpenCL C of a GPU row (kernels/<op>/<symbol>.cl) behind the common prelude; zero-terminated,
+// static. Nulls for a CPU row. Defined in a file that cmake/codl_embed.cmake generates.
+struct ClText {
+  const char* prelude;
+  const char* text;
+};
+ClText cl_text(const KernelRow& row);
+
+}  // namespace codl::kernels

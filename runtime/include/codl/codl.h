@@ -1,0 +1,188 @@
+/* codl runtime: maps a plan that codlc wrote and replays it on CPU threads and one OpenCL queue.
+ *
+ * The whole public API. C11 and C++; no other header is needed.
+ *
+ *   codl_plan_open_file -> codl_session_create -> codl_session_run, run, run ... -> destroy, close
+ *
+ * Threads: a plan may be shared between threads and sessions; a session is used by one thread at a
+ * time. Errors: every call that can fail returns a status that must be looked at; `diag`, if given,
+ * receives one line of text. On failure out-parameters are null and nothing is held.
+ * Option structs start with `struct_size`, to be set to sizeof; null options mean the defaults.
+ */
+#ifndef CODL_CODL_H_
+#define CODL_CODL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define CODL_API
+#else
+#define CODL_API __attribute__((visibility("default")))
+#endif
+#define CODL_CHECKED CODL_API __attribute__((warn_unused_result))
+
+/* Values and texts: schema/status.def (a test holds the two equal). */
+typedef enum codl_status {
+  CODL_OK = 0,
+  CODL_INVALID_ARGUMENT = 1,
+  CODL_NOT_FOUND = 2,
+  CODL_IO_ERROR = 3,
+  CODL_CORRUPT_PLAN = 4,
+  CODL_UNSUPPORTED_VERSION = 5,
+  CODL_OUT_OF_MEMORY = 6,
+  CODL_NO_DEVICE = 7,
+  CODL_DEVICE_ERROR = 8
+} codl_status_t;
+
+CODL_API const char* codl_status_text(codl_status_t status);
+
+/* "1.0.0" and the newest plan format version this runtime reads. */
+CODL_API const char* codl_version(void);
+CODL_API uint32_t codl_plan_format_version(void);
+
+typedef struct codl_diag {
+  char message[256]; /* zero-terminated; empty when there is nothing to say */
+} codl_diag_t;
+
+/* Memory for plans and sessions. `allocate` returns null when there is none; alignment is a power
+ * of two. Called by create and open only, never by run. */
+typedef struct codl_allocator {
+  void* context;
+  void* (*allocate)(void* context, size_t size, size_t alignment);
+  void (*release)(void* context, void* memory, size_t size, size_t alignment);
+} codl_allocator_t;
+
+typedef enum codl_dtype { CODL_FLOAT32 = 1, CODL_INT64 = 2 } codl_dtype_t;
+
+#define CODL_MAX_RANK 8
+
+/* An input or output: ONNX's order and dtype, dense row-major. */
+typedef struct codl_tensor_info {
+  const char* name; /* borrowed from the plan */
+  codl_dtype_t dtype;
+  int32_t rank;
+  int64_t dims[CODL_MAX_RANK];
+  size_t bytes;
+} codl_tensor_info_t;
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+typedef struct codl_plan codl_plan_t;
+
+typedef enum codl_verify {
+  CODL_VERIFY_STRUCTURE = 0, /* no step can touch memory outside its arena or file (default) */
+  CODL_VERIFY_ALL = 1        /* and the checksum of the file is right; reads every page */
+} codl_verify_t;
+
+typedef struct codl_plan_options {
+  size_t struct_size;
+  codl_verify_t verify;
+  const codl_allocator_t* allocator; /* null: malloc; must outlive the plan */
+} codl_plan_options_t;
+
+/* Opens a plan in memory. The bytes are borrowed until codl_plan_close and must be 4096-aligned for
+ * a GPU to use the weights in place (8-aligned at least). */
+CODL_CHECKED codl_status_t codl_plan_open(const void* bytes, size_t size,
+                                          const codl_plan_options_t* options,
+                                          codl_plan_t** out_plan, codl_diag_t* diag);
+/* Maps the file read-only. */
+CODL_CHECKED codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
+                                               codl_plan_t** out_plan, codl_diag_t* diag);
+CODL_API void codl_plan_close(codl_plan_t* plan); /* null allowed; after its sessions */
+
+CODL_API const char* codl_plan_device(const codl_plan_t* plan);
+CODL_API size_t codl_plan_input_count(const codl_plan_t* plan);
+CODL_API size_t codl_plan_output_count(const codl_plan_t* plan);
+CODL_CHECKED codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index,
+                                           codl_tensor_info_t* out_info);
+CODL_CHECKED codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
+                                            codl_tensor_info_t* out_info);
+
+typedef struct codl_variant_info {
+  const char* name; /* "coexec", "cpu"; borrowed from the plan */
+  int32_t needs_gpu;
+  size_t step_count;
+  float predicted_us;
+} codl_variant_info_t;
+CODL_API size_t codl_plan_variant_count(const codl_plan_t* plan);
+CODL_CHECKED codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
+                                             codl_variant_info_t* out_info);
+
+/* ---- session --------------------------------------------------------------------------------- */
+
+typedef struct codl_session codl_session_t;
+
+typedef struct codl_session_options {
+  size_t struct_size;
+  const char* variant; /* null: the plan's first */
+  int32_t
+      thread_count; /* CPU workers, the caller included; 0: the plan's, at most the cores allowed */
+  const int32_t* cpu_cores; /* cores to pin the workers to, worker i to cpu_cores[i % count]; null:
+                               not pinned */
+  size_t cpu_core_count;
+  const int32_t*
+      gpu_cores; /* cores for an OpenCL implementation that computes on the CPU; set before its
+                    threads start, so it holds for the first session of a process; null: any */
+  size_t gpu_core_count;
+  const char* opencl_platform; /* part of a platform's name; null: the first with a device */
+  const char*
+      opencl_device;       /* part of a device's name; null: the first GPU, else the first device */
+  int32_t require_variant; /* 0: fall back to a CPU variant when the GPU cannot be used; 1: fail */
+  int32_t record_timeline; /* 1: codl_session_timeline has the times of the last run */
+  const codl_allocator_t* allocator; /* null: malloc; must outlive the session */
+} codl_session_options_t;
+
+CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
+                                               const codl_session_options_t* options,
+                                               codl_session_t** out_session, codl_diag_t* diag);
+CODL_API void codl_session_destroy(codl_session_t* session); /* null allowed */
+
+typedef struct codl_buffer {
+  void* data; /* 4-byte aligned at least; inputs are only read */
+  size_t bytes;
+} codl_buffer_t;
+
+/* Runs once. Buffers are in the order of the plan's inputs and outputs; sizes must be equal to the
+ * plan's. Allocates nothing, compiles nothing, searches nothing. */
+CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
+                                            size_t input_count, const codl_buffer_t* outputs,
+                                            size_t output_count, codl_diag_t* diag);
+
+typedef struct codl_session_info {
+  size_t struct_size;
+  const char* variant;         /* the one in use */
+  const char* fallback_reason; /* why it is not the one asked for; empty when it is */
+  const char* opencl_platform; /* empty when no GPU is in use */
+  const char* opencl_device;
+  int32_t thread_count;
+  size_t host_bytes; /* memory held: arenas and scratch */
+  size_t shared_bytes;
+  size_t device_bytes; /* images included */
+  double load_us;      /* codl_session_create: wall time, of which */
+  double program_us;   /* building OpenCL programs */
+} codl_session_info_t;
+CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
+                                                 codl_session_info_t* out_info);
+
+/* One step of the last run. Times are nanoseconds on the host's monotonic clock; a GPU step's come
+ * from its OpenCL event, moved to the host's clock. */
+typedef struct codl_step_time {
+  const char* name;   /* of the node; borrowed from the plan */
+  const char* kernel; /* symbol, or "map", "unmap", "upload", "download" */
+  int32_t lane;       /* 0 CPU, 1 GPU, 2 transfer */
+  int64_t start_ns;
+  int64_t end_ns;
+} codl_step_time_t;
+/* Borrowed until the next run; count 0 unless record_timeline was set. */
+CODL_API const codl_step_time_t* codl_session_timeline(const codl_session_t* session,
+                                                       size_t* out_count);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif /* CODL_CODL_H_ */

@@ -1,0 +1,44 @@
+// The fixed head of a plan file, its alignments and its limits. Little endian.
+#pragma once
+
+#include <cstdint>
+
+namespace codl {
+
+inline constexpr char kPlanMagic[4] = {'C', 'O', 'D', 'L'};
+// Goes up when an older runtime could not read the file; see schema/README.md.
+inline constexpr uint32_t kPlanVersion = 1;
+
+struct PlanHead {
+  char magic[4];
+  uint32_t version;
+  uint64_t file_bytes;
+  uint64_t table_offset;  // the FlatBuffer
+  uint64_t table_bytes;
+  uint64_t data_offset;  // weights; multiple of kDataAlignment
+  uint64_t data_bytes;
+  uint64_t checksum;  // XXH3 (64 bit) of the bytes behind the head
+  uint64_t reserved;  // 0
+};
+static_assert(sizeof(PlanHead) == 64);
+
+inline constexpr uint64_t kTableOffset = 64;
+// Section start: a multiple of every page size in use (16 KiB-page phones map at 64 KiB too).
+inline constexpr uint64_t kDataAlignment = 65536;
+// Blobs: 4096, so that OpenCL can use the mapping in place (page granularity of
+// CL_MEM_USE_HOST_PTR).
+inline constexpr uint64_t kBlobAlignment = 4096;
+// Tensors in the host arena: a cache line.
+inline constexpr uint64_t kHostAlignment = 64;
+// Tensors in the shared and device arenas: a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of every
+// device seen (PoCL 128 bytes, NVIDIA 512) and of the least the OpenCL profile asks (long16, 128).
+inline constexpr uint64_t kDeviceAlignment = 1024;
+
+// Limits that keep arithmetic on untrusted numbers inside int32 and int64.
+inline constexpr int32_t kMaxDim = 1 << 24;
+inline constexpr int64_t kMaxElements = int64_t{1} << 30;  // of one tensor, padding included
+inline constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 40;
+inline constexpr uint32_t kMaxSteps = 1u << 20;
+inline constexpr uint32_t kMaxThreads = 64;
+
+}  // namespace codl

@@ -1,0 +1,132 @@
+// Expands ops.def, kernels.def and status.def: enums, POD parameter structs, constexpr rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "schema/types.h"
+
+namespace codl {
+
+// ---- operators ----------------------------------------------------------------------------------
+
+enum class OpKind : uint16_t {
+#define CODL_OP_BEGIN(Op, id, folder) Op = id,
+#include "schema/ops.def"
+};
+
+// One POD struct per operator: Conv2dParams, ...
+#define CODL_OP_BEGIN(Op, id, folder) struct Op##Params {
+#define CODL_PARAM(Op, type, name) type name = 0;
+#define CODL_OP_END(Op) \
+  }                     \
+  ;
+#include "schema/ops.def"
+
+// Members of families: kUnaryRelu, kPool2dMax, ... as `kind` and `activation` store them.
+#define CODL_MEMBER(Op, Member, id) inline constexpr int32_t k##Op##Member = id;
+#include "schema/ops.def"
+
+struct OpParamField {
+  OpKind op;
+  std::string_view name;
+  bool is_float;
+  uint32_t offset_bytes;
+};
+
+// Every parameter of every operator, in the order of ops.def.
+inline constexpr OpParamField kOpParamFields[] = {
+#define CODL_PARAM(Op, type, name) \
+  {OpKind::Op, #name, type(0.5f) != type(0), static_cast<uint32_t>(offsetof(Op##Params, name))},
+#include "schema/ops.def"
+};
+
+struct OpRow {
+  OpKind kind;
+  std::string_view name;
+  std::string_view folder;
+  uint32_t params_bytes;  // 0 for an operator without parameters
+};
+
+constexpr uint32_t params_bytes_of(OpKind op) {
+  uint32_t bytes = 0;
+  for (const OpParamField& field : kOpParamFields)
+    if (field.op == op) bytes += 4;
+  return bytes;
+}
+
+inline constexpr OpRow kOpRows[] = {
+#define CODL_OP_BEGIN(Op, id, folder) {OpKind::Op, #Op, #folder, params_bytes_of(OpKind::Op)},
+#include "schema/ops.def"
+};
+
+#define CODL_OP_BEGIN(Op, id, folder)                                                        \
+  static_assert(                                                                             \
+      params_bytes_of(OpKind::Op) == 0 || params_bytes_of(OpKind::Op) == sizeof(Op##Params), \
+      "parameters of " #Op " are 4-byte fields without padding");
+#include "schema/ops.def"
+
+struct FamilyMember {
+  OpKind op;
+  std::string_view name;
+  int32_t kind;
+};
+inline constexpr FamilyMember kFamilyMembers[] = {
+#define CODL_MEMBER(Op, Member, id) {OpKind::Op, #Member, id},
+#include "schema/ops.def"
+};
+
+constexpr const OpRow& op_row(OpKind kind) {
+  for (const OpRow& row : kOpRows)
+    if (row.kind == kind) return row;
+  __builtin_unreachable();
+}
+
+// The member's name, or an empty view for a number that names none.
+constexpr std::string_view member_name(OpKind op, int32_t kind) {
+  for (const FamilyMember& member : kFamilyMembers)
+    if (member.op == op && member.kind == kind) return member.name;
+  return {};
+}
+
+// ---- kernels ------------------------------------------------------------------------------------
+
+struct KernelRow {
+  uint16_t id;
+  uint16_t revision;
+  const char* symbol;
+  OpKind op;
+  Processor processor;
+  DType dtype;
+  Layout layout;  // of the output
+  uint32_t splits;
+
+  constexpr bool can_split(SplitDim dim) const {
+    if (dim == SplitDim::Height) return (splits & kSplitHeight) != 0;
+    if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
+    return true;
+  }
+};
+
+inline constexpr KernelRow kKernelRows[] = {
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, splits) \
+  {id, revision, #symbol, OpKind::op, Processor::processor, DType::dtype, Layout::layout, splits},
+#include "schema/kernels.def"
+};
+inline constexpr size_t kKernelCount = std::size(kKernelRows);
+
+constexpr bool kernel_ids_are_dense() {
+  for (size_t i = 0; i < kKernelCount; ++i)
+    if (kKernelRows[i].id != i + 1) return false;
+  return true;
+}
+static_assert(kernel_ids_are_dense(), "kernels.def: ids are 1, 2, 3 ... in order");
+
+// The row of a kernel id, or null for an id this build does not have.
+constexpr const KernelRow* find_kernel(uint32_t id) {
+  return id >= 1 && id <= kKernelCount ? &kKernelRows[id - 1] : nullptr;
+}
+
+}  // namespace codl

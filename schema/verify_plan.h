@@ -1,0 +1,55 @@
+// Checks a plan before anything in it is believed. The same function runs in codlc (on what it is
+// about to write) and in the runtime (on what it was given). Allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/common/contract.h"
+
+namespace codl {
+
+namespace plan {
+struct PlanDef;
+struct VariantDef;
+struct TensorDef;
+struct StepDef;
+}  // namespace plan
+
+// kernels::check_step, passed in so that schema does not depend on kernels' objects.
+using CheckStep = const char* (*)(const kernels::StepShape& step, kernels::StepNeeds* out_needs);
+
+enum class VerifyLevel {
+  Structure,  // no step can touch memory outside its arena, its operands or the file
+  All,        // and the checksum of the whole file is right (reads every page)
+};
+
+// What is wrong with a plan, or nothing. `where` and `expected` are static texts.
+struct PlanFault {
+  enum Kind { None, Corrupt, Version, Kernel } kind = None;
+  const char* where = nullptr;     // "head", "variant", "tensor", "step" ...
+  const char* expected = nullptr;  // "file_bytes equal to the size of the file" ...
+  int64_t variant = -1;
+  int64_t index = -1;  // of the tensor or step
+  int64_t found = 0;
+  bool ok() const { return kind == None; }
+};
+
+// Verifies `size` bytes at `bytes` (8-byte aligned). On success *out_plan points into them.
+//
+// Promises for every step: kernel id and revision known; params of the right size; operands exist,
+// have storage the lane may touch, lie inside their arena, blob or io buffer with checked
+// arithmetic; the contract accepts the step; waits name earlier steps of other lanes; Map and Unmap
+// alternate, and a CPU step touches a SubBuffer-shared tensor only between them. Does not promise
+// that the numbers computed are right.
+PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
+                      const plan::PlanDef** out_plan);
+
+// The operand shape of a verified tensor.
+kernels::OperandShape operand_shape_of(const plan::TensorDef& tensor);
+
+// The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the result.
+kernels::StepShape step_shape_of(const plan::VariantDef& variant, const plan::StepDef& step,
+                                 kernels::OperandShape* shapes);
+
+}  // namespace codl
