@@ -45,6 +45,9 @@ struct PlanFault {
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
                       const plan::PlanDef** out_plan);
 
+// XXH3 (64 bit) of the bytes behind the head: PlanHead::checksum of a file of `size` >= 64 bytes.
+uint64_t plan_checksum(const void* bytes, size_t size);
+
 // The operand shape of a verified tensor.
 kernels::OperandShape operand_shape_of(const plan::TensorDef& tensor);
 

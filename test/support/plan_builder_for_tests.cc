@@ -1,0 +1,136 @@
+#include "test/support/plan_builder_for_tests.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "schema/verify_plan.h"
+
+namespace codl::test {
+namespace {
+
+uint64_t round_up_bytes(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Builds a vector of tables from a vector of structs; `make` builds one.
+template <typename Item, typename Make>
+auto make_tables(flatbuffers::FlatBufferBuilder& builder, const std::vector<Item>& items,
+                 Make make) {
+  std::vector<decltype(make(items[0]))> offsets;
+  for (const Item& item : items) offsets.push_back(make(item));
+  return builder.CreateVector(offsets);
+}
+
+flatbuffers::Offset<plan::TensorDef> make_tensor(flatbuffers::FlatBufferBuilder& builder,
+                                                 const TestTensor& tensor) {
+  return plan::CreateTensorDefDirect(
+      builder, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype),
+      static_cast<uint8_t>(tensor.layout), &tensor.dims, tensor.row_begin, tensor.row_end,
+      tensor.storage, tensor.index, tensor.offset_bytes, tensor.bytes);
+}
+
+flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& builder,
+                                             const TestStep& step) {
+  return plan::CreateStepDefDirect(builder, step.kind, step.lane, step.kernel, &step.params,
+                                   &step.operands, static_cast<uint8_t>(step.part_dim),
+                                   step.part.begin, step.part.end, &step.tile, step.map_access,
+                                   &step.waits, step.predicted_us, step.name.c_str());
+}
+
+flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilder& builder,
+                                                   const TestVariant& variant) {
+  const auto name = builder.CreateString(variant.name);
+  const auto images = make_tables(builder, variant.images, [&](const TestImage& image) {
+    return plan::CreateImageDef(builder, image.width, image.height);
+  });
+  const auto tensors = make_tables(builder, variant.tensors, [&](const TestTensor& tensor) {
+    return make_tensor(builder, tensor);
+  });
+  const auto steps = make_tables(builder, variant.steps,
+                                 [&](const TestStep& step) { return make_step(builder, step); });
+  return plan::CreateVariantDef(builder, name, variant.sharing, variant.gate, variant.host_bytes,
+                                variant.shared_bytes, variant.device_bytes, images, tensors, steps,
+                                variant.predicted_us);
+}
+
+void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
+  const auto make_io = [&](const TestIo& io) {
+    return plan::CreateIoDefDirect(builder, io.name.c_str(), static_cast<uint8_t>(io.dtype),
+                                   &io.dims, io.bytes);
+  };
+  const auto device = builder.CreateString(plan.device);
+  const auto version = builder.CreateString("test");
+  const auto model_hash = builder.CreateString("0");
+  const auto profile_hash = builder.CreateString("0");
+  const auto inputs = make_tables(builder, plan.inputs, make_io);
+  const auto outputs = make_tables(builder, plan.outputs, make_io);
+  const auto blobs = make_tables(builder, plan.blobs, [&](const TestBlob& blob) {
+    return plan::CreateBlobDefDirect(builder, blob.name.c_str(), blob.offset_bytes, blob.bytes);
+  });
+  const auto kernels = make_tables(builder, plan.kernels, [&](const TestKernelUse& use) {
+    return plan::CreateKernelUse(builder, use.id, use.revision);
+  });
+  const auto variants = make_tables(builder, plan.variants, [&](const TestVariant& variant) {
+    return make_variant(builder, variant);
+  });
+  builder.Finish(plan::CreatePlanDef(builder, device, version, model_hash, profile_hash,
+                                     plan.cpu_threads, inputs, outputs, blobs, kernels, variants));
+}
+
+}  // namespace
+
+uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float> values) {
+  const uint64_t offset = round_up_bytes(plan.data.size(), kBlobAlignment);
+  plan.data.resize(offset + values.size_bytes());
+  std::memcpy(plan.data.data() + offset, values.data(), values.size_bytes());
+  plan.blobs.push_back({.name = name, .offset_bytes = offset, .bytes = values.size_bytes()});
+  return static_cast<uint32_t>(plan.blobs.size() - 1);
+}
+
+void name_kernels(TestPlan& plan) {
+  std::set<uint16_t> ids;
+  for (const TestVariant& variant : plan.variants)
+    for (const TestStep& step : variant.steps)
+      if (step.kind == plan::StepKind::Kernel) ids.insert(step.kernel);
+  plan.kernels.clear();
+  for (uint16_t id : ids)
+    if (const KernelRow* row = find_kernel(id)) plan.kernels.push_back({row->id, row->revision});
+}
+
+std::vector<uint8_t> to_bytes(const TestPlan& plan) {
+  flatbuffers::FlatBufferBuilder builder;
+  make_plan(builder, plan);
+  PlanHead head = {};
+  std::memcpy(head.magic, kPlanMagic, sizeof(kPlanMagic));
+  head.version = kPlanVersion;
+  head.table_offset = kTableOffset;
+  head.table_bytes = builder.GetSize();
+  head.data_offset = round_up_bytes(head.table_offset + head.table_bytes, kDataAlignment);
+  head.data_bytes = plan.data.size();
+  head.file_bytes = head.data_offset + head.data_bytes;
+  std::vector<uint8_t> file(head.file_bytes);
+  std::memcpy(file.data() + head.table_offset, builder.GetBufferPointer(), head.table_bytes);
+  std::copy(plan.data.begin(), plan.data.end(), file.begin() + head.data_offset);
+  write_head(file, head);
+  update_checksum(file);
+  return file;
+}
+
+PlanHead read_head(std::span<const uint8_t> file) {
+  PlanHead head;
+  std::memcpy(&head, file.data(), sizeof(head));
+  return head;
+}
+
+void write_head(std::span<uint8_t> file, const PlanHead& head) {
+  std::memcpy(file.data(), &head, sizeof(head));
+}
+
+void update_checksum(std::span<uint8_t> file) {
+  PlanHead head = read_head(file);
+  head.checksum = plan_checksum(file.data(), file.size());
+  write_head(file, head);
+}
+
+}  // namespace codl::test

@@ -1,0 +1,113 @@
+// Plans for tests, by hand: structs in, file bytes out. Nothing here checks anything, so that a
+// test can write a wrong plan as easily as a right one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/plan_generated.h"
+#include "schema/plan_layout.h"
+#include "schema/tables.h"
+
+namespace codl::test {
+
+struct TestTensor {
+  std::string name;
+  plan::Storage storage = plan::Storage::Host;
+  std::vector<int32_t> dims;
+  Layout layout = Layout::Plain;
+  int32_t row_begin = 0;
+  int32_t row_end = 0;
+  uint32_t index = 0;
+  uint64_t offset_bytes = 0;
+  uint64_t bytes = 0;
+  DType dtype = DType::F32;
+};
+
+struct TestStep {
+  plan::StepKind kind = plan::StepKind::Kernel;
+  plan::Lane lane = plan::Lane::Cpu;
+  uint16_t kernel = 0;
+  std::vector<uint8_t> params;
+  std::vector<uint32_t> operands;
+  std::vector<uint32_t> waits;
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+  std::vector<int32_t> tile;
+  plan::MapAccess map_access = plan::MapAccess::Read;
+  float predicted_us = 1;
+  std::string name;
+};
+
+struct TestImage {
+  uint32_t width = 0;
+  uint32_t height = 0;
+};
+
+struct TestVariant {
+  std::string name = "cpu";
+  plan::Sharing sharing = plan::Sharing::None;
+  plan::Gate gate = plan::Gate::HostEnqueue;
+  uint64_t host_bytes = 0;
+  uint64_t shared_bytes = 0;
+  uint64_t device_bytes = 0;
+  std::vector<TestImage> images;
+  std::vector<TestTensor> tensors;
+  std::vector<TestStep> steps;
+  float predicted_us = 0;
+};
+
+struct TestBlob {
+  std::string name;
+  uint64_t offset_bytes = 0;
+  uint64_t bytes = 0;
+};
+
+struct TestIo {
+  std::string name;
+  std::vector<int32_t> dims;
+  uint64_t bytes = 0;
+  DType dtype = DType::F32;
+};
+
+struct TestKernelUse {
+  uint16_t id = 0;
+  uint16_t revision = 0;
+};
+
+struct TestPlan {
+  std::string device = "test";
+  uint32_t cpu_threads = 1;
+  std::vector<TestIo> inputs;
+  std::vector<TestIo> outputs;
+  std::vector<TestBlob> blobs;
+  std::vector<TestKernelUse> kernels;
+  std::vector<TestVariant> variants;
+  std::vector<uint8_t> data;  // the data section
+};
+
+// The bytes of a Params struct.
+template <typename Params>
+std::vector<uint8_t> params_bytes(const Params& params) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(&params);
+  return {begin, begin + sizeof(Params)};
+}
+
+// Appends `values` to plan.data as a new blob, at a multiple of kBlobAlignment; returns its number.
+uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float> values);
+
+// Names in plan.kernels every kernel that a step uses, with the revision of this build.
+void name_kernels(TestPlan& plan);
+
+// A whole file with a right head and checksum.
+std::vector<uint8_t> to_bytes(const TestPlan& plan);
+
+PlanHead read_head(std::span<const uint8_t> file);
+void write_head(std::span<uint8_t> file, const PlanHead& head);
+
+// Makes the checksum right again after a test has changed bytes.
+void update_checksum(std::span<uint8_t> file);
+
+}  // namespace codl::test
