@@ -40,5 +40,11 @@ inline constexpr int64_t kMaxElements = int64_t{1} << 30;  // of one tensor, pad
 inline constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 40;
 inline constexpr uint32_t kMaxSteps = 1u << 20;
 inline constexpr uint32_t kMaxThreads = 64;
+// Limits that bound the time verify_plan takes, counted over all variants. Far above any network.
+inline constexpr uint32_t kMaxVariants = 64;
+inline constexpr uint32_t kMaxTensors = 1u << 20;
+inline constexpr uint64_t kMaxWaits = 1u << 24;
+inline constexpr uint32_t kMaxMapped = 256;  // shared tensors of a variant mapped at the same time
+inline constexpr uint32_t kMaxImageSide = 1u << 16;  // texels; the device's own limit is lower
 
 }  // namespace codl
