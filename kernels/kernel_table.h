@@ -20,6 +20,11 @@ void features_of(const StepShape& step, Features* out_features);
 // tests' half of the table; the compiler links the contracts only.
 CpuKernel cpu_kernel(const KernelRow& row);
 
+// The row's functions, one per instruction set (kernels/common/cpu_dispatch.h); null for a GPU row.
+// cpu_kernel() is the best of them that this processor runs; tests run each.
+struct CpuKernelTargets;
+const CpuKernelTargets* cpu_kernel_targets(const KernelRow& row);
+
 // OpenCL C of a GPU row (kernels/<op>/<symbol>.cl) behind the common prelude; zero-terminated,
 // static. Nulls for a CPU row. Defined in a file that cmake/codl_embed.cmake generates.
 struct ClText {

@@ -48,7 +48,7 @@ struct StepShape {
   const int32_t* tile = nullptr;  // kernel constants chosen by the compiler, e.g. work-group sizes
   uint32_t tile_count = 0;        // 0: the contract's defaults
 
-  const OperandShape& output() const { return operands[operand_count - 1]; }
+  constexpr const OperandShape& output() const { return operands[operand_count - 1]; }
   template <typename Params>
   const Params& params_as() const {
     return *static_cast<const Params*>(params);

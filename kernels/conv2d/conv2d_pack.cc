@@ -1,0 +1,19 @@
+#include "kernels/conv2d/conv2d.h"
+
+namespace codl::kernels {
+
+void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst) {
+  const int64_t group_channels = dims[0] / groups;
+  const int64_t in_channels = dims[1];
+  const int64_t taps = int64_t{dims[2]} * dims[3];
+  for (int64_t group = 0; group < groups; ++group) {
+    const float* group_src = src + group * group_channels * in_channels * taps;
+    for (int64_t first = 0; first < group_channels; first += kChannelPanel)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t ic = 0; ic < in_channels; ++ic)
+          for (int64_t oc = first; oc < first + kChannelPanel; ++oc)
+            *dst++ = oc < group_channels ? group_src[(oc * in_channels + ic) * taps + tap] : 0.0f;
+  }
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,113 @@
+#include "kernels/kernel_table.h"
+
+#include "kernels/common/tensor_view.h"
+#include "schema/plan_layout.h"
+
+namespace codl::kernels {
+
+// kConv2dContract, ...: each in kernels/<folder>/<folder>_contract.cc. An operator without a
+// contract fails to link.
+#define CODL_OP_BEGIN(Op, id, folder) extern const Contract k##Op##Contract;
+#include "schema/ops.def"
+
+namespace {
+
+// Null if the part is one that the row can compute and that lies inside the output.
+const char* check_part(const StepShape& step) {
+  const OperandShape& output = step.output();
+  const Range part = step.part;
+  switch (step.part_dim) {
+    case SplitDim::None:
+      return part == Range{} ? nullptr : "part [0, 0) for a step that is not split";
+    case SplitDim::Height: {
+      if (output.rank != 4) return "output of rank 4 for a part of rows";
+      const Range rows = rows_of_part(SplitDim::None, {}, output);
+      if (part.empty() || !rows.contains(part)) return "rows of the part inside the output";
+      break;
+    }
+    case SplitDim::OutputChannel: {
+      if (output.rank < 2) return "output of rank 2 or more for a part of channels";
+      const int32_t channels = output.dims[1];
+      if (part.empty() || !Range{0, channels}.contains(part))
+        return "channels of the part inside the output";
+      if (part.begin % kChannelPanel != 0 ||
+          (part.end % kChannelPanel != 0 && part.end != channels))
+        return "channels of the part cut at multiples of 16";
+      break;
+    }
+    default:
+      return "part_dim None, Height or OutputChannel";
+  }
+  return step.row->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
+}
+
+// Null if the operand suits the row's processor and its memory is as large as its shape. The size
+// of Packed operands, the number of operands and their roles are the contract's.
+const char* check_operand(const KernelRow& row, const OperandShape& operand) {
+  if (operand.dtype != row.dtype) return "operands of the kernel's dtype";
+  int64_t elements = 1;
+  for (int32_t i = 0; i < operand.rank; ++i) {
+    if (operand.dims[i] > kMaxDim) return "dims of at most 2^24";
+    elements *= operand.dims[i];
+    if (elements > kMaxElements) return "operands of at most 2^30 elements";
+  }
+  switch (operand.layout) {
+    case Layout::Packed:
+      return nullptr;
+    case Layout::Image2d:
+      if (row.processor == Processor::Cpu) return "no image for a CPU kernel";
+      return stored_elements(operand) <= kMaxElements ? nullptr
+                                                      : "operands of at most 2^30 elements";
+    case Layout::Plain:
+    case Layout::Nhwc:
+      if (stored_elements(operand) > kMaxElements) return "operands of at most 2^30 elements";
+      if (operand.bytes / dtype_bytes(operand.dtype) <
+          static_cast<uint64_t>(stored_elements(operand)))
+        return "operand memory as large as its shape";
+      return nullptr;
+    default:
+      return "operands of layout Plain, Nhwc, Image2d or Packed";
+  }
+}
+
+}  // namespace
+
+const Contract& contract_of(OpKind op) {
+  switch (op) {
+#define CODL_OP_BEGIN(Op, id, folder) \
+  case OpKind::Op:                    \
+    return k##Op##Contract;
+#include "schema/ops.def"
+  }
+  __builtin_unreachable();
+}
+
+const char* check_step(const StepShape& step, StepNeeds* out_needs) {
+  *out_needs = {};
+  const KernelRow& row = *step.row;
+  if (step.operand_count < 2 || step.operand_count > kMaxOperands) return "2 to 16 operands";
+  if (step.tile_count > kMaxTileInts) return "at most 8 tile numbers";
+  if (op_row(row.op).params_bytes != 0 &&
+      (step.params == nullptr || reinterpret_cast<uintptr_t>(step.params) % 4 != 0))
+    return "4-byte aligned parameters";
+
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (const char* expected = check_operand(row, step.operands[i])) return expected;
+  const Layout layout = step.output().layout;
+  if (layout == Layout::Packed || (row.layout != Layout::Any && layout != row.layout))
+    return "output in the kernel's layout";
+  if (const char* expected = check_part(step)) return expected;
+  return contract_of(row.op).check(step, out_needs);
+}
+
+void launch_of(const StepShape& step, ClLaunch* out_launch) {
+  *out_launch = {};
+  contract_of(step.row->op).launch(step, out_launch);
+}
+
+void features_of(const StepShape& step, Features* out_features) {
+  *out_features = {};
+  contract_of(step.row->op).features(step, out_features);
+}
+
+}  // namespace codl::kernels

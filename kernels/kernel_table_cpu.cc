@@ -1,0 +1,33 @@
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/kernel_table.h"
+
+namespace codl::kernels {
+
+// CODL_KERNEL names every row with its processor; these two keep the CPU rows.
+#define CODL_DECLARE_Cpu(symbol) extern const CpuKernelTargets symbol;
+#define CODL_DECLARE_Gpu(symbol)
+#define CODL_CASE_Cpu(id, symbol) \
+  case id:                        \
+    return &symbol;
+#define CODL_CASE_Gpu(id, symbol)
+
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, splits) \
+  CODL_DECLARE_##processor(symbol)
+#include "schema/kernels.def"
+
+const CpuKernelTargets* cpu_kernel_targets(const KernelRow& row) {
+  switch (row.id) {
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, splits) \
+  CODL_CASE_##processor(id, symbol)
+#include "schema/kernels.def"
+    default:
+      return nullptr;
+  }
+}
+
+CpuKernel cpu_kernel(const KernelRow& row) {
+  const CpuKernelTargets* targets = cpu_kernel_targets(row);
+  return targets == nullptr ? nullptr : kernel_for(*targets, best_cpu_target());
+}
+
+}  // namespace codl::kernels
