@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# The Debian 12 packages this project needs, by purpose, and the installation of those that lack.
+#
+#   cmake/debian_packages.sh GROUP...          installs what lacks (root, or sudo)
+#   cmake/debian_packages.sh --list GROUP...   prints the names
+#
+# The one list of packages: quickstart.sh and test/run.sh both come here.
+set -euo pipefail
+
+# Building codlc and libcodl.
+build=(
+  cmake ninja-build g++ ccache
+  libonnx-dev libprotobuf-dev protobuf-compiler        # frontend
+  llvm-14-dev libtinfo-dev zlib1g-dev                  # LLVM Support and what it links
+  nlohmann-json3-dev                                   # profiles
+  libflatbuffers-dev flatbuffers-compiler libxxhash-dev  # plan format
+  libhwy-dev                                           # CPU kernels (headers only)
+  opencl-c-headers                                     # OpenCL declarations; the library is opened at run time
+)
+# Running the co-execution variant on a machine without a GPU: an OpenCL device made of CPU cores.
+run=(ocl-icd-libopencl1 pocl-opencl-icd)
+# Tests and checks.
+test=(catch2 git python3 binutils clang-format clang-tidy oclgrind)
+# The cross build and its emulator.
+aarch64=(g++-aarch64-linux-gnu qemu-user)
+# examples/models/make_*.py
+models=(python3-numpy python3-onnx)
+# test/peers: a virtual environment for wheels of other runtimes.
+peers=(python3-venv)
+
+list_only=false
+if [ "${1-}" = --list ]; then
+  list_only=true
+  shift
+fi
+wanted=()
+for group in "$@"; do
+  case $group in
+    build | run | test | aarch64 | models | peers) ;;
+    *)
+      echo "debian_packages.sh: expected a group (build run test aarch64 models peers), found '$group'" >&2
+      exit 1
+      ;;
+  esac
+  declare -n packages=$group
+  wanted+=("${packages[@]}")
+done
+if $list_only; then
+  printf '%s\n' "${wanted[@]}"
+  exit 0
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "debian_packages.sh: expected root or sudo to install: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+export DEBIAN_FRONTEND=noninteractive
+# env: sudo drops the variable otherwise.
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null

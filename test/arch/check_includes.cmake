@@ -1,0 +1,84 @@
+# Who may include whom. cmake -DROOT=<source dir> -P check_includes.cmake
+#
+# Reads every #include of the C++, C and OpenCL files and fails on one that crosses a layer. The
+# tables below are the rule (docs/ARCHITECTURE.md explains it); test/ may include everything.
+cmake_minimum_required(VERSION 3.25)
+
+# layer(NAME <regex of its files> <what may stand between quotes: regexes of beginnings>...)
+set(layers "")
+function(layer name files)
+  set(layers ${layers} ${name} PARENT_SCOPE)
+  set(${name}_files ${files} PARENT_SCOPE)
+  set(${name}_may ${ARGN} PARENT_SCOPE)
+endfunction()
+layer(schema ^schema/ schema/ kernels/common/)  # a step's contract is part of checking a plan
+layer(kernels ^kernels/ schema/ kernels/ hwy/)
+layer(runtime_header ^runtime/include/ codl/)
+layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp runtime/tools/)
+layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
+layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
+# The compiler is a line: a folder may include itself and those before it.
+set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit)
+set(may schema/ kernels/ llvm/)
+foreach(folder ${line})
+  list(APPEND may compiler/${folder}/)
+  layer(compiler_${folder} ^compiler/${folder}/ ${may})
+endforeach()
+layer(compiler_pipeline ^compiler/pipeline[.] ${may} compiler/pipeline[.]h)
+layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h compiler/tools/)
+
+# Third-party headers stay behind these files, whichever brackets are used.
+set(fenced
+  "^(onnx|google/protobuf)/=^compiler/frontend/"
+  "^nlohmann/=^compiler/support/json_reader[.]"
+  "^CL/=^(runtime/src/cl_api[.]h|test/)"
+  "^catch2/=^test/support/catch[.]h"
+  "^flatbuffers/=^(schema|compiler/emit|test)/"
+  "^hwy/=^kernels/|^test/kernels/")
+
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/schema/* ${ROOT}/kernels/* ${ROOT}/compiler/*
+  ${ROOT}/runtime/* ${ROOT}/examples/* ${ROOT}/test/*)
+list(FILTER files INCLUDE REGEX "[.](h|hpp|cc|c|cl)$")
+set(faults "")
+foreach(file ${files})
+  set(layer "")
+  foreach(candidate ${layers})
+    if(file MATCHES "${${candidate}_files}")
+      set(layer ${candidate})
+    endif()
+  endforeach()
+  if(NOT layer AND NOT file MATCHES "^test/")
+    list(APPEND faults "${file}: expected a layer in check_includes.cmake, found none")
+  endif()
+  file(STRINGS ${ROOT}/${file} includes REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  foreach(include ${includes})
+    string(REGEX MATCH "([<\"])([^>\"]+)[>\"]" matched "${include}")
+    set(is_quoted ${CMAKE_MATCH_1})
+    set(header ${CMAKE_MATCH_2})
+    if(layer AND is_quoted STREQUAL "\"")
+      set(allowed FALSE)
+      foreach(prefix ${${layer}_may})
+        if(header MATCHES "^${prefix}")
+          set(allowed TRUE)
+        endif()
+      endforeach()
+      if(NOT allowed)
+        list(APPEND faults "${file}: expected an include that ${layer} may have, found \"${header}\"")
+      endif()
+    endif()
+    foreach(fence ${fenced})
+      string(REGEX MATCH "^(.*)=(.*)$" matched "${fence}")
+      set(home "${CMAKE_MATCH_2}")
+      if(header MATCHES "${CMAKE_MATCH_1}" AND NOT file MATCHES "${home}")
+        list(APPEND faults "${file}: expected ${header} only in files that match ${home}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+foreach(fault ${faults})
+  message(NOTICE "${fault}")
+endforeach()
+list(LENGTH faults count)
+if(count)
+  message(FATAL_ERROR "check_includes: ${count} crossings")
+endif()

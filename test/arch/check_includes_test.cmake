@@ -1,0 +1,38 @@
+# check_includes.cmake on a tree with one crossing per rule: each is reported, nothing else.
+#   cmake -DSCRIPT=<check_includes.cmake> -DWORK=<folder to write> -P check_includes_test.cmake
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+set(bad 0)
+function(add file include)
+  file(APPEND ${WORK}/${file} "#include ${include}\n")
+endfunction()
+macro(add_bad)
+  add(${ARGV})
+  math(EXPR bad "${bad} + 1")
+endmacro()
+
+add(compiler/passes/ok.cc "\"compiler/ir/graph.h\"")
+add(runtime/tools/ok.cc "\"codl/codl.h\"")
+add(compiler/frontend/ok.cc "<onnx/onnx_pb.h>")
+add(test/ok_test.cc "\"runtime/src/plan.h\"")
+
+add_bad(schema/a.cc "\"runtime/src/plan.h\"")
+add_bad(kernels/a.cc "\"compiler/ir/graph.h\"")
+add_bad(runtime/src/a.cc "\"kernels/ref.h\"")
+add_bad(runtime/src/b.cc "\"compiler/ir/graph.h\"")
+add_bad(runtime/tools/a.cc "\"runtime/src/plan.h\"")
+add_bad(runtime/include/codl/a.h "\"schema/types.h\"")
+add_bad(examples/a.c "\"schema/types.h\"")
+add_bad(compiler/ir/a.cc "\"compiler/passes/pass.h\"")
+add_bad(compiler/memory/a.cc "\"compiler/pipeline.h\"")
+add_bad(compiler/emit/a.cc "\"runtime/src/plan.h\"")
+add_bad(compiler/passes/a.cc "<onnx/onnx_pb.h>")
+add_bad(compiler/device/a.cc "<nlohmann/json.hpp>")
+add_bad(runtime/src/c.cc "<CL/cl.h>")
+add_bad(test/a_test.cc "<catch2/catch.hpp>")
+
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${SCRIPT} ERROR_VARIABLE text
+                RESULT_VARIABLE result)
+if(result EQUAL 0 OR NOT text MATCHES "check_includes: ${bad} crossings" OR text MATCHES "ok.cc|ok_test.cc")
+  message(FATAL_ERROR "expected ${bad} crossings, found:\n${text}")
+endif()

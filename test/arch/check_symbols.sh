@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# What the device side may not use: exceptions, RTTI, libstdc++, the heap, global constructors.
+#
+#   check_symbols.sh NM READELF LIBCODL.so ARCHIVE.a...
+#
+# The archives are the libraries that make up libcodl.so; the .so is checked for what it exports and
+# links. Not for sanitizer builds, which add symbols of their own.
+set -uo pipefail
+nm=$1
+readelf=$2
+shared=$3
+shift 3
+faults=0
+fault() {
+  echo "$1" >&2
+  faults=$((faults + 1))
+}
+
+# Undefined symbols of every object, as "archive:object: symbol".
+undefined=$("$nm" --undefined-only --print-file-name "$@" 2>/dev/null | awk '{print $1, $NF}')
+[ -n "$undefined" ] || fault "expected objects with undefined symbols in $*, found none"
+
+# No object may need these: __cxa_* and _Unwind* throw or guard; _Zn*/_Zd* are new and delete;
+# _ZTI/_ZTV are type information; St names are libstdc++.
+while read -r line; do
+  fault "expected no C++ run-time support, found $line"
+done < <(grep -E ' (__cxa_|__gxx_personality|_Unwind_|_Zn[wa]|_Zd[la]|_ZT[ISV]|_ZN?K?St|_ZNK?S[abdios])' \
+  <<<"$undefined")
+
+# The heap belongs to the default allocator alone (runtime/src/allocator.cc); everything else goes
+# through codl_allocator_t.
+while read -r line; do
+  fault "expected codl_allocator_t, found $line"
+done < <(grep -E ' (malloc|calloc|realloc|aligned_alloc|posix_memalign|memalign|free|strdup)(@.*)?$' \
+  <<<"$undefined" | grep -vE '(^|[:/])allocator\.cc\.o: ')
+
+# Nothing runs before main: a library on a phone is loaded by processes that may never use it.
+for archive in "$@"; do
+  while read -r line; do
+    fault "expected no global constructor, found one in $archive: $line"
+  done < <("$readelf" --sections --wide "$archive" 2>/dev/null | grep -E '\.(init_array|ctors)')
+done
+
+while read -r symbol; do
+  fault "expected only codl_* to be exported, found $symbol"
+done < <("$nm" --dynamic --defined-only "$shared" | awk '{print $NF}' | sed 's/@.*//' |
+  grep -vE '^(codl_|_init$|_fini$)')
+
+while read -r library; do
+  fault "expected libcodl.so to link libc (with pthread and dl) and libm only, found $library"
+done < <("$readelf" --dynamic --wide "$shared" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+  grep -vE '^(libc\.so|libpthread\.so|libdl\.so|libm\.so|ld-linux)')
+exit $((faults > 0))

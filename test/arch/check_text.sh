@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Rules for the text of every tracked file (binaries excepted): ASCII, no trailing blanks, no tabs,
+# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine.
+#   check_text.sh ROOT
+set -uo pipefail
+cd "$1"
+if ! git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+  echo "[SKIP] check_text: not a git checkout, so there is no list of tracked files"
+  exit 77
+fi
+
+faults=0
+# reject WHAT PCRE [PATHSPEC...]
+reject() {
+  local what=$1 pattern=$2
+  shift 2
+  if git grep -nIP "$pattern" -- . ':(exclude)LICENSE' ':(exclude)test/arch/check_text.sh' "$@"; then
+    echo "check_text: expected $what in the lines above" >&2
+    faults=$((faults + 1))
+  fi
+}
+reject "ASCII only" '[^\x00-\x7F]'
+reject "no blanks at the end" '[ \t]+$'
+reject "no tabs" '\t'
+reject "TODO(#issue): text" '\bTODO\b(?!\(#[0-9]+\):)|\bFIXME\b|\bXXX\b' ':(exclude)*.md'
+reject "no dead code" '^\s*#\s*if\s+0\b'
+reject "no path of one machine" '(?<![A-Za-z0-9_.])/(home|root|work)/'
+exit $((faults > 0))
