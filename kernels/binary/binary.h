@@ -1,0 +1,79 @@
+// Binary: y = activation(a op b), element by element with ONNX (numpy) broadcasting; op is a member
+// of the family Binary, the activation a member of Unary (ops.def).
+//
+//   y     Plain of any rank, Nhwc, or Image2d (image row)
+//   a, b  dims aligned to y's from the right, each dim y's or 1; at least one of the two has y's
+//   dim
+//
+// CPU row, y Plain: a and b Plain. CPU row, y Nhwc: a and b each Nhwc, or Plain of rank <= 4 (a
+// scalar, [c, 1, 1] ...; another shape works and is slow).
+// Buffer row: as the CPU row, but each of a and b has y's layout and dims, or is Plain and a scalar
+// (one element), or, for y Nhwc, Plain with one element per channel ([1, c, 1, 1] or [c, 1, 1]).
+// Image row: the same with Image2d for Nhwc.
+//
+// Windows of rows: an Nhwc or Image2d operand holds the rows of the part, or its one row where its
+// dim is 1. Parts: Height and OutputChannel for Nhwc and Image2d; none for Plain. Pad lanes of y
+// are written as zero. y must not overlap a or b. Nothing past the end is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+// How a broadcast operand lies under the output; which cases a GPU kernel tells apart.
+enum class BinaryOperand : int32_t {
+  Same = 0,        // dims and layout of the output
+  Scalar = 1,      // Plain, one element
+  PerChannel = 2,  // Plain, one element per channel of an Nhwc or Image2d output
+  General = 3,     // any other broadcast; CPU row only
+};
+
+constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const OperandShape& y) {
+  if (operand.layout == y.layout && same_dims(operand, y)) return BinaryOperand::Same;
+  if (operand.layout != Layout::Plain) return BinaryOperand::General;
+  const int64_t count = element_count(operand);
+  if (count == 1) return BinaryOperand::Scalar;
+  const int32_t axis = operand.rank - 3;  // of the channels, aligned from the right
+  if (has_pixels(y) && axis >= 0 && operand.dims[axis] == y.dims[1] && count == y.dims[1])
+    return BinaryOperand::PerChannel;
+  return BinaryOperand::General;
+}
+
+// Dim i of y in an operand aligned from the right: 1 in front of its own.
+constexpr int32_t broadcast_dim(const OperandShape& operand, const OperandShape& y, int32_t i) {
+  const int32_t own = i - (y.rank - operand.rank);
+  return own < 0 ? 1 : operand.dims[own];
+}
+
+// Elements of one unit of work of a Plain step; a multiple of every vector length.
+inline constexpr int64_t kBinaryPlainBlock = 4096;
+
+// The pieces of a step: (batch, row) pairs, or blocks of a Plain output.
+struct BinaryWork {
+  Range rows;
+  Range channels;
+  int64_t units;
+  int32_t task_count;
+};
+
+constexpr BinaryWork binary_work(SplitDim part_dim, Range part, const OperandShape& y) {
+  BinaryWork work = {};
+  if (!has_pixels(y)) {
+    work.units = ceil_div(element_count(y), kBinaryPlainBlock);
+    work.task_count = task_count_for(work.units, element_count(y));
+    return work;
+  }
+  work.rows = rows_of_part(part_dim, part, y);
+  work.channels = channels_of_part(part_dim, part, y);
+  work.units = int64_t{y.dims[0]} * work.rows.count();
+  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
+  return work;
+}
+
+void binary_ref(const KernelArgs& args);
+void binary_launch(const StepShape& step, ClLaunch* out_launch);
+
+}  // namespace codl::kernels

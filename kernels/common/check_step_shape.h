@@ -1,0 +1,71 @@
+// Checks that contracts share. Each returns null, or a static text that says what was expected.
+//
+// Contracts are the border between an untrusted plan and memory: they assume only what contract.h
+// promises of OperandShape and what check_step() (kernel_table.cc) has checked for every operator:
+// dtype, memory as large as the shape, the output's layout, and a part that the row can compute and
+// that lies inside the output. Arithmetic is in 64 bits.
+#pragma once
+
+#include "kernels/common/tensor_view.h"
+#include "schema/plan_layout.h"
+
+namespace codl::kernels {
+
+// Layouts that hold a window of rows, with channels innermost.
+constexpr bool has_pixels(const OperandShape& shape) {
+  return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
+}
+
+constexpr bool same_dims(const OperandShape& a, const OperandShape& b) {
+  if (a.rank != b.rank) return false;
+  for (int32_t i = 0; i < a.rank; ++i)
+    if (a.dims[i] != b.dims[i]) return false;
+  return true;
+}
+
+// Rows the memory holds: its window, or for a Plain value of rank 4 every row.
+constexpr Range rows_in_memory(const OperandShape& shape) {
+  if (has_pixels(shape)) return {shape.row_begin, shape.row_end};
+  return {0, shape.rank == 4 ? shape.dims[2] : 1};
+}
+
+constexpr bool holds_rows(const OperandShape& shape, Range rows) {
+  return rows_in_memory(shape).contains(rows);
+}
+
+constexpr bool holds_all_rows(const OperandShape& shape) {
+  return rows_in_memory(shape).begin == 0 &&
+         (shape.rank != 4 || rows_in_memory(shape).end == shape.dims[2]);
+}
+
+// Null if there are `min_count` to `max_count` operands, none Packed, each so small that an index
+// into it fits int32 and a count of its bytes int64.
+constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
+                                     uint32_t max_count) {
+  if (step.operand_count < min_count || step.operand_count > max_count)
+    return "the operator's number of operands";
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    const OperandShape& operand = step.operands[i];
+    if (operand.layout == Layout::Packed) return "operands that are not packed weights";
+    int64_t elements = 1;
+    for (int32_t axis = 0; axis < operand.rank; ++axis) {
+      if (operand.dims[axis] > kMaxDim) return "dims of at most 2^24";
+      elements *= operand.dims[axis];
+      if (elements > kMaxElements) return "operands of at most 2^30 elements";
+    }
+    if (stored_elements(operand) > kMaxElements) return "operands of at most 2^30 elements";
+  }
+  return nullptr;
+}
+
+// Elements the step writes, pad lanes included.
+constexpr int64_t part_elements(const StepShape& step) {
+  const OperandShape& y = step.output();
+  if (y.rank != 4) return element_count(y);
+  const int64_t rows = rows_of_part(step.part_dim, step.part, y).count();
+  int32_t channels = channels_of_part(step.part_dim, step.part, y).count();
+  if (has_pixels(y)) channels = round_up(channels, kChannelPad);
+  return rows * y.dims[0] * y.dims[3] * channels;
+}
+
+}  // namespace codl::kernels

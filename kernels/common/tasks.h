@@ -1,0 +1,33 @@
+// How a CPU step is cut into tasks: the same arithmetic in the contract (how many) and in the
+// kernel (which piece is mine).
+#pragma once
+
+#include <cstdint>
+
+namespace codl::kernels {
+
+// A step of fewer elements is one task: at a few elements per nanosecond it is done before another
+// core has taken a piece (tens of nanoseconds to pass a cache line, tens of microseconds to wake).
+inline constexpr int64_t kSmallStepElements = 16384;
+// Four per worker of eight, so that a slow worker leaves little undone.
+inline constexpr int64_t kMaxTasks = 32;
+
+// Tasks for a step made of `unit_count` pieces that may be computed in any order and touches
+// `work_elements` elements in all.
+constexpr int32_t task_count_for(int64_t unit_count, int64_t work_elements) {
+  if (work_elements < kSmallStepElements) return 1;
+  return static_cast<int32_t>(unit_count < kMaxTasks ? unit_count : kMaxTasks);
+}
+
+struct Units {
+  int64_t begin;
+  int64_t end;
+};
+
+// The pieces that tasks [task_begin, task_end) of `task_count` compute.
+constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t task_begin,
+                               int32_t task_end) {
+  return {unit_count * task_begin / task_count, unit_count * task_end / task_count};
+}
+
+}  // namespace codl::kernels

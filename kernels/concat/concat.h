@@ -1,0 +1,47 @@
+// Concat: the inputs joined along an axis.
+//
+//   x0, x1, ... x14  1 to 15 inputs; dims of y but for `axis`, where theirs add up to y's
+//   y                Plain of any rank >= 1 and any axis; Nhwc; or Image2d (image row)
+//
+// Every input has y's layout. Nhwc on the CPU row: any axis. GPU rows: axis 1 (channels).
+// Channels need not be multiples of 4: the real channels of the inputs follow each other without
+// gaps, their pad lanes are not copied, the pad lanes of y are written as zero.
+// Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2: every
+// operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. y must not
+// overlap an input. Nothing past the end is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+// Elements of one unit of work of a Plain step.
+inline constexpr int64_t kConcatPlainBlock = 4096;
+
+// The pieces of a step: (batch, output row) pairs, or blocks of a Plain output.
+struct ConcatWork {
+  Range rows;
+  int64_t units;
+  int32_t task_count;
+};
+
+constexpr ConcatWork concat_work(SplitDim part_dim, Range part, const OperandShape& y) {
+  ConcatWork work = {};
+  if (!has_pixels(y)) {
+    work.units = ceil_div(element_count(y), kConcatPlainBlock);
+    work.task_count = task_count_for(work.units, element_count(y));
+    return work;
+  }
+  work.rows = rows_of_part(part_dim, part, y);
+  work.units = int64_t{y.dims[0]} * work.rows.count();
+  work.task_count = task_count_for(work.units, work.units * y.dims[3] * padded_channels(y));
+  return work;
+}
+
+void concat_ref(const KernelArgs& args);
+void concat_launch(const StepShape& step, ClLaunch* out_launch);
+
+}  // namespace codl::kernels

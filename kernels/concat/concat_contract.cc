@@ -1,0 +1,47 @@
+#include "kernels/concat/concat.h"
+
+namespace codl::kernels {
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_operands(step, 2, kMaxOperands)) return expected;
+  const int32_t axis = step.params_as<ConcatParams>().axis;
+  const OperandShape& y = step.output();
+  if (axis < 0 || axis >= y.rank) return "an axis of the output";
+  if (step.row->processor == Processor::Gpu && axis != 1) return "axis 1 on a GPU";
+  if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
+    return "no image for a buffer kernel";
+  if (step.part_dim != SplitDim::None && (!has_pixels(y) || (axis != 1 && axis != 3)))
+    return "no part but rows of an Nhwc or Image2d output joined along axis 1 or 3";
+  const bool needs_all_rows = has_pixels(y) && (axis == 0 || axis == 2);
+  if (needs_all_rows && !holds_all_rows(y)) return "all rows in memory for axis 0 or 2";
+  int64_t joined = 0;
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
+    const OperandShape& x = step.operands[i];
+    if (x.layout != y.layout) return "inputs of the output's layout";
+    if (x.rank != y.rank) return "inputs of the output's rank";
+    for (int32_t k = 0; k < y.rank; ++k)
+      if (k != axis && x.dims[k] != y.dims[k]) return "inputs like the output but for the axis";
+    if (needs_all_rows && !holds_all_rows(x)) return "all rows in memory for axis 0 or 2";
+    if (has_pixels(y) && !needs_all_rows &&
+        !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
+      return "input rows of the part inside the operand";
+    joined += x.dims[axis];
+  }
+  if (joined != y.dims[axis]) return "input dims along the axis that add up to the output's";
+  out_needs->task_count = concat_work(step.part_dim, step.part, y).task_count;
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const double elements = static_cast<double>(part_elements(step));
+  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kConcatContract;
+const Contract kConcatContract = {check, concat_launch, features};
+
+}  // namespace codl::kernels

@@ -1,0 +1,52 @@
+// Convert: the same value in another layout, another window of rows, or another memory.
+//
+//   x, y  the same dims
+//
+//   convert_f32_cpu            Plain or Nhwc  ->  Plain or Nhwc
+//   convert_f32_cl_buffer      Plain or Nhwc  ->  Plain or Nhwc
+//   convert_f32_cl_to_image    Plain or Nhwc  ->  Image2d
+//   convert_f32_cl_from_image  Image2d        ->  Plain or Nhwc
+//
+// A rank other than 4: Plain to Plain, no part. Rank 4: the part's rows or channels are copied (by
+// default all that y holds), and nothing else of y is written: this is also how the lanes exchange
+// rows of a height split and channels of an output-channel split.
+// Windows of rows: x and y hold the rows of the part. Pad lanes of an Nhwc or Image2d y are written
+// as zero with the last channel. y must not overlap x. Nothing past the end is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+// Elements of one unit of work where the rank is not 4.
+inline constexpr int64_t kConvertPlainBlock = 4096;
+
+// The pieces of a step: (batch, row) pairs, or blocks of a tensor whose rank is not 4.
+struct ConvertWork {
+  Range rows;
+  Range channels;
+  int64_t units;
+  int32_t task_count;
+};
+
+constexpr ConvertWork convert_work(SplitDim part_dim, Range part, const OperandShape& y) {
+  ConvertWork work = {};
+  if (y.rank != 4) {
+    work.units = ceil_div(element_count(y), kConvertPlainBlock);
+    work.task_count = task_count_for(work.units, element_count(y));
+    return work;
+  }
+  work.rows = rows_of_part(part_dim, part, y);
+  work.channels = channels_of_part(part_dim, part, y);
+  work.units = int64_t{y.dims[0]} * work.rows.count();
+  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
+  return work;
+}
+
+void convert_ref(const KernelArgs& args);
+void convert_launch(const StepShape& step, ClLaunch* out_launch);
+
+}  // namespace codl::kernels

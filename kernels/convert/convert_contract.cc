@@ -1,0 +1,36 @@
+#include <string_view>
+
+#include "kernels/convert/convert.h"
+
+namespace codl::kernels {
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  // Two rows have the same processor and layout of the output; the name tells what they read.
+  const bool reads_image = std::string_view(step.row->symbol) == "convert_f32_cl_from_image";
+  if ((x.layout == Layout::Image2d) != reads_image) return "the input layout of the kernel's row";
+  if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
+    return "the output layout of the kernel's row";
+  if (!same_dims(x, y)) return "input and output of the same dims";
+  if (y.rank != 4 && step.part_dim != SplitDim::None) return "rank 4 for a part";
+  if (y.rank == 4 && !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
+    return "input rows of the part inside the operand";
+  out_needs->task_count = convert_work(step.part_dim, step.part, y).task_count;
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const double elements = static_cast<double>(part_elements(step));
+  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kConvertContract;
+const Contract kConvertContract = {check, convert_launch, features};
+
+}  // namespace codl::kernels

@@ -1,0 +1,15 @@
+#include "kernels/common/ref_index.h"
+#include "kernels/convert/convert.h"
+
+namespace codl::kernels {
+
+void convert_ref(const KernelArgs& args) {
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  for_each_output(args, [&](const int32_t* index) {
+    copy_element(y, offset_of(y, index), x, offset_of(x, index));
+  });
+  zero_pad_lanes(args);
+}
+
+}  // namespace codl::kernels

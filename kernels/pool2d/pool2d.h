@@ -1,0 +1,93 @@
+// Pool2d: maximum or average of a window that slides over the rows and columns of each channel.
+//
+//   x  [n, c, ih, iw]   Nhwc (CPU and buffer rows) or Image2d (image row)
+//   y  [n, c, oh, ow]   the layout of x
+//
+// Output row o looks at input rows o * stride_h - pad_top + i * dilation_h, 0 <= i < kernel_h, as
+// far as they are in [0, ih); columns alike. Max is over those taps. Average divides their sum by
+// their number, or with count_include_pad by the taps in [-pad, extent + pad): in ceil_mode a
+// window may run past the padded end, and what lies there counts nowhere (ONNX). oh and ow are the
+// output operand's; ceil_mode itself changes nothing here.
+//
+// Every window has a tap inside the map: the contract refuses windows that begin behind it, or a
+// padding as wide as the window, or padding with a dilation larger than the map.
+// Windows of rows: x must hold the input rows of the part. Parts: Height, OutputChannel.
+// Pad lanes: those of x are zero, and so become those of y. y must not overlap x. Nothing past the
+// end is read.
+//
+// Features: mops (million output elements x taps of the window), mbytes (million bytes read and
+// written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+// Channels of one unit of work where there are too few rows to share out: four AVX-512 vectors.
+inline constexpr int32_t kPool2dChannelBlock = 64;
+
+// The pieces of a step: (batch, output row) pairs, times blocks of channels if the pairs are few,
+// as in global pooling.
+struct Pool2dWork {
+  Range rows;
+  Range channels;  // up to the padded count where the part has the last channel
+  int32_t blocks;
+  int64_t units;
+  int32_t task_count;
+};
+
+constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, Range part,
+                                 const OperandShape& y) {
+  Pool2dWork work = {};
+  work.rows = rows_of_part(part_dim, part, y);
+  work.channels = channels_of_part(part_dim, part, y);
+  if (work.channels.end == y.dims[1]) work.channels.end = padded_channels(y);
+  const int64_t row_count = int64_t{y.dims[0]} * work.rows.count();
+  work.blocks = row_count >= kMaxTasks
+                    ? 1
+                    : static_cast<int32_t>(ceil_div(work.channels.count(), kPool2dChannelBlock));
+  work.units = row_count * work.blocks;
+  // In double: a product of five dims, of which only the size matters.
+  const double taps = static_cast<double>(row_count) * y.dims[3] * work.channels.count() *
+                      params.kernel_h * params.kernel_w;
+  work.task_count =
+      task_count_for(work.units, taps < kSmallStepElements ? 0 : int64_t{kSmallStepElements});
+  return work;
+}
+
+// Input rows (or columns) that outputs [range.begin, range.end) look at, inside [0, in_extent).
+constexpr Range pool2d_input_range(Range range, int32_t stride, int32_t dilation, int32_t kernel,
+                                   int32_t pad, int32_t in_extent) {
+  const int64_t begin = int64_t{range.begin} * stride - pad;
+  const int64_t end = (int64_t{range.end} - 1) * stride - pad + int64_t{kernel - 1} * dilation + 1;
+  return {static_cast<int32_t>(begin < 0 ? 0 : begin),
+          static_cast<int32_t>(end > in_extent ? in_extent : end)};
+}
+
+// Along one axis: the taps of output `o` that fall inside the map, and how many an average that
+// counts the padding divides by.
+struct PoolTaps {
+  int32_t
+      begin;  // taps [begin, end) of the kernel; the first is at input `start + begin * dilation`
+  int32_t end;
+  int32_t start;
+  int32_t padded_count;
+};
+
+constexpr PoolTaps pool2d_taps(int32_t o, int32_t stride, int32_t dilation, int32_t kernel,
+                               int32_t pad_begin, int32_t pad_end, int32_t in_extent) {
+  PoolTaps taps = {};
+  taps.start = o * stride - pad_begin;
+  taps.begin = taps.start < 0 ? (-taps.start + dilation - 1) / dilation : 0;
+  const int32_t inside = (in_extent - taps.start + dilation - 1) / dilation;
+  taps.end = kernel < inside ? kernel : inside;
+  const int32_t padded = (in_extent + pad_end - taps.start + dilation - 1) / dilation;
+  taps.padded_count = kernel < padded ? kernel : padded;
+  return taps;
+}
+
+void pool2d_ref(const KernelArgs& args);
+void pool2d_launch(const StepShape& step, ClLaunch* out_launch);
+
+}  // namespace codl::kernels

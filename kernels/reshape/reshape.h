@@ -1,0 +1,25 @@
+// Reshape: the elements of x, in ONNX order, under other dims.
+//
+//   x, y  Plain, any rank, the same number of elements. y must not overlap x.
+//
+// No parts. Nothing past the end is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+// Elements of one unit of work.
+inline constexpr int64_t kReshapeBlock = 4096;
+
+constexpr int32_t reshape_task_count(int64_t elements) {
+  return task_count_for(ceil_div(elements, kReshapeBlock), elements);
+}
+
+void reshape_ref(const KernelArgs& args);
+void reshape_launch(const StepShape& step, ClLaunch* out_launch);
+
+}  // namespace codl::kernels

@@ -1,0 +1,26 @@
+#include <cstring>
+
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/reshape/reshape.h"
+
+namespace codl::kernels {
+namespace {
+
+void reshape(const KernelArgs& args) {
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const int64_t elements = element_count(y.shape);
+  const Units units = units_of_tasks(ceil_div(elements, kReshapeBlock),
+                                     reshape_task_count(elements), args.task_begin, args.task_end);
+  const int64_t begin = units.begin * kReshapeBlock;
+  const int64_t end = units.end * kReshapeBlock < elements ? units.end * kReshapeBlock : elements;
+  if (begin < end)
+    std::memcpy(y.as<float>() + begin, x.as<const float>() + begin,
+                static_cast<size_t>(end - begin) * sizeof(float));
+}
+
+}  // namespace
+
+CODL_CPU_KERNEL_PLAIN(reshape_f32_cpu, reshape);
+
+}  // namespace codl::kernels

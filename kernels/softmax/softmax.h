@@ -1,0 +1,59 @@
+// Softmax: y = e^(x - max) / sum of e^(x - max), maximum and sum over the elements along `axis`.
+//
+//   x, y  the same dims and layout: Plain of rank >= 1, or Nhwc
+//
+// Nhwc: axis 1 runs over the real channels only; both operands hold the same rows, axis 2 needs all
+// of them. Pad lanes of y are written as zero. y must not overlap x. No parts. Nothing past the end
+// is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+// Neighbouring columns of one unit of work where the axis is not the innermost: a cache line of
+// each step along the axis is used whole.
+inline constexpr int64_t kSoftmaxBlock = 64;
+
+// The memory of x and y as [outer][axis][inner] with inner contiguous; pad lanes of Nhwc count as
+// inner unless the axis is the channels. Strides in elements.
+struct SoftmaxWork {
+  int64_t outer = 1;
+  int64_t axis = 1;
+  int64_t inner = 1;
+  int64_t outer_stride = 1;
+  int64_t axis_stride = 1;
+  int64_t inner_blocks = 1;
+  int64_t units = 1;
+  int32_t task_count = 1;
+};
+
+constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
+  SoftmaxWork work;
+  if (y.layout == Layout::Nhwc) {
+    const int64_t extents[4] = {y.dims[0], rows_held(y), y.dims[3], padded_channels(y)};
+    constexpr int32_t kPlaceOf[4] = {0, 3, 1, 2};  // of n, c, h, w in memory
+    const int32_t place = kPlaceOf[axis];
+    for (int32_t i = 0; i < place; ++i) work.outer *= extents[i];
+    for (int32_t i = place + 1; i < 4; ++i) work.inner *= extents[i];
+    work.outer_stride = extents[place] * work.inner;
+    work.axis = axis == 1 ? y.dims[1] : extents[place];
+  } else {
+    for (int32_t i = 0; i < axis; ++i) work.outer *= y.dims[i];
+    for (int32_t i = axis + 1; i < y.rank; ++i) work.inner *= y.dims[i];
+    work.axis = y.dims[axis];
+    work.outer_stride = work.axis * work.inner;
+  }
+  work.axis_stride = work.inner;
+  work.inner_blocks = ceil_div(work.inner, kSoftmaxBlock);
+  work.units = work.outer * work.inner_blocks;
+  work.task_count = task_count_for(work.units, work.outer * work.axis * work.inner);
+  return work;
+}
+
+void softmax_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

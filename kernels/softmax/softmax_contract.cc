@@ -1,0 +1,32 @@
+#include "kernels/softmax/softmax.h"
+
+namespace codl::kernels {
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const int32_t axis = step.params_as<SoftmaxParams>().axis;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (axis < 0 || axis >= y.rank) return "an axis of the output";
+  if (x.layout != y.layout) return "input and output of one layout";
+  if (!same_dims(x, y)) return "input and output of the same dims";
+  if (has_pixels(y) && (x.row_begin != y.row_begin || x.row_end != y.row_end))
+    return "input and output that hold the same rows";
+  if (has_pixels(y) && axis == 2 && !holds_all_rows(y)) return "all rows in memory for axis 2";
+  out_needs->task_count = softmax_work(axis, y).task_count;
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const double elements = static_cast<double>(part_elements(step));
+  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kSoftmaxContract;
+const Contract kSoftmaxContract = {check, nullptr, features};
+
+}  // namespace codl::kernels

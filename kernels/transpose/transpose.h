@@ -1,0 +1,30 @@
+// Transpose: y.dims[i] = x.dims[perm_i]; the axes of x in another order.
+//
+//   x, y  Plain, the same rank, 0 to 8. y must not overlap x.
+//
+// perm_0 ... perm_(rank-1) name each axis of x once. No parts. Nothing past the end is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+constexpr void transpose_perm(const TransposeParams& params, int32_t* perm) {
+  const int32_t values[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
+                                    params.perm_4, params.perm_5, params.perm_6, params.perm_7};
+  for (int32_t i = 0; i < kMaxRank; ++i) perm[i] = values[i];
+}
+
+// Elements of one unit of work.
+inline constexpr int64_t kTransposeBlock = 4096;
+
+constexpr int32_t transpose_task_count(int64_t elements) {
+  return task_count_for(ceil_div(elements, kTransposeBlock), elements);
+}
+
+void transpose_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

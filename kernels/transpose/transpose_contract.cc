@@ -1,0 +1,36 @@
+#include "kernels/transpose/transpose.h"
+
+namespace codl::kernels {
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "Plain operands";
+  if (x.rank != y.rank) return "input and output of one rank";
+  int32_t perm[kMaxRank];
+  transpose_perm(step.params_as<TransposeParams>(), perm);
+  uint32_t seen = 0;
+  for (int32_t i = 0; i < y.rank; ++i) {
+    if (perm[i] < 0 || perm[i] >= y.rank || (seen >> perm[i] & 1u) != 0)
+      return "a perm that names each axis once";
+    seen |= 1u << perm[i];
+    if (y.dims[i] != x.dims[perm[i]]) return "output dims that are the input's in order of perm";
+  }
+  out_needs->task_count = transpose_task_count(element_count(y));
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const double elements = static_cast<double>(element_count(step.output()));
+  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kTransposeContract;
+const Contract kTransposeContract = {check, nullptr, features};
+
+}  // namespace codl::kernels
