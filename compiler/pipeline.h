@@ -5,18 +5,11 @@
 #include <vector>
 
 #include "compiler/device/device_profile.h"
+#include "compiler/partition/options.h"
 #include "compiler/passes/pass.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
-
-struct PartitionOptions {
-  std::string strategy = "auto";  // file of partition/strategies: auto, cpu, gpu
-  // Force a choice; unset: the partitioner decides.
-  SplitDim split_dim = SplitDim::None;  // Height or OutputChannel
-  double ratio = -1;                    // GPU share, 0..1
-  int32_t max_chain = 0;                // 0: no limit; 1: no chains
-};
 
 struct CompileOptions {
   PartitionOptions partition;

@@ -49,7 +49,7 @@ class OpParams {
   template <typename Params>
   Params as() const {
     Params params{};
-    std::memcpy(&params, words_.data(), words_.size() * 4);
+    std::memcpy(static_cast<void*>(&params), words_.data(), words_.size() * 4);
     return params;
   }
   const void* data() const { return words_.data(); }

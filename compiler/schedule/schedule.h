@@ -52,9 +52,9 @@ struct Step {
   MapAccess map_access = MapAccess::Read;
   llvm::SmallVector<StepId, 4> waits;  // sorted; earlier steps of other lanes
   double predicted_us = 0;
-  std::string name;              // of the node
-  ir::NodeId node = ir::kNoId;   // kNoId for an exchange
-  Range owned;                   // of a split node's part: without the halo computed twice
+  std::string name;             // of the node
+  ir::NodeId node = ir::kNoId;  // kNoId for an exchange
+  Range owned;                  // of a split node's part: without the halo computed twice
 
   // The step as its contract sees it; `shapes` (kMaxOperands) must outlive the result.
   kernels::StepShape shape(llvm::ArrayRef<Tensor> tensors, kernels::OperandShape* shapes) const;
@@ -81,9 +81,9 @@ llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPl
                                        const DeviceProfile& profile, llvm::StringRef variant);
 
 // Independent of how the schedule was made: for every pair of steps on different lanes that touch
-// overlapping rows and channels of one tensor, at least one writing, one is ordered before the other
-// by waits and lane order; everything a step reads was written by ordered steps. Internal error:
-// names both steps.
+// overlapping rows and channels of one tensor, at least one writing, one is ordered before the
+// other by waits and lane order; everything a step reads was written by ordered steps. Internal
+// error: names both steps.
 llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule);
 
 // "12 gpu conv2d_f32_cl_image rows[0,78) of 112 in=t4 out=t7 waits=[9] predicted=412us"

@@ -1,0 +1,154 @@
+// The independent check of a partition plan; see partition_plan.h for what must hold.
+#include <algorithm>
+
+#include "compiler/ops/op_spec.h"
+#include "compiler/partition/partition_plan.h"
+#include "compiler/partition/split_geometry.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+class Checker {
+ public:
+  Checker(const ir::Graph& graph, const PartitionPlan& plan) : graph_(graph), plan_(plan) {}
+
+  llvm::Error run() {
+    if (plan_.divisions.size() != graph_.nodes().size())
+      return internal_error("partition", "expected one division per node ({0}), found {1}",
+                            graph_.nodes().size(), plan_.divisions.size());
+    for (ir::NodeId id = 0; id < plan_.divisions.size(); ++id)
+      if (llvm::Error error = check_division(id)) return error;
+    for (size_t i = 0; i < plan_.chains.size(); ++i)
+      if (llvm::Error error = check_chain(static_cast<int32_t>(i))) return error;
+    return llvm::Error::success();
+  }
+
+ private:
+  llvm::Error check_division(ir::NodeId id) {
+    const Division& division = plan_.divisions[id];
+    const ir::NodeView view{graph_, graph_.node(id)};
+    const std::string& name = view.node.name;
+    if (division.node != id)
+      return internal_error(name, "expected division {0} to be of node {0}, found {1}", id,
+                            division.node);
+    if (division.parts.empty() || division.parts.size() > 2)
+      return internal_error(name, "expected one or two parts, found {0}", division.parts.size());
+    if (division.is_split() != (division.dim != SplitDim::None))
+      return internal_error(name, "expected a split dim if and only if there are two parts");
+    if (division.is_split() && division.parts[0].processor == division.parts[1].processor)
+      return internal_error(name, "expected the parts on different processors");
+
+    int32_t extent = 1;
+    int32_t granularity = 1;
+    if (division.is_split()) {
+      const std::optional<SplitRule> rule = split_rule(view, division.dim);
+      if (!rule) return internal_error(name, "expected a dim the node can be cut along");
+      extent = rule->extent;
+      granularity = rule->granularity;
+    }
+    for (const Part& part : division.parts) {
+      if (part.kernel == nullptr || part.kernel->op != view.node.op ||
+          part.kernel->processor != part.processor)
+        return internal_error(name,
+                              "expected a kernel of the node's operator on the part's processor");
+      if (!part.kernel->can_split(division.dim))
+        return internal_error(name, "expected a kernel that computes parts, found {0}",
+                              part.kernel->symbol);
+      if (part.owned.empty() || !part.computed.contains(part.owned) ||
+          !Range{0, extent}.contains(part.computed))
+        return internal_error(
+            name, "expected owned in computed in [0,{0}), found [{1},{2}) in [{3},{4})", extent,
+            part.owned.begin, part.owned.end, part.computed.begin, part.computed.end);
+      if (part.owned.begin % granularity != 0 ||
+          (part.owned.end % granularity != 0 && part.owned.end != extent))
+        return internal_error(name, "expected cuts at multiples of {0}, found [{1},{2})",
+                              granularity, part.owned.begin, part.owned.end);
+      if (division.chain < 0 && !(part.computed == part.owned))
+        return internal_error(name, "expected computed to be owned outside a chain");
+    }
+    return check_tiling(name, division, extent);
+  }
+
+  llvm::Error check_tiling(const std::string& name, const Division& division, int32_t extent) {
+    llvm::SmallVector<Range, 2> owned;
+    for (const Part& part : division.parts) owned.push_back(part.owned);
+    std::sort(owned.begin(), owned.end(), [](Range a, Range b) { return a.begin < b.begin; });
+    int32_t next = 0;
+    for (Range range : owned) {
+      if (range.begin != next)
+        return internal_error(
+            name, "expected owned ranges to tile [0,{0}), found a gap or overlap at {1}", extent,
+            next);
+      next = range.end;
+    }
+    if (next != extent)
+      return internal_error(name, "expected owned ranges to tile [0,{0}), found an end at {1}",
+                            extent, next);
+    return llvm::Error::success();
+  }
+
+  llvm::Error check_chain(int32_t index) {
+    const std::vector<ir::NodeId>& nodes = plan_.chains[static_cast<size_t>(index)].nodes;
+    const std::string where = llvm::formatv("chain {0}", index).str();
+    if (nodes.size() < 2)
+      return internal_error(where, "expected two nodes or more, found {0}", nodes.size());
+    if (!is_connected(graph_, nodes)) return internal_error(where, "expected connected nodes");
+    if (!is_convex(nodes))
+      return internal_error(where,
+                            "expected a convex region, found a path that leaves and returns");
+    for (ir::NodeId id : nodes) {
+      const Division& division = plan_.divisions[id];
+      if (division.chain != index || division.dim != SplitDim::Height)
+        return internal_error(graph_.node(id).name,
+                              "expected a member of chain {0} split along Height", index);
+      if (llvm::Error error = check_demand(id, index)) return error;
+    }
+    return llvm::Error::success();
+  }
+
+  // Every row a lane's part of this node reads from inside the chain is computed on that lane.
+  llvm::Error check_demand(ir::NodeId user, int32_t chain) {
+    const ir::NodeView view{graph_, graph_.node(user)};
+    for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
+      const ir::NodeId producer = view.input_value(operand).producer;
+      if (producer == ir::kNoId || plan_.divisions[producer].chain != chain) continue;
+      for (const Part& part : plan_.divisions[user].parts) {
+        const Range reads = read_region(view, operand, SplitDim::Height, part.computed).rows;
+        const Part* source = plan_.divisions[producer].part_on(part.processor);
+        if (source == nullptr || !source->computed.contains(reads))
+          return internal_error(view.node.name,
+                                "expected rows [{0},{1}) of {2} computed on the same lane",
+                                reads.begin, reads.end, graph_.node(producer).name);
+      }
+    }
+    return llvm::Error::success();
+  }
+
+  // No path from a chain's node to another leaves the chain in between.
+  bool is_convex(llvm::ArrayRef<ir::NodeId> nodes) const {
+    std::vector<bool> is_inside(graph_.nodes().size(), false);
+    for (ir::NodeId id : nodes) is_inside[id] = true;
+    std::vector<bool> left_chain(graph_.nodes().size(), false);  // outside, and reached from inside
+    for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) {
+      for (ir::ValueId input : graph_.node(id).inputs) {
+        const ir::NodeId producer = graph_.value(input).producer;
+        if (producer == ir::kNoId) continue;
+        if (left_chain[producer] && is_inside[id]) return false;
+        if (!is_inside[id] && (is_inside[producer] || left_chain[producer])) left_chain[id] = true;
+      }
+    }
+    return true;
+  }
+
+  const ir::Graph& graph_;
+  const PartitionPlan& plan_;
+};
+
+}  // namespace
+
+llvm::Error check_partition(const ir::Graph& graph, const PartitionPlan& plan) {
+  return Checker(graph, plan).run();
+}
+
+}  // namespace codl::compiler

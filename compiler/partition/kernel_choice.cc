@@ -1,0 +1,78 @@
+#include "compiler/partition/kernel_choice.h"
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+#include "kernels/pack.h"
+
+namespace codl::compiler {
+
+Layout layout_on(const ir::TensorType& type, Processor processor, const DeviceProfile& profile) {
+  const bool is_image = processor == Processor::Gpu && type.layout == Layout::Nhwc &&
+                        profile.gpu_layout == Layout::Image2d;
+  return is_image ? Layout::Image2d : type.layout;
+}
+
+kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows) {
+  kernels::OperandShape shape;
+  shape.dtype = type.dtype;
+  shape.layout = layout;
+  shape.rank = type.rank();
+  for (int32_t i = 0; i < shape.rank; ++i) shape.dims[i] = type.dims[static_cast<size_t>(i)];
+  if (layout == Layout::Nhwc || layout == Layout::Image2d) {
+    shape.row_begin = rows.empty() ? 0 : rows.begin;
+    shape.row_end = rows.empty() ? shape.dims[2] : rows.end;
+  }
+  if (layout != Layout::Image2d)
+    shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  return shape;
+}
+
+int32_t groups_of(const ir::Node& node) {
+  return node.op == OpKind::Conv2d ? node.params.as<Conv2dParams>().groups : 1;
+}
+
+kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand) {
+  kernels::OperandShape shape = value_shape(node.input(operand), Layout::Plain, {});
+  const uint64_t packed =
+      kernels::packed_bytes(node.node.op, operand, shape.dims, shape.rank, groups_of(node.node));
+  if (packed != 0) {
+    shape.layout = Layout::Packed;
+    shape.bytes = packed;
+  }
+  return shape;
+}
+
+std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
+                                          SplitDim dim, Range part, const DeviceProfile& profile,
+                                          bool other_processor_busy) {
+  kernels::OperandShape shapes[kernels::kMaxOperands];
+  const uint32_t input_count = node.input_count();
+  if (input_count + 1 > kernels::kMaxOperands) return std::nullopt;
+  for (uint32_t i = 0; i < input_count; ++i) {
+    const ir::Value& value = node.input_value(i);
+    shapes[i] = value.is_constant
+                    ? constant_shape(node, i)
+                    : value_shape(value.type, layout_on(value.type, processor, profile), {});
+  }
+  shapes[input_count] =
+      value_shape(node.output(), layout_on(node.output(), processor, profile), {});
+
+  kernels::StepShape step;
+  step.params = node.node.params.data();
+  step.operands = shapes;
+  step.operand_count = input_count + 1;
+  step.part_dim = dim;
+  if (dim != SplitDim::None) step.part = part;
+  const LatencyPredictor predictor(profile);
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op != node.node.op || row.processor != processor || !predictor.can_predict(row))
+      continue;
+    step.row = &row;
+    kernels::StepNeeds needs;
+    if (kernels::check_step(step, &needs) != nullptr) continue;
+    return KernelChoice{&row, predictor.predict_us(step, other_processor_busy)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace codl::compiler

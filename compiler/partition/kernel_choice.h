@@ -1,0 +1,38 @@
+// Which kernel row runs a node, or a part of it, on a processor, and how long that takes.
+#pragma once
+
+#include <optional>
+
+#include "compiler/device/device_profile.h"
+#include "compiler/ir/graph.h"
+#include "compiler/predict/latency_predictor.h"
+#include "kernels/common/contract.h"
+
+namespace codl::compiler {
+
+// The layout in which `processor` holds a value of this type: its own, or Image2d for an Nhwc value
+// on a GPU that works on images.
+Layout layout_on(const ir::TensorType& type, Processor processor, const DeviceProfile& profile);
+
+// The operand of a step that reads or writes a value on `processor`. Not for packed constants.
+// rows: the window held; empty: all rows.
+kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows);
+
+// The operand of constant number `operand` of a node: packed if the op packs it, else as it is.
+kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand);
+
+// int32 `groups` of a convolution, 1 for every other op.
+int32_t groups_of(const ir::Node& node);
+
+struct KernelChoice {
+  const KernelRow* row = nullptr;
+  double predicted_us = 0;
+};
+
+// The first row of kernels.def that computes `part` along `dim` of the node on `processor`: layouts
+// fit, its contract accepts the step, and the profile has a model. Nothing if there is none.
+std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
+                                          SplitDim dim, Range part, const DeviceProfile& profile,
+                                          bool other_processor_busy);
+
+}  // namespace codl::compiler

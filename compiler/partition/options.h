@@ -1,0 +1,25 @@
+// What the user may force; unset fields leave the choice to the strategy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "schema/types.h"
+
+namespace codl::compiler {
+
+// Nodes in one chain at most, unless the user says less. 32: CoDL's released search stops at 30;
+// the halo computed twice has eaten the saved exchanges long before.
+inline constexpr int32_t kMaxChainLength = 32;
+
+struct PartitionOptions {
+  std::string strategy = "auto";        // a row of partition.cc's table: auto, cpu, gpu
+  SplitDim split_dim = SplitDim::None;  // Height or OutputChannel: nodes that can, split so
+  std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
+  int32_t max_chain = kMaxChainLength;  // 1: no chains
+
+  bool forces_split() const { return split_dim != SplitDim::None || ratio.has_value(); }
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,51 @@
+// Ranges, halos and cuts: integer arithmetic on nodes, no costs.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ops/op_spec.h"
+#include "schema/types.h"
+
+namespace codl::compiler {
+
+// The smallest range that holds both; an empty one adds nothing.
+Range hull(Range a, Range b);
+
+// Rows and channels of a value; values without rows have rows [0, 1). The unit of "who computes,
+// reads or exchanges what".
+struct Region {
+  Range rows;
+  Range channels;
+  bool empty() const { return rows.empty() || channels.empty(); }
+  bool overlaps(const Region& other) const {
+    return rows.overlaps(other.rows) && channels.overlaps(other.channels);
+  }
+  friend bool operator==(const Region&, const Region&) = default;
+};
+Region hull(const Region& a, const Region& b);
+Region whole_region(const ir::TensorType& type);
+// The slab `range` along `dim`, whole in the other dimension.
+Region slab(const ir::TensorType& type, SplitDim dim, Range range);
+// What computing the slab `range` along `dim` of the node's output reads of operand `operand`.
+Region read_region(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range range);
+
+// The rule of a node for `dim`, if it can be cut there.
+std::optional<SplitRule> split_rule(const ir::NodeView& node, SplitDim dim);
+
+// Where to cut `rule.extent` so that the first part has about `ratio` of it: a multiple of the
+// granularity nearest to ratio * extent, at least one granule from either end; nothing if no such
+// cut exists.
+std::optional<int32_t> cut_at(const SplitRule& rule, double ratio);
+
+// Eq. 1 of the CoDL paper, generalised to a region of the graph: the rows each node of `nodes` (in
+// graph order) must compute on one lane so that every later node of the region finds the rows it
+// reads, given the rows it owns. result[i] belongs to nodes[i].
+std::vector<Range> computed_rows(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
+                                 llvm::ArrayRef<Range> owned);
+
+// True if the nodes hang together by values that one makes and another reads.
+bool is_connected(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes);
+
+}  // namespace codl::compiler

@@ -1,0 +1,144 @@
+// The least predicted time over all ways to cut the graph's order into segments, each whole on one
+// processor, split along one dim, or a chain split along Height: dynamic programming over (nodes
+// done, placement of the last segment).
+//
+// Approximations, to be removed by an exact partitioner: every value a segment reads is taken to
+// lie where the segment just before it left its values, and both lanes wait for each other between
+// segments. simulate() judges the result without either.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "compiler/partition/split_geometry.h"
+#include "compiler/partition/strategies/strategy.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr size_t kPlacements = 4;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Ratios tried around the balanced one; CoDL's grid has steps of 0.1.
+constexpr double kRatioSteps[] = {-0.1, 0.0, 0.1};
+
+struct State {
+  double us = kInfinity;
+  Segment segment;                    // that ends here
+  ir::NodeId first = ir::kNoId;       // of that segment
+  Placement before = Placement::Cpu;  // placement of the segment before it
+};
+
+class Search {
+ public:
+  Search(const CostModel& costs, const PartitionOptions& options)
+      : costs_(costs),
+        options_(options),
+        node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())) {
+    states_.resize(node_count_ + 1);
+    states_[0][static_cast<size_t>(Placement::Cpu)].us = 0;  // the inputs are the application's
+  }
+
+  llvm::Expected<PartitionPlan> run() {
+    for (ir::NodeId first = 0; first < node_count_; ++first) extend_from(first);
+    if (best_end() == nullptr)
+      return prefer_processor(costs_, Processor::Cpu);  // names what is missing
+    return collect();
+  }
+
+ private:
+  bool can_split_as_forced(ir::NodeId node) const {
+    return std::any_of(std::begin(kDims), std::end(kDims), [&](SplitDim dim) {
+      return is_allowed(dim) &&
+             costs_.split(node, node, dim, options_.ratio.value_or(0.5)).has_value();
+    });
+  }
+  bool is_allowed(SplitDim dim) const {
+    return options_.split_dim == SplitDim::None || options_.split_dim == dim;
+  }
+
+  void extend_from(ir::NodeId first) {
+    const bool must_split = options_.forces_split() && can_split_as_forced(first);
+    if (!must_split) {
+      for (Processor processor : {Processor::Cpu, Processor::Gpu})
+        if (auto segment = costs_.whole(first, processor)) offer(first, first, std::move(*segment));
+    }
+    for (SplitDim dim : kDims) {
+      if (!is_allowed(dim)) continue;
+      const int32_t longest = dim == SplitDim::Height ? options_.max_chain : 1;
+      for (ir::NodeId last = first;
+           last < node_count_ && last < first + static_cast<uint32_t>(longest); ++last)
+        if (!offer_splits(first, last, dim)) break;
+    }
+  }
+
+  // False if [first, last] cannot be split along dim at any ratio: neither can a longer run.
+  bool offer_splits(ir::NodeId first, ir::NodeId last, SplitDim dim) {
+    if (!split_rule({costs_.graph(), costs_.graph().node(last)}, dim)) return false;
+    if (options_.ratio) {
+      offer_split(first, last, dim, *options_.ratio);
+      return true;
+    }
+    const std::optional<double> balanced = costs_.balanced_ratio(first, last);
+    if (!balanced) return false;
+    for (double step : kRatioSteps)
+      offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0));
+    return true;
+  }
+
+  void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio) {
+    if (auto segment = costs_.split(first, last, dim, ratio))
+      offer(first, last, std::move(*segment));
+  }
+
+  void offer(ir::NodeId first, ir::NodeId last, Segment segment) {
+    State& end = states_[last + 1][static_cast<size_t>(segment.placement)];
+    for (size_t p = 0; p < kPlacements; ++p) {
+      const double us_before = states_[first][p].us;
+      if (us_before + segment.compute_us >= end.us) continue;
+      const auto before = static_cast<Placement>(p);
+      const double us =
+          us_before + segment.compute_us + costs_.exchange_us(first, last, before, segment);
+      if (us >= end.us) continue;  // ties keep the first found: a fixed order
+      end = {us, segment, first, before};
+    }
+  }
+
+  const State* best_end() const {
+    const auto& ends = states_[node_count_];
+    const auto best = std::min_element(ends.begin(), ends.end(),
+                                       [](const State& a, const State& b) { return a.us < b.us; });
+    return best->us < kInfinity ? &*best : nullptr;
+  }
+
+  PartitionPlan collect() const {
+    std::vector<const State*> path;
+    const State* state = best_end();
+    while (state->first != ir::kNoId) {
+      path.push_back(state);
+      state = &states_[state->first][static_cast<size_t>(state->before)];
+    }
+    PartitionPlan plan;
+    for (auto it = path.rbegin(); it != path.rend(); ++it) append_segment(plan, (*it)->segment);
+    if (options_.forces_split()) {
+      for (const Division& division : plan.divisions)
+        if (!division.is_split()) plan.not_split_as_forced.push_back(division.node);
+    }
+    return plan;
+  }
+
+  static constexpr SplitDim kDims[] = {SplitDim::Height, SplitDim::OutputChannel};
+
+  const CostModel& costs_;
+  const PartitionOptions& options_;
+  const ir::NodeId node_count_;
+  std::vector<std::array<State, kPlacements>> states_;  // by nodes done and placement
+};
+
+}  // namespace
+
+llvm::Expected<PartitionPlan> strategy_auto(const CostModel& costs,
+                                            const PartitionOptions& options) {
+  return Search(costs, options).run();
+}
+
+}  // namespace codl::compiler

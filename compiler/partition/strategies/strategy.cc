@@ -1,0 +1,43 @@
+#include "compiler/partition/strategies/strategy.h"
+
+#include "compiler/support/error.h"
+#include "schema/tables.h"
+
+namespace codl::compiler {
+
+void append_segment(PartitionPlan& plan, Segment segment) {
+  const bool is_chain = segment.divisions.size() > 1;
+  if (is_chain) plan.chains.emplace_back();
+  for (Division& division : segment.divisions) {
+    if (is_chain) {
+      division.chain = static_cast<int32_t>(plan.chains.size()) - 1;
+      plan.chains.back().nodes.push_back(division.node);
+    }
+    plan.divisions.push_back(std::move(division));
+  }
+}
+
+llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred) {
+  const Processor other = preferred == Processor::Cpu ? Processor::Gpu : Processor::Cpu;
+  PartitionPlan plan;
+  std::string missing;
+  for (ir::NodeId id = 0; id < costs.graph().nodes().size(); ++id) {
+    std::optional<Segment> segment = costs.whole(id, preferred);
+    if (!segment) segment = costs.whole(id, other);
+    if (segment) {
+      append_segment(plan, std::move(*segment));
+      continue;
+    }
+    const ir::Node& node = costs.graph().node(id);
+    missing +=
+        llvm::formatv("{0}{1} ({2})", missing.empty() ? "" : ", ", node.name, op_row(node.op).name)
+            .str();
+  }
+  if (!missing.empty())
+    return unsupported_error(
+        costs.profile().name,
+        "expected a kernel with a latency model for every node, found none for {0}", missing);
+  return plan;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,87 @@
+#include "compiler/schedule/lane_order.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+
+#include "compiler/schedule/step_access.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr size_t kLanes = 3;
+constexpr StepId kNone = UINT32_MAX;
+constexpr size_t index_of(Lane lane) { return static_cast<size_t>(lane); }
+
+// By step and lane: the last earlier step of that lane it must wait for.
+using Dependencies = std::vector<std::array<StepId, kLanes>>;
+
+Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
+  struct Touch {
+    StepId step;
+    Access access;
+  };
+  std::vector<std::vector<Touch>> touches(schedule.tensors.size());
+  Dependencies dependencies(schedule.steps.size());
+  for (StepId id = 0; id < schedule.steps.size(); ++id) {
+    std::array<StepId, kLanes>& last = dependencies[id];
+    last.fill(kNone);
+    for (const Access& access : accesses_of(graph, schedule, schedule.steps[id])) {
+      for (const Touch& touch : touches[access.tensor]) {
+        if ((!access.is_write && !touch.access.is_write) ||
+            !access.region.overlaps(touch.access.region))
+          continue;
+        StepId& of_lane = last[index_of(schedule.steps[touch.step].lane)];
+        if (of_lane == kNone || of_lane < touch.step) of_lane = touch.step;
+      }
+      touches[access.tensor].push_back({id, access});
+    }
+  }
+  return dependencies;
+}
+
+}  // namespace
+
+void order_lanes(const ir::Graph& graph, Schedule& schedule) {
+  const Dependencies dependencies = find_dependencies(graph, schedule);
+  std::array<std::deque<StepId>, kLanes> waiting;
+  for (StepId id = 0; id < schedule.steps.size(); ++id)
+    waiting[index_of(schedule.steps[id].lane)].push_back(id);
+
+  std::vector<StepId> new_id(schedule.steps.size(), kNone);
+  const auto is_ready = [&](StepId id) {
+    return std::all_of(dependencies[id].begin(), dependencies[id].end(),
+                       [&](StepId needed) { return needed == kNone || new_id[needed] != kNone; });
+  };
+  // By lane and other lane: the last (new) step the lane is known to be behind.
+  std::array<std::array<StepId, kLanes>, kLanes> behind;
+  for (auto& row : behind) row.fill(kNone);
+
+  std::vector<Step> ordered;
+  ordered.reserve(schedule.steps.size());
+  constexpr Lane kEnqueueFirst[] = {Lane::Gpu, Lane::Transfer, Lane::Cpu};
+  while (ordered.size() < schedule.steps.size()) {
+    for (Lane lane : kEnqueueFirst) {
+      std::deque<StepId>& queue = waiting[index_of(lane)];
+      if (queue.empty() || !is_ready(queue.front())) continue;
+      const StepId id = queue.front();
+      queue.pop_front();
+      Step step = std::move(schedule.steps[id]);
+      for (size_t other = 0; other < kLanes; ++other) {
+        const StepId needed = dependencies[id][other];
+        if (needed == kNone || other == index_of(lane)) continue;
+        StepId& known = behind[index_of(lane)][other];
+        if (known != kNone && known >= new_id[needed]) continue;
+        known = new_id[needed];
+        step.waits.push_back(known);
+      }
+      std::sort(step.waits.begin(), step.waits.end());
+      new_id[id] = static_cast<StepId>(ordered.size());
+      ordered.push_back(std::move(step));
+      break;
+    }
+  }
+  schedule.steps = std::move(ordered);
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,194 @@
+#include "compiler/schedule/placements.h"
+
+#include <algorithm>
+
+#include "compiler/partition/kernel_choice.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
+constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
+
+// What happens to one value on one lane.
+struct LaneUse {
+  Region computed;
+  Region read;
+  ir::NodeId last_node = 0;
+  bool is_used() const { return !computed.empty() || !read.empty(); }
+};
+using ValueUse = std::array<LaneUse, 2>;
+
+std::vector<ValueUse> uses_of_values(const ir::Graph& graph, const PartitionPlan& plan) {
+  std::vector<ValueUse> uses(graph.values().size());
+  for (const Division& division : plan.divisions) {
+    const ir::NodeView view{graph, graph.node(division.node)};
+    for (const Part& part : division.parts) {
+      const size_t lane = index_of(part.processor);
+      LaneUse& output = uses[view.node.output][lane];
+      output.computed = slab(view.output(), division.dim, part.computed);
+      output.last_node = std::max(output.last_node, division.node);
+      for (uint32_t i = 0; i < view.input_count(); ++i) {
+        LaneUse& input = uses[view.node.inputs[i]][lane];
+        input.read = hull(input.read, read_region(view, i, division.dim, part.computed));
+        input.last_node = std::max(input.last_node, division.node);
+      }
+    }
+  }
+  // The application's inputs are there before the first step.
+  for (ir::ValueId input : graph.inputs())
+    uses[input][index_of(Processor::Cpu)].computed = whole_region(graph.value(input).type);
+  return uses;
+}
+
+// What is read and not computed: both are slabs, so the rest is at most one slab before and one
+// after what is computed, in the one dimension where it falls short.
+std::array<Region, 2> missing_of(const LaneUse& use) {
+  const Region& computed = use.computed;
+  const Region& read = use.read;
+  if (read.empty()) return {};
+  if (computed.empty()) return {read, Region{}};
+  std::array<Region, 2> missing = {read, read};
+  if (!computed.channels.contains(read.channels)) {
+    missing[0].channels = {read.channels.begin,
+                           std::min(read.channels.end, computed.channels.begin)};
+    missing[1].channels = {std::max(read.channels.begin, computed.channels.end), read.channels.end};
+  } else {
+    missing[0].rows = {read.rows.begin, std::min(read.rows.end, computed.rows.begin)};
+    missing[1].rows = {std::max(read.rows.begin, computed.rows.end), read.rows.end};
+  }
+  for (Region& region : missing)
+    if (region.empty()) region = {};
+  return missing;
+}
+
+class Placer {
+ public:
+  Placer(const ir::Graph& graph, const PartitionPlan& plan, const DeviceProfile& profile,
+         std::vector<Tensor>& tensors)
+      : graph_(graph), profile_(profile), tensors_(tensors), uses_(uses_of_values(graph, plan)) {}
+
+  Placements run() {
+    placements_.values.resize(graph_.values().size());
+    for (ir::ValueId value = 0; value < graph_.values().size(); ++value)
+      if (!graph_.value(value).is_constant) place(value);
+    return std::move(placements_);
+  }
+
+ private:
+  void place(ir::ValueId value) {
+    ValuePlacement& placement = placements_.values[value];
+    const LaneUse& cpu = uses_[value][index_of(Processor::Cpu)];
+    const LaneUse& gpu = uses_[value][index_of(Processor::Gpu)];
+    if (is_external(value)) {
+      placement.tensor[index_of(Processor::Cpu)] = add_external(value);
+      return;
+    }
+    if (!cpu.is_used() || !gpu.is_used()) {
+      for (Processor processor : kProcessors)
+        if (uses_[value][index_of(processor)].is_used())
+          placement.tensor[index_of(processor)] =
+              add(value, processor, private_storage(value, processor), window(value, processor));
+      return;
+    }
+    for (Processor processor : kProcessors)
+      placement.missing[index_of(processor)] = missing_of(uses_[value][index_of(processor)]);
+    const bool is_exchanged =
+        std::any_of(placement.missing.begin(), placement.missing.end(),
+                    [](const auto& regions) { return !regions[0].empty() || !regions[1].empty(); });
+    if (is_exchanged && one_memory_serves(value)) {
+      const Range rows = hull(window(value, Processor::Cpu), window(value, Processor::Gpu));
+      placement.tensor.fill(add(value, Processor::Cpu, Storage::Shared, rows));
+      note_last_cpu_node(placement.tensor[0], cpu.last_node);
+      return;
+    }
+    const bool shares_host = is_exchanged && profile_.sharing != GpuSharing::Separate;
+    placement.tensor[index_of(Processor::Cpu)] =
+        add(value, Processor::Cpu, shares_host ? Storage::Shared : Storage::Host,
+            window(value, Processor::Cpu));
+    placement.tensor[index_of(Processor::Gpu)] =
+        add(value, Processor::Gpu, private_storage(value, Processor::Gpu),
+            window(value, Processor::Gpu));
+    if (profile_.sharing == GpuSharing::Separate && is_image(value)) add_staging(value, placement);
+  }
+
+  bool is_external(ir::ValueId value) const {
+    return graph_.value(value).is_input || graph_.is_output(value);
+  }
+  bool is_image(ir::ValueId value) const {
+    return layout_on(graph_.value(value).type, Processor::Gpu, profile_) == Layout::Image2d;
+  }
+
+  bool one_memory_serves(ir::ValueId value) const {
+    if (is_image(value) || profile_.sharing == GpuSharing::Separate) return false;
+    const Region& cpu = uses_[value][index_of(Processor::Cpu)].computed;
+    const Region& gpu = uses_[value][index_of(Processor::Gpu)].computed;
+    if (profile_.sharing == GpuSharing::SubBuffer) return cpu.empty() || gpu.empty();
+    return !cpu.overlaps(gpu);  // FineSvm: both may write, but not the same bytes
+  }
+
+  Storage private_storage(ir::ValueId value, Processor processor) const {
+    if (processor == Processor::Cpu) return Storage::Host;
+    return is_image(value) ? Storage::Image : Storage::Device;
+  }
+
+  Range window(ir::ValueId value, Processor processor) const {
+    const LaneUse& use = uses_[value][index_of(processor)];
+    return hull(use.computed.empty() ? Range{} : use.computed.rows,
+                use.read.empty() ? Range{} : use.read.rows);
+  }
+
+  TensorId add(ir::ValueId value, Processor processor, Storage storage, Range rows) {
+    const ir::TensorType& type = graph_.value(value).type;
+    const Layout layout = storage == Storage::Image ? Layout::Image2d : type.layout;
+    tensors_.push_back({value, value_shape(type, layout, rows), storage, 0});
+    placements_.last_cpu_node.push_back(0);
+    const auto id = static_cast<TensorId>(tensors_.size() - 1);
+    if (processor == Processor::Cpu)
+      note_last_cpu_node(id, uses_[value][index_of(Processor::Cpu)].last_node);
+    return id;
+  }
+
+  TensorId add_external(ir::ValueId value) {
+    const bool is_input = graph_.value(value).is_input;
+    const llvm::ArrayRef<ir::ValueId> list = is_input ? graph_.inputs() : graph_.outputs();
+    const auto index =
+        static_cast<uint32_t>(std::find(list.begin(), list.end(), value) - list.begin());
+    const TensorId id = add(value, Processor::Cpu, is_input ? Storage::Input : Storage::Output, {});
+    tensors_[id].index = index;
+    return id;
+  }
+
+  // Separate + images: the device buffer between the transfer and the image, as wide as what
+  // crosses.
+  void add_staging(ir::ValueId value, ValuePlacement& placement) {
+    for (Processor to : kProcessors) {
+      const auto& missing = placement.missing[index_of(to)];
+      Region crossing = hull(missing[0], missing[1]);
+      if (crossing.empty()) continue;
+      // Channels cross in every row the lane's tensor holds.
+      if (!(crossing.channels == whole_region(graph_.value(value).type).channels))
+        crossing.rows = {};
+      placement.staging[index_of(to)] = add(value, Processor::Gpu, Storage::Device, crossing.rows);
+    }
+  }
+
+  void note_last_cpu_node(TensorId tensor, ir::NodeId node) {
+    placements_.last_cpu_node[tensor] = node;
+  }
+
+  const ir::Graph& graph_;
+  const DeviceProfile& profile_;
+  std::vector<Tensor>& tensors_;
+  const std::vector<ValueUse> uses_;
+  Placements placements_;
+};
+
+}  // namespace
+
+Placements place_values(const ir::Graph& graph, const PartitionPlan& plan,
+                        const DeviceProfile& profile, std::vector<Tensor>& tensors) {
+  return Placer(graph, plan, profile, tensors).run();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,46 @@
+// Where each value lives: one tensor per lane that touches it, or one for both.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "compiler/partition/split_geometry.h"
+#include "compiler/schedule/schedule.h"
+
+namespace codl::compiler {
+
+inline constexpr TensorId kNoTensor = UINT32_MAX;
+
+struct ValuePlacement {
+  // By processor. `missing`: what the lane reads and does not compute: below and above what it
+  // does.
+  std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
+  std::array<TensorId, 2> staging = {
+      kNoTensor, kNoTensor};  // Separate + images: device buffer on the way to that lane
+  std::array<std::array<Region, 2>, 2> missing = {};
+
+  TensorId tensor_on(Processor processor) const { return tensor[static_cast<size_t>(processor)]; }
+  TensorId staging_on(Processor processor) const { return staging[static_cast<size_t>(processor)]; }
+  std::array<Region, 2>& missing_on(Processor processor) {
+    return missing[static_cast<size_t>(processor)];
+  }
+};
+
+struct Placements {
+  std::vector<ValuePlacement> values;     // by value; constants have none
+  std::vector<ir::NodeId> last_cpu_node;  // by tensor: the last node whose CPU part touches it
+};
+
+// Appends the tensors of all values that are not constants to `tensors`.
+//
+//   one lane touches the value                    Host, Device or Image; Input and Output are the
+//   application's both, nothing missing (inside a chain)        a private tensor each both, one
+//   memory serves: FineSvm and disjoint parts, or SubBuffer and one writer; no image
+//                                                 one Shared tensor
+//   both, else                                    Shared (Separate: Host) for the CPU, Device or
+//   Image for the
+//                                                 GPU; what is missing is copied
+Placements place_values(const ir::Graph& graph, const PartitionPlan& plan,
+                        const DeviceProfile& profile, std::vector<Tensor>& tensors);
+
+}  // namespace codl::compiler

@@ -1,0 +1,334 @@
+// The partition plan made executable.
+//
+// For every value and lane: what the lane computes, what its nodes read, and what is missing. From
+// these alone follow the tensors (placements.cc), then segment by segment (a chain, or one node)
+// the steps: exchange what is missing, hand shared tensors to the host, run the kernels. Chains
+// need no rule of their own: a lane that computes all it reads misses nothing.
+#include "compiler/schedule/schedule.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/split_geometry.h"
+#include "compiler/schedule/lane_order.h"
+#include "compiler/schedule/placements.h"
+#include "compiler/support/error.h"
+#include "kernels/kernel_table.h"
+#include "kernels/pack.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+kernels::StepShape Step::shape(llvm::ArrayRef<Tensor> tensors,
+                               kernels::OperandShape* shapes) const {
+  kernels::StepShape result;
+  result.row = kernel;
+  result.params = params.data();
+  for (size_t i = 0; i < operands.size(); ++i) shapes[i] = tensors[operands[i]].shape;
+  result.operands = shapes;
+  result.operand_count = static_cast<uint32_t>(operands.size());
+  result.part_dim = part_dim;
+  result.part = part;
+  result.tile = tile.data();
+  result.tile_count = static_cast<uint32_t>(tile.size());
+  return result;
+}
+
+namespace {
+
+class Scheduler {
+ public:
+  Scheduler(const ir::Graph& graph, const PartitionPlan& plan, const DeviceProfile& profile)
+      : graph_(graph), plan_(plan), profile_(profile), predictor_(profile) {}
+
+  llvm::Expected<Schedule> run(llvm::StringRef variant) {
+    schedule_.name = variant.str();
+    schedule_.sharing = profile_.sharing;
+    schedule_.gate = profile_.gate;
+    placements_ = place_values(graph_, plan_, profile_, schedule_.tensors);
+    mapped_.resize(schedule_.tensors.size(), Mapped::No);
+    for (ir::NodeId first = 0; first < plan_.divisions.size();) {
+      ir::NodeId last = first;
+      const int32_t chain = plan_.divisions[first].chain;
+      while (chain >= 0 && last + 1 < plan_.divisions.size() &&
+             plan_.divisions[last + 1].chain == chain)
+        ++last;
+      if (llvm::Error error = emit_segment(first, last)) return error;
+      first = last + 1;
+    }
+    for (TensorId tensor = 0; tensor < mapped_.size(); ++tensor) unmap(tensor);
+    for (const Step& step : schedule_.steps) schedule_.has_gpu |= step.lane != Lane::Cpu;
+    order_lanes(graph_, schedule_);
+    return std::move(schedule_);
+  }
+
+ private:
+  enum class Mapped : uint8_t { No, Read, Write };
+
+  llvm::Error emit_segment(ir::NodeId first, ir::NodeId last) {
+    for (ir::NodeId id = first; id <= last; ++id)
+      for (const Part& part : plan_.divisions[id].parts)
+        if (llvm::Error error = bring_operands(id, part.processor)) return error;
+    // Ahead of the segment's kernels, so that no map waits in the queue behind them.
+    read_by_gpu_.assign(schedule_.tensors.size(), false);
+    for (ir::NodeId id = first; id <= last; ++id)
+      if (plan_.divisions[id].part_on(Processor::Gpu))
+        for (ir::ValueId value : graph_.node(id).inputs)
+          if (const TensorId tensor = placements_.values[value].tensor_on(Processor::Gpu);
+              tensor != kNoTensor)
+            read_by_gpu_[tensor] = true;
+    for (ir::NodeId id = first; id <= last; ++id) map_operands(id);
+    for (ir::NodeId id = first; id <= last; ++id)
+      for (const Part& part : plan_.divisions[id].parts)
+        if (llvm::Error error = emit_kernel(id, part)) return error;
+    for (TensorId tensor = 0; tensor < mapped_.size(); ++tensor)
+      if (mapped_[tensor] != Mapped::No && placements_.last_cpu_node[tensor] <= last) unmap(tensor);
+    return llvm::Error::success();
+  }
+
+  // Exchanges what the lane reads and has not computed, once per value, before its first reader.
+  llvm::Error bring_operands(ir::NodeId node, Processor processor) {
+    for (ir::ValueId value : graph_.node(node).inputs) {
+      ValuePlacement& placement = placements_.values[value];
+      for (Region& region : placement.missing_on(processor)) {
+        if (region.empty()) continue;
+        const Region missing = region;
+        region = {};
+        if (llvm::Error error = exchange(value, placement, processor, missing)) return error;
+      }
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error exchange(ir::ValueId value, const ValuePlacement& placement, Processor to,
+                       const Region& region) {
+    const TensorId gpu = placement.tensor_on(Processor::Gpu);
+    const TensorId cpu = placement.tensor_on(Processor::Cpu);
+    if (gpu == cpu) return llvm::Error::success();  // one memory: waits are enough
+    const TensorId staging = placement.staging_on(to);
+    const bool to_gpu = to == Processor::Gpu;
+    if (profile_.sharing != GpuSharing::Separate) {
+      unmap(cpu);
+      return copy_on_gpu(value, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
+    }
+    if (staging == kNoTensor) {
+      transfer(value, to_gpu ? StepKind::Upload : StepKind::Download, to_gpu ? cpu : gpu,
+               to_gpu ? gpu : cpu, region);
+      return llvm::Error::success();
+    }
+    if (to_gpu) {
+      transfer(value, StepKind::Upload, cpu, staging, region);
+      return copy_on_gpu(value, staging, gpu, region);
+    }
+    if (llvm::Error error = copy_on_gpu(value, gpu, staging, region)) return error;
+    transfer(value, StepKind::Download, staging, cpu, region);
+    return llvm::Error::success();
+  }
+
+  // The part of a step that copies `region`: rows, channels, or all.
+  void set_part(Step& step, ir::ValueId value, const Region& region) const {
+    const Region whole = whole_region(graph_.value(value).type);
+    if (!(region.channels == whole.channels)) {  // of every row that both tensors hold
+      step.part_dim = SplitDim::OutputChannel;
+      step.part = region.channels;
+    } else if (!(region.rows == whole.rows)) {
+      step.part_dim = SplitDim::Height;
+      step.part = region.rows;
+    }
+  }
+
+  void transfer(ir::ValueId value, StepKind kind, TensorId from, TensorId to,
+                const Region& region) {
+    Step step;
+    step.kind = kind;
+    step.lane = Lane::Transfer;
+    step.operands = {from, to};
+    step.name = graph_.value(value).name;
+    set_part(step, value, region);
+    const double share = static_cast<double>(region.rows.count()) * region.channels.count() /
+                         (static_cast<double>(whole_region(graph_.value(value).type).rows.count()) *
+                          whole_region(graph_.value(value).type).channels.count());
+    step.predicted_us = profile_.exchange.copy_us_per_mb.value * share *
+                        static_cast<double>(schedule_.tensors[from].shape.bytes) / 1e6;
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  llvm::Error copy_on_gpu(ir::ValueId value, TensorId from, TensorId to, const Region& region) {
+    Step step;
+    step.lane = Lane::Gpu;
+    step.operands = {from, to};
+    step.name = graph_.value(value).name;
+    set_part(step, value, region);
+    for (const KernelRow& row : kKernelRows) {
+      if (row.op != OpKind::Convert || row.processor != Processor::Gpu ||
+          !predictor_.can_predict(row))
+        continue;
+      step.kernel = &row;
+      if (accepts(step)) return push_kernel(std::move(step), false);
+    }
+    return internal_error(step.name,
+                          "expected a GPU kernel that exchanges the value between the lanes");
+  }
+
+  bool accepts(const Step& step) const {
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    kernels::StepNeeds needs;
+    return kernels::check_step(step.shape(schedule_.tensors, shapes), &needs) == nullptr;
+  }
+
+  llvm::Error push_kernel(Step step, bool other_processor_busy) {
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    kernels::StepNeeds needs;
+    const kernels::StepShape shape = step.shape(schedule_.tensors, shapes);
+    if (const char* expected = kernels::check_step(shape, &needs))
+      return internal_error(step.name, "{0}: expected {1}", step.kernel->symbol, expected);
+    step.predicted_us = predictor_.predict_us(shape, other_processor_busy);
+    schedule_.steps.push_back(std::move(step));
+    return llvm::Error::success();
+  }
+
+  // Shared tensors of the node's CPU part go to the host.
+  void map_operands(ir::NodeId id) {
+    const Division& division = plan_.divisions[id];
+    if (division.part_on(Processor::Cpu) == nullptr) return;
+    const ir::Node& node = graph_.node(id);
+    for (ir::ValueId value : node.inputs)
+      map(placements_.values[value].tensor_on(Processor::Cpu), Mapped::Read);
+    map(placements_.values[node.output].tensor_on(Processor::Cpu), Mapped::Write);
+  }
+
+  bool needs_map(TensorId tensor) const {
+    return profile_.sharing == GpuSharing::SubBuffer && tensor != kNoTensor &&
+           schedule_.tensors[tensor].storage == Storage::Shared;
+  }
+
+  // A tensor mapped for reading may be read by both lanes at once (OpenCL 1.2, 5.4.2.1); one mapped
+  // for writing belongs to the host alone.
+  void map(TensorId tensor, Mapped access) {
+    if (!needs_map(tensor)) return;
+    if (mapped_[tensor] == Mapped::Write && access == Mapped::Read && read_by_gpu_[tensor])
+      unmap(tensor);
+    if (mapped_[tensor] >= access) return;
+    unmap(tensor);
+    // Whoever writes may read its own rows again later without another map.
+    push_map(tensor, StepKind::Map,
+             access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
+    mapped_[tensor] = access;
+  }
+
+  void unmap(TensorId tensor) {
+    if (mapped_[tensor] == Mapped::No) return;
+    push_map(tensor, StepKind::Unmap, MapAccess::Read);
+    mapped_[tensor] = Mapped::No;
+  }
+
+  void push_map(TensorId tensor, StepKind kind, MapAccess access) {
+    Step step;
+    step.kind = kind;
+    step.lane = Lane::Gpu;
+    step.operands = {tensor};
+    step.map_access = access;
+    step.name = graph_.value(schedule_.tensors[tensor].value).name;
+    if (kind == StepKind::Map)
+      step.predicted_us = profile_.exchange.map_us.value +
+                          profile_.exchange.map_us_per_mb.value *
+                              static_cast<double>(schedule_.tensors[tensor].shape.bytes) / 1e6;
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  llvm::Error emit_kernel(ir::NodeId id, const Part& part) {
+    const Division& division = plan_.divisions[id];
+    const ir::Node& node = graph_.node(id);
+    Step step;
+    step.lane = part.processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu;
+    step.kernel = part.kernel;
+    step.params = node.params;
+    step.name = node.name;
+    step.node = id;
+    if (division.is_split()) {
+      step.part_dim = division.dim;
+      step.part = part.computed;
+      step.owned = part.owned;
+    }
+    for (uint32_t i = 0; i < node.inputs.size(); ++i)
+      step.operands.push_back(operand_tensor(id, i, part.processor));
+    const TensorId output = placements_.values[node.output].tensor_on(part.processor);
+    step.operands.push_back(output);
+    if (part.processor == Processor::Gpu) {
+      for (TensorId tensor : step.operands)
+        if (mapped_[tensor] == Mapped::Write) unmap(tensor);
+      unmap(output);
+    }
+    return push_kernel(std::move(step), division.is_split());
+  }
+
+  TensorId operand_tensor(ir::NodeId id, uint32_t operand, Processor processor) {
+    const ir::NodeView view{graph_, graph_.node(id)};
+    const ir::ValueId value = view.node.inputs[operand];
+    if (!graph_.value(value).is_constant) return placements_.values[value].tensor_on(processor);
+    const kernels::OperandShape shape = constant_shape(view, operand);
+    const Blob blob{value, view.node.op, operand, groups_of(view.node), shape.bytes};
+    const auto found = std::find(schedule_.blobs.begin(), schedule_.blobs.end(), blob);
+    const auto index = static_cast<uint32_t>(found - schedule_.blobs.begin());
+    if (found == schedule_.blobs.end()) {
+      schedule_.blobs.push_back(blob);
+      blob_tensors_.push_back(static_cast<TensorId>(schedule_.tensors.size()));
+      schedule_.tensors.push_back({value, shape, Storage::Weights, index});
+      mapped_.push_back(Mapped::No);
+      placements_.last_cpu_node.push_back(0);
+    }
+    return blob_tensors_[index];
+  }
+
+  const ir::Graph& graph_;
+  const PartitionPlan& plan_;
+  const DeviceProfile& profile_;
+  const LatencyPredictor predictor_;
+  Schedule schedule_;
+  Placements placements_;
+  std::vector<Mapped> mapped_;          // by tensor, at this point of the list
+  std::vector<bool> read_by_gpu_;       // by tensor, in the segment at hand
+  std::vector<TensorId> blob_tensors_;  // by blob
+};
+
+std::string describe(const Schedule& schedule, StepId id) {
+  const Step& step = schedule.steps[id];
+  constexpr const char* kLanes[] = {"cpu", "gpu", "transfer"};
+  constexpr const char* kKinds[] = {"kernel", "map", "unmap", "upload", "download"};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << id << " " << kLanes[static_cast<size_t>(step.lane)] << " "
+     << (step.kernel ? step.kernel->symbol : kKinds[static_cast<size_t>(step.kind)]) << " "
+     << step.name;
+  if (step.part_dim == SplitDim::Height)
+    os << " rows[" << step.part.begin << "," << step.part.end << ")";
+  if (step.part_dim == SplitDim::OutputChannel)
+    os << " channels[" << step.part.begin << "," << step.part.end << ")";
+  const size_t inputs = step.kind == StepKind::Map || step.kind == StepKind::Unmap
+                            ? step.operands.size()
+                            : step.operands.size() - 1;
+  const char* separator = " in=";
+  for (size_t i = 0; i < inputs; ++i, separator = ",") os << separator << "t" << step.operands[i];
+  if (inputs < step.operands.size()) os << " out=t" << step.operands.back();
+  os << " waits=[";
+  for (size_t i = 0; i < step.waits.size(); ++i) os << (i ? "," : "") << step.waits[i];
+  os << llvm::formatv("] predicted={0:f1}us", step.predicted_us);
+  return text;
+}
+
+}  // namespace
+
+llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPlan& plan,
+                                       const DeviceProfile& profile, llvm::StringRef variant) {
+  return Scheduler(graph, plan, profile).run(variant);
+}
+
+std::string print(const Schedule& schedule) {
+  std::string text =
+      llvm::formatv("variant {0} predicted={1:f1}us\n", schedule.name, schedule.predicted_us).str();
+  for (StepId id = 0; id < schedule.steps.size(); ++id) text += describe(schedule, id) + "\n";
+  return text;
+}
+
+}  // namespace codl::compiler
