@@ -24,6 +24,8 @@ class CompileError : public llvm::ErrorInfo<CompileError> {
   void log(llvm::raw_ostream& os) const override { os << where_ << ": " << message_; }
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
   ErrorKind kind() const { return kind_; }
+  llvm::StringRef where() const { return where_; }
+  llvm::StringRef text() const { return message_; }  // the message without `where`
 
  private:
   ErrorKind kind_;

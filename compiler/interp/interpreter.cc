@@ -1,0 +1,91 @@
+#include "compiler/interp/interpreter.h"
+
+#include "compiler/support/error.h"
+#include "kernels/common/tensor_view.h"
+#include "kernels/ref.h"
+
+namespace codl::compiler {
+namespace {
+
+uint64_t bytes_of(const ir::TensorType& type) {
+  return static_cast<uint64_t>(type.element_count()) * dtype_bytes(type.dtype);
+}
+
+// The value in ONNX order, whatever layout it has on the device.
+kernels::OperandShape plain_shape(const ir::TensorType& type) {
+  kernels::OperandShape shape;
+  shape.dtype = type.dtype;
+  shape.layout = Layout::Plain;
+  shape.rank = type.rank();
+  for (int32_t i = 0; i < type.rank(); ++i) shape.dims[i] = type.dims[i];
+  shape.bytes = bytes_of(type);
+  return shape;
+}
+
+}  // namespace
+
+llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
+                                    llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
+  if (inputs.size() != node.input_count())
+    return internal_error(node.node.name, "expected {0} operands, found {1}", node.input_count(),
+                          inputs.size());
+  llvm::SmallVector<kernels::TensorView, 4> operands;
+  for (uint32_t i = 0; i < node.input_count(); ++i) {
+    if (inputs[i].size() != bytes_of(node.input(i)))
+      return internal_error(node.node.name, "expected {0} bytes of operand {1}, found {2}",
+                            bytes_of(node.input(i)), i, inputs[i].size());
+    // Kernels take one view type for what they read and what they write; only the last is written.
+    operands.push_back(
+        kernels::make_view(plain_shape(node.input(i)), const_cast<uint8_t*>(inputs[i].data())));
+  }
+  Bytes output(bytes_of(node.output()));
+  operands.push_back(kernels::make_view(plain_shape(node.output()), output.data()));
+
+  kernels::KernelArgs args;
+  args.params = node.node.params.data();
+  args.operands = operands.data();
+  args.operand_count = static_cast<uint32_t>(operands.size());
+  args.task_end = 1;
+  kernels::ref_kernel(node.node.op)(args);
+  return output;
+}
+
+llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs) {
+  if (inputs.size() != graph.inputs().size())
+    return input_error(graph.name, "expected {0} inputs, found {1}", graph.inputs().size(),
+                       inputs.size());
+  // By value; constants stay where they are.
+  std::vector<Bytes> computed(graph.values().size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Value& value = graph.value(graph.inputs()[i]);
+    if (inputs[i].size() != bytes_of(value.type))
+      return input_error(value.name, "expected {0} bytes ({1}), found {2}", bytes_of(value.type),
+                         ir::to_string(value.type), inputs[i].size());
+    computed[graph.inputs()[i]] = inputs[i];
+  }
+  auto bytes_at = [&](ir::ValueId id) -> llvm::ArrayRef<uint8_t> {
+    return graph.value(id).is_constant ? llvm::ArrayRef<uint8_t>(graph.value(id).bytes)
+                                       : llvm::ArrayRef<uint8_t>(computed[id]);
+  };
+
+  // A value's bytes go when its last reader is done: a network has far more values than live ones.
+  std::vector<size_t> last_reader(graph.values().size(), 0);
+  for (size_t i = 0; i < graph.nodes().size(); ++i)
+    for (ir::ValueId input : graph.nodes()[i].inputs) last_reader[input] = i;
+
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const ir::Node& node = graph.nodes()[i];
+    llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> operands;
+    for (ir::ValueId input : node.inputs) operands.push_back(bytes_at(input));
+    CODL_ASSIGN_OR_RETURN(output, evaluate_node(ir::NodeView{graph, node}, operands));
+    computed[node.output] = std::move(output);
+    for (ir::ValueId input : node.inputs)
+      if (last_reader[input] == i && !graph.is_output(input)) Bytes().swap(computed[input]);
+  }
+
+  std::vector<Bytes> outputs;
+  for (ir::ValueId output : graph.outputs()) outputs.push_back(bytes_at(output).vec());
+  return outputs;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,110 @@
+#include "compiler/ir/graph.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::ir {
+namespace {
+
+// Constants up to this many elements are printed with their values: enough for scalars, shapes and
+// the biases of text tests, too few to drown a dump of a network.
+constexpr int64_t kMaxPrintedElements = 8;
+
+void print_name(llvm::raw_ostream& os, llvm::StringRef name) { os.write_escaped(name); }
+
+void print_constant(llvm::raw_ostream& os, const Value& value) {
+  os << "const %";
+  print_name(os, value.name);
+  os << " : " << to_string(value.type);
+  if (value.type.element_count() <= kMaxPrintedElements) {
+    os << " = {";
+    const char* separator = "";
+    if (value.type.dtype == DType::I64) {
+      for (int64_t element : value.as<int64_t>()) {
+        os << separator << element;
+        separator = ", ";
+      }
+    } else {
+      for (float element : value.as<float>()) {
+        os << separator << llvm::format("%.9g", double{element});
+        separator = ", ";
+      }
+    }
+    os << '}';
+  }
+  os << '\n';
+}
+
+// Name of the family member that a parameter stores, or empty for a plain number.
+std::string_view member_of(OpKind op, std::string_view field, int32_t number) {
+  if (field == "kind") return member_name(op, number);
+  if (field == "activation") return member_name(OpKind::Unary, number);
+  return {};
+}
+
+// Every parameter that is not zero: zero means "absent" in all of ops.def.
+void print_params(llvm::raw_ostream& os, const Node& node) {
+  const char* separator = " {";
+  for (const OpParamField& field : kOpParamFields) {
+    if (field.op != node.op) continue;
+    const char* word = static_cast<const char*>(node.params.data()) + field.offset_bytes;
+    int32_t number = 0;
+    std::memcpy(&number, word, sizeof number);
+    if (number == 0) continue;
+    os << separator << llvm::StringRef(field.name.data(), field.name.size()) << '=';
+    separator = ", ";
+    if (field.is_float) {
+      float real = 0;
+      std::memcpy(&real, word, sizeof real);
+      os << llvm::format("%.9g", double{real});
+      continue;
+    }
+    const std::string_view member = member_of(node.op, field.name, number);
+    if (member.empty())
+      os << number;
+    else
+      os << llvm::StringRef(member.data(), member.size());
+  }
+  if (separator[0] == ',') os << '}';
+}
+
+void print_node(llvm::raw_ostream& os, const Graph& graph, const Node& node) {
+  const std::string_view op = op_row(node.op).name;
+  os << '%';
+  print_name(os, graph.value(node.output).name);
+  os << ' ';
+  print_name(os, node.name);
+  os << " = " << llvm::StringRef(op.data(), op.size()) << '(';
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    os << (i == 0 ? "%" : ", %");
+    print_name(os, graph.value(node.inputs[i]).name);
+  }
+  os << ')';
+  print_params(os, node);
+  os << " : " << to_string(graph.value(node.output).type) << '\n';
+}
+
+}  // namespace
+
+std::string print(const Graph& graph) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "graph ";
+  print_name(os, graph.name);
+  os << '\n';
+  for (ValueId id : graph.inputs()) {
+    os << "input %";
+    print_name(os, graph.value(id).name);
+    os << " : " << to_string(graph.value(id).type) << '\n';
+  }
+  for (const Value& value : graph.values())
+    if (value.is_constant) print_constant(os, value);
+  for (const Node& node : graph.nodes()) print_node(os, graph, node);
+  for (ValueId id : graph.outputs()) {
+    os << "output %";
+    print_name(os, graph.value(id).name);
+    os << " : " << to_string(graph.value(id).type) << '\n';
+  }
+  return text;
+}
+
+}  // namespace codl::ir

@@ -1,0 +1,149 @@
+// The invariants of a graph, checked from scratch. Runs after every pass.
+//
+// Types are compared with OpSpec::infer: the one place where ir/ looks at ops/, because the shape
+// rules have their home there.
+#include "compiler/ops/op_spec.h"
+#include "compiler/support/error.h"
+#include "kernels/common/contract.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace codl::ir {
+namespace {
+
+using compiler::internal_error;
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, llvm::StringRef where) : graph_(graph), where_(where) {}
+
+  llvm::Error run() {
+    if (llvm::Error error = check_values()) return error;
+    for (size_t i = 0; i < graph_.nodes().size(); ++i)
+      if (llvm::Error error = check_node(static_cast<NodeId>(i))) return error;
+    return check_outputs();
+  }
+
+ private:
+  template <typename... Args>
+  llvm::Error wrong(const char* format, Args&&... args) const {
+    return internal_error(where_, format, std::forward<Args>(args)...);
+  }
+
+  llvm::Error check_values() const {
+    llvm::StringSet<> names;
+    size_t input_count = 0;
+    for (size_t i = 0; i < graph_.values().size(); ++i) {
+      const Value& value = graph_.values()[i];
+      if (!names.insert(value.name).second)
+        return wrong("expected unique value names, found two of '{0}'", value.name);
+      if (llvm::Error error = check_type(value)) return error;
+
+      const bool is_produced = value.producer != kNoId;
+      if (int{value.is_input} + int{value.is_constant} + int{is_produced} != 1)
+        return wrong("expected one producer of value '{0}', found input={1} constant={2} node={3}",
+                     value.name, value.is_input, value.is_constant, is_produced);
+      if (is_produced &&
+          (value.producer >= graph_.nodes().size() || graph_.node(value.producer).output != i))
+        return wrong("expected the producer of value '{0}' to have it as its output", value.name);
+      if (value.is_input) {
+        ++input_count;
+        if (!llvm::is_contained(graph_.inputs(), static_cast<ValueId>(i)))
+          return wrong("expected value '{0}' among the graph's inputs", value.name);
+      }
+      if (value.is_constant &&
+          value.bytes.size() !=
+              static_cast<uint64_t>(value.type.element_count()) * dtype_bytes(value.type.dtype))
+        return wrong("expected the bytes of constant '{0}' to fit {1}, found {2}", value.name,
+                     to_string(value.type), value.bytes.size());
+    }
+    if (input_count != graph_.inputs().size())
+      return wrong("expected {0} input values, found {1}", graph_.inputs().size(), input_count);
+    return llvm::Error::success();
+  }
+
+  llvm::Error check_type(const Value& value) const {
+    const TensorType& type = value.type;
+    if (type.rank() > kMaxRank)
+      return wrong("expected rank <= {0} of value '{1}', found {2}", kMaxRank, value.name,
+                   type.rank());
+    for (int32_t dim : type.dims)
+      if (dim < 1)
+        return wrong("expected positive dims of value '{0}', found {1}", value.name,
+                     to_string(type));
+    if (type.layout != Layout::Plain && type.layout != Layout::Nhwc)
+      return wrong("expected layout plain or nhwc of value '{0}', found {1}", value.name,
+                   to_string(type));
+    if (type.layout == Layout::Nhwc && type.rank() != 4)
+      return wrong("expected rank 4 of nhwc value '{0}', found {1}", value.name, to_string(type));
+    if (type.layout != Layout::Plain && (value.is_input || value.is_constant))
+      return wrong("expected plain layout of input or constant '{0}', found {1}", value.name,
+                   to_string(type));
+    return llvm::Error::success();
+  }
+
+  llvm::Error check_node(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.output >= graph_.values().size() || graph_.value(node.output).producer != id)
+      return wrong("expected node '{0}' to produce its output", node.name);
+    if (node.params.bytes() != params_bytes_of(node.op))
+      return wrong("expected {0} bytes of parameters of node '{1}', found {2}",
+                   params_bytes_of(node.op), node.name, node.params.bytes());
+    if (node.inputs.empty() || node.inputs.size() + 1 > kernels::kMaxOperands)
+      return wrong("expected 1 to {0} operands of node '{1}', found {2}", kernels::kMaxOperands - 1,
+                   node.name, node.inputs.size());
+    for (ValueId input : node.inputs) {
+      if (input >= graph_.values().size())
+        return wrong("expected operands of node '{0}' to exist, found id {1}", node.name, input);
+      const Value& value = graph_.value(input);
+      if (!value.is_input && !value.is_constant && value.producer >= id)
+        return wrong("expected operand '{0}' of node '{1}' from an earlier node", value.name,
+                     node.name);
+    }
+    if (llvm::Error error = check_inferred(node)) return error;
+    return check_layouts(node);
+  }
+
+  llvm::Error check_inferred(const Node& node) const {
+    const TensorType& found = graph_.value(node.output).type;
+    llvm::Expected<TensorType> inferred = compiler::op_spec(node.op).infer(NodeView{graph_, node});
+    if (!inferred)
+      return wrong("expected operands that fit, found {0}", llvm::toString(inferred.takeError()));
+    if (inferred->dims != found.dims || inferred->dtype != found.dtype)
+      return wrong("expected {0} as output of node '{1}', found {2}", to_string(*inferred),
+                   node.name, to_string(found));
+    return llvm::Error::success();
+  }
+
+  // Only Convert changes the layout. Constants stay plain whatever the node works in: weights are
+  // packed for their kernel, other constants are read through their strides.
+  llvm::Error check_layouts(const Node& node) const {
+    if (node.op == OpKind::Convert) return llvm::Error::success();
+    const TensorType& output = graph_.value(node.output).type;
+    for (ValueId input : node.inputs) {
+      const Value& value = graph_.value(input);
+      if (!value.is_constant && value.type.layout != output.layout)
+        return wrong("expected one layout in node '{0}', found {1} '{2}' and output {3}", node.name,
+                     to_string(value.type), value.name, to_string(output));
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error check_outputs() const {
+    if (graph_.outputs().empty()) return wrong("expected a graph output, found none");
+    for (ValueId output : graph_.outputs())
+      if (output >= graph_.values().size())
+        return wrong("expected graph outputs to exist, found id {0}", output);
+    return llvm::Error::success();
+  }
+
+  const Graph& graph_;
+  llvm::StringRef where_;
+};
+
+}  // namespace
+
+llvm::Error verify(const Graph& graph, llvm::StringRef where) {
+  return Verifier(graph, where).run();
+}
+
+}  // namespace codl::ir

@@ -1,0 +1,44 @@
+#include "compiler/ops/shape_rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
+  const llvm::StringRef where = node.node.name;
+  const int32_t axis = node.params<ConcatParams>().axis;
+  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
+  const ir::Dims& first = node.input(0).dims;
+  if (axis < 0 || axis >= node.input(0).rank())
+    return input_error(where, "expected an axis in [0, {0}), found {1}", first.size(), axis);
+  llvm::SmallVector<int64_t, 4> dims(first.begin(), first.end());
+  for (uint32_t i = 1; i < node.input_count(); ++i) {
+    if (llvm::Error error = expect_operand(node, i, node.input(0).rank())) return error;
+    const ir::Dims& other = node.input(i).dims;
+    for (int32_t d = 0; d < node.input(0).rank(); ++d)
+      if (d != axis && other[d] != first[d])
+        return input_error(where, "expected dims equal but for axis {0}, found {1} and {2}", axis,
+                           ir::to_string(node.input(0)), ir::to_string(node.input(i)));
+    dims[axis] += other[axis];
+  }
+  return checked_type(where, DType::F32, dims);
+}
+
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  const bool joins_channels = node.params<ConcatParams>().axis == 1;
+  return split_rules(node.output(), joins_channels, false);
+}
+
+}  // namespace
+
+extern const OpSpec kConcatSpec;
+const OpSpec kConcatSpec = {
+    .kind = OpKind::Concat,
+    .onnx_types = "Concat",
+    .infer = infer,
+    .work = elementwise_work,
+    .splits = splits,
+    .input_range = same_range,
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,32 @@
+#include "compiler/ops/shape_rules.h"
+
+namespace codl::compiler {
+namespace {
+
+llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
+  ir::TensorType output = node.input(0);
+  output.layout = Layout::Plain;
+  return output;
+}
+
+// Height only: the channels of a plain value are far apart, so that a lane's half of a pixel's
+// channels would share its cache lines with the other's.
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  return split_rules(node.output(), true, false);
+}
+
+}  // namespace
+
+extern const OpSpec kConvertSpec;
+const OpSpec kConvertSpec = {
+    .kind = OpKind::Convert,
+    .onnx_types = "",
+    .infer = infer,
+    .work = elementwise_work,
+    .splits = splits,
+    .input_range = same_range,
+};
+
+}  // namespace codl::compiler

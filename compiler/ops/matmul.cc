@@ -1,0 +1,53 @@
+#include "compiler/ops/shape_rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+enum Operand : uint32_t { kX = 0, kW = 1, kBias = 2 };
+
+llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 3)) return error;
+  if (llvm::Error error = expect_operand(node, kX, 2)) return error;
+  if (llvm::Error error = expect_operand(node, kW, 2)) return error;
+  if (llvm::Error error = expect_operand(node, kBias, 1)) return error;
+  const ir::Dims& x = node.input(kX).dims;
+  const ir::Dims& w = node.input(kW).dims;
+  if (x[1] != w[0])
+    return input_error(where, "expected {0} columns of the first operand, found {1}", w[0],
+                       ir::to_string(node.input(kX)));
+  if (node.input(kBias).dims[0] != w[1])
+    return input_error(where, "expected a bias of {0} elements, found {1}", w[1],
+                       node.input(kBias).dims[0]);
+  return checked_type(where, DType::F32, {x[0], w[1]});
+}
+
+Work work(const ir::NodeView& node) {
+  Work result = elementwise_work(node);
+  result.macs = static_cast<double>(node.output().element_count()) * node.input(kX).dims[1];
+  return result;
+}
+
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  return split_rules(node.output(), false, true);
+}
+
+// Every column of the output reads all of x.
+Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range) {
+  return whole_extent(node.input(operand), dim);
+}
+
+}  // namespace
+
+extern const OpSpec kMatMulSpec;
+const OpSpec kMatMulSpec = {
+    .kind = OpKind::MatMul,
+    .onnx_types = "Gemm MatMul",
+    .infer = infer,
+    .work = work,
+    .splits = splits,
+    .input_range = input_range,
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "compiler/ops/shape_rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+WindowAxis height_axis(const ir::NodeView& node) {
+  const auto params = node.params<Pool2dParams>();
+  return {node.input(0).dims[2], params.kernel_h, params.stride_h,
+          params.dilation_h,     params.pad_top,  params.pad_bottom};
+}
+
+WindowAxis width_axis(const ir::NodeView& node) {
+  const auto params = node.params<Pool2dParams>();
+  return {node.input(0).dims[3], params.kernel_w, params.stride_w,
+          params.dilation_w,     params.pad_left, params.pad_right};
+}
+
+// Every window has a tap inside the map: there is no maximum and no average of nothing.
+llvm::Error check_windows_reach_input(llvm::StringRef where, const WindowAxis& axis,
+                                      int64_t count) {
+  for (int64_t output = 0; output < count; ++output) {
+    const int64_t first = axis.first_tap(output);
+    // The first tap at or behind element 0. Windows that begin there need no look.
+    const int64_t tap = first >= 0 ? 0 : ceil_div(-first, axis.dilation);
+    if (tap >= axis.kernel || first + tap * axis.dilation >= axis.in)
+      return input_error(where, "expected windows with an element, found window {0} in the padding",
+                         output);
+    // Later windows are all inside from their first tap on, but the last may begin behind the end.
+    if (first >= 0) output = std::max(output, count - 2);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
+  const auto params = node.params<Pool2dParams>();
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  if (llvm::Error error = expect_operand(node, 0, 4)) return error;
+  if (member_name(OpKind::Pool2d, params.kind).empty())
+    return input_error(where, "expected a kind of pooling, found {0}", params.kind);
+  if (llvm::Error error = check_window(where, height_axis(node))) return error;
+  if (llvm::Error error = check_window(where, width_axis(node))) return error;
+  const int64_t oh = window_count(height_axis(node), params.ceil_mode != 0);
+  const int64_t ow = window_count(width_axis(node), params.ceil_mode != 0);
+  if (oh < 1 || ow < 1)
+    return input_error(where,
+                       "expected a window that fits the padded input, found {0}x{1} over {2}",
+                       params.kernel_h, params.kernel_w, ir::to_string(node.input(0)));
+  const ir::Dims& x = node.input(0).dims;
+  CODL_ASSIGN_OR_RETURN(output, checked_type(where, DType::F32, {x[0], x[1], oh, ow}));
+  if (llvm::Error error = check_windows_reach_input(where, height_axis(node), oh)) return error;
+  if (llvm::Error error = check_windows_reach_input(where, width_axis(node), ow)) return error;
+  return output;
+}
+
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  return split_rules(node.output(), true, true);
+}
+
+Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
+  if (dim == SplitDim::Height) return window_input_range(height_axis(node), output);
+  return same_range(node, operand, dim, output);
+}
+
+}  // namespace
+
+extern const OpSpec kPool2dSpec;
+const OpSpec kPool2dSpec = {
+    .kind = OpKind::Pool2d,
+    .onnx_types = "MaxPool AveragePool GlobalMaxPool GlobalAveragePool ReduceMean",
+    .infer = infer,
+    .work = elementwise_work,
+    .splits = splits,
+    .input_range = input_range,
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,116 @@
+#include "compiler/ops/shape_rules.h"
+
+#include <algorithm>
+
+#include "compiler/support/error.h"
+#include "schema/plan_layout.h"
+
+namespace codl::compiler {
+
+llvm::Expected<ir::TensorType> checked_type(llvm::StringRef where, DType dtype,
+                                            llvm::ArrayRef<int64_t> dims) {
+  if (dims.size() > kMaxRank)
+    return unsupported_error(where, "expected rank <= {0}, found {1}", kMaxRank, dims.size());
+  ir::TensorType type;
+  type.dtype = dtype;
+  int64_t stored = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 1) return input_error(where, "expected positive dims, found {0}", dims[i]);
+    if (dims[i] > kMaxDim)
+      return unsupported_error(where, "expected dims <= {0}, found {1}", kMaxDim, dims[i]);
+    type.dims.push_back(static_cast<int32_t>(dims[i]));
+    const bool is_channel = dims.size() == 4 && i == 1;
+    stored *= is_channel ? round_up(type.dims[i], kChannelPad) : dims[i];
+    if (stored > kMaxElements)
+      return unsupported_error(where, "expected at most {0} elements, found more", kMaxElements);
+  }
+  return type;
+}
+
+llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank) {
+  if (i >= node.input_count())
+    return input_error(node.node.name, "expected operand {0}, found {1} operands", i,
+                       node.input_count());
+  const ir::TensorType& type = node.input(i);
+  if (type.dtype != DType::F32)
+    return input_error(node.node.name, "expected operand {0} of type f32, found {1}", i,
+                       ir::to_string(type));
+  if (rank >= 0 && type.rank() != rank)
+    return input_error(node.node.name, "expected operand {0} of rank {1}, found {2}", i, rank,
+                       ir::to_string(type));
+  return llvm::Error::success();
+}
+
+llvm::Error expect_operand_count(const ir::NodeView& node, uint32_t count) {
+  if (node.input_count() != count)
+    return input_error(node.node.name, "expected {0} operands, found {1}", count,
+                       node.input_count());
+  return llvm::Error::success();
+}
+
+llvm::Error check_window(llvm::StringRef where, const WindowAxis& axis) {
+  auto check = [&](const char* name, int64_t number, int64_t least) -> llvm::Error {
+    if (number < least || number > kMaxDim)
+      return input_error(where, "expected {0} in [{1}, {2}], found {3}", name, least, kMaxDim,
+                         number);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = check("kernel size", axis.kernel, 1)) return error;
+  if (llvm::Error error = check("stride", axis.stride, 1)) return error;
+  if (llvm::Error error = check("dilation", axis.dilation, 1)) return error;
+  if (llvm::Error error = check("pad", axis.pad_begin, 0)) return error;
+  return check("pad", axis.pad_end, 0);
+}
+
+int64_t window_count(const WindowAxis& axis, bool ceil_mode) {
+  const int64_t free = axis.in + axis.pad_begin + axis.pad_end - axis.extent();
+  if (free < 0) return 0;
+  int64_t count = free / axis.stride + 1;
+  if (ceil_mode && free % axis.stride != 0 && axis.first_tap(count) < axis.in) ++count;
+  return count;
+}
+
+Range window_input_range(const WindowAxis& axis, Range output) {
+  const int64_t begin = axis.first_tap(output.begin);
+  const int64_t end = axis.first_tap(output.end - 1) + axis.extent();
+  const int64_t clipped_begin = std::clamp<int64_t>(begin, 0, axis.in - 1);
+  const int64_t clipped_end = std::clamp<int64_t>(end, clipped_begin + 1, axis.in);
+  return {static_cast<int32_t>(clipped_begin), static_cast<int32_t>(clipped_end)};
+}
+
+llvm::SmallVector<SplitRule, 2> split_rules(const ir::TensorType& output, bool height,
+                                            bool channels) {
+  llvm::SmallVector<SplitRule, 2> rules;
+  if (output.rank() == 4 && height && output.dims[2] > 1)
+    rules.push_back({SplitDim::Height, output.dims[2], 1});
+  if (output.rank() >= 2 && channels && output.dims[1] > kChannelPanel)
+    rules.push_back({SplitDim::OutputChannel, output.dims[1], kChannelPanel});
+  return rules;
+}
+
+Range whole_extent(const ir::TensorType& type, SplitDim dim) {
+  if (dim == SplitDim::Height && type.rank() >= 3) return {0, type.dims[2]};
+  if (dim == SplitDim::OutputChannel && type.rank() >= 2) return {0, type.dims[1]};
+  return {0, 1};
+}
+
+Work elementwise_work(const ir::NodeView& node) {
+  Work work;
+  auto bytes_of = [](const ir::TensorType& type) {
+    return static_cast<double>(type.element_count()) * static_cast<double>(dtype_bytes(type.dtype));
+  };
+  for (uint32_t i = 0; i < node.input_count(); ++i) work.bytes_read += bytes_of(node.input(i));
+  work.bytes_written = bytes_of(node.output());
+  return work;
+}
+
+Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
+  const Range whole = whole_extent(node.input(operand), dim);
+  // A broadcast dim (extent 1 under a larger output) is read by every part. Of a constant every
+  // part gets all.
+  if (node.input_value(operand).is_constant) return whole;
+  if (whole.count() != whole_extent(node.output(), dim).count()) return whole;
+  return output;
+}
+
+}  // namespace codl::compiler

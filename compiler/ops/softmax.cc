@@ -1,0 +1,37 @@
+#include "compiler/ops/shape_rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
+  const int32_t axis = node.params<SoftmaxParams>().axis;
+  if (axis < 0 || axis >= node.input(0).rank())
+    return input_error(node.node.name, "expected an axis in [0, {0}), found {1}",
+                       node.input(0).rank(), axis);
+  ir::TensorType output = node.input(0);
+  output.layout = Layout::Plain;
+  return output;
+}
+
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView&) { return {}; }
+
+Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range) {
+  return whole_extent(node.input(operand), dim);
+}
+
+}  // namespace
+
+extern const OpSpec kSoftmaxSpec;
+const OpSpec kSoftmaxSpec = {
+    .kind = OpKind::Softmax,
+    .onnx_types = "Softmax",
+    .infer = infer,
+    .work = elementwise_work,
+    .splits = splits,
+    .input_range = input_range,
+};
+
+}  // namespace codl::compiler

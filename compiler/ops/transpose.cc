@@ -1,0 +1,45 @@
+#include "compiler/ops/shape_rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
+  const auto params = node.params<TransposeParams>();
+  const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
+                                  params.perm_4, params.perm_5, params.perm_6, params.perm_7};
+  const int32_t rank = node.input(0).rank();
+  uint32_t seen = 0;
+  llvm::SmallVector<int64_t, 4> dims;
+  for (int32_t i = 0; i < rank; ++i) {
+    if (perm[i] < 0 || perm[i] >= rank || (seen & (1u << perm[i])) != 0)
+      return input_error(where, "expected a permutation of [0, {0}), found {1} at {2}", rank,
+                         perm[i], i);
+    seen |= 1u << perm[i];
+    dims.push_back(node.input(0).dims[perm[i]]);
+  }
+  return checked_type(where, DType::F32, dims);
+}
+
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView&) { return {}; }
+
+Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range) {
+  return whole_extent(node.input(operand), dim);
+}
+
+}  // namespace
+
+extern const OpSpec kTransposeSpec;
+const OpSpec kTransposeSpec = {
+    .kind = OpKind::Transpose,
+    .onnx_types = "Transpose",
+    .infer = infer,
+    .work = elementwise_work,
+    .splits = splits,
+    .input_range = input_range,
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,243 @@
+#include "compiler/support/json_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "compiler/support/error.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+
+namespace {
+
+// Ordered: keys are reported, and models read, in the file's order.
+using Json = nlohmann::ordered_json;
+
+// Finds what makes a text no JSON, or an object with one key twice, which a DOM would hide.
+class SyntaxCheck : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return true;
+  }
+  bool key(string_t& key) override {
+    if (keys_.back().insert(key).second) return true;
+    expected = "expected each key once";
+    found = "key \"" + key + "\" twice";
+    return false;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception&) override {
+    position_bytes = position;
+    expected = "expected JSON";
+    found = token.empty() || token == "<end of input>" ? "the end of the file" : "'" + token + "'";
+    return false;
+  }
+
+  std::string expected, found;
+  std::size_t position_bytes = 0;  // 0: unknown
+
+ private:
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+};
+
+// A key as a token of a JSON pointer (RFC 6901, section 3).
+std::string pointer_token(llvm::StringRef key) {
+  std::string token;
+  for (char c : key) {
+    if (c == '~')
+      token += "~0";
+    else if (c == '/')
+      token += "~1";
+    else
+      token += c;
+  }
+  return token;
+}
+
+std::string in_quotes(llvm::StringRef text) { return ("\"" + text + "\"").str(); }
+
+// "a", "b" or "c"
+std::string choice_list(llvm::ArrayRef<std::string> items) {
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == items.size() ? " or " : ", ") + in_quotes(items[i]);
+  return text;
+}
+
+// The value as a message shows it: scalars themselves, cut to one short line.
+std::string shown(const Json& json) {
+  if (json.is_object()) return "an object";
+  if (json.is_array()) return "an array";
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  constexpr size_t kMostShown = 60;
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
+  return text;
+}
+
+}  // namespace
+
+struct JsonDocument::State {
+  std::string file;
+  Json json;
+  std::string error_pointer;
+  std::string error_message;  // empty: no error so far
+  // What was asked for, per object looked into: known keys in the order asked.
+  struct Asked {
+    std::string pointer;
+    std::vector<std::string> keys;
+  };
+  llvm::MapVector<const Json*, Asked> asked;
+
+  void fail(const std::string& pointer, std::string message) {
+    if (!error_message.empty()) return;
+    error_pointer = pointer;
+    error_message = std::move(message);
+  }
+};
+
+JsonDocument::JsonDocument() : state_(std::make_unique<State>()) {}
+JsonDocument::~JsonDocument() = default;
+
+llvm::Expected<std::unique_ptr<JsonDocument>> JsonDocument::parse(llvm::StringRef text,
+                                                                  llvm::StringRef file) {
+  SyntaxCheck check;
+  if (!Json::sax_parse(text.begin(), text.end(), &check)) {
+    std::string where = file.str();
+    if (check.position_bytes > 0)
+      where +=
+          ": line " + std::to_string(text.take_front(check.position_bytes - 1).count('\n') + 1);
+    return input_error(where, "{0}, found {1}", check.expected, check.found);
+  }
+  std::unique_ptr<JsonDocument> document(new JsonDocument);
+  document->state_->file = file.str();
+  document->state_->json =
+      Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  return document;
+}
+
+JsonValue JsonDocument::root() {
+  JsonValue root;
+  root.document_ = this;
+  root.json_ = &state_->json;
+  return root;
+}
+
+llvm::Error JsonDocument::finish() {
+  if (state_->error_message.empty()) {
+    for (const auto& [object, asked] : state_->asked)
+      for (const auto& [key, value] : object->items())
+        if (!llvm::is_contained(asked.keys, key))
+          state_->fail(asked.pointer, "expected a key of " + choice_list(asked.keys) + ", found " +
+                                          in_quotes(key));
+    if (state_->error_message.empty()) return llvm::Error::success();
+  }
+  std::string where = state_->file;
+  if (!state_->error_pointer.empty()) where += ": " + state_->error_pointer;
+  return input_error(where, "{0}", state_->error_message);
+}
+
+void JsonValue::expected(const std::string& what) const {
+  if (json_ == nullptr) return;
+  document_->state_->fail(
+      pointer_, "expected " + what + ", found " + shown(*static_cast<const Json*>(json_)));
+}
+
+JsonValue JsonValue::optional_member(llvm::StringRef key) const {
+  JsonValue member;
+  if (json_ == nullptr) return member;
+  const Json& json = *static_cast<const Json*>(json_);
+  if (!json.is_object()) {
+    expected("an object");
+    return member;
+  }
+  JsonDocument::State::Asked& asked = document_->state_->asked[&json];
+  asked.pointer = pointer_;
+  if (!llvm::is_contained(asked.keys, key)) asked.keys.push_back(key.str());
+  const auto found = json.find(key.str());
+  if (found == json.end()) return member;
+  member.document_ = document_;
+  member.json_ = &*found;
+  member.pointer_ = pointer_ + "/" + pointer_token(key);
+  return member;
+}
+
+JsonValue JsonValue::member(llvm::StringRef key) const {
+  JsonValue found = optional_member(key);
+  if (!found && json_ != nullptr)
+    document_->state_->fail(pointer_, "expected the key " + in_quotes(key) + ", found none");
+  return found;
+}
+
+std::vector<std::string> JsonValue::keys() const {
+  std::vector<std::string> keys;
+  if (json_ == nullptr) return keys;
+  const Json& json = *static_cast<const Json*>(json_);
+  if (!json.is_object()) {
+    expected("an object");
+    return keys;
+  }
+  for (const auto& [key, value] : json.items()) {
+    keys.push_back(key);
+    optional_member(key);
+  }
+  return keys;
+}
+
+std::string JsonValue::as_string() const {
+  if (json_ == nullptr) return {};
+  const Json& json = *static_cast<const Json*>(json_);
+  if (json.is_string()) return json.get<std::string>();
+  expected("a string");
+  return {};
+}
+
+double JsonValue::as_number() const {
+  if (json_ == nullptr) return 0;
+  const Json& json = *static_cast<const Json*>(json_);
+  // The parser has refused numbers that are not finite.
+  if (json.is_number() && json.get<double>() >= 0) return json.get<double>();
+  expected("a number of 0 or more");
+  return 0;
+}
+
+int64_t JsonValue::as_integer(int64_t least, int64_t most) const {
+  if (json_ == nullptr) return least;
+  const Json& json = *static_cast<const Json*>(json_);
+  // Compared as double first: an unsigned value over INT64_MAX would wrap.
+  if (json.is_number_integer() && json.get<double>() >= static_cast<double>(least) &&
+      json.get<double>() <= static_cast<double>(most))
+    return json.get<int64_t>();
+  expected("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return least;
+}
+
+size_t JsonValue::as_choice(llvm::ArrayRef<llvm::StringRef> choices) const {
+  if (json_ == nullptr) return 0;
+  const Json& json = *static_cast<const Json*>(json_);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (json.is_string() && json.get<std::string>() == choices[i]) return i;
+    names.push_back(choices[i].str());
+  }
+  expected(choice_list(names));
+  return 0;
+}
+
+}  // namespace codl::compiler
