@@ -12,15 +12,20 @@
 namespace codl::compiler {
 
 // Where a number comes from. Predicted is never written as measured.
+//   Measured   by this project, on the device that the source names
+//   Fitted     such that a model meets measurements of others; the source says which
+//   Published  read from a paper or data sheet
+//   Assumed    the source says why
 enum class Origin { Measured, Fitted, Published, Assumed };
 
 struct Quantity {
-  double value = 0;
+  double value = 0;  // finite, 0 or more
   Origin origin = Origin::Assumed;
-  std::string source;
+  std::string source;  // text, resolved from the profile's table of sources
 };
 
-// latency_us = sum of coefficient * feature (kernels::features_of). The feature "steps" is 1.
+// latency_us = sum of coefficient * feature (kernels::features_of). The feature "steps" is 1 for
+// every step; a feature that a step does not have counts as 0.
 struct LatencyModel {
   uint16_t kernel_id = 0;
   struct Term {
@@ -33,7 +38,7 @@ struct LatencyModel {
 enum class GpuSharing { FineSvm, SubBuffer, Separate };
 enum class GpuGate { HostEnqueue, UserEvent };
 
-// Costs of handing data from one lane to the other, microseconds.
+// Costs of handing data from one lane to the other, in one direction; microseconds, MB = 1e6 bytes.
 struct ExchangeCosts {
   Quantity sync_us;             // one hand-off: event, poll or queue round trip
   Quantity map_us;              // fixed part of map + unmap (SubBuffer)
@@ -43,28 +48,34 @@ struct ExchangeCosts {
 };
 
 struct DeviceProfile {
-  std::string name;
+  std::string name;  // characters A-Z a-z 0-9 _ . -: part of file names
   std::string description;
+  // Whose kernels the models describe: a profile is for a device and a kernel library.
+  std::string kernel_library;
   uint64_t hash = 0;  // XXH3 of the file's bytes
 
+  std::string cpu_name;
   int32_t cpu_threads = 1;  // CPU lane of a plan with both lanes
+  std::string gpu_name;
   bool has_gpu = false;
   Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
   GpuSharing sharing = GpuSharing::FineSvm;
   GpuGate gate = GpuGate::HostEnqueue;
-  int32_t image_max_width = 0;
-  int32_t image_max_height = 0;
+  int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
+  int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   ExchangeCosts exchange;
   std::vector<LatencyModel> models;  // by kernel id; a row without one is not used on this device
 
   const LatencyModel* model_of(uint16_t kernel_id) const;
 };
 
-// Reads a profile; every unknown or missing key is an Input error with its JSON path.
+// Reads a profile; every unknown or missing key is an Input error with its JSON path. `path` is for
+// messages.
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path);
 
-// `name_or_path`: a name ("sd855": profiles/<name>.json beside the binary's install or build tree)
-// or a path that ends in .json.
+// `name_or_path`: a name ("sd855": <name>.json in share/codl/profiles of the install tree that the
+// program is in, else in the source tree's profiles/) or a path that ends in .json. Input error:
+// lists the names there are.
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 
 // Names for --list-devices, sorted.

@@ -1,4 +1,4 @@
-// Offsets for a schedule's tensors: lifetimes by step, then greedy by size.
+// Offsets for a schedule's tensors: by size, the largest first, each into the tightest gap.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,7 @@
 
 namespace codl::compiler {
 
-// Steps [first, last] between which a tensor's bytes must stand. With lanes that run at the same
-// time, "between" is the order that waits enforce, not the list's: see lifetimes.cc.
-struct Lifetime {
-  StepId first = 0;
-  StepId last = 0;
-};
-
+// One image of the pool; tensors that are never live together take turns in it, each from (0, 0).
 struct ImageSlot {
   uint32_t width = 0;  // texels
   uint32_t height = 0;
@@ -31,6 +25,7 @@ struct MemoryPlan {
   std::vector<ImageSlot> images;
 };
 
+// Internal error: a tensor that no arena or image can hold (the partition must not make one).
 llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DeviceProfile& profile);
 
 // Independent of how the plan was made: no two tensors share a byte (or an image) unless every step
@@ -39,7 +34,8 @@ llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DevicePro
 // tensors.
 llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan);
 
-// One line per tensor: "t1 conv1 shared offset=1024 bytes=512 steps=[1,3]".
+// One line per tensor that was placed, `steps` from the first that touches it to the last, then the
+// sizes: "t1 conv1 shared offset=1024 bytes=512 steps=[1,3]".
 std::string print(const Schedule& schedule, const MemoryPlan& plan);
 
 }  // namespace codl::compiler

@@ -1,0 +1,193 @@
+#include "compiler/device/device_profile.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "compiler/support/error.h"
+#include "compiler/support/hash.h"
+#include "compiler/support/json_reader.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "schema/plan_layout.h"
+
+namespace codl::compiler {
+
+namespace {
+
+// Texts of the profile's table of sources, by id.
+using Sources = std::map<std::string, std::string>;
+
+Sources read_sources(const JsonValue& json) {
+  Sources sources;
+  for (const std::string& id : json.keys()) sources[id] = json.member(id).as_string();
+  return sources;
+}
+
+Quantity read_quantity(const JsonValue& json, const Sources& sources) {
+  Quantity quantity;
+  quantity.value = json.member("value").as_number();
+  quantity.origin = static_cast<Origin>(
+      json.member("origin").as_choice({"measured", "fitted", "published", "assumed"}));
+  const JsonValue source = json.member("source");
+  const auto found = sources.find(source.as_string());
+  if (found != sources.end())
+    quantity.source = found->second;
+  else
+    source.expected("a key of /sources");
+  return quantity;
+}
+
+// A limit in texels: a Quantity that is a whole number.
+int32_t read_texels(const JsonValue& json, const Sources& sources) {
+  read_quantity(json, sources);
+  return static_cast<int32_t>(json.member("value").as_integer(1, kMaxDim));
+}
+
+ExchangeCosts read_exchange(const JsonValue& json, const Sources& sources) {
+  ExchangeCosts costs;
+  costs.sync_us = read_quantity(json.member("sync_us"), sources);
+  costs.map_us = read_quantity(json.member("map_us"), sources);
+  costs.map_us_per_mb = read_quantity(json.member("map_us_per_mb"), sources);
+  costs.copy_us_per_mb = read_quantity(json.member("copy_us_per_mb"), sources);
+  costs.contention_percent = read_quantity(json.member("contention_percent"), sources);
+  return costs;
+}
+
+void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
+  constexpr Layout kLayouts[] = {Layout::Nhwc, Layout::Image2d};
+  profile.gpu_name = json.member("name").as_string();
+  profile.gpu_layout = kLayouts[json.member("layout").as_choice({"buffer", "image"})];
+  profile.sharing = static_cast<GpuSharing>(
+      json.member("sharing").as_choice({"fine_svm", "sub_buffer", "separate"}));
+  profile.gate =
+      static_cast<GpuGate>(json.member("gate").as_choice({"host_enqueue", "user_event"}));
+  profile.image_max_width = read_texels(json.member("image_max_width"), sources);
+  profile.image_max_height = read_texels(json.member("image_max_height"), sources);
+}
+
+const KernelRow* find_symbol(llvm::StringRef symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (symbol == row.symbol) return &row;
+  return nullptr;
+}
+
+LatencyModel read_model(const JsonValue& json, const Sources& sources) {
+  LatencyModel model;
+  for (const std::string& feature : json.keys())
+    model.terms.push_back({feature, read_quantity(json.member(feature), sources)});
+  if (model.terms.empty()) json.expected("one term or more");
+  return model;
+}
+
+std::vector<LatencyModel> read_models(const JsonValue& json, const Sources& sources, bool has_gpu) {
+  std::vector<LatencyModel> models;
+  for (const std::string& symbol : json.keys()) {
+    const JsonValue model_json = json.member(symbol);
+    const KernelRow* row = find_symbol(symbol);
+    if (row == nullptr) {
+      model_json.expected("the key to be the symbol of a kernel (codlc --list-ops)");
+      continue;
+    }
+    if (row->processor == Processor::Gpu && !has_gpu) {
+      model_json.expected("kernels of the CPU only, as the profile has no \"gpu\"");
+      continue;
+    }
+    models.push_back(read_model(model_json, sources));
+    models.back().kernel_id = row->id;
+  }
+  llvm::sort(models, [](const LatencyModel& a, const LatencyModel& b) {
+    return a.kernel_id < b.kernel_id;
+  });
+  return models;
+}
+
+bool is_file_name_part(llvm::StringRef name) {
+  return !name.empty() && name.front() != '.' && llvm::all_of(name, [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.';
+  });
+}
+
+// Where profiles are looked for by name, first match first.
+std::vector<std::string> profile_directories() {
+  llvm::SmallString<256> installed(
+      llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable("", nullptr)));
+  llvm::sys::path::append(installed, "..", "share", "codl", "profiles");
+  return {installed.str().str(), CODL_SOURCE_PROFILES};
+}
+
+}  // namespace
+
+const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
+  for (const LatencyModel& model : models)
+    if (model.kernel_id == kernel_id) return &model;
+  return nullptr;
+}
+
+llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path) {
+  CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
+  const JsonValue root = document->root();
+  const Sources sources = read_sources(root.member("sources"));
+
+  DeviceProfile profile;
+  profile.hash = hash_of(json);
+  profile.name = root.member("name").as_string();
+  if (!is_file_name_part(profile.name))
+    root.member("name").expected("a name of the characters A-Z, a-z, 0-9, '_', '-', '.'");
+  profile.description = root.member("description").as_string();
+  profile.kernel_library = root.member("kernel_library").as_string();
+
+  const JsonValue cpu = root.member("cpu");
+  profile.cpu_name = cpu.member("name").as_string();
+  profile.cpu_threads = static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
+
+  // No "gpu": the device has none that can be used, and there is nothing to exchange with.
+  if (const JsonValue gpu = root.optional_member("gpu")) {
+    profile.has_gpu = true;
+    read_gpu(gpu, sources, profile);
+    profile.exchange = read_exchange(root.member("exchange"), sources);
+  }
+  profile.models = read_models(root.member("models"), sources, profile.has_gpu);
+
+  if (llvm::Error error = document->finish()) return error;
+  return profile;
+}
+
+llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path) {
+  std::vector<std::string> candidates;
+  if (name_or_path.endswith(".json"))
+    candidates.push_back(name_or_path.str());
+  else if (is_file_name_part(name_or_path))
+    for (const std::string& directory : profile_directories())
+      candidates.push_back((directory + "/" + name_or_path + ".json").str());
+  for (const std::string& path : candidates) {
+    if (!llvm::sys::fs::is_regular_file(path)) continue;
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file)
+      return input_error(path, "expected a readable file, found: {0}", file.getError().message());
+    return parse_device_profile((*file)->getBuffer(), path);
+  }
+  const std::vector<std::string> names = list_devices();
+  return input_error("--device", "expected a JSON file or one of {0}; found \"{1}\"",
+                     llvm::join(names, ", "), name_or_path);
+}
+
+std::vector<std::string> list_devices() {
+  std::vector<std::string> names;
+  for (const std::string& directory : profile_directories()) {
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error))
+      if (llvm::StringRef(entry->path()).endswith(".json"))
+        names.push_back(llvm::sys::path::stem(entry->path()).str());
+  }
+  llvm::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,57 @@
+#include "compiler/emit/pack_weights.h"
+
+#include <cstring>
+
+#include "compiler/support/error.h"
+#include "kernels/pack.h"
+#include "llvm/ADT/STLExtras.h"
+#include "schema/plan_layout.h"
+
+namespace codl::compiler {
+
+namespace {
+
+// Bytes of the packed form; 0 if the kernels take the constant as it is.
+uint64_t packed_bytes_of(const ir::Value& value, const Blob& blob) {
+  return kernels::packed_bytes(blob.op, blob.operand, value.type.dims.data(), value.type.rank(),
+                               blob.groups);
+}
+
+}  // namespace
+
+llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
+                                           llvm::ArrayRef<Schedule> variants) {
+  PackedWeights weights;
+  for (const Schedule& variant : variants) {
+    for (const Blob& blob : variant.blobs) {
+      if (llvm::is_contained(weights.blobs, blob)) continue;
+      const ir::Value& value = graph.value(blob.value);
+      if (!value.is_constant)
+        return internal_error("pack_weights", "expected a constant, found {0}", value.name);
+      const uint64_t packed_bytes = packed_bytes_of(value, blob);
+      const uint64_t bytes = packed_bytes != 0 ? packed_bytes : value.bytes.size();
+      if (bytes != blob.bytes)
+        return internal_error("pack_weights", "expected {0} of {1} bytes, found {2}", value.name,
+                              bytes, blob.bytes);
+      weights.blobs.push_back(blob);
+      weights.offsets.push_back(weights.data_bytes);
+      weights.data_bytes += (bytes + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
+    }
+  }
+  return weights;
+}
+
+void write_weights(const ir::Graph& graph, const PackedWeights& weights, uint8_t* data) {
+  for (size_t i = 0; i < weights.blobs.size(); ++i) {
+    const Blob& blob = weights.blobs[i];
+    const ir::Value& value = graph.value(blob.value);
+    uint8_t* dst = data + weights.offsets[i];
+    if (packed_bytes_of(value, blob) == 0)
+      std::memcpy(dst, value.bytes.data(), value.bytes.size());
+    else
+      kernels::pack(blob.op, blob.operand, value.type.dims.data(), value.type.rank(), blob.groups,
+                    value.as<float>().data(), reinterpret_cast<float*>(dst));
+  }
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,269 @@
+#include "compiler/emit/plan_builder.h"
+
+#include <cassert>
+#include <cstring>
+#include <set>
+
+#include "compiler/support/error.h"
+#include "compiler/support/hash.h"
+#include "compiler/support/version.h"
+#include "kernels/kernel_table.h"
+#include "llvm/ADT/STLExtras.h"
+#include "schema/plan_generated.h"
+#include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
+
+namespace codl::compiler {
+
+namespace {
+
+namespace fb = flatbuffers;
+
+// The schedule's enums are stored by value.
+static_assert(static_cast<int>(Storage::Weights) == static_cast<int>(plan::Storage::Weights) &&
+              static_cast<int>(Storage::Image) == static_cast<int>(plan::Storage::Image) &&
+              static_cast<int>(Storage::Device) == static_cast<int>(plan::Storage::Device) &&
+              static_cast<int>(Storage::Shared) == static_cast<int>(plan::Storage::Shared) &&
+              static_cast<int>(Storage::Host) == static_cast<int>(plan::Storage::Host) &&
+              static_cast<int>(Storage::Output) == static_cast<int>(plan::Storage::Output) &&
+              static_cast<int>(Storage::Input) == static_cast<int>(plan::Storage::Input));
+static_assert(static_cast<int>(Lane::Cpu) == static_cast<int>(plan::Lane::Cpu) &&
+              static_cast<int>(Lane::Gpu) == static_cast<int>(plan::Lane::Gpu) &&
+              static_cast<int>(Lane::Transfer) == static_cast<int>(plan::Lane::Transfer));
+static_assert(static_cast<int>(StepKind::Kernel) == static_cast<int>(plan::StepKind::Kernel) &&
+              static_cast<int>(StepKind::Map) == static_cast<int>(plan::StepKind::Map) &&
+              static_cast<int>(StepKind::Unmap) == static_cast<int>(plan::StepKind::Unmap) &&
+              static_cast<int>(StepKind::Upload) == static_cast<int>(plan::StepKind::Upload) &&
+              static_cast<int>(StepKind::Download) == static_cast<int>(plan::StepKind::Download));
+static_assert(static_cast<int>(MapAccess::Read) == static_cast<int>(plan::MapAccess::Read) &&
+              static_cast<int>(MapAccess::Write) == static_cast<int>(plan::MapAccess::Write) &&
+              static_cast<int>(MapAccess::ReadWrite) ==
+                  static_cast<int>(plan::MapAccess::ReadWrite));
+static_assert(static_cast<int>(GpuGate::HostEnqueue) == static_cast<int>(plan::Gate::HostEnqueue) &&
+              static_cast<int>(GpuGate::UserEvent) == static_cast<int>(plan::Gate::UserEvent));
+
+plan::Sharing sharing_of(const Schedule& variant) {
+  if (!variant.has_gpu) return plan::Sharing::None;
+  switch (variant.sharing) {
+    case GpuSharing::FineSvm:
+      return plan::Sharing::FineSvm;
+    case GpuSharing::SubBuffer:
+      return plan::Sharing::SubBuffer;
+    case GpuSharing::Separate:
+      return plan::Sharing::Separate;
+  }
+  __builtin_unreachable();
+}
+
+// Builds the FlatBuffer. Strings are shared: node and value names repeat in every variant.
+class TableBuilder {
+ public:
+  TableBuilder(const ir::Graph& graph, const PackedWeights& weights)
+      : graph_(graph), weights_(weights) {}
+
+  void build(llvm::ArrayRef<Schedule> variants, llvm::ArrayRef<MemoryPlan> memory,
+             const PlanInfo& info) {
+    std::vector<fb::Offset<plan::VariantDef>> variant_offsets;
+    for (size_t i = 0; i < variants.size(); ++i)
+      variant_offsets.push_back(variant(variants[i], memory[i]));
+    const auto inputs = ios(graph_.inputs());
+    const auto outputs = ios(graph_.outputs());
+    const auto blobs = blob_table();
+    const auto kernels = kernels_used(variants);
+    const auto variants_vector = fbb_.CreateVector(variant_offsets);
+    const auto device = string(info.device);
+    const auto version = string(codlc_version());
+    const auto model_hash = string(info.model_hash);
+    const auto profile_hash = string(info.profile_hash);
+    plan::PlanDefBuilder root(fbb_);
+    root.add_device(device);
+    root.add_codlc_version(version);
+    root.add_model_hash(model_hash);
+    root.add_profile_hash(profile_hash);
+    root.add_cpu_threads(info.cpu_threads);
+    root.add_inputs(inputs);
+    root.add_outputs(outputs);
+    root.add_blobs(blobs);
+    root.add_kernels(kernels);
+    root.add_variants(variants_vector);
+    fbb_.Finish(root.Finish());
+  }
+
+  const uint8_t* data() const { return fbb_.GetBufferPointer(); }
+  uint64_t bytes() const { return fbb_.GetSize(); }
+
+ private:
+  template <typename T>
+  using Vector = fb::Offset<fb::Vector<fb::Offset<T>>>;
+
+  fb::Offset<fb::String> string(const std::string& text) { return fbb_.CreateSharedString(text); }
+
+  // Number of the variant's blob in the plan.
+  uint32_t blob_index(const Blob& blob) const {
+    const auto found = llvm::find(weights_.blobs, blob);
+    assert(found != weights_.blobs.end() && "pack_weights saw every variant");
+    return static_cast<uint32_t>(found - weights_.blobs.begin());
+  }
+
+  fb::Offset<plan::TensorDef> tensor(const Schedule& schedule, const Tensor& tensor,
+                                     uint64_t place) {
+    const auto name = string(graph_.value(tensor.value).name);
+    const auto dims = fbb_.CreateVector(tensor.shape.dims, static_cast<size_t>(tensor.shape.rank));
+    plan::TensorDefBuilder builder(fbb_);
+    builder.add_name(name);
+    builder.add_dtype(static_cast<uint8_t>(tensor.shape.dtype));
+    builder.add_layout(static_cast<uint8_t>(tensor.shape.layout));
+    builder.add_dims(dims);
+    builder.add_row_begin(tensor.shape.row_begin);
+    builder.add_row_end(tensor.shape.row_end);
+    builder.add_storage(static_cast<plan::Storage>(tensor.storage));
+    if (tensor.storage == Storage::Weights)
+      builder.add_index(blob_index(schedule.blobs[tensor.index]));
+    else if (tensor.storage == Storage::Image)
+      builder.add_index(static_cast<uint32_t>(place));
+    else if (tensor.storage == Storage::Input || tensor.storage == Storage::Output)
+      builder.add_index(tensor.index);
+    else
+      builder.add_offset_bytes(place);
+    builder.add_bytes(tensor.shape.bytes);
+    return builder.Finish();
+  }
+
+  fb::Offset<plan::StepDef> step(const Step& step) {
+    const auto name = string(step.name);
+    // The runtime reads the params struct in place: 4-byte aligned.
+    fbb_.ForceVectorAlignment(step.params.bytes(), 1, 4);
+    const auto params =
+        fbb_.CreateVector(static_cast<const uint8_t*>(step.params.data()), step.params.bytes());
+    const auto operands = fbb_.CreateVector(step.operands.data(), step.operands.size());
+    const auto tile = fbb_.CreateVector(step.tile.data(), step.tile.size());
+    const auto waits = fbb_.CreateVector(step.waits.data(), step.waits.size());
+    plan::StepDefBuilder builder(fbb_);
+    builder.add_kind(static_cast<plan::StepKind>(step.kind));
+    builder.add_lane(static_cast<plan::Lane>(step.lane));
+    builder.add_kernel(step.kernel != nullptr ? step.kernel->id : 0);
+    builder.add_params(params);
+    builder.add_operands(operands);
+    builder.add_part_dim(static_cast<uint8_t>(step.part_dim));
+    builder.add_part_begin(step.part.begin);
+    builder.add_part_end(step.part.end);
+    builder.add_tile(tile);
+    builder.add_map_access(static_cast<plan::MapAccess>(step.map_access));
+    builder.add_waits(waits);
+    builder.add_predicted_us(static_cast<float>(step.predicted_us));
+    builder.add_name(name);
+    builder.add_owned_begin(step.owned.begin);
+    builder.add_owned_end(step.owned.end);
+    return builder.Finish();
+  }
+
+  fb::Offset<plan::VariantDef> variant(const Schedule& schedule, const MemoryPlan& memory) {
+    std::vector<fb::Offset<plan::TensorDef>> tensors;
+    for (size_t i = 0; i < schedule.tensors.size(); ++i)
+      tensors.push_back(tensor(schedule, schedule.tensors[i], memory.offset_bytes[i]));
+    std::vector<fb::Offset<plan::StepDef>> steps;
+    for (const Step& one : schedule.steps) steps.push_back(step(one));
+    std::vector<fb::Offset<plan::ImageDef>> images;
+    for (const ImageSlot& image : memory.images)
+      images.push_back(plan::CreateImageDef(fbb_, image.width, image.height));
+    const auto name = string(schedule.name);
+    const auto images_vector = fbb_.CreateVector(images);
+    const auto tensors_vector = fbb_.CreateVector(tensors);
+    const auto steps_vector = fbb_.CreateVector(steps);
+    plan::VariantDefBuilder builder(fbb_);
+    builder.add_name(name);
+    builder.add_sharing(sharing_of(schedule));
+    builder.add_gate(static_cast<plan::Gate>(schedule.gate));
+    builder.add_host_bytes(memory.host_bytes);
+    builder.add_shared_bytes(memory.shared_bytes);
+    builder.add_device_bytes(memory.device_bytes);
+    builder.add_images(images_vector);
+    builder.add_tensors(tensors_vector);
+    builder.add_steps(steps_vector);
+    builder.add_predicted_us(static_cast<float>(schedule.predicted_us));
+    return builder.Finish();
+  }
+
+  Vector<plan::IoDef> ios(llvm::ArrayRef<ir::ValueId> values) {
+    std::vector<fb::Offset<plan::IoDef>> ios;
+    for (ir::ValueId id : values) {
+      const ir::Value& value = graph_.value(id);
+      const auto name = string(value.name);
+      const auto dims = fbb_.CreateVector(value.type.dims.data(), value.type.dims.size());
+      const uint64_t bytes =
+          static_cast<uint64_t>(value.type.element_count()) * dtype_bytes(value.type.dtype);
+      ios.push_back(
+          plan::CreateIoDef(fbb_, name, static_cast<uint8_t>(value.type.dtype), dims, bytes));
+    }
+    return fbb_.CreateVector(ios);
+  }
+
+  Vector<plan::BlobDef> blob_table() {
+    std::vector<fb::Offset<plan::BlobDef>> blobs;
+    for (size_t i = 0; i < weights_.blobs.size(); ++i) {
+      const auto name = string(graph_.value(weights_.blobs[i].value).name);
+      blobs.push_back(
+          plan::CreateBlobDef(fbb_, name, weights_.offsets[i], weights_.blobs[i].bytes));
+    }
+    return fbb_.CreateVector(blobs);
+  }
+
+  Vector<plan::KernelUse> kernels_used(llvm::ArrayRef<Schedule> variants) {
+    std::set<uint16_t> ids;
+    for (const Schedule& variant : variants)
+      for (const Step& step : variant.steps)
+        if (step.kernel != nullptr) ids.insert(step.kernel->id);
+    std::vector<fb::Offset<plan::KernelUse>> uses;
+    for (uint16_t id : ids)
+      uses.push_back(plan::CreateKernelUse(fbb_, id, find_kernel(id)->revision));
+    return fbb_.CreateVector(uses);
+  }
+
+  const ir::Graph& graph_;
+  const PackedWeights& weights_;
+  fb::FlatBufferBuilder fbb_;
+};
+
+llvm::Error verify_own_plan(const std::vector<uint8_t>& file) {
+  const plan::PlanDef* verified = nullptr;
+  const PlanFault fault =
+      verify_plan(file.data(), file.size(), VerifyLevel::All, kernels::check_step, &verified);
+  if (fault.ok()) return llvm::Error::success();
+  return internal_error("build_plan", "{0} of variant {1}, {2} {3}: expected {4}, found {5}",
+                        "verify_plan", fault.variant, fault.where, fault.index, fault.expected,
+                        fault.found);
+}
+
+}  // namespace
+
+llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
+                                                llvm::ArrayRef<Schedule> variants,
+                                                llvm::ArrayRef<MemoryPlan> memory,
+                                                const PackedWeights& weights,
+                                                const PlanInfo& info) {
+  assert(variants.size() == memory.size());
+  TableBuilder table(graph, weights);
+  table.build(variants, memory, info);
+
+  PlanHead head = {};
+  std::memcpy(head.magic, kPlanMagic, sizeof(head.magic));
+  head.version = kPlanVersion;
+  head.table_offset = kTableOffset;
+  head.table_bytes = table.bytes();
+  head.data_offset =
+      (kTableOffset + table.bytes() + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  head.data_bytes = weights.data_bytes;
+  head.file_bytes = head.data_offset + head.data_bytes;
+
+  std::vector<uint8_t> file(head.file_bytes);
+  std::memcpy(file.data() + kTableOffset, table.data(), table.bytes());
+  write_weights(graph, weights, file.data() + head.data_offset);
+  head.checksum = hash_of(llvm::StringRef(reinterpret_cast<const char*>(file.data()), file.size())
+                              .drop_front(sizeof(head)));
+  std::memcpy(file.data(), &head, sizeof(head));
+
+  if (llvm::Error error = verify_own_plan(file)) return error;
+  return file;
+}
+
+}  // namespace codl::compiler

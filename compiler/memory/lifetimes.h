@@ -1,0 +1,44 @@
+// When a schedule's tensors must stand in memory, and which of them may take the same place.
+#pragma once
+
+#include <vector>
+
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/step_order.h"
+
+namespace codl::compiler {
+
+// True for memory that the memory plan places: Host, Shared, Device, Image.
+bool is_planned(Storage storage);
+
+// A tensor is live from the first step that touches it to the last; every operand of a step counts,
+// those of Map, Unmap, Upload and Download too. Lanes run at the same time, so "first" and "last"
+// are not places in the list: two tensors may share memory only if every step that touches one is
+// certainly done (StepOrder) before any step that touches the other starts.
+class Lifetimes {
+ public:
+  explicit Lifetimes(const Schedule& schedule);
+
+  // In every execution, one of the two is dead before the other is born.
+  bool may_share(TensorId a, TensorId b) const { return is_before(a, b) || is_before(b, a); }
+
+  // Steps in the list's order, for dumps and ties; kNoId for a tensor that nothing touches.
+  StepId first_step(TensorId tensor) const;
+  StepId last_step(TensorId tensor) const;
+
+ private:
+  static constexpr size_t kLaneCount = 3;
+  // Of the steps that touch the tensor. A lane runs in order, so its first and last stand for all
+  // between them.
+  struct Touches {
+    StepId first[kLaneCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
+    StepId last[kLaneCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
+  };
+
+  bool is_before(TensorId a, TensorId b) const;
+
+  StepOrder order_;
+  std::vector<Touches> touches_;  // by tensor
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,185 @@
+#include "compiler/memory/memory_plan.h"
+
+#include <algorithm>
+
+#include "compiler/memory/lifetimes.h"
+#include "compiler/support/error.h"
+#include "kernels/common/tensor_view.h"
+#include "llvm/ADT/STLExtras.h"
+#include "schema/plan_layout.h"
+
+namespace codl::compiler {
+
+namespace {
+
+uint64_t align_up(uint64_t bytes, uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// Tensors of one storage, the largest first; ties by first step, then number, so that the plan is
+// a function of the schedule.
+template <typename Size>
+std::vector<TensorId> by_size(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
+                              Size size) {
+  std::vector<TensorId> tensors;
+  for (TensorId id = 0; id < schedule.tensors.size(); ++id)
+    if (schedule.tensors[id].storage == storage) tensors.push_back(id);
+  llvm::stable_sort(tensors, [&](TensorId a, TensorId b) {
+    if (size(a) != size(b)) return size(a) > size(b);
+    return lifetimes.first_step(a) < lifetimes.first_step(b);
+  });
+  return tensors;
+}
+
+// Bytes [begin, end) of an arena.
+struct Extent {
+  uint64_t begin;
+  uint64_t end;
+};
+
+// The offset of the smallest gap between `taken` that holds `bytes`, or of the end.
+uint64_t best_fit(std::vector<Extent> taken, uint64_t bytes) {
+  llvm::sort(taken, [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  uint64_t best_offset = 0;
+  uint64_t best_gap = UINT64_MAX;
+  uint64_t end = 0;  // of the extents so far
+  for (const Extent& extent : taken) {
+    if (extent.begin > end && extent.begin - end >= bytes && extent.begin - end < best_gap) {
+      best_offset = end;
+      best_gap = extent.begin - end;
+    }
+    end = std::max(end, extent.end);
+  }
+  return best_gap != UINT64_MAX ? best_offset : end;
+}
+
+// Greedy by size, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+// Inference", 2020 (arXiv:2001.03288), section 5.2, with the tightest gap in place of the first.
+// Returns the arena's size.
+uint64_t place_arena(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
+                     uint64_t alignment, std::vector<uint64_t>& offset_bytes) {
+  const auto size_of = [&](TensorId id) {
+    return align_up(schedule.tensors[id].shape.bytes, alignment);
+  };
+  const std::vector<TensorId> tensors = by_size(schedule, lifetimes, storage, size_of);
+  uint64_t arena_bytes = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::vector<Extent> taken;
+    for (TensorId placed : llvm::makeArrayRef(tensors).take_front(i))
+      if (!lifetimes.may_share(tensors[i], placed))
+        taken.push_back({offset_bytes[placed], offset_bytes[placed] + size_of(placed)});
+    const uint64_t offset = best_fit(std::move(taken), size_of(tensors[i]));
+    offset_bytes[tensors[i]] = offset;
+    arena_bytes = std::max(arena_bytes, offset + size_of(tensors[i]));
+  }
+  return arena_bytes;
+}
+
+uint64_t area(uint64_t width, uint64_t height) { return width * height; }
+
+// The cheapest place for an image: the slot that grows least, or a slot of its own if that takes no
+// more texels. slots.size() means a new slot.
+size_t choose_slot(llvm::ArrayRef<ImageSlot> slots, llvm::ArrayRef<bool> is_free, ImageSlot image) {
+  size_t best = slots.size();
+  uint64_t best_growth = area(image.width, image.height);
+  uint64_t best_waste = 0;  // texels of the slot that the image leaves unused
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!is_free[i]) continue;
+    const uint64_t grown =
+        area(std::max(slots[i].width, image.width), std::max(slots[i].height, image.height));
+    const uint64_t growth = grown - area(slots[i].width, slots[i].height);
+    const uint64_t waste = grown - area(image.width, image.height);
+    if (growth < best_growth ||
+        (growth == best_growth && best != slots.size() && waste < best_waste)) {
+      best = i;
+      best_growth = growth;
+      best_waste = waste;
+    }
+  }
+  return best;
+}
+
+llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
+                         const DeviceProfile& profile, MemoryPlan& plan) {
+  const auto image_of = [&](TensorId id) {
+    const kernels::OperandShape& shape = schedule.tensors[id].shape;
+    return ImageSlot{static_cast<uint32_t>(kernels::image_width(shape)),
+                     static_cast<uint32_t>(kernels::image_height(shape))};
+  };
+  const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
+  std::vector<std::vector<TensorId>> tenants;  // by slot
+  for (TensorId id : by_size(schedule, lifetimes, Storage::Image, size_of)) {
+    const ImageSlot image = image_of(id);
+    if (image.width > static_cast<uint32_t>(profile.image_max_width) ||
+        image.height > static_cast<uint32_t>(profile.image_max_height))
+      return internal_error(
+          "plan_memory", "expected images of at most {0} x {1}, found t{2} of {3} x {4}",
+          profile.image_max_width, profile.image_max_height, id, image.width, image.height);
+    llvm::SmallVector<bool, 16> is_free;
+    for (const std::vector<TensorId>& slot : tenants)
+      is_free.push_back(
+          llvm::all_of(slot, [&](TensorId tenant) { return lifetimes.may_share(id, tenant); }));
+    const size_t slot = choose_slot(plan.images, is_free, image);
+    if (slot == plan.images.size()) {
+      plan.images.emplace_back();
+      tenants.emplace_back();
+    }
+    plan.images[slot].width = std::max(plan.images[slot].width, image.width);
+    plan.images[slot].height = std::max(plan.images[slot].height, image.height);
+    tenants[slot].push_back(id);
+    plan.offset_bytes[id] = slot;
+  }
+  return llvm::Error::success();
+}
+
+constexpr llvm::StringLiteral kStorageNames[] = {"input",  "output", "host",   "shared",
+                                                 "device", "image",  "weights"};
+
+}  // namespace
+
+llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DeviceProfile& profile) {
+  const Lifetimes lifetimes(schedule);
+  MemoryPlan plan;
+  plan.offset_bytes.resize(schedule.tensors.size());
+  plan.host_bytes =
+      place_arena(schedule, lifetimes, Storage::Host, kHostAlignment, plan.offset_bytes);
+  // Offsets and sizes in steps of kDeviceAlignment: no cache line holds bytes of two tensors, so
+  // none is written by both lanes' tensors at once, and each can be a sub-buffer.
+  plan.shared_bytes =
+      place_arena(schedule, lifetimes, Storage::Shared, kDeviceAlignment, plan.offset_bytes);
+  plan.device_bytes =
+      place_arena(schedule, lifetimes, Storage::Device, kDeviceAlignment, plan.offset_bytes);
+  for (uint64_t arena_bytes : {plan.host_bytes, plan.shared_bytes, plan.device_bytes})
+    if (arena_bytes > kMaxArenaBytes)
+      return internal_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",
+                            kMaxArenaBytes, arena_bytes);
+  if (llvm::Error error = place_images(schedule, lifetimes, profile, plan)) return error;
+  return plan;
+}
+
+std::string print(const Schedule& schedule, const MemoryPlan& plan) {
+  const Lifetimes lifetimes(schedule);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (TensorId id = 0; id < schedule.tensors.size(); ++id) {
+    const Tensor& tensor = schedule.tensors[id];
+    if (!is_planned(tensor.storage)) continue;
+    const StepId first = lifetimes.first_step(id);
+    const std::string name = first == ir::kNoId ? "unused" : schedule.steps[first].name;
+    os << "t" << id << " " << name << " " << kStorageNames[static_cast<size_t>(tensor.storage)];
+    if (tensor.storage == Storage::Image)
+      os << " number=" << plan.offset_bytes[id] << " width=" << kernels::image_width(tensor.shape)
+         << " height=" << kernels::image_height(tensor.shape);
+    else
+      os << " offset=" << plan.offset_bytes[id] << " bytes=" << tensor.shape.bytes;
+    if (first != ir::kNoId) os << " steps=[" << first << "," << lifetimes.last_step(id) << "]";
+    os << "\n";
+  }
+  os << "host_bytes=" << plan.host_bytes << " shared_bytes=" << plan.shared_bytes
+     << " device_bytes=" << plan.device_bytes << "\n";
+  for (size_t i = 0; i < plan.images.size(); ++i)
+    os << "image " << i << " " << plan.images[i].width << "x" << plan.images[i].height << "\n";
+  return text;
+}
+
+}  // namespace codl::compiler
