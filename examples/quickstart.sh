@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 machine to a network running on CPU and GPU. Needs root or sudo; asks
+# nothing. Everything it builds stays in build/quickstart.
+#
+#   examples/quickstart.sh
+#
+# Without a GPU driver the "GPU" is PoCL: an OpenCL device made of the machine's own CPU cores. It
+# shows that both lanes work together; it is not expected to be faster than the CPU alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=build/quickstart
+plan=$build/tiny_resnet.host.codl
+outputs=$build/outputs
+
+step() { printf '\n== %s\n' "$1"; }
+show() {
+  printf '$ %s\n' "$*"
+  "$@"
+}
+
+step "1/5 Install the Debian packages that are missing"
+show cmake/debian_packages.sh build run
+
+step "2/5 Build the compiler, the runtime and the tools (release, without tests)"
+show cmake --preset release -B $build -DCODL_TESTS=OFF
+show cmake --build $build
+
+step "3/5 Compile a network: ONNX and a device profile become a plan"
+show $build/bin/codlc examples/models/tiny_resnet.onnx --device=host -o $plan
+
+step "4/5 Run both variants of the plan on the same seeded input"
+for variant in coexec cpu; do
+  show $build/bin/codl-run $plan --variant=$variant --output-dir=$outputs/$variant
+done
+
+step "5/5 Measure both variants"
+rows=()
+for variant in coexec cpu; do
+  json=$build/bench_$variant.json
+  printf '$ %s\n' "$build/bin/codl-bench $plan --variant=$variant --json > $json"
+  $build/bin/codl-bench $plan --variant=$variant --json >$json
+  rows+=("$(cmake -DJSON=$json -P examples/bench_row.cmake 2>&1)")
+done
+
+printf '\n%-10s %14s %14s   %s\n' variant 'predicted us' 'measured us' '(median; host profile, this machine)'
+printf '%s\n' "${rows[@]}"

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Builds and runs every test, on a Debian 12 machine that may be fresh (root or sudo).
+#
+#   test/run.sh                  all stages below
+#   test/run.sh STAGE...         the stages named
+#
+#   lint       format, include and text rules, clang-tidy
+#   asan       every test with AddressSanitizer and UBSan, assertions on
+#   tsan       the runtime's tests with ThreadSanitizer
+#   release    every test, optimised; symbol rules and size budget (label arch)
+#   e2e        the command-line tools on examples/models: exit codes, modes, determinism
+#   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
+#   examples   examples/cmake_project against an installed package
+#   aarch64    cross build; the runtime's and kernels' tests under qemu-user
+#   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
+#
+# Logs: build/logs/. Ends with a table and "N passed, N failed, N skipped"; exits 1 if any failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+all_stages=(lint asan tsan release e2e oclgrind examples aarch64)
+stages=("$@")
+[ $# -gt 0 ] || stages=("${all_stages[@]}")
+for stage in "${stages[@]}"; do
+  if ! grep -qw -- "$stage" <<<"${all_stages[*]} dev"; then
+    echo "run.sh: expected a stage (${all_stages[*]} dev), found '$stage'" >&2
+    exit 1
+  fi
+done
+
+logs=build/logs
+mkdir -p $logs
+jobs=$(nproc)
+# Kernels that PoCL has compiled are kept from stage to stage, and nothing is written outside build/.
+export POCL_CACHE_DIR=$PWD/build/pocl_cache
+mkdir -p "$POCL_CACHE_DIR"
+# Where other OpenCL platforms are installed, the tests still mean PoCL.
+[ -f /etc/OpenCL/vendors/pocl.icd ] && export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
+
+passed=0 failed=0 skipped=0
+table=()
+
+# check NAME COMMAND...: runs it with its output in a log. Exit 77 is a skip.
+check() {
+  local name=$1 log=$logs/$stage-$1.log start=$SECONDS code=0 verdict
+  shift
+  "$@" >"$log" 2>&1 </dev/null || code=$?
+  local found_passed=0 found_failed=0 found_skipped=0
+  case $code in
+    0) verdict=ok found_passed=1 ;;
+    77) verdict=skip found_skipped=1 ;;
+    *) verdict=FAIL found_failed=1 ;;
+  esac
+  # A ctest run counts as its tests.
+  local total
+  total=$(sed -nE 's/^[0-9]+% tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log" | tail -n 1)
+  if [ -n "$total" ]; then
+    found_failed=$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests failed.*/\1/p' "$log" | tail -n 1)
+    found_skipped=$(grep -cE '\*\*\*Skipped' "$log")
+    found_passed=$((total - found_failed - found_skipped))
+  fi
+  local unlisted
+  unlisted=$(unlisted_skips "$log")
+  if [ -n "$unlisted" ]; then
+    verdict=FAIL
+    found_failed=$((found_failed + 1))
+    printf 'expected every skip in test/skips.txt, found:\n%s\n' "$unlisted" | tee -a "$log"
+  fi
+  passed=$((passed + found_passed))
+  failed=$((failed + found_failed))
+  skipped=$((skipped + found_skipped))
+  local row
+  row=$(printf '%-5s %-10s %-28s %5d s' "$verdict" "$stage" "$name" $((SECONDS - start)))
+  table+=("$row")
+  echo "$row"
+  if [ "$verdict" = FAIL ]; then
+    echo "--- last lines of $log"
+    tail -n 40 "$log"
+    echo "---"
+  fi
+  [ "$verdict" != FAIL ]
+}
+
+# Lines "[SKIP] text" of a log that no pattern of skips.txt covers.
+unlisted_skips() {
+  grep -hoE '\[SKIP\] .*' "$1" | sort -u | grep -vE -f <(sed -E '/^(#|$)/d; s/ *\|.*//' test/skips.txt)
+}
+
+configure() { check configure cmake --preset "$1" && check build cmake --build --preset "$1" -- -k 0; }
+
+# What ctest of a preset said, including the output of tests that passed (skips are in there).
+ctest_run() {
+  local preset=$1 code=0
+  shift
+  ctest --preset "$preset" --no-tests=error "$@" || code=$?
+  grep -aE '^\[SKIP\]' "build/$preset/Testing/Temporary/LastTest.log"
+  return $code
+}
+
+stage_lint() {
+  check includes cmake -DROOT="$PWD" -P test/arch/check_includes.cmake
+  check text test/arch/check_text.sh "$PWD"
+  check format format_check
+  check scripts syntax_of_scripts
+  check tidy_configure cmake --preset dev &&
+    check tidy_headers cmake --build --preset dev --target codl_plan_header &&
+    check tidy test/lint/tidy.sh build/dev
+}
+format_check() { git ls-files -z '*.h' '*.hpp' '*.c' '*.cc' | xargs -0 clang-format --dry-run --Werror; }
+syntax_of_scripts() {
+  git ls-files -z '*.sh' .ci/run | xargs -0 -n 1 bash -n &&
+    git ls-files -z '*.py' | xargs -0 python3 -c '
+import ast, sys
+for path in sys.argv[1:]:
+    ast.parse(open(path).read(), path)'
+}
+
+stage_dev() { configure dev && check ctest ctest_run dev; }
+stage_asan() { configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools'; }
+stage_tsan() { configure tsan && check ctest ctest_run tsan -R test_runtime; }
+stage_release() { configure release && check ctest ctest_run release -LE e2e_tools; }
+stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
+stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
+
+stage_examples() {
+  local prefix=$PWD/build/install project=build/cmake_project
+  rm -rf "$prefix" $project
+  release_build && check install cmake --install build/release --prefix "$prefix" &&
+    check configure cmake -S examples/cmake_project -B $project -G Ninja \
+      -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release &&
+    check build cmake --build $project &&
+    check ctest ctest --test-dir $project --no-tests=error --output-on-failure
+}
+
+stage_aarch64() {
+  configure aarch64 && check ctest ctest_run aarch64
+  release_build && check phone_plan test/e2e/phone_plan.sh build/release build/aarch64
+}
+
+# For stages that need the release build, when it was not made by the stage release.
+release_build() {
+  [ -n "${release_built-}" ] && return 0
+  cmake --preset release >$logs/release.log 2>&1 &&
+    cmake --build --preset release >>$logs/release.log 2>&1 && release_built=1 && return 0
+  check release_build false
+}
+
+# Every stage takes from the same list; --no-install-recommends keeps a fresh machine small.
+stage=setup
+check packages cmake/debian_packages.sh build run test aarch64
+for stage in "${stages[@]}"; do
+  "stage_$stage"
+done
+
+printf '\n%s\n' "${table[@]}"
+echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s"
+[ "$failed" -eq 0 ]
