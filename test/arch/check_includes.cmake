@@ -25,7 +25,8 @@ foreach(folder ${line})
   layer(compiler_${folder} ^compiler/${folder}/ ${may})
 endforeach()
 # The graph's verifier compares types with what each operator infers.
-layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ llvm/ compiler/support/ compiler/ir/ compiler/ops/)
+layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compiler/support/ compiler/ir/
+  compiler/ops/)
 layer(compiler_pipeline ^compiler/pipeline[.] ${may} compiler/pipeline[.]h)
 layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h compiler/tools/)
 
