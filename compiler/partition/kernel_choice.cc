@@ -57,6 +57,12 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   shapes[input_count] =
       value_shape(node.output(), layout_on(node.output(), processor, profile), {});
 
+  for (const kernels::OperandShape& shape : llvm::makeArrayRef(shapes, input_count + 1))
+    if (shape.layout == Layout::Image2d &&
+        (kernels::image_width(shape) > profile.image_max_width ||
+         kernels::image_height(shape) > profile.image_max_height))
+      return std::nullopt;
+
   kernels::StepShape step;
   step.params = node.node.params.data();
   step.operands = shapes;

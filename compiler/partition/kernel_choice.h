@@ -30,7 +30,8 @@ struct KernelChoice {
 };
 
 // The first row of kernels.def that computes `part` along `dim` of the node on `processor`: layouts
-// fit, its contract accepts the step, and the profile has a model. Nothing if there is none.
+// and the device's image limits fit, its contract accepts the step, and the profile has a model.
+// Nothing if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
                                           SplitDim dim, Range part, const DeviceProfile& profile,
                                           bool other_processor_busy);

@@ -1,0 +1,155 @@
+// ONNX bytes to plan bytes: every stage, in order. Nothing else decides what runs when.
+#include "compiler/pipeline.h"
+
+#include <algorithm>
+
+#include "compiler/emit/pack_weights.h"
+#include "compiler/emit/plan_builder.h"
+#include "compiler/frontend/onnx_import.h"
+#include "compiler/memory/memory_plan.h"
+#include "compiler/ops/op_spec.h"
+#include "compiler/partition/partition.h"
+#include "compiler/passes/passes.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
+#include "compiler/support/error.h"
+#include "compiler/support/hash.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr Pass kFrontendPasses[] = {
+    {"fold_constants", fold_constants}, {"fold_batch_norm", fold_batch_norm},
+    {"fuse_residual", fuse_residual},   {"fuse_activation", fuse_activation},
+    {"assign_layouts", assign_layouts}, {"eliminate_dead", eliminate_dead},
+};
+
+// One way to run the graph, through all stages that depend on it.
+struct Variant {
+  PartitionPlan division;
+  Schedule schedule;
+  MemoryPlan memory;
+};
+
+llvm::Expected<Variant> make_variant(const ir::Graph& graph, const DeviceProfile& profile,
+                                     const PartitionOptions& options, llvm::StringRef name) {
+  CODL_ASSIGN_OR_RETURN(division, partition(graph, profile, options));
+  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, division, profile, name));
+  if (llvm::Error error = check_races(graph, schedule)) return error;
+  CODL_ASSIGN_OR_RETURN(memory, plan_memory(schedule, profile));
+  if (llvm::Error error = check_memory_plan(schedule, memory)) return error;
+  schedule.predicted_us = simulate(schedule, profile).total_us;
+  return Variant{std::move(division), std::move(schedule), std::move(memory)};
+}
+
+// The first variant of the plan: what the options ask for, never predicted slower than one
+// processor alone unless a split is forced.
+llvm::Expected<Variant> make_first_variant(const ir::Graph& graph, const DeviceProfile& profile,
+                                           const PartitionOptions& options) {
+  const std::string name = options.strategy == "auto" ? "coexec" : options.strategy;
+  CODL_ASSIGN_OR_RETURN(best, make_variant(graph, profile, options, name));
+  if (options.strategy != "auto" || options.forces_split() || !profile.has_gpu) return best;
+  for (const char* strategy : {"gpu", "cpu"}) {
+    PartitionOptions single = options;
+    single.strategy = strategy;
+    CODL_ASSIGN_OR_RETURN(other, make_variant(graph, profile, single, name));
+    if (other.schedule.predicted_us < best.schedule.predicted_us) best = std::move(other);
+  }
+  return best;
+}
+
+std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const Division& division : plan.divisions) {
+    os << graph.node(division.node).name;
+    if (division.chain >= 0) os << " chain=" << division.chain;
+    for (const Part& part : division.parts) {
+      os << (part.processor == Processor::Gpu ? " gpu " : " cpu ") << part.kernel->symbol;
+      if (division.is_split())
+        os << (division.dim == SplitDim::Height ? " rows" : " channels") << "[" << part.owned.begin
+           << "," << part.owned.end << ") computed[" << part.computed.begin << ","
+           << part.computed.end << ")";
+      os << llvm::formatv(" {0:f1}us", part.predicted_us);
+    }
+    os << "\n";
+  }
+  return text;
+}
+
+CompileReport::Variant report_of(const ir::Graph& graph, const Variant& variant) {
+  CompileReport::Variant report;
+  report.name = variant.schedule.name;
+  report.predicted_us = variant.schedule.predicted_us;
+  report.arena_bytes =
+      variant.memory.host_bytes + variant.memory.shared_bytes + variant.memory.device_bytes;
+  double gpu_macs = 0, macs = 0;
+  for (const Division& division : variant.division.divisions) {
+    const ir::NodeView view{graph, graph.node(division.node)};
+    const double node_macs = op_spec(view.node.op).work(view).macs;
+    double owned = 0;
+    for (const Part& part : division.parts) owned += part.owned.count();
+    macs += node_macs;
+    if (const Part* gpu = division.part_on(Processor::Gpu))
+      gpu_macs += node_macs * gpu->owned.count() / owned;
+    report.split_nodes += division.is_split();
+  }
+  report.gpu_mac_share = macs > 0 ? gpu_macs / macs : 0;
+  report.chains = variant.division.chains.size();
+  for (const Chain& chain : variant.division.chains)
+    report.longest_chain = std::max(report.longest_chain, chain.nodes.size());
+  return report;
+}
+
+void dump_stage(const CompileOptions& options, llvm::StringRef stage,
+                llvm::function_ref<std::string()> text) {
+  if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
+}
+
+}  // namespace
+
+llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
+
+llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
+                                      const DeviceProfile& profile, const CompileOptions& options) {
+  CODL_ASSIGN_OR_RETURN(graph, import_onnx(onnx, path));
+  if (llvm::Error error = run_passes(graph, kFrontendPasses, options.passes)) return error;
+  dump_stage(options, "graph", [&] { return ir::print(graph); });
+
+  std::vector<Variant> variants;
+  CODL_ASSIGN_OR_RETURN(first, make_first_variant(graph, profile, options.partition));
+  variants.push_back(std::move(first));
+  if (options.partition.strategy != "cpu") {
+    PartitionOptions cpu_only;
+    cpu_only.strategy = "cpu";
+    CODL_ASSIGN_OR_RETURN(fallback, make_variant(graph, profile, cpu_only, "cpu"));
+    variants.push_back(std::move(fallback));
+  }
+
+  CompileResult result;
+  std::vector<Schedule> schedules;
+  std::vector<MemoryPlan> memory;
+  for (Variant& variant : variants) {
+    dump_stage(options, "partition", [&] { return print_partition(graph, variant.division); });
+    dump_stage(options, "schedule", [&] { return print(variant.schedule); });
+    dump_stage(options, "memory", [&] { return print(variant.schedule, variant.memory); });
+    result.report.variants.push_back(report_of(graph, variant));
+    for (ir::NodeId node : variant.division.not_split_as_forced)
+      result.report.not_split_as_forced.push_back(
+          llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)
+              .str());
+    schedules.push_back(std::move(variant.schedule));
+    memory.push_back(std::move(variant.memory));
+  }
+
+  CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
+  result.report.weight_bytes = weights.data_bytes;
+  const PlanInfo info{profile.name, to_hex(hash_of(onnx)), to_hex(profile.hash),
+                      static_cast<uint32_t>(profile.cpu_threads)};
+  CODL_ASSIGN_OR_RETURN(plan, build_plan(graph, schedules, memory, weights, info));
+  result.plan = std::move(plan);
+  return result;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,219 @@
+// codlc: ONNX model + device profile -> plan file. Flags and messages; the work is in pipeline.cc.
+#include "compiler/device/device_profile.h"
+#include "compiler/ops/op_spec.h"
+#include "compiler/partition/partition.h"
+#include "compiler/pipeline.h"
+#include "compiler/support/error.h"
+#include "compiler/support/version.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileOutputBuffer.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "schema/plan_layout.h"
+
+namespace {
+
+using namespace codl;
+using namespace codl::compiler;
+namespace cl = llvm::cl;
+
+cl::OptionCategory category("codlc options");
+
+cl::opt<std::string> model_flag(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
+cl::opt<std::string> device_flag(
+    "device", cl::desc("device profile: a name (--list-devices) or FILE.json (default: host)"),
+    cl::value_desc("NAME|FILE.json"), cl::init("host"), cl::cat(category));
+cl::opt<std::string> output_flag(
+    "o", cl::desc("plan to write (default: MODEL.DEVICE.codl beside the model)"),
+    cl::value_desc("FILE"), cl::cat(category));
+cl::opt<std::string> strategy_flag(
+    "strategy",
+    cl::desc("who computes what: auto = least predicted time, cpu, gpu (default: auto)"),
+    cl::value_desc("NAME"), cl::init("auto"), cl::cat(category));
+cl::opt<std::string> split_dim_flag(
+    "split-dim",
+    cl::desc("force nodes that can to be split along height (h) or output channels (oc); "
+             "auto leaves the choice (default: auto)"),
+    cl::value_desc("h|oc|auto"), cl::init("auto"), cl::cat(category));
+cl::opt<std::string> ratio_flag(
+    "ratio", cl::desc("force the GPU's share of a split, between 0 and 1 (default: by prediction)"),
+    cl::value_desc("R"), cl::cat(category));
+cl::opt<std::string> max_chain_flag(
+    "max-chain", cl::desc("nodes in one chain at most; 1: no chains (default: 32)"),
+    cl::value_desc("N"), cl::cat(category));
+cl::opt<std::string> dump_flag("dump",
+                               cl::desc("print a stage: graph, partition, schedule or memory"),
+                               cl::value_desc("STAGE"), cl::cat(category));
+cl::opt<std::string> dump_after_flag("dump-after",
+                                     cl::desc("print the graph after a pass (--list-passes)"),
+                                     cl::value_desc("PASS"), cl::cat(category));
+cl::opt<bool> list_devices_flag("list-devices", cl::desc("print the device profiles and exit"),
+                                cl::cat(category));
+cl::opt<bool> list_ops_flag("list-ops", cl::desc("print the operators and exit"),
+                            cl::cat(category));
+cl::opt<bool> list_passes_flag("list-passes", cl::desc("print the passes in their order and exit"),
+                               cl::cat(category));
+cl::opt<bool> quiet_flag("q", cl::desc("print errors only"), cl::cat(category));
+cl::extrahelp exit_codes(
+    "\nExit codes: 0 ok; 1 the input is wrong (model, profile, flag); 2 valid but not supported;\n"
+    "3 a requested limit cannot be met; 70 internal error.\n");
+
+void print_version(llvm::raw_ostream& os) {
+  os << "codlc " << codlc_version() << " (plan format " << kPlanVersion
+     << ", ONNX opset 7 to 18)\n";
+}
+
+void print_ops(llvm::raw_ostream& os) {
+  os << llvm::formatv("{0,-16} {1,-46} {2,-4} {3,-12} {4}\n", "operator", "ONNX", "CPU", "GPU",
+                      "splits");
+  for (const OpSpec* spec : all_op_specs()) {
+    bool has_cpu = false, has_buffer = false, has_image = false;
+    uint32_t splits = kSplitHeight | kSplitOutputChannel;
+    for (const KernelRow& row : kKernelRows) {
+      if (row.op != spec->kind) continue;
+      splits &= row.splits;
+      has_cpu |= row.processor == Processor::Cpu;
+      if (row.processor == Processor::Gpu)
+        (row.layout == Layout::Image2d ? has_image : has_buffer) = true;
+    }
+    const char* gpu = has_buffer && has_image ? "buffer,image"
+                      : has_buffer            ? "buffer"
+                      : has_image             ? "image"
+                                              : "-";
+    const char* dims = splits == (kSplitHeight | kSplitOutputChannel) ? "h,oc"
+                       : splits == kSplitHeight                       ? "h"
+                       : splits == kSplitOutputChannel                ? "oc"
+                                                                      : "-";
+    os << llvm::formatv("{0,-16} {1,-46} {2,-4} {3,-12} {4}\n", op_row(spec->kind).name,
+                        spec->onnx_types.empty() ? "(made by the compiler)" : spec->onnx_types,
+                        has_cpu ? "yes" : "-", gpu, dims);
+  }
+}
+
+llvm::Error parse_partition_flags(PartitionOptions& options) {
+  options.strategy = strategy_flag;
+  if (split_dim_flag == "h") {
+    options.split_dim = SplitDim::Height;
+  } else if (split_dim_flag == "oc") {
+    options.split_dim = SplitDim::OutputChannel;
+  } else if (split_dim_flag != "auto") {
+    return input_error("--split-dim", "expected h, oc or auto, found \"{0}\"",
+                       split_dim_flag.getValue());
+  }
+  if (!ratio_flag.empty()) {
+    double ratio = 0;
+    if (llvm::StringRef(ratio_flag).getAsDouble(ratio))
+      return input_error("--ratio", "expected a number between 0 and 1, found \"{0}\"",
+                         ratio_flag.getValue());
+    options.ratio = ratio;
+  }
+  if (!max_chain_flag.empty() &&
+      llvm::StringRef(max_chain_flag).getAsInteger(10, options.max_chain))
+    return input_error("--max-chain", "expected a number of nodes, found \"{0}\"",
+                       max_chain_flag.getValue());
+  if (options.strategy != "auto" && options.forces_split())
+    return input_error("--strategy",
+                       "expected auto together with --split-dim or --ratio, found \"{0}\"",
+                       options.strategy);
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompileOptions> parse_flags() {
+  CompileOptions options;
+  if (llvm::Error error = parse_partition_flags(options.partition)) return error;
+  options.passes.dump_after = dump_after_flag;
+  options.passes.dump_to = &llvm::outs();
+  options.dump = dump_flag;
+  options.dump_to = &llvm::outs();
+  if (!options.dump.empty() && options.dump != "graph" && options.dump != "partition" &&
+      options.dump != "schedule" && options.dump != "memory")
+    return input_error("--dump", "expected graph, partition, schedule or memory, found \"{0}\"",
+                       options.dump);
+  return options;
+}
+
+std::string output_path(const DeviceProfile& profile) {
+  if (!output_flag.empty()) return output_flag;
+  llvm::StringRef stem = model_flag;
+  stem.consume_back(".onnx");
+  return (stem + "." + profile.name + ".codl").str();
+}
+
+// Writes under a temporary name in the same folder, then renames: nothing half-written stays.
+llvm::Error write_file(llvm::StringRef path, llvm::ArrayRef<uint8_t> bytes) {
+  auto buffer = llvm::FileOutputBuffer::create(path, bytes.size());
+  if (buffer) {
+    std::copy(bytes.begin(), bytes.end(), (*buffer)->getBufferStart());
+    llvm::Error error = (*buffer)->commit();
+    if (!error) return error;
+    return input_error(path, "expected a file that can be written, found: {0}",
+                       llvm::toString(std::move(error)));
+  }
+  return input_error(path, "expected a file that can be written, found: {0}",
+                     llvm::toString(buffer.takeError()));
+}
+
+void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
+                  llvm::raw_ostream& os) {
+  os << path
+     << llvm::formatv(": {0:f1} MB, weights {1:f1} MB\n", static_cast<double>(bytes) / 1e6,
+                      static_cast<double>(report.weight_bytes) / 1e6);
+  for (const CompileReport::Variant& variant : report.variants)
+    os << llvm::formatv(
+        "  {0,-8} predicted {1,8:f2} ms  arenas {2,6:f1} MB  GPU {3,3:f0} % of MACs  {4} nodes "
+        "split, {5} chains "
+        "(longest {6})\n",
+        variant.name, variant.predicted_us / 1e3, static_cast<double>(variant.arena_bytes) / 1e6,
+        100 * variant.gpu_mac_share, variant.split_nodes, variant.chains, variant.longest_chain);
+  if (report.not_split_as_forced.empty()) return;
+  os << "  not split as forced:";
+  for (const std::string& node : report.not_split_as_forced) os << " " << node;
+  os << "\n";
+}
+
+llvm::Error run() {
+  if (model_flag.empty()) return input_error("codlc", "expected a model, found none (try --help)");
+  CODL_ASSIGN_OR_RETURN(options, parse_flags());
+  CODL_ASSIGN_OR_RETURN(profile, load_device_profile(device_flag.getValue()));
+  auto model =
+      llvm::MemoryBuffer::getFile(model_flag, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!model)
+    return input_error(model_flag, "expected a readable file, found: {0}",
+                       model.getError().message());
+  CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), model_flag, profile, options));
+  const std::string path = output_path(profile);
+  if (llvm::Error error = write_file(path, result.plan)) return error;
+  if (!quiet_flag) print_report(result.report, path, result.plan.size(), llvm::outs());
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cl::SetVersionPrinter(print_version);
+  cl::HideUnrelatedOptions(category);
+  std::string flag_errors;
+  llvm::raw_string_ostream flag_errors_stream(flag_errors);
+  if (!cl::ParseCommandLineOptions(argc, argv,
+                                   "codlc: compiles an ONNX model to a CPU+GPU co-execution plan\n",
+                                   &flag_errors_stream)) {
+    llvm::errs() << llvm::StringRef(flag_errors_stream.str()).split('\n').first << "\n";
+    return 1;
+  }
+  if (list_devices_flag) {
+    for (const std::string& name : list_devices()) llvm::outs() << name << "\n";
+    return 0;
+  }
+  if (list_ops_flag) {
+    print_ops(llvm::outs());
+    return 0;
+  }
+  if (list_passes_flag) {
+    for (const Pass& pass : frontend_passes()) llvm::outs() << pass.name << "\n";
+    return 0;
+  }
+  if (llvm::Error error = run()) return report_error(std::move(error), llvm::errs());
+  return 0;
+}

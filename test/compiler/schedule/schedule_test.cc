@@ -1,0 +1,151 @@
+#include "compiler/schedule/schedule.h"
+
+#include <algorithm>
+
+#include "compiler/memory/memory_plan.h"
+#include "compiler/partition/partition.h"
+#include "compiler/simulate/simulate.h"
+#include "test/support/catch.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+ir::Graph three_convs() {
+  test::GraphBuilder builder(16, 16, 16);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 32, 3, 1, a);
+  return builder.finish(builder.conv("c", b, 32, 1));
+}
+
+Schedule schedule_of(const ir::Graph& graph, const DeviceProfile& profile,
+                     const PartitionOptions& options) {
+  auto plan = partition(graph, profile, options);
+  if (!plan) FAIL(llvm::toString(plan.takeError()));
+  auto schedule = make_schedule(graph, *plan, profile, "test");
+  if (!schedule) FAIL(llvm::toString(schedule.takeError()));
+  CHECK(llvm::toString(check_races(graph, *schedule)) == "");
+  return std::move(*schedule);
+}
+
+PartitionOptions forced(SplitDim dim, int32_t max_chain) {
+  PartitionOptions options;
+  options.split_dim = dim;
+  options.ratio = 0.5;
+  options.max_chain = max_chain;
+  return options;
+}
+
+size_t count(const Schedule& schedule, StepKind kind) {
+  return static_cast<size_t>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                                           [&](const Step& s) { return s.kind == kind; }));
+}
+size_t count_kernel(const Schedule& schedule, OpKind op, Lane lane) {
+  return static_cast<size_t>(std::count_if(
+      schedule.steps.begin(), schedule.steps.end(),
+      [&](const Step& s) { return s.kernel != nullptr && s.kernel->op == op && s.lane == lane; }));
+}
+
+TEST_CASE(
+    "every sharing kind, layout and split gives a schedule without races and a sound memory plan") {
+  const ir::Graph graph = three_convs();
+  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
+  const auto max_chain = GENERATE(1, 4);
+  const DeviceProfile profile = test::test_profile(sharing, layout);
+  const Schedule schedule = schedule_of(graph, profile, forced(dim, max_chain));
+  CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Cpu) == 3);
+  CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Gpu) == 3);
+  CHECK(count(schedule, StepKind::Map) == count(schedule, StepKind::Unmap));
+  CHECK((sharing == GpuSharing::SubBuffer) == (count(schedule, StepKind::Map) > 0));
+  CHECK((sharing == GpuSharing::Separate) == (count(schedule, StepKind::Upload) > 0));
+  auto memory = plan_memory(schedule, profile);
+  REQUIRE(bool(memory));
+  CHECK(llvm::toString(check_memory_plan(schedule, *memory)) == "");
+}
+
+TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one tensor") {
+  const ir::Graph graph = three_convs();
+  const Schedule schedule =
+      schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 1));
+  CHECK(schedule.steps.size() == 2 + 3 * 2);  // the two converts, and two parts per convolution
+  CHECK(std::count_if(schedule.tensors.begin(), schedule.tensors.end(),
+                      [](const Tensor& t) { return t.storage == Storage::Shared; }) == 4);
+}
+
+TEST_CASE("values inside a chain are private to each lane and never exchanged") {
+  const ir::Graph graph = three_convs();
+  const Schedule schedule =
+      schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 4));
+  // Only the chain's input and output are shared; a and b have a window per lane.
+  std::vector<Range> gpu_windows;
+  for (const Tensor& tensor : schedule.tensors)
+    if (tensor.storage == Storage::Device)
+      gpu_windows.push_back({tensor.shape.row_begin, tensor.shape.row_end});
+  // c (1x1) owns rows [0,8): b is read at [0,8); a at [0,9), one row of halo, computed twice.
+  CHECK(gpu_windows == std::vector<Range>{{0, 9}, {0, 8}});
+  CHECK(std::count_if(schedule.tensors.begin(), schedule.tensors.end(),
+                      [](const Tensor& t) { return t.storage == Storage::Shared; }) == 2);
+}
+
+TEST_CASE("the GPU lane never touches the application's memory") {
+  const ir::Graph graph = three_convs();
+  PartitionOptions gpu;
+  gpu.strategy = "gpu";
+  const Schedule schedule = schedule_of(graph, test::test_profile(GpuSharing::SubBuffer), gpu);
+  for (const Step& step : schedule.steps)
+    for (TensorId operand : step.operands)
+      if (schedule.tensors[operand].storage == Storage::Input ||
+          schedule.tensors[operand].storage == Storage::Output)
+        CHECK(step.lane == Lane::Cpu);
+  CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Gpu) == 3);
+}
+
+TEST_CASE("lanes of equal speed take about half the time of one") {
+  const ir::Graph graph = three_convs();
+  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  PartitionOptions cpu;
+  cpu.strategy = "cpu";
+  const double alone_us = simulate(schedule_of(graph, profile, cpu), profile).total_us;
+  const double both_us =
+      simulate(schedule_of(graph, profile, forced(SplitDim::Height, 1)), profile).total_us;
+  CHECK(both_us < 0.8 * alone_us);
+}
+
+TEST_CASE("check_races finds each broken rule") {
+  const ir::Graph graph = three_convs();
+  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const Schedule good = schedule_of(graph, profile, forced(SplitDim::Height, 1));
+  const auto fault_after = [&](auto change) {
+    Schedule schedule = good;
+    change(schedule);
+    return llvm::toString(check_races(graph, schedule));
+  };
+  using Catch::Contains;
+  // A wait dropped: the next convolution's halo may not be there yet.
+  CHECK_THAT(fault_after([](Schedule& s) {
+               for (Step& step : s.steps) step.waits.clear();
+             }),
+             Contains("expected an order between"));
+  CHECK_THAT(fault_after([](Schedule& s) { s.steps[0].waits = {5}; }),
+             Contains("earlier steps of other lanes"));
+  // A part left out: rows that nobody writes are read.
+  CHECK_THAT(fault_after([](Schedule& s) {
+               for (Step& step : s.steps)
+                 if (step.name == "a" && step.lane == Lane::Gpu) step.part.end -= 1;
+             }),
+             Contains("found a gap"));
+}
+
+TEST_CASE("check_races wants an order between a map and who touches the tensor") {
+  const ir::Graph graph = three_convs();
+  Schedule schedule = schedule_of(graph, test::test_profile(GpuSharing::SubBuffer),
+                                  forced(SplitDim::OutputChannel, 1));
+  for (Step& step : schedule.steps)
+    if (step.lane == Lane::Cpu && step.name == "b") step.waits.clear();
+  CHECK(llvm::toString(check_races(graph, schedule)) != "");
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,37 @@
+// Small graphs, a device and partition plans for tests of the compiler's back half.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/device/device_profile.h"
+#include "compiler/ir/graph.h"
+#include "compiler/partition/partition_plan.h"
+
+namespace codl::test {
+
+// Builds an Nhwc graph node by node; weights are zero.
+class GraphBuilder {
+ public:
+  // An Nhwc value [1, channels, rows, columns] made from graph input "x" by a Convert node.
+  explicit GraphBuilder(int32_t channels, int32_t rows, int32_t columns);
+
+  // 3x3 (pad 1) or 1x1 convolution, named `name`.
+  ir::ValueId conv(const std::string& name, ir::ValueId x, int32_t out_channels, int32_t kernel = 3,
+                   int32_t stride = 1, ir::ValueId residual = ir::kNoId);
+  ir::ValueId add(const std::string& name, ir::ValueId a, ir::ValueId b);
+  // Convert to the graph's output; ends the graph.
+  ir::Graph finish(ir::ValueId value);
+
+  ir::ValueId input() const { return input_; }
+
+ private:
+  ir::Graph graph_;
+  ir::ValueId input_;
+};
+
+// A GPU and a CPU of the same speed with every kernel row of the layout, free exchanges.
+compiler::DeviceProfile test_profile(compiler::GpuSharing sharing,
+                                     Layout gpu_layout = Layout::Nhwc);
+
+}  // namespace codl::test
