@@ -1,0 +1,125 @@
+// Three passes over the axis: maximum, exponentials and their sum, division. Along a contiguous
+// axis the vectors lie along it; else along the neighbours of its elements.
+#include <cstring>
+
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/softmax/softmax.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/softmax/softmax_f32_cpu.cc"
+#include "kernels/common/foreach_target.h"
+//
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace codl::kernels::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+constexpr size_t kLanes = hn::MaxLanes(Floats());
+
+// Up to a vector of elements, `count` >= 1; lanes behind them repeat the first.
+HWY_INLINE Vector load(const float* from, int64_t count) {
+  const Floats d;
+  if (count >= static_cast<int64_t>(kLanes)) return hn::LoadU(d, from);
+  HWY_ALIGN float staged[kLanes];
+  hn::Store(hn::Set(d, from[0]), d, staged);
+  std::memcpy(staged, from, static_cast<size_t>(count) * sizeof(float));
+  return hn::Load(d, staged);
+}
+
+HWY_INLINE void store(Vector value, float* to, int64_t count) {
+  const Floats d;
+  if (count >= static_cast<int64_t>(kLanes)) {
+    hn::StoreU(value, d, to);
+    return;
+  }
+  HWY_ALIGN float staged[kLanes];
+  hn::Store(value, d, staged);
+  std::memcpy(to, staged, static_cast<size_t>(count) * sizeof(float));
+}
+
+// `count` elements that follow each other in memory.
+void softmax_contiguous(const float* x, float* y, int64_t count) {
+  const Floats d;
+  const int64_t lanes = static_cast<int64_t>(kLanes);
+  Vector running = hn::Set(d, x[0]);
+  for (int64_t i = 0; i < count; i += lanes) running = hn::Max(running, load(x + i, count - i));
+  const Vector maximum = hn::MaxOfLanes(d, running);
+  Vector sums = hn::Zero(d);
+  for (int64_t i = 0; i < count; i += lanes) {
+    Vector value = hn::Exp(d, hn::Sub(load(x + i, count - i), maximum));
+    store(value, y + i, count - i);
+    if (count - i < lanes)
+      value = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count - i)), value);
+    sums = hn::Add(sums, value);
+  }
+  const Vector sum = hn::SumOfLanes(d, sums);
+  for (int64_t i = 0; i < count; i += lanes)
+    store(hn::Div(load(y + i, count - i), sum), y + i, count - i);
+}
+
+// `width` neighbouring columns, each along `count` elements that are `step` apart.
+void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width) {
+  const Floats d;
+  for (int64_t i = 0; i < width; i += static_cast<int64_t>(kLanes)) {
+    const int64_t rest = width - i;
+    Vector maximum = load(x + i, rest);
+    for (int64_t k = 1; k < count; ++k) maximum = hn::Max(maximum, load(x + i + k * step, rest));
+    Vector sum = hn::Zero(d);
+    for (int64_t k = 0; k < count; ++k) {
+      const Vector value = hn::Exp(d, hn::Sub(load(x + i + k * step, rest), maximum));
+      store(value, y + i + k * step, rest);
+      sum = hn::Add(sum, value);
+    }
+    for (int64_t k = 0; k < count; ++k)
+      store(hn::Div(load(y + i + k * step, rest), sum), y + i + k * step, rest);
+  }
+}
+
+// The pad lanes among elements [begin, end) of a run of pixels.
+void zero_pad_lanes(float* run, int64_t begin, int64_t end, int64_t channels, int64_t pixel) {
+  for (int64_t first = begin / pixel * pixel; first < end; first += pixel)
+    for (int64_t lane = first + channels; lane < first + pixel; ++lane)
+      if (lane >= begin && lane < end) run[lane] = 0.0f;
+}
+
+void softmax_f32(const KernelArgs& args) {
+  const int32_t axis = args.params_as<SoftmaxParams>().axis;
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const SoftmaxWork work = softmax_work(axis, y.shape);
+  const bool is_nhwc = y.shape.layout == Layout::Nhwc;
+  const int64_t channels = is_nhwc ? y.shape.dims[1] : 0;
+  const int64_t pixel = is_nhwc ? y.strides[3] : 0;
+  const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+    const int64_t offset = unit / work.inner_blocks * work.outer_stride;
+    const float* x_run = x.as<const float>() + offset;
+    float* y_run = y.as<float>() + offset;
+    if (work.inner == 1) {
+      softmax_contiguous(x_run, y_run, work.axis);
+      for (int64_t lane = work.axis; lane < work.outer_stride; ++lane) y_run[lane] = 0.0f;
+      continue;
+    }
+    const int64_t begin = unit % work.inner_blocks * kSoftmaxBlock;
+    const int64_t end = begin + kSoftmaxBlock < work.inner ? begin + kSoftmaxBlock : work.inner;
+    softmax_columns(x_run + begin, y_run + begin, work.axis, work.axis_stride, end - begin);
+    if (channels < pixel)
+      for (int64_t k = 0; k < work.axis; ++k)
+        zero_pad_lanes(y_run + k * work.axis_stride, begin, end, channels, pixel);
+  }
+}
+
+}  // namespace
+}  // namespace codl::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace codl::kernels {
+CODL_CPU_KERNEL(softmax_f32_cpu, softmax_f32);
+}
+#endif
