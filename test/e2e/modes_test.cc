@@ -1,0 +1,141 @@
+// ONNX to numbers: the example network compiled for every sharing kind, GPU layout and forced
+// split, run by the runtime, against the interpreter on the unmodified graph.
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "codl/codl.h"
+#include "compiler/frontend/onnx_import.h"
+#include "compiler/interp/interpreter.h"
+#include "compiler/pipeline.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "test/support/catch.h"
+
+namespace codl::compiler {
+namespace {
+
+// Relative L2 error against the interpreter: the bound the issue of every network is held to.
+constexpr double kMaxRelativeError = 1e-4;
+
+std::string read_model() {
+  auto file = llvm::MemoryBuffer::getFile(CODL_TEST_MODEL);
+  REQUIRE(bool(file));
+  return (*file)->getBuffer().str();
+}
+
+Bytes random_input(size_t bytes) {
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Bytes data(bytes);
+  for (size_t i = 0; i < bytes; i += 4) {
+    const float value = uniform(generator);
+    std::memcpy(&data[i], &value, 4);
+  }
+  return data;
+}
+
+double relative_l2(const Bytes& found, const Bytes& expected) {
+  REQUIRE(found.size() == expected.size());
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < found.size(); i += 4) {
+    float a, b;
+    std::memcpy(&a, &found[i], 4);
+    std::memcpy(&b, &expected[i], 4);
+    difference += (a - b) * (a - b);
+    norm += b * b;
+  }
+  return std::sqrt(difference / norm);
+}
+
+const Bytes& expected_output(const std::string& model, const Bytes& input) {
+  static Bytes output;
+  if (output.empty()) {
+    auto graph = import_onnx(model, "model");
+    REQUIRE(bool(graph));
+    auto outputs = interpret(*graph, {input});
+    REQUIRE(bool(outputs));
+    output = (*outputs)[0];
+  }
+  return output;
+}
+
+Bytes run_plan(const std::vector<uint8_t>& plan_bytes, const char* variant, const Bytes& input,
+               bool needs_gpu) {
+  codl_diag_t diag;
+  codl_plan_t* plan = nullptr;
+  INFO(diag.message);
+  REQUIRE(codl_plan_open(plan_bytes.data(), plan_bytes.size(), nullptr, &plan, &diag) == CODL_OK);
+  codl_session_options_t options{};
+  options.struct_size = sizeof(options);
+  options.variant = variant;
+  options.require_variant = needs_gpu;
+  codl_session_t* session = nullptr;
+  const codl_status_t created = codl_session_create(plan, &options, &session, &diag);
+  if (created == CODL_NO_DEVICE) WARN("[SKIP] " << diag.message);
+  REQUIRE(created == CODL_OK);
+  codl_tensor_info_t info;
+  REQUIRE(codl_plan_output(plan, 0, &info) == CODL_OK);
+  Bytes output(info.bytes);
+  const codl_buffer_t in{const_cast<uint8_t*>(input.data()), input.size()};
+  const codl_buffer_t out{output.data(), output.size()};
+  for (int i = 0; i < 2; ++i) {  // the second run finds what the first left in the arenas
+    std::fill(output.begin(), output.end(), 0);
+    REQUIRE(codl_session_run(session, &in, 1, &out, 1, &diag) == CODL_OK);
+  }
+  codl_session_destroy(session);
+  codl_plan_close(plan);
+  return output;
+}
+
+CompileResult compile_for(const std::string& model, const std::string& device,
+                          const PartitionOptions& partition) {
+  auto profile = load_device_profile(device);
+  if (!profile) FAIL(llvm::toString(profile.takeError()));
+  CompileOptions options;
+  options.partition = partition;
+  auto result = compile(model, "model", *profile, options);
+  if (!result) FAIL(llvm::toString(result.takeError()));
+  return std::move(*result);
+}
+
+TEST_CASE("every mode on every kind of device gives the interpreter's numbers") {
+  const std::string device =
+      GENERATE(as<std::string>{}, "host", "sd855", CODL_TEST_PROFILES "/host_sub_buffer.json",
+               CODL_TEST_PROFILES "/host_separate.json");
+  struct Mode {
+    const char* name;
+    const char* strategy;
+    SplitDim dim;
+    int32_t max_chain;
+  };
+  const Mode mode = GENERATE(
+      Mode{"auto", "auto", SplitDim::None, kMaxChainLength}, Mode{"cpu", "cpu", SplitDim::None, 1},
+      Mode{"gpu", "gpu", SplitDim::None, 1}, Mode{"h", "auto", SplitDim::Height, 4},
+      Mode{"oc", "auto", SplitDim::OutputChannel, 1});
+  CAPTURE(device, mode.name);
+  PartitionOptions partition;
+  partition.strategy = mode.strategy;
+  partition.split_dim = mode.dim;
+  if (mode.dim != SplitDim::None) partition.ratio = 0.5;
+  partition.max_chain = mode.max_chain;
+
+  const std::string model = read_model();
+  const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
+  const Bytes& expected = expected_output(model, input);
+  const CompileResult result = compile_for(model, device, partition);
+  for (const CompileReport::Variant& variant : result.report.variants) {
+    CAPTURE(variant.name);
+    CHECK(relative_l2(run_plan(result.plan, variant.name.c_str(), input, variant.gpu_mac_share > 0),
+                      expected) <= kMaxRelativeError);
+  }
+  if (mode.dim != SplitDim::None)
+    CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
+}
+
+TEST_CASE("equal input gives equal bytes") {
+  const std::string model = read_model();
+  CHECK(compile_for(model, "host", {}).plan == compile_for(model, "host", {}).plan);
+}
+
+}  // namespace
+}  // namespace codl::compiler
