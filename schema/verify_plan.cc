@@ -670,17 +670,20 @@ class MapTracker {
     return nullptr;
   }
 
-  // True if the host holds bytes of the tensor, by whatever name.
-  bool is_held_by_host(const TensorDef& tensor) const {
-    for (uint32_t i = 0; i < mapped_count_; ++i)
-      if (share_bytes(*variant_.tensors()->Get(mapped_[i].tensor), tensor)) return true;
+  // True if the host holds bytes of the tensor, by whatever name; `to_write`: holds them to write.
+  bool is_held_by_host(const TensorDef& tensor, bool to_write) const {
+    for (uint32_t i = 0; i < mapped_count_; ++i) {
+      const Mapped& mapped = mapped_[i];
+      if (to_write && mapped.access == plan::MapAccess::Read) continue;
+      if (share_bytes(*variant_.tensors()->Get(mapped.tensor), tensor)) return true;
+    }
     return false;
   }
 
   bool map(const StepDef& step) {
     const uint32_t tensor = step.operands()->Get(0);
     if (!c_.expect(find(tensor) == nullptr, "a tensor that is not mapped yet", tensor) ||
-        !c_.expect(!is_held_by_host(*variant_.tensors()->Get(tensor)),
+        !c_.expect(!is_held_by_host(*variant_.tensors()->Get(tensor), false),
                    "a tensor that shares no byte with a mapped one", tensor) ||
         !c_.expect(mapped_count_ < kMaxMapped, "at most 256 tensors mapped at the same time",
                    mapped_count_))
@@ -718,11 +721,16 @@ class MapTracker {
     return true;
   }
 
+  // Both sides may read what is mapped for reading (OpenCL 1.2, section 5.4.2.1).
   bool gpu_kernel(const StepDef& step) {
-    for (uint32_t tensor : *step.operands())
-      if (!c_.expect(!is_held_by_host(*variant_.tensors()->Get(tensor)),
-                     "operands of a GPU step not mapped", tensor))
+    const uint32_t operand_count = step.operands()->size();
+    for (uint32_t i = 0; i < operand_count; ++i) {
+      const bool is_output = i + 1 == operand_count;
+      const TensorDef& operand = operand_of(variant_, step, i);
+      if (!c_.expect(!is_held_by_host(operand, !is_output),
+                     "operands of a GPU step not mapped, or inputs mapped for reading", i))
         return false;
+    }
     return true;
   }
 

@@ -35,7 +35,8 @@ flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& bui
   return plan::CreateStepDefDirect(builder, step.kind, step.lane, step.kernel, &step.params,
                                    &step.operands, static_cast<uint8_t>(step.part_dim),
                                    step.part.begin, step.part.end, &step.tile, step.map_access,
-                                   &step.waits, step.predicted_us, step.name.c_str());
+                                   &step.waits, step.predicted_us, step.name.c_str(),
+                                   step.owned.begin, step.owned.end);
 }
 
 flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilder& builder,
@@ -101,17 +102,21 @@ void name_kernels(TestPlan& plan) {
 std::vector<uint8_t> to_bytes(const TestPlan& plan) {
   flatbuffers::FlatBufferBuilder builder;
   make_plan(builder, plan);
+  return to_bytes({builder.GetBufferPointer(), builder.GetSize()}, plan.data);
+}
+
+std::vector<uint8_t> to_bytes(std::span<const uint8_t> table, std::span<const uint8_t> data) {
   PlanHead head = {};
   std::memcpy(head.magic, kPlanMagic, sizeof(kPlanMagic));
   head.version = kPlanVersion;
   head.table_offset = kTableOffset;
-  head.table_bytes = builder.GetSize();
+  head.table_bytes = table.size();
   head.data_offset = round_up_bytes(head.table_offset + head.table_bytes, kDataAlignment);
-  head.data_bytes = plan.data.size();
+  head.data_bytes = data.size();
   head.file_bytes = head.data_offset + head.data_bytes;
   std::vector<uint8_t> file(head.file_bytes);
-  std::memcpy(file.data() + head.table_offset, builder.GetBufferPointer(), head.table_bytes);
-  std::copy(plan.data.begin(), plan.data.end(), file.begin() + head.data_offset);
+  std::copy(table.begin(), table.end(), file.begin() + static_cast<int64_t>(head.table_offset));
+  std::copy(data.begin(), data.end(), file.begin() + static_cast<int64_t>(head.data_offset));
   write_head(file, head);
   update_checksum(file);
   return file;

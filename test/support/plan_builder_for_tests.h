@@ -35,6 +35,7 @@ struct TestStep {
   std::vector<uint32_t> waits;
   SplitDim part_dim = SplitDim::None;
   Range part;
+  Range owned;
   std::vector<int32_t> tile;
   plan::MapAccess map_access = plan::MapAccess::Read;
   float predicted_us = 1;
@@ -101,8 +102,10 @@ uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float
 // Names in plan.kernels every kernel that a step uses, with the revision of this build.
 void name_kernels(TestPlan& plan);
 
-// A whole file with a right head and checksum.
+// A whole file with a right head and checksum: of a plan, or of a finished FlatBuffer and a data
+// section.
 std::vector<uint8_t> to_bytes(const TestPlan& plan);
+std::vector<uint8_t> to_bytes(std::span<const uint8_t> table, std::span<const uint8_t> data);
 
 PlanHead read_head(std::span<const uint8_t> file);
 void write_head(std::span<uint8_t> file, const PlanHead& head);

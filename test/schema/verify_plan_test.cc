@@ -1,0 +1,874 @@
+#include "schema/verify_plan.h"
+
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/kernel_table.h"
+#include "test/support/catch.h"
+#include "test/support/plan_builder_for_tests.h"
+
+namespace codl {
+namespace {
+
+using plan::Lane;
+using plan::Sharing;
+using plan::StepKind;
+using plan::Storage;
+using test::TestPlan;
+using test::TestStep;
+using test::TestTensor;
+using test::TestVariant;
+
+// Every plan here computes y = relu(x) of one small value.
+const std::vector<int32_t> kDims = {1, 6, 4, 5};
+constexpr uint64_t kPlainBytes = 1 * 6 * 4 * 5 * 4;  // n * c * h * w * sizeof(float)
+constexpr uint64_t kNhwcBytes = 1 * 4 * 5 * 8 * 4;   // n * h * w * round_up(c, 4) * sizeof(float)
+
+uint16_t kernel_id(std::string_view symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (row.symbol == symbol) return row.id;
+  throw std::runtime_error("no kernel " + std::string(symbol));
+}
+
+TestTensor io_tensor(Storage storage) {
+  return {.name = storage == Storage::Input ? "x" : "y",
+          .storage = storage,
+          .dims = kDims,
+          .bytes = kPlainBytes};
+}
+
+TestTensor nhwc_tensor(std::string name, Storage storage, uint64_t offset_bytes) {
+  return {.name = std::move(name),
+          .storage = storage,
+          .dims = kDims,
+          .layout = Layout::Nhwc,
+          .row_begin = 0,
+          .row_end = 4,
+          .offset_bytes = offset_bytes,
+          .bytes = kNhwcBytes};
+}
+
+TestTensor image_tensor(std::string name, uint32_t index) {
+  TestTensor tensor = nhwc_tensor(std::move(name), Storage::Image, 0);
+  tensor.layout = Layout::Image2d;
+  tensor.index = index;
+  tensor.bytes = 0;
+  return tensor;
+}
+
+TestStep kernel_step(std::string_view symbol, std::vector<uint32_t> operands,
+                     std::vector<uint32_t> waits = {}) {
+  const KernelRow& row = *find_kernel(kernel_id(symbol));
+  TestStep step;
+  step.lane = row.processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu;
+  step.kernel = row.id;
+  if (row.op == OpKind::Unary) step.params = test::params_bytes(UnaryParams{.kind = kUnaryRelu});
+  if (row.op == OpKind::Binary) step.params = test::params_bytes(BinaryParams{.kind = kBinaryAdd});
+  step.operands = std::move(operands);
+  step.waits = std::move(waits);
+  step.name = symbol;
+  return step;
+}
+
+TestStep move_step(StepKind kind, std::vector<uint32_t> operands, std::vector<uint32_t> waits = {},
+                   plan::MapAccess access = plan::MapAccess::Read) {
+  TestStep step;
+  step.kind = kind;
+  step.lane = kind == StepKind::Map || kind == StepKind::Unmap ? Lane::Gpu : Lane::Transfer;
+  step.operands = std::move(operands);
+  step.waits = std::move(waits);
+  step.map_access = access;
+  step.name = "move";
+  return step;
+}
+
+TestPlan plan_of(TestVariant variant) {
+  TestPlan plan;
+  plan.inputs = {{.name = "x", .dims = kDims, .bytes = kPlainBytes}};
+  plan.outputs = {{.name = "y", .dims = kDims, .bytes = kPlainBytes}};
+  plan.variants = {std::move(variant)};
+  test::name_kernels(plan);
+  return plan;
+}
+
+// x -> t1 -> relu in two halves of rows -> t2; t2 + constant -> t3 -> y.
+TestPlan cpu_plan() {
+  TestVariant variant;
+  variant.host_bytes = 4096;
+  variant.tensors = {io_tensor(Storage::Input),
+                     nhwc_tensor("t1", Storage::Host, 0),
+                     nhwc_tensor("t2", Storage::Host, 1024),
+                     nhwc_tensor("t3", Storage::Host, 2048),
+                     io_tensor(Storage::Output),
+                     nhwc_tensor("c", Storage::Weights, 0)};
+  variant.steps = {kernel_step("convert_f32_cpu", {0, 1}),    //
+                   kernel_step("unary_f32_cpu", {1, 2}),      // rows 0 to 2
+                   kernel_step("unary_f32_cpu", {1, 2}),      // rows 2 to 4
+                   kernel_step("binary_f32_cpu", {2, 5, 3}),  //
+                   kernel_step("convert_f32_cpu", {3, 4})};
+  variant.steps[1].part_dim = variant.steps[2].part_dim = SplitDim::Height;
+  variant.steps[1].part = {0, 2};
+  variant.steps[2].part = {2, 4};
+  TestPlan plan = plan_of(variant);
+  test::add_blob(plan, "c", std::vector<float>(kNhwcBytes / 4, 0.5f));
+  return plan;
+}
+
+// The host writes t1 and reads t2 while they are mapped; the GPU works in between.
+TestPlan sub_buffer_plan() {
+  TestVariant variant;
+  variant.name = "coexec";
+  variant.sharing = Sharing::SubBuffer;
+  variant.shared_bytes = 4096;
+  variant.tensors = {io_tensor(Storage::Input), nhwc_tensor("t1", Storage::Shared, 0),
+                     nhwc_tensor("t2", Storage::Shared, 1024), io_tensor(Storage::Output)};
+  variant.steps = {move_step(StepKind::Map, {1}, {}, plan::MapAccess::ReadWrite),
+                   kernel_step("convert_f32_cpu", {0, 1}, {0}),
+                   move_step(StepKind::Unmap, {1}, {1}),
+                   kernel_step("unary_f32_cl_buffer", {1, 2}),
+                   move_step(StepKind::Map, {2}),
+                   kernel_step("convert_f32_cpu", {2, 3}, {4}),
+                   move_step(StepKind::Unmap, {2}, {5})};
+  return plan_of(variant);
+}
+
+// Up, through two images, and down again.
+TestPlan separate_plan() {
+  TestVariant variant;
+  variant.name = "coexec";
+  variant.sharing = Sharing::Separate;
+  variant.gate = plan::Gate::UserEvent;
+  variant.host_bytes = 2048;
+  variant.device_bytes = 2048;
+  variant.images = {{.width = 10, .height = 4}, {.width = 16, .height = 8}};
+  variant.tensors = {io_tensor(Storage::Input),
+                     nhwc_tensor("t1", Storage::Host, 0),
+                     nhwc_tensor("t1d", Storage::Device, 0),
+                     image_tensor("t1i", 0),
+                     image_tensor("t2i", 1),
+                     nhwc_tensor("t2d", Storage::Device, 1024),
+                     nhwc_tensor("t2", Storage::Host, 1024),
+                     io_tensor(Storage::Output)};
+  variant.steps = {kernel_step("convert_f32_cpu", {0, 1}),
+                   move_step(StepKind::Upload, {1, 2}, {0}),
+                   kernel_step("convert_f32_cl_to_image", {2, 3}, {1}),
+                   kernel_step("unary_f32_cl_image", {3, 4}),
+                   kernel_step("convert_f32_cl_from_image", {4, 5}),
+                   move_step(StepKind::Download, {5, 6}, {4}),
+                   kernel_step("convert_f32_cpu", {6, 7}, {5})};
+  return plan_of(variant);
+}
+
+// Stands in for the contracts where a test is about another rule.
+const char* accept_all(const kernels::StepShape&, kernels::StepNeeds*) { return nullptr; }
+const char* refuse_all(const kernels::StepShape&, kernels::StepNeeds*) { return "another step"; }
+
+PlanFault verify(const std::vector<uint8_t>& file, VerifyLevel level = VerifyLevel::All,
+                 CheckStep check_step = accept_all) {
+  // A copy of the exact size, so that ASan sees a read behind it. 8-byte aligned as asked for.
+  const std::unique_ptr<uint64_t[]> bytes(new uint64_t[(file.size() + 7) / 8]);
+  std::memcpy(bytes.get(), file.data(), file.size());
+  const plan::PlanDef* plan = nullptr;
+  const PlanFault fault = verify_plan(bytes.get(), file.size(), level, check_step, &plan);
+  CHECK((plan != nullptr) == fault.ok());
+  CHECK((fault.expected == nullptr) == fault.ok());
+  return fault;
+}
+
+// One rule: what breaks it, and what the verifier then says.
+struct BadExample {
+  const char* expected;
+  std::function<void(TestPlan& plan, TestVariant& variant)> break_rule;
+};
+
+void check_refused(TestPlan (*make_plan)(), const char* where,
+                   std::initializer_list<BadExample> examples) {
+  for (const BadExample& example : examples) {
+    TestPlan plan = make_plan();
+    example.break_rule(plan, plan.variants[0]);
+    const PlanFault fault = verify(test::to_bytes(plan));
+    INFO("rule: " << example.expected);
+    REQUIRE_FALSE(fault.ok());
+    CHECK(std::string(fault.expected) == example.expected);
+    CHECK(std::string(fault.where) == where);
+    CHECK(fault.kind == PlanFault::Corrupt);
+  }
+}
+
+// ---- valid plans --------------------------------------------------------------------------------
+
+TEST_CASE("the valid plans of this file are accepted, by the contracts too") {
+  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan}) {
+    const std::vector<uint8_t> file = test::to_bytes(make_plan());
+    for (CheckStep check_step : {CheckStep{accept_all}, CheckStep{kernels::check_step}}) {
+      const PlanFault fault = verify(file, VerifyLevel::All, check_step);
+      INFO((fault.expected ? fault.expected : "") << " step " << fault.index);
+      CHECK(fault.ok());
+    }
+  }
+}
+
+TEST_CASE("a step and its operands are seen by the contract as the plan has them") {
+  static kernels::StepShape seen;
+  static kernels::OperandShape output;
+  const CheckStep record = [](const kernels::StepShape& step, kernels::StepNeeds*) -> const char* {
+    if (step.row->op != OpKind::Unary) return nullptr;
+    seen = step;
+    output = step.output();
+    return "to stop here";
+  };
+  const PlanFault fault = verify(test::to_bytes(cpu_plan()), VerifyLevel::All, record);
+  CHECK(fault.index == 1);
+  CHECK(fault.variant == 0);
+  CHECK(seen.row->symbol == std::string("unary_f32_cpu"));
+  CHECK(seen.operand_count == 2);
+  CHECK(seen.part_dim == SplitDim::Height);
+  CHECK(seen.part == Range{0, 2});
+  CHECK(output.rank == 4);
+  CHECK(output.dims[1] == 6);
+  CHECK(output.layout == Layout::Nhwc);
+  CHECK(output.row_end == 4);
+  CHECK(output.bytes == kNhwcBytes);
+}
+
+TEST_CASE("structure alone does not look at the checksum") {
+  std::vector<uint8_t> file = test::to_bytes(cpu_plan());
+  file.back() ^= 1;
+  CHECK(verify(file, VerifyLevel::Structure).ok());
+  CHECK(std::string(verify(file).expected) == "checksum of the file's bytes");
+}
+
+// ---- one bad example per rule -------------------------------------------------------------------
+
+TEST_CASE("each rule of the head refuses its bad example") {
+  struct BadHead {
+    const char* expected;
+    void (*break_rule)(PlanHead& head);
+  };
+  const BadHead examples[] = {
+      {"magic \"CODL\" at the start of the file", [](PlanHead& h) { h.magic[0] = 'X'; }},
+      {"file_bytes equal to the size of the file", [](PlanHead& h) { ++h.file_bytes; }},
+      {"table_offset 64", [](PlanHead& h) { h.table_offset = 128; }},
+      {"table_bytes inside the file", [](PlanHead& h) { h.table_bytes = ~uint64_t{0}; }},
+      {"table_bytes inside the file", [](PlanHead& h) { h.table_bytes = h.file_bytes - 63; }},
+      {"data_offset a multiple of 65536", [](PlanHead& h) { h.data_offset += 4096; }},
+      {"data_offset behind the table and inside the file", [](PlanHead& h) { h.data_offset = 0; }},
+      {"data_offset behind the table and inside the file",
+       [](PlanHead& h) { h.data_offset = ~uint64_t{65535}; }},
+      {"data_bytes up to the end of the file", [](PlanHead& h) { --h.data_bytes; }},
+      {"reserved 0", [](PlanHead& h) { h.reserved = 1; }},
+      {"checksum of the file's bytes", [](PlanHead& h) { ++h.checksum; }},
+      {"a well-formed FlatBuffer", [](PlanHead& h) { h.table_bytes = 16; }},
+  };
+  for (const BadHead& example : examples) {
+    std::vector<uint8_t> file = test::to_bytes(cpu_plan());
+    PlanHead head = test::read_head(file);
+    example.break_rule(head);
+    test::write_head(file, head);
+    const PlanFault fault = verify(file);
+    INFO("rule: " << example.expected);
+    REQUIRE_FALSE(fault.ok());
+    CHECK(std::string(fault.expected) == example.expected);
+    CHECK(fault.kind == PlanFault::Corrupt);
+  }
+}
+
+TEST_CASE("a file of another format version is told from a damaged one") {
+  std::vector<uint8_t> file = test::to_bytes(cpu_plan());
+  PlanHead head = test::read_head(file);
+  head.version = kPlanVersion + 1;
+  head.reserved = 7;  // whatever a later version keeps there
+  test::write_head(file, head);
+  const PlanFault fault = verify(file);
+  CHECK(fault.kind == PlanFault::Version);
+  CHECK(fault.found == kPlanVersion + 1);
+}
+
+TEST_CASE("bytes that are not 8-byte aligned are refused") {
+  const std::vector<uint8_t> file = test::to_bytes(cpu_plan());
+  std::vector<uint64_t> storage(file.size() / 8 + 2);
+  uint8_t* bytes = reinterpret_cast<uint8_t*>(storage.data()) + 4;
+  std::memcpy(bytes, file.data(), file.size());
+  const plan::PlanDef* plan = nullptr;
+  const PlanFault fault = verify_plan(bytes, file.size(), VerifyLevel::All, accept_all, &plan);
+  CHECK(std::string(fault.expected) == "bytes aligned to 8");
+}
+
+TEST_CASE("a plan that names kernels of another build is told from a damaged one") {
+  const auto fault_of = [](void (*break_rule)(TestPlan & plan)) {
+    TestPlan plan = cpu_plan();
+    break_rule(plan);
+    return verify(test::to_bytes(plan));
+  };
+  const PlanFault unknown = fault_of([](TestPlan& p) { p.kernels[0].id = kKernelCount + 1; });
+  CHECK(unknown.kind == PlanFault::Kernel);
+  CHECK(std::string(unknown.expected) == "a kernel of this build");
+  CHECK(unknown.found == kKernelCount + 1);
+
+  const PlanFault revision = fault_of([](TestPlan& p) { ++p.kernels[0].revision; });
+  CHECK(revision.kind == PlanFault::Kernel);
+  CHECK(std::string(revision.expected) == "the kernel revision of this build");
+
+  const PlanFault step = fault_of([](TestPlan& p) { p.variants[0].steps[0].kernel = 0; });
+  CHECK(step.kind == PlanFault::Kernel);
+  CHECK(std::string(step.where) == "step");
+}
+
+TEST_CASE("each rule of the plan's own fields refuses its bad example") {
+  check_refused(
+      cpu_plan, "plan",
+      {{"cpu_threads of at most 64", [](auto& p, auto&) { p.cpu_threads = kMaxThreads + 1; }},
+       {"at least one output", [](auto& p, auto&) { p.outputs.clear(); }},
+       {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.clear(); }},
+       {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.resize(kMaxVariants + 1); }}});
+}
+
+TEST_CASE("each rule of inputs and outputs refuses its bad example") {
+  check_refused(
+      cpu_plan, "input",
+      {{"a name", [](auto& p, auto&) { p.inputs[0].name = ""; }},
+       {"dtype F32 or I64", [](auto& p, auto&) { p.inputs[0].dtype = DType{9}; }},
+       {"rank of at most 8", [](auto& p, auto&) { p.inputs[0].dims.assign(9, 1); }},
+       {"dims between 1 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = 0; }},
+       {"dims between 1 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = kMaxDim + 1; }},
+       {"dims between 1 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = -1; }},
+       {"at most 2^30 elements",
+        [](auto& p, auto&) {
+          p.inputs[0].dims = {kMaxDim, kMaxDim, kMaxDim, kMaxDim};
+        }},
+       {"bytes equal to the product of the dims", [](auto& p, auto&) { ++p.inputs[0].bytes; }}});
+  check_refused(cpu_plan, "output", {{"bytes equal to the product of the dims", [](auto& p, auto&) {
+                                        p.outputs[0].dtype = DType::I64;
+                                      }}});
+}
+
+TEST_CASE("each rule of blobs refuses its bad example") {
+  check_refused(
+      cpu_plan, "blob",
+      {{"offset_bytes a multiple of 4096", [](auto& p, auto&) { p.blobs[0].offset_bytes = 64; }},
+       {"offset_bytes inside the data section",
+        [](auto& p, auto&) { p.blobs[0].offset_bytes = uint64_t{1} << 63; }},
+       {"bytes inside the data section", [](auto& p, auto&) { ++p.blobs[0].bytes; }},
+       {"bytes inside the data section", [](auto& p, auto&) { p.blobs[0].bytes = ~uint64_t{0}; }},
+       {"bytes inside the data section", [](auto& p, auto&) { p.blobs[0].bytes = 0; }}});
+}
+
+TEST_CASE("kernels are listed once each, in order, and all of them") {
+  check_refused(cpu_plan, "kernel",
+                {{"kernel ids in ascending order",
+                  [](auto& p, auto&) { std::swap(p.kernels[0], p.kernels[1]); }},
+                 {"kernel ids in ascending order",
+                  [](auto& p, auto&) { p.kernels.push_back(p.kernels.back()); }}});
+  check_refused(
+      cpu_plan, "step",
+      {{"a kernel that the plan's list names", [](auto& p, auto&) { p.kernels.clear(); }}});
+}
+
+TEST_CASE("each rule of a variant refuses its bad example") {
+  check_refused(
+      cpu_plan, "variant",
+      {{"a name", [](auto&, auto& v) { v.name = ""; }},
+       {"a known sharing", [](auto&, auto& v) { v.sharing = Sharing{9}; }},
+       {"a known gate", [](auto&, auto& v) { v.gate = plan::Gate{9}; }},
+       {"predicted_us of 0 or more", [](auto&, auto& v) { v.predicted_us = -1; }},
+       {"predicted_us of 0 or more",
+        [](auto&, auto& v) { v.predicted_us = std::numeric_limits<float>::quiet_NaN(); }},
+       {"a name that no other variant has",
+        [](auto& p, auto& v) {
+          const TestVariant copy = v;
+          p.variants.push_back(copy);
+        }},
+       {"host_bytes of at most 2^40", [](auto&, auto& v) { v.host_bytes = kMaxArenaBytes + 1; }},
+       {"no shared or device memory without a GPU step",
+        [](auto&, auto& v) { v.device_bytes = 1024; }},
+       {"no shared or device memory without a GPU step",
+        [](auto&, auto& v) { v.images = {{.width = 1, .height = 1}}; }}});
+  check_refused(separate_plan, "variant",
+                {{"shared_bytes of at most 2^40",
+                  [](auto&, auto& v) { v.shared_bytes = kMaxArenaBytes + 1; }},
+                 {"device_bytes of at most 2^40",
+                  [](auto&, auto& v) { v.device_bytes = kMaxArenaBytes + 1; }},
+                 {"shared_bytes 0 unless sharing is FineSvm or SubBuffer",
+                  [](auto&, auto& v) { v.shared_bytes = 1024; }}});
+  check_refused(
+      separate_plan, "image",
+      {{"width between 1 and 65536 texels", [](auto&, auto& v) { v.images[0].width = 0; }},
+       {"height between 1 and 65536 texels",
+        [](auto&, auto& v) { v.images[0].height = kMaxImageSide + 1; }},
+       {"at most 2^30 elements",
+        [](auto&, auto& v) { v.images[0] = {.width = kMaxImageSide, .height = kMaxImageSide}; }}});
+}
+
+TEST_CASE("each rule of a tensor's shape refuses its bad example") {
+  check_refused(
+      cpu_plan, "tensor",
+      {{"dtype F32 or I64", [](auto&, auto& v) { v.tensors[1].dtype = DType{0}; }},
+       {"a known layout", [](auto&, auto& v) { v.tensors[1].layout = Layout::Any; }},
+       {"a known storage", [](auto&, auto& v) { v.tensors[1].storage = Storage{7}; }},
+       {"a layout that its storage can hold",
+        [](auto&, auto& v) { v.tensors[1].layout = Layout::Image2d; }},
+       {"a layout that its storage can hold",
+        [](auto&, auto& v) { v.tensors[1].layout = Layout::Packed; }},
+       {"a layout that its storage can hold",
+        [](auto&, auto& v) { v.tensors[0].layout = Layout::Nhwc; }},
+       {"rank of at most 8", [](auto&, auto& v) { v.tensors[1].dims.assign(9, 1); }},
+       {"dims between 1 and 2^24", [](auto&, auto& v) { v.tensors[1].dims[3] = 0; }},
+       {"at most 2^30 elements", [](auto&, auto& v) { v.tensors[1].dims[0] = 1 << 24; }},
+       // 2^29 elements fit, 4 lanes for the one channel do not.
+       {"at most 2^30 elements, pad lanes included",
+        [](auto&, auto& v) {
+          v.tensors[1].dims = {1 << 24, 1, 4, 1 << 3};
+        }},
+       {"rank 4 in this layout",
+        [](auto&, auto& v) {
+          v.tensors[1].dims = {1, 6, 4};
+        }},
+       {"row_begin and row_end 0 in this layout", [](auto&, auto& v) { v.tensors[0].row_end = 4; }},
+       {"rows [row_begin, row_end) inside the value",
+        [](auto&, auto& v) { v.tensors[1].row_end = 5; }},
+       {"rows [row_begin, row_end) inside the value",
+        [](auto&, auto& v) { v.tensors[1].row_end = 0; }},
+       {"rows [row_begin, row_end) inside the value",
+        [](auto&, auto& v) { v.tensors[1].row_begin = -1; }},
+       {"bytes equal to the elements stored (0 in an image)",
+        [](auto&, auto& v) { v.tensors[1].row_begin = 1; }},
+       {"bytes equal to the elements stored (0 in an image)",
+        [](auto&, auto& v) { v.tensors[1].bytes -= 4; }}});
+}
+
+TEST_CASE("each rule of a tensor's place refuses its bad example") {
+  check_refused(
+      cpu_plan, "tensor",
+      {{"offset_bytes 0 outside an arena", [](auto&, auto& v) { v.tensors[0].offset_bytes = 64; }},
+       {"index of an input or output of the plan", [](auto&, auto& v) { v.tensors[0].index = 1; }},
+       {"index of an input or output of the plan", [](auto&, auto& v) { v.tensors[4].index = 1; }},
+       {"dtype of the input or output",
+        [](auto&, auto& v) {
+          v.tensors[0].dtype = DType::I64;
+          v.tensors[0].bytes *= 2;
+        }},
+       {"rank of the input or output",
+        [](auto&, auto& v) {
+          v.tensors[0].dims = {6, 4, 5};
+        }},
+       {"dims of the input or output",
+        [](auto&, auto& v) {
+          v.tensors[0].dims = {1, 4, 6, 5};
+        }},
+       {"index 0 in an arena", [](auto&, auto& v) { v.tensors[1].index = 1; }},
+       {"offset_bytes a multiple of the arena's alignment (host 64, else 1024)",
+        [](auto&, auto& v) { v.tensors[1].offset_bytes = 32; }},
+       {"offset_bytes + bytes inside the arena",
+        [](auto&, auto& v) { v.host_bytes = 2048 + kNhwcBytes - 1; }},
+       {"offset_bytes + bytes inside the arena",
+        [](auto&, auto& v) { v.tensors[1].offset_bytes = ~uint64_t{63}; }},
+       {"index of a blob of the plan", [](auto&, auto& v) { v.tensors[5].index = 1; }},
+       {"bytes equal to the blob's", [](auto& p, auto&) { p.blobs[0].bytes -= 4; }},
+       {"bytes equal to the blob's", [](auto&, auto& v) {
+          v.tensors[5].layout = Layout::Packed;
+          v.tensors[5].row_end = 0;
+          v.tensors[5].bytes += 64;
+        }}});
+  check_refused(
+      separate_plan, "tensor",
+      {{"offset_bytes a multiple of the arena's alignment (host 64, else 1024)",
+        [](auto&, auto& v) { v.tensors[5].offset_bytes = 64; }},
+       {"offset_bytes + bytes inside the arena", [](auto&, auto& v) { v.device_bytes = 1024; }},
+       {"index of an image of the variant", [](auto&, auto& v) { v.tensors[3].index = 2; }},
+       {"dtype F32 in an image", [](auto&, auto& v) { v.tensors[3].dtype = DType::I64; }},
+       {"an image at least as wide", [](auto&, auto& v) { v.images[0].width = 9; }},
+       {"an image at least as high", [](auto&, auto& v) { v.images[0].height = 3; }},
+       {"bytes equal to the elements stored (0 in an image)",
+        [](auto&, auto& v) { v.tensors[3].bytes = kNhwcBytes; }}});
+  check_refused(
+      sub_buffer_plan, "tensor",
+      {{"offset_bytes + bytes inside the arena", [](auto&, auto& v) { v.shared_bytes = 1024; }}});
+}
+
+TEST_CASE("each rule of a kernel step refuses its bad example") {
+  check_refused(
+      cpu_plan, "step",
+      {{"a known kind", [](auto&, auto& v) { v.steps[1].kind = StepKind{9}; }},
+       {"a known lane", [](auto&, auto& v) { v.steps[1].lane = Lane{9}; }},
+       {"a known map_access", [](auto&, auto& v) { v.steps[1].map_access = plan::MapAccess{9}; }},
+       {"predicted_us of 0 or more",
+        [](auto&, auto& v) { v.steps[1].predicted_us = std::numeric_limits<float>::infinity(); }},
+       {"steps of lane Cpu only in a variant without sharing",
+        [](auto&, auto& v) { v.steps[1].lane = Lane::Gpu; }},
+       {"at most 16 operands", [](auto&, auto& v) { v.steps[1].operands.assign(17, 1); }},
+       {"at least one operand", [](auto&, auto& v) { v.steps[1].operands.clear(); }},
+       {"operands that name tensors of the variant",
+        [](auto&, auto& v) { v.steps[1].operands[0] = 6; }},
+       {"the lane of the kernel's processor",
+        [](auto& p, auto& v) {
+          v.sharing = Sharing::FineSvm;
+          v.steps[1].kernel = kernel_id("unary_f32_cl_buffer");
+          test::name_kernels(p);
+        }},
+       {"at most 8 tile numbers", [](auto&, auto& v) { v.steps[1].tile.assign(9, 1); }},
+       {"params as long as the operator's parameters",
+        [](auto&, auto& v) { v.steps[1].params.pop_back(); }},
+       {"params as long as the operator's parameters",
+        [](auto&, auto& v) { v.steps[0].params.assign(4, 0); }},
+       {"an output that shares no byte with an input",
+        [](auto&, auto& v) {
+          v.steps[1].operands = {1, 1};
+        }},
+       {"an output that shares no byte with an input",
+        [](auto&, auto& v) { v.tensors[2].offset_bytes = 576; }}});  // t1 is [0, 640)
+}
+
+TEST_CASE("each lane touches only the storage that is its own") {
+  const char* const kRule =
+      "operands in storage that the lane may read, an output that it may write";
+  check_refused(cpu_plan, "step",
+                {{kRule,
+                  [](auto&, auto& v) {
+                    v.steps[1].operands = {1, 0};
+                  }},  // writes Input
+                 {kRule,
+                  [](auto&, auto& v) {
+                    v.steps[1].operands = {4, 2};
+                  }},  // reads Output
+                 {kRule, [](auto&, auto& v) {
+                    v.steps[1].operands = {1, 5};
+                  }}});  // writes Weights
+  check_refused(separate_plan, "step",
+                {{kRule,
+                  [](auto&, auto& v) {
+                    v.steps[0].operands = {0, 2};
+                  }},  // CPU writes Device
+                 {kRule,
+                  [](auto&, auto& v) {
+                    v.steps[0].operands = {3, 1};
+                  }},  // CPU reads Image
+                 {kRule,
+                  [](auto&, auto& v) {
+                    v.steps[2].operands = {1, 3};
+                  }},  // GPU reads Host
+                 {kRule,
+                  [](auto&, auto& v) {
+                    v.steps[2].operands = {0, 3};
+                  }},  // GPU reads Input
+                 {kRule,
+                  [](auto&, auto& v) {
+                    v.steps[4].operands = {4, 7};
+                  }},  // GPU writes Output
+                 {kRule, [](auto&, auto& v) {
+                    v.steps[4].operands = {4, 6};
+                  }}});  // GPU writes Host
+}
+
+TEST_CASE("each rule of a part refuses its bad example") {
+  const auto channels_part = [](int32_t channels, Range part) {
+    return [=](auto&, TestVariant& v) {
+      for (size_t i = 1; i <= 2; ++i) {
+        v.tensors[i].dims[1] = channels;
+        v.tensors[i].bytes = static_cast<uint64_t>(4 * 5 * round_up(channels, 4) * 4);
+      }
+      v.tensors[2].offset_bytes = 1 << 16;
+      v.host_bytes = 1 << 17;
+      v.steps[1].part_dim = SplitDim::OutputChannel;
+      v.steps[1].part = part;
+    };
+  };
+  check_refused(
+      cpu_plan, "step",
+      {{"a known part_dim", [](auto&, auto& v) { v.steps[1].part_dim = SplitDim{3}; }},
+       {"part [0, 0) without a part_dim",
+        [](auto&, auto& v) { v.steps[1].part_dim = SplitDim::None; }},
+       {"part inside the rows the operand holds", [](auto&, auto& v) { v.steps[1].part.end = 5; }},
+       {"part inside the rows the operand holds",
+        [](auto&, auto& v) {
+          v.steps[1].part = {2, 2};
+        }},
+       {"part inside the rows the operand holds",
+        [](auto&, auto& v) { v.steps[1].part.begin = -1; }},
+       {"part inside the rows the operand holds",
+        [](auto&, auto& v) {
+          v.tensors[2].row_begin = 1;  // the output holds rows 1 to 4 only
+          v.tensors[2].bytes = kNhwcBytes / 4 * 3;
+        }},
+       {"part inside the channels", channels_part(40, {16, 41})},
+       {"part_begin a multiple of 16", channels_part(40, {8, 32})},
+       {"part_end a multiple of 16 or the last channel", channels_part(40, {16, 39})},
+       {"owned_begin and owned_end in order", [](auto&, auto& v) {
+          v.steps[1].owned = {2, 1};
+        }}});
+}
+
+TEST_CASE("rows need rank 4 and channels rank 2") {
+  const auto plain_rank_1 = [](SplitDim dim) {
+    return [=](TestPlan& p, TestVariant& v) {
+      p.outputs[0] = {.name = "y", .dims = {480}, .bytes = 1920};
+      v.tensors[4].dims = {480};
+      v.tensors[4].bytes = 1920;
+      v.steps[4].part_dim = dim;
+      v.steps[4].part = {0, 1};
+    };
+  };
+  check_refused(
+      cpu_plan, "step",
+      {{"rank 4 for a part of the rows", plain_rank_1(SplitDim::Height)},
+       {"rank of at least 2 for a part of the channels", plain_rank_1(SplitDim::OutputChannel)}});
+}
+
+TEST_CASE("what the contract refuses is refused in its words") {
+  const PlanFault fault = verify(test::to_bytes(cpu_plan()), VerifyLevel::All, refuse_all);
+  CHECK(std::string(fault.expected) == "another step");
+  CHECK(std::string(fault.where) == "step");
+  CHECK(fault.index == 0);
+}
+
+TEST_CASE("each rule of waits refuses its bad example") {
+  check_refused(sub_buffer_plan, "step",
+                {{"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {5}; }},
+                 {"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {2}; }},
+                 {"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {1000}; }},
+                 {"waits for steps of other lanes", [](auto&, auto& v) { v.steps[3].waits = {2}; }},
+                 {"waits in ascending order",
+                  [](auto&, auto& v) {
+                    v.steps[5].waits = {4, 4};
+                  }},
+                 {"waits in ascending order", [](auto&, auto& v) {
+                    v.steps[5].waits = {4, 3};
+                  }}});
+}
+
+TEST_CASE("each rule of who holds a sub-buffer refuses its bad example") {
+  check_refused(
+      sub_buffer_plan, "step",
+      {{"a tensor that is not mapped yet",
+        [](auto&, auto& v) { v.steps[2] = move_step(StepKind::Map, {1}); }},
+       {"a tensor that is mapped",
+        [](auto&, auto& v) { v.steps[0] = move_step(StepKind::Unmap, {1}); }},
+       {"a tensor that is mapped",
+        [](auto&, auto& v) { v.steps[6] = move_step(StepKind::Unmap, {1}); }},
+       {"shared operands of a CPU step mapped",
+        [](auto&, auto& v) {
+          v.steps[1].operands = {0, 2};
+        }},
+       {"a wait for the Map of each shared operand of a CPU step",
+        [](auto&, auto& v) { v.steps[1].waits.clear(); }},
+       {"a wait for the Map of each shared operand of a CPU step",
+        [](auto&, auto& v) { v.steps[5].waits = {3}; }},
+       {"a wait for the last CPU step that touches the tensor",
+        [](auto&, auto& v) { v.steps[2].waits.clear(); }},
+       {"an output mapped for writing",
+        [](auto&, auto& v) { v.steps[0].map_access = plan::MapAccess::Read; }},
+       {"operands of a GPU step not mapped, or inputs mapped for reading",
+        // reads t1 before its unmap
+        [](auto&, auto& v) { std::swap(v.steps[2], v.steps[3]); }},
+       {"operands of a GPU step not mapped, or inputs mapped for reading",
+        // writes t2, mapped for reading
+        [](auto&, auto& v) { std::swap(v.steps[3], v.steps[4]); }},
+       {"a tensor that shares no byte with a mapped one",
+        [](auto&, auto& v) {
+          v.tensors.push_back(nhwc_tensor("t1 by another name", Storage::Shared, 0));
+          v.steps = {move_step(StepKind::Map, {1}), move_step(StepKind::Map, {4})};
+        }},
+       {"at most 256 tensors mapped at the same time", [](auto&, auto& v) {
+          v.shared_bytes = 1 << 20;
+          v.steps.clear();
+          for (uint32_t i = 0; i <= kMaxMapped; ++i) {
+            v.tensors.push_back(nhwc_tensor("t", Storage::Shared, 2048 + 1024 * uint64_t{i}));
+            v.steps.push_back(move_step(StepKind::Map, {4 + i}));
+          }
+        }}});
+  check_refused(
+      sub_buffer_plan, "variant",
+      {{"every mapped tensor unmapped at the end", [](auto&, auto& v) { v.steps.pop_back(); }}});
+}
+
+TEST_CASE("the GPU may read what is mapped for reading") {
+  TestPlan plan = sub_buffer_plan();
+  TestVariant& variant = plan.variants[0];
+  // t3 = relu(t2) while the host reads t2.
+  variant.tensors.push_back(nhwc_tensor("t3", Storage::Shared, 2048));
+  variant.steps.insert(variant.steps.begin() + 6, kernel_step("unary_f32_cl_buffer", {2, 4}));
+  CHECK(verify(test::to_bytes(plan)).ok());
+}
+
+TEST_CASE("a wait of an earlier CPU step orders the later ones too") {
+  TestPlan plan = sub_buffer_plan();
+  plan.variants[0].steps.insert(plan.variants[0].steps.begin() + 6,
+                                kernel_step("convert_f32_cpu", {2, 3}));
+  plan.variants[0].steps[7].waits = {6};
+  CHECK(verify(test::to_bytes(plan)).ok());
+}
+
+TEST_CASE("each rule of Map and Unmap steps refuses its bad example") {
+  check_refused(
+      sub_buffer_plan, "step",
+      {{"kernel 0", [](auto&, auto& v) { v.steps[0].kernel = 1; }},
+       {"no params", [](auto&, auto& v) { v.steps[0].params.assign(4, 0); }},
+       {"no tile", [](auto&, auto& v) { v.steps[0].tile = {1}; }},
+       {"1 operand to map or unmap, 2 to upload or download",
+        [](auto&, auto& v) {
+          v.steps[0].operands = {1, 2};
+        }},
+       {"lane Gpu", [](auto&, auto& v) { v.steps[0].lane = Lane::Cpu; }},
+       {"sharing SubBuffer to map and unmap", [](auto&, auto& v) { v.sharing = Sharing::FineSvm; }},
+       {"an operand in the shared arena", [](auto&, auto& v) { v.steps[0].operands = {0}; }},
+       {"no part", [](auto&, auto& v) { v.steps[0].part_dim = SplitDim::Height; }}});
+}
+
+TEST_CASE("each rule of Upload and Download steps refuses its bad example") {
+  check_refused(separate_plan, "step",
+                {{"lane Transfer",
+                  [](auto&, auto& v) {
+                    v.steps[1].lane = Lane::Gpu;
+                    v.steps[2].waits.clear();
+                  }},
+                 {"1 operand to map or unmap, 2 to upload or download",
+                  [](auto&, auto& v) { v.steps[1].operands = {1}; }},
+                 {"sharing Separate to upload and download",
+                  [](auto&, auto& v) { v.sharing = Sharing::FineSvm; }},
+                 {"operand 0 on the side that the step reads",
+                  [](auto&, auto& v) { v.steps[1].kind = StepKind::Download; }},
+                 {"operand 1 on the side that the step writes",
+                  [](auto&, auto& v) {
+                    v.steps[1].operands = {1, 6};
+                  }},
+                 {"operands of one dtype, layout and rank",
+                  [](auto&, auto& v) {
+                    v.tensors[2].layout = Layout::Plain;
+                    v.tensors[2].row_end = 0;
+                    v.tensors[2].bytes = kPlainBytes;
+                  }},
+                 {"operands of the same dims",
+                  [](auto&, auto& v) {
+                    v.tensors[2].dims = {1, 5, 4, 5};
+                  }},
+                 {"operands that hold the same rows",
+                  [](auto&, auto& v) {
+                    v.tensors[2].row_end = 3;
+                    v.tensors[2].bytes = kNhwcBytes / 4 * 3;
+                  }},
+                 {"part inside the rows the operand holds", [](auto&, auto& v) {
+                    v.tensors[2].row_end = 3;
+                    v.tensors[2].bytes = kNhwcBytes / 4 * 3;
+                    v.steps[1].part_dim = SplitDim::Height;
+                    v.steps[1].part = {2, 4};
+                  }}});
+}
+
+TEST_CASE("rows that both sides hold are copied between different windows") {
+  TestPlan plan = separate_plan();
+  TestVariant& variant = plan.variants[0];
+  variant.tensors[2].row_begin = 1;
+  variant.tensors[2].bytes = kNhwcBytes / 4 * 3;
+  variant.steps[1].part_dim = SplitDim::Height;
+  variant.steps[1].part = {1, 3};
+  CHECK(verify(test::to_bytes(plan)).ok());
+}
+
+TEST_CASE("every string and vector must be present") {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(plan::CreatePlanDef(builder));
+  const std::vector<uint8_t> file =
+      test::to_bytes({builder.GetBufferPointer(), builder.GetSize()}, {});
+  CHECK(std::string(verify(file).expected) ==
+        "device, codlc_version, model_hash and profile_hash present");
+
+  builder.Clear();
+  const auto text = builder.CreateString("");
+  builder.Finish(plan::CreatePlanDef(builder, text, text, text, text));
+  const std::vector<uint8_t> strings_only =
+      test::to_bytes({builder.GetBufferPointer(), builder.GetSize()}, {});
+  CHECK(std::string(verify(strings_only).expected) ==
+        "inputs, outputs, blobs, kernels and variants present");
+}
+
+// ---- damage -------------------------------------------------------------------------------------
+
+// Verifies at the level that lets damage through to the later checks, with the real contracts.
+void check_opens_or_fails(const std::vector<uint8_t>& file) {
+  CHECK_NOTHROW(verify(file, VerifyLevel::Structure, kernels::check_step));
+}
+
+TEST_CASE("every flipped byte of the head and the tables opens or fails cleanly") {
+  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan}) {
+    std::vector<uint8_t> file = test::to_bytes(make_plan());
+    const PlanHead head = test::read_head(file);
+    for (size_t i = 0; i < head.table_offset + head.table_bytes; ++i) {
+      for (uint8_t mask : {0x01, 0x02, 0x10, 0x80, 0xff}) {
+        file[i] ^= mask;
+        check_opens_or_fails(file);
+        file[i] ^= mask;
+      }
+    }
+  }
+}
+
+TEST_CASE("the checksum finds every flipped byte behind the head") {
+  std::vector<uint8_t> file = test::to_bytes(sub_buffer_plan());
+  const PlanHead head = test::read_head(file);
+  const plan::PlanDef* plan = nullptr;
+  std::vector<uint64_t> aligned(file.size() / 8);
+  std::memcpy(aligned.data(), file.data(), file.size());
+  auto* bytes = reinterpret_cast<uint8_t*>(aligned.data());
+  size_t accepted = 0;
+  for (size_t i = sizeof(PlanHead); i < file.size(); ++i) {
+    // Padding far behind the table is sampled: it is 60 KB of zeros.
+    if (i > head.table_offset + head.table_bytes + 64 && i % 61 != 0) continue;
+    bytes[i] ^= 0x40;
+    if (verify_plan(bytes, file.size(), VerifyLevel::All, accept_all, &plan).ok()) ++accepted;
+    bytes[i] ^= 0x40;
+  }
+  CHECK(accepted == 0);
+}
+
+TEST_CASE("every truncation fails cleanly") {
+  const std::vector<uint8_t> file = test::to_bytes(cpu_plan());
+  for (size_t size = 0; size < file.size(); size += size < 4096 ? 1 : 97) {
+    const std::vector<uint8_t> shorter(file.begin(), file.begin() + static_cast<int64_t>(size));
+    CHECK_FALSE(verify(shorter, VerifyLevel::Structure, kernels::check_step).ok());
+  }
+}
+
+TEST_CASE("a table cut short behind a right head fails cleanly") {
+  std::vector<uint8_t> file = test::to_bytes(separate_plan());
+  PlanHead head = test::read_head(file);
+  for (head.table_bytes -= 1; head.table_bytes > 0; --head.table_bytes) {
+    test::write_head(file, head);
+    check_opens_or_fails(file);
+  }
+}
+
+TEST_CASE("random bytes fail cleanly") {
+  constexpr uint32_t kSeed = 20;
+  INFO("seed " << kSeed);
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<uint8_t> table(8 + random() % 512);
+    for (uint8_t& byte : table) byte = static_cast<uint8_t>(random());
+    CHECK_FALSE(verify(test::to_bytes(table, {}), VerifyLevel::Structure, accept_all).ok());
+  }
+}
+
+TEST_CASE("several random bytes in the tables at once open or fail cleanly") {
+  constexpr uint32_t kSeed = 21;
+  INFO("seed " << kSeed);
+  std::mt19937 random(kSeed);
+  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan}) {
+    const std::vector<uint8_t> file = test::to_bytes(make_plan());
+    const PlanHead head = test::read_head(file);
+    for (int round = 0; round < 3000; ++round) {
+      std::vector<uint8_t> damaged = file;
+      for (uint32_t i = random() % 4 + 1; i > 0; --i)
+        damaged[head.table_offset + random() % head.table_bytes] = static_cast<uint8_t>(random());
+      check_opens_or_fails(damaged);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace codl
