@@ -9,7 +9,8 @@
 
 namespace codl::compiler {
 
-// Input error (`path: expected ..., found ...`) if the bytes are no valid plan.
+// `bytes`: a whole file, 8-byte aligned. Input error (`path: expected ..., found ...`) if it is no
+// valid plan; the checksum is looked at too.
 llvm::Expected<std::string> dump_plan_text(const void* bytes, size_t size, llvm::StringRef path);
 llvm::Expected<std::string> dump_plan_json(const void* bytes, size_t size, llvm::StringRef path);
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
+#include "compiler/emit/plan_fault.h"
 #include "compiler/support/error.h"
-#include "compiler/support/hash.h"
 #include "compiler/support/version.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
@@ -224,16 +224,6 @@ class TableBuilder {
   fb::FlatBufferBuilder fbb_;
 };
 
-llvm::Error verify_own_plan(const std::vector<uint8_t>& file) {
-  const plan::PlanDef* verified = nullptr;
-  const PlanFault fault =
-      verify_plan(file.data(), file.size(), VerifyLevel::All, kernels::check_step, &verified);
-  if (fault.ok()) return llvm::Error::success();
-  return internal_error("build_plan", "{0} of variant {1}, {2} {3}: expected {4}, found {5}",
-                        "verify_plan", fault.variant, fault.where, fault.index, fault.expected,
-                        fault.found);
-}
-
 }  // namespace
 
 llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
@@ -258,11 +248,13 @@ llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
   std::vector<uint8_t> file(head.file_bytes);
   std::memcpy(file.data() + kTableOffset, table.data(), table.bytes());
   write_weights(graph, weights, file.data() + head.data_offset);
-  head.checksum = hash_of(llvm::StringRef(reinterpret_cast<const char*>(file.data()), file.size())
-                              .drop_front(sizeof(head)));
+  head.checksum = plan_checksum(file.data(), file.size());
   std::memcpy(file.data(), &head, sizeof(head));
 
-  if (llvm::Error error = verify_own_plan(file)) return error;
+  const plan::PlanDef* verified = nullptr;
+  const PlanFault fault =
+      verify_plan(file.data(), file.size(), VerifyLevel::All, kernels::check_step, &verified);
+  if (!fault.ok()) return plan_fault_error(ErrorKind::Internal, "build_plan", fault);
   return file;
 }
 

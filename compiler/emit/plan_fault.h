@@ -1,0 +1,12 @@
+// What verify_plan found, as an error.
+#pragma once
+
+#include "compiler/support/error.h"
+#include "schema/verify_plan.h"
+
+namespace codl::compiler {
+
+// "x.codl: variant 0: step 12: expected waits for earlier steps, found 14"
+llvm::Error plan_fault_error(ErrorKind kind, llvm::StringRef path, const PlanFault& fault);
+
+}  // namespace codl::compiler

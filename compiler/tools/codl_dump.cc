@@ -1,0 +1,64 @@
+// codl-dump PLAN [--json]: a plan file as text, or as JSON for scripts.
+#include "compiler/emit/dump_plan.h"
+#include "compiler/support/error.h"
+#include "compiler/support/version.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace {
+
+using codl::compiler::input_error;
+
+constexpr char kHelp[] =
+    "usage: codl-dump PLAN [--json]\n"
+    "\n"
+    "Prints the plan file PLAN that codlc wrote: what it was made from, then per variant its\n"
+    "tensors and steps. The file is verified first, checksum included.\n"
+    "\n"
+    "  --json     one line of JSON (keys: docs/PLAN_FORMAT.md) in place of text\n"
+    "  --version  print the version and exit\n"
+    "  --help     print this and exit\n"
+    "\n"
+    "exit code: 0 ok, 1 PLAN or a flag is wrong, 70 internal error\n";
+
+llvm::Expected<std::string> dump_file(llvm::StringRef path, bool as_json) {
+  // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
+                                          /*IsVolatile=*/true);
+  if (!file)
+    return input_error(path, "expected a readable file, found: {0}", file.getError().message());
+  const llvm::StringRef bytes = (*file)->getBuffer();
+  return as_json ? codl::compiler::dump_plan_json(bytes.data(), bytes.size(), path)
+                 : codl::compiler::dump_plan_text(bytes.data(), bytes.size(), path);
+}
+
+llvm::Expected<std::string> run(llvm::ArrayRef<const char*> arguments) {
+  llvm::StringRef path;
+  bool as_json = false;
+  for (llvm::StringRef argument : arguments) {
+    if (argument == "--help") return std::string(kHelp);
+    if (argument == "--version")
+      return std::string("codl-dump ") + codl::compiler::codlc_version() + "\n";
+    if (argument == "--json")
+      as_json = true;
+    else if (argument.startswith("-"))
+      return input_error("codl-dump", "expected --json, --version or --help, found \"{0}\"",
+                         argument);
+    else if (!path.empty())
+      return input_error("codl-dump", "expected one PLAN, found \"{0}\" and \"{1}\"", path,
+                         argument);
+    else
+      path = argument;
+  }
+  if (path.empty()) return input_error("codl-dump", "expected a PLAN (see --help), found none");
+  return dump_file(path, as_json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  llvm::Expected<std::string> text = run(llvm::makeArrayRef(argv + 1, argv + argc));
+  if (!text) return codl::compiler::report_error(text.takeError(), llvm::errs());
+  llvm::outs() << *text;
+  return 0;
+}
