@@ -1,0 +1,50 @@
+// y = activation(a op b) element by element, y an RGBA image.
+//
+// Defines: KIND, a Binary member; ACTIVATION; A_CASE, B_CASE, how the operand lies under y: 0 an
+// image of the same dims, 1 a buffer with one element, 2 a buffer with one element per channel.
+// One work-item per texel of the part: ids are texel of the channels, column, batch and row.
+#if A_CASE == 0
+#define A_TYPE read_only image2d_t
+#else
+#define A_TYPE global const float* restrict
+#endif
+#if B_CASE == 0
+#define B_TYPE read_only image2d_t
+#else
+#define B_TYPE global const float* restrict
+#endif
+
+#define LOAD_0(p, first_row, rows_held) \
+  read_imagef(p, kTexel, (int2)(image_x, n * rows_held + first_row + row))
+#define LOAD_1(p, first_row, rows_held) ((float4)(p[0]))
+#define LOAD_2(p, first_row, rows_held) load_channels(p, texel * 4, channels)
+#define LOAD_PASTE(operand_case) LOAD_##operand_case
+#define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
+
+// The buffer ends with the last channel, which need not fill a texel.
+inline float4 load_channels(global const float* p, int channel, int channels) {
+  const int last = channels - 1;
+  return (float4)(p[channel], p[min(channel + 1, last)], p[min(channel + 2, last)],
+                  p[min(channel + 3, last)]);
+}
+
+kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y,  //
+                                int texels, int columns, int batch_rows,     // extents of the ids
+                                int first_texel, int rows, int channels,     //
+                                int a_first_row, int a_rows_held,            //
+                                int b_first_row, int b_rows_held,            //
+                                int y_first_row, int y_rows_held,            //
+                                float alpha, float beta) {
+  if (get_global_id(0) >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows)
+    return;
+  const int texel = first_texel + get_global_id(0);
+  const int image_x = get_global_id(1) * ((channels + 3) / 4) + texel;
+  const int n = get_global_id(2) / rows;
+  const int row = get_global_id(2) % rows;
+  const float4 left = LOAD_OF(A_CASE)(a, a_first_row, a_rows_held);
+  const float4 right = LOAD_OF(B_CASE)(b, b_first_row, b_rows_held);
+  float4 v = COMBINE(left, right);
+  v = ACTIVATE(v, alpha, beta);
+  write_imagef(y, (int2)(image_x, n * y_rows_held + y_first_row + row),
+               keep_lanes4(v, channels - texel * 4));
+}

@@ -1,0 +1,55 @@
+#include "kernels/binary/binary.h"
+#include "kernels/common/cl_launch.h"
+
+namespace codl::kernels {
+namespace {
+
+// A_CASE and B_CASE of the kernels are numbers of BinaryOperand.
+static_assert(static_cast<int32_t>(BinaryOperand::Same) == 0 &&
+              static_cast<int32_t>(BinaryOperand::Scalar) == 1 &&
+              static_cast<int32_t>(BinaryOperand::PerChannel) == 2);
+
+void add_input(const StepShape& step, const OperandShape& operand, ClLaunch* out) {
+  const OperandShape& y = step.output();
+  if (binary_operand_of(operand, y) != BinaryOperand::Same) {
+    const bool is_nhwc = y.layout == Layout::Nhwc;
+    out->add_int(is_nhwc ? cl_channels(step).begin : 0);
+    out->add_int(0);
+  } else if (y.layout == Layout::Image2d) {
+    add_image_rows(step, operand, out);
+  } else {
+    add_runs_operand(step, operand, out);
+  }
+}
+
+}  // namespace
+
+void binary_launch(const StepShape& step, ClLaunch* out_launch) {
+  const auto& params = step.params_as<BinaryParams>();
+  const OperandShape& a = step.operands[0];
+  const OperandShape& b = step.operands[1];
+  const OperandShape& y = step.output();
+  const BinaryOperand a_case = binary_operand_of(a, y);
+  const BinaryOperand b_case = binary_operand_of(b, y);
+  out_launch->define("KIND", params.kind);
+  out_launch->define("ACTIVATION", params.activation);
+  out_launch->define("A_CASE", static_cast<int32_t>(a_case));
+  out_launch->define("B_CASE", static_cast<int32_t>(b_case));
+  if (y.layout == Layout::Image2d) {
+    set_texels(step, out_launch);
+    add_input(step, a, out_launch);
+    add_input(step, b, out_launch);
+    add_image_rows(step, y, out_launch);
+  } else {
+    const bool may_join =
+        a_case != BinaryOperand::PerChannel && b_case != BinaryOperand::PerChannel;
+    set_runs(step, cl_runs(step, may_join), out_launch);
+    add_input(step, a, out_launch);
+    add_input(step, b, out_launch);
+    add_runs_operand(step, y, out_launch);
+  }
+  out_launch->add_float(params.activation_alpha);
+  out_launch->add_float(params.activation_beta);
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,118 @@
+// Prepended to every OpenCL text of kernels/<op>/. OpenCL C 1.2, no extensions.
+//
+// Buffer kernels work on chunks of 16 channels held in a float16: one panel of packed weights, one
+// AVX-512 register where OpenCL runs on a CPU. Image kernels work on texels of 4 channels.
+// Work-items with an id past the last piece of work return at once: global sizes are rounded up.
+
+// Members of Unary as in schema/ops.def; kernels/common/cl_launch.h asserts the numbers.
+#define UNARY_IDENTITY 0
+#define UNARY_RELU 1
+#define UNARY_LEAKY_RELU 2
+#define UNARY_CLIP 3
+#define UNARY_SIGMOID 4
+#define UNARY_TANH 5
+
+// ACTIVATE(v, alpha, beta): the Unary member ACTIVATION of each lane of v, a float vector.
+#ifndef ACTIVATION
+#define ACTIVATION UNARY_IDENTITY
+#endif
+#if ACTIVATION == UNARY_RELU
+#define ACTIVATE(v, alpha, beta) max(v, 0.0f)
+#elif ACTIVATION == UNARY_LEAKY_RELU
+#define ACTIVATE(v, alpha, beta) (max(v, 0.0f) + (alpha) * min(v, 0.0f))
+#elif ACTIVATION == UNARY_CLIP
+#define ACTIVATE(v, alpha, beta) min(max(v, alpha), beta)
+#elif ACTIVATION == UNARY_SIGMOID
+#define ACTIVATE(v, alpha, beta) (1.0f / (1.0f + exp(-(v))))
+#elif ACTIVATION == UNARY_TANH
+#define ACTIVATE(v, alpha, beta) tanh(v)
+#else
+#define ACTIVATE(v, alpha, beta) (v)
+#endif
+
+// COMBINE(a, b): the Binary member KIND, as in schema/ops.def; asserted like those of Unary.
+#ifdef KIND
+#if KIND == 1
+#define COMBINE(a, b) ((a) + (b))
+#elif KIND == 2
+#define COMBINE(a, b) ((a) - (b))
+#elif KIND == 3
+#define COMBINE(a, b) ((a) * (b))
+#elif KIND == 4
+#define COMBINE(a, b) ((a) / (b))
+#endif
+#endif
+
+// Lanes at or past `count` become zero: sigmoid(0) is not, and pad lanes must be.
+inline float16 keep_lanes(float16 v, int count) {
+  const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return select((float16)(0.0f), v, lane < (int16)(count));
+}
+
+inline float4 keep_lanes4(float4 v, int count) {
+  return select((float4)(0.0f), v, (int4)(0, 1, 2, 3) < (int4)(count));
+}
+
+// The first `count` floats at p, 1 <= count; the other lanes are zero. Nothing else is read.
+inline float16 load_lanes(global const float* p, int count) {
+  if (count >= 16) return vload16(0, p);
+  // From the last lane to the first, so that each step moves what is there up by a fixed amount.
+  float16 v = (float16)(0.0f);
+  if (count & 1) v.s0 = p[count & ~1];
+  if (count & 2) {
+    v.s23 = v.s01;
+    v.s01 = vload2(0, p + (count & ~3));
+  }
+  if (count & 4) {
+    v.s4567 = v.s0123;
+    v.s0123 = vload4(0, p + (count & ~7));
+  }
+  if (count & 8) {
+    v.hi = v.lo;
+    v.lo = vload8(0, p);
+  }
+  return v;
+}
+
+// Writes the first `count` lanes to p, 1 <= count; nothing else is written.
+inline void store_lanes(float16 v, global float* p, int count) {
+  if (count >= 16) {
+    vstore16(v, 0, p);
+    return;
+  }
+  if (count & 8) {
+    vstore8(v.lo, 0, p);
+    p += 8;
+    v.lo = v.hi;
+  }
+  if (count & 4) {
+    vstore4(v.s0123, 0, p);
+    p += 4;
+    v.s0123 = v.s4567;
+  }
+  if (count & 2) {
+    vstore2(v.s01, 0, p);
+    p += 2;
+    v.s01 = v.s23;
+  }
+  if (count & 1) p[0] = v.s0;
+}
+
+// Image kernels: whole texels by integer coordinates; outside the image everything is zero.
+constant sampler_t kTexel =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+// An x coordinate so far outside that adding a texel index keeps it there: padding columns.
+#define OUTSIDE (-(1 << 28))
+
+// EACH_INPUT(F): F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..8 operands to read.
+#define EACH_1(F) F(0)
+#define EACH_2(F) EACH_1(F) F(1)
+#define EACH_3(F) EACH_2(F) F(2)
+#define EACH_4(F) EACH_3(F) F(3)
+#define EACH_5(F) EACH_4(F) F(4)
+#define EACH_6(F) EACH_5(F) F(5)
+#define EACH_7(F) EACH_6(F) F(6)
+#define EACH_8(F) EACH_7(F) F(7)
+#define EACH_PASTE(inputs) EACH_##inputs
+#define EACH_OF(inputs) EACH_PASTE(inputs)
+#define EACH_INPUT(F) EACH_OF(INPUTS)(F)

@@ -1,0 +1,47 @@
+// Inputs joined along the channels, RGBA images. Define: INPUTS, 1 to 8.
+//
+// One work-item per texel of y: ids are texel of the channels, column, batch and row. An input whose
+// first channel is no multiple of 4 gives lanes from two neighbouring texels. Lanes an input does
+// not fill are zero bits (its pad lanes, or none of its texels), so the inputs are joined by `or`.
+// Per input: channels, its image's row of the part's first row, rows held.
+#define INPUT(i) read_only image2d_t x##i,
+#define SCALARS(i) , int channels##i, int first_row##i, int rows_held##i
+#define READ(i, t)                                                                      \
+  read_imagef(x##i, kTexel, (int2)((t) >= 0 && (t) < in_texels ? column * in_texels + (t) \
+                                                             : OUTSIDE,                 \
+                                   image_y))
+#define JOIN(i)                                                        \
+  {                                                                    \
+    const int in_texels = (channels##i + 3) / 4;                       \
+    const int image_y = n * rows_held##i + first_row##i + row;         \
+    const int t = (texel * 4 - first) >> 2; /* rounds down */          \
+    if (t >= -1 && t < in_texels)                                      \
+      bits |= as_uint4(                                                \
+          shift_lanes(READ(i, t), READ(i, t + 1), (texel * 4 - first) & 3)); \
+    first += channels##i;                                              \
+  }
+
+// Lanes shift .. shift + 3 of the eight lanes a, b.
+inline float4 shift_lanes(float4 a, float4 b, int shift) {
+  if (shift == 0) return a;
+  if (shift == 1) return (float4)(a.yzw, b.x);
+  if (shift == 2) return (float4)(a.zw, b.xy);
+  return (float4)(a.w, b.xyz);
+}
+
+kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y,  //
+                                int texels, int columns, int batch_rows,   // extents of the ids
+                                int first_texel, int rows, int out_c,      //
+                                int y_first_row, int y_rows_held EACH_INPUT(SCALARS)) {
+  if (get_global_id(0) >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows)
+    return;
+  const int texel = first_texel + get_global_id(0);
+  const int column = get_global_id(1);
+  const int n = get_global_id(2) / rows;
+  const int row = get_global_id(2) % rows;
+  int first = 0;  // output channel of the input's first
+  uint4 bits = (uint4)(0);
+  EACH_INPUT(JOIN)
+  write_imagef(y, (int2)(column * ((out_c + 3) / 4) + texel, n * y_rows_held + y_first_row + row),
+               as_float4(bits));
+}

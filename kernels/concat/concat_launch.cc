@@ -1,0 +1,37 @@
+#include "kernels/common/cl_launch.h"
+#include "kernels/concat/concat.h"
+
+namespace codl::kernels {
+
+void concat_launch(const StepShape& step, ClLaunch* out_launch) {
+  const OperandShape& y = step.output();
+  const uint32_t input_count = step.operand_count - 1;
+  const int32_t first_row = rows_of_part(step.part_dim, step.part, y).begin;
+  out_launch->define("INPUTS", static_cast<int32_t>(input_count));
+  if (y.layout == Layout::Image2d) {
+    set_texels(step, out_launch);
+    add_image_rows(step, y, out_launch);
+    for (uint32_t i = 0; i < input_count; ++i) {
+      out_launch->add_int(step.operands[i].dims[1]);
+      add_image_rows(step, step.operands[i], out_launch);
+    }
+    return;
+  }
+  int64_t chunks = 0;
+  for (uint32_t i = 0; i < input_count; ++i) chunks += ceil_div(step.operands[i].dims[1], kClLanes);
+  const int64_t pixels = int64_t{rows_of_part(step.part_dim, step.part, y).count()} * y.dims[3];
+  set_line(step, chunks * pixels * y.dims[0], out_launch);
+  out_launch->add_int(static_cast<int32_t>(chunks));
+  out_launch->add_int(static_cast<int32_t>(pixels));
+  out_launch->add_int(y.dims[1]);
+  out_launch->add_int(cl_row_offset(y, first_row));
+  out_launch->add_int(cl_strides(y).batch);
+  for (uint32_t i = 0; i < input_count; ++i) {
+    const OperandShape& x = step.operands[i];
+    out_launch->add_int(x.dims[1]);
+    out_launch->add_int(cl_row_offset(x, first_row));
+    out_launch->add_int(cl_strides(x).batch);
+  }
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,125 @@
+// 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring pixels of one output row
+// times one panel of 16 output channels, all of it in float16 accumulators.
+//
+//   x         [batch, rows held, in_w, round_up(c, 4)], first row held: x_row_begin
+//   w         [panel][kernel_h][kernel_w][group_in_c][16], ceil(group_out_c / 16) panels a group
+//   bias      [round_up(out_c, 16)]
+//   residual  laid out like y, may have another window; only with HAS_RESIDUAL
+//   y         [batch, rows held, out_w, round_up(out_c, 4)]; pad lanes written as zero
+//
+// Defines: PIXELS, HAS_RESIDUAL, ACTIVATION.
+// Order of the work: `inner_panels` panels, then the pixels of all rows, then the next panels, so
+// that the weights in use stay in a cache of the size the launch assumes while x passes by.
+//
+// Per input channel: PIXELS * 16 multiply-adds for one vector load and PIXELS scalar loads.
+// Padding costs nothing in the innermost loop: a tap that reaches outside for some pixels runs on
+// all of them at a clamped address, and those pixels take their old sums back afterwards. (Not a
+// product with zero: what lies at the clamped address may be infinite.)
+kernel void conv2d_f32_cl_buffer(
+    global const float* restrict x, global const float* restrict w,
+    global const float* restrict bias,
+#if HAS_RESIDUAL
+    global const float* residual,
+#endif
+    global float* y,
+    int item_count, int inner_panels, int panel_begin, int panel_end,  //
+    int blocks, int rows, int batch, int out_w,            // blocks of PIXELS in a row; part's rows
+    int first_row,                                         // of the part, global
+    int in_h, int in_w, int group_in_c, int group_out_c,   //
+    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
+    int pad_top, int pad_left,                                                    //
+    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,    //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,       // of first_row
+    int out_c,                                                                    //
+#if HAS_RESIDUAL
+    int residual_offset, int residual_batch_stride,
+#endif
+    float alpha, float beta) {
+  int id = get_global_id(0);
+  if (id >= item_count) return;
+  int panel = panel_begin + id % inner_panels;
+  id /= inner_panels;
+  const int first_pixel = id % blocks * PIXELS;
+  id /= blocks;
+  const int row = id % rows;
+  id /= rows;
+  const int n = id % batch;
+  panel += id / batch * inner_panels;
+  if (panel >= panel_end) return;
+
+  const int group_panels = (group_out_c + 15) / 16;
+  const int group = panel / group_panels;
+  const int group_channel = panel % group_panels * 16;
+  const int channel = group * group_out_c + group_channel;
+  const int valid = min(16, group_out_c - group_channel);
+
+  const float16 start = load_lanes(bias + channel, valid);
+  float16 sum[PIXELS];
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+
+  const int in_row0 = (first_row + row) * stride_h - pad_top;
+  const int in_column0 = first_pixel * stride_w - pad_left;
+  const int step = stride_w * x_pixel_stride;
+  global const float* const x_group = x + n * x_batch_stride + group * group_in_c;
+  global const float* w_tap = w + panel * kernel_h * kernel_w * group_in_c * 16;
+
+  for (int i = 0; i < kernel_h; ++i) {
+    const int in_row = in_row0 + i * dilation_h;
+    if (in_row < 0 || in_row >= in_h) {
+      w_tap += kernel_w * group_in_c * 16;
+      continue;
+    }
+    global const float* const x_row = x_group + (in_row - x_row_begin) * x_row_stride;
+    for (int j = 0; j < kernel_w; ++j, w_tap += group_in_c * 16) {
+      const int column = in_column0 + j * dilation_w;
+      if (column >= 0 && column + (PIXELS - 1) * stride_w < in_w) {
+        global const float* const x_tap = x_row + column * x_pixel_stride;
+        for (int c = 0; c < group_in_c; ++c) {
+          const float16 weights = vload16(c, w_tap);
+#pragma unroll
+          for (int p = 0; p < PIXELS; ++p)
+            sum[p] = mad((float16)(x_tap[p * step + c]), weights, sum[p]);
+        }
+        continue;
+      }
+      float16 before[PIXELS];
+      int offset[PIXELS];
+#pragma unroll
+      for (int p = 0; p < PIXELS; ++p) {
+        before[p] = sum[p];
+        offset[p] = clamp(column + p * stride_w, 0, in_w - 1) * x_pixel_stride;
+      }
+      for (int c = 0; c < group_in_c; ++c) {
+        const float16 weights = vload16(c, w_tap);
+#pragma unroll
+        for (int p = 0; p < PIXELS; ++p)
+          sum[p] = mad((float16)(x_row[offset[p] + c]), weights, sum[p]);
+      }
+#pragma unroll
+      for (int p = 0; p < PIXELS; ++p) {
+        const int at = column + p * stride_w;
+        if (at < 0 || at >= in_w) sum[p] = before[p];
+      }
+    }
+  }
+
+  const int stored = channel + valid == out_c ? y_pixel_stride - channel : valid;
+  const int y_base = row * y_row_stride + first_pixel * y_pixel_stride + channel;
+  global float* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
+#if HAS_RESIDUAL
+  global const float* const residual_pixels =
+      residual + residual_offset + n * residual_batch_stride + y_base;
+#endif
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) {
+    if (first_pixel + p >= out_w) break;
+    float16 v = sum[p];
+#if HAS_RESIDUAL
+    v += load_lanes(residual_pixels + p * y_pixel_stride, stored);
+#endif
+    v = ACTIVATE(v, alpha, beta);
+    if (valid < 16) v = keep_lanes(v, valid);
+    store_lanes(v, y_pixels + p * y_pixel_stride, stored);
+  }
+}

@@ -1,0 +1,158 @@
+#include "kernels/common/cl_launch.h"
+#include "kernels/conv2d/conv2d.h"
+
+namespace codl::kernels {
+namespace {
+
+// Pixels of one work-item.
+constexpr int32_t kBufferPixels = 7;
+constexpr int32_t kImagePixels = 4;
+// Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
+// of the processors that run buffer kernels.
+constexpr int64_t kInnerWeightBytes = 256 * 1024;
+
+struct Conv2dShape {
+  const Conv2dParams& params;
+  const OperandShape& x;
+  const OperandShape& w;
+  const OperandShape& residual;  // y if there is none
+  const OperandShape& y;
+  Range rows;
+  int32_t group_in_c;
+  int32_t group_out_c;
+};
+
+Conv2dShape shape_of(const StepShape& step) {
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& y = step.output();
+  const OperandShape& w = step.operands[1];
+  return {.params = params,
+          .x = step.operands[0],
+          .w = w,
+          .residual = params.has_residual != 0 ? step.operands[3] : y,
+          .y = y,
+          .rows = rows_of_part(step.part_dim, step.part, y),
+          .group_in_c = w.dims[1],
+          .group_out_c = w.dims[0] / params.groups};
+}
+
+void add_window(const Conv2dParams& params, ClLaunch* out) {
+  out->add_int(params.stride_h);
+  out->add_int(params.stride_w);
+  out->add_int(params.dilation_h);
+  out->add_int(params.dilation_w);
+  out->add_int(params.pad_top);
+  out->add_int(params.pad_left);
+}
+
+void launch_buffer(const StepShape& step, ClLaunch* out) {
+  const Conv2dShape shape = shape_of(step);
+  const Conv2dParams& params = shape.params;
+  const OperandShape& y = shape.y;
+  // Panels never span groups; a part of channels is asked for only where they are whole panels.
+  const int32_t group_panels = static_cast<int32_t>(ceil_div(shape.group_out_c, kChannelPanel));
+  const bool is_part = step.part_dim == SplitDim::OutputChannel;
+  const int32_t panel_begin = is_part ? step.part.begin / kChannelPanel : 0;
+  const int32_t panel_end = is_part ? static_cast<int32_t>(ceil_div(step.part.end, kChannelPanel))
+                                    : params.groups * group_panels;
+
+  const int64_t panel_bytes = int64_t{shape.w.dims[2]} * shape.w.dims[3] * shape.group_in_c *
+                              kChannelPanel * int64_t{sizeof(float)};
+  int64_t inner_panels = kInnerWeightBytes / panel_bytes;
+  if (inner_panels < 1) inner_panels = 1;
+  if (inner_panels > panel_end - panel_begin) inner_panels = panel_end - panel_begin;
+  const int64_t outer_panels = ceil_div(panel_end - panel_begin, inner_panels);
+
+  // A 1x1 filter that moves by one sees no rows: they are joined into one, which leaves fewer
+  // pixels over. Both operands hold the rows of the part one behind the other.
+  const bool is_pointwise = shape.w.dims[2] == 1 && shape.w.dims[3] == 1 && params.stride_h == 1 &&
+                            params.stride_w == 1 && params.pad_top == 0 && params.pad_left == 0 &&
+                            shape.x.dims[2] == y.dims[2] && shape.x.dims[3] == y.dims[3];
+  const int32_t rows = is_pointwise ? 1 : shape.rows.count();
+  const int32_t out_w = is_pointwise ? shape.rows.count() * y.dims[3] : y.dims[3];
+  const int32_t in_w = is_pointwise ? out_w : shape.x.dims[3];
+  const int64_t blocks = ceil_div(out_w, kBufferPixels);
+
+  const ClStrides x = cl_strides(shape.x);
+  const ClStrides to = cl_strides(y);
+  out->define("PIXELS", kBufferPixels);
+  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
+  out->define("ACTIVATION", params.activation);
+  set_line(step, inner_panels * blocks * rows * y.dims[0] * outer_panels, out);
+  out->add_int(static_cast<int32_t>(inner_panels));
+  out->add_int(panel_begin);
+  out->add_int(panel_end);
+  out->add_int(static_cast<int32_t>(blocks));
+  out->add_int(rows);
+  out->add_int(y.dims[0]);
+  out->add_int(out_w);
+  out->add_int(shape.rows.begin);
+  out->add_int(shape.x.dims[2]);
+  out->add_int(in_w);
+  out->add_int(shape.group_in_c);
+  out->add_int(shape.group_out_c);
+  out->add_int(shape.w.dims[2]);
+  out->add_int(shape.w.dims[3]);
+  add_window(params, out);
+  out->add_int(shape.x.row_begin);
+  out->add_int(x.batch);
+  out->add_int(x.row);
+  out->add_int(x.pixel);
+  out->add_int(cl_row_offset(y, shape.rows.begin));
+  out->add_int(to.batch);
+  out->add_int(to.row);
+  out->add_int(to.pixel);
+  out->add_int(y.dims[1]);
+  if (params.has_residual != 0) {
+    out->add_int(cl_row_offset(shape.residual, shape.rows.begin));
+    out->add_int(cl_strides(shape.residual).batch);
+  }
+  out->add_float(params.activation_alpha);
+  out->add_float(params.activation_beta);
+}
+
+void launch_image(const StepShape& step, ClLaunch* out) {
+  const Conv2dShape shape = shape_of(step);
+  const Conv2dParams& params = shape.params;
+  const OperandShape& y = shape.y;
+  const ClChannels channels = cl_channels(step);
+  out->define("PIXELS", kImagePixels);
+  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
+  out->define("ACTIVATION", params.activation);
+  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kImagePixels),
+           int64_t{y.dims[0]} * shape.rows.count(), out);
+  out->add_int(channels.begin / 4);
+  out->add_int(shape.rows.count());
+  out->add_int(shape.rows.begin);
+  out->add_int(y.dims[3]);
+  out->add_int(y.dims[1]);
+  out->add_int(shape.x.dims[2]);
+  out->add_int(shape.x.dims[3]);
+  out->add_int(padded_channels(shape.x) / 4);
+  out->add_int(shape.group_in_c);
+  out->add_int(shape.group_out_c);
+  out->add_int(shape.w.dims[2]);
+  out->add_int(shape.w.dims[3]);
+  add_window(params, out);
+  out->add_int(shape.x.row_begin);
+  out->add_int(rows_held(shape.x));
+  out->add_int(y.row_begin);
+  out->add_int(rows_held(y));
+  if (params.has_residual != 0) {
+    out->add_int(shape.residual.row_begin);
+    out->add_int(rows_held(shape.residual));
+  }
+  out->add_float(params.activation_alpha);
+  out->add_float(params.activation_beta);
+}
+
+}  // namespace
+
+void conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
+  if (step.output().layout == Layout::Image2d)
+    launch_image(step, out_launch);
+  else
+    launch_buffer(step, out_launch);
+}
+
+}  // namespace codl::kernels

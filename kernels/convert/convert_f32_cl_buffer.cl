@@ -1,0 +1,54 @@
+// Copies a part of x to y, Plain or Nhwc buffers.
+//
+// Define: FORM. 0: both keep the same order; runs of lanes as in unary_f32_cl_buffer. Else one
+// work-item per block of 16 pixels times 16 channels, with strides for both: 1: y is Nhwc, channels
+// innermost and zero from valid_count to stored_count; 2: y is Plain, pixels innermost. A block
+// touches 16 lines of 64 bytes on either side and uses all of them. Elements throughout.
+#if FORM == 0
+kernel void convert_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+                                  int item_count, int chunks, int pixels, int pixel_stride,
+                                  int stored_count, int valid_count,  //
+                                  int x_offset, int x_batch_stride,   //
+                                  int y_offset, int y_batch_stride) {
+  int id = get_global_id(0);
+  if (id >= item_count) return;
+  const int lane = id % chunks * 16;
+  id /= chunks;
+  const int at = id % pixels * pixel_stride + lane;
+  const int n = id / pixels;
+  const int stored = min(16, stored_count - lane);
+  float16 v = load_lanes(x + x_offset + n * x_batch_stride + at, stored);
+  if (valid_count - lane < 16) v = keep_lanes(v, valid_count - lane);
+  store_lanes(v, y + y_offset + n * y_batch_stride + at, stored);
+}
+#else
+kernel void convert_f32_cl_buffer(
+    global const float* restrict x, global float* restrict y,
+    int item_count, int blocks, int chunks, int pixels, int stored_count, int valid_count,  //
+    int x_offset, int x_batch_stride, int x_pixel_stride, int x_channel_stride,             //
+    int y_offset, int y_batch_stride, int y_pixel_stride, int y_channel_stride) {
+  int id = get_global_id(0);
+  if (id >= item_count) return;
+  const int first_pixel = id % blocks * 16;
+  id /= blocks;
+  const int first_channel = id % chunks * 16;
+  const int n = id / chunks;
+  const int pixel_count = min(16, pixels - first_pixel);
+  const int valid = min(16, valid_count - first_channel);
+  const int stored = min(16, stored_count - first_channel);
+  global const float* const from = x + x_offset + n * x_batch_stride +
+                                   first_pixel * x_pixel_stride + first_channel * x_channel_stride;
+  global float* const to = y + y_offset + n * y_batch_stride + first_pixel * y_pixel_stride +
+                           first_channel * y_channel_stride;
+#if FORM == 1
+  for (int p = 0; p < pixel_count; ++p)
+    for (int c = 0; c < stored; ++c)
+      to[p * y_pixel_stride + c] =
+          c < valid ? from[p * x_pixel_stride + c * x_channel_stride] : 0.0f;
+#else
+  for (int c = 0; c < valid; ++c)
+    for (int p = 0; p < pixel_count; ++p)
+      to[p + c * y_channel_stride] = from[p * x_pixel_stride + c * x_channel_stride];
+#endif
+}
+#endif

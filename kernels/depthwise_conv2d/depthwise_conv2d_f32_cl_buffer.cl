@@ -1,0 +1,100 @@
+// Depthwise 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring pixels of one
+// output row times 16 channels.
+//
+//   x         [batch, rows held, in_w, round_up(c, 4)], first row held: x_row_begin
+//   w         [kernel_h][kernel_w][round_up(c, 16)]
+//   bias      [round_up(c, 16)]
+//   residual  laid out like y, may have another window; only with HAS_RESIDUAL
+//   y         [batch, rows held, out_w, round_up(c, 4)]; pad lanes written as zero
+//
+// Defines: PIXELS, HAS_RESIDUAL, ACTIVATION.
+// Order of the work: channels first (neighbours in memory), then pixels, rows, batch. Each tap of 16
+// multiply-adds takes one vector load of x; its weights are loaded once for PIXELS pixels.
+
+// Adds all taps to sum. `lanes`: channels of x that are in memory from x_pixels on, 1 to 16. Inlined
+// twice, so that whole chunks lose the case distinctions of load_lanes().
+inline void add_taps(float16* sum, global const float* x_rows, global const float* w_tap, int lanes,
+                     int in_row0, int in_column0, int in_h, int in_w, int kernel_h, int kernel_w,
+                     int stride_w, int dilation_h, int dilation_w, int x_row_begin,
+                     int x_row_stride, int x_pixel_stride, int w_stride) {
+  for (int i = 0; i < kernel_h; ++i) {
+    const int in_row = in_row0 + i * dilation_h;
+    if (in_row < 0 || in_row >= in_h) continue;
+    global const float* const x_row = x_rows + (in_row - x_row_begin) * x_row_stride;
+    for (int j = 0; j < kernel_w; ++j) {
+      const int column = in_column0 + j * dilation_w;
+      const float16 weights = vload16(0, w_tap + (i * kernel_w + j) * w_stride);
+#pragma unroll
+      for (int p = 0; p < PIXELS; ++p) {
+        const int at = column + p * stride_w;
+        if (at >= 0 && at < in_w)
+          sum[p] = mad(load_lanes(x_row + at * x_pixel_stride, lanes), weights, sum[p]);
+      }
+    }
+  }
+}
+
+kernel void depthwise_conv2d_f32_cl_buffer(
+    global const float* restrict x, global const float* restrict w,
+    global const float* restrict bias,
+#if HAS_RESIDUAL
+    global const float* residual,
+#endif
+    global float* y,
+    int item_count, int chunks, int first_channel,         // chunks of 16 channels in the part
+    int blocks, int rows, int out_w,                       // blocks of PIXELS; rows of the part
+    int first_row,                                         // of the part, global
+    int in_h, int in_w, int channels,                      // of the whole value
+    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
+    int pad_top, int pad_left,                                                  //
+    int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,    // of x and of y
+    int y_offset, int y_batch_stride, int y_row_stride,                         // of first_row
+#if HAS_RESIDUAL
+    int residual_offset, int residual_batch_stride,
+#endif
+    float alpha, float beta) {
+  int id = get_global_id(0);
+  if (id >= item_count) return;
+  const int channel = first_channel + id % chunks * 16;
+  id /= chunks;
+  const int first_pixel = id % blocks * PIXELS;
+  id /= blocks;
+  const int row = id % rows;
+  const int n = id / rows;
+  const int valid = channels - channel;
+  const int stored = min(16, pixel_stride - channel);
+
+  const float16 start = vload16(0, bias + channel);
+  float16 sum[PIXELS];
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+
+  const int w_stride = (channels + 15) / 16 * 16;
+  global const float* const x_rows = x + n * x_batch_stride + channel;
+  const int in_row0 = (first_row + row) * stride_h - pad_top;
+  const int in_column0 = first_pixel * stride_w - pad_left;
+  if (stored == 16)
+    add_taps(sum, x_rows, w + channel, 16, in_row0, in_column0, in_h, in_w, kernel_h, kernel_w,
+             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, pixel_stride, w_stride);
+  else
+    add_taps(sum, x_rows, w + channel, stored, in_row0, in_column0, in_h, in_w, kernel_h, kernel_w,
+             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, pixel_stride, w_stride);
+
+  const int y_base = row * y_row_stride + first_pixel * pixel_stride + channel;
+  global float* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
+#if HAS_RESIDUAL
+  global const float* const residual_pixels =
+      residual + residual_offset + n * residual_batch_stride + y_base;
+#endif
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) {
+    if (first_pixel + p >= out_w) break;
+    float16 v = sum[p];
+#if HAS_RESIDUAL
+    v += load_lanes(residual_pixels + p * pixel_stride, stored);
+#endif
+    v = ACTIVATE(v, alpha, beta);
+    if (valid < 16) v = keep_lanes(v, valid);
+    store_lanes(v, y_pixels + p * pixel_stride, stored);
+  }
+}

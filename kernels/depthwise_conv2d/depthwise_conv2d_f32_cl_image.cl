@@ -1,0 +1,70 @@
+// Depthwise 2-D convolution, RGBA images. One work-item computes PIXELS (4) neighbouring pixels of
+// one output row times one texel of 4 channels.
+//
+//   x, residual, y  images, x = w * ceil(c / 4) + c / 4, y = n * rows held + row - first row held
+//   w               buffer [kernel_h][kernel_w][round_up(c, 16)]
+//   bias            buffer [round_up(c, 16)]
+//
+// Defines: PIXELS, HAS_RESIDUAL, ACTIVATION.
+// Ids: texel of the channels, block of pixels, batch and row. Each tap takes one image fetch for 4
+// multiply-adds and one 16-byte load of weights for PIXELS taps. Registers: 4 sums, 4 texels, one
+// row of weights, 36 floats. Columns outside get an x coordinate outside the image, where the
+// sampler gives zero; rows outside are skipped.
+kernel void depthwise_conv2d_f32_cl_image(
+    read_only image2d_t x, global const float* restrict w, global const float* restrict bias,
+#if HAS_RESIDUAL
+    read_only image2d_t residual,
+#endif
+    write_only image2d_t y,
+    int texels, int blocks, int batch_rows,                           // extents of the three ids
+    int first_texel, int rows, int first_row, int out_w, int channels,  // of the part; rows are global
+    int in_h, int in_w,  //
+    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
+    int pad_top, int pad_left,  //
+    int x_row_begin, int x_rows_held, int y_row_begin, int y_rows_held,
+#if HAS_RESIDUAL
+    int residual_row_begin, int residual_rows_held,
+#endif
+    float alpha, float beta) {
+  if (get_global_id(0) >= texels || get_global_id(1) >= blocks || get_global_id(2) >= batch_rows)
+    return;
+  const int texel = first_texel + get_global_id(0);
+  const int first_pixel = get_global_id(1) * PIXELS;
+  const int n = get_global_id(2) / rows;
+  const int out_row = first_row + get_global_id(2) % rows;
+  const int pixel_texels = (channels + 3) / 4;
+  const int w_stride = (channels + 15) / 16 * 16;
+
+  const float4 start = vload4(texel, bias);
+  float4 sum[PIXELS];
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+
+  for (int i = 0; i < kernel_h; ++i) {
+    const int in_row = out_row * stride_h - pad_top + i * dilation_h;
+    if (in_row < 0 || in_row >= in_h) continue;
+    const int image_y = n * x_rows_held + in_row - x_row_begin;
+    for (int j = 0; j < kernel_w; ++j) {
+      const float4 weights = vload4(texel, w + (i * kernel_w + j) * w_stride);
+#pragma unroll
+      for (int p = 0; p < PIXELS; ++p) {
+        const int column = (first_pixel + p) * stride_w - pad_left + j * dilation_w;
+        const int image_x = column >= 0 && column < in_w ? column * pixel_texels + texel : OUTSIDE;
+        sum[p] = mad(read_imagef(x, kTexel, (int2)(image_x, image_y)), weights, sum[p]);
+      }
+    }
+  }
+
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) {
+    if (first_pixel + p >= out_w) break;
+    const int out_x = (first_pixel + p) * pixel_texels + texel;
+    float4 v = sum[p];
+#if HAS_RESIDUAL
+    v += read_imagef(residual, kTexel,
+                     (int2)(out_x, n * residual_rows_held + out_row - residual_row_begin));
+#endif
+    v = keep_lanes4(ACTIVATE(v, alpha, beta), channels - texel * 4);
+    write_imagef(y, (int2)(out_x, n * y_rows_held + out_row - y_row_begin), v);
+  }
+}
