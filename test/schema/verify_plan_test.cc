@@ -1,5 +1,6 @@
 #include "schema/verify_plan.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -174,7 +175,7 @@ PlanFault verify(const std::vector<uint8_t>& file, VerifyLevel level = VerifyLev
                  CheckStep check_step = accept_all) {
   // A copy of the exact size, so that ASan sees a read behind it. 8-byte aligned as asked for.
   const std::unique_ptr<uint64_t[]> bytes(new uint64_t[(file.size() + 7) / 8]);
-  std::memcpy(bytes.get(), file.data(), file.size());
+  std::copy(file.begin(), file.end(), reinterpret_cast<uint8_t*>(bytes.get()));
   const plan::PlanDef* plan = nullptr;
   const PlanFault fault = verify_plan(bytes.get(), file.size(), level, check_step, &plan);
   CHECK((plan != nullptr) == fault.ok());

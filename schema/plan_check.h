@@ -1,0 +1,78 @@
+// What the files of verify_plan share: the state of a verification and the order of its parts.
+// Internal to schema/.
+#pragma once
+
+#include "schema/plan_generated.h"
+#include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
+
+namespace codl {
+
+// What is being checked, what has been counted, and the first fault. The check_ functions return
+// false at the first fault they have recorded here.
+struct PlanCheck {
+  const plan::PlanDef* plan = nullptr;
+  CheckStep check_step = nullptr;
+  uint64_t data_bytes = 0;
+  bool is_kernel_named[kKernelCount + 1] = {};  // by kernel id: listed in PlanDef::kernels
+  uint64_t step_count = 0;                      // so far, over all variants
+  uint64_t tensor_count = 0;
+  uint64_t wait_count = 0;
+
+  // Where it stands, as PlanFault reports it.
+  const char* where = "head";
+  int64_t variant_index = -1;
+  int64_t index = -1;
+  PlanFault fault;
+
+  void at(const char* place, int64_t place_index) {
+    where = place;
+    index = place_index;
+  }
+
+  bool expect(bool holds, const char* expected, int64_t found,
+              PlanFault::Kind kind = PlanFault::Corrupt) {
+    if (!holds) fault = {kind, where, expected, variant_index, index, found};
+    return holds;
+  }
+};
+
+// Value of an unsigned 64-bit field for PlanFault::found.
+constexpr int64_t as_found(uint64_t value) { return static_cast<int64_t>(value); }
+
+constexpr bool is_known_dtype(uint8_t dtype) {
+  return dtype == static_cast<uint8_t>(DType::F32) || dtype == static_cast<uint8_t>(DType::I64);
+}
+
+// Also false for NaN and infinity, which JSON cannot carry.
+constexpr bool is_latency(float latency_us) { return latency_us >= 0 && latency_us < 3e38f; }
+
+// Layouts whose memory may hold a window of the value's rows.
+constexpr bool has_rows(Layout layout) {
+  return layout == Layout::Nhwc || layout == Layout::Image2d;
+}
+
+// Tensor number `operand` of a step whose operands have been checked.
+inline const plan::TensorDef& operand_of(const plan::VariantDef& variant, const plan::StepDef& step,
+                                         uint32_t operand) {
+  return *variant.tensors()->Get(step.operands()->Get(operand));
+}
+
+// verify_tensors.cc
+
+// Dims of a value: rank, each dim, and their product within limits.
+bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims);
+
+// Needs inputs, outputs, blobs, arenas and images checked.
+bool check_tensors(PlanCheck& c, const plan::VariantDef& variant);
+
+// True if writing one checked tensor changes bytes of the other.
+bool share_bytes(const plan::TensorDef& a, const plan::TensorDef& b);
+
+// verify_steps.cc: needs the tensors checked.
+bool check_steps(PlanCheck& c, const plan::VariantDef& variant);
+
+// verify_maps.cc: needs the steps checked.
+bool check_maps(PlanCheck& c, const plan::VariantDef& variant);
+
+}  // namespace codl

@@ -1,0 +1,244 @@
+// Steps of a plan: what each may name and touch.
+#include "schema/plan_check.h"
+
+namespace codl {
+
+using kernels::OperandShape;
+using kernels::StepShape;
+using plan::Lane;
+using plan::Sharing;
+using plan::StepDef;
+using plan::StepKind;
+using plan::Storage;
+using plan::TensorDef;
+using plan::VariantDef;
+
+namespace {
+
+bool check_operand_indices(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  if (!c.expect(step.operands()->size() <= kernels::kMaxOperands, "at most 16 operands",
+                step.operands()->size()))
+    return false;
+  for (uint32_t tensor : *step.operands())
+    if (!c.expect(tensor < variant.tensors()->size(), "operands that name tensors of the variant",
+                  tensor))
+      return false;
+  return true;
+}
+
+// Ascending, so that no step is waited for twice; of another lane, because a lane keeps its order.
+bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  c.wait_count += step.waits()->size();
+  if (!c.expect(c.wait_count <= kMaxWaits, "at most 2^24 waits in all variants",
+                as_found(c.wait_count)))
+    return false;
+  int64_t previous = -1;
+  for (uint32_t wait : *step.waits()) {
+    if (!c.expect(int64_t{wait} < c.index, "waits for earlier steps", wait) ||
+        !c.expect(int64_t{wait} > previous, "waits in ascending order", wait) ||
+        !c.expect(variant.steps()->Get(wait)->lane() != step.lane(),
+                  "waits for steps of other lanes", wait))
+      return false;
+    previous = wait;
+  }
+  return true;
+}
+
+// True if a step of the lane may read the storage; `writes`: write it.
+bool may_touch(Lane lane, Storage storage, bool writes) {
+  switch (storage) {
+    case Storage::Input:
+      return lane == Lane::Cpu && !writes;
+    case Storage::Output:
+      return lane == Lane::Cpu && writes;
+    case Storage::Host:
+      return lane == Lane::Cpu;
+    case Storage::Shared:
+      return true;
+    case Storage::Device:
+    case Storage::Image:
+      return lane == Lane::Gpu;
+    case Storage::Weights:
+      return !writes;
+  }
+  return false;
+}
+
+bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  const uint32_t operand_count = step.operands()->size();
+  if (!c.expect(operand_count >= 1, "at least one operand", operand_count)) return false;
+  const TensorDef& output = operand_of(variant, step, operand_count - 1);
+  for (uint32_t i = 0; i < operand_count; ++i) {
+    const TensorDef& operand = operand_of(variant, step, i);
+    const bool is_output = i + 1 == operand_count;
+    if (!c.expect(may_touch(step.lane(), operand.storage(), is_output),
+                  "operands in storage that the lane may read, an output that it may write", i) ||
+        !c.expect(is_output || !share_bytes(operand, output),
+                  "an output that shares no byte with an input", i))
+      return false;
+  }
+  return true;
+}
+
+// The part of a step, against one operand whose rows or channels it names.
+bool check_part(PlanCheck& c, const StepDef& step, const TensorDef& operand) {
+  const Range part = {step.part_begin(), step.part_end()};
+  const OperandShape shape = operand_shape_of(operand);
+  switch (static_cast<SplitDim>(step.part_dim())) {
+    case SplitDim::None:
+      return c.expect(part == Range{}, "part [0, 0) without a part_dim", part.end);
+    case SplitDim::Height: {
+      if (!c.expect(shape.rank == 4, "rank 4 for a part of the rows", shape.rank)) return false;
+      const Range held =
+          has_rows(shape.layout) ? Range{shape.row_begin, shape.row_end} : Range{0, shape.dims[2]};
+      return c.expect(!part.empty() && held.contains(part),
+                      "part inside the rows the operand holds", part.end);
+    }
+    case SplitDim::OutputChannel: {
+      if (!c.expect(shape.rank >= 2, "rank of at least 2 for a part of the channels", shape.rank))
+        return false;
+      const Range channels = {0, shape.dims[1]};
+      return c.expect(!part.empty() && channels.contains(part), "part inside the channels",
+                      part.end) &&
+             c.expect(part.begin % kChannelPanel == 0, "part_begin a multiple of 16", part.begin) &&
+             c.expect(part.end % kChannelPanel == 0 || part.end == channels.end,
+                      "part_end a multiple of 16 or the last channel", part.end);
+    }
+  }
+  return c.expect(false, "a known part_dim", step.part_dim());
+}
+
+bool check_params(PlanCheck& c, const StepDef& step, OpKind op) {
+  return c.expect(step.params()->size() == params_bytes_of(op),
+                  "params as long as the operator's parameters", step.params()->size()) &&
+         c.expect(reinterpret_cast<uintptr_t>(step.params()->data()) % 4 == 0,
+                  "params aligned to 4 bytes", 0);
+}
+
+bool check_kernel_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  const KernelRow* row = find_kernel(step.kernel());
+  if (!c.expect(row != nullptr, "a kernel of this build", step.kernel(), PlanFault::Kernel) ||
+      !c.expect(c.is_kernel_named[row->id], "a kernel that the plan's list names", row->id) ||
+      !c.expect(step.lane() == (row->processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu),
+                "the lane of the kernel's processor", static_cast<int64_t>(step.lane())) ||
+      !c.expect(step.tile()->size() <= kernels::kMaxTileInts, "at most 8 tile numbers",
+                step.tile()->size()) ||
+      !check_params(c, step, row->op) || !check_kernel_operands(c, variant, step) ||
+      !check_part(c, step, operand_of(variant, step, step.operands()->size() - 1)))
+    return false;
+  OperandShape shapes[kernels::kMaxOperands];
+  const StepShape shape = step_shape_of(variant, step, shapes);
+  kernels::StepNeeds needs;
+  const char* expected = c.check_step(shape, &needs);
+  return c.expect(expected == nullptr, expected, row->id);
+}
+
+// A step that moves data has no kernel, no parameters and no tile.
+bool check_no_kernel(PlanCheck& c, const StepDef& step, uint32_t operand_count) {
+  return c.expect(step.kernel() == 0, "kernel 0", step.kernel()) &&
+         c.expect(step.params()->size() == 0, "no params", step.params()->size()) &&
+         c.expect(step.tile()->size() == 0, "no tile", step.tile()->size()) &&
+         c.expect(step.operands()->size() == operand_count,
+                  "1 operand to map or unmap, 2 to upload or download", step.operands()->size());
+}
+
+bool check_map_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  return check_no_kernel(c, step, 1) &&
+         c.expect(step.lane() == Lane::Gpu, "lane Gpu", static_cast<int64_t>(step.lane())) &&
+         c.expect(variant.sharing() == Sharing::SubBuffer, "sharing SubBuffer to map and unmap",
+                  static_cast<int64_t>(variant.sharing())) &&
+         c.expect(operand_of(variant, step, 0).storage() == Storage::Shared,
+                  "an operand in the shared arena", step.operands()->Get(0)) &&
+         c.expect(step.part_dim() == static_cast<uint8_t>(SplitDim::None), "no part",
+                  step.part_dim()) &&
+         check_part(c, step, operand_of(variant, step, 0));
+}
+
+// Same value, window for window unless a part says which rows or channels.
+bool check_copy_shapes(PlanCheck& c, const TensorDef& from, const TensorDef& to,
+                       SplitDim part_dim) {
+  const OperandShape a = operand_shape_of(from);
+  const OperandShape b = operand_shape_of(to);
+  if (!c.expect(a.dtype == b.dtype && a.layout == b.layout && a.rank == b.rank,
+                "operands of one dtype, layout and rank", b.rank))
+    return false;
+  for (int32_t i = 0; i < a.rank; ++i)
+    if (!c.expect(a.dims[i] == b.dims[i], "operands of the same dims", b.dims[i])) return false;
+  return part_dim == SplitDim::Height ||
+         c.expect(a.row_begin == b.row_begin && a.row_end == b.row_end,
+                  "operands that hold the same rows", b.row_end);
+}
+
+bool check_transfer_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  if (!check_no_kernel(c, step, 2) ||
+      !c.expect(step.lane() == Lane::Transfer, "lane Transfer",
+                static_cast<int64_t>(step.lane())) ||
+      !c.expect(variant.sharing() == Sharing::Separate, "sharing Separate to upload and download",
+                static_cast<int64_t>(variant.sharing())))
+    return false;
+  const TensorDef& from = operand_of(variant, step, 0);
+  const TensorDef& to = operand_of(variant, step, 1);
+  const bool is_upload = step.kind() == StepKind::Upload;
+  return c.expect(from.storage() == (is_upload ? Storage::Host : Storage::Device),
+                  "operand 0 on the side that the step reads",
+                  static_cast<int64_t>(from.storage())) &&
+         c.expect(to.storage() == (is_upload ? Storage::Device : Storage::Host),
+                  "operand 1 on the side that the step writes",
+                  static_cast<int64_t>(to.storage())) &&
+         check_copy_shapes(c, from, to, static_cast<SplitDim>(step.part_dim())) &&
+         check_part(c, step, from) && check_part(c, step, to);
+}
+
+// Every string and vector of a step is there, every enum has a known value.
+bool check_step_fields(PlanCheck& c, const StepDef& step) {
+  return c.expect(step.name() != nullptr && step.params() != nullptr &&
+                      step.operands() != nullptr && step.tile() != nullptr &&
+                      step.waits() != nullptr,
+                  "name, params, operands, tile and waits present", 0) &&
+         c.expect(step.kind() <= StepKind::MAX, "a known kind",
+                  static_cast<int64_t>(step.kind())) &&
+         c.expect(step.lane() <= Lane::MAX, "a known lane", static_cast<int64_t>(step.lane())) &&
+         c.expect(step.map_access() <= plan::MapAccess::MAX, "a known map_access",
+                  static_cast<int64_t>(step.map_access())) &&
+         c.expect(is_latency(step.predicted_us()), "predicted_us of 0 or more", 0) &&
+         c.expect(step.owned_begin() >= 0 && step.owned_begin() <= step.owned_end() &&
+                      step.owned_end() <= kMaxDim,
+                  "owned_begin and owned_end in order", step.owned_end());
+}
+
+bool check_step_def(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+  if (!check_step_fields(c, step) ||
+      !c.expect(step.lane() == Lane::Cpu || variant.sharing() != Sharing::None,
+                "steps of lane Cpu only in a variant without sharing",
+                static_cast<int64_t>(step.lane())) ||
+      !check_operand_indices(c, variant, step) || !check_waits(c, variant, step))
+    return false;
+  switch (step.kind()) {
+    case StepKind::Kernel:
+      return check_kernel_step(c, variant, step);
+    case StepKind::Map:
+    case StepKind::Unmap:
+      return check_map_step(c, variant, step);
+    case StepKind::Upload:
+    case StepKind::Download:
+      return check_transfer_step(c, variant, step);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool check_steps(PlanCheck& c, const VariantDef& variant) {
+  c.step_count += variant.steps()->size();
+  c.at("variant", -1);
+  if (!c.expect(c.step_count <= kMaxSteps, "at most 2^20 steps in all variants",
+                as_found(c.step_count)))
+    return false;
+  for (uint32_t i = 0; i < variant.steps()->size(); ++i) {
+    c.at("step", i);
+    if (!check_step_def(c, variant, *variant.steps()->Get(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace codl

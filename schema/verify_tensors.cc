@@ -1,0 +1,202 @@
+// Tensors of a plan: shape, layout and place in memory.
+#include "kernels/common/tensor_view.h"
+#include "schema/plan_check.h"
+
+namespace codl {
+
+using kernels::OperandShape;
+using plan::Storage;
+using plan::TensorDef;
+using plan::VariantDef;
+
+namespace {
+
+// Multiplies *product, at most kMaxElements, by a factor of at most kMaxDim: no overflow. False if
+// the product is over the limit.
+constexpr bool multiply_within_limit(int64_t factor, int64_t* product) {
+  *product *= factor;
+  return *product <= kMaxElements;
+}
+
+constexpr bool is_known_layout(uint8_t layout) {
+  return layout <= static_cast<uint8_t>(Layout::Packed);
+}
+
+bool is_layout_of(Storage storage, Layout layout) {
+  switch (storage) {
+    case Storage::Input:
+    case Storage::Output:
+      return layout == Layout::Plain;
+    case Storage::Image:
+      return layout == Layout::Image2d;
+    case Storage::Weights:
+      return layout != Layout::Image2d;
+    default:
+      return layout == Layout::Plain || layout == Layout::Nhwc;
+  }
+}
+
+// Rank, dims, rows and the elements stored, pad lanes included.
+bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
+  if (!check_dims(c, tensor.dims())) return false;
+  const int32_t row_begin = tensor.row_begin();
+  const int32_t row_end = tensor.row_end();
+  if (!has_rows(static_cast<Layout>(tensor.layout())))
+    return c.expect(row_begin == 0 && row_end == 0, "row_begin and row_end 0 in this layout",
+                    row_end);
+  if (!c.expect(tensor.dims()->size() == 4, "rank 4 in this layout", tensor.dims()->size()))
+    return false;
+  const int32_t rows = tensor.dims()->Get(2);
+  if (!c.expect(row_begin >= 0 && row_begin < row_end && row_end <= rows,
+                "rows [row_begin, row_end) inside the value", row_end))
+    return false;
+  int64_t elements = round_up(tensor.dims()->Get(1), kChannelPad);
+  return c.expect(multiply_within_limit(tensor.dims()->Get(0), &elements) &&
+                      multiply_within_limit(row_end - row_begin, &elements) &&
+                      multiply_within_limit(tensor.dims()->Get(3), &elements),
+                  "at most 2^30 elements, pad lanes included", elements);
+}
+
+// Bytes of a tensor in memory whose shape has been checked; 0 for an image.
+uint64_t stored_bytes(const TensorDef& tensor) {
+  const OperandShape shape = operand_shape_of(tensor);
+  if (shape.layout == Layout::Image2d) return 0;
+  return static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+}
+
+bool check_io_place(PlanCheck& c, const TensorDef& tensor,
+                    const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& ios) {
+  if (!c.expect(tensor.index() < ios.size(), "index of an input or output of the plan",
+                tensor.index()))
+    return false;
+  const plan::IoDef& io = *ios.Get(tensor.index());
+  if (!c.expect(tensor.dtype() == io.dtype(), "dtype of the input or output", tensor.dtype()) ||
+      !c.expect(tensor.dims()->size() == io.dims()->size(), "rank of the input or output",
+                tensor.dims()->size()))
+    return false;
+  for (uint32_t i = 0; i < io.dims()->size(); ++i)
+    if (!c.expect(tensor.dims()->Get(i) == io.dims()->Get(i), "dims of the input or output",
+                  tensor.dims()->Get(i)))
+      return false;
+  return true;
+}
+
+bool check_arena_place(PlanCheck& c, const TensorDef& tensor, uint64_t arena_bytes,
+                       uint64_t alignment) {
+  return c.expect(tensor.index() == 0, "index 0 in an arena", tensor.index()) &&
+         c.expect(tensor.offset_bytes() % alignment == 0,
+                  "offset_bytes a multiple of the arena's alignment (host 64, else 1024)",
+                  as_found(tensor.offset_bytes())) &&
+         c.expect(tensor.offset_bytes() <= arena_bytes &&
+                      tensor.bytes() <= arena_bytes - tensor.offset_bytes(),
+                  "offset_bytes + bytes inside the arena", as_found(tensor.offset_bytes()));
+}
+
+bool check_image_place(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
+  if (!c.expect(tensor.index() < variant.images()->size(), "index of an image of the variant",
+                tensor.index()) ||
+      !c.expect(tensor.dtype() == static_cast<uint8_t>(DType::F32), "dtype F32 in an image",
+                tensor.dtype()))
+    return false;
+  const plan::ImageDef& image = *variant.images()->Get(tensor.index());
+  const OperandShape shape = operand_shape_of(tensor);
+  return c.expect(kernels::image_width(shape) <= image.width(), "an image at least as wide",
+                  image.width()) &&
+         c.expect(kernels::image_height(shape) <= image.height(), "an image at least as high",
+                  image.height());
+}
+
+bool check_weights_place(PlanCheck& c, const TensorDef& tensor) {
+  return c.expect(tensor.index() < c.plan->blobs()->size(), "index of a blob of the plan",
+                  tensor.index()) &&
+         c.expect(tensor.bytes() == c.plan->blobs()->Get(tensor.index())->bytes(),
+                  "bytes equal to the blob's", as_found(tensor.bytes()));
+}
+
+bool check_tensor_place(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
+  switch (tensor.storage()) {
+    case Storage::Input:
+      return check_io_place(c, tensor, *c.plan->inputs());
+    case Storage::Output:
+      return check_io_place(c, tensor, *c.plan->outputs());
+    case Storage::Host:
+      return check_arena_place(c, tensor, variant.host_bytes(), kHostAlignment);
+    case Storage::Shared:
+      return check_arena_place(c, tensor, variant.shared_bytes(), kDeviceAlignment);
+    case Storage::Device:
+      return check_arena_place(c, tensor, variant.device_bytes(), kDeviceAlignment);
+    case Storage::Image:
+      return check_image_place(c, variant, tensor);
+    case Storage::Weights:
+      return check_weights_place(c, tensor);
+  }
+  return false;
+}
+
+bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
+  if (!c.expect(tensor.name() != nullptr, "a name", 0) ||
+      !c.expect(is_known_dtype(tensor.dtype()), "dtype F32 or I64", tensor.dtype()) ||
+      !c.expect(is_known_layout(tensor.layout()), "a known layout", tensor.layout()) ||
+      !c.expect(tensor.storage() <= Storage::MAX, "a known storage",
+                static_cast<int64_t>(tensor.storage())) ||
+      !c.expect(is_layout_of(tensor.storage(), static_cast<Layout>(tensor.layout())),
+                "a layout that its storage can hold", tensor.layout()) ||
+      !check_tensor_shape(c, tensor))
+    return false;
+  // A packed blob's size is known to the contract of its operator, which sees it in the step.
+  const bool is_packed = tensor.layout() == static_cast<uint8_t>(Layout::Packed);
+  if (!is_packed &&
+      !c.expect(tensor.bytes() == stored_bytes(tensor),
+                "bytes equal to the elements stored (0 in an image)", as_found(tensor.bytes())))
+    return false;
+  const bool is_in_arena = tensor.storage() == Storage::Host ||
+                           tensor.storage() == Storage::Shared ||
+                           tensor.storage() == Storage::Device;
+  return c.expect(is_in_arena || tensor.offset_bytes() == 0, "offset_bytes 0 outside an arena",
+                  as_found(tensor.offset_bytes())) &&
+         check_tensor_place(c, variant, tensor);
+}
+
+}  // namespace
+
+bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims) {
+  if (!c.expect(dims != nullptr, "dims present", 0) ||
+      !c.expect(dims->size() <= static_cast<uint32_t>(kMaxRank), "rank of at most 8", dims->size()))
+    return false;
+  int64_t elements = 1;
+  for (int32_t dim : *dims) {
+    if (!c.expect(dim >= 1 && dim <= kMaxDim, "dims between 1 and 2^24", dim)) return false;
+    if (!c.expect(multiply_within_limit(dim, &elements), "at most 2^30 elements", elements))
+      return false;
+  }
+  return true;
+}
+
+bool check_tensors(PlanCheck& c, const VariantDef& variant) {
+  c.tensor_count += variant.tensors()->size();
+  c.at("variant", -1);
+  if (!c.expect(c.tensor_count <= kMaxTensors, "at most 2^20 tensors in all variants",
+                as_found(c.tensor_count)))
+    return false;
+  for (uint32_t i = 0; i < variant.tensors()->size(); ++i) {
+    c.at("tensor", i);
+    if (!check_tensor(c, variant, *variant.tensors()->Get(i))) return false;
+  }
+  return true;
+}
+
+bool share_bytes(const TensorDef& a, const TensorDef& b) {
+  if (a.storage() != b.storage()) return false;
+  switch (a.storage()) {
+    case Storage::Input:
+    case Storage::Output:
+    case Storage::Image:
+    case Storage::Weights:
+      return a.index() == b.index();
+    default:
+      return a.offset_bytes() < b.offset_bytes() + b.bytes() &&
+             b.offset_bytes() < a.offset_bytes() + a.bytes();
+  }
+}
+
+}  // namespace codl
