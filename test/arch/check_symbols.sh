@@ -27,12 +27,12 @@ while read -r line; do
 done < <(grep -E ' (__cxa_|__gxx_personality|_Unwind_|_Zn[wa]|_Zd[la]|_ZT[ISV]|_ZN?K?St|_ZNK?S[abdios])' \
   <<<"$undefined")
 
-# The heap belongs to the default allocator alone (runtime/src/allocator.cc); everything else goes
+# The heap belongs to the default allocator alone (runtime/src/arena.cc); everything else goes
 # through codl_allocator_t.
 while read -r line; do
   fault "expected codl_allocator_t, found $line"
 done < <(grep -E ' (malloc|calloc|realloc|aligned_alloc|posix_memalign|memalign|free|strdup)(@.*)?$' \
-  <<<"$undefined" | grep -vE '(^|[:/])allocator\.cc\.o: ')
+  <<<"$undefined" | grep -vE '(^|[:/])arena\.cc\.o: ')
 
 # Nothing runs before main: a library on a phone is loaded by processes that may never use it.
 for archive in "$@"; do

@@ -44,9 +44,9 @@ expect 1 strings 'C++ run-time'
 build mallocs '#include <stdlib.h>
 extern "C" void* codl_f() { return malloc(1); }'
 expect 1 mallocs codl_allocator_t
-build allocator '#include <stdlib.h>
+build arena '#include <stdlib.h>
 extern "C" void* codl_f() { return malloc(1); }'
-expect 0 allocator ''
+expect 0 arena ''
 build constructs 'extern "C" int codl_g(); int value = codl_g();'
 expect 1 constructs 'global constructor'
 build exports 'extern "C" int puts(const char*); extern "C" int other() { return puts("x"); }'

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# A phone's plan, image kernels included, runs on the build host: the co-execution variant with the
+# host's OpenCL, the CPU variant in the aarch64 build under qemu-user. Both against each other.
+#
+#   phone_plan.sh HOST_BUILD AARCH64_BUILD [MODEL.onnx [DEVICE]]
+set -euo pipefail
+host=$1
+aarch64=$2
+model=${3:-examples/models/tiny_resnet.onnx}
+device=${4:-sd855}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$host/bin/codlc" "$model" --device="$device" -o "$work/plan.codl"
+"$host/bin/codl-run" "$work/plan.codl" --variant=coexec --output-dir="$work/coexec"
+"$host/bin/codl-run" "$work/plan.codl" --variant=cpu --output-dir="$work/cpu"
+qemu-aarch64 -L /usr/aarch64-linux-gnu "$aarch64/bin/codl-run" "$work/plan.codl" --variant=cpu \
+  --output-dir="$work/aarch64"
+for other in coexec aarch64; do
+  python3 "$(dirname "$0")/compare_npy.py" "$work/cpu" "$work/$other"
+done

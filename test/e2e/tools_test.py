@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""The command-line tools as a user meets them: exit codes, messages, files, modes, determinism.
+
+Usage: tools_test.py --bin build/release/bin [unittest arguments]     standard library only
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import npy
+import onnx_bytes
+import plan_facts
+
+MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
+PROFILES = os.path.join(ROOT, "test", "profiles")
+INPUT_DIMS = (1, 3, 64, 64)
+OUTPUT = "output.npy"
+# Relative L2 error between two ways to run one network: float32 sums in another order.
+BOUND = 1e-4
+
+MODES = {
+    "auto": [],
+    "cpu": ["--strategy=cpu"],
+    "gpu": ["--strategy=gpu"],
+    "h": ["--split-dim=h", "--ratio=0.5", "--max-chain=4"],
+    "oc": ["--split-dim=oc", "--ratio=0.5"],
+}
+
+BIN = None
+
+
+def run(tool, *arguments, env=None):
+    """A finished process; never raises for an exit code."""
+    environment = dict(os.environ, **(env or {}))
+    return subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, env=environment, timeout=300)
+
+
+class ToolsTest(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="codl_tools_")
+        self.addCleanup(shutil.rmtree, self.work)
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def run_ok(self, tool, *arguments, env=None):
+        result = run(tool, *arguments, env=env)
+        self.assertEqual(result.returncode, 0, f"{tool} {arguments}: {result.stderr}")
+        return result.stdout
+
+    def expect_error(self, code, result, *texts):
+        """One line `where: expected X, found Y`, the exit code, and no crash."""
+        self.assertEqual(result.returncode, code, result.stderr)
+        lines = result.stderr.strip().split("\n")
+        self.assertEqual(len(lines), 1, result.stderr)
+        self.assertRegex(lines[0], r"^\S.*: .*")
+        for text in texts:
+            self.assertIn(text, lines[0])
+
+    def compile(self, *flags, name="plan.codl", env=None):
+        self.run_ok("codlc", MODEL, "-o", self.path(name), *flags, env=env)
+        return self.path(name)
+
+    def input_file(self):
+        # A fixed pattern, no random numbers: values in [-1, 1].
+        count = INPUT_DIMS[1] * INPUT_DIMS[2] * INPUT_DIMS[3]
+        npy.write(self.path("input.npy"), INPUT_DIMS, [(i * 37 % 201) / 100 - 1 for i in range(count)])
+        return self.path("input.npy")
+
+    def output_of(self, plan, *flags, env=None):
+        directory = tempfile.mkdtemp(dir=self.work)
+        self.run_ok("codl-run", plan, f"--input=input={self.input_file()}",
+                    f"--output-dir={directory}", *flags, env=env)
+        dims, values = npy.read(os.path.join(directory, OUTPUT))
+        self.assertEqual(dims, (1, 10))
+        return values
+
+    def facts_of(self, plan):
+        return plan_facts.read(self.run_ok("codl-dump", plan, "--json"))
+
+    # ---- what the tools say of themselves ----
+
+    def test_every_tool_has_help_and_version(self):
+        for tool in ("codlc", "codl-dump", "codl-run", "codl-bench"):
+            for flag in ("--help", "--version"):
+                self.assertIn(tool, self.run_ok(tool, flag))
+
+    def test_lists(self):
+        self.assertIn("host", self.run_ok("codlc", "--list-devices").split())
+        self.assertIn("sd855", self.run_ok("codlc", "--list-devices").split())
+        self.assertIn("Conv2d", self.run_ok("codlc", "--list-ops"))
+
+    # ---- bad input ----
+
+    def test_codlc_rejects_wrong_input_and_leaves_no_file(self):
+        garbage = self.write("garbage.onnx", b"this is not a model")
+        with open(MODEL, "rb") as file:
+            cut_off = self.write("cut_off.onnx", file.read()[:100000])
+        dynamic = self.write("dynamic.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Relu", ["x"], ["y"], "relu")],
+            [onnx_bytes.value_info("x", ["batch", 8])], [onnx_bytes.value_info("y", ["batch", 8])]))
+        bad_profile = self.write("profile.json", b'{"name": "x"}')
+        out = self.path("out.codl")
+        for arguments in (
+                [self.path("missing.onnx")], [garbage], [cut_off], [dynamic],
+                [MODEL, "--device=no_such_device"], [MODEL, f"--device={bad_profile}"],
+                [MODEL, "--no-such-flag"], [MODEL, "--strategy=fastest"], [MODEL, "--split-dim=w"],
+                [MODEL, "--split-dim=h", "--ratio=1.5"], [MODEL, "--split-dim=h", "--ratio=half"],
+                [MODEL, "--max-chain=-1"], [MODEL, "--dump-after=no_such_pass"], []):
+            with self.subTest(arguments):
+                self.expect_error(1, run("codlc", *arguments, "-o", out))
+                self.assertFalse(os.path.exists(out))
+        self.assertEqual([n for n in os.listdir(self.work) if n.startswith("out")], [])
+
+    def test_codlc_names_every_unsupported_node_at_once(self):
+        model = self.write("unsupported.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Erf", ["x"], ["a"], "first_node"),
+             onnx_bytes.node("Relu", ["a"], ["b"], "fine_node"),
+             onnx_bytes.node("NonZero", ["b"], ["y"], "second_node")],
+            [onnx_bytes.value_info("x", [1, 8])], [onnx_bytes.value_info("y", [2, 8])]))
+        out = self.path("out.codl")
+        result = run("codlc", model, "-o", out)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        for text in ("Erf", "first_node", "NonZero", "second_node"):
+            self.assertIn(text, result.stderr)
+        self.assertNotIn("fine_node", result.stderr)
+        self.assertFalse(os.path.exists(out))
+
+    def test_an_output_that_cannot_be_written_is_an_input_error(self):
+        self.expect_error(1, run("codlc", MODEL, "-o", self.path("no/such/folder/out.codl")))
+
+    def test_damaged_plans_are_refused(self):
+        plan = self.compile()
+        with open(plan, "rb") as file:
+            data = file.read()
+        damaged = {
+            "empty": b"",
+            "head": data[:64],
+            "half": data[:len(data) // 2],
+            "last_byte": data[:-1],
+            "text": b"CODL" + b"x" * 1000,
+            "magic": b"XODL" + data[4:],
+            "version": data[:4] + b"\xff" + data[5:],
+            "table": data[:70] + bytes(b ^ 0xFF for b in data[70:80]) + data[80:],
+        }
+        for name, contents in damaged.items():
+            path = self.write(name + ".codl", contents)
+            for tool in ("codl-run", "codl-bench", "codl-dump"):
+                with self.subTest(name=name, tool=tool):
+                    self.expect_error(1, run(tool, path), path)
+
+    def test_codl_run_rejects_wrong_tensors_and_flags(self):
+        plan = self.compile()
+        npy.write(self.path("small.npy"), (1, 3, 8, 8), [0.0] * 192)
+        text = self.write("text.npy", b"not a tensor")
+        for flags in ([f"--input=input={self.path('small.npy')}"], [f"--input=input={text}"],
+                      [f"--input=input={self.path('missing.npy')}"],
+                      [f"--input=nobody={self.input_file()}"], ["--variant=nobody"],
+                      ["--no-such-flag"], ["--cpu-cores=first"]):
+            with self.subTest(flags):
+                self.expect_error(1, run("codl-run", plan, *flags))
+
+    # ---- right input ----
+
+    def test_default_output_is_beside_the_model(self):
+        shutil.copy(MODEL, self.path("net.onnx"))
+        self.run_ok("codlc", self.path("net.onnx"))
+        self.assertTrue(os.path.exists(self.path("net.host.codl")))
+
+    def test_equal_input_gives_equal_bytes(self):
+        first = open(self.compile(name="a.codl", env={"LC_ALL": "C"}), "rb").read()
+        second = open(self.compile(name="b.codl", env={"LC_ALL": "C.UTF-8", "TZ": "Asia/Tokyo"}),
+                      "rb").read()
+        self.assertEqual(first, second)
+        qemu = shutil.which("qemu-x86_64")
+        if qemu is None:
+            print("[SKIP] determinism: qemu-x86_64 is not installed")
+            return
+        # Another instruction set (no AVX-512): folding and packing may not depend on it.
+        subprocess.run([qemu, "-cpu", "Nehalem", os.path.join(BIN, "codlc"), MODEL, "-o",
+                        self.path("c.codl")], check=True, capture_output=True, timeout=300)
+        self.assertEqual(first, open(self.path("c.codl"), "rb").read())
+
+    def test_modes_do_what_they_say_and_agree(self):
+        reference = self.output_of(self.compile(*MODES["cpu"]), "--variant=cpu")
+        for device in ("host", "sd855", os.path.join(PROFILES, "host_sub_buffer.json"),
+                       os.path.join(PROFILES, "host_separate.json")):
+            for mode, flags in MODES.items():
+                with self.subTest(device=device, mode=mode):
+                    plan = self.compile(f"--device={device}", *flags)
+                    self.assertEqual(self.facts_of(plan).faults(mode, ratio=0.5), [])
+                    error = npy.relative_l2(self.output_of(plan), reference)
+                    self.assertLessEqual(error, BOUND)
+
+    def test_without_opencl_the_cpu_variant_runs_and_says_why(self):
+        plan = self.compile(*MODES["h"])
+        nowhere = {"OCL_ICD_VENDORS": self.path("no_vendors"), "OCL_ICD_FILENAMES": ""}
+        expected = self.output_of(plan, "--variant=cpu")
+        self.assertEqual(self.output_of(plan, env=nowhere), expected)
+        report = json.loads(self.run_ok("codl-run", plan, "--json", env=nowhere))
+        self.assertEqual(report["variant"], "cpu")
+        self.assertNotEqual(report["fallback_reason"], "")
+
+    def test_bench_reports_numbers_and_a_trace_with_a_track_per_lane(self):
+        plan = self.compile(*MODES["h"])
+        trace = self.path("trace.json")
+        report = json.loads(self.run_ok("codl-bench", plan, "--num-runs=5", "--warmup-runs=1",
+                                        "--json", f"--trace={trace}"))
+        self.assertEqual(report["variant"], "coexec")
+        self.assertGreater(report["median_us"], 0)
+        with open(trace) as file:
+            events = json.load(file)["traceEvents"]
+        tracks = {event["tid"] for event in events if event["ph"] == "X"}
+        self.assertGreaterEqual(len(tracks), 2)
+
+
+if __name__ == "__main__":
+    place = sys.argv.index("--bin")
+    BIN = os.path.abspath(sys.argv[place + 1])
+    del sys.argv[place:place + 2]
+    unittest.main(verbosity=2)

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Compares codl with ONNX Runtime on a folder of ONNX files, in five modes of codlc.
+
+  compare_onnxruntime.py [--models DIR] [--fill-weights SCRIPT.py] [--only GLOB] [--device NAME]
+                         [--modes auto,cpu,gpu,h,oc] [--bin build/release/bin] [--jobs N]
+
+For each network and mode: compile, run on a seeded random input, compare every output (relative L2
+error at most 1e-4), and check in `codl-dump --json` that the plan does what the mode says:
+  auto   the partitioner's choice; every variant of the plan is run
+  cpu    no MACs on the GPU lane
+  gpu    99 % of the MACs on the GPU lane
+  h      --split-dim=h --ratio=0.5 --max-chain=4: 90 % of the convolutions' MACs split so; chains
+  oc     --split-dim=oc --ratio=0.5: 90 % of the convolutions' MACs split so
+One line per network and mode; exits 1 if any is off.
+
+SCRIPT.py is called as `SCRIPT.py IN.onnx OUT.onnx` for files whose weights were left out.
+ONNX Runtime is not a dependency of codl: without it here, a virtual environment is made in
+build/peers (python3-venv, network).
+"""
+import argparse
+import concurrent.futures
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+import venv
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import plan_facts
+
+RATIO = 0.5
+MODES = {
+    "auto": [],
+    "cpu": ["--strategy=cpu"],
+    "gpu": ["--strategy=gpu"],
+    "h": ["--split-dim=h", f"--ratio={RATIO}", "--max-chain=4"],
+    "oc": ["--split-dim=oc", f"--ratio={RATIO}"],
+}
+BOUND = 1e-4  # relative L2 error
+
+
+def import_wheels():
+    """Imports numpy, onnx and onnxruntime, from a virtual environment if they are not here."""
+    global np, onnx, onnxruntime
+    try:
+        import numpy as np
+        import onnx
+        import onnxruntime
+    except ImportError as missing:
+        place = os.path.join(ROOT, "build", "peers")
+        python = os.path.join(place, "bin", "python")
+        if sys.prefix == place:
+            raise
+        if not os.path.exists(python):
+            print(f"{missing}: making a virtual environment in {place}", flush=True)
+            venv.create(place, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r",
+                        os.path.join(HERE, "requirements.txt")], check=True)
+        os.execv(python, [python, os.path.abspath(__file__)] + sys.argv[1:])
+
+
+def run(*command):
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if result.returncode:
+        raise RuntimeError(f"{os.path.basename(command[0])}: exit {result.returncode}: "
+                           f"{result.stderr.strip() or result.stdout.strip()}")
+    return result.stdout
+
+
+def file_name(tensor):
+    """As codl-run names an output's file."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in tensor) + ".npy"
+
+
+class Network:
+    """One ONNX file with its input, and ONNX Runtime's outputs for it."""
+
+    def __init__(self, path, options):
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        self.options = options
+        self.work = os.path.join(options.work, self.name)
+        os.makedirs(self.work, exist_ok=True)
+        self.model = path
+        if options.fill_weights:
+            self.model = os.path.join(self.work, "model.onnx")
+            if not os.path.exists(self.model):
+                run(sys.executable, options.fill_weights, path, self.model + ".part")
+                os.replace(self.model + ".part", self.model)
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 3
+        session = onnxruntime.InferenceSession(self.model, settings, ["CPUExecutionProvider"])
+        rng = np.random.RandomState(1)
+        feeds = {i.name: rng.standard_normal(i.shape).astype(np.float32)
+                 for i in session.get_inputs()}
+        self.inputs = []
+        for name, value in feeds.items():
+            path = os.path.join(self.work, "input_" + file_name(name))
+            np.save(path, value)
+            self.inputs.append(f"--input={name}={path}")
+        names = [o.name for o in session.get_outputs()]
+        self.expected = dict(zip(names, session.run(names, feeds)))
+
+    def tool(self, name):
+        return os.path.join(self.options.bin, name)
+
+    def check(self, mode):
+        """A line of the report, and whether all is well."""
+        plan = os.path.join(self.work, f"{mode}.codl")
+        try:
+            run(self.tool("codlc"), self.model, f"--device={self.options.device}", "-o", plan,
+                *MODES[mode])
+            facts = plan_facts.read(run(self.tool("codl-dump"), plan, "--json"))
+            faults = facts.faults(mode, RATIO)
+            errors = []
+            for variant in facts.variants if mode == "auto" else facts.variants[:1]:
+                error, fault = self.run_plan(plan, mode, variant)
+                errors.append(error)
+                faults += fault
+        except RuntimeError as error:
+            return f"{self.name:24} {mode:5} FAIL {error}", False
+        finally:
+            if os.path.exists(plan) and not self.options.keep:
+                os.remove(plan)
+        line = (f"{self.name:24} {mode:5} {'FAIL' if faults else 'ok':4} "
+                f"error {max(errors):.1e}  GPU {facts.gpu_share():6.1%} of MACs  "
+                f"split h {facts.split_share('height', RATIO):6.1%}  "
+                f"oc {facts.split_share('output_channel', RATIO):6.1%}  "
+                f"chains {'yes' if facts.has_chain() else 'no'}")
+        return "\n    ".join([line] + faults), not faults
+
+    def run_plan(self, plan, mode, variant):
+        """(greatest relative error of an output, faults) of one variant."""
+        directory = os.path.join(self.work, f"{mode}_{variant}")
+        report = json.loads(run(self.tool("codl-run"), plan, *self.inputs, f"--variant={variant}",
+                                f"--output-dir={directory}", "--json"))
+        faults = []
+        if report["variant"] != variant:
+            faults.append(f"expected variant {variant}, found {report['variant']}: "
+                          f"{report['fallback_reason']}")
+        worst = 0.0
+        for name, expected in self.expected.items():
+            found = np.load(os.path.join(directory, file_name(name)))
+            if found.shape != expected.shape or found.dtype != expected.dtype:
+                faults.append(f"{name}: expected {expected.dtype}{list(expected.shape)}, "
+                              f"found {found.dtype}{list(found.shape)}")
+                continue
+            a, b = found.astype(np.float64), expected.astype(np.float64)
+            error = np.linalg.norm(a - b) / np.linalg.norm(b)
+            worst = max(worst, error) if np.isfinite(error) else np.inf
+        if not worst <= BOUND:
+            faults.append(f"{variant}: expected a relative L2 error of at most {BOUND:g}, "
+                          f"found {worst:.1e}")
+        return worst, faults
+
+
+def compare(path, options):
+    """(lines, number of modes that are off) of one network."""
+    try:
+        network = Network(path, options)
+    except Exception as error:  # ONNX Runtime raises types of its own
+        return [f"{os.path.basename(path)}: FAIL {error}"], 1
+    lines = []
+    failed = 0
+    for mode in options.modes:
+        line, ok = network.check(mode)
+        lines.append(line)
+        failed += not ok
+    return lines, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--models", default=os.path.join(ROOT, "examples", "models"), metavar="DIR")
+    parser.add_argument("--fill-weights", metavar="SCRIPT", type=os.path.abspath)
+    parser.add_argument("--only", default="*", metavar="GLOB", help="networks, by name without .onnx")
+    parser.add_argument("--device", default="host")
+    parser.add_argument("--modes", default=",".join(MODES), type=lambda text: text.split(","))
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"),
+                        metavar="DIR", type=os.path.abspath)
+    parser.add_argument("--work", default=os.path.join(ROOT, "build", "peers_work"), metavar="DIR",
+                        type=os.path.abspath)
+    parser.add_argument("--jobs", default=1, type=int, help="networks at a time (memory!)")
+    parser.add_argument("--keep", action="store_true", help="keep the plans")
+    options = parser.parse_args()
+    for mode in options.modes:
+        if mode not in MODES:
+            parser.error(f"--modes: expected some of {','.join(MODES)}, found '{mode}'")
+    import_wheels()
+
+    paths = sorted(os.path.join(options.models, name) for name in os.listdir(options.models)
+                   if name.endswith(".onnx") and fnmatch.fnmatch(name[:-len(".onnx")], options.only))
+    if not paths:
+        parser.error(f"--models: expected ONNX files that match {options.only} in {options.models}")
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for lines, failures in pool.map(lambda path: compare(path, options), paths):
+            print("\n".join(lines), flush=True)
+            failed += failures
+    total = len(paths) * len(options.modes)
+    print(f"{len(paths)} networks, {total - failed} of {total} modes within {BOUND:g} "
+          f"(onnxruntime {onnxruntime.__version__})")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

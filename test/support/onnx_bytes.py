@@ -1,0 +1,36 @@
+"""Just enough protobuf to write small ONNX files for tests of what codlc says to bad models."""
+
+
+def _varint(value):
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _field(number, value):
+    """A field of a message: int -> varint, str and bytes -> length-delimited."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def value_info(name, dims):
+    """A float32 value; a dim that is a string is symbolic."""
+    shape = b"".join(
+        _field(1, _field(2, dim) if isinstance(dim, str) else _field(1, dim)) for dim in dims)
+    return _field(1, name) + _field(2, _field(1, _field(1, 1) + _field(2, shape)))
+
+
+def node(op, inputs, outputs, name):
+    return (b"".join(_field(1, i) for i in inputs) + b"".join(_field(2, o) for o in outputs) +
+            _field(3, name) + _field(4, op))
+
+
+def model(nodes, inputs, outputs, opset=13):
+    graph = (b"".join(_field(1, n) for n in nodes) + _field(2, "graph") +
+             b"".join(_field(11, i) for i in inputs) + b"".join(_field(12, o) for o in outputs))
+    return _field(1, 7) + _field(7, graph) + _field(8, _field(1, "") + _field(2, opset))

@@ -1,0 +1,74 @@
+"""What a plan's first variant does, read from `codl-dump --json` (keys: docs/PLAN_FORMAT.md), and
+whether that is what the flags of a mode ask for."""
+import json
+
+CONVOLUTIONS = ("Conv2d", "DepthwiseConv2d")
+# Rows or channels by which a cut may miss the ratio: one row, one panel of output channels.
+GRANULE = {"height": 1, "output_channel": 16}
+DIM_OF_MODE = {"h": "height", "oc": "output_channel"}
+# Least share of the convolutions' MACs that a forced split must reach; the rest cannot be cut so.
+MIN_SPLIT_SHARE = 0.90
+# Least share of all MACs that --strategy=gpu must bring to the GPU lane.
+MIN_GPU_SHARE = 0.99
+
+
+class PlanFacts:
+    def __init__(self, plan):
+        self.variants = [variant["name"] for variant in plan["variants"]]
+        self.steps = [s for s in plan["variants"][0]["steps"] if s["kind"] == "kernel"]
+
+    def macs(self, lane=None):
+        """Multiply-adds that the lane (or both) answers for; a halo counts once."""
+        return sum(s["owned_macs"] for s in self.steps if lane in (None, s["lane"]))
+
+    def gpu_share(self):
+        return self.macs("gpu") / self.macs()
+
+    def split_share(self, dim, ratio):
+        """Share of the convolutions' MACs in nodes cut along `dim` so that the GPU's part misses
+        `ratio` by at most one granule."""
+        total = 0
+        split = 0
+        nodes = {}
+        for step in self.steps:
+            if step["op"] in CONVOLUTIONS:
+                nodes.setdefault(step["name"], []).append(step)
+        for parts in nodes.values():
+            macs = sum(s["owned_macs"] for s in parts)
+            total += macs
+            owned = {s["lane"]: s["part"]["owned"] for s in parts}
+            if len(owned) != 2 or any(s["part"]["dim"] != dim for s in parts):
+                continue
+            extent = parts[0]["part"]["extent"]
+            count = {lane: end - begin for lane, (begin, end) in owned.items()}
+            if (sum(count.values()) == extent and
+                    abs(count["gpu"] - ratio * extent) <= GRANULE[dim]):
+                split += macs
+        return split / total
+
+    def has_chain(self):
+        """A step that computes more rows than it owns feeds a later one of its lane: a halo inside a
+        chain of two nodes or more."""
+        return any(s["part"]["dim"] == "height" and s["part"]["range"] != s["part"]["owned"]
+                   for s in self.steps)
+
+    def faults(self, mode, ratio):
+        """What the mode (auto, cpu, gpu, h, oc) promises and the plan does not hold."""
+        faults = []
+        if mode == "cpu" and self.macs("gpu"):
+            faults.append(f"expected no MACs on the GPU lane, found {self.gpu_share():.1%}")
+        if mode == "gpu" and self.gpu_share() < MIN_GPU_SHARE:
+            faults.append(f"expected {MIN_GPU_SHARE:.0%} of the MACs on the GPU lane, "
+                          f"found {self.gpu_share():.1%}")
+        if mode in DIM_OF_MODE:
+            share = self.split_share(DIM_OF_MODE[mode], ratio)
+            if share < MIN_SPLIT_SHARE:
+                faults.append(f"expected {MIN_SPLIT_SHARE:.0%} of the convolution MACs split along "
+                              f"{DIM_OF_MODE[mode]} at {ratio}, found {share:.1%}")
+        if mode == "h" and not self.has_chain():
+            faults.append("expected a chain of two nodes or more, found none")
+        return faults
+
+
+def read(text):
+    return PlanFacts(json.loads(text))
