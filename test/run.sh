@@ -116,7 +116,10 @@ for path in sys.argv[1:]:
 }
 
 stage_dev() { configure dev && check ctest ctest_run dev; }
-stage_asan() { configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools'; }
+stage_asan() {
+  configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools' &&
+    check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported
+}
 stage_tsan() { configure tsan && check ctest ctest_run tsan -R test_runtime; }
 stage_release() { configure release && check ctest ctest_run release -LE e2e_tools; }
 stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
