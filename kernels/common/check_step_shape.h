@@ -2,12 +2,12 @@
 //
 // Contracts are the border between an untrusted plan and memory: they assume only what contract.h
 // promises of OperandShape and what check_step() (kernel_table.cc) has checked for every operator:
-// dtype, memory as large as the shape, the output's layout, and a part that the row can compute and
-// that lies inside the output. Arithmetic is in 64 bits.
+// dtype, bounded sizes, memory as large as the shape, the output's layout, and a part that the row
+// can compute and that lies inside the output. Arithmetic is in 64 bits.
 #pragma once
 
+#include "kernels/common/cl_launch.h"
 #include "kernels/common/tensor_view.h"
-#include "schema/plan_layout.h"
 
 namespace codl::kernels {
 
@@ -38,24 +38,16 @@ constexpr bool holds_all_rows(const OperandShape& shape) {
          (shape.rank != 4 || rows_in_memory(shape).end == shape.dims[2]);
 }
 
-// Null if there are `min_count` to `max_count` operands, none Packed, each so small that an index
-// into it fits int32 and a count of its bytes int64.
+// Null if there are `min_count` to `max_count` operands, none Packed, and the tile is one that the
+// processor takes.
 constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
                                      uint32_t max_count) {
   if (step.operand_count < min_count || step.operand_count > max_count)
     return "the operator's number of operands";
-  for (uint32_t i = 0; i < step.operand_count; ++i) {
-    const OperandShape& operand = step.operands[i];
-    if (operand.layout == Layout::Packed) return "operands that are not packed weights";
-    int64_t elements = 1;
-    for (int32_t axis = 0; axis < operand.rank; ++axis) {
-      if (operand.dims[axis] > kMaxDim) return "dims of at most 2^24";
-      elements *= operand.dims[axis];
-      if (elements > kMaxElements) return "operands of at most 2^30 elements";
-    }
-    if (stored_elements(operand) > kMaxElements) return "operands of at most 2^30 elements";
-  }
-  return nullptr;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (step.operands[i].layout == Layout::Packed) return "operands that are not packed weights";
+  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
+  return step.tile_count == 0 ? nullptr : "no tile for a CPU kernel";
 }
 
 // Elements the step writes, pad lanes included.

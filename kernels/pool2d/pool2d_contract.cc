@@ -1,4 +1,5 @@
 #include "kernels/pool2d/pool2d.h"
+#include "schema/plan_layout.h"
 
 namespace codl::kernels {
 namespace {

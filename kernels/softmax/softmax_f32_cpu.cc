@@ -1,7 +1,5 @@
 // Three passes over the axis: maximum, exponentials and their sum, division. Along a contiguous
 // axis the vectors lie along it; else along the neighbours of its elements.
-#include <cstring>
-
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
@@ -11,6 +9,7 @@
 //
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -19,64 +18,46 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
-constexpr size_t kLanes = hn::MaxLanes(Floats());
-
-// Up to a vector of elements, `count` >= 1; lanes behind them repeat the first.
-HWY_INLINE Vector load(const float* from, int64_t count) {
-  const Floats d;
-  if (count >= static_cast<int64_t>(kLanes)) return hn::LoadU(d, from);
-  HWY_ALIGN float staged[kLanes];
-  hn::Store(hn::Set(d, from[0]), d, staged);
-  std::memcpy(staged, from, static_cast<size_t>(count) * sizeof(float));
-  return hn::Load(d, staged);
-}
-
-HWY_INLINE void store(Vector value, float* to, int64_t count) {
-  const Floats d;
-  if (count >= static_cast<int64_t>(kLanes)) {
-    hn::StoreU(value, d, to);
-    return;
-  }
-  HWY_ALIGN float staged[kLanes];
-  hn::Store(value, d, staged);
-  std::memcpy(to, staged, static_cast<size_t>(count) * sizeof(float));
-}
+constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
 // `count` elements that follow each other in memory.
 void softmax_contiguous(const float* x, float* y, int64_t count) {
   const Floats d;
-  const int64_t lanes = static_cast<int64_t>(kLanes);
-  Vector running = hn::Set(d, x[0]);
-  for (int64_t i = 0; i < count; i += lanes) running = hn::Max(running, load(x + i, count - i));
-  const Vector maximum = hn::MaxOfLanes(d, running);
+  Vector maxima = hn::Set(d, x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) maxima = hn::Max(maxima, hn::LoadU(d, x + i));
+  if (i < count) {
+    const auto is_element = hn::FirstN(d, static_cast<size_t>(count - i));
+    maxima = hn::Max(maxima, hn::IfThenElse(is_element, load_lanes(d, x + i, count - i), maxima));
+  }
+  const Vector maximum = hn::MaxOfLanes(d, maxima);
   Vector sums = hn::Zero(d);
-  for (int64_t i = 0; i < count; i += lanes) {
-    Vector value = hn::Exp(d, hn::Sub(load(x + i, count - i), maximum));
-    store(value, y + i, count - i);
-    if (count - i < lanes)
-      value = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count - i)), value);
-    sums = hn::Add(sums, value);
+  for (i = 0; i < count; i += kLanes) {
+    const Vector power = hn::Exp(d, hn::Sub(load_lanes(d, x + i, count - i), maximum));
+    store_lanes(d, power, y + i, count - i);
+    sums = hn::Add(sums, keep_lanes(d, power, count - i));
   }
   const Vector sum = hn::SumOfLanes(d, sums);
-  for (int64_t i = 0; i < count; i += lanes)
-    store(hn::Div(load(y + i, count - i), sum), y + i, count - i);
+  for (i = 0; i < count; i += kLanes)
+    store_lanes(d, hn::Div(load_lanes(d, y + i, count - i), sum), y + i, count - i);
 }
 
 // `width` neighbouring columns, each along `count` elements that are `step` apart.
 void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width) {
   const Floats d;
-  for (int64_t i = 0; i < width; i += static_cast<int64_t>(kLanes)) {
+  for (int64_t i = 0; i < width; i += kLanes, x += kLanes, y += kLanes) {
     const int64_t rest = width - i;
-    Vector maximum = load(x + i, rest);
-    for (int64_t k = 1; k < count; ++k) maximum = hn::Max(maximum, load(x + i + k * step, rest));
+    Vector maximum = load_lanes(d, x, rest);
+    for (int64_t k = 1; k < count; ++k)
+      maximum = hn::Max(maximum, load_lanes(d, x + k * step, rest));
     Vector sum = hn::Zero(d);
     for (int64_t k = 0; k < count; ++k) {
-      const Vector value = hn::Exp(d, hn::Sub(load(x + i + k * step, rest), maximum));
-      store(value, y + i + k * step, rest);
-      sum = hn::Add(sum, value);
+      const Vector power = hn::Exp(d, hn::Sub(load_lanes(d, x + k * step, rest), maximum));
+      store_lanes(d, power, y + k * step, rest);
+      sum = hn::Add(sum, power);
     }
     for (int64_t k = 0; k < count; ++k)
-      store(hn::Div(load(y + i + k * step, rest), sum), y + i + k * step, rest);
+      store_lanes(d, hn::Div(load_lanes(d, y + k * step, rest), sum), y + k * step, rest);
   }
 }
 

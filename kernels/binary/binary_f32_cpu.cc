@@ -1,0 +1,162 @@
+// Broadcasting is a step of zero: everything becomes runs of neighbouring output elements, along
+// which each input steps by one, by zero or (Plain under Nhwc) by a stride.
+#include "kernels/binary/binary.h"
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/loop_axes.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/binary/binary_f32_cpu.cc"
+#include "kernels/common/foreach_target.h"
+//
+#include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace codl::kernels::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+
+// An input along a run.
+struct RunInput {
+  const float* first;
+  int64_t step;
+};
+
+// Elements i, i + 1 ... of the run, `count` of them at most.
+HWY_INLINE Vector load_run(RunInput input, int64_t i, int64_t count) {
+  const Floats d;
+  if (input.step == 1) return load_lanes(d, input.first + i, count);
+  if (input.step == 0) return hn::Set(d, *input.first);
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  HWY_ALIGN float gathered[kLanes] = {};
+  for (int64_t k = 0; k < kLanes && k < count; ++k) gathered[k] = input.first[(i + k) * input.step];
+  return hn::Load(d, gathered);
+}
+
+HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
+  switch (kind) {
+    case kBinaryAdd:
+      return hn::Add(a, b);
+    case kBinarySub:
+      return hn::Sub(a, b);
+    case kBinaryMul:
+      return hn::Mul(a, b);
+    default:
+      return hn::Div(a, b);
+  }
+}
+
+void combine_run(int32_t kind, const Activation& activation, RunInput a, RunInput b, float* y,
+                 int64_t count) {
+  const Floats d;
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
+    const Vector value = combine(kind, load_run(a, i, count - i), load_run(b, i, count - i));
+    store_lanes(d, activate(d, activation, value), y + i, count - i);
+  }
+}
+
+// An input under an output of rank 4: elements per step of the output's n, c, h, w; 0 where the
+// input has one for all.
+struct PixelInput {
+  const float* first;
+  int32_t first_row;
+  int64_t steps[4];
+};
+
+PixelInput pixel_input(const TensorView& view, const OperandShape& y) {
+  PixelInput input = {view.as<const float>(), view.shape.row_begin, {}};
+  const int32_t missing = y.rank - view.shape.rank;
+  for (int32_t i = missing; i < 4; ++i)
+    input.steps[i] = view.shape.dims[i - missing] == 1 ? 0 : view.strides[i - missing];
+  return input;
+}
+
+void combine_plain(const KernelArgs& args, const Activation& activation, Units units) {
+  const TensorView& a = args.operands[0];
+  const TensorView& b = args.operands[1];
+  const TensorView& y = args.output();
+  const auto step_of = [&y](const TensorView& view, int32_t i) {
+    const int32_t own = i - (y.shape.rank - view.shape.rank);
+    return own < 0 || view.shape.dims[own] == 1 ? int64_t{0} : view.strides[own];
+  };
+  LoopAxes axes;
+  for (int32_t i = 0; i < y.shape.rank; ++i)
+    axes.append(y.shape.dims[i], step_of(a, i), step_of(b, i));
+  const int64_t elements = element_count(y.shape);
+  int64_t begin = units.begin * kBinaryPlainBlock;
+  const int64_t end =
+      units.end * kBinaryPlainBlock < elements ? units.end * kBinaryPlainBlock : elements;
+  while (begin < end) {
+    const LoopAxes::Run run = axes.run_at(begin, end);
+    combine_run(args.params_as<BinaryParams>().kind, activation,
+                {a.as<const float>() + run.offsets[0], axes.last_step(0)},
+                {b.as<const float>() + run.offsets[1], axes.last_step(1)}, y.as<float>() + begin,
+                run.count);
+    begin += run.count;
+  }
+}
+
+// One row of pixels. A row whose inputs are each a row of pixels of the same size, or one element,
+// is one run, pad lanes included.
+void combine_row(int32_t kind, const Activation& activation, RunInput a, RunInput b,
+                 const int64_t* column_steps, Range channels, int32_t columns, float* y,
+                 int64_t pixel, int64_t pad_end) {
+  const auto runs_on = [pixel](RunInput input, int64_t column_step) {
+    return input.step == 0 ? column_step == 0 : input.step == 1 && column_step == pixel;
+  };
+  const bool is_one_run = channels.begin == 0 && pad_end == pixel && runs_on(a, column_steps[0]) &&
+                          runs_on(b, column_steps[1]);
+  if (is_one_run) combine_run(kind, activation, a, b, y, columns * pixel);
+  for (int32_t w = 0; w < columns; ++w, y += pixel) {
+    if (!is_one_run) {
+      combine_run(kind, activation, a, b, y + channels.begin, channels.count());
+      a.first += column_steps[0];
+      b.first += column_steps[1];
+    }
+    for (int64_t lane = channels.end; lane < pad_end; ++lane) y[lane] = 0.0f;
+  }
+}
+
+void binary_f32(const KernelArgs& args) {
+  const auto& params = args.params_as<BinaryParams>();
+  const Activation activation =
+      make_activation(params.activation, params.activation_alpha, params.activation_beta);
+  const TensorView& y = args.output();
+  const BinaryWork work = binary_work(args.part_dim, args.part, y.shape);
+  const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (y.shape.layout == Layout::Plain) {
+    combine_plain(args, activation, units);
+    return;
+  }
+  const PixelInput a = pixel_input(args.operands[0], y.shape);
+  const PixelInput b = pixel_input(args.operands[1], y.shape);
+  const int64_t column_steps[2] = {a.steps[3], b.steps[3]};
+  const int64_t pixel = y.strides[3];
+  const int64_t pad_end = work.channels.end == y.shape.dims[1] ? pixel : work.channels.end;
+  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+    const int64_t n = unit / work.rows.count();
+    const int32_t h = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
+    const auto at_row = [&](const PixelInput& input) {
+      return RunInput{input.first + n * input.steps[0] + (h - input.first_row) * input.steps[2] +
+                          work.channels.begin * input.steps[1],
+                      input.steps[1]};
+    };
+    combine_row(
+        params.kind, activation, at_row(a), at_row(b), column_steps, work.channels, y.shape.dims[3],
+        y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel, pad_end);
+  }
+}
+
+}  // namespace
+}  // namespace codl::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace codl::kernels {
+CODL_CPU_KERNEL(binary_f32_cpu, binary_f32);
+}
+#endif

@@ -1,0 +1,71 @@
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/unary/unary.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/unary/unary_f32_cpu.cc"
+#include "kernels/common/foreach_target.h"
+//
+#include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace codl::kernels::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void activate_run(const Activation& activation, const float* x, float* y, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    hn::StoreU(activate(d, activation, hn::LoadU(d, x + i)), d, y + i);
+  if (i < count)
+    store_lanes(d, activate(d, activation, load_lanes(d, x + i, count - i)), y + i, count - i);
+}
+
+void unary_f32(const KernelArgs& args) {
+  const auto& params = args.params_as<UnaryParams>();
+  const Activation activation = make_activation(params.kind, params.alpha, params.beta);
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const UnaryWork work = unary_work(args.part_dim, args.part, y.shape);
+  const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (y.shape.layout == Layout::Plain) {
+    const int64_t elements = element_count(y.shape);
+    const int64_t begin = units.begin * kUnaryPlainBlock;
+    const int64_t end =
+        units.end * kUnaryPlainBlock < elements ? units.end * kUnaryPlainBlock : elements;
+    activate_run(activation, x.as<const float>() + begin, y.as<float>() + begin, end - begin);
+    return;
+  }
+  const int32_t columns = y.shape.dims[3];
+  const int32_t channels = y.shape.dims[1];
+  const int64_t pixel = y.strides[3];
+  const bool has_every_channel = work.channels.count() == channels;
+  const int64_t pad_end = work.channels.end == channels ? pixel : work.channels.end;
+  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+    const int64_t n = unit / work.rows.count();
+    const int32_t h = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
+    const float* x_row =
+        x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
+    float* y_row = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
+    if (has_every_channel) activate_run(activation, x_row, y_row, columns * pixel);
+    for (int32_t w = 0; w < columns; ++w) {
+      if (!has_every_channel)
+        activate_run(activation, x_row + w * pixel + work.channels.begin,
+                     y_row + w * pixel + work.channels.begin, work.channels.count());
+      for (int64_t lane = work.channels.end; lane < pad_end; ++lane) y_row[w * pixel + lane] = 0.0f;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace codl::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace codl::kernels {
+CODL_CPU_KERNEL(unary_f32_cpu, unary_f32);
+}
+#endif
