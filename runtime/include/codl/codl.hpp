@@ -1,0 +1,178 @@
+// C++17 wrapper around codl.h: owners for plans and sessions, a result for calls that can fail.
+// Header only, no exceptions. Everything the wrapper does not name is in codl.h.
+#ifndef CODL_CODL_HPP_
+#define CODL_CODL_HPP_
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "codl/codl.h"
+
+namespace codl {
+
+// Whether a call did its work, and one line of text if it did not.
+class [[nodiscard]] Status {
+ public:
+  bool ok() const { return code_ == CODL_OK; }
+  codl_status_t code() const { return code_; }
+  const char* message() const {
+    return diag_.message[0] != '\0' ? diag_.message : codl_status_text(code_);
+  }
+
+  // Runs `call`, a function from codl_diag_t* to codl_status_t.
+  template <typename Call>
+  static Status of(Call call) {
+    Status status;
+    status.code_ = call(&status.diag_);
+    return status;
+  }
+
+ private:
+  codl_status_t code_ = CODL_OK;
+  codl_diag_t diag_ = {};
+};
+
+// A value, if status().ok(); else an empty one.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(Status status, T value) : status_(std::move(status)), value_(std::move(value)) {}
+  explicit operator bool() const { return status_.ok(); }
+  const Status& status() const { return status_; }
+  T& operator*() { return value_; }
+  T* operator->() { return &value_; }
+
+ private:
+  Status status_;
+  T value_;
+};
+
+// Option structs with struct_size set and every other member at its default.
+inline codl_plan_options_t plan_options() {
+  codl_plan_options_t options = {};
+  options.struct_size = sizeof(options);
+  return options;
+}
+inline codl_session_options_t session_options() {
+  codl_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  return options;
+}
+
+// An open plan, or none. Must outlive its sessions.
+class Plan {
+ public:
+  Plan() = default;
+
+  // The bytes are borrowed until the plan is gone; alignment as in codl_plan_open.
+  static Result<Plan> open(const void* bytes, std::size_t size,
+                           const codl_plan_options_t& options = plan_options()) {
+    codl_plan_t* plan = nullptr;
+    Status status = Status::of(
+        [&](codl_diag_t* diag) { return codl_plan_open(bytes, size, &options, &plan, diag); });
+    return {status, Plan(plan)};
+  }
+  static Result<Plan> open_file(const char* path,
+                                const codl_plan_options_t& options = plan_options()) {
+    codl_plan_t* plan = nullptr;
+    Status status = Status::of(
+        [&](codl_diag_t* diag) { return codl_plan_open_file(path, &options, &plan, diag); });
+    return {status, Plan(plan)};
+  }
+
+  codl_plan_t* get() const { return plan_.get(); }
+  explicit operator bool() const { return plan_ != nullptr; }
+
+  const char* device() const { return codl_plan_device(get()); }
+  std::size_t input_count() const { return codl_plan_input_count(get()); }
+  std::size_t output_count() const { return codl_plan_output_count(get()); }
+  std::size_t variant_count() const { return codl_plan_variant_count(get()); }
+
+  // All zero for an index that there is not.
+  codl_tensor_info_t input(std::size_t index) const {
+    return info_of<codl_tensor_info_t>(codl_plan_input, index);
+  }
+  codl_tensor_info_t output(std::size_t index) const {
+    return info_of<codl_tensor_info_t>(codl_plan_output, index);
+  }
+  codl_variant_info_t variant(std::size_t index) const {
+    return info_of<codl_variant_info_t>(codl_plan_variant, index);
+  }
+
+ private:
+  struct Close {
+    void operator()(codl_plan_t* plan) const { codl_plan_close(plan); }
+  };
+
+  explicit Plan(codl_plan_t* plan) : plan_(plan) {}
+
+  template <typename Info>
+  Info info_of(codl_status_t (*get_info)(const codl_plan_t*, std::size_t, Info*),
+               std::size_t index) const {
+    Info info = {};
+    if (get_info(get(), index, &info) != CODL_OK) info = {};
+    return info;
+  }
+
+  std::unique_ptr<codl_plan_t, Close> plan_;
+};
+
+// Memory, threads and device programs to run a plan, or none. For one thread at a time.
+class Session {
+ public:
+  Session() = default;
+
+  static Result<Session> create(const Plan& plan,
+                                const codl_session_options_t& options = session_options()) {
+    codl_session_t* session = nullptr;
+    Status status = Status::of([&](codl_diag_t* diag) {
+      return codl_session_create(plan.get(), &options, &session, diag);
+    });
+    return {status, Session(session)};
+  }
+
+  codl_session_t* get() const { return session_.get(); }
+  explicit operator bool() const { return session_ != nullptr; }
+
+  // Any containers of codl_buffer_t with data() and size(), in the order of the plan.
+  template <typename Inputs, typename Outputs>
+  Status run(const Inputs& inputs, const Outputs& outputs) {
+    return Status::of([&](codl_diag_t* diag) {
+      return codl_session_run(get(), std::data(inputs), std::size(inputs), std::data(outputs),
+                              std::size(outputs), diag);
+    });
+  }
+
+  codl_session_info_t info() const {
+    codl_session_info_t info = {};
+    info.struct_size = sizeof(info);
+    if (codl_session_get_info(get(), &info) != CODL_OK) info = {};
+    return info;
+  }
+
+  // Steps of the last run; borrowed until the next one. None unless record_timeline was set.
+  const codl_step_time_t* timeline(std::size_t* out_count) const {
+    return codl_session_timeline(get(), out_count);
+  }
+
+ private:
+  struct Destroy {
+    void operator()(codl_session_t* session) const { codl_session_destroy(session); }
+  };
+
+  explicit Session(codl_session_t* session) : session_(session) {}
+
+  std::unique_ptr<codl_session_t, Destroy> session_;
+};
+
+// A buffer over the elements of a container with data() and size(), which keeps the memory.
+template <typename Container>
+codl_buffer_t buffer_of(Container& elements) {
+  return {std::data(elements), std::size(elements) * sizeof(*std::data(elements))};
+}
+
+}  // namespace codl
+
+#endif  // CODL_CODL_HPP_
