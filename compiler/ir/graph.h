@@ -23,6 +23,13 @@ struct Value {
   std::vector<uint8_t> bytes;  // of a constant, ONNX order, little endian
   NodeId producer = kNoId;     // kNoId for inputs and constants
 
+  Value() = default;
+  Value(const Value&) = default;
+  Value& operator=(const Value&) = default;
+  // noexcept (SmallVector's is not), or a growing vector of values would copy every weight.
+  Value(Value&&) noexcept = default;
+  Value& operator=(Value&&) noexcept = default;
+
   template <typename T>
   llvm::ArrayRef<T> as() const {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -1,0 +1,115 @@
+// Decides the layout of every value and inserts Convert nodes at the borders.
+//
+// Needs:   a plain graph.
+// Gives:   Nhwc for what operators over maps read and write (rank 4: convolution, pooling, unary,
+//          binary, softmax, concat of channels), Plain for everything else; one Convert per value
+//          and layout where the two meet. Constants stay Plain; Concat, which copies its inputs as
+//          they lie, gets converted ones. Every graph input is read by Converts only and every
+//          graph output written by one, even if the layout stays: that memory is the
+//          application's, and only the CPU lane may touch it. Numerics are unchanged.
+// Order:   last: the passes before look at neighbours, and Converts would stand between.
+#include <map>
+
+#include "compiler/passes/passes.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+bool works_in_nhwc(const ir::NodeView& node) {
+  if (node.output().rank() != 4) return false;
+  switch (node.node.op) {
+    case OpKind::Conv2d:
+    case OpKind::DepthwiseConv2d:
+    case OpKind::Pool2d:
+    case OpKind::Unary:
+    case OpKind::Binary:
+    case OpKind::Softmax:
+      return true;
+    case OpKind::Concat:
+      return node.params<ConcatParams>().axis == 1;
+    case OpKind::MatMul:
+    case OpKind::Transpose:
+    case OpKind::Reshape:
+    case OpKind::Convert:
+      return false;
+  }
+  return false;
+}
+
+class LayoutAssignment {
+ public:
+  explicit LayoutAssignment(ir::Graph& graph) : graph_(graph) {}
+
+  void run() {
+    // The node list grows in front of `id`, never behind it.
+    for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) id = assign(id);
+    convert_outputs();
+  }
+
+ private:
+  // Gives the node its layout. Returns its id behind the Converts inserted for it.
+  ir::NodeId assign(ir::NodeId id) {
+    const Layout layout =
+        works_in_nhwc(ir::NodeView{graph_, graph_.node(id)}) ? Layout::Nhwc : Layout::Plain;
+    for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
+      const ir::ValueId operand = graph_.node(id).inputs[i];
+      const ir::Value& value = graph_.value(operand);
+      if (value.is_constant && graph_.node(id).op != OpKind::Concat) continue;
+      if (value.type.layout == layout && !value.is_input) continue;
+      const ir::ValueId converted = convert(operand, layout, &id);
+      graph_.node(id).inputs[i] = converted;
+    }
+    graph_.value(graph_.node(id).output).type.layout = layout;
+    return id;
+  }
+
+  // The operand in `layout`, by a Convert in front of node `*id` if there is none yet.
+  ir::ValueId convert(ir::ValueId operand, Layout layout, ir::NodeId* id) {
+    const auto found = converted_.find({operand, layout});
+    if (found != converted_.end()) return found->second;
+    const std::string base =
+        graph_.value(operand).name + (layout == Layout::Nhwc ? ".nhwc" : ".plain");
+    const ir::ValueId result = insert_convert(*id, operand, layout, graph_.unique_name(base));
+    ++*id;
+    converted_[{operand, layout}] = result;
+    return result;
+  }
+
+  ir::ValueId insert_convert(ir::NodeId before, ir::ValueId operand, Layout layout,
+                             const std::string& name) {
+    ir::Node node;
+    node.op = OpKind::Convert;
+    node.inputs = {operand};
+    node.name = name;
+    ir::TensorType type = graph_.value(operand).type;
+    type.layout = layout;
+    return graph_.insert_node(before, std::move(node), name, std::move(type));
+  }
+
+  // The converted value takes the output's name: it is what the application reads.
+  void convert_outputs() {
+    llvm::SmallVector<ir::ValueId, 4> outputs;
+    const llvm::SmallVector<ir::ValueId, 4> computed(graph_.outputs().begin(),
+                                                     graph_.outputs().end());
+    for (ir::ValueId value : computed) {
+      const std::string name = graph_.value(value).name;
+      graph_.value(value).name = graph_.unique_name(name + ".computed");
+      outputs.push_back(insert_convert(static_cast<ir::NodeId>(graph_.nodes().size()), value,
+                                       Layout::Plain, name));
+    }
+    graph_.set_outputs(std::move(outputs));
+  }
+
+  ir::Graph& graph_;
+  std::map<std::pair<ir::ValueId, Layout>, ir::ValueId> converted_;
+};
+
+}  // namespace
+
+llvm::Error assign_layouts(ir::Graph& graph) {
+  LayoutAssignment(graph).run();
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,84 @@
+// Removes nodes that change nothing, and nodes and values that nothing uses.
+//
+// Needs:   nothing.
+// Gives:   no Identity, no Reshape to the same dims, no Reshape of a Reshape, no Transpose that
+//          keeps the order, no Convert to the same layout, no unused node or value. A node that
+//          copies a graph input or constant to a graph output stays, and so does a Convert at a
+//          graph input or output (assign_layouts puts it there on purpose). Numerics are unchanged.
+// Order:   after fold_constants (leaves unused operands); before the fusions, which look at the
+//          only user of a value.
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace codl::compiler {
+namespace {
+
+bool keeps_order(const ir::NodeView& node) {
+  const auto params = node.params<TransposeParams>();
+  const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
+                                  params.perm_4, params.perm_5, params.perm_6, params.perm_7};
+  for (int32_t i = 0; i < node.output().rank(); ++i)
+    if (perm[i] != i) return false;
+  return true;
+}
+
+// The output equals the first operand, element by element and in memory.
+bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
+  switch (node.node.op) {
+    case OpKind::Unary:
+      return node.params<UnaryParams>().kind == kUnaryIdentity;
+    case OpKind::Reshape:
+      return node.input(0).dims == node.output().dims;
+    case OpKind::Transpose:
+      return keeps_order(node);
+    case OpKind::Convert:
+      return node.input(0).layout == node.output().layout && !node.input_value(0).is_input &&
+             !graph.is_output(node.node.output);
+    default:
+      return false;
+  }
+}
+
+// Makes the users of a copy read its operand. False if the copy has to stay.
+bool bypass(ir::Graph& graph, const ir::Node& copy) {
+  const ir::ValueId from = copy.output;
+  const ir::ValueId to = copy.inputs[0];
+  if (graph.is_output(from)) {
+    // The output's name and memory go to the operand, if it has none of its own.
+    const ir::Value& source = graph.value(to);
+    if (source.is_input || source.is_constant || graph.is_output(to)) return false;
+    std::swap(graph.value(from).name, graph.value(to).name);
+  }
+  graph.replace_uses(from, to);
+  return true;
+}
+
+}  // namespace
+
+llvm::Error eliminate_dead(ir::Graph& graph) {
+  std::vector<bool> dead(graph.nodes().size(), false);
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+    ir::Node& node = graph.node(id);
+    if (node.op == OpKind::Reshape) {
+      // Only the last dims of a row of Reshapes matter.
+      const ir::NodeId producer = graph.value(node.inputs[0]).producer;
+      if (producer != ir::kNoId && graph.node(producer).op == OpKind::Reshape)
+        node.inputs[0] = graph.node(producer).inputs[0];
+    }
+    if (is_copy(graph, ir::NodeView{graph, node})) dead[id] = bypass(graph, node);
+  }
+
+  // From the back: a node lives if a graph output or a live node reads it.
+  std::vector<bool> is_read(graph.values().size(), false);
+  for (ir::ValueId output : graph.outputs()) is_read[output] = true;
+  for (ir::NodeId id = static_cast<ir::NodeId>(graph.nodes().size()); id-- > 0;) {
+    const ir::Node& node = graph.node(id);
+    if (!is_read[node.output]) dead[id] = true;
+    if (dead[id]) continue;
+    for (ir::ValueId input : node.inputs) is_read[input] = true;
+  }
+  remove_dead(graph, dead);
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,177 @@
+// Folds a scale and shift per output channel into the weights and bias in front of it.
+//
+// Needs:   a Conv2d, DepthwiseConv2d or MatMul without activation or residual, with constant
+//          weights and bias, whose only user is either a DepthwiseConv2d with a 1x1 filter, stride
+//          1 and no padding (what BatchNormalization is imported as), or a Mul or Add with a
+//          constant that has one element or one per channel.
+// Gives:   one node. Numerics change by rounding only (tested to 1e-5 relative).
+// Order:   after fold_constants (makes the operands constant) and eliminate_dead (removes what
+//          stands between the two); before fuse_residual and fuse_activation, which look at the
+//          user of the convolution.
+#include <optional>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace codl::compiler {
+namespace {
+
+enum Operand : uint32_t { kX = 0, kW = 1, kBias = 2 };
+
+// y[c] = scale[c] * x[c] + shift[c]; in double, so that a row of foldings rounds once each.
+struct Affine {
+  ir::ValueId x = ir::kNoId;
+  std::vector<double> scale;
+  std::vector<double> shift;
+};
+
+std::optional<Affine> depthwise_affine(const ir::NodeView& node) {
+  const auto params = node.params<DepthwiseConv2dParams>();
+  const ir::Value& w = node.input_value(kW);
+  const ir::Value& bias = node.input_value(kBias);
+  const bool is_pointwise = w.type.dims[2] == 1 && w.type.dims[3] == 1 && params.stride_h == 1 &&
+                            params.stride_w == 1 && params.pad_top == 0 && params.pad_left == 0 &&
+                            params.pad_bottom == 0 && params.pad_right == 0;
+  if (!is_pointwise || params.has_residual || !w.is_constant || !bias.is_constant)
+    return std::nullopt;
+  Affine affine;
+  affine.x = node.node.inputs[kX];
+  for (float element : w.as<float>()) affine.scale.push_back(element);
+  for (float element : bias.as<float>()) affine.shift.push_back(element);
+  return affine;
+}
+
+// Mul or Add with a constant of one element, or of dims [1, c, 1, ...]: constants have the rank of
+// the output (the importer sees to it).
+std::optional<Affine> binary_affine(const ir::NodeView& node) {
+  const int32_t kind = node.params<BinaryParams>().kind;
+  if (kind != kBinaryMul && kind != kBinaryAdd) return std::nullopt;
+  const uint32_t constant_index = node.input_value(0).is_constant ? 0 : 1;
+  const ir::Value& constant = node.input_value(constant_index);
+  const ir::Dims& dims = node.output().dims;
+  if (!constant.is_constant || constant.type.dims.size() != dims.size() || dims.size() < 2 ||
+      node.input(1 - constant_index).dims != dims)
+    return std::nullopt;
+  const int64_t count = constant.type.element_count();
+  if (count != 1 && (count != dims[1] || constant.type.dims[1] != dims[1])) return std::nullopt;
+  Affine affine;
+  affine.x = node.node.inputs[1 - constant_index];
+  for (int32_t c = 0; c < dims[1]; ++c) {
+    const double element = constant.as<float>()[count == 1 ? 0 : c];
+    affine.scale.push_back(kind == kBinaryMul ? element : 1.0);
+    affine.shift.push_back(kind == kBinaryMul ? 0.0 : element);
+  }
+  return affine;
+}
+
+std::optional<Affine> affine_of(const ir::NodeView& node) {
+  if (node.node.op == OpKind::DepthwiseConv2d) return depthwise_affine(node);
+  if (node.node.op == OpKind::Binary) return binary_affine(node);
+  return std::nullopt;
+}
+
+// The activation of the node with the affine map: it moves to the merged node.
+struct Activation {
+  int32_t kind = kUnaryIdentity;
+  float alpha = 0;
+  float beta = 0;
+};
+
+template <typename Params>
+Activation activation_of(const ir::Node& node) {
+  const auto params = node.params.as<Params>();
+  return {params.activation, params.activation_alpha, params.activation_beta};
+}
+
+// A node that takes a scale and shift into its weights, with constants to put them in.
+bool can_absorb(const ir::NodeView& node) {
+  switch (node.node.op) {
+    case OpKind::Conv2d: {
+      const auto params = node.params<Conv2dParams>();
+      if (params.has_residual || params.activation != kUnaryIdentity) return false;
+      break;
+    }
+    case OpKind::DepthwiseConv2d: {
+      const auto params = node.params<DepthwiseConv2dParams>();
+      if (params.has_residual || params.activation != kUnaryIdentity) return false;
+      break;
+    }
+    case OpKind::MatMul:
+      if (node.params<MatMulParams>().activation != kUnaryIdentity) return false;
+      break;
+    default:
+      return false;
+  }
+  return node.input_value(kW).is_constant && node.input_value(kBias).is_constant;
+}
+
+ir::ValueId add_floats(ir::Graph& graph, llvm::StringRef base, const ir::TensorType& type,
+                       llvm::ArrayRef<float> elements) {
+  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
+  return graph.add_constant(graph.unique_name(base), type,
+                            std::vector<uint8_t>(first, first + elements.size() * sizeof(float)));
+}
+
+// Weights with channel c times scale[c]. Convolutions: the first dim is the output channel; MatMul:
+// the last.
+ir::ValueId scaled_weights(ir::Graph& graph, OpKind op, ir::ValueId weights,
+                           const std::vector<double>& scale) {
+  std::vector<float> elements = graph.value(weights).as<float>().vec();
+  const size_t channels = scale.size();
+  const size_t per_channel = elements.size() / channels;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const size_t c = op == OpKind::MatMul ? i % channels : i / per_channel;
+    elements[i] = static_cast<float>(elements[i] * scale[c]);
+  }
+  const ir::TensorType type = graph.value(weights).type;
+  return add_floats(graph, graph.value(weights).name + ".scaled", type, elements);
+}
+
+ir::ValueId shifted_bias(ir::Graph& graph, ir::ValueId bias, const Affine& affine) {
+  std::vector<float> elements = graph.value(bias).as<float>().vec();
+  for (size_t c = 0; c < elements.size(); ++c)
+    elements[c] = static_cast<float>(elements[c] * affine.scale[c] + affine.shift[c]);
+  const ir::TensorType type = graph.value(bias).type;
+  return add_floats(graph, graph.value(bias).name + ".shifted", type, elements);
+}
+
+void set_activation(ir::Node& node, const Activation& activation) {
+  auto set = [&](auto& params) {
+    params.activation = activation.kind;
+    params.activation_alpha = activation.alpha;
+    params.activation_beta = activation.beta;
+  };
+  if (edit_convolution(node, set)) return;
+  auto params = node.params.as<MatMulParams>();
+  set(params);
+  node.params = ir::OpParams::of(OpKind::MatMul, params);
+}
+
+}  // namespace
+
+llvm::Error fold_batch_norm(ir::Graph& graph) {
+  std::vector<bool> dead(graph.nodes().size(), false);
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+    const std::optional<Affine> affine = affine_of(ir::NodeView{graph, graph.node(id)});
+    if (!affine) continue;
+    const ir::NodeId producer = sole_producer(graph, affine->x, id);
+    if (producer == ir::kNoId || !can_absorb(ir::NodeView{graph, graph.node(producer)})) continue;
+
+    // The merged node stands where the affine map did and keeps its output; the other one goes.
+    ir::Node merged = graph.node(producer);
+    merged.output = graph.node(id).output;
+    set_activation(merged, graph.node(id).op == OpKind::Binary
+                               ? activation_of<BinaryParams>(graph.node(id))
+                               : activation_of<DepthwiseConv2dParams>(graph.node(id)));
+    merged.inputs[kBias] = shifted_bias(graph, merged.inputs[kBias], *affine);
+    const bool changes_weights = llvm::any_of(affine->scale, [](double s) { return s != 1.0; });
+    if (changes_weights)
+      merged.inputs[kW] = scaled_weights(graph, merged.op, merged.inputs[kW], affine->scale);
+    graph.node(id) = std::move(merged);
+    dead[producer] = true;
+  }
+  remove_dead(graph, dead);
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,42 @@
+// Replaces nodes whose operands are all constants by their result.
+//
+// Needs:   a plain graph (no Convert).
+// Gives:   constants in place of the nodes; the bytes are the reference kernels'. Results above
+//          kMaxFoldedElements stay nodes.
+// Order:   first: what it makes constant, the fusions may use.
+#include "compiler/interp/interpreter.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+// 64 MiB of float: a broadcast of two small constants must not become most of a plan.
+constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
+
+}  // namespace
+
+llvm::Error fold_constants(ir::Graph& graph) {
+  std::vector<bool> dead(graph.nodes().size(), false);
+  // In graph order, so that a constant found here makes its users constant in the same sweep.
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+    const ir::NodeView view{graph, graph.node(id)};
+    llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> inputs;
+    for (uint32_t i = 0; i < view.input_count(); ++i)
+      if (view.input_value(i).is_constant) inputs.push_back(view.input_value(i).bytes);
+    if (inputs.size() != view.input_count()) continue;
+    if (view.output().element_count() > kMaxFoldedElements) continue;
+
+    CODL_ASSIGN_OR_RETURN(bytes, evaluate_node(view, inputs));
+    ir::Value& output = graph.value(view.node.output);
+    output.is_constant = true;
+    output.bytes = std::move(bytes);
+    output.producer = ir::kNoId;
+    dead[id] = true;
+  }
+  remove_dead(graph, dead);
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler
