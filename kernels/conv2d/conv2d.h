@@ -29,7 +29,8 @@
 //   steps          1
 #pragma once
 
-#include "kernels/common/packed_weights.h"
+#include "kernels/common/conv_window.h"
+#include "kernels/common/panel_tile.h"
 
 namespace codl::kernels {
 
@@ -42,5 +43,41 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
 
 // src OIHW; dst of conv2d_packed_bytes().
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
+
+// What a CPU step computes and how it is cut into tasks. Task t is block t % pixel_blocks of image
+// t / pixel_blocks % images, with block t / (pixel_blocks images) of the panels.
+struct Conv2dWork {
+  Range rows;    // of the output
+  Range panels;  // of packed w
+  int64_t images;
+  int64_t pixels;  // of the part in one image
+  PanelBlocks blocks;
+  int64_t task_count;
+  // Scratch: the table of inputs of a tile, then a pixel of zeros that stands for padding.
+  uint64_t table_bytes;
+  uint64_t scratch_bytes;
+};
+
+constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape& x,
+                                 const OperandShape& w, const OperandShape& y, SplitDim part_dim,
+                                 Range part) {
+  Conv2dWork work = {};
+  work.rows = rows_of_part(part_dim, part, y);
+  if (part_dim == SplitDim::OutputChannel)
+    work.panels = {part.begin / kChannelPanel,
+                   static_cast<int32_t>(ceil_div(part.end, kChannelPanel))};
+  else
+    work.panels = {0, static_cast<int32_t>(params.groups *
+                                           ceil_div(y.dims[1] / params.groups, kChannelPanel))};
+  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
+  work.images = y.dims[0];
+  work.pixels = int64_t{work.rows.count()} * y.dims[3];
+  work.blocks = panel_blocks(work.images, work.pixels, work.panels.count(), taps * w.dims[1]);
+  work.task_count = work.images * work.blocks.pixel_blocks * work.blocks.panel_blocks;
+  work.table_bytes = static_cast<uint64_t>(taps) * kPanelTileMaxPixels * sizeof(float*);
+  work.table_bytes = (work.table_bytes + 63) / 64 * 64;
+  work.scratch_bytes = work.table_bytes + static_cast<uint64_t>(padded_channels(x)) * sizeof(float);
+  return work;
+}
 
 }  // namespace codl::kernels

@@ -16,7 +16,8 @@
 //   steps   1
 #pragma once
 
-#include "kernels/common/packed_weights.h"
+#include "kernels/common/conv_window.h"
+#include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 
@@ -28,5 +29,36 @@ constexpr uint64_t depthwise_conv2d_packed_bytes(const int32_t* dims) {
 
 // src OIHW; dst of depthwise_conv2d_packed_bytes().
 void depthwise_conv2d_pack(const int32_t* dims, const float* src, float* dst);
+
+// What a CPU step computes and how it is cut into tasks. Task t is block t % row_blocks of the rows
+// of all images, one behind the other, with block t / row_blocks of the panels of 16 channels.
+struct DepthwiseConv2dWork {
+  Range rows;          // of the output
+  Range panels;        // of 16 channels
+  int64_t image_rows;  // rows of the part in all images
+  int64_t row_blocks;
+  int64_t panel_blocks;
+  int32_t task_count;
+};
+
+constexpr DepthwiseConv2dWork depthwise_conv2d_work(const OperandShape& w, const OperandShape& y,
+                                                    SplitDim part_dim, Range part) {
+  DepthwiseConv2dWork work = {};
+  const Range channels = channels_of_part(part_dim, part, y);
+  work.rows = rows_of_part(part_dim, part, y);
+  work.panels = {channels.begin / kChannelPanel,
+                 static_cast<int32_t>(ceil_div(channels.end, kChannelPanel))};
+  work.image_rows = int64_t{y.dims[0]} * work.rows.count();
+  // Work is counted in multiply-adds, of which a core does about as many per second as it touches
+  // elements in other kernels: every multiply-add loads an input.
+  const int64_t macs =
+      work.image_rows * y.dims[3] * work.panels.count() * kChannelPanel * w.dims[2] * w.dims[3];
+  const int64_t wanted = task_count_for(work.image_rows * work.panels.count(), macs);
+  // Rows first: a task that has all channels of its rows reads whole cache lines and pages.
+  work.row_blocks = wanted < work.image_rows ? wanted : work.image_rows;
+  work.panel_blocks = ceil_div(wanted, work.row_blocks);
+  work.task_count = static_cast<int32_t>(work.row_blocks * work.panel_blocks);
+  return work;
+}
 
 }  // namespace codl::kernels

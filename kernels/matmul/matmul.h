@@ -14,7 +14,7 @@
 //   steps         1
 #pragma once
 
-#include "kernels/common/packed_weights.h"
+#include "kernels/common/panel_tile.h"
 
 namespace codl::kernels {
 
@@ -26,5 +26,26 @@ constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
 
 // src [k, n] row-major; dst of matmul_packed_bytes().
 void matmul_pack(const int32_t* dims, const float* src, float* dst);
+
+// What a CPU step computes and how it is cut into tasks: as Conv2d, with the rows of x for pixels.
+// Task t is block t % pixel_blocks of the rows with block t / pixel_blocks of the panels.
+struct MatMulWork {
+  Range panels;
+  int64_t rows;
+  PanelBlocks blocks;
+  int64_t task_count;
+};
+
+constexpr MatMulWork matmul_work(const OperandShape& x, const OperandShape& y, SplitDim part_dim,
+                                 Range part) {
+  MatMulWork work = {};
+  const Range columns = channels_of_part(part_dim, part, y);
+  work.panels = {columns.begin / kChannelPanel,
+                 static_cast<int32_t>(ceil_div(columns.end, kChannelPanel))};
+  work.rows = x.dims[0];
+  work.blocks = panel_blocks(1, work.rows, work.panels.count(), x.dims[1]);
+  work.task_count = work.blocks.pixel_blocks * work.blocks.panel_blocks;
+  return work;
+}
 
 }  // namespace codl::kernels

@@ -1,0 +1,125 @@
+// The sliding window that Conv2d and DepthwiseConv2d share, and the checks of it.
+#pragma once
+
+#include "kernels/common/cl_launch.h"
+#include "kernels/common/packed_weights.h"
+#include "schema/plan_layout.h"
+
+namespace codl::kernels {
+
+// Strides, dilations and pads beyond these occur in no network; they keep sums of products inside
+// int64 and positions inside int32.
+inline constexpr int32_t kMaxWindowStep = 1 << 15;
+// Rows or columns of a filter: bounds the table of taps of the CPU kernels.
+inline constexpr int32_t kMaxFilterExtent = 256;
+
+// One axis of the window: output position o reads inputs o * stride - pad_begin + tap * dilation.
+struct WindowAxis {
+  int32_t taps;
+  int32_t stride;
+  int32_t dilation;
+  int32_t pad_begin;
+  int32_t pad_end;
+};
+
+// `dims`: of the unpacked weight, ending in kh, kw.
+template <typename Params>
+constexpr WindowAxis vertical_axis(const Params& params, const int32_t* dims) {
+  return {dims[2], params.stride_h, params.dilation_h, params.pad_top, params.pad_bottom};
+}
+template <typename Params>
+constexpr WindowAxis horizontal_axis(const Params& params, const int32_t* dims) {
+  return {dims[3], params.stride_w, params.dilation_w, params.pad_left, params.pad_right};
+}
+
+// Null if the axis takes `input` positions to `output` positions.
+constexpr const char* check_axis(const WindowAxis& axis, int32_t input, int32_t output) {
+  if (axis.taps > kMaxFilterExtent) return "a filter of at most 256 x 256";
+  if (axis.stride < 1 || axis.stride > kMaxWindowStep) return "strides from 1 to 2^15";
+  if (axis.dilation < 1 || axis.dilation > kMaxWindowStep) return "dilations from 1 to 2^15";
+  if (axis.pad_begin < 0 || axis.pad_begin > kMaxWindowStep || axis.pad_end < 0 ||
+      axis.pad_end > kMaxWindowStep)
+    return "pads from 0 to 2^15";
+  const int64_t extent = (int64_t{axis.taps} - 1) * axis.dilation + 1;
+  const int64_t padded = int64_t{input} + axis.pad_begin + axis.pad_end;
+  if (extent > padded || (padded - extent) / axis.stride + 1 != output)
+    return "output rows and columns as the filter, strides and pads give them";
+  return nullptr;
+}
+
+// Input rows that output rows `rows` read, clipped to the map; maybe empty. The axis has passed
+// check_axis().
+constexpr Range input_rows_of(const WindowAxis& axis, int32_t input, Range rows) {
+  const int64_t begin = int64_t{rows.begin} * axis.stride - axis.pad_begin;
+  const int64_t end = (int64_t{rows.end} - 1) * axis.stride - axis.pad_begin +
+                      (int64_t{axis.taps} - 1) * axis.dilation + 1;
+  return {static_cast<int32_t>(begin < 0       ? 0
+                               : begin > input ? input
+                                               : begin),
+          static_cast<int32_t>(end < 0       ? 0
+                               : end > input ? input
+                                             : end)};
+}
+
+constexpr bool holds_rows_of(const OperandShape& shape, Range rows) {
+  return rows.empty() || Range{shape.row_begin, shape.row_end}.contains(rows);
+}
+
+// What the contracts of both operators demand of x, w, bias, [residual], y beyond channels and
+// packing.
+template <typename Params>
+constexpr const char* check_conv_operands(const StepShape& step) {
+  const Params& params = step.params_as<Params>();
+  if (params.has_residual != 0 && params.has_residual != 1) return "has_residual 0 or 1";
+  if (step.operand_count != 4u + static_cast<uint32_t>(params.has_residual))
+    return "operands x, w, bias, [residual], y";
+  if (member_name(OpKind::Unary, params.activation).empty()) return "a known activation";
+
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& bias = step.operands[2];
+  const OperandShape& y = step.output();
+  if (x.layout != y.layout) return "input and output of one layout";
+  if (x.rank != 4 || y.rank != 4 || x.dims[0] != y.dims[0]) return "input and output of one batch";
+  if (w.layout != Layout::Packed || w.rank != 4) return "packed weights of rank 4";
+  if (bias.layout != Layout::Packed || bias.rank != 1 || bias.dims[0] != y.dims[1] ||
+      bias.bytes != packed_bias_bytes(y.dims[1]))
+    return "a packed bias of one value per output channel";
+
+  const WindowAxis vertical = vertical_axis(params, w.dims);
+  const WindowAxis horizontal = horizontal_axis(params, w.dims);
+  if (const char* expected = check_axis(vertical, x.dims[2], y.dims[2])) return expected;
+  if (const char* expected = check_axis(horizontal, x.dims[3], y.dims[3])) return expected;
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  if (!holds_rows_of(x, input_rows_of(vertical, x.dims[2], rows)))
+    return "input rows of the part inside the operand";
+
+  if (params.has_residual != 0) {
+    const OperandShape& residual = step.operands[3];
+    if (residual.layout != y.layout || residual.rank != 4)
+      return "a residual of the output's layout";
+    for (int32_t i = 0; i < 4; ++i)
+      if (residual.dims[i] != y.dims[i]) return "a residual of the output's dims";
+    if (!holds_rows_of(residual, rows)) return "residual rows of the part inside the operand";
+  }
+  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
+  return step.tile_count == 0 ? nullptr : "no tile numbers for a CPU kernel";
+}
+
+// Million bytes of activations of a part: the rows of x that it reads, its residual, its output.
+template <typename Params>
+constexpr double conv_activation_mbytes(const StepShape& step) {
+  const Params& params = step.params_as<Params>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  const Range input_rows =
+      input_rows_of(vertical_axis(params, step.operands[1].dims), x.dims[2], rows);
+  const Range channels = channels_of_part(step.part_dim, step.part, y);
+  const double read = static_cast<double>(int64_t{x.dims[0]} * input_rows.count() * x.dims[3]);
+  const double written = static_cast<double>(int64_t{y.dims[0]} * rows.count() * y.dims[3]) *
+                         round_up(channels.count(), kChannelPad) * (1 + params.has_residual);
+  return (read * padded_channels(x) + written) * sizeof(float) * 1e-6;
+}
+
+}  // namespace codl::kernels

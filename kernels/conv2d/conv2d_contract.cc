@@ -1,0 +1,70 @@
+#include "kernels/conv2d/conv2d.h"
+
+namespace codl::kernels {
+
+void conv2d_launch(const StepShape& step, ClLaunch* out_launch);
+
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_conv_operands<Conv2dParams>(step)) return expected;
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+
+  if (params.groups < 1 || x.dims[1] % params.groups != 0 || y.dims[1] % params.groups != 0)
+    return "groups that divide the input and output channels";
+  if (w.dims[0] != y.dims[1] || w.dims[1] != x.dims[1] / params.groups)
+    return "weights of the output channels and the input channels of a group";
+  const uint64_t weight_bytes = conv2d_packed_bytes(w.dims, params.groups);
+  if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
+    return "packed weights of at most 2^30 elements";
+  if (w.bytes != weight_bytes) return "packed weights of their shape's size";
+  if (step.part_dim == SplitDim::OutputChannel && params.groups > 1 &&
+      y.dims[1] / params.groups % kChannelPanel != 0)
+    return "groups of whole panels of 16 channels for a part of channels";
+
+  if (step.row->processor == Processor::Cpu) {
+    const Conv2dWork work = conv2d_work(params, x, w, y, step.part_dim, step.part);
+    if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
+    out_needs->task_count = static_cast<int32_t>(work.task_count);
+    out_needs->scratch_bytes = work.scratch_bytes;
+  }
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+  const Range channels = channels_of_part(step.part_dim, step.part, y);
+  // Groups are padded one by one; a part of several groups has whole ones.
+  const int32_t group_channels = y.dims[1] / params.groups;
+  const int32_t multiple = step.row->processor == Processor::Cpu ? kChannelPanel : kChannelPad;
+  const double padded_channel_count = params.groups == 1
+                                          ? round_up(channels.count(), multiple)
+                                          : static_cast<double>(channels.count()) / group_channels *
+                                                round_up(group_channels, multiple);
+  const double pixels = static_cast<double>(y.dims[0]) *
+                        rows_of_part(step.part_dim, step.part, y).count() * y.dims[3];
+  const double depth = static_cast<double>(w.dims[1]) * w.dims[2] * w.dims[3];
+
+  const bool is_1x1 = w.dims[2] == 1 && w.dims[3] == 1;
+  const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
+  const char* macs_name = "mmacs_other";
+  if (is_1x1) macs_name = "mmacs_1x1";
+  if (is_3x3 && params.stride_h == 1 && params.stride_w == 1) macs_name = "mmacs_3x3_s1";
+  if (is_3x3 && params.stride_h == 2 && params.stride_w == 2) macs_name = "mmacs_3x3_s2";
+  out_features->add(macs_name, pixels * depth * padded_channel_count * 1e-6);
+  out_features->add("mbytes", conv_activation_mbytes<Conv2dParams>(step));
+  out_features->add("weight_mbytes", (depth + 1.0) * padded_channel_count * sizeof(float) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kConv2dContract;
+const Contract kConv2dContract = {check, conv2d_launch, features};
+
+}  // namespace codl::kernels

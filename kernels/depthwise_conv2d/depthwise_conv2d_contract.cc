@@ -1,0 +1,52 @@
+#include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+
+namespace codl::kernels {
+
+void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch);
+
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_conv_operands<DepthwiseConv2dParams>(step)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+  if (x.dims[1] != y.dims[1]) return "as many output channels as input channels";
+  if (w.dims[0] != y.dims[1] || w.dims[1] != 1) return "weights of one filter per channel";
+  const uint64_t weight_bytes = depthwise_conv2d_packed_bytes(w.dims);
+  if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
+    return "packed weights of at most 2^30 elements";
+  if (w.bytes != weight_bytes) return "packed weights of their shape's size";
+  if (step.row->processor == Processor::Cpu)
+    out_needs->task_count = depthwise_conv2d_work(w, y, step.part_dim, step.part).task_count;
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+  const int32_t multiple = step.row->processor == Processor::Cpu ? kChannelPanel : kChannelPad;
+  const double channels = round_up(channels_of_part(step.part_dim, step.part, y).count(), multiple);
+  const double pixels = static_cast<double>(y.dims[0]) *
+                        rows_of_part(step.part_dim, step.part, y).count() * y.dims[3];
+  out_features->add("mmacs", pixels * channels * w.dims[2] * w.dims[3] * 1e-6);
+  // A part of channels reads those channels of x only.
+  const double share =
+      static_cast<double>(channels_of_part(step.part_dim, step.part, y).count()) / y.dims[1];
+  const bool is_part = step.part_dim == SplitDim::OutputChannel;
+  StepShape whole_channels = step;
+  if (is_part) {
+    whole_channels.part_dim = SplitDim::None;
+    whole_channels.part = {};
+  }
+  out_features->add("mbytes", conv_activation_mbytes<DepthwiseConv2dParams>(whole_channels) *
+                                  (is_part ? share : 1.0));
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kDepthwiseConv2dContract;
+const Contract kDepthwiseConv2dContract = {check, depthwise_conv2d_launch, features};
+
+}  // namespace codl::kernels

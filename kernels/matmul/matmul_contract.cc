@@ -1,0 +1,58 @@
+#include "kernels/common/cl_launch.h"
+#include "kernels/matmul/matmul.h"
+#include "schema/plan_layout.h"
+
+namespace codl::kernels {
+
+void matmul_launch(const StepShape& step, ClLaunch* out_launch);
+
+namespace {
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (step.operand_count != 4) return "operands x, w, bias, y";
+  const auto& params = step.params_as<MatMulParams>();
+  if (member_name(OpKind::Unary, params.activation).empty()) return "a known activation";
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& bias = step.operands[2];
+  const OperandShape& y = step.output();
+  if (x.layout != Layout::Plain || x.rank != 2 || y.layout != Layout::Plain || y.rank != 2)
+    return "Plain input and output of rank 2";
+  if (w.layout != Layout::Packed || w.rank != 2) return "packed weights of rank 2";
+  if (x.dims[0] != y.dims[0] || x.dims[1] != w.dims[0] || w.dims[1] != y.dims[1])
+    return "x [m, k], w [k, n], y [m, n]";
+  const uint64_t weight_bytes = matmul_packed_bytes(w.dims);
+  if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
+    return "packed weights of at most 2^30 elements";
+  if (w.bytes != weight_bytes) return "packed weights of their shape's size";
+  if (bias.layout != Layout::Packed || bias.rank != 1 || bias.dims[0] != y.dims[1] ||
+      bias.bytes != packed_bias_bytes(y.dims[1]))
+    return "a packed bias of one value per column";
+  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
+  if (step.tile_count != 0) return "no tile numbers for a CPU kernel";
+
+  const MatMulWork work = matmul_work(x, y, step.part_dim, step.part);
+  if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
+  out_needs->task_count = static_cast<int32_t>(work.task_count);
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const int32_t multiple = step.row->processor == Processor::Cpu ? kChannelPanel : kChannelPad;
+  const double columns = round_up(channels_of_part(step.part_dim, step.part, y).count(), multiple);
+  const double rows = x.dims[0];
+  const double depth = x.dims[1];
+  out_features->add("mmacs", rows * depth * columns * 1e-6);
+  out_features->add("mbytes", rows * (depth + columns) * sizeof(float) * 1e-6);
+  out_features->add("weight_mbytes", (depth + 1.0) * columns * sizeof(float) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+}  // namespace
+
+extern const Contract kMatMulContract;
+const Contract kMatMulContract = {check, matmul_launch, features};
+
+}  // namespace codl::kernels
