@@ -93,7 +93,7 @@ ctest_run() {
   local preset=$1 code=0
   shift
   ctest --preset "$preset" --no-tests=error "$@" || code=$?
-  grep -aE '^\[SKIP\]' "build/$preset/Testing/Temporary/LastTest.log"
+  grep -aE '\[SKIP\] ' "build/$preset/Testing/Temporary/LastTest.log"
   return $code
 }
 
