@@ -22,7 +22,7 @@ struct Rank4 {
 };
 
 Rank4 rank4_of(const OperandShape& shape, int32_t first_row, int32_t first_channel) {
-  int64_t strides[kMaxRank];
+  int64_t strides[kMaxRank] = {};
   strides_of(shape, strides);
   Rank4 rank4 = {};
   rank4.batch = static_cast<int32_t>(strides[0]);
