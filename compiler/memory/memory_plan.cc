@@ -16,19 +16,21 @@ uint64_t align_up(uint64_t bytes, uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// Tensors of one storage, the largest first; ties by first step, then number, so that the plan is
-// a function of the schedule.
-template <typename Size>
-std::vector<TensorId> by_size(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
-                              Size size) {
+std::vector<TensorId> tensors_in(const Schedule& schedule, Storage storage) {
   std::vector<TensorId> tensors;
   for (TensorId id = 0; id < schedule.tensors.size(); ++id)
     if (schedule.tensors[id].storage == storage) tensors.push_back(id);
+  return tensors;
+}
+
+// The largest key first; ties by first step, then number, so that the plan is a function of the
+// schedule.
+template <typename Key>
+void sort_by(std::vector<TensorId>& tensors, const Lifetimes& lifetimes, Key key) {
   llvm::stable_sort(tensors, [&](TensorId a, TensorId b) {
-    if (size(a) != size(b)) return size(a) > size(b);
+    if (key(a) != key(b)) return key(a) > key(b);
     return lifetimes.first_step(a) < lifetimes.first_step(b);
   });
-  return tensors;
 }
 
 // Bytes [begin, end) of an arena.
@@ -53,27 +55,67 @@ uint64_t best_fit(std::vector<Extent> taken, uint64_t bytes) {
   return best_gap != UINT64_MAX ? best_offset : end;
 }
 
-// Greedy by size, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-// Inference", 2020 (arXiv:2001.03288), section 5.2, with the tightest gap in place of the first.
-// Returns the arena's size.
-uint64_t place_arena(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
-                     uint64_t alignment, std::vector<uint64_t>& offset_bytes) {
-  const auto size_of = [&](TensorId id) {
-    return align_up(schedule.tensors[id].shape.bytes, alignment);
-  };
-  const std::vector<TensorId> tensors = by_size(schedule, lifetimes, storage, size_of);
-  uint64_t arena_bytes = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    std::vector<Extent> taken;
-    for (TensorId placed : llvm::makeArrayRef(tensors).take_front(i))
-      if (!lifetimes.may_share(tensors[i], placed))
-        taken.push_back({offset_bytes[placed], offset_bytes[placed] + size_of(placed)});
-    const uint64_t offset = best_fit(std::move(taken), size_of(tensors[i]));
-    offset_bytes[tensors[i]] = offset;
-    arena_bytes = std::max(arena_bytes, offset + size_of(tensors[i]));
+// Places tensors of one arena. Borrows the schedule and the lifetimes.
+class ArenaPlanner {
+ public:
+  ArenaPlanner(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
+               uint64_t alignment)
+      : schedule_(schedule),
+        lifetimes_(lifetimes),
+        alignment_(alignment),
+        tensors_(tensors_in(schedule, storage)) {}
+
+  // Writes the offsets of its tensors; returns the arena's size.
+  //
+  // Greedy, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference",
+  // 2020 (arXiv:2001.03288), section 5, with the tightest gap in place of the first: by size, and
+  // by crowding (their "breadth", for lanes that have no common order of steps). Neither is always
+  // better; the smaller arena is taken.
+  uint64_t place(std::vector<uint64_t>& offset_bytes) {
+    sort_by(tensors_, lifetimes_, [&](TensorId id) { return bytes_of(id); });
+    const uint64_t arena_bytes = place_in_order(offset_bytes);
+    std::vector<uint64_t> crowding(schedule_.tensors.size());
+    for (TensorId id : tensors_) crowding[id] = bytes_alive_with(id);
+    sort_by(tensors_, lifetimes_, [&](TensorId id) { return crowding[id]; });
+    std::vector<uint64_t> other_offsets = offset_bytes;
+    const uint64_t other_bytes = place_in_order(other_offsets);
+    if (other_bytes >= arena_bytes) return arena_bytes;
+    offset_bytes = std::move(other_offsets);
+    return other_bytes;
   }
-  return arena_bytes;
-}
+
+ private:
+  uint64_t bytes_of(TensorId id) const {
+    return align_up(schedule_.tensors[id].shape.bytes, alignment_);
+  }
+
+  // Of the tensor and all that it may not share with.
+  uint64_t bytes_alive_with(TensorId id) const {
+    uint64_t bytes = 0;
+    for (TensorId other : tensors_)
+      if (other == id || !lifetimes_.may_share(id, other)) bytes += bytes_of(other);
+    return bytes;
+  }
+
+  uint64_t place_in_order(std::vector<uint64_t>& offset_bytes) const {
+    uint64_t arena_bytes = 0;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      std::vector<Extent> taken;
+      for (TensorId placed : llvm::makeArrayRef(tensors_).take_front(i))
+        if (!lifetimes_.may_share(tensors_[i], placed))
+          taken.push_back({offset_bytes[placed], offset_bytes[placed] + bytes_of(placed)});
+      const uint64_t offset = best_fit(std::move(taken), bytes_of(tensors_[i]));
+      offset_bytes[tensors_[i]] = offset;
+      arena_bytes = std::max(arena_bytes, offset + bytes_of(tensors_[i]));
+    }
+    return arena_bytes;
+  }
+
+  const Schedule& schedule_;
+  const Lifetimes& lifetimes_;
+  const uint64_t alignment_;
+  std::vector<TensorId> tensors_;
+};
 
 uint64_t area(uint64_t width, uint64_t height) { return width * height; }
 
@@ -108,7 +150,9 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
   };
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
   std::vector<std::vector<TensorId>> tenants;  // by slot
-  for (TensorId id : by_size(schedule, lifetimes, Storage::Image, size_of)) {
+  std::vector<TensorId> tensors = tensors_in(schedule, Storage::Image);
+  sort_by(tensors, lifetimes, size_of);
+  for (TensorId id : tensors) {
     const ImageSlot image = image_of(id);
     if (image.width > static_cast<uint32_t>(profile.image_max_width) ||
         image.height > static_cast<uint32_t>(profile.image_max_height))
@@ -142,13 +186,13 @@ llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DevicePro
   MemoryPlan plan;
   plan.offset_bytes.resize(schedule.tensors.size());
   plan.host_bytes =
-      place_arena(schedule, lifetimes, Storage::Host, kHostAlignment, plan.offset_bytes);
+      ArenaPlanner(schedule, lifetimes, Storage::Host, kHostAlignment).place(plan.offset_bytes);
   // Offsets and sizes in steps of kDeviceAlignment: no cache line holds bytes of two tensors, so
   // none is written by both lanes' tensors at once, and each can be a sub-buffer.
   plan.shared_bytes =
-      place_arena(schedule, lifetimes, Storage::Shared, kDeviceAlignment, plan.offset_bytes);
+      ArenaPlanner(schedule, lifetimes, Storage::Shared, kDeviceAlignment).place(plan.offset_bytes);
   plan.device_bytes =
-      place_arena(schedule, lifetimes, Storage::Device, kDeviceAlignment, plan.offset_bytes);
+      ArenaPlanner(schedule, lifetimes, Storage::Device, kDeviceAlignment).place(plan.offset_bytes);
   for (uint64_t arena_bytes : {plan.host_bytes, plan.shared_bytes, plan.device_bytes})
     if (arena_bytes > kMaxArenaBytes)
       return internal_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",

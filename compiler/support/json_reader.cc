@@ -19,6 +19,8 @@ using Json = nlohmann::ordered_json;
 // Finds what makes a text no JSON, or an object with one key twice, which a DOM would hide.
 class SyntaxCheck : public nlohmann::json_sax<Json> {
  public:
+  explicit SyntaxCheck(std::size_t text_bytes) : text_bytes_(text_bytes) {}
+
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t) override { return true; }
@@ -46,14 +48,16 @@ class SyntaxCheck : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception&) override {
     position_bytes = position;
     expected = "expected JSON";
-    found = token.empty() || token == "<end of input>" ? "the end of the file" : "'" + token + "'";
+    found = position > text_bytes_ ? "the end of the file" : "'" + token + "'";
     return false;
   }
 
   std::string expected, found;
-  std::size_t position_bytes = 0;  // 0: unknown
+  std::size_t position_bytes =
+      0;  // read when the error was seen, the end counts as one; 0: unknown
 
  private:
+  std::size_t text_bytes_;
   std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
 
@@ -117,7 +121,7 @@ JsonDocument::~JsonDocument() = default;
 
 llvm::Expected<std::unique_ptr<JsonDocument>> JsonDocument::parse(llvm::StringRef text,
                                                                   llvm::StringRef file) {
-  SyntaxCheck check;
+  SyntaxCheck check(text.size());
   if (!Json::sax_parse(text.begin(), text.end(), &check)) {
     std::string where = file.str();
     if (check.position_bytes > 0)

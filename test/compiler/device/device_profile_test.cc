@@ -1,0 +1,173 @@
+#include "compiler/device/device_profile.h"
+
+#include <algorithm>
+
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::value_of;
+
+constexpr const char* kProfile = R"({
+  "name": "box",
+  "description": "a box",
+  "kernel_library": "codl",
+  "cpu": {"name": "cores", "threads": 2},
+  "gpu": {
+    "name": "gpu", "layout": "image", "sharing": "sub_buffer", "gate": "user_event",
+    "image_max_width": {"value": 4096, "origin": "published", "source": "s"},
+    "image_max_height": {"value": 8192, "origin": "published", "source": "s"}
+  },
+  "exchange": {
+    "sync_us": {"value": 1.5, "origin": "measured", "source": "s"},
+    "map_us": {"value": 2, "origin": "fitted", "source": "s"},
+    "map_us_per_mb": {"value": 3, "origin": "assumed", "source": "s"},
+    "copy_us_per_mb": {"value": 4, "origin": "assumed", "source": "s"},
+    "contention_percent": {"value": 5, "origin": "assumed", "source": "s"}
+  },
+  "models": {
+    "conv2d_f32_cl_image": {"mmacs_1x1": {"value": 12.9, "origin": "fitted", "source": "s"}},
+    "conv2d_f32_cpu": {
+      "mmacs_1x1": {"value": 22, "origin": "assumed", "source": "s"},
+      "steps": {"value": 0, "origin": "assumed", "source": "s"}
+    }
+  },
+  "sources": {"s": "a table"}
+})";
+
+// kProfile with one text in place of another.
+std::string changed(llvm::StringRef from, llvm::StringRef to) {
+  std::string text = kProfile;
+  const size_t at = text.find(from.str());
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to.str());
+}
+
+std::string error_of(const std::string& text) {
+  return test::error_of(parse_device_profile(text, "box.json"));
+}
+
+TEST_CASE("a profile is read whole") {
+  const DeviceProfile profile = value_of(parse_device_profile(kProfile, "box.json"));
+  CHECK(profile.name == "box");
+  CHECK(profile.kernel_library == "codl");
+  CHECK(profile.cpu_threads == 2);
+  CHECK(profile.has_gpu);
+  CHECK(profile.gpu_layout == Layout::Image2d);
+  CHECK(profile.sharing == GpuSharing::SubBuffer);
+  CHECK(profile.gate == GpuGate::UserEvent);
+  CHECK(profile.image_max_width == 4096);
+  CHECK(profile.image_max_height == 8192);
+  CHECK(profile.exchange.sync_us.value == 1.5);
+  CHECK(profile.exchange.sync_us.origin == Origin::Measured);
+  CHECK(profile.exchange.map_us.origin == Origin::Fitted);
+  CHECK(profile.exchange.contention_percent.value == 5);
+  CHECK(profile.exchange.contention_percent.source == "a table");
+  REQUIRE(profile.models.size() == 2);
+  CHECK(profile.models[0].kernel_id == 1);  // by kernel id, not in the file's order
+  REQUIRE(profile.model_of(3) != nullptr);
+  CHECK(profile.model_of(3)->terms[0].feature == "mmacs_1x1");
+  CHECK(profile.model_of(3)->terms[0].coefficient.value == 12.9);
+  CHECK(profile.model_of(2) == nullptr);
+}
+
+TEST_CASE("the hash is of the bytes: a space changes it") {
+  CHECK(value_of(parse_device_profile(kProfile, "box.json")).hash !=
+        value_of(parse_device_profile(std::string(kProfile) + " ", "box.json")).hash);
+}
+
+TEST_CASE("a profile without a GPU has no exchange and no GPU kernels") {
+  constexpr const char* kCpuOnly = R"({"name": "c", "description": "", "kernel_library": "codl",
+    "cpu": {"name": "cores", "threads": 1}, "sources": {"s": "t"},
+    "models": {"MODEL": {"steps": {"value": 1, "origin": "assumed", "source": "s"}}}})";
+  const auto with_model = [&](llvm::StringRef symbol) {
+    std::string text = kCpuOnly;
+    return text.replace(text.find("MODEL"), 5, symbol.str());
+  };
+  const DeviceProfile profile =
+      value_of(parse_device_profile(with_model("unary_f32_cpu"), "c.json"));
+  CHECK_FALSE(profile.has_gpu);
+  CHECK(error_of(with_model("unary_f32_cl_buffer")) ==
+        "box.json: /models/unary_f32_cl_buffer: expected kernels of the CPU only, as the profile "
+        "has no \"gpu\", found an object");
+}
+
+TEST_CASE("every rule of the format has its error, with the place") {
+  CHECK(error_of(changed("\"sub_buffer\"", "\"foo\"")) ==
+        "box.json: /gpu/sharing: expected \"fine_svm\", \"sub_buffer\" or \"separate\", found "
+        "\"foo\"");
+  CHECK(error_of(changed("\"image\"", "\"texture\"")) ==
+        "box.json: /gpu/layout: expected \"buffer\" or \"image\", found \"texture\"");
+  CHECK(error_of(changed("\"user_event\"", "1")) ==
+        "box.json: /gpu/gate: expected \"host_enqueue\" or \"user_event\", found 1");
+  CHECK(error_of(changed("\"threads\": 2", "\"threads\": 0")) ==
+        "box.json: /cpu/threads: expected a whole number from 1 to 64, found 0");
+  CHECK(error_of(changed("4096", "4096.5")) ==
+        "box.json: /gpu/image_max_width/value: expected a whole number from 1 to 16777216, found "
+        "4096.5");
+  CHECK(error_of(changed("\"name\": \"box\"", "\"name\": \"a/b\"")) ==
+        "box.json: /name: expected a name of the characters A-Z, a-z, 0-9, '_', '-', '.', found "
+        "\"a/b\"");
+  CHECK(error_of(changed("1.5", "-1.5")) ==
+        "box.json: /exchange/sync_us/value: expected a number of 0 or more, found -1.5");
+  CHECK(error_of(changed("\"measured\"", "\"guessed\"")) ==
+        "box.json: /exchange/sync_us/origin: expected \"measured\", \"fitted\", \"published\" or "
+        "\"assumed\", found \"guessed\"");
+  CHECK(error_of(changed("\"origin\": \"measured\", ", "")) ==
+        "box.json: /exchange/sync_us: expected the key \"origin\", found none");
+  CHECK(error_of(changed("\"measured\", \"source\": \"s\"", "\"measured\", \"source\": \"t\"")) ==
+        "box.json: /exchange/sync_us/source: expected a key of /sources, found \"t\"");
+  CHECK(error_of(changed("\"conv2d_f32_cpu\"", "\"conv2d_f32\"")) ==
+        "box.json: /models/conv2d_f32: expected the key to be the symbol of a kernel (codlc "
+        "--list-ops), found an object");
+  CHECK(error_of(changed("{\"mmacs_1x1\": {\"value\": 12.9, \"origin\": \"fitted\", \"source\": "
+                         "\"s\"}}",
+                         "{}")) ==
+        "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
+  CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
+        "box.json: /cpu: expected a key of \"name\" or \"threads\", found \"core\"");
+}
+
+TEST_CASE(
+    "every profile of the tree is read, named as its file, and has a source for each number") {
+  const std::vector<std::string> names = list_devices();
+  CHECK(std::find(names.begin(), names.end(), "host") != names.end());
+  CHECK(std::find(names.begin(), names.end(), "sd855") != names.end());
+  for (const std::string& name : names) {
+    INFO(name);
+    const DeviceProfile profile = value_of(load_device_profile(name));
+    CHECK(profile.name == name);
+    CHECK_FALSE(profile.description.empty());
+    for (const LatencyModel& model : profile.models)
+      for (const LatencyModel::Term& term : model.terms)
+        CHECK_FALSE(term.coefficient.source.empty());
+  }
+}
+
+TEST_CASE(
+    "every profile of the tree can run every operator on the CPU, and what it names on the GPU") {
+  for (const std::string& name : list_devices()) {
+    INFO(name);
+    const DeviceProfile profile = value_of(load_device_profile(name));
+    for (const KernelRow& row : kKernelRows) {
+      INFO(row.symbol);
+      if (row.processor == Processor::Cpu) CHECK(profile.model_of(row.id) != nullptr);
+      if (row.processor == Processor::Gpu && row.layout == profile.gpu_layout)
+        CHECK(profile.model_of(row.id) != nullptr);
+    }
+  }
+}
+
+TEST_CASE("a device that is not there is answered with those that are") {
+  const std::string message = test::error_of(load_device_profile("no_such"));
+  CHECK(message.find("--device: expected a JSON file or one of ") == 0);
+  CHECK(message.find("host") != std::string::npos);
+  CHECK(message.find("found \"no_such\"") != std::string::npos);
+  for (const char* path : {"no_such.json", "../host", ""})
+    CHECK(test::error_of(load_device_profile(path)) != "");
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,111 @@
+#include "compiler/memory/memory_plan.h"
+#include "test/compiler/support/schedules.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+
+namespace codl::compiler {
+namespace {
+
+// Two tensors in each memory, alive at the same time, and a right plan for them.
+struct Example {
+  ScheduleBuilder builder;
+  TensorId host = builder.tensor(Storage::Host, 100);
+  TensorId other_host = builder.tensor(Storage::Host, 100);
+  TensorId shared = builder.tensor(Storage::Shared, 100);
+  TensorId other_shared = builder.tensor(Storage::Shared, 100);
+  TensorId image = builder.image(10, 5);
+  TensorId other_image = builder.image(10, 5);
+  MemoryPlan plan;
+
+  Example() {
+    builder.step(Lane::Cpu, {host, other_host, shared});
+    builder.step(Lane::Gpu, {shared, other_shared, image, other_image}, {0});
+    builder.step(Lane::Cpu, {other_shared}, {1});
+    plan.offset_bytes = {0, 128, 0, 1024, 0, 1};
+    plan.host_bytes = 256;
+    plan.shared_bytes = 2048;
+    plan.images = {{10, 5}, {10, 5}};
+  }
+
+  std::string fault() { return test::error_of(check_memory_plan(builder.schedule, plan)); }
+};
+
+TEST_CASE("the right plan passes") { CHECK(Example().fault() == ""); }
+
+TEST_CASE("rule: every tensor has a place") {
+  Example example;
+  example.plan.offset_bytes.pop_back();
+  CHECK(example.fault() == "memory: expected a place for each of 6 tensors, found 5");
+}
+
+TEST_CASE("rule: host offsets are multiples of 64") {
+  Example example;
+  example.plan.offset_bytes[example.other_host] = 132;
+  CHECK(example.fault() == "memory: t1: expected an offset that is a multiple of 64, found 132");
+}
+
+TEST_CASE("rule: shared and device offsets are multiples of 1024") {
+  Example example;
+  example.plan.offset_bytes[example.other_shared] = 512;
+  CHECK(example.fault() == "memory: t3: expected an offset that is a multiple of 1024, found 512");
+}
+
+TEST_CASE("rule: a tensor lies inside its arena") {
+  Example example;
+  example.plan.host_bytes = 192;
+  CHECK(example.fault() ==
+        "memory: t1: expected 100 bytes at 128 inside an arena of 192, found 228");
+}
+
+TEST_CASE("rule: an image exists") {
+  Example example;
+  example.plan.offset_bytes[example.image] = 2;
+  CHECK(example.fault() == "memory: t4: expected an image number below 2, found 2");
+}
+
+TEST_CASE("rule: an image is as large as its tensors") {
+  Example example;
+  example.plan.images[1].height = 4;
+  CHECK(example.fault() == "memory: t5: expected an image of 10 x 5 or more, found 10 x 4");
+}
+
+TEST_CASE("rule: tensors that live together share no byte") {
+  Example example;
+  example.plan.offset_bytes[example.other_host] = 64;  // host has 100 bytes from 0
+  CHECK(example.fault() ==
+        "memory: t0: expected no memory in common with t1, which is live at the same time, found "
+        "offsets 0 and 64");
+}
+
+TEST_CASE("rule: images that live together are two") {
+  Example example;
+  example.plan.offset_bytes[example.other_image] = 0;
+  CHECK(example.fault() ==
+        "memory: t4: expected no memory in common with t5, which is live at the same time, found "
+        "offsets 0 and 0");
+}
+
+TEST_CASE("rule: an order of the list that no wait enforces is none") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Shared, 64);
+  const TensorId b = builder.tensor(Storage::Shared, 64);
+  builder.step(Lane::Cpu, {a});
+  builder.step(Lane::Gpu, {b}, {0});
+  MemoryPlan plan;
+  plan.offset_bytes = {0, 0};
+  plan.shared_bytes = 1024;
+  CHECK(test::error_of(check_memory_plan(builder.schedule, plan)) == "");
+  builder.schedule.steps[1].waits.clear();
+  CHECK(test::error_of(check_memory_plan(builder.schedule, plan)) ==
+        "memory: t0: expected no memory in common with t1, which is live at the same time, found "
+        "offsets 0 and 0");
+}
+
+TEST_CASE("tensors in different memories may have the same offset") {
+  Example example;
+  CHECK(example.plan.offset_bytes[example.host] == example.plan.offset_bytes[example.shared]);
+  CHECK(example.fault() == "");
+}
+
+}  // namespace
+}  // namespace codl::compiler

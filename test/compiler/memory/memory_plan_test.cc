@@ -1,0 +1,233 @@
+#include "compiler/memory/memory_plan.h"
+
+#include <algorithm>
+#include <random>
+
+#include "schema/plan_layout.h"
+#include "test/compiler/support/schedules.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+
+namespace codl::compiler {
+namespace {
+
+DeviceProfile profile_with_images(int32_t side) {
+  DeviceProfile profile;
+  profile.image_max_width = side;
+  profile.image_max_height = side;
+  return profile;
+}
+
+MemoryPlan plan_of(const Schedule& schedule) {
+  MemoryPlan plan = test::value_of(plan_memory(schedule, profile_with_images(16384)));
+  CHECK(test::error_of(check_memory_plan(schedule, plan)) == "");
+  return plan;
+}
+
+TEST_CASE("in one lane, memory is used again once its tensor is dead") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Host, 1024);
+  const TensorId b = builder.tensor(Storage::Host, 512);
+  const TensorId c = builder.tensor(Storage::Host, 768);
+  builder.step(Lane::Cpu, {a});
+  builder.step(Lane::Cpu, {a, b});
+  builder.step(Lane::Cpu, {b, c});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  CHECK(plan.offset_bytes[a] == 0);
+  CHECK(plan.offset_bytes[b] == 1024);  // alive with a
+  CHECK(plan.offset_bytes[c] == 0);     // a is dead
+  CHECK(plan.host_bytes == 1536);
+}
+
+TEST_CASE("lanes that run at the same time never share memory, in whatever order they are listed") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Shared, 1024);
+  const TensorId b = builder.tensor(Storage::Shared, 1024);
+  const StepId last_of_a = builder.step(Lane::Cpu, {a});
+  builder.step(Lane::Gpu, {b});
+  CHECK(plan_of(builder.schedule).shared_bytes == 2048);
+
+  builder.schedule.steps[1].waits = {last_of_a};
+  CHECK(plan_of(builder.schedule).shared_bytes == 1024);  // now a is dead when b is born
+}
+
+TEST_CASE("one lane's last touch does not end the life that another lane still needs") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Shared, 1024);
+  const TensorId b = builder.tensor(Storage::Shared, 1024);
+  builder.step(Lane::Cpu, {a});
+  builder.step(Lane::Gpu, {a}, {0});
+  builder.step(Lane::Cpu, {b});  // behind step 0 by lane, but step 1 may still read a
+  CHECK(plan_of(builder.schedule).shared_bytes == 2048);
+}
+
+TEST_CASE("map and unmap count as touching") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Shared, 1024);
+  const TensorId b = builder.tensor(Storage::Shared, 1024);
+  builder.step(Lane::Gpu, {a});
+  builder.schedule.steps.back().kind = StepKind::Map;
+  builder.step(Lane::Cpu, {a}, {0});
+  builder.step(Lane::Gpu, {b}, {1});  // the CPU is done with a, but a is still mapped
+  builder.step(Lane::Gpu, {a}, {1});
+  builder.schedule.steps.back().kind = StepKind::Unmap;
+  CHECK(plan_of(builder.schedule).shared_bytes == 2048);
+}
+
+TEST_CASE("each storage has its own arena and alignment") {
+  ScheduleBuilder builder;
+  const TensorId host[] = {builder.tensor(Storage::Host, 100), builder.tensor(Storage::Host, 100)};
+  const TensorId shared[] = {builder.tensor(Storage::Shared, 100),
+                             builder.tensor(Storage::Shared, 100)};
+  const TensorId device[] = {builder.tensor(Storage::Device, 100),
+                             builder.tensor(Storage::Device, 100)};
+  const TensorId weights = builder.tensor(Storage::Weights, 100);
+  const TensorId input = builder.tensor(Storage::Input, 100);
+  builder.step(Lane::Cpu, {input, weights, host[0], host[1], shared[0], shared[1]});
+  builder.step(Lane::Gpu, {device[0], device[1]});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  CHECK(plan.host_bytes == 2 * 128);  // 100 rounded up to 64
+  CHECK(plan.shared_bytes == 2 * kDeviceAlignment);
+  CHECK(plan.device_bytes == 2 * kDeviceAlignment);
+  CHECK(plan.offset_bytes[host[1]] == 128);
+  CHECK(plan.offset_bytes[shared[1]] == kDeviceAlignment);
+  CHECK(plan.offset_bytes[weights] == 0);
+}
+
+TEST_CASE("the tightest gap is taken") {
+  ScheduleBuilder builder;
+  // Step 0 lays a, b, c, d, f end to end; e, in step 1, lives with a, c and f, and so may have the
+  // 2048 bytes of b or the 1024 of d.
+  const TensorId a = builder.tensor(Storage::Host, 4096);
+  const TensorId b = builder.tensor(Storage::Host, 2048);
+  const TensorId c = builder.tensor(Storage::Host, 1536);
+  const TensorId d = builder.tensor(Storage::Host, 1024);
+  const TensorId f = builder.tensor(Storage::Host, 1024);
+  const TensorId e = builder.tensor(Storage::Host, 960);
+  builder.step(Lane::Cpu, {a, b, c, d, f});
+  builder.step(Lane::Cpu, {a, c, f, e});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  CHECK(plan.offset_bytes[d] == 7680);
+  CHECK(plan.offset_bytes[f] == 8704);
+  CHECK(plan.offset_bytes[e] == 7680);  // in d's 1024 bytes, not in b's 2048
+}
+
+TEST_CASE("a tensor that nothing touches has a place and costs nothing more") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Host, 64);
+  builder.tensor(Storage::Host, 128);
+  builder.step(Lane::Cpu, {a});
+  CHECK(plan_of(builder.schedule).host_bytes == 128);
+}
+
+TEST_CASE("images of one size take turns in one slot") {
+  ScheduleBuilder builder;
+  TensorId previous = builder.image(56, 56);
+  for (int i = 0; i < 6; ++i) {
+    const TensorId next = builder.image(56, 56);
+    builder.step(Lane::Gpu, {previous, next});
+    previous = next;
+  }
+  const MemoryPlan plan = plan_of(builder.schedule);
+  CHECK(plan.images.size() == 2);
+}
+
+TEST_CASE("a slot grows only where that costs less than a slot of its own") {
+  ScheduleBuilder builder;
+  const TensorId wide = builder.image(100, 10);
+  const TensorId high = builder.image(10, 90);  // in wide's slot: 100 x 90, 8000 texels more
+  const TensorId flat = builder.image(50, 10);  // fits wide's slot
+  builder.step(Lane::Gpu, {wide});
+  builder.step(Lane::Gpu, {high});
+  builder.step(Lane::Gpu, {flat});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  REQUIRE(plan.images.size() == 2);
+  CHECK(plan.offset_bytes[wide] != plan.offset_bytes[high]);
+  CHECK(plan.offset_bytes[flat] == plan.offset_bytes[wide]);
+  CHECK(plan.images[plan.offset_bytes[wide]].width == 100);
+  CHECK(plan.images[plan.offset_bytes[wide]].height == 10);
+}
+
+TEST_CASE("an image that the device cannot hold is refused") {
+  ScheduleBuilder builder;
+  builder.step(Lane::Gpu, {builder.image(65, 10)});
+  CHECK(test::error_of(plan_memory(builder.schedule, profile_with_images(64))) ==
+        "plan_memory: expected images of at most 64 x 64, found t0 of 65 x 10");
+}
+
+// Bytes alive at the worst step of a one-lane schedule: no plan can do with less.
+uint64_t live_set_bytes(const Schedule& schedule) {
+  uint64_t most = 0;
+  for (StepId at = 0; at < schedule.steps.size(); ++at) {
+    uint64_t live = 0;
+    for (TensorId id = 0; id < schedule.tensors.size(); ++id) {
+      StepId first = ir::kNoId, last = 0;
+      for (StepId step = 0; step < schedule.steps.size(); ++step)
+        if (std::count(schedule.steps[step].operands.begin(), schedule.steps[step].operands.end(),
+                       id) != 0) {
+          first = std::min(first, step);
+          last = step;
+        }
+      if (first <= at && at <= last) live += schedule.tensors[id].shape.bytes;
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+// A network in miniature: each step reads the tensor before it and sometimes an older one.
+Schedule random_network(std::mt19937& random, int step_count, bool two_lanes) {
+  ScheduleBuilder builder;
+  builder.tensor(Storage::Shared, 1024);
+  for (int i = 0; i < step_count; ++i) {
+    const TensorId last = static_cast<TensorId>(builder.schedule.tensors.size() - 1);
+    const TensorId older = last - std::min<TensorId>(last, random() % 4);
+    const TensorId next = builder.tensor(Storage::Shared, kDeviceAlignment * (1 + random() % 200));
+    const Lane lane = two_lanes && random() % 2 == 0 ? Lane::Gpu : Lane::Cpu;
+    const StepId step = builder.step(lane, {last, older, next});
+    if (two_lanes && step > 0 && random() % 2 == 0 && builder.schedule.steps[step - 1].lane != lane)
+      builder.schedule.steps[step].waits = {step - 1};
+  }
+  return builder.schedule;
+}
+
+TEST_CASE("the arena stays close to the live set") {
+  std::mt19937 random(7);  // fixed seed
+  double sum_of_ratios = 0;
+  constexpr int kNetworks = 20;
+  for (int i = 0; i < kNetworks; ++i) {
+    const Schedule schedule = random_network(random, 60, false);
+    const double ratio = static_cast<double>(plan_of(schedule).shared_bytes) /
+                         static_cast<double>(live_set_bytes(schedule));
+    CHECK(ratio >= 1);
+    CHECK(ratio < 1.25);
+    sum_of_ratios += ratio;
+  }
+  CHECK(sum_of_ratios / kNetworks < 1.1);  // the live set itself is not always reachable
+}
+
+TEST_CASE("plans of random two-lane schedules pass the checker and are the same each time") {
+  std::mt19937 random(11);  // fixed seed
+  for (int i = 0; i < 20; ++i) {
+    const Schedule schedule = random_network(random, 40, true);
+    const MemoryPlan plan = plan_of(schedule);
+    CHECK(plan_of(schedule).offset_bytes == plan.offset_bytes);
+  }
+}
+
+TEST_CASE("the dump has one line per placed tensor") {
+  ScheduleBuilder builder;
+  const TensorId input = builder.tensor(Storage::Input, 64);
+  const TensorId a = builder.tensor(Storage::Shared, 512);
+  const TensorId image = builder.image(8, 4);
+  builder.step(Lane::Cpu, {input, a});
+  builder.step(Lane::Gpu, {a, image}, {0});
+  CHECK(print(builder.schedule, plan_of(builder.schedule)) ==
+        "t1 step0 shared offset=0 bytes=512 steps=[0,1]\n"
+        "t2 step1 image number=0 width=8 height=4 steps=[1,1]\n"
+        "host_bytes=0 shared_bytes=1024 device_bytes=0\n"
+        "image 0 8x4\n");
+}
+
+}  // namespace
+}  // namespace codl::compiler

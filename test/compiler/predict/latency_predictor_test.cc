@@ -1,0 +1,112 @@
+#include "compiler/predict/latency_predictor.h"
+
+#include <set>
+#include <string>
+
+#include "kernels/kernel_table.h"
+#include "test/compiler/support/sample_steps.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+
+namespace codl::compiler {
+namespace {
+
+DeviceProfile profile_of(uint16_t kernel_id, std::vector<std::pair<std::string, double>> terms) {
+  DeviceProfile profile;
+  LatencyModel model;
+  model.kernel_id = kernel_id;
+  for (const auto& [feature, value] : terms)
+    model.terms.push_back({feature, {value, Origin::Assumed, "test"}});
+  profile.models.push_back(model);
+  profile.exchange.contention_percent.value = 50;
+  return profile;
+}
+
+constexpr uint16_t kConvCpu = 1;
+
+TEST_CASE("the latency is the sum of coefficient times feature") {
+  // 32 -> 32 channels, 1x1, 8x8: 8 * 8 * 32 * 32 multiply-adds = 0.065536 million.
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  const DeviceProfile profile = profile_of(kConvCpu, {{"mmacs_1x1", 100}, {"steps", 3}});
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(6.5536 + 3));
+}
+
+TEST_CASE("a feature that the step does not have counts as 0") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  const DeviceProfile profile = profile_of(kConvCpu, {{"mmacs_3x3_s1", 100}, {"steps", 3}});
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(3));
+}
+
+TEST_CASE("a busy neighbour slows a step down by the profile's percentage") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  const DeviceProfile profile = profile_of(kConvCpu, {{"steps", 4}});
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), true) == Approx(6));
+}
+
+TEST_CASE("more rows never take less time") {
+  for (const std::string& name : list_devices()) {
+    const DeviceProfile profile = test::value_of(load_device_profile(name));
+    const LatencyPredictor predictor(profile);
+    for (const KernelRow& row : kKernelRows) {
+      if (row.op != OpKind::Conv2d || !predictor.can_predict(row)) continue;
+      double previous_us = 0;
+      for (int32_t rows = 1; rows <= 16; ++rows) {
+        const SampleStep conv(row.id,
+                              {.rows = 16, .part_dim = SplitDim::Height, .part = {0, rows}});
+        const double latency_us = predictor.predict_us(conv.shape(), false);
+        CHECK(latency_us >= previous_us);
+        previous_us = latency_us;
+      }
+    }
+  }
+}
+
+TEST_CASE("rows without a model cannot be predicted") {
+  const DeviceProfile profile = profile_of(kConvCpu, {{"steps", 1}});
+  CHECK(LatencyPredictor(profile).can_predict(*find_kernel(1)));
+  CHECK_FALSE(LatencyPredictor(profile).can_predict(*find_kernel(2)));
+}
+
+TEST_CASE("a hand-off costs what its kind of sharing takes") {
+  DeviceProfile profile;
+  profile.exchange.sync_us.value = 10;
+  profile.exchange.map_us.value = 5;
+  profile.exchange.map_us_per_mb.value = 2;
+  profile.exchange.copy_us_per_mb.value = 7;
+  const LatencyPredictor predictor(profile);
+  profile.sharing = GpuSharing::FineSvm;
+  CHECK(predictor.hand_off_us(3e6) == Approx(10));
+  profile.sharing = GpuSharing::SubBuffer;
+  CHECK(predictor.hand_off_us(3e6) == Approx(10 + 5 + 2 * 3));
+  profile.sharing = GpuSharing::Separate;
+  CHECK(predictor.hand_off_us(3e6) == Approx(10 + 7 * 3));
+}
+
+// Every feature that the row has for some step.
+std::set<std::string> features_of_row(uint16_t kernel_id) {
+  std::set<std::string> names;
+  for (const SampleStep::Options& options :
+       {SampleStep::Options{.kernel = 1}, SampleStep::Options{.kernel = 3},
+        SampleStep::Options{.kernel = 3, .stride = 2}, SampleStep::Options{.kernel = 5}}) {
+    kernels::Features features;
+    kernels::features_of(SampleStep(kernel_id, options).shape(), &features);
+    for (uint32_t i = 0; i < features.count; ++i) names.insert(features.items[i].name);
+  }
+  return names;
+}
+
+TEST_CASE("every term of the tree's profiles is a feature that its kernel has") {
+  for (const std::string& name : list_devices()) {
+    const DeviceProfile profile = test::value_of(load_device_profile(name));
+    for (const LatencyModel& model : profile.models) {
+      const std::set<std::string> features = features_of_row(model.kernel_id);
+      for (const LatencyModel::Term& term : model.terms) {
+        INFO(name << " " << find_kernel(model.kernel_id)->symbol << " " << term.feature);
+        CHECK(features.count(term.feature) == 1);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,107 @@
+#include "compiler/support/json_reader.h"
+
+#include "test/support/catch.h"
+
+namespace codl::compiler {
+namespace {
+
+// What `read` of a text ends with: "" or the error's line.
+template <typename Read>
+std::string error_of(llvm::StringRef text, Read read) {
+  auto document = JsonDocument::parse(text, "x.json");
+  if (!document) return llvm::toString(document.takeError());
+  read((*document)->root());
+  return llvm::toString((*document)->finish());
+}
+
+TEST_CASE("a document that is read whole gives its values and no error") {
+  std::string name;
+  double number = 0;
+  int64_t integer = 0;
+  size_t choice = 0;
+  bool has_other = true;
+  CHECK(error_of(R"({"name": "n", "number": 2.5, "integer": 7, "choice": "b"})",
+                 [&](const JsonValue& root) {
+                   name = root.member("name").as_string();
+                   number = root.member("number").as_number();
+                   integer = root.member("integer").as_integer(0, 7);
+                   choice = root.member("choice").as_choice({"a", "b"});
+                   has_other = static_cast<bool>(root.optional_member("other"));
+                 }) == "");
+  CHECK(name == "n");
+  CHECK(number == 2.5);
+  CHECK(integer == 7);
+  CHECK(choice == 1);
+  CHECK_FALSE(has_other);
+}
+
+TEST_CASE("keys come in the file's order") {
+  std::vector<std::string> keys;
+  CHECK(error_of(R"({"b": 1, "a": 2})", [&](const JsonValue& root) { keys = root.keys(); }) == "");
+  CHECK(keys == std::vector<std::string>{"b", "a"});
+}
+
+TEST_CASE("text that is no JSON is named with its line") {
+  const auto nothing = [](const JsonValue&) {};
+  CHECK(error_of("{\n \"a\": }", nothing) == "x.json: line 2: expected JSON, found '\"a\": }'");
+  CHECK(error_of("{\"a\": 1", nothing) ==
+        "x.json: line 1: expected JSON, found the end of the file");
+  CHECK(error_of("", nothing) == "x.json: line 1: expected JSON, found the end of the file");
+  CHECK(error_of("{\"a\": 1e999}", nothing) == "x.json: line 1: expected JSON, found '1e999'");
+}
+
+TEST_CASE("a key that an object has twice is an error") {
+  CHECK(error_of(R"({"a": {"b": 1, "b": 2}})", [](const JsonValue&) {}) ==
+        "x.json: expected each key once, found key \"b\" twice");
+}
+
+TEST_CASE("a missing key is an error at the object") {
+  CHECK(error_of(R"({"gpu": {}})", [](const JsonValue& root) {
+          root.member("gpu").member("gate").as_string();
+        }) == "x.json: /gpu: expected the key \"gate\", found none");
+  CHECK(error_of("{}", [](const JsonValue& root) { root.member("name").as_string(); }) ==
+        "x.json: expected the key \"name\", found none");
+}
+
+TEST_CASE("an unknown key is an error that lists the known ones") {
+  CHECK(error_of(R"({"gpu": {"gate": "x", "gaet": "y"}})", [](const JsonValue& root) {
+          root.member("gpu").member("gate").as_string();
+          root.member("gpu").optional_member("layout");
+        }) == "x.json: /gpu: expected a key of \"gate\" or \"layout\", found \"gaet\"");
+}
+
+TEST_CASE("a value of the wrong kind is an error at its pointer") {
+  const auto of = [](llvm::StringRef value, auto read) {
+    return error_of(("{\"a/b\": " + value + "}").str(),
+                    [&](const JsonValue& root) { read(root.member("a/b")); });
+  };
+  const auto number = [](const JsonValue& value) { value.as_number(); };
+  const auto integer = [](const JsonValue& value) { value.as_integer(1, 64); };
+  CHECK(of("1", [](const JsonValue& value) { value.as_string(); }) ==
+        "x.json: /a~1b: expected a string, found 1");
+  CHECK(of("-1", number) == "x.json: /a~1b: expected a number of 0 or more, found -1");
+  CHECK(of("\"1\"", number) == "x.json: /a~1b: expected a number of 0 or more, found \"1\"");
+  CHECK(of("0", integer) == "x.json: /a~1b: expected a whole number from 1 to 64, found 0");
+  CHECK(of("65", integer) == "x.json: /a~1b: expected a whole number from 1 to 64, found 65");
+  CHECK(of("1.5", integer) == "x.json: /a~1b: expected a whole number from 1 to 64, found 1.5");
+  CHECK(of("18446744073709551615", integer) ==
+        "x.json: /a~1b: expected a whole number from 1 to 64, found 18446744073709551615");
+  CHECK(
+      of("\"foo\"", [](const JsonValue& value) {
+        value.as_choice({"fine_svm", "sub_buffer", "separate"});
+      }) == "x.json: /a~1b: expected \"fine_svm\", \"sub_buffer\" or \"separate\", found \"foo\"");
+  CHECK(of("[1]", [](const JsonValue& value) { value.member("c"); }) ==
+        "x.json: /a~1b: expected an object, found an array");
+  CHECK(of("null", [](const JsonValue& value) { value.keys(); }) ==
+        "x.json: /a~1b: expected an object, found null");
+}
+
+TEST_CASE("the first error stands") {
+  CHECK(error_of(R"({"a": 1, "b": 2, "c": 3})", [](const JsonValue& root) {
+          root.member("a").as_string();
+          root.member("b").as_string();
+        }) == "x.json: /a: expected a string, found 1");
+}
+
+}  // namespace
+}  // namespace codl::compiler

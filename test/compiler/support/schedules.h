@@ -1,0 +1,48 @@
+// Schedules by hand, for tests of what reads them: tensors of so many bytes, steps that touch them.
+#pragma once
+
+#include <initializer_list>
+
+#include "compiler/schedule/schedule.h"
+#include "kernels/common/tensor_view.h"
+
+namespace codl::compiler {
+
+struct ScheduleBuilder {
+  Schedule schedule;
+
+  // A Plain tensor of `bytes` bytes; nothing else of its shape is set.
+  TensorId tensor(Storage storage, uint64_t bytes) {
+    Tensor tensor;
+    tensor.storage = storage;
+    tensor.shape.bytes = bytes;
+    schedule.tensors.push_back(tensor);
+    return static_cast<TensorId>(schedule.tensors.size() - 1);
+  }
+
+  // An image of `width` x `height` texels.
+  TensorId image(int32_t width, int32_t height) {
+    Tensor tensor;
+    tensor.storage = Storage::Image;
+    tensor.shape.layout = Layout::Image2d;
+    tensor.shape.rank = 4;
+    const int32_t dims[] = {1, 4, height, width};
+    std::copy(std::begin(dims), std::end(dims), tensor.shape.dims);
+    tensor.shape.row_end = height;
+    schedule.tensors.push_back(tensor);
+    return static_cast<TensorId>(schedule.tensors.size() - 1);
+  }
+
+  StepId step(Lane lane, std::initializer_list<TensorId> operands,
+              std::initializer_list<StepId> waits = {}) {
+    Step step;
+    step.lane = lane;
+    step.operands.append(operands);
+    step.waits.append(waits);
+    step.name = "step" + std::to_string(schedule.steps.size());
+    schedule.steps.push_back(step);
+    return static_cast<StepId>(schedule.steps.size() - 1);
+  }
+};
+
+}  // namespace codl::compiler
