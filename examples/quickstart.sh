@@ -35,13 +35,17 @@ for variant in coexec cpu; do
 done
 
 step "5/5 Measure both variants"
+# number KEY JSON: the value of a numeric member.
+number() { sed -nE "s/.*\"$1\":([-+0-9.e]+).*/\1/p" <<<"$2"; }
 rows=()
 for variant in coexec cpu; do
-  json=$build/bench_$variant.json
-  printf '$ %s\n' "$build/bin/codl-bench $plan --variant=$variant --json > $json"
-  $build/bin/codl-bench $plan --variant=$variant --json >$json
-  rows+=("$(cmake -DJSON=$json -P examples/bench_row.cmake 2>&1)")
+  report=$(show $build/bin/codl-bench $plan --variant=$variant --json | tee /dev/stderr | tail -n 1)
+  rows+=("$variant $(number predicted_us "$report") $(number median_us "$report")")
 done
 
-printf '\n%-10s %14s %14s   %s\n' variant 'predicted us' 'measured us' '(median; host profile, this machine)'
-printf '%s\n' "${rows[@]}"
+printf '\n%-10s %14s %14s\n' variant 'predicted us' 'measured us'
+for row in "${rows[@]}"; do
+  read -r variant predicted measured <<<"$row"
+  LC_ALL=C printf '%-10s %14.0f %14.0f\n' "$variant" "$predicted" "$measured"
+done
+echo 'Predicted: from profiles/host.json. Measured: median of 50 runs on this machine.'

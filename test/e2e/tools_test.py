@@ -154,7 +154,6 @@ class ToolsTest(unittest.TestCase):
             "last_byte": data[:-1],
             "text": b"CODL" + b"x" * 1000,
             "magic": b"XODL" + data[4:],
-            "version": data[:4] + b"\xff" + data[5:],
             "table": data[:70] + bytes(b ^ 0xFF for b in data[70:80]) + data[80:],
         }
         for name, contents in damaged.items():
@@ -162,6 +161,10 @@ class ToolsTest(unittest.TestCase):
             for tool in ("codl-run", "codl-bench", "codl-dump"):
                 with self.subTest(name=name, tool=tool):
                     self.expect_error(1, run(tool, path), path)
+        newer = self.write("newer.codl", data[:4] + b"\xff" + data[5:])
+        for tool in ("codl-run", "codl-bench", "codl-dump"):
+            with self.subTest(name="newer", tool=tool):
+                self.expect_error(2, run(tool, newer), newer)
 
     def test_codl_run_rejects_wrong_tensors_and_flags(self):
         plan = self.compile()
@@ -222,6 +225,7 @@ class ToolsTest(unittest.TestCase):
                                         "--json", f"--trace={trace}"))
         self.assertEqual(report["variant"], "coexec")
         self.assertGreater(report["median_us"], 0)
+        self.assertGreater(report["recorded_run"]["overlap_us"], 0)
         with open(trace) as file:
             events = json.load(file)["traceEvents"]
         tracks = {event["tid"] for event in events if event["ph"] == "X"}
