@@ -1,0 +1,225 @@
+// codl-bench: how long a plan takes to load and to run, what it holds, and what each lane does
+// meanwhile.
+//
+// Times that are compared with others are taken without recording a timeline: recording makes the
+// device's queue keep times of every command. The lanes' times come from runs of a second session.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/tools/files.h"
+#include "runtime/tools/json_writer.h"
+#include "runtime/tools/plan_tool.h"
+#include "runtime/tools/statistics.h"
+#include "runtime/tools/timeline.h"
+
+namespace codl::tools {
+namespace {
+
+constexpr char kSummary[] =
+    "Measures a codl plan: latency of a run, load time, memory, and what each lane does.";
+
+// Of these the run with the median time is reported; odd, so that there is one.
+constexpr int32_t kRecordedRuns = 5;
+
+struct BenchFlags {
+  PlanFlags plan;
+  int32_t num_runs = 50;
+  int32_t warmup_runs = 5;
+};
+
+struct Report {
+  SessionFacts session;
+  double predicted_us = 0;
+  double open_us = 0;
+  double first_run_us = 0;
+  Latencies runs;
+  int64_t peak_memory_bytes = -1;  // -1: the system does not say
+  RunTimes lanes;
+};
+
+double now_us() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::micro>(now).count();
+}
+
+template <typename Work>
+double time_us(Work work) {
+  const double start_us = now_us();
+  work();
+  return now_us() - start_us;
+}
+
+// VmHWM of /proc/self/status: the most memory the process has had resident, plan pages included.
+int64_t peak_memory_bytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  if (file == nullptr) return -1;
+  long long kibibytes = -1;
+  char line[256];
+  while (kibibytes < 0 && std::fgets(line, sizeof(line), file) != nullptr)
+    if (std::sscanf(line, "VmHWM: %lld kB", &kibibytes) != 1) kibibytes = -1;
+  std::fclose(file);
+  return kibibytes < 0 ? -1 : kibibytes * 1024;
+}
+
+double predicted_us_of(const Plan& plan, const std::string& variant) {
+  for (size_t i = 0; i < plan.variant_count(); ++i)
+    if (variant == plan.variant(i).name) return static_cast<double>(plan.variant(i).predicted_us);
+  return 0;
+}
+
+// Everything that the session of the timed runs tells; it is gone before the next is made.
+void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_buffer_t>& inputs,
+             const std::vector<codl_buffer_t>& outputs, Report* report) {
+  Session session = create_session(plan, flags.plan, false);
+  report->first_run_us = time_us([&] { run_session(session, inputs, outputs); });
+  for (int32_t i = 0; i < flags.warmup_runs; ++i) run_session(session, inputs, outputs);
+  std::vector<double> runs_us;
+  for (int32_t i = 0; i < flags.num_runs; ++i)
+    runs_us.push_back(time_us([&] { run_session(session, inputs, outputs); }));
+  report->runs = latencies_of(std::move(runs_us));
+  report->peak_memory_bytes = peak_memory_bytes();
+  report->session = facts_of(session);
+}
+
+// Of kRecordedRuns runs after one to warm up, the one with the median time.
+Timeline record_median_run(const Plan& plan, const PlanFlags& flags,
+                           const std::vector<codl_buffer_t>& inputs,
+                           const std::vector<codl_buffer_t>& outputs) {
+  Session session = create_session(plan, flags, true);
+  run_session(session, inputs, outputs);
+  std::vector<Timeline> timelines;
+  for (int32_t i = 0; i < kRecordedRuns; ++i) {
+    run_session(session, inputs, outputs);
+    timelines.push_back(timeline_of(session));
+  }
+  const auto median = timelines.begin() + kRecordedRuns / 2;
+  std::nth_element(timelines.begin(), median, timelines.end(),
+                   [](const Timeline& a, const Timeline& b) {
+                     return run_times_of(a).wall_us < run_times_of(b).wall_us;
+                   });
+  return *median;
+}
+
+void print_memory(const char* name, int64_t bytes) {
+  if (bytes >= 0) std::printf("  %-12s %10.2f MB\n", name, static_cast<double>(bytes) / 1e6);
+}
+
+void print_text(const BenchFlags& flags, const Report& report) {
+  const SessionFacts& session = report.session;
+  std::printf("%s\n", describe_session(session).c_str());
+  std::printf("run, %d times after %d to warm up\n", flags.num_runs, flags.warmup_runs);
+  std::printf("  min          %10.1f us\n", report.runs.min_us);
+  std::printf("  median       %10.1f us    predicted %.1f us\n", report.runs.median_us,
+              report.predicted_us);
+  std::printf("  p90          %10.1f us\n", report.runs.p90_us);
+  std::printf("  p99          %10.1f us\n", report.runs.p99_us);
+  std::printf("load\n");
+  std::printf("  open plan    %10.1f us\n", report.open_us);
+  std::printf("  session      %10.1f us    of which %.1f us building OpenCL programs\n",
+              session.session_us, session.program_us);
+  std::printf("  first run    %10.1f us\n", report.first_run_us);
+  std::printf("memory\n");
+  print_memory("host", session.host_bytes);
+  print_memory("shared", session.shared_bytes);
+  print_memory("device", session.device_bytes);
+  print_memory("process peak", report.peak_memory_bytes);
+  std::printf("lanes, in a recorded run of %.1f us\n", report.lanes.wall_us);
+  for (size_t lane = 0; lane < kLaneCount; ++lane) {
+    const LaneTimes& times = report.lanes.lanes[lane];
+    if (times.step_count == 0) continue;
+    std::printf("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kLaneNames[lane],
+                times.busy_us, times.idle_us, times.step_count);
+  }
+  std::printf("  cpu and gpu  %10.1f us both busy\n", report.lanes.overlap_us);
+}
+
+void write_lanes(JsonWriter& json, const RunTimes& times) {
+  json.key("recorded_run").begin_object();
+  json.key("wall_us").number(times.wall_us);
+  json.key("overlap_us").number(times.overlap_us);
+  json.key("lanes").begin_array();
+  for (size_t lane = 0; lane < kLaneCount; ++lane) {
+    if (times.lanes[lane].step_count == 0) continue;
+    json.begin_object();
+    json.key("lane").string(kLaneNames[lane]);
+    json.key("step_count").integer(static_cast<int64_t>(times.lanes[lane].step_count));
+    json.key("busy_us").number(times.lanes[lane].busy_us);
+    json.key("idle_us").number(times.lanes[lane].idle_us);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+// {"plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device",
+//  "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us", "p99_us",
+//  "load_us" = "open_us" + "session_us", "program_us" (part of session_us), "first_run_us",
+//  "host_bytes", "shared_bytes", "device_bytes", "peak_memory_bytes" (-1: not known),
+//  "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count", "busy_us",
+//  "idle_us"}]}}
+void print_json(const BenchFlags& flags, const Report& report) {
+  const SessionFacts& session = report.session;
+  JsonWriter json;
+  json.begin_object();
+  write_session(json, flags.plan.plan_path, session);
+  json.key("num_runs").integer(flags.num_runs);
+  json.key("warmup_runs").integer(flags.warmup_runs);
+  json.key("predicted_us").number(report.predicted_us);
+  json.key("min_us").number(report.runs.min_us);
+  json.key("median_us").number(report.runs.median_us);
+  json.key("p90_us").number(report.runs.p90_us);
+  json.key("p99_us").number(report.runs.p99_us);
+  json.key("load_us").number(report.open_us + session.session_us);
+  json.key("open_us").number(report.open_us);
+  json.key("session_us").number(session.session_us);
+  json.key("program_us").number(session.program_us);
+  json.key("first_run_us").number(report.first_run_us);
+  json.key("host_bytes").integer(session.host_bytes);
+  json.key("shared_bytes").integer(session.shared_bytes);
+  json.key("device_bytes").integer(session.device_bytes);
+  json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
+  write_lanes(json, report.lanes);
+  json.end_object();
+  std::printf("%s\n", json.text().c_str());
+}
+
+void codl_bench(const std::vector<std::string>& arguments) {
+  BenchFlags flags;
+  const std::vector<Flag> own_flags = {
+      {"num-runs", "N", "runs that are timed; default: 50",
+       [&](const std::string& value) { flags.num_runs = parse_int32("num-runs", value, 1); }},
+      {"warmup-runs", "N", "runs before those, besides the first; default: 5",
+       [&](const std::string& value) { flags.warmup_runs = parse_int32("warmup-runs", value, 0); }},
+  };
+  if (!parse_plan_flags("codl-bench", kSummary, own_flags, arguments, &flags.plan)) return;
+
+  Report report;
+  Plan plan;
+  report.open_us = time_us([&] { plan = open_plan(flags.plan, CODL_VERIFY_STRUCTURE); });
+  std::vector<Tensor> input_tensors = random_inputs(plan, flags.plan.seed);
+  std::vector<Tensor> output_tensors = empty_outputs(plan);
+  const std::vector<codl_buffer_t> inputs = buffers_of(input_tensors);
+  const std::vector<codl_buffer_t> outputs = buffers_of(output_tensors);
+
+  measure(plan, flags, inputs, outputs, &report);
+  report.predicted_us = predicted_us_of(plan, report.session.variant);
+  const Timeline timeline = record_median_run(plan, flags.plan, inputs, outputs);
+  report.lanes = run_times_of(timeline);
+  if (!flags.plan.trace_path.empty())
+    write_file(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));
+  if (flags.plan.is_json)
+    print_json(flags, report);
+  else
+    print_text(flags, report);
+}
+
+}  // namespace
+}  // namespace codl::tools
+
+int main(int argc, char** argv) {
+  return codl::tools::run_tool(argc, argv, codl::tools::codl_bench);
+}

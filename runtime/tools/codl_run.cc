@@ -1,0 +1,184 @@
+// codl-run: runs a plan once, on .npy files or on random inputs, and writes and describes what
+// comes out.
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "runtime/tools/files.h"
+#include "runtime/tools/json_writer.h"
+#include "runtime/tools/npy.h"
+#include "runtime/tools/plan_tool.h"
+#include "runtime/tools/statistics.h"
+#include "runtime/tools/timeline.h"
+
+namespace codl::tools {
+namespace {
+
+constexpr char kSummary[] =
+    "Runs a codl plan once and prints shape, min, max and mean of each output.";
+
+struct RunFlags {
+  PlanFlags plan;
+  std::vector<std::string> inputs;  // NAME=FILE.npy
+  std::string output_dir;           // empty: nothing is written
+};
+
+struct OutputReport {
+  const Tensor* tensor = nullptr;
+  ValueRange values;
+  std::string path;  // empty if not written
+};
+
+std::string_view bytes_of(const Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()};
+}
+
+std::string names_of(const std::vector<Tensor>& tensors) {
+  std::string names;
+  for (const Tensor& tensor : tensors) names += (names.empty() ? "" : ", ") + tensor.name;
+  return names;
+}
+
+// Fills the input that "NAME=FILE" names. NAME is matched against the plan's, because both it and
+// FILE may contain '='. Returns the input's number.
+size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& tensor = inputs[i];
+    const std::string prefix = tensor.name + "=";
+    if (argument.compare(0, prefix.size(), prefix) != 0) continue;
+    const std::string path = argument.substr(prefix.size());
+    const Npy npy = parse_npy(path, read_file(path));
+    if (npy.dtype != tensor.dtype || npy.dims != tensor.dims)
+      fail_input(path, describe_tensor(tensor.dtype, tensor.dims) + " for input " + tensor.name,
+                 describe_tensor(npy.dtype, npy.dims));
+    std::memcpy(tensor.data.data(), npy.data.data(), npy.data.size());
+    return i;
+  }
+  fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs), argument);
+}
+
+void read_inputs(const std::vector<std::string>& arguments, std::vector<Tensor>& inputs) {
+  std::vector<bool> is_given(inputs.size());
+  for (const std::string& argument : arguments) {
+    const size_t index = read_input(argument, inputs);
+    if (is_given[index]) fail_input("--input", "each input once", argument);
+    is_given[index] = true;
+  }
+}
+
+// Characters outside A-Za-z0-9_.- become '_'.
+std::string file_name_of(const std::string& tensor_name) {
+  std::string name = tensor_name;
+  for (char& character : name) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte >= 0x80 || (!std::isalnum(byte) && std::strchr("_.-", byte) == nullptr))
+      character = '_';
+  }
+  return name + ".npy";
+}
+
+// Paths of the outputs, empty ones without --output-dir. Made before the run, so that a folder that
+// cannot be made or names that collide cost no time.
+std::vector<std::string> output_paths(const std::string& directory,
+                                      const std::vector<Tensor>& outputs) {
+  std::vector<std::string> paths(outputs.size());
+  if (directory.empty()) return paths;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) fail_input(directory, "a folder that can be made", error.message());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    paths[i] = (std::filesystem::path(directory) / file_name_of(outputs[i].name)).string();
+    for (size_t k = 0; k < i; ++k)
+      if (paths[k] == paths[i])
+        fail_input("--output-dir", "outputs whose names differ as files",
+                   outputs[k].name + " and " + outputs[i].name);
+  }
+  return paths;
+}
+
+OutputReport report_of(const Tensor& tensor, const std::string& path) {
+  return {&tensor,
+          tensor.dtype == CODL_INT64 ? value_range_of_i64(bytes_of(tensor))
+                                     : value_range_of_f32(bytes_of(tensor)),
+          path};
+}
+
+void print_text(const SessionFacts& facts, const std::vector<OutputReport>& reports) {
+  std::printf("%s\n", describe_session(facts).c_str());
+  for (const OutputReport& report : reports) {
+    const std::string shape = describe_tensor(report.tensor->dtype, report.tensor->dims);
+    std::printf("%s %s min=%g max=%g mean=%g%s%s\n", report.tensor->name.c_str(), shape.c_str(),
+                report.values.min, report.values.max, report.values.mean,
+                report.path.empty() ? "" : " -> ", report.path.c_str());
+  }
+}
+
+// {"plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device",
+//  "outputs": [{"name", "dtype", "dims", "min", "max", "mean", "file"}]}; "file" is empty if not
+// written; a value that is not finite is null.
+void print_json(const PlanFlags& flags, const SessionFacts& facts,
+                const std::vector<OutputReport>& reports) {
+  JsonWriter json;
+  json.begin_object();
+  write_session(json, flags.plan_path, facts);
+  json.key("outputs").begin_array();
+  for (const OutputReport& report : reports) {
+    json.begin_object();
+    json.key("name").string(report.tensor->name);
+    json.key("dtype").string(report.tensor->dtype == CODL_INT64 ? "int64" : "float32");
+    json.key("dims").begin_array();
+    for (int64_t dim : report.tensor->dims) json.integer(dim);
+    json.end_array();
+    json.key("min").number(report.values.min);
+    json.key("max").number(report.values.max);
+    json.key("mean").number(report.values.mean);
+    json.key("file").string(report.path);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  std::printf("%s\n", json.text().c_str());
+}
+
+void codl_run(const std::vector<std::string>& arguments) {
+  RunFlags flags;
+  const std::vector<Flag> own_flags = {
+      {"input", "NAME=FILE.npy", "an input; random in [-1, 1) where none is given",
+       [&](const std::string& value) { flags.inputs.push_back(value); }},
+      {"output-dir", "DIR", "write each output as DIR/NAME.npy; default: nothing is written",
+       [&](const std::string& value) { flags.output_dir = value; }},
+  };
+  if (!parse_plan_flags("codl-run", kSummary, own_flags, arguments, &flags.plan)) return;
+
+  const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
+  std::vector<Tensor> inputs = random_inputs(plan, flags.plan.seed);
+  read_inputs(flags.inputs, inputs);
+  std::vector<Tensor> outputs = empty_outputs(plan);
+  const std::vector<std::string> paths = output_paths(flags.output_dir, outputs);
+
+  Session session = create_session(plan, flags.plan, !flags.plan.trace_path.empty());
+  run_session(session, buffers_of(inputs), buffers_of(outputs));
+
+  std::vector<OutputReport> reports;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    reports.push_back(report_of(outputs[i], paths[i]));
+    if (!paths[i].empty())
+      write_file(paths[i], format_npy(outputs[i].dtype, outputs[i].dims, bytes_of(outputs[i])));
+  }
+  const SessionFacts facts = facts_of(session);
+  if (!flags.plan.trace_path.empty())
+    write_file(flags.plan.trace_path, chrome_trace(timeline_of(session), facts.variant));
+  if (flags.plan.is_json)
+    print_json(flags.plan, facts, reports);
+  else
+    print_text(facts, reports);
+}
+
+}  // namespace
+}  // namespace codl::tools
+
+int main(int argc, char** argv) { return codl::tools::run_tool(argc, argv, codl::tools::codl_run); }

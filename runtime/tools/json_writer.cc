@@ -1,0 +1,83 @@
+#include "runtime/tools/json_writer.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace codl::tools {
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  quote(name);
+  text_ += ':';
+  after_key_ = true;
+  return *this;
+}
+
+void JsonWriter::string(std::string_view text) {
+  separate();
+  quote(text);
+}
+
+void JsonWriter::integer(int64_t value) {
+  separate();
+  text_ += std::to_string(value);
+}
+
+void JsonWriter::number(double value) {
+  separate();
+  if (!std::isfinite(value)) {
+    text_ += "null";
+    return;
+  }
+  char digits[32];
+  const auto result = std::to_chars(digits, digits + sizeof(digits), value);
+  text_.append(digits, result.ptr);
+}
+
+void JsonWriter::boolean(bool value) {
+  separate();
+  text_ += value ? "true" : "false";
+}
+
+void JsonWriter::separate() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (has_items_.empty()) return;
+  if (has_items_.back()) text_ += ',';
+  has_items_.back() = true;
+}
+
+void JsonWriter::open(char bracket) {
+  separate();
+  text_ += bracket;
+  has_items_.push_back(false);
+}
+
+void JsonWriter::close(char bracket) {
+  has_items_.pop_back();
+  text_ += bracket;
+}
+
+// Bytes of 0x80 and above pass through: names in a plan are UTF-8 as ONNX has them.
+void JsonWriter::quote(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  text_ += '"';
+  for (char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (character == '"' || character == '\\') {
+      text_ += '\\';
+      text_ += character;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      text_ += "\\u00";
+      text_ += kHex[byte >> 4];
+      text_ += kHex[byte & 15];
+    } else {
+      text_ += character;
+    }
+  }
+  text_ += '"';
+}
+
+}  // namespace codl::tools

@@ -1,0 +1,45 @@
+// Writes JSON by hand: the tools must build without the compiler's libraries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace codl::tools {
+
+// Puts commas and quotes; the caller keeps begin and end in balance. Compact, one line.
+//
+//   JsonWriter json;
+//   json.begin_object();
+//   json.key("name").string("x");
+//   json.key("dims").begin_array();
+//   json.integer(1);
+//   json.end_array();
+//   json.end_object();
+class JsonWriter {
+ public:
+  JsonWriter& key(std::string_view name);
+  void string(std::string_view text);
+  void integer(int64_t value);
+  void number(double value);  // shortest form that reads back equal; null if not finite
+  void boolean(bool value);
+  void begin_object() { open('{'); }
+  void end_object() { close('}'); }
+  void begin_array() { open('['); }
+  void end_array() { close(']'); }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void separate();
+  void open(char bracket);
+  void close(char bracket);
+  void quote(std::string_view text);
+
+  std::string text_;
+  std::vector<bool> has_items_;  // of each open bracket
+  bool after_key_ = false;
+};
+
+}  // namespace codl::tools

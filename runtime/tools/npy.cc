@@ -1,0 +1,202 @@
+#include "runtime/tools/npy.h"
+
+#include <charconv>
+#include <cstring>
+
+#include "runtime/tools/tool_error.h"
+
+namespace codl::tools {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kVersionBytes = 2;
+// NEP 1: the data starts at a multiple of 64 in files that NumPy writes.
+constexpr size_t kDataAlignment = 64;
+
+std::string_view descr_of(codl_dtype_t dtype) { return dtype == CODL_INT64 ? "<i8" : "<f4"; }
+
+// Reads the header, a Python dict literal with the keys descr, fortran_order and shape.
+class HeaderReader {
+ public:
+  HeaderReader(const std::string& path, std::string_view header) : path_(path), rest_(header) {}
+
+  void read(Npy* npy) {
+    expect('{');
+    bool has_descr = false;
+    bool has_order = false;
+    bool has_shape = false;
+    while (!accept('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      if (key == "descr" && !has_descr) {
+        npy->dtype = dtype();
+        has_descr = true;
+      } else if (key == "fortran_order" && !has_order) {
+        word("False", "fortran_order False (C order)");
+        has_order = true;
+      } else if (key == "shape" && !has_shape) {
+        npy->dims = shape();
+        has_shape = true;
+      } else {
+        fail("the keys descr, fortran_order and shape once each");
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!has_descr || !has_order || !has_shape)
+      fail("the keys descr, fortran_order and shape once each");
+    skip_space();
+    if (!rest_.empty()) fail("nothing behind the header's dict");
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& expected) {
+    fail_input(path_, "an .npy header with " + expected,
+               rest_.empty() ? "its end" : "'" + std::string(rest_.substr(0, 24)) + "'");
+  }
+
+  void skip_space() {
+    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n')) rest_.remove_prefix(1);
+  }
+
+  bool accept(char character) {
+    skip_space();
+    if (rest_.empty() || rest_[0] != character) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char character) {
+    if (!accept(character)) fail(std::string("'") + character + "'");
+  }
+
+  void word(std::string_view text, const char* expected) {
+    skip_space();
+    if (rest_.substr(0, text.size()) != text) fail(expected);
+    rest_.remove_prefix(text.size());
+  }
+
+  std::string_view quoted() {
+    skip_space();
+    const char quote = rest_.empty() ? '\0' : rest_[0];
+    if (quote != '\'' && quote != '"') fail("a quoted key or value");
+    const size_t end = rest_.find(quote, 1);
+    if (end == std::string_view::npos) fail("a closing quote");
+    const std::string_view text = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  codl_dtype_t dtype() {
+    const std::string_view before = rest_;
+    const std::string_view descr = quoted();
+    if (descr == descr_of(CODL_FLOAT32)) return CODL_FLOAT32;
+    if (descr == descr_of(CODL_INT64)) return CODL_INT64;
+    rest_ = before;
+    fail("descr '<f4' (float32) or '<i8' (int64)");
+  }
+
+  // A tuple: (), (3,), (1, 3).
+  std::vector<int64_t> shape() {
+    std::vector<int64_t> dims;
+    expect('(');
+    while (!accept(')')) {
+      dims.push_back(dim());
+      if (dims.size() > CODL_MAX_RANK) fail("a shape of at most 8 dims");
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return dims;
+  }
+
+  int64_t dim() {
+    skip_space();
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc() || value < 1) fail("a shape of dims of at least 1");
+    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+    return value;
+  }
+
+  const std::string& path_;
+  std::string_view rest_;
+};
+
+// Little endian, `count` bytes.
+size_t read_length(std::string_view bytes, size_t count) {
+  size_t value = 0;
+  for (size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+// No overflow: the product is left where it exceeds what the file has.
+void check_data_bytes(const std::string& path, const Npy& npy, size_t found) {
+  size_t bytes = element_bytes(npy.dtype);
+  for (int64_t dim : npy.dims)
+    if (bytes <= found)
+      bytes =
+          static_cast<uint64_t>(dim) > found / bytes ? SIZE_MAX : bytes * static_cast<size_t>(dim);
+  if (bytes != found)
+    fail_input(path, "the data of " + describe_tensor(npy.dtype, npy.dims),
+               std::to_string(found) + " bytes of data");
+}
+
+}  // namespace
+
+size_t element_bytes(codl_dtype_t dtype) { return dtype == CODL_INT64 ? 8 : 4; }
+
+std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims) {
+  std::string text = dtype == CODL_INT64 ? "int64[" : "float32[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+Npy parse_npy(const std::string& path, std::string_view file) {
+  if (file.substr(0, kMagic.size()) != kMagic || file.size() < kMagic.size() + kVersionBytes)
+    fail_input(path, "an .npy file", "other bytes at its start");
+  const int major = static_cast<unsigned char>(file[kMagic.size()]);
+  const int minor = static_cast<unsigned char>(file[kMagic.size() + 1]);
+  if ((major != 1 && major != 2) || minor != 0)
+    fail_input(path, "an .npy file of version 1.0 or 2.0",
+               std::to_string(major) + "." + std::to_string(minor));
+  std::string_view rest = file.substr(kMagic.size() + kVersionBytes);
+  const size_t length_bytes = major == 1 ? 2 : 4;
+  const size_t header_bytes = rest.size() < length_bytes ? 0 : read_length(rest, length_bytes);
+  if (rest.size() < length_bytes || rest.size() - length_bytes < header_bytes)
+    fail_input(path, "a whole .npy header", "the end of the file");
+  Npy npy;
+  HeaderReader(path, rest.substr(length_bytes, header_bytes)).read(&npy);
+  rest.remove_prefix(length_bytes + header_bytes);
+  check_data_bytes(path, npy, rest.size());
+  npy.data = rest;
+  return npy;
+}
+
+std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims,
+                       std::string_view data) {
+  std::string header =
+      "{'descr': '" + std::string(descr_of(dtype)) + "', 'fortran_order': False, 'shape': (";
+  for (size_t i = 0; i < dims.size(); ++i)
+    header += (i > 0 ? " " : "") + std::to_string(dims[i]) + ",";
+  if (dims.size() > 1) header.pop_back();  // (1, 3), but (3,)
+  header += "), }";
+  const size_t prefix_bytes = kMagic.size() + kVersionBytes + 2;
+  const size_t unpadded = prefix_bytes + header.size() + 1;
+  const size_t padded = (unpadded + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  header += std::string(padded - unpadded, ' ') + '\n';
+
+  std::string file(kMagic);
+  file += '\x01';
+  file += '\x00';
+  file += static_cast<char>(header.size() & 0xff);
+  file += static_cast<char>(header.size() >> 8);
+  file += header;
+  file += data;
+  return file;
+}
+
+}  // namespace codl::tools

@@ -1,0 +1,32 @@
+// NumPy's .npy files: float32 and int64, C order, little endian, format versions 1.0 and 2.0.
+// Source: NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codl/codl.h"
+
+namespace codl::tools {
+
+struct Npy {
+  codl_dtype_t dtype = CODL_FLOAT32;
+  std::vector<int64_t> dims;
+  std::string data;  // elements, row-major; size() is the product of the dims times the element's
+};
+
+size_t element_bytes(codl_dtype_t dtype);
+
+// "float32[1,3,224,224]".
+std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims);
+
+// Takes a whole file; anything but an array as above, of exactly the file's size, is an input error
+// that names `path`.
+Npy parse_npy(const std::string& path, std::string_view file);
+
+// A file of version 1.0.
+std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims, std::string_view data);
+
+}  // namespace codl::tools

@@ -1,0 +1,248 @@
+#include "runtime/tools/plan_tool.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+namespace codl::tools {
+
+ExitCode exit_code_of(codl_status_t status) {
+  switch (status) {
+    case CODL_OK:
+      return ExitCode::Ok;
+    case CODL_INVALID_ARGUMENT:
+    case CODL_NOT_FOUND:
+    case CODL_IO_ERROR:
+    case CODL_CORRUPT_PLAN:
+      return ExitCode::Input;
+    case CODL_UNSUPPORTED_VERSION:
+    case CODL_NO_DEVICE:
+      return ExitCode::Unsupported;
+    case CODL_OUT_OF_MEMORY:
+    case CODL_DEVICE_ERROR:
+      break;
+  }
+  return ExitCode::Internal;
+}
+
+namespace {
+
+// SplitMix64. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+// OOPSLA 2014, figure 18.
+class SplitMix64 {
+ public:
+  explicit SplitMix64(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15;
+    uint64_t bits = state_;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    return bits ^ (bits >> 31);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// `path` is put in front of a message that does not name the file.
+void check(const Status& status, const std::string& path) {
+  if (status.ok()) return;
+  const std::string message = status.message();
+  const bool names_path = message.compare(0, path.size(), path) == 0;
+  throw ToolError(exit_code_of(status.code()), names_path ? message : path + ": " + message);
+}
+
+void check_variant(const Plan& plan, const std::string& variant) {
+  std::string known;
+  for (size_t i = 0; i < plan.variant_count(); ++i) {
+    const char* name = plan.variant(i).name;
+    if (variant == name) return;
+    known += (i > 0 ? " or " : "") + std::string(name);
+  }
+  fail_input("--variant", known, variant);
+}
+
+const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+Tensor tensor_of(const codl_tensor_info_t& info) {
+  Tensor tensor;
+  tensor.name = info.name;
+  tensor.dtype = info.dtype;
+  tensor.dims.assign(info.dims, info.dims + info.rank);
+  tensor.data.resize(info.bytes);
+  return tensor;
+}
+
+std::vector<Flag> shared_flags(PlanFlags* flags) {
+  return {
+      {"variant", "NAME", "of the plan; default: its first",
+       [=](const std::string& value) { flags->variant = value; }},
+      {"require-variant", "", "fail instead of falling back to the CPU without a usable GPU",
+       [=](const std::string&) { flags->require_variant = true; }},
+      {"num-threads", "N", "CPU threads; default: what the plan was made for",
+       [=](const std::string& value) {
+         flags->thread_count = parse_int32("num-threads", value, 1);
+       }},
+      {"cpu-cores", "LIST", "cores for the CPU threads, like 0,2,4-7; default: not pinned",
+       [=](const std::string& value) { flags->cpu_cores = parse_cores("cpu-cores", value); }},
+      {"gpu-cores", "LIST", "cores for an OpenCL implementation that computes on the CPU",
+       [=](const std::string& value) { flags->gpu_cores = parse_cores("gpu-cores", value); }},
+      {"opencl-platform", "TEXT", "part of the platform's name; default: the first with a device",
+       [=](const std::string& value) { flags->opencl_platform = value; }},
+      {"opencl-device", "TEXT", "part of the device's name; default: the first GPU, else the first",
+       [=](const std::string& value) { flags->opencl_device = value; }},
+      {"seed", "N", "of the random inputs; default: 0",
+       [=](const std::string& value) { flags->seed = parse_uint64("seed", value); }},
+      {"trace", "FILE", "write the timeline of one run (Chrome trace JSON, one track per lane)",
+       [=](const std::string& value) { flags->trace_path = value; }},
+      {"json", "", "print one JSON object instead of text",
+       [=](const std::string&) { flags->is_json = true; }},
+  };
+}
+
+}  // namespace
+
+int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>& arguments)) {
+  try {
+    tool(std::vector<std::string>(argv + 1, argv + argc));
+    // Output that could not be written is found at the latest here.
+    if (std::fflush(stdout) != 0)
+      throw ToolError(ExitCode::Input, "stdout: expected space to write to, found none");
+    return static_cast<int>(ExitCode::Ok);
+  } catch (const ToolError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.code);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "internal error: %s\n", error.what());
+    return static_cast<int>(ExitCode::Internal);
+  }
+}
+
+bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
+                      const std::vector<Flag>& own_flags, const std::vector<std::string>& arguments,
+                      PlanFlags* flags) {
+  bool asks_help = false;
+  bool asks_version = false;
+  std::vector<Flag> all = own_flags;
+  for (Flag& flag : shared_flags(flags)) all.push_back(std::move(flag));
+  all.push_back({"help", "", "print this text", [&](const std::string&) { asks_help = true; }});
+  all.push_back({"version", "", "print the version and the newest plan format it reads",
+                 [&](const std::string&) { asks_version = true; }});
+
+  const std::vector<std::string> positional = parse_flags(all, arguments);
+  if (asks_help) {
+    std::printf("%s\n\nusage: %s PLAN [flags]\n\n%s\n%s", summary.c_str(), tool_name.c_str(),
+                describe_flags(all).c_str(),
+                "exit codes: 0 ok, 1 wrong input, 2 valid but not supported here, 70 internal or "
+                "device error\n");
+    return false;
+  }
+  if (asks_version) {
+    std::printf("%s %s (plan format %u)\n", tool_name.c_str(), codl_version(),
+                codl_plan_format_version());
+    return false;
+  }
+  if (positional.size() != 1)
+    fail_input(tool_name, "one plan file", std::to_string(positional.size()) + " arguments");
+  flags->plan_path = positional[0];
+  return true;
+}
+
+Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
+  codl_plan_options_t options = plan_options();
+  options.verify = verify;
+  Result<Plan> plan = Plan::open_file(flags.plan_path.c_str(), options);
+  check(plan.status(), flags.plan_path);
+  return std::move(*plan);
+}
+
+Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline) {
+  if (!flags.variant.empty()) check_variant(plan, flags.variant);
+  codl_session_options_t options = session_options();
+  options.variant = text_or_null(flags.variant);
+  options.thread_count = flags.thread_count;
+  options.cpu_cores = flags.cpu_cores.data();
+  options.cpu_core_count = flags.cpu_cores.size();
+  options.gpu_cores = flags.gpu_cores.data();
+  options.gpu_core_count = flags.gpu_cores.size();
+  options.opencl_platform = text_or_null(flags.opencl_platform);
+  options.opencl_device = text_or_null(flags.opencl_device);
+  options.require_variant = flags.require_variant ? 1 : 0;
+  options.record_timeline = record_timeline ? 1 : 0;
+  Result<Session> session = Session::create(plan, options);
+  check(session.status(), flags.plan_path);
+  return std::move(*session);
+}
+
+void fill_random(Tensor& tensor, uint64_t seed, size_t input_index) {
+  if (tensor.dtype != CODL_FLOAT32) return;
+  // Input i starts from the i-th number that the seed gives, so inputs differ from each other.
+  SplitMix64 starts(seed);
+  for (size_t i = 0; i < input_index; ++i) starts.next();
+  SplitMix64 values(starts.next());
+  const size_t count = tensor.data.size() / sizeof(float);
+  for (size_t i = 0; i < count; ++i) {
+    // 24 bits: every value is exact in a float.
+    const float value = static_cast<float>(values.next() >> 40) * 0x1p-23f - 1.0f;
+    std::memcpy(tensor.data.data() + i * sizeof(float), &value, sizeof(float));
+  }
+}
+
+std::vector<Tensor> random_inputs(const Plan& plan, uint64_t seed) {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < plan.input_count(); ++i) {
+    tensors.push_back(tensor_of(plan.input(i)));
+    fill_random(tensors.back(), seed, i);
+  }
+  return tensors;
+}
+
+std::vector<Tensor> empty_outputs(const Plan& plan) {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < plan.output_count(); ++i) tensors.push_back(tensor_of(plan.output(i)));
+  return tensors;
+}
+
+std::vector<codl_buffer_t> buffers_of(std::vector<Tensor>& tensors) {
+  std::vector<codl_buffer_t> buffers;
+  for (Tensor& tensor : tensors) buffers.push_back(buffer_of(tensor.data));
+  return buffers;
+}
+
+void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
+                 const std::vector<codl_buffer_t>& outputs) {
+  check(session.run(inputs, outputs), "run");
+}
+
+SessionFacts facts_of(const Session& session) {
+  const codl_session_info_t info = session.info();
+  return {.variant = info.variant,
+          .fallback_reason = info.fallback_reason,
+          .opencl_platform = info.opencl_platform,
+          .opencl_device = info.opencl_device,
+          .thread_count = info.thread_count,
+          .host_bytes = static_cast<int64_t>(info.host_bytes),
+          .shared_bytes = static_cast<int64_t>(info.shared_bytes),
+          .device_bytes = static_cast<int64_t>(info.device_bytes),
+          .session_us = info.load_us,
+          .program_us = info.program_us};
+}
+
+std::string describe_session(const SessionFacts& facts) {
+  std::string text =
+      "variant " + facts.variant + ": " + std::to_string(facts.thread_count) + " CPU threads";
+  if (!facts.opencl_device.empty()) text += ", OpenCL device " + facts.opencl_device;
+  if (!facts.fallback_reason.empty()) text += "\n  not the one asked for: " + facts.fallback_reason;
+  return text;
+}
+
+void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts) {
+  json.key("plan").string(plan_path);
+  json.key("variant").string(facts.variant);
+  json.key("fallback_reason").string(facts.fallback_reason);
+  json.key("thread_count").integer(facts.thread_count);
+  json.key("opencl_platform").string(facts.opencl_platform);
+  json.key("opencl_device").string(facts.opencl_device);
+}
+
+}  // namespace codl::tools

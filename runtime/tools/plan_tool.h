@@ -1,0 +1,90 @@
+// What codl-run and codl-bench share: flags, opening a plan, creating a session, tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codl/codl.hpp"
+#include "runtime/tools/flags.h"
+#include "runtime/tools/json_writer.h"
+#include "runtime/tools/tool_error.h"
+
+namespace codl::tools {
+
+struct PlanFlags {
+  std::string plan_path;
+  std::string variant;  // empty: the plan's first
+  bool require_variant = false;
+  int32_t thread_count = 0;  // 0: the plan's
+  std::vector<int32_t> cpu_cores;
+  std::vector<int32_t> gpu_cores;
+  std::string opencl_platform;
+  std::string opencl_device;
+  uint64_t seed = 0;
+  std::string trace_path;  // empty: no trace
+  bool is_json = false;
+};
+
+struct Tensor {
+  std::string name;
+  codl_dtype_t dtype = CODL_FLOAT32;
+  std::vector<int64_t> dims;
+  std::vector<std::byte> data;
+};
+
+// Runs a tool's main: a ToolError becomes one line on stderr and its exit code. `tool` returns
+// without an error for --help and --version.
+int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>& arguments));
+
+// Reads the shared flags and those in `own_flags`. False if --help or --version was asked for and
+// has been answered on stdout.
+bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
+                      const std::vector<Flag>& own_flags, const std::vector<std::string>& arguments,
+                      PlanFlags* flags);
+
+Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
+
+// An input error if the plan has no such variant.
+Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline);
+
+// Random tensors for the inputs; zeros for the outputs.
+std::vector<Tensor> random_inputs(const Plan& plan, uint64_t seed);
+std::vector<Tensor> empty_outputs(const Plan& plan);
+
+// Fills the tensor with the random values of input `input_index`, the same on every machine:
+// float32 uniform in [-1, 1), int64 zero (an index that is always in range).
+void fill_random(Tensor& tensor, uint64_t seed, size_t input_index);
+
+// Views of the tensors, which keep the memory.
+std::vector<codl_buffer_t> buffers_of(std::vector<Tensor>& tensors);
+
+// Runs once.
+void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
+                 const std::vector<codl_buffer_t>& outputs);
+
+// What a session is and holds, kept beyond its life.
+struct SessionFacts {
+  std::string variant;
+  std::string fallback_reason;  // why it is not the variant asked for; empty if it is
+  std::string opencl_platform;  // empty without a GPU
+  std::string opencl_device;
+  int32_t thread_count = 0;
+  int64_t host_bytes = 0;
+  int64_t shared_bytes = 0;
+  int64_t device_bytes = 0;
+  double session_us = 0;  // creating it, of which
+  double program_us = 0;  // building OpenCL programs
+};
+
+SessionFacts facts_of(const Session& session);
+
+// "variant coexec: 2 CPU threads, OpenCL device X"; with the reason if it is not the one asked for.
+std::string describe_session(const SessionFacts& facts);
+
+// Keys "plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device" of
+// the open object.
+void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts);
+
+}  // namespace codl::tools

@@ -1,0 +1,29 @@
+// Numbers that describe a set of numbers.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace codl::tools {
+
+struct Latencies {
+  double min_us = 0;
+  double median_us = 0;  // mean of the middle two of an even count
+  double p90_us = 0;     // nearest rank: at least 90 % of the runs took no longer
+  double p99_us = 0;
+};
+
+// `runs_us` is not empty.
+Latencies latencies_of(std::vector<double> runs_us);
+
+struct ValueRange {
+  double min = 0;
+  double max = 0;
+  double mean = 0;  // NaN if there is a value that is none
+};
+
+// Of float32 (or int64) elements as they lie in memory; at least one.
+ValueRange value_range_of_f32(std::string_view bytes);
+ValueRange value_range_of_i64(std::string_view bytes);
+
+}  // namespace codl::tools

@@ -1,0 +1,140 @@
+#include "runtime/tools/timeline.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "runtime/tools/json_writer.h"
+
+namespace codl::tools {
+namespace {
+
+struct Span {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// Nothing for a lane that this build does not know.
+bool is_known_lane(int32_t lane) { return lane >= 0 && lane < static_cast<int32_t>(kLaneCount); }
+
+// The lane's times, sorted, without overlaps.
+std::vector<Span> spans_of(const Timeline& timeline, int32_t lane) {
+  std::vector<Span> spans;
+  for (const codl_step_time_t& step : timeline)
+    if (step.lane == lane) spans.push_back({step.start_ns, std::max(step.start_ns, step.end_ns)});
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+  std::vector<Span> merged;
+  for (const Span& span : spans) {
+    if (!merged.empty() && span.start_ns <= merged.back().end_ns)
+      merged.back().end_ns = std::max(merged.back().end_ns, span.end_ns);
+    else
+      merged.push_back(span);
+  }
+  return merged;
+}
+
+double micros(int64_t nanos) { return static_cast<double>(nanos) / 1000; }
+
+double total_us(const std::vector<Span>& spans) {
+  int64_t nanos = 0;
+  for (const Span& span : spans) nanos += span.end_ns - span.start_ns;
+  return micros(nanos);
+}
+
+double overlap_us(const std::vector<Span>& a, const std::vector<Span>& b) {
+  int64_t nanos = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const int64_t start = std::max(a[i].start_ns, b[j].start_ns);
+    const int64_t end = std::min(a[i].end_ns, b[j].end_ns);
+    nanos += std::max<int64_t>(0, end - start);
+    if (a[i].end_ns < b[j].end_ns)
+      ++i;
+    else
+      ++j;
+  }
+  return micros(nanos);
+}
+
+// First start and last end.
+Span extent_of(const Timeline& timeline) {
+  if (timeline.empty()) return {};
+  Span extent = {timeline[0].start_ns, timeline[0].end_ns};
+  for (const codl_step_time_t& step : timeline) {
+    extent.start_ns = std::min(extent.start_ns, step.start_ns);
+    extent.end_ns = std::max(extent.end_ns, step.end_ns);
+  }
+  return extent;
+}
+
+// A metadata event: names a process or a thread.
+void write_name(JsonWriter& json, const char* kind, int32_t lane, const std::string& name) {
+  json.begin_object();
+  json.key("name").string(kind);
+  json.key("ph").string("M");
+  json.key("pid").integer(1);
+  json.key("tid").integer(lane);
+  json.key("args").begin_object();
+  json.key("name").string(name);
+  json.end_object();
+  json.end_object();
+}
+
+void write_step(JsonWriter& json, const codl_step_time_t& step, size_t index, int64_t origin_ns) {
+  json.begin_object();
+  json.key("name").string(step.name);
+  json.key("cat").string(step.kernel);
+  json.key("ph").string("X");
+  json.key("ts").number(micros(step.start_ns - origin_ns));
+  json.key("dur").number(micros(step.end_ns - step.start_ns));
+  json.key("pid").integer(1);
+  json.key("tid").integer(step.lane);
+  json.key("args").begin_object();
+  json.key("kernel").string(step.kernel);
+  json.key("step").integer(static_cast<int64_t>(index));
+  json.end_object();
+  json.end_object();
+}
+
+}  // namespace
+
+Timeline timeline_of(const Session& session) {
+  size_t count = 0;
+  const codl_step_time_t* steps = session.timeline(&count);
+  return Timeline(steps, steps + count);
+}
+
+RunTimes run_times_of(const Timeline& timeline) {
+  RunTimes times;
+  const Span extent = extent_of(timeline);
+  times.wall_us = micros(extent.end_ns - extent.start_ns);
+  std::array<std::vector<Span>, kLaneCount> spans;
+  for (size_t lane = 0; lane < kLaneCount; ++lane) {
+    spans[lane] = spans_of(timeline, static_cast<int32_t>(lane));
+    times.lanes[lane].busy_us = total_us(spans[lane]);
+    times.lanes[lane].idle_us = times.wall_us - times.lanes[lane].busy_us;
+  }
+  for (const codl_step_time_t& step : timeline)
+    if (is_known_lane(step.lane)) ++times.lanes[static_cast<size_t>(step.lane)].step_count;
+  times.overlap_us = overlap_us(spans[0], spans[1]);
+  return times;
+}
+
+std::string chrome_trace(const Timeline& timeline, const std::string& title) {
+  const RunTimes times = run_times_of(timeline);
+  const Span extent = extent_of(timeline);
+  JsonWriter json;
+  json.begin_object();
+  json.key("displayTimeUnit").string("ns");
+  json.key("traceEvents").begin_array();
+  write_name(json, "process_name", 0, title);
+  for (size_t lane = 0; lane < kLaneCount; ++lane)
+    if (times.lanes[lane].step_count > 0)
+      write_name(json, "thread_name", static_cast<int32_t>(lane), kLaneNames[lane]);
+  for (size_t i = 0; i < timeline.size(); ++i) write_step(json, timeline[i], i, extent.start_ns);
+  json.end_array();
+  json.end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace codl::tools

@@ -1,0 +1,38 @@
+// The step times of one run: how busy each lane was, and a trace to look at.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "codl/codl.hpp"
+
+namespace codl::tools {
+
+inline constexpr size_t kLaneCount = 3;
+inline constexpr std::array<const char*, kLaneCount> kLaneNames = {"cpu", "gpu", "transfer"};
+
+using Timeline = std::vector<codl_step_time_t>;  // names borrowed from the plan
+
+// A copy of the last run's timeline.
+Timeline timeline_of(const Session& session);
+
+struct LaneTimes {
+  size_t step_count = 0;
+  double busy_us = 0;  // time in which at least one of the lane's steps ran
+  double idle_us = 0;  // the rest of the run
+};
+
+struct RunTimes {
+  double wall_us = 0;     // from the first step's start to the last step's end
+  double overlap_us = 0;  // time in which the CPU lane and the GPU lane were both busy
+  std::array<LaneTimes, kLaneCount> lanes;
+};
+
+RunTimes run_times_of(const Timeline& timeline);
+
+// Trace Event Format, as chrome://tracing and Perfetto read it: one track per lane that has steps.
+std::string chrome_trace(const Timeline& timeline, const std::string& title);
+
+}  // namespace codl::tools
