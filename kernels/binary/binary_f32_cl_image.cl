@@ -35,12 +35,11 @@ kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y,  //
                                 int b_first_row, int b_rows_held,            //
                                 int y_first_row, int y_rows_held,            //
                                 float alpha, float beta) {
-  if (get_global_id(0) >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows)
-    return;
-  const int texel = first_texel + get_global_id(0);
-  const int image_x = get_global_id(1) * ((channels + 3) / 4) + texel;
-  const int n = get_global_id(2) / rows;
-  const int row = get_global_id(2) % rows;
+  if (is_past_grid(texels, columns, batch_rows)) return;
+  const int texel = first_texel + (int)get_global_id(0);
+  const int image_x = (int)get_global_id(1) * ((channels + 3) / 4) + texel;
+  const int n = (int)get_global_id(2) / rows;
+  const int row = (int)get_global_id(2) % rows;
   const float4 left = LOAD_OF(A_CASE)(a, a_first_row, a_rows_held);
   const float4 right = LOAD_OF(B_CASE)(b, b_first_row, b_rows_held);
   float4 v = COMBINE(left, right);

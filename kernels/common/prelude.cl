@@ -98,6 +98,12 @@ inline void store_lanes(float16 v, global float* p, int count) {
   if (count & 1) p[0] = v.s0;
 }
 
+// For kernels with three ids: whether the work-item is one that rounding up the global size made.
+inline bool is_past_grid(int extent0, int extent1, int extent2) {
+  return (int)get_global_id(0) >= extent0 || (int)get_global_id(1) >= extent1 ||
+         (int)get_global_id(2) >= extent2;
+}
+
 // Image kernels: whole texels by integer coordinates; outside the image everything is zero.
 constant sampler_t kTexel =
     CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;

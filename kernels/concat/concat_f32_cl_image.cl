@@ -33,12 +33,11 @@ kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y,  //
                                 int texels, int columns, int batch_rows,   // extents of the ids
                                 int first_texel, int rows, int out_c,      //
                                 int y_first_row, int y_rows_held EACH_INPUT(SCALARS)) {
-  if (get_global_id(0) >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows)
-    return;
-  const int texel = first_texel + get_global_id(0);
-  const int column = get_global_id(1);
-  const int n = get_global_id(2) / rows;
-  const int row = get_global_id(2) % rows;
+  if (is_past_grid(texels, columns, batch_rows)) return;
+  const int texel = first_texel + (int)get_global_id(0);
+  const int column = (int)get_global_id(1);
+  const int n = (int)get_global_id(2) / rows;
+  const int row = (int)get_global_id(2) % rows;
   int first = 0;  // output channel of the input's first
   uint4 bits = (uint4)(0);
   EACH_INPUT(JOIN)

@@ -113,13 +113,14 @@ kernel void conv2d_f32_cl_buffer(
 #endif
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
-    if (first_pixel + p >= out_w) break;
-    float16 v = sum[p];
+    if (first_pixel + p < out_w) {
+      float16 v = sum[p];
 #if HAS_RESIDUAL
-    v += load_lanes(residual_pixels + p * y_pixel_stride, stored);
+      v += load_lanes(residual_pixels + p * y_pixel_stride, stored);
 #endif
-    v = ACTIVATE(v, alpha, beta);
-    if (valid < 16) v = keep_lanes(v, valid);
-    store_lanes(v, y_pixels + p * y_pixel_stride, stored);
+      v = ACTIVATE(v, alpha, beta);
+      if (valid < 16) v = keep_lanes(v, valid);
+      store_lanes(v, y_pixels + p * y_pixel_stride, stored);
+    }
   }
 }

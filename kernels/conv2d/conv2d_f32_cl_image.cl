@@ -31,12 +31,11 @@ kernel void conv2d_f32_cl_image(
     int residual_row_begin, int residual_rows_held,
 #endif
     float alpha, float beta) {
-  if (get_global_id(0) >= texels || get_global_id(1) >= blocks || get_global_id(2) >= batch_rows)
-    return;
-  const int texel = first_texel + get_global_id(0);
-  const int first_pixel = get_global_id(1) * PIXELS;
-  const int n = get_global_id(2) / rows;
-  const int out_row = first_row + get_global_id(2) % rows;
+  if (is_past_grid(texels, blocks, batch_rows)) return;
+  const int texel = first_texel + (int)get_global_id(0);
+  const int first_pixel = (int)get_global_id(1) * PIXELS;
+  const int n = (int)get_global_id(2) / rows;
+  const int out_row = first_row + (int)get_global_id(2) % rows;
 
   const float4 start = vload4(texel, bias);
   float4 sum[PIXELS];
@@ -101,14 +100,15 @@ kernel void conv2d_f32_cl_image(
   const int out_texels = (out_c + 3) / 4;
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
-    if (first_pixel + p >= out_w) break;
-    const int out_x = (first_pixel + p) * out_texels + texel;
-    float4 v = sum[p];
+    if (first_pixel + p < out_w) {
+      const int out_x = (first_pixel + p) * out_texels + texel;
+      float4 v = sum[p];
 #if HAS_RESIDUAL
-    v += read_imagef(residual, kTexel,
-                     (int2)(out_x, n * residual_rows_held + out_row - residual_row_begin));
+      v += read_imagef(residual, kTexel,
+                       (int2)(out_x, n * residual_rows_held + out_row - residual_row_begin));
 #endif
-    v = keep_lanes4(ACTIVATE(v, alpha, beta), out_c - texel * 4);
-    write_imagef(y, (int2)(out_x, n * y_rows_held + out_row - y_row_begin), v);
+      v = keep_lanes4(ACTIVATE(v, alpha, beta), out_c - texel * 4);
+      write_imagef(y, (int2)(out_x, n * y_rows_held + out_row - y_row_begin), v);
+    }
   }
 }

@@ -7,12 +7,11 @@ kernel void convert_f32_cl_from_image(read_only image2d_t x, global float* restr
                                       int x_first_row, int x_rows_held,         //
                                       int y_offset, int y_batch_stride, int y_row_stride,
                                       int y_pixel_stride, int y_channel_stride) {
-  if (get_global_id(0) >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows)
-    return;
-  const int texel = first_texel + get_global_id(0);
-  const int column = get_global_id(1);
-  const int n = get_global_id(2) / rows;
-  const int row = get_global_id(2) % rows;
+  if (is_past_grid(texels, columns, batch_rows)) return;
+  const int texel = first_texel + (int)get_global_id(0);
+  const int column = (int)get_global_id(1);
+  const int n = (int)get_global_id(2) / rows;
+  const int row = (int)get_global_id(2) % rows;
   const int valid = channels - texel * 4;
   const float4 v =
       read_imagef(x, kTexel, (int2)(column * ((channels + 3) / 4) + texel,

@@ -6,12 +6,11 @@ kernel void convert_f32_cl_to_image(global const float* restrict x, write_only i
                                     int y_first_row, int y_rows_held,         //
                                     int x_offset, int x_batch_stride, int x_row_stride,
                                     int x_pixel_stride, int x_channel_stride) {
-  if (get_global_id(0) >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows)
-    return;
-  const int texel = first_texel + get_global_id(0);
-  const int column = get_global_id(1);
-  const int n = get_global_id(2) / rows;
-  const int row = get_global_id(2) % rows;
+  if (is_past_grid(texels, columns, batch_rows)) return;
+  const int texel = first_texel + (int)get_global_id(0);
+  const int column = (int)get_global_id(1);
+  const int n = (int)get_global_id(2) / rows;
+  const int row = (int)get_global_id(2) % rows;
   const int valid = channels - texel * 4;
   global const float* const from = x + x_offset + n * x_batch_stride + row * x_row_stride +
                                    column * x_pixel_stride + texel * 4 * x_channel_stride;

@@ -21,10 +21,13 @@ kernel void pool2d_f32_cl_buffer(
     int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,   // of x and of y
     int y_offset, int y_batch_stride, int y_row_stride) {                      // of first_row
 #if TAP_SPLIT > 1
+  // One group per output, no group too many: no item may leave before the barrier.
   local float16 partial[TAP_SPLIT];
-#endif
-  int id = get_global_id(0) / TAP_SPLIT;
+  int id = get_group_id(0);
+#else
+  int id = get_global_id(0);
   if (id >= item_count) return;
+#endif
   const int channel = first_channel + id % chunks * 16;
   id /= chunks;
   const int column = id % out_w;

@@ -22,14 +22,16 @@ kernel void pool2d_f32_cl_image(
     int in_h, int in_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h,
     int dilation_w, int pad_top, int pad_left, int pad_bottom, int pad_right) {
 #if TAP_SPLIT > 1
+  // One group per output, no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];
+  const int texel = first_texel + (int)get_group_id(0);
+#else
+  if (is_past_grid(texels, columns, batch_rows)) return;
+  const int texel = first_texel + (int)get_global_id(0);
 #endif
-  const int id = get_global_id(0) / TAP_SPLIT;
-  if (id >= texels || get_global_id(1) >= columns || get_global_id(2) >= batch_rows) return;
-  const int texel = first_texel + id;
-  const int column = get_global_id(1);
-  const int n = get_global_id(2) / rows;
-  const int row = get_global_id(2) % rows;
+  const int column = (int)get_global_id(1);
+  const int n = (int)get_global_id(2) / rows;
+  const int row = (int)get_global_id(2) % rows;
   const int pixel_texels = (channels + 3) / 4;
 
   // Taps [i0, i1) x [j0, j1) of the window are inside the map.

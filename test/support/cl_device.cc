@@ -1,0 +1,215 @@
+#include "test/support/cl_device.h"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <vector>
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+namespace codl::test {
+namespace {
+
+// The functions used here, found at run time: a machine without OpenCL builds and runs the tests.
+#define CODL_TEST_CL_FUNCTIONS(F) \
+  F(clGetPlatformIDs)             \
+  F(clGetDeviceIDs)               \
+  F(clGetDeviceInfo)              \
+  F(clCreateContext)              \
+  F(clCreateCommandQueue)         \
+  F(clCreateProgramWithSource)    \
+  F(clBuildProgram)               \
+  F(clGetProgramBuildInfo)        \
+  F(clCreateKernel)               \
+  F(clSetKernelArg)               \
+  F(clCreateBuffer)               \
+  F(clCreateImage)                \
+  F(clReleaseMemObject)           \
+  F(clEnqueueNDRangeKernel)       \
+  F(clEnqueueReadBuffer)          \
+  F(clEnqueueReadImage)           \
+  F(clGetEventProfilingInfo)      \
+  F(clReleaseEvent)               \
+  F(clFinish)
+
+struct Api {
+#define CODL_TEST_CL_MEMBER(name) decltype(&::name) name = nullptr;
+  CODL_TEST_CL_FUNCTIONS(CODL_TEST_CL_MEMBER)
+#undef CODL_TEST_CL_MEMBER
+};
+
+std::string fault(const char* call, cl_int error) {
+  return std::string(call) + ": OpenCL error " + std::to_string(error);
+}
+
+// Memory objects of one run.
+struct Memories {
+  const Api& api;
+  std::vector<cl_mem> items;
+  explicit Memories(const Api& table) : api(table) {}
+  Memories(const Memories&) = delete;
+  Memories& operator=(const Memories&) = delete;
+  ~Memories() {
+    for (cl_mem item : items) api.clReleaseMemObject(item);
+  }
+};
+
+}  // namespace
+
+struct ClDevice::State {
+  Api api;
+  cl_device_id device = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+  std::map<std::string, cl_kernel> kernels;  // by symbol and options
+
+  std::string open();
+  std::string build(const KernelRow& row, const kernels::ClLaunch& launch, cl_kernel* out_kernel);
+};
+
+std::string ClDevice::State::open() {
+  void* library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return "expected libOpenCL.so.1, found no such library";
+#define CODL_TEST_CL_LOAD(name)                                           \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #name)); \
+  if (!api.name) return "expected " #name " in libOpenCL.so.1, found no such function";
+  CODL_TEST_CL_FUNCTIONS(CODL_TEST_CL_LOAD)
+#undef CODL_TEST_CL_LOAD
+
+  cl_platform_id platforms[16];
+  cl_uint platform_count = 0;
+  if (api.clGetPlatformIDs(16, platforms, &platform_count) != CL_SUCCESS) platform_count = 0;
+  // Mesa lists platforms without devices.
+  for (cl_uint i = 0; i < platform_count && i < 16 && !device; ++i)
+    if (api.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS)
+      device = nullptr;
+  if (!device) return "expected an OpenCL device, found none";
+
+  cl_int error = CL_SUCCESS;
+  context = api.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+  if (error != CL_SUCCESS) return fault("clCreateContext", error);
+  queue = api.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
+  return error == CL_SUCCESS ? std::string() : fault("clCreateCommandQueue", error);
+}
+
+std::string ClDevice::State::build(const KernelRow& row, const kernels::ClLaunch& launch,
+                                   cl_kernel* out_kernel) {
+  std::string options = "-cl-std=CL1.2";
+  for (uint32_t i = 0; i < launch.define_count; ++i)
+    options += std::string(" -D ") + launch.defines[i].name + "=" +
+               std::to_string(launch.defines[i].value);
+  cl_kernel& kernel = kernels[std::string(row.symbol) + options];
+  if (!kernel) {
+    const kernels::ClText text = kernels::cl_text(row);
+    const char* sources[] = {text.prelude, text.text};
+    cl_int error = CL_SUCCESS;
+    cl_program program = api.clCreateProgramWithSource(context, 2, sources, nullptr, &error);
+    if (error != CL_SUCCESS) return fault("clCreateProgramWithSource", error);
+    error = api.clBuildProgram(program, 1, &device, options.c_str(), nullptr, nullptr);
+    if (error != CL_SUCCESS) {
+      std::string log(65536, '\0');
+      size_t length = 0;
+      api.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, log.size(), log.data(),
+                                &length);
+      log.resize(length);
+      return fault("clBuildProgram", error) + " with " + options + "\n" + log;
+    }
+    kernel = api.clCreateKernel(program, row.symbol, &error);
+    if (error != CL_SUCCESS) return fault("clCreateKernel", error);
+  }
+  *out_kernel = kernel;
+  return {};
+}
+
+ClDevice* ClDevice::get(std::string* out_reason) {
+  static std::string reason;
+  static ClDevice* const device = []() -> ClDevice* {
+    auto* state = new State;
+    reason = state->open();
+    if (!reason.empty()) return nullptr;
+    auto* opened = new ClDevice(state);
+    char name[256] = {};
+    state->api.clGetDeviceInfo(state->device, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr);
+    opened->name_ = name;
+    return opened;
+  }();
+  *out_reason = reason;
+  return device;
+}
+
+std::string ClDevice::run(const KernelRow& row, const kernels::ClLaunch& launch,
+                          std::span<const ClOperand> operands, int repeats, double* out_micros) {
+  const Api& api = state_->api;
+  cl_kernel kernel = nullptr;
+  if (std::string error = state_->build(row, launch, &kernel); !error.empty()) return error;
+
+  Memories memories(api);
+  cl_uint arg = 0;
+  for (const ClOperand& operand : operands) {
+    cl_int error = CL_SUCCESS;
+    cl_mem memory = nullptr;
+    if (operand.is_image) {
+      const cl_image_format format = {CL_RGBA, CL_FLOAT};
+      cl_image_desc desc = {};
+      desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+      desc.image_width = operand.width;
+      desc.image_height = operand.height;
+      memory = api.clCreateImage(state_->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format,
+                                 &desc, operand.data, &error);
+    } else {
+      memory = api.clCreateBuffer(state_->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                  operand.bytes, operand.data, &error);
+    }
+    if (error != CL_SUCCESS)
+      return fault(operand.is_image ? "clCreateImage" : "clCreateBuffer", error);
+    memories.items.push_back(memory);
+    error = api.clSetKernelArg(kernel, arg++, sizeof(cl_mem), &memory);
+    if (error != CL_SUCCESS) return fault("clSetKernelArg of an operand", error);
+  }
+  for (uint32_t i = 0; i < launch.scalar_count; ++i) {
+    const cl_int error = api.clSetKernelArg(kernel, arg++, 4, &launch.scalars[i]);
+    if (error != CL_SUCCESS) return fault("clSetKernelArg of a scalar", error);
+  }
+
+  size_t global[3];
+  size_t local[3];
+  for (int i = 0; i < 3; ++i) {
+    global[i] = launch.global[i];
+    local[i] = launch.local[i];
+  }
+  double best = 0;
+  for (int i = 0; i < repeats; ++i) {
+    cl_event event = nullptr;
+    cl_int error = api.clEnqueueNDRangeKernel(state_->queue, kernel, 3, nullptr, global,
+                                              local[0] != 0 ? local : nullptr, 0, nullptr, &event);
+    if (error != CL_SUCCESS) return fault("clEnqueueNDRangeKernel", error);
+    error = api.clFinish(state_->queue);
+    if (error != CL_SUCCESS) return fault("clFinish", error);
+    cl_ulong start = 0;
+    cl_ulong end = 0;
+    api.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(start), &start, nullptr);
+    api.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr);
+    api.clReleaseEvent(event);
+    const double micros = static_cast<double>(end - start) * 1e-3;
+    if (i == 0 || micros < best) best = micros;
+  }
+  if (out_micros) *out_micros = best;
+
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ClOperand& operand = operands[i];
+    if (!operand.is_output) continue;
+    const size_t origin[3] = {0, 0, 0};
+    const size_t region[3] = {operand.width, operand.height, 1};
+    const cl_int error =
+        operand.is_image
+            ? api.clEnqueueReadImage(state_->queue, memories.items[i], CL_TRUE, origin, region, 0,
+                                     0, operand.data, 0, nullptr, nullptr)
+            : api.clEnqueueReadBuffer(state_->queue, memories.items[i], CL_TRUE, 0, operand.bytes,
+                                      operand.data, 0, nullptr, nullptr);
+    if (error != CL_SUCCESS) return fault("reading the output", error);
+  }
+  return {};
+}
+
+}  // namespace codl::test
