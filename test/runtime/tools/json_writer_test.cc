@@ -1,0 +1,41 @@
+#include "runtime/tools/json_writer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "test/support/catch.h"
+
+namespace codl::tools {
+namespace {
+
+TEST_CASE("commas stand between items, at every depth") {
+  JsonWriter json;
+  json.begin_object();
+  json.key("a").integer(-1);
+  json.key("b").begin_array();
+  json.begin_object();
+  json.end_object();
+  json.string("x");
+  json.boolean(true);
+  json.end_array();
+  json.key("c").number(0.1);
+  json.end_object();
+  CHECK(json.text() == R"({"a":-1,"b":[{},"x",true],"c":0.1})");
+}
+
+TEST_CASE("quotes, backslashes and control characters are escaped, UTF-8 is not") {
+  JsonWriter json;
+  json.string("a\"b\\c\n\x01\x7f\xc3\xa9");
+  CHECK(json.text() == "\"a\\\"b\\\\c\\u000a\\u0001\\u007f\xc3\xa9\"");
+}
+
+TEST_CASE("a number that JSON cannot carry is null") {
+  for (double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    JsonWriter json;
+    json.number(value);
+    CHECK(json.text() == "null");
+  }
+}
+
+}  // namespace
+}  // namespace codl::tools

@@ -1,0 +1,115 @@
+#include "runtime/tools/npy.h"
+
+#include <cstring>
+
+#include "runtime/tools/tool_error.h"
+#include "test/support/catch.h"
+
+namespace codl::tools {
+namespace {
+
+// An .npy file with the given header text.
+std::string file_of(const std::string& header, const std::string& data, char major = 1) {
+  std::string file = "\x93NUMPY";
+  file += major;
+  file += '\0';
+  const size_t length_bytes = major == 1 ? 2 : 4;
+  for (size_t i = 0; i < length_bytes; ++i) file += static_cast<char>(header.size() >> (8 * i));
+  return file + header + data;
+}
+
+const std::string kHeader = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+const std::string kData(24, '\x01');
+
+std::string message_of(const std::string& file) {
+  try {
+    parse_npy("x.npy", file);
+  } catch (const ToolError& error) {
+    CHECK(error.code == ExitCode::Input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("what format_npy writes, parse_npy reads") {
+  const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {1, 3}, {2, 1, 4, 5}};
+  for (const auto& dims : shapes) {
+    for (codl_dtype_t dtype : {CODL_FLOAT32, CODL_INT64}) {
+      size_t bytes = element_bytes(dtype);
+      for (int64_t dim : dims) bytes *= static_cast<size_t>(dim);
+      std::string data(bytes, '\0');
+      for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(i * 7);
+      const std::string file = format_npy(dtype, dims, data);
+      CHECK((file.size() - bytes) % 64 == 0);
+      const Npy npy = parse_npy("x.npy", file);
+      CHECK(npy.dtype == dtype);
+      CHECK(npy.dims == dims);
+      CHECK(npy.data == data);
+    }
+  }
+}
+
+TEST_CASE("the header is the one that NumPy writes") {
+  // np.save of np.zeros((2, 3), np.float32), NumPy 1.24: 128 bytes before the data.
+  const std::string file = format_npy(CODL_FLOAT32, {2, 3}, kData);
+  CHECK(file.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
+  CHECK(file.substr(10, 58) == "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), ");
+  CHECK(file[127] == '\n');
+  CHECK(file.size() == 128 + 24);
+}
+
+TEST_CASE("both versions, any order of keys and any quotes are read") {
+  CHECK(message_of(file_of(kHeader, kData)) == "accepted");
+  CHECK(message_of(file_of(kHeader, kData, 2)) == "accepted");
+  CHECK(message_of(file_of("{\"shape\":(2,3),\"fortran_order\":False,\"descr\":\"<f4\"}", kData)) ==
+        "accepted");
+}
+
+TEST_CASE("everything else is refused in one line that names the file") {
+  const auto header = [](const std::string& descr, const std::string& order,
+                         const std::string& shape) {
+    return "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  };
+  const std::string bad[] = {
+      "",
+      "\x93NUMPY",
+      "not an array at all",
+      file_of(kHeader, kData, 3),
+      file_of(kHeader, kData).substr(0, 40),
+      file_of(kHeader, kData + "x"),
+      file_of(kHeader, kData.substr(1)),
+      file_of("", kData),
+      file_of(kHeader + "x", kData),
+      file_of(header("'<f8'", "False", "(2, 3)"), kData),
+      file_of(header("'>f4'", "False", "(2, 3)"), kData),
+      file_of(header("'<f4", "False", "(2, 3)"), kData),
+      file_of(header("'<f4'", "True", "(2, 3)"), kData),
+      file_of(header("'<f4'", "False", "(2, -3)"), kData),
+      file_of(header("'<f4'", "False", "(0,)"), ""),
+      file_of(header("'<f4'", "False", "(2, x)"), kData),
+      file_of(header("'<f4'", "False", "(2, 3"), kData),
+      file_of(header("'<f4'", "False", "6"), kData),
+      // 2^33 * 2^33 elements: the product wraps to 4 bytes * 0.
+      file_of(header("'<f4'", "False", "(8589934592, 8589934592)"), ""),
+      file_of(header("'<f4'", "False", "(99999999999999999999,)"), kData),
+      file_of(header("'<f4'", "False", "(1, 1, 1, 1, 1, 1, 1, 2, 3)"), kData),
+      file_of("{'descr': '<f4', 'shape': (2, 3)}", kData),
+      file_of("{'descr': '<f4', 'descr': '<f4', 'shape': (2, 3)}", kData),
+      file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", kData),
+  };
+  for (const std::string& file : bad) {
+    const std::string message = message_of(file);
+    INFO(message);
+    CHECK(message.compare(0, 7, "x.npy: ") == 0);
+    CHECK(message.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("a header cut anywhere is refused") {
+  const std::string file = file_of(kHeader, kData);
+  for (size_t size = 0; size < file.size(); ++size)
+    CHECK(message_of(file.substr(0, size)) != "accepted");
+}
+
+}  // namespace
+}  // namespace codl::tools

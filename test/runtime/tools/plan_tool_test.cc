@@ -1,0 +1,55 @@
+#include "runtime/tools/plan_tool.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "test/support/catch.h"
+
+namespace codl::tools {
+namespace {
+
+std::vector<float> random_values(uint64_t seed, size_t input_index, size_t count) {
+  Tensor tensor;
+  tensor.data.resize(count * sizeof(float));
+  fill_random(tensor, seed, input_index);
+  std::vector<float> values(count);
+  std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
+}
+
+TEST_CASE("random inputs are the same everywhere") {
+  // SplitMix64 of seed 0 begins with e220a8397b1dcdaf; from that as the seed come
+  // a706dd2f4d197e6f, b382a305f4414f5e, ...
+  const std::vector<float> values = random_values(0, 0, 3);
+  CHECK(values[0] == 0xa706ddp-23f - 1);
+  CHECK(values[1] == 0xb382a3p-23f - 1);
+  CHECK(values == random_values(0, 0, 3));
+  CHECK(values != random_values(1, 0, 3));
+  CHECK(values != random_values(0, 1, 3));
+}
+
+TEST_CASE("random inputs are uniform in [-1, 1)") {
+  double sum = 0;
+  double squares = 0;
+  const std::vector<float> values = random_values(3, 1, 100000);
+  for (float value : values) {
+    REQUIRE(value >= -1.0f);
+    REQUIRE(value < 1.0f);
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  CHECK(std::abs(sum / 100000) < 0.01);                // 5.5 sigma: 1 / sqrt(3 * 100000) = 0.0018
+  CHECK(std::abs(squares / 100000 - 1.0 / 3) < 0.01);  // variance of U(-1, 1)
+}
+
+TEST_CASE("every status has the exit code of who must act") {
+  CHECK(exit_code_of(CODL_OK) == ExitCode::Ok);
+  CHECK(exit_code_of(CODL_CORRUPT_PLAN) == ExitCode::Input);
+  CHECK(exit_code_of(CODL_NOT_FOUND) == ExitCode::Input);
+  CHECK(exit_code_of(CODL_UNSUPPORTED_VERSION) == ExitCode::Unsupported);
+  CHECK(exit_code_of(CODL_NO_DEVICE) == ExitCode::Unsupported);
+  CHECK(exit_code_of(CODL_DEVICE_ERROR) == ExitCode::Internal);
+}
+
+}  // namespace
+}  // namespace codl::tools

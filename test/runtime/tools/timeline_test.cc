@@ -1,0 +1,43 @@
+#include "runtime/tools/timeline.h"
+
+#include "test/support/catch.h"
+
+namespace codl::tools {
+namespace {
+
+TEST_CASE("busy, idle and overlap are lengths of time, counted once") {
+  // cpu   [1000,3000)          [5000,6000)
+  // gpu         [2000,5000) and, inside it, [2500,3000)
+  const Timeline timeline = {{"a", "k", 0, 1000, 3000},
+                             {"b", "k", 1, 2000, 5000},
+                             {"c", "k", 1, 2500, 3000},
+                             {"d", "k", 0, 5000, 6000}};
+  const RunTimes times = run_times_of(timeline);
+  CHECK(times.wall_us == 5);  // 1000 to 6000
+  CHECK(times.lanes[0].busy_us == 3);
+  CHECK(times.lanes[0].idle_us == 2);
+  CHECK(times.lanes[0].step_count == 2);
+  CHECK(times.lanes[1].busy_us == 3);
+  CHECK(times.lanes[1].idle_us == 2);
+  CHECK(times.lanes[2].step_count == 0);
+  CHECK(times.overlap_us == 1);  // 2000 to 3000
+}
+
+TEST_CASE("an empty timeline has no times") {
+  const RunTimes times = run_times_of({});
+  CHECK(times.wall_us == 0);
+  CHECK(times.overlap_us == 0);
+}
+
+TEST_CASE("a trace has a named track per lane and times from the first step on") {
+  CHECK(chrome_trace({{"conv \"1\"", "conv2d_f32_cpu", 0, 1000, 2500}}, "coexec") ==
+        R"({"displayTimeUnit":"ns","traceEvents":[)"
+        R"({"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"coexec"}},)"
+        R"({"name":"thread_name","ph":"M","pid":1,"tid":0,"args":{"name":"cpu"}},)"
+        R"({"name":"conv \"1\"","cat":"conv2d_f32_cpu","ph":"X","ts":0,"dur":1.5,"pid":1,"tid":0,)"
+        R"("args":{"kernel":"conv2d_f32_cpu","step":0}}]})"
+        "\n");
+}
+
+}  // namespace
+}  // namespace codl::tools
