@@ -22,7 +22,7 @@
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 
 // The buffer ends with the last channel, which need not fill a texel.
-inline float4 load_channels(global const float* p, int channel, int channels) {
+static inline float4 load_channels(global const float* p, int channel, int channels) {
   const int last = channels - 1;
   return (float4)(p[channel], p[min(channel + 1, last)], p[min(channel + 2, last)],
                   p[min(channel + 3, last)]);

@@ -50,13 +50,24 @@ HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
   }
 }
 
-void combine_run(int32_t kind, const Activation& activation, RunInput a, RunInput b, float* y,
-                 int64_t count) {
+// What a run does to its elements.
+struct RunOp {
+  int32_t kind;
+  Activation activation;
+};
+
+HWY_INLINE void combine_at(const RunOp& op, RunInput a, RunInput b, float* y, int64_t i,
+                           int64_t count) {
   const Floats d;
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    const Vector value = combine(kind, load_run(a, i, count - i), load_run(b, i, count - i));
-    store_lanes(d, activate(d, activation, value), y + i, count - i);
-  }
+  const Vector value = combine(op.kind, load_run(a, i, count), load_run(b, i, count));
+  store_lanes(d, activate(d, op.activation, value), y + i, count);
+}
+
+void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) combine_at(op, a, b, y, i, kLanes);
+  if (i < count) combine_at(op, a, b, y, i, count - i);
 }
 
 // An input under an output of rank 4: elements per step of the output's n, c, h, w; 0 where the
@@ -75,7 +86,7 @@ PixelInput pixel_input(const TensorView& view, const OperandShape& y) {
   return input;
 }
 
-void combine_plain(const KernelArgs& args, const Activation& activation, Units units) {
+void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   const TensorView& a = args.operands[0];
   const TensorView& b = args.operands[1];
   const TensorView& y = args.output();
@@ -92,8 +103,7 @@ void combine_plain(const KernelArgs& args, const Activation& activation, Units u
       units.end * kBinaryPlainBlock < elements ? units.end * kBinaryPlainBlock : elements;
   while (begin < end) {
     const LoopAxes::Run run = axes.run_at(begin, end);
-    combine_run(args.params_as<BinaryParams>().kind, activation,
-                {a.as<const float>() + run.offsets[0], axes.last_step(0)},
+    combine_run(op, {a.as<const float>() + run.offsets[0], axes.last_step(0)},
                 {b.as<const float>() + run.offsets[1], axes.last_step(1)}, y.as<float>() + begin,
                 run.count);
     begin += run.count;
@@ -102,18 +112,17 @@ void combine_plain(const KernelArgs& args, const Activation& activation, Units u
 
 // One row of pixels. A row whose inputs are each a row of pixels of the same size, or one element,
 // is one run, pad lanes included.
-void combine_row(int32_t kind, const Activation& activation, RunInput a, RunInput b,
-                 const int64_t* column_steps, Range channels, int32_t columns, float* y,
-                 int64_t pixel, int64_t pad_end) {
+void combine_row(const RunOp& op, RunInput a, RunInput b, const int64_t* column_steps,
+                 Range channels, int32_t columns, float* y, int64_t pixel, int64_t pad_end) {
   const auto runs_on = [pixel](RunInput input, int64_t column_step) {
     return input.step == 0 ? column_step == 0 : input.step == 1 && column_step == pixel;
   };
   const bool is_one_run = channels.begin == 0 && pad_end == pixel && runs_on(a, column_steps[0]) &&
                           runs_on(b, column_steps[1]);
-  if (is_one_run) combine_run(kind, activation, a, b, y, columns * pixel);
+  if (is_one_run) combine_run(op, a, b, y, columns * pixel);
   for (int32_t w = 0; w < columns; ++w, y += pixel) {
     if (!is_one_run) {
-      combine_run(kind, activation, a, b, y + channels.begin, channels.count());
+      combine_run(op, a, b, y + channels.begin, channels.count());
       a.first += column_steps[0];
       b.first += column_steps[1];
     }
@@ -123,13 +132,13 @@ void combine_row(int32_t kind, const Activation& activation, RunInput a, RunInpu
 
 void binary_f32(const KernelArgs& args) {
   const auto& params = args.params_as<BinaryParams>();
-  const Activation activation =
-      make_activation(params.activation, params.activation_alpha, params.activation_beta);
+  const RunOp op = {params.kind, make_activation(params.activation, params.activation_alpha,
+                                                 params.activation_beta)};
   const TensorView& y = args.output();
   const BinaryWork work = binary_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.layout == Layout::Plain) {
-    combine_plain(args, activation, units);
+    combine_plain(args, op, units);
     return;
   }
   const PixelInput a = pixel_input(args.operands[0], y.shape);
@@ -145,9 +154,9 @@ void binary_f32(const KernelArgs& args) {
                           work.channels.begin * input.steps[1],
                       input.steps[1]};
     };
-    combine_row(
-        params.kind, activation, at_row(a), at_row(b), column_steps, work.channels, y.shape.dims[3],
-        y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel, pad_end);
+    combine_row(op, at_row(a), at_row(b), column_steps, work.channels, y.shape.dims[3],
+                y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel,
+                pad_end);
   }
 }
 

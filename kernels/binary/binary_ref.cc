@@ -44,7 +44,7 @@ int64_t activate(const BinaryParams&, int64_t value) { return value; }
 
 int64_t broadcast_offset_of(const TensorView& operand, const OperandShape& y,
                             const int32_t* index) {
-  int32_t own[kMaxRank];
+  int32_t own[kMaxRank] = {};
   const int32_t first = y.rank - operand.shape.rank;
   for (int32_t i = 0; i < operand.shape.rank; ++i)
     own[i] = operand.shape.dims[i] == 1 ? 0 : index[first + i];

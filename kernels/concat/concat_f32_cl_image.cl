@@ -22,7 +22,7 @@
   }
 
 // Lanes shift .. shift + 3 of the eight lanes a, b.
-inline float4 shift_lanes(float4 a, float4 b, int shift) {
+static inline float4 shift_lanes(float4 a, float4 b, int shift) {
   if (shift == 0) return a;
   if (shift == 1) return (float4)(a.yzw, b.x);
   if (shift == 2) return (float4)(a.zw, b.xy);

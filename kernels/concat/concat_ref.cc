@@ -7,7 +7,7 @@ void concat_ref(const KernelArgs& args) {
   const int32_t axis = args.params_as<ConcatParams>().axis;
   const TensorView& y = args.output();
   for_each_output(args, [&](const int32_t* index) {
-    int32_t from[kMaxRank];
+    int32_t from[kMaxRank] = {};
     for (int32_t i = 0; i < y.shape.rank; ++i) from[i] = index[i];
     uint32_t input = 0;
     while (from[axis] >= args.operands[input].shape.dims[axis])

@@ -11,7 +11,7 @@ void softmax_ref(const KernelArgs& args) {
   const TensorView& y = args.output();
   for_each_output(args, [&](const int32_t* index) {
     const float own = x.as<const float>()[offset_of(x, index)];
-    int32_t from[kMaxRank];
+    int32_t from[kMaxRank] = {};
     for (int32_t i = 0; i < y.shape.rank; ++i) from[i] = index[i];
     from[axis] = 0;
     float maximum = x.as<const float>()[offset_of(x, from)];

@@ -9,7 +9,7 @@ void transpose_ref(const KernelArgs& args) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   for_each_output(args, [&](const int32_t* index) {
-    int32_t from[kMaxRank];
+    int32_t from[kMaxRank] = {};
     for (int32_t i = 0; i < y.shape.rank; ++i) from[perm[i]] = index[i];
     copy_element(y, offset_of(y, index), x, offset_of(x, from));
   });

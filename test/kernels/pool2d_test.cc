@@ -1,0 +1,121 @@
+#include "kernels/pool2d/pool2d.h"
+
+#include "test/kernels/step_for_tests.h"
+#include "test/support/catch.h"
+
+namespace codl::kernels {
+namespace {
+
+// 3x3 windows, stride 2, padding 1: 9 rows and columns become 5.
+Pool2dParams small_params() {
+  Pool2dParams params;
+  params.kind = kPool2dMax;
+  params.kernel_h = params.kernel_w = 3;
+  params.stride_h = params.stride_w = 2;
+  params.dilation_h = params.dilation_w = 1;
+  params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
+  return params;
+}
+
+std::string check_params(const Pool2dParams& params) {
+  return check({"pool2d_f32_cpu", &params, {nhwc({1, 5, 9, 9}), nhwc({1, 5, 5, 5})}});
+}
+
+template <typename Edit>
+std::string check_edited(Edit edit) {
+  Pool2dParams params = small_params();
+  edit(params);
+  return check_params(params);
+}
+
+TEST_CASE("pool2d takes a padded window and refuses parameters that miss the map") {
+  CHECK(check_params(small_params()) == "ok");
+  CHECK(check_edited([](Pool2dParams& p) { p.kind = 3; }) == "a member of Pool2d");
+  CHECK(check_edited([](Pool2dParams& p) { p.kernel_h = 0; }) == "kernel of 1 to 2^24 taps");
+  CHECK(check_edited([](Pool2dParams& p) { p.kernel_w = INT32_MAX; }) ==
+        "kernel of 1 to 2^24 taps");
+  CHECK(check_edited([](Pool2dParams& p) { p.stride_h = 0; }) == "stride of 1 to 2^24");
+  CHECK(check_edited([](Pool2dParams& p) { p.dilation_w = -1; }) == "dilation of 1 to 2^24");
+  CHECK(check_edited([](Pool2dParams& p) {
+          p.kernel_h = 1 << 20;
+          p.dilation_h = 1 << 20;
+        }) == "a window of at most 2^24 rows and columns");
+  CHECK(check_edited([](Pool2dParams& p) { p.pad_top = 3; }) == "padding smaller than the window");
+  CHECK(check_edited([](Pool2dParams& p) { p.pad_bottom = -1; }) ==
+        "padding smaller than the window");
+  CHECK(check_edited([](Pool2dParams& p) { p.dilation_h = 10; }) ==
+        "no padding where taps may straddle the map");
+  CHECK(check_edited([](Pool2dParams& p) { p.stride_w = 3; }) ==
+        "every window to begin before the end of the map");
+}
+
+TEST_CASE("pool2d refuses operands that do not fit each other") {
+  const Pool2dParams params = small_params();
+  const auto check_operands = [&](const OperandShape& x, const OperandShape& y) {
+    return check({"pool2d_f32_cpu", &params, {x, y}});
+  };
+  CHECK(check_operands(nhwc({2, 5, 9, 9}), nhwc({1, 5, 5, 5})) ==
+        "input and output of one batch and channel count");
+  CHECK(check_operands(nhwc({1, 4, 9, 9}), nhwc({1, 5, 5, 5})) ==
+        "input and output of one batch and channel count");
+  CHECK(check_operands(plain({1, 5, 9, 9}), nhwc({1, 5, 5, 5})) ==
+        "input and output of one layout");
+  CHECK(check({"pool2d_f32_cl_image", &params, {nhwc({1, 5, 9, 9}), image({1, 5, 5, 5})}}) ==
+        "input and output of one layout");
+  CHECK(check({"pool2d_f32_cpu",
+               &params,
+               {nhwc({1, 5, 9, 9}), nhwc({1, 5, 9, 9}), nhwc({1, 5, 5, 5})}}) ==
+        "the operator's number of operands");
+  CHECK(check({"pool2d_f32_cpu",
+               &params,
+               {nhwc({1, 5, 9, 9}), nhwc({1, 5, 5, 5})},
+               SplitDim::None,
+               {},
+               {4, 4, 4}}) == "no tile for a CPU kernel");
+}
+
+TEST_CASE("a part of a pooling needs its input rows and their halo, clipped to the map") {
+  const Pool2dParams params = small_params();
+  const auto check_rows = [&](Range part, Range input_rows) {
+    return check({"pool2d_f32_cpu",
+                  &params,
+                  {nhwc({1, 5, 9, 9}, input_rows), nhwc({1, 5, 5, 5})},
+                  SplitDim::Height,
+                  part});
+  };
+  // Output row o reads input rows 2o - 1 to 2o + 1.
+  CHECK(check_rows({1, 3}, {1, 6}) == "ok");
+  CHECK(check_rows({1, 3}, {2, 6}) == "input rows of the part inside the operand");
+  CHECK(check_rows({1, 3}, {1, 5}) == "input rows of the part inside the operand");
+  CHECK(check_rows({0, 1}, {0, 2}) == "ok");
+  CHECK(check_rows({4, 5}, {7, 9}) == "ok");
+}
+
+TEST_CASE("global pooling is shared out by channels, a tiny one is not") {
+  Pool2dParams params;
+  params.kind = kPool2dAverage;
+  params.kernel_h = params.kernel_w = 7;
+  params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
+  const auto tasks_of = [&](int32_t channels) {
+    return task_count(
+        {"pool2d_f32_cpu", &params, {nhwc({1, channels, 7, 7}), nhwc({1, channels, 1, 1})}});
+  };
+  CHECK(tasks_of(512) == 8);
+  CHECK(tasks_of(2048) == 32);
+  CHECK(tasks_of(64) == 1);
+}
+
+TEST_CASE("features of a pooling count its part") {
+  Pool2dParams params = small_params();
+  StepForTest step = {"pool2d_f32_cpu", &params, {nhwc({1, 16, 200, 100}), nhwc({1, 16, 100, 50})}};
+  CHECK(feature(step, "mops") == Approx(100 * 50 * 16 * 9 * 1e-6));
+  CHECK(feature(step, "mbytes") == Approx((200 * 100 + 100 * 50) * 16 * 4 * 1e-6));
+  CHECK(feature(step, "steps") == 1.0);
+  step.part_dim = SplitDim::Height;
+  step.part = {0, 50};
+  CHECK(feature(step, "mops") == Approx(50 * 50 * 16 * 9 * 1e-6));
+  CHECK(feature(step, "mbytes") == Approx((100 * 100 + 50 * 50) * 16 * 4 * 1e-6));
+}
+
+}  // namespace
+}  // namespace codl::kernels

@@ -1,0 +1,29 @@
+// Every axis of both layouts; lengths around the vectors.
+#pragma once
+
+#include "test/kernels/kernel_case.h"
+
+namespace codl::test {
+
+inline std::vector<KernelCase> softmax_cases() {
+  std::vector<KernelCase> cases;
+  const auto add = [&](const char* name, int32_t axis, const OperandShape& shape) {
+    SoftmaxParams params;
+    params.axis = axis;
+    cases.push_back({name, OpKind::Softmax, words_of(params), {shape, shape}});
+  };
+  for (int32_t length : {1, 3, 15, 16, 17, 33, 1000})
+    add("last axis", 1, plain_operand({3, length}));
+  add("vector", 0, plain_operand({10}));
+  add("first axis", 0, plain_operand({5, 70}));
+  add("middle axis", 1, plain_operand({2, 5, 3, 7}));
+  for (int32_t channels : {1, 3, 5, 16, 17, 21, 149})
+    for (int32_t axis = 0; axis < 4; ++axis) add("pixels", axis, nhwc_operand({2, channels, 3, 5}));
+  add("rows held", 1, nhwc_operand({2, 6, 8, 3}, {2, 5}));
+  add("rows held, columns", 3, nhwc_operand({2, 6, 8, 3}, {2, 5}));
+  add("tasks", 1, nhwc_operand({2, 21, 5, 80}));
+  add("tasks of columns", 0, plain_operand({30, 1001}));
+  return cases;
+}
+
+}  // namespace codl::test

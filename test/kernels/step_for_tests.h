@@ -1,0 +1,84 @@
+// Steps by hand, for tests of contracts: operands that fill their memory exactly, one row by name.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+
+namespace codl::kernels {
+
+inline OperandShape operand(Layout layout, std::initializer_list<int32_t> dims, Range rows) {
+  OperandShape shape;
+  shape.layout = layout;
+  for (int32_t dim : dims) shape.dims[shape.rank++] = dim;
+  shape.row_begin = rows.begin;
+  shape.row_end = rows.end;
+  if (layout != Layout::Image2d)
+    shape.bytes = static_cast<uint64_t>(stored_elements(shape)) * sizeof(float);
+  return shape;
+}
+inline OperandShape plain(std::initializer_list<int32_t> dims) {
+  return operand(Layout::Plain, dims, {0, 0});
+}
+inline OperandShape nhwc(std::initializer_list<int32_t> dims) {
+  return operand(Layout::Nhwc, dims, {0, dims.begin()[2]});
+}
+inline OperandShape nhwc(std::initializer_list<int32_t> dims, Range rows) {
+  return operand(Layout::Nhwc, dims, rows);
+}
+inline OperandShape image(std::initializer_list<int32_t> dims) {
+  return operand(Layout::Image2d, dims, {0, dims.begin()[2]});
+}
+inline OperandShape image(std::initializer_list<int32_t> dims, Range rows) {
+  return operand(Layout::Image2d, dims, rows);
+}
+
+struct StepForTest {
+  std::string_view symbol;
+  const void* params = nullptr;
+  std::vector<OperandShape> operands;
+  SplitDim part_dim = SplitDim::None;
+  Range part = {};
+  std::vector<int32_t> tile = {};
+
+  StepShape shape() const {
+    StepShape step;
+    for (const KernelRow& row : kKernelRows)
+      if (symbol == row.symbol) step.row = &row;
+    step.params = params;
+    step.operands = operands.data();
+    step.operand_count = static_cast<uint32_t>(operands.size());
+    step.part_dim = part_dim;
+    step.part = part;
+    step.tile = tile.data();
+    step.tile_count = static_cast<uint32_t>(tile.size());
+    return step;
+  }
+};
+
+// What check_step() says, "ok" if the row may run the step.
+inline std::string check(const StepForTest& step) {
+  StepNeeds needs;
+  const char* expected = check_step(step.shape(), &needs);
+  return expected == nullptr ? "ok" : expected;
+}
+
+inline int32_t task_count(const StepForTest& step) {
+  StepNeeds needs;
+  return check_step(step.shape(), &needs) == nullptr ? needs.task_count : 0;
+}
+
+// The feature's value, or -1 if the step has none of that name.
+inline double feature(const StepForTest& step, std::string_view name) {
+  Features features;
+  features_of(step.shape(), &features);
+  for (uint32_t i = 0; i < features.count; ++i)
+    if (name == features.items[i].name) return features.items[i].value;
+  return -1.0;
+}
+
+}  // namespace codl::kernels
