@@ -108,11 +108,11 @@ bool check_part(PlanCheck& c, const StepDef& step, const TensorDef& operand) {
   return c.expect(false, "a known part_dim", step.part_dim());
 }
 
+// The bytes are aligned for int32_t and float: a vector of a verified FlatBuffer starts at a
+// multiple of 4, behind its 4-byte length.
 bool check_params(PlanCheck& c, const StepDef& step, OpKind op) {
   return c.expect(step.params()->size() == params_bytes_of(op),
-                  "params as long as the operator's parameters", step.params()->size()) &&
-         c.expect(reinterpret_cast<uintptr_t>(step.params()->data()) % 4 == 0,
-                  "params aligned to 4 bytes", 0);
+                  "params as long as the operator's parameters", step.params()->size());
 }
 
 bool check_kernel_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {

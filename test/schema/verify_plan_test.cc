@@ -788,6 +788,61 @@ TEST_CASE("every string and vector must be present") {
         "inputs, outputs, blobs, kernels and variants present");
 }
 
+// A plan of one variant, whose tables the test has made.
+std::vector<uint8_t> file_of_variant(flatbuffers::FlatBufferBuilder& builder,
+                                     flatbuffers::Offset<plan::VariantDef> variant) {
+  const auto text = builder.CreateString("");
+  const std::vector<int32_t> dims = {1};
+  const auto io = plan::CreateIoDefDirect(builder, "y", static_cast<uint8_t>(DType::F32), &dims, 4);
+  const auto no_ios = builder.CreateVector(std::vector<flatbuffers::Offset<plan::IoDef>>{});
+  const auto ios = builder.CreateVector(std::vector<flatbuffers::Offset<plan::IoDef>>{io});
+  const auto blobs = builder.CreateVector(std::vector<flatbuffers::Offset<plan::BlobDef>>{});
+  const auto kernels = builder.CreateVector(std::vector<flatbuffers::Offset<plan::KernelUse>>{});
+  const auto variants =
+      builder.CreateVector(std::vector<flatbuffers::Offset<plan::VariantDef>>{variant});
+  builder.Finish(plan::CreatePlanDef(builder, text, text, text, text, 1, no_ios, ios, blobs,
+                                     kernels, variants));
+  return test::to_bytes({builder.GetBufferPointer(), builder.GetSize()}, {});
+}
+
+TEST_CASE("every vector of a variant and of a step must be present") {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto bare_variant = plan::CreateVariantDef(builder, builder.CreateString("v"));
+  CHECK(std::string(verify(file_of_variant(builder, bare_variant)).expected) ==
+        "images, tensors and steps present");
+
+  builder.Clear();
+  const std::vector<flatbuffers::Offset<plan::StepDef>> steps = {plan::CreateStepDef(builder)};
+  const std::vector<flatbuffers::Offset<plan::ImageDef>> images;
+  const std::vector<flatbuffers::Offset<plan::TensorDef>> tensors;
+  const auto variant = plan::CreateVariantDefDirect(
+      builder, "v", Sharing::None, plan::Gate::HostEnqueue, 0, 0, 0, &images, &tensors, &steps);
+  CHECK(std::string(verify(file_of_variant(builder, variant)).expected) ==
+        "name, params, operands, tile and waits present");
+}
+
+TEST_CASE("a small file cannot name one table too often") {
+  // A million references to one step, then to one tensor: 4 bytes each.
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<flatbuffers::Offset<plan::ImageDef>> images;
+  const auto step = plan::CreateStepDef(builder);
+  const std::vector<flatbuffers::Offset<plan::StepDef>> steps(kMaxSteps + 1, step);
+  const std::vector<flatbuffers::Offset<plan::TensorDef>> no_tensors;
+  const auto many_steps = plan::CreateVariantDefDirect(
+      builder, "v", Sharing::None, plan::Gate::HostEnqueue, 0, 0, 0, &images, &no_tensors, &steps);
+  CHECK(std::string(verify(file_of_variant(builder, many_steps)).expected) ==
+        "at most 2^20 steps in all variants");
+
+  builder.Clear();
+  const std::vector<flatbuffers::Offset<plan::StepDef>> no_steps;
+  const std::vector<flatbuffers::Offset<plan::TensorDef>> many(kMaxTensors + 1,
+                                                               plan::CreateTensorDef(builder));
+  const auto many_tensors = plan::CreateVariantDefDirect(
+      builder, "v", Sharing::None, plan::Gate::HostEnqueue, 0, 0, 0, &images, &many, &no_steps);
+  CHECK(std::string(verify(file_of_variant(builder, many_tensors)).expected) ==
+        "at most 2^20 tensors in all variants");
+}
+
 // ---- damage -------------------------------------------------------------------------------------
 
 // Verifies at the level that lets damage through to the later checks, with the real contracts.
