@@ -32,8 +32,8 @@ layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h compiler/tool
 
 # Third-party headers stay behind these files, whichever brackets are used.
 set(fenced
-  "^(onnx|google/protobuf)/=^compiler/frontend/"
-  "^nlohmann/=^compiler/support/json_reader[.]"
+  "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
+  "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
