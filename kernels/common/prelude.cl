@@ -4,6 +4,10 @@
 // AVX-512 register where OpenCL runs on a CPU. Image kernels work on texels of 4 channels.
 // Work-items with an id past the last piece of work return at once: global sizes are rounded up.
 
+// Sums of products are written a += b * c and may be fused: one instruction on every device in use
+// (mad() is a multiplication and an addition in PoCL 3.1).
+#pragma OPENCL FP_CONTRACT ON
+
 // Members of Unary as in schema/ops.def; kernels/common/cl_launch.h asserts the numbers.
 #define UNARY_IDENTITY 0
 #define UNARY_RELU 1
@@ -44,17 +48,17 @@
 #endif
 
 // Lanes at or past `count` become zero: sigmoid(0) is not, and pad lanes must be.
-inline float16 keep_lanes(float16 v, int count) {
+static inline float16 keep_lanes(float16 v, int count) {
   const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   return select((float16)(0.0f), v, lane < (int16)(count));
 }
 
-inline float4 keep_lanes4(float4 v, int count) {
+static inline float4 keep_lanes4(float4 v, int count) {
   return select((float4)(0.0f), v, (int4)(0, 1, 2, 3) < (int4)(count));
 }
 
 // The first `count` floats at p, 1 <= count; the other lanes are zero. Nothing else is read.
-inline float16 load_lanes(global const float* p, int count) {
+static inline float16 load_lanes(global const float* p, int count) {
   if (count >= 16) return vload16(0, p);
   // From the last lane to the first, so that each step moves what is there up by a fixed amount.
   float16 v = (float16)(0.0f);
@@ -75,7 +79,7 @@ inline float16 load_lanes(global const float* p, int count) {
 }
 
 // Writes the first `count` lanes to p, 1 <= count; nothing else is written.
-inline void store_lanes(float16 v, global float* p, int count) {
+static inline void store_lanes(float16 v, global float* p, int count) {
   if (count >= 16) {
     vstore16(v, 0, p);
     return;
@@ -99,7 +103,7 @@ inline void store_lanes(float16 v, global float* p, int count) {
 }
 
 // For kernels with three ids: whether the work-item is one that rounding up the global size made.
-inline bool is_past_grid(int extent0, int extent1, int extent2) {
+static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   return (int)get_global_id(0) >= extent0 || (int)get_global_id(1) >= extent1 ||
          (int)get_global_id(2) >= extent2;
 }

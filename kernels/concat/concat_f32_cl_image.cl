@@ -23,10 +23,12 @@
 
 // Lanes shift .. shift + 3 of the eight lanes a, b.
 static inline float4 shift_lanes(float4 a, float4 b, int shift) {
-  if (shift == 0) return a;
-  if (shift == 1) return (float4)(a.yzw, b.x);
-  if (shift == 2) return (float4)(a.zw, b.xy);
-  return (float4)(a.w, b.xyz);
+  if (shift & 1) {
+    a = (float4)(a.yzw, b.x);
+    b.xyz = b.yzw;
+  }
+  if (shift & 2) a = (float4)(a.zw, b.xy);
+  return a;
 }
 
 kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y,  //

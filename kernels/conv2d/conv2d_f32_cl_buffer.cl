@@ -79,7 +79,7 @@ kernel void conv2d_f32_cl_buffer(
           const float16 weights = vload16(c, w_tap);
 #pragma unroll
           for (int p = 0; p < PIXELS; ++p)
-            sum[p] = mad((float16)(x_tap[p * step + c]), weights, sum[p]);
+            sum[p] += (float16)(x_tap[p * step + c]) * weights;
         }
         continue;
       }
@@ -94,7 +94,7 @@ kernel void conv2d_f32_cl_buffer(
         const float16 weights = vload16(c, w_tap);
 #pragma unroll
         for (int p = 0; p < PIXELS; ++p)
-          sum[p] = mad((float16)(x_row[offset[p] + c]), weights, sum[p]);
+          sum[p] += (float16)(x_row[offset[p] + c]) * weights;
       }
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {

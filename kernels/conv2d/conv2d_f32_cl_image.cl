@@ -73,10 +73,10 @@ kernel void conv2d_f32_cl_image(
 #pragma unroll
         for (int p = 0; p < PIXELS; ++p) {
           const float4 v = read_imagef(x, kTexel, (int2)(image_x[p] + t, image_y));
-          sum[p] = mad((float4)(v.x), w0, sum[p]);
-          sum[p] = mad((float4)(v.y), w1, sum[p]);
-          sum[p] = mad((float4)(v.z), w2, sum[p]);
-          sum[p] = mad((float4)(v.w), w3, sum[p]);
+          sum[p] += (float4)(v.x) * w0;
+          sum[p] += (float4)(v.y) * w1;
+          sum[p] += (float4)(v.z) * w2;
+          sum[p] += (float4)(v.w) * w3;
         }
       }
       if (last_channels != 0) {
@@ -88,9 +88,9 @@ kernel void conv2d_f32_cl_image(
 #pragma unroll
         for (int p = 0; p < PIXELS; ++p) {
           const float4 v = read_imagef(x, kTexel, (int2)(image_x[p] + whole_texels, image_y));
-          sum[p] = mad((float4)(v.x), w0, sum[p]);
-          sum[p] = mad((float4)(v.y), w1, sum[p]);
-          sum[p] = mad((float4)(v.z), w2, sum[p]);
+          sum[p] += (float4)(v.x) * w0;
+          sum[p] += (float4)(v.y) * w1;
+          sum[p] += (float4)(v.z) * w2;
         }
         w_tap += last_channels * 16;
       }

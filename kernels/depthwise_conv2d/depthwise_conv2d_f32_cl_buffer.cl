@@ -11,12 +11,12 @@
 // Order of the work: channels first (neighbours in memory), then pixels, rows, batch. Each tap of 16
 // multiply-adds takes one vector load of x; its weights are loaded once for PIXELS pixels.
 
-// Adds all taps to sum. `lanes`: channels of x that are in memory from x_pixels on, 1 to 16. Inlined
-// twice, so that whole chunks lose the case distinctions of load_lanes().
-inline void add_taps(float16* sum, global const float* x_rows, global const float* w_tap, int lanes,
-                     int in_row0, int in_column0, int in_h, int in_w, int kernel_h, int kernel_w,
-                     int stride_w, int dilation_h, int dilation_w, int x_row_begin,
-                     int x_row_stride, int x_pixel_stride, int w_stride) {
+// Adds all taps to sum. `lanes`: channels of x that are in memory from x_rows on, 1 to 16. Inlined
+// twice, so that sums stay in registers and whole chunks lose the cases of load_lanes().
+static inline __attribute__((always_inline)) void add_taps(
+    float16* sum, global const float* x_rows, global const float* w_tap, int lanes, int in_row0,
+    int in_column0, int in_h, int in_w, int kernel_h, int kernel_w, int stride_w, int dilation_h,
+    int dilation_w, int x_row_begin, int x_row_stride, int x_pixel_stride, int w_stride) {
   for (int i = 0; i < kernel_h; ++i) {
     const int in_row = in_row0 + i * dilation_h;
     if (in_row < 0 || in_row >= in_h) continue;
@@ -28,7 +28,7 @@ inline void add_taps(float16* sum, global const float* x_rows, global const floa
       for (int p = 0; p < PIXELS; ++p) {
         const int at = column + p * stride_w;
         if (at >= 0 && at < in_w)
-          sum[p] = mad(load_lanes(x_row + at * x_pixel_stride, lanes), weights, sum[p]);
+          sum[p] += load_lanes(x_row + at * x_pixel_stride, lanes) * weights;
       }
     }
   }

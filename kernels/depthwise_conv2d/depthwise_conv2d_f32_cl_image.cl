@@ -49,7 +49,7 @@ kernel void depthwise_conv2d_f32_cl_image(
       for (int p = 0; p < PIXELS; ++p) {
         const int column = (first_pixel + p) * stride_w - pad_left + j * dilation_w;
         const int image_x = column >= 0 && column < in_w ? column * pixel_texels + texel : OUTSIDE;
-        sum[p] = mad(read_imagef(x, kTexel, (int2)(image_x, image_y)), weights, sum[p]);
+        sum[p] += read_imagef(x, kTexel, (int2)(image_x, image_y)) * weights;
       }
     }
   }

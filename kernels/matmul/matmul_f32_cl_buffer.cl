@@ -32,7 +32,7 @@ kernel __attribute__((reqd_work_group_size(SPLIT, 1, 1))) void matmul_f32_cl_buf
   for (int i = begin; i < end; ++i) {
     const float16 weights = vload16(i, w_panel);
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) sum[r] = mad((float16)(x_row[r][i]), weights, sum[r]);
+    for (int r = 0; r < ROWS; ++r) sum[r] += (float16)(x_row[r][i]) * weights;
   }
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) partial[r * SPLIT + part] = sum[r];

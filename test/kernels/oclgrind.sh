@@ -15,7 +15,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # The ICD loader sees oclgrind and nothing else; the variables are those the oclgrind command sets.
 code=0
-OCL_ICD_VENDORS=$icd OCLGRIND_LOG=$log OCLGRIND_DATA_RACES=1 \
+OCL_ICD_VENDORS=$icd OCLGRIND_LOG=$log OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
   OCLGRIND_UNINITIALIZED=0 CODL_SMALL_CASES=1 "$test" '[opencl]' || code=1
 if [ -s "$log" ]; then
   head -n 60 "$log"
