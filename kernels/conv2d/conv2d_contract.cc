@@ -25,6 +25,10 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       y.dims[1] / params.groups % kChannelPanel != 0)
     return "groups of whole panels of 16 channels for a part of channels";
 
+  if (y.layout == Layout::Image2d && params.groups > 1 &&
+      (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
+    return "groups of whole texels of 4 channels for images";
+
   if (step.row->processor == Processor::Cpu) {
     const Conv2dWork work = conv2d_work(params, x, w, y, step.part_dim, step.part);
     if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
