@@ -1,0 +1,137 @@
+// Sizes around the edges of the tiles (1, 5, 6, 14 pixels; 16 and 32 channels), every kind of
+// window, every activation, windows of rows, parts.
+#pragma once
+
+#include "test/kernels/conv_case.h"
+
+namespace codl::test {
+
+inline std::vector<KernelCase> conv2d_cases() {
+  std::vector<KernelCase> cases;
+  const auto add = [&](const ConvCase& conv) {
+    cases.push_back(make_conv_case(OpKind::Conv2d, conv));
+  };
+  for (int32_t channels : {1, 3, 5, 16, 17, 21, 40})
+    for (int32_t other : {3, 32})
+      add({.name = "3x3, channels", .in_c = other, .out_c = channels, .in_h = 4, .in_w = 5});
+  for (int32_t channels : {1, 2, 3, 4, 5, 7, 8, 17})
+    add({.name = "1x1, input channels",
+         .in_c = channels,
+         .out_c = 19,
+         .in_h = 3,
+         .in_w = 3,
+         .window = k1x1});
+  // 1 to 30 pixels of a row: every size of tile, alone and as the last one.
+  for (int32_t width = 1; width <= 30; ++width)
+    add({.name = "1x1, pixels", .in_c = 6, .out_c = 48, .in_h = 1, .in_w = width, .window = k1x1});
+  for (int32_t height = 1; height <= 7; ++height)
+    add({.name = "3x3, rows", .batch = 2, .in_c = 4, .out_c = 6, .in_h = height, .in_w = 3});
+  for (const FamilyMember& member : kFamilyMembers)
+    if (member.op == OpKind::Unary)
+      for (bool has_residual : {false, true})
+        for (int32_t channels : {23, 32})
+          add({.name = "activation",
+               .in_c = 5,
+               .out_c = channels,
+               .in_h = 3,
+               .in_w = 4,
+               .activation = member.kind,
+               .has_residual = has_residual});
+
+  for (const ConvWindow& window :
+       {k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {
+    add({.name = "window",
+         .batch = 2,
+         .in_c = 3,
+         .out_c = 20,
+         .in_h = 9,
+         .in_w = 11,
+         .window = window,
+         .activation = kUnaryRelu});
+    add({.name = "window, rows held",
+         .batch = 2,
+         .in_c = 3,
+         .out_c = 20,
+         .in_h = 9,
+         .in_w = 11,
+         .window = window,
+         .has_residual = true,
+         .rows = {1, 3}});
+    add({.name = "window, part of rows",
+         .batch = 2,
+         .in_c = 3,
+         .out_c = 20,
+         .in_h = 9,
+         .in_w = 11,
+         .window = window,
+         .has_residual = true,
+         .rows = {1, 3},
+         .is_part = true});
+  }
+
+  add({.name = "groups of 12 and 20", .in_c = 24, .out_c = 40, .in_h = 5, .in_w = 6, .groups = 2});
+  add({.name = "groups of 3 and 1",
+       .in_c = 15,
+       .out_c = 5,
+       .in_h = 5,
+       .in_w = 6,
+       .groups = 5,
+       .activation = kUnarySigmoid});
+  add({.name = "groups of 5 and 33",
+       .batch = 2,
+       .in_c = 10,
+       .out_c = 66,
+       .in_h = 3,
+       .in_w = 3,
+       .groups = 2,
+       .has_residual = true});
+  add({.name = "groups of panels, part",
+       .in_c = 8,
+       .out_c = 64,
+       .in_h = 5,
+       .in_w = 6,
+       .groups = 2,
+       .channels = {16, 48}});
+  add({.name = "first channels",
+       .in_c = 5,
+       .out_c = 35,
+       .in_h = 6,
+       .in_w = 8,
+       .channels = {0, 16}});
+  add({.name = "middle channels",
+       .in_c = 5,
+       .out_c = 35,
+       .in_h = 6,
+       .in_w = 8,
+       .activation = kUnarySigmoid,
+       .channels = {16, 32}});
+  add({.name = "last channels",
+       .in_c = 5,
+       .out_c = 35,
+       .in_h = 6,
+       .in_w = 8,
+       .activation = kUnarySigmoid,
+       .has_residual = true,
+       .channels = {16, 35}});
+  // Enough work for several tasks, along the pixels, along the panels and in both.
+  add({.name = "tasks of pixels",
+       .batch = 2,
+       .in_c = 16,
+       .out_c = 24,
+       .in_h = 23,
+       .in_w = 29,
+       .activation = kUnaryClip});
+  add({.name = "tasks of panels",
+       .in_c = 96,
+       .out_c = 200,
+       .in_h = 7,
+       .in_w = 7,
+       .activation = kUnaryRelu,
+       .has_residual = true});
+  add({.name = "tasks of both", .in_c = 64, .out_c = 160, .in_h = 14, .in_w = 14});
+  // More weights than one pass takes.
+  add({.name = "long reduction", .in_c = 520, .out_c = 50, .in_h = 4, .in_w = 4});
+  return cases;
+}
+
+}  // namespace codl::test

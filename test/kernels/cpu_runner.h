@@ -1,0 +1,168 @@
+// Runs a case on a CPU kernel or the reference kernel, between guards.
+#pragma once
+
+#include <string>
+
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/kernel_table.h"
+#include "kernels/ref.h"
+#include "test/kernels/kernel_case.h"
+#include "test/support/tensors.h"
+#include "test/support/tolerance.h"
+
+namespace codl::test {
+
+// The inputs of a case: random tensors, all rows of them, weights unpacked and packed.
+class CaseInputs {
+ public:
+  CaseInputs(const KernelCase& item, uint32_t seed) : item_(&item) {
+    std::mt19937 random(seed);
+    for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
+      OperandShape shape = item.operands[i];
+      if (shape.layout == Layout::Packed) shape.layout = Layout::Plain;
+      if (shape.layout == Layout::Nhwc) {
+        shape.row_begin = 0;
+        shape.row_end = shape.dims[2];
+      }
+      whole_shapes_.push_back(shape);
+      whole_.emplace_back(static_cast<size_t>(kernels::stored_elements(shape)) * sizeof(float));
+      fill_random(shape, &random, whole_[i].data());
+    }
+  }
+
+  // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the packed
+  // weights.
+  GuardedMemory memory(size_t i, const OperandShape& shape) const {
+    GuardedMemory memory(static_cast<size_t>(shape.bytes), sizeof(float) * (i + 1));
+    if (shape.layout == Layout::Packed) {
+      // Packed weights are 64-byte aligned in a plan.
+      GuardedMemory packed(static_cast<size_t>(shape.bytes));
+      kernels::pack(item_->op, static_cast<uint32_t>(i), shape.dims, shape.rank, groups_of(*item_),
+                    whole_[i].data(), packed.data());
+      return packed;
+    }
+    copy_rows(i, shape, memory.data());
+    return memory;
+  }
+
+  // The same for the reference kernel: weights unpacked. `shape` becomes what the memory is.
+  GuardedMemory ref_memory(size_t i, OperandShape* shape) const {
+    if (shape->layout == Layout::Packed) *shape = whole_shapes_[i];
+    GuardedMemory memory(static_cast<size_t>(kernels::stored_elements(*shape)) * sizeof(float));
+    copy_rows(i, *shape, memory.data());
+    return memory;
+  }
+
+ private:
+  void copy_rows(size_t i, const OperandShape& shape, float* to) const {
+    const OperandShape& whole = whole_shapes_[i];
+    if (shape.layout != Layout::Nhwc) {
+      std::memcpy(to, whole_[i].data(), whole_[i].bytes());
+      return;
+    }
+    const int64_t row = int64_t{shape.dims[3]} * kernels::padded_channels(shape);
+    const int64_t rows = kernels::rows_held(shape);
+    for (int64_t n = 0; n < shape.dims[0]; ++n)
+      std::memcpy(to + n * rows * row,
+                  whole_[i].data() + (n * whole.dims[2] + shape.row_begin) * row,
+                  static_cast<size_t>(rows * row) * sizeof(float));
+  }
+
+  const KernelCase* item_;
+  std::vector<OperandShape> whole_shapes_;
+  std::vector<GuardedMemory> whole_;
+};
+
+inline kernels::StepShape step_of(const KernelRow& row, const KernelCase& item) {
+  kernels::StepShape step;
+  step.row = &row;
+  step.params = item.params.data();
+  step.operands = item.operands.data();
+  step.operand_count = static_cast<uint32_t>(item.operands.size());
+  step.part_dim = item.part_dim;
+  step.part = item.part;
+  return step;
+}
+
+inline kernels::KernelArgs args_of(const KernelCase& item,
+                                   const std::vector<kernels::TensorView>& views) {
+  kernels::KernelArgs args;
+  args.params = item.params.data();
+  args.operands = views.data();
+  args.operand_count = static_cast<uint32_t>(views.size());
+  args.part_dim = item.part_dim;
+  args.part = item.part;
+  return args;
+}
+
+// Runs the reference kernel into `output`, the memory of the case's output.
+inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* output) {
+  std::vector<GuardedMemory> memory;
+  std::vector<kernels::TensorView> views;
+  for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
+    OperandShape shape = item.operands[i];
+    memory.push_back(inputs.ref_memory(i, &shape));
+    views.push_back(kernels::make_view(shape, memory[i].data()));
+  }
+  views.push_back(kernels::make_view(item.operands.back(), output));
+  kernels::KernelArgs args = args_of(item, views);
+  args.task_end = 1;
+  kernels::ref_kernel(item.op)(args);
+}
+
+// Runs a CPU kernel into `output` with its tasks cut into `pieces`, the last piece first, each with
+// a scratch of its own. Returns what is wrong besides the numbers, or "".
+inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item,
+                           const CaseInputs& inputs, int32_t pieces, float* output) {
+  kernels::StepNeeds needs;
+  if (const char* expected = kernels::check_step(step_of(row, item), &needs))
+    return std::string("the contract expected ") + expected;
+  std::vector<GuardedMemory> memory;
+  std::vector<kernels::TensorView> views;
+  for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
+    memory.push_back(inputs.memory(i, item.operands[i]));
+    views.push_back(kernels::make_view(item.operands[i], memory[i].data()));
+  }
+  views.push_back(kernels::make_view(item.operands.back(), output));
+  kernels::KernelArgs args = args_of(item, views);
+  for (int32_t piece = pieces - 1; piece >= 0; --piece) {
+    GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
+    args.scratch = scratch.data();
+    args.task_begin = static_cast<int32_t>(int64_t{needs.task_count} * piece / pieces);
+    args.task_end = static_cast<int32_t>(int64_t{needs.task_count} * (piece + 1) / pieces);
+    kernel(args);
+    if (!scratch.has_whole_guards()) return "a write outside the scratch";
+  }
+  for (const GuardedMemory& operand : memory)
+    if (!operand.has_whole_guards()) return "a write outside an input";
+  return "";
+}
+
+// Where the two differ by more than the tolerance, or "". Bytes that neither wrote are equal.
+inline std::string difference(const GuardedMemory& expected, const GuardedMemory& found,
+                              Tolerance tolerance) {
+  for (size_t i = 0; i < expected.bytes() / sizeof(float); ++i) {
+    const float a = expected.data()[i];
+    const float b = found.data()[i];
+    if (std::memcmp(&a, &b, sizeof(float)) == 0 || is_close(a, b, tolerance)) continue;
+    return "element " + std::to_string(i) + " of memory: expected " + std::to_string(a) +
+           ", found " + std::to_string(b);
+  }
+  return "";
+}
+
+inline bool same_bytes(const GuardedMemory& a, const GuardedMemory& b) {
+  return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+// The function of `row` for `target`, or null if there is none of its own or this processor cannot
+// run it.
+inline kernels::CpuKernel kernel_for_target(const KernelRow& row, kernels::CpuTarget target) {
+  const kernels::CpuKernelTargets* targets = kernels::cpu_kernel_targets(row);
+  if (targets == nullptr || !kernels::cpu_has(target)) return nullptr;
+  if (target == kernels::CpuTarget::Avx3) return targets->avx3;
+  if (target == kernels::CpuTarget::Avx2) return targets->avx2;
+  return targets->baseline;
+}
+
+}  // namespace codl::test

@@ -1,0 +1,77 @@
+// Sizes around 16 channels and around the 4 and 8 pixels computed at once.
+#pragma once
+
+#include "test/kernels/conv_case.h"
+
+namespace codl::test {
+
+inline std::vector<KernelCase> depthwise_conv2d_cases() {
+  std::vector<KernelCase> cases;
+  const auto add = [&](const ConvCase& conv) {
+    cases.push_back(make_conv_case(OpKind::DepthwiseConv2d, conv));
+  };
+  for (int32_t channels : {1, 3, 5, 16, 17, 21, 32, 40, 48})
+    add({.name = "channels", .out_c = channels, .in_h = 4, .in_w = 12});
+  for (int32_t width = 1; width <= 20; ++width)
+    add({.name = "columns", .out_c = 18, .in_h = 2, .in_w = width});
+  for (int32_t height = 1; height <= 7; ++height)
+    add({.name = "rows", .batch = 2, .out_c = 6, .in_h = height, .in_w = 3});
+  for (const FamilyMember& member : kFamilyMembers)
+    if (member.op == OpKind::Unary)
+      for (bool has_residual : {false, true})
+        for (int32_t channels : {23, 32})
+          add({.name = "activation",
+               .out_c = channels,
+               .in_h = 3,
+               .in_w = 11,
+               .activation = member.kind,
+               .has_residual = has_residual});
+  for (const ConvWindow& window :
+       {k1x1, k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {
+    for (int32_t channels : {20, 32})
+      add({.name = "window",
+           .batch = 2,
+           .out_c = channels,
+           .in_h = 9,
+           .in_w = 22,
+           .window = window,
+           .activation = kUnaryRelu});
+    add({.name = "window, rows held",
+         .batch = 2,
+         .out_c = 20,
+         .in_h = 9,
+         .in_w = 22,
+         .window = window,
+         .has_residual = true,
+         .rows = {1, 3}});
+    add({.name = "window, part of rows",
+         .batch = 2,
+         .out_c = 20,
+         .in_h = 9,
+         .in_w = 22,
+         .window = window,
+         .has_residual = true,
+         .rows = {1, 3},
+         .is_part = true});
+  }
+  add({.name = "first channels", .out_c = 35, .in_h = 6, .in_w = 8, .channels = {0, 16}});
+  add({.name = "middle channels",
+       .out_c = 35,
+       .in_h = 6,
+       .in_w = 8,
+       .activation = kUnarySigmoid,
+       .channels = {16, 32}});
+  add({.name = "last channels",
+       .out_c = 35,
+       .in_h = 6,
+       .in_w = 8,
+       .activation = kUnarySigmoid,
+       .has_residual = true,
+       .channels = {16, 35}});
+  // Enough work for several tasks: rows, and rows with panels.
+  add({.name = "tasks of rows", .batch = 2, .out_c = 32, .in_h = 29, .in_w = 28});
+  add({.name = "tasks of rows and panels", .out_c = 500, .in_h = 7, .in_w = 7});
+  return cases;
+}
+
+}  // namespace codl::test

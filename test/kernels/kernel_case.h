@@ -1,0 +1,69 @@
+// A case of an operator for the conformance tests: data only, so that every row of kernels.def, on
+// whatever processor, can run it. The cases of an operator are in <folder>_cases.h.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/pack.h"
+
+namespace codl::test {
+
+using kernels::OperandShape;
+
+struct KernelCase {
+  std::string name;
+  OpKind op;
+  std::vector<int32_t> params;  // the bytes of the op's Params struct
+  // The output last. Weights have layout Packed, the dims of the unpacked tensor and the packed
+  // size; a runner makes the unpacked tensor for the reference kernel.
+  std::vector<OperandShape> operands;
+  SplitDim part_dim = SplitDim::None;
+  Range part = {};
+};
+
+template <typename Params>
+std::vector<int32_t> words_of(const Params& params) {
+  std::vector<int32_t> words(sizeof(Params) / 4);
+  std::memcpy(words.data(), &params, sizeof(Params));
+  return words;
+}
+
+inline OperandShape plain_operand(std::initializer_list<int32_t> dims) {
+  OperandShape shape;
+  for (int32_t dim : dims) shape.dims[shape.rank++] = dim;
+  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
+  return shape;
+}
+
+// Nhwc that holds `rows`, or all of them if that is empty.
+inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows = {}) {
+  OperandShape shape = plain_operand(dims);
+  shape.layout = Layout::Nhwc;
+  shape.row_begin = rows.empty() ? 0 : rows.begin;
+  shape.row_end = rows.empty() ? shape.dims[2] : rows.end;
+  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
+  return shape;
+}
+
+inline OperandShape packed_operand(std::initializer_list<int32_t> dims, OpKind op, uint32_t operand,
+                                   int32_t groups = 1) {
+  OperandShape shape = plain_operand(dims);
+  shape.layout = Layout::Packed;
+  shape.bytes = kernels::packed_bytes(op, operand, shape.dims, shape.rank, groups);
+  return shape;
+}
+
+// The groups of a case's weights, as pack() wants them.
+inline int32_t groups_of(const KernelCase& item) {
+  if (item.op != OpKind::Conv2d) return 1;
+  Conv2dParams params;
+  std::memcpy(static_cast<void*>(&params), item.params.data(), sizeof params);
+  return params.groups;
+}
+
+}  // namespace codl::test

@@ -1,0 +1,42 @@
+// Sizes around the tiles (1, 5, 6, 14 rows; 16 and 32 columns).
+#pragma once
+
+#include "test/kernels/kernel_case.h"
+
+namespace codl::test {
+
+inline std::vector<KernelCase> matmul_cases() {
+  std::vector<KernelCase> cases;
+  const auto add = [&](const char* name, int32_t m, int32_t k, int32_t n,
+                       int32_t activation = kUnaryIdentity, Range columns = {}) {
+    MatMulParams params;
+    params.activation = activation;
+    params.activation_alpha = activation == kUnaryClip ? 0.1f : 0.2f;
+    params.activation_beta = 0.6f;
+    KernelCase item;
+    item.name = name;
+    item.op = OpKind::MatMul;
+    item.params = words_of(params);
+    item.operands = {plain_operand({m, k}), packed_operand({k, n}, OpKind::MatMul, 1),
+                     packed_operand({n}, OpKind::MatMul, 2), plain_operand({m, n})};
+    if (!columns.empty()) {
+      item.part_dim = SplitDim::OutputChannel;
+      item.part = columns;
+    }
+    cases.push_back(item);
+  };
+  for (int32_t rows : {1, 2, 3, 4, 5, 6, 7, 13, 14, 15, 29}) add("rows", rows, 9, 37);
+  for (int32_t depth : {1, 2, 3, 4, 5, 33}) add("depth", 3, depth, 16);
+  for (int32_t columns : {1, 3, 5, 16, 17, 21, 32, 40, 48}) add("columns", 1, 10, columns);
+  for (const FamilyMember& member : kFamilyMembers)
+    if (member.op == OpKind::Unary)
+      for (int32_t columns : {32, 39}) add("activation", 2, 7, columns, member.kind);
+  add("first columns", 2, 11, 50, kUnaryRelu, {0, 16});
+  add("middle columns", 2, 11, 50, kUnarySigmoid, {16, 48});
+  add("last columns", 2, 11, 50, kUnarySigmoid, {32, 50});
+  add("tasks of columns", 1, 2000, 1000);
+  add("tasks of rows", 300, 40, 70, kUnaryTanh);
+  return cases;
+}
+
+}  // namespace codl::test

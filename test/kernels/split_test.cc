@@ -1,0 +1,139 @@
+// Split = whole: parts computed one by one and joined are the whole, bit by bit, for every CPU row,
+// the reference kernels, every dim that the row can split and every legal cut.
+//
+// Each part runs on operands trimmed to the rows it needs, as far as the contract lets them be
+// trimmed: so a contract that lets through too few rows fails here, too (the kernel would read
+// rows of the guards).
+#include <functional>
+
+#include "test/kernels/all_cases.h"
+#include "test/kernels/cpu_runner.h"
+#include "test/support/catch.h"
+
+namespace codl::test {
+namespace {
+
+constexpr uint32_t kSeed = 2;
+
+uint64_t bytes_of(const OperandShape& shape) {
+  return static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
+}
+
+bool passes(const KernelRow& row, const KernelCase& item) {
+  kernels::StepNeeds needs;
+  return kernels::check_step(step_of(row, item), &needs) == nullptr;
+}
+
+// Gives up rows of the inputs' windows as long as the contract agrees.
+void trim_inputs(const KernelRow& row, KernelCase* item) {
+  for (size_t i = 0; i + 1 < item->operands.size(); ++i) {
+    OperandShape& shape = item->operands[i];
+    if (shape.layout != Layout::Nhwc) continue;
+    for (bool from_above : {true, false}) {
+      while (kernels::rows_held(shape) > 1) {
+        const OperandShape before = shape;
+        if (from_above)
+          ++shape.row_begin;
+        else
+          --shape.row_end;
+        shape.bytes = bytes_of(shape);
+        if (passes(row, *item)) continue;
+        shape = before;
+        break;
+      }
+    }
+  }
+}
+
+// The cases of all of an operator that the row can compute `part` of, at the cut: two parts.
+std::vector<KernelCase> parts_of(const KernelRow& row, const KernelCase& whole, SplitDim dim,
+                                 Range all, int32_t cut) {
+  std::vector<KernelCase> parts;
+  for (Range part : {Range{all.begin, cut}, Range{cut, all.end}}) {
+    KernelCase item = whole;
+    item.part_dim = dim;
+    item.part = part;
+    if (!passes(row, item)) return {};
+    trim_inputs(row, &item);
+    parts.push_back(item);
+  }
+  return parts;
+}
+
+using Run = std::function<std::string(const KernelCase&, const CaseInputs&, float* output)>;
+
+// Every cut of a small case; of one that takes long the first, one in the middle and the last.
+std::vector<int32_t> cuts_of(const KernelCase& whole, Range all, int32_t step) {
+  constexpr uint64_t kSmallBytes = 16 * 1024;
+  uint64_t bytes = 0;
+  for (const OperandShape& operand : whole.operands) bytes += operand.bytes;
+  std::vector<int32_t> cuts;
+  for (int32_t cut = all.begin + step; cut < all.end; cut += step) cuts.push_back(cut);
+  if (bytes > kSmallBytes && cuts.size() > 3)
+    cuts = {cuts.front(), cuts[cuts.size() / 2], cuts.back()};
+  return cuts;
+}
+
+// Runs the cuts of a case; returns how many there were.
+int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, const std::string& name,
+               const Run& run) {
+  const OperandShape& y = whole.operands.back();
+  const bool is_height = dim == SplitDim::Height;
+  const Range all = is_height ? kernels::rows_of_part(SplitDim::None, {}, y)
+                              : Range{0, y.rank >= 2 ? y.dims[1] : 1};
+  const CaseInputs inputs(whole, kSeed);
+  GuardedMemory expected(static_cast<size_t>(y.bytes));
+  std::string error = run(whole, inputs, expected.data());
+  int count = 0;
+  for (int32_t cut : cuts_of(whole, all, is_height ? 1 : kChannelPanel)) {
+    const std::vector<KernelCase> parts = parts_of(row, whole, dim, all, cut);
+    if (parts.empty()) continue;
+    ++count;
+    GuardedMemory found(expected.bytes());
+    for (const KernelCase& part : parts)
+      if (error.empty()) error = run(part, inputs, found.data());
+    if (error.empty() && !found.has_whole_guards()) error = "a write outside the output";
+    if (error.empty() && !same_bytes(expected, found)) error = "the parts differ from the whole";
+    if (error.empty()) continue;
+    FAIL_CHECK(name << " \"" << whole.name << "\", cut at " << (is_height ? "row " : "channel ")
+                    << cut << ", seed " << kSeed << ": " << error);
+    break;
+  }
+  return count;
+}
+
+TEST_CASE("parts of a step make the whole, bit by bit") {
+  for (const KernelRow& row : kKernelRows) {
+    if (row.processor != Processor::Cpu) continue;
+    std::vector<KernelCase> cases;
+    for (const KernelCase& item : cases_of(row.op))
+      if (item.part_dim == SplitDim::None) cases.push_back(item);
+
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+      if (!row.can_split(dim)) continue;
+      int cuts = 0;
+      for (const KernelCase& item : cases) {
+        cuts += check_cuts(row, item, dim, std::string(row.symbol) + " reference",
+                           [](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                             run_ref(part, inputs, output);
+                             return std::string();
+                           });
+        for (kernels::CpuTarget target : kernels::kCpuTargets) {
+          const kernels::CpuKernel kernel = kernel_for_target(row, target);
+          if (kernel == nullptr) continue;
+          check_cuts(row, item, dim,
+                     std::string(row.symbol) + " " + kernels::cpu_target_name(target),
+                     [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                       return run_cpu(row, kernel, part, inputs, 1, output);
+                     });
+        }
+      }
+      INFO(row.symbol << " has a case that can be cut along "
+                      << (dim == SplitDim::Height ? "rows" : "channels"));
+      CHECK(cuts > 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace codl::test

@@ -1,0 +1,60 @@
+// Memory for operands: random, packed, between guards.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "kernels/common/tensor_view.h"
+
+namespace codl::test {
+
+// Fills guards and outputs before a run. As a float it is a NaN that no kernel makes.
+inline constexpr uint8_t kGuardByte = 0xfd;
+
+// Memory between guards of 256 bytes. `misalignment_bytes`: from a multiple of 64; kernels may
+// count on the alignment of the element only.
+class GuardedMemory {
+ public:
+  explicit GuardedMemory(size_t bytes, size_t misalignment_bytes = 0)
+      : bytes_(bytes), before_(kGuardBytes + misalignment_bytes) {
+    total_ = (before_ + bytes + kGuardBytes + 63) / 64 * 64;
+    all_ = static_cast<uint8_t*>(std::aligned_alloc(64, total_));
+    std::memset(all_, kGuardByte, total_);
+  }
+  GuardedMemory(GuardedMemory&& other) noexcept
+      : all_(other.all_), bytes_(other.bytes_), before_(other.before_), total_(other.total_) {
+    other.all_ = nullptr;
+  }
+  GuardedMemory& operator=(GuardedMemory&&) = delete;
+  ~GuardedMemory() { std::free(all_); }
+
+  float* data() { return reinterpret_cast<float*>(all_ + before_); }
+  const float* data() const { return reinterpret_cast<const float*>(all_ + before_); }
+  size_t bytes() const { return bytes_; }
+  bool has_whole_guards() const {
+    for (size_t i = 0; i < total_; ++i)
+      if ((i < before_ || i >= before_ + bytes_) && all_[i] != kGuardByte) return false;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kGuardBytes = 256;
+  uint8_t* all_;
+  size_t bytes_;
+  size_t before_;
+  size_t total_;
+};
+
+// Numbers in [-1, 1]; zeros in the pad lanes of Nhwc. Image2d is filled as Nhwc of the same window.
+inline void fill_random(const kernels::OperandShape& shape, std::mt19937* random, float* data) {
+  std::uniform_real_distribution<float> numbers(-1.0f, 1.0f);
+  const int64_t count = kernels::stored_elements(shape);
+  const bool has_lanes = shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
+  const int64_t lanes = has_lanes ? kernels::padded_channels(shape) : 1;
+  const int64_t valid = has_lanes ? shape.dims[1] : 1;
+  for (int64_t i = 0; i < count; ++i) data[i] = i % lanes < valid ? numbers(*random) : 0.0f;
+}
+
+}  // namespace codl::test

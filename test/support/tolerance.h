@@ -1,0 +1,29 @@
+// How far a kernel's result may be from the reference, per dtype.
+#pragma once
+
+#include <cmath>
+
+#include "schema/types.h"
+
+namespace codl::test {
+
+struct Tolerance {
+  float absolute;
+  float relative;
+};
+
+// F32: cases reduce at most a few thousand products of numbers in [-1, 1]. The reference adds them
+// in double; a kernel adds n of them in float one after the other, whose error stays below n^(1/2)
+// 2^-24 times their size, 4e-6 for n = 4000, and exp, tanh and division add some units in the last
+// place. 5e-5 leaves a factor of ten, and is far below what a wrong tap or lane makes. I64: copied,
+// never computed.
+constexpr Tolerance tolerance_of(DType dtype) {
+  return dtype == DType::F32 ? Tolerance{5e-5f, 5e-5f} : Tolerance{0.0f, 0.0f};
+}
+
+inline bool is_close(float expected, float found, Tolerance tolerance) {
+  return std::fabs(expected - found) <=
+         tolerance.absolute + tolerance.relative * std::fabs(expected);
+}
+
+}  // namespace codl::test
