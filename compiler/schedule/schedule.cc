@@ -69,7 +69,7 @@ class Scheduler {
   llvm::Error emit_segment(ir::NodeId first, ir::NodeId last) {
     for (ir::NodeId id = first; id <= last; ++id)
       for (const Part& part : plan_.divisions[id].parts)
-        if (llvm::Error error = bring_operands(id, part.processor)) return error;
+        if (llvm::Error error = bring_operands(id, part.processor, first)) return error;
     // Ahead of the segment's kernels, so that no map waits in the queue behind them.
     read_by_gpu_.assign(schedule_.tensors.size(), false);
     for (ir::NodeId id = first; id <= last; ++id)
@@ -87,9 +87,13 @@ class Scheduler {
     return llvm::Error::success();
   }
 
-  // Exchanges what the lane reads and has not computed, once per value, before its first reader.
-  llvm::Error bring_operands(ir::NodeId node, Processor processor) {
+  // Exchanges what the lane reads and has not computed, once per value, before the first segment
+  // that reads it from outside. Inside the chain that makes a value nothing is missing, and nothing
+  // is there yet to exchange: what is missing then, nodes behind the chain read.
+  llvm::Error bring_operands(ir::NodeId node, Processor processor, ir::NodeId segment_first) {
     for (ir::ValueId value : graph_.node(node).inputs) {
+      const ir::NodeId producer = graph_.value(value).producer;
+      if (producer != ir::kNoId && producer >= segment_first) continue;
       ValuePlacement& placement = placements_.values[value];
       for (Region& region : placement.missing_on(processor)) {
         if (region.empty()) continue;
