@@ -1,0 +1,76 @@
+// Memory of plans and sessions: all of it comes from a codl_allocator_t, while they are created.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "codl/codl.h"
+
+namespace codl::rt {
+
+// posix_memalign and free.
+const codl_allocator_t& default_allocator();
+
+// One block of zeroed memory. Zeroing also touches every page, so that no run meets a page fault.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() { release(); }
+
+  // False if the allocator has no memory; zero bytes always succeed. Once per object.
+  bool allocate(const codl_allocator_t& allocator, uint64_t size_bytes, size_t alignment);
+  void release();
+
+  uint8_t* data() const { return data_; }
+  size_t size_bytes() const { return size_bytes_; }
+
+ private:
+  codl_allocator_t allocator_ = {};
+  uint8_t* data_ = nullptr;
+  size_t size_bytes_ = 0;
+  size_t alignment_ = 0;
+};
+
+// A fixed number of value-initialised items.
+template <typename T>
+class Array {
+ public:
+  // False if the allocator has no memory. Once per object.
+  bool allocate(const codl_allocator_t& allocator, size_t count) {
+    uint64_t size_bytes = 0;
+    if (__builtin_mul_overflow(uint64_t{count}, uint64_t{sizeof(T)}, &size_bytes)) return false;
+    if (!memory_.allocate(allocator, size_bytes, alignof(T))) return false;
+    for (size_t i = 0; i < count; ++i) new (memory_.data() + i * sizeof(T)) T();
+    count_ = count;
+    return true;
+  }
+
+  size_t count() const { return count_; }
+  T* data() const { return reinterpret_cast<T*>(memory_.data()); }
+  T& operator[](size_t index) const { return data()[index]; }
+  T* begin() const { return data(); }
+  T* end() const { return data() + count_; }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<T>);
+  Arena memory_;
+  size_t count_ = 0;
+};
+
+// Makes and unmakes the objects behind the C API's handles.
+template <typename T>
+T* create_object(const codl_allocator_t& allocator) {
+  void* memory = allocator.allocate(allocator.context, sizeof(T), alignof(T));
+  return memory == nullptr ? nullptr : new (memory) T();
+}
+template <typename T>
+void destroy_object(const codl_allocator_t& allocator, T* object) {
+  object->~T();
+  allocator.release(allocator.context, object, sizeof(T), alignof(T));
+}
+
+}  // namespace codl::rt

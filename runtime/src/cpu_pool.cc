@@ -1,0 +1,149 @@
+#include "runtime/src/cpu_pool.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/src/diag.h"
+
+namespace codl::rt {
+namespace {
+
+// How long an idle worker spins before it sleeps. Some five times the 36 us that waking one takes:
+// longer than the gaps between CPU steps, shorter than a wait for a large GPU step, whose cores (a
+// phone's power, PoCL's threads) are then not ours to burn.
+constexpr int64_t kSpinNs = 200'000;
+// Pauses between two looks at the clock, about a microsecond.
+constexpr int32_t kPausesPerLook = 32;
+// From here on the spinning thread offers its core to others: there may be more workers than cores.
+constexpr int64_t kYieldAfterNs = 20'000;
+
+void futex_wait(const std::atomic<uint32_t>& word, uint32_t value) {
+  static_assert(sizeof(word) == sizeof(uint32_t));
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void futex_wake_all(const std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// First task of a worker's share.
+int32_t share_begin(int32_t task_count, int32_t worker, int32_t worker_count) {
+  return static_cast<int32_t>(int64_t{task_count} * worker / worker_count);
+}
+
+}  // namespace
+
+int64_t now_ns() {
+  timespec time = {};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+uint32_t WaitableCounter::wait_for_change(uint32_t old) {
+  const int64_t start_ns = now_ns();
+  for (;;) {
+    for (int32_t i = 0; i < kPausesPerLook; ++i) {
+      const uint32_t value = load();
+      if (value != old) return value;
+      pause_core();
+    }
+    const int64_t spun_ns = now_ns() - start_ns;
+    if (spun_ns > kSpinNs) break;
+    if (spun_ns > kYieldAfterNs) sched_yield();
+  }
+  sleepers_.fetch_add(1);
+  uint32_t value = value_.load();
+  while (value == old) {
+    futex_wait(value_, old);
+    value = value_.load();
+  }
+  sleepers_.fetch_sub(1);
+  return value;
+}
+
+void WaitableCounter::wake() {
+  if (sleepers_.load() != 0) futex_wake_all(value_);
+}
+
+codl_status_t CpuPool::start(const codl_allocator_t& allocator, int32_t worker_count,
+                             const int32_t* cores, size_t core_count, codl_diag_t* diag) {
+  if (!workers_.allocate(allocator, static_cast<size_t>(worker_count)) ||
+      !cores_.allocate(allocator, core_count)) {
+    set_diag(diag, "no memory for %d CPU workers", worker_count);
+    return CODL_OUT_OF_MEMORY;
+  }
+  for (size_t i = 0; i < core_count; ++i) cores_[i] = cores[i];
+  worker_count_ = worker_count;
+  for (int32_t i = 1; i < worker_count; ++i) {
+    Worker& worker = workers_[static_cast<size_t>(i)];
+    worker.pool = this;
+    worker.index = i;
+    const int error = pthread_create(&worker.thread, nullptr, thread_main, &worker);
+    if (error != 0) {
+      set_diag(diag, "pthread_create: expected a thread for worker %d, found error %d", i, error);
+      stop();
+      return CODL_OUT_OF_MEMORY;
+    }
+    ++started_count_;
+  }
+  return CODL_OK;
+}
+
+void CpuPool::stop() {
+  if (started_count_ == 0) return;
+  stopping_ = true;
+  generation_.set(generation_.load() + 1);
+  for (int32_t i = 1; i <= started_count_; ++i)
+    pthread_join(workers_[static_cast<size_t>(i)].thread, nullptr);
+  started_count_ = 0;
+  worker_count_ = 1;
+}
+
+void CpuPool::enter(AffinityScope* caller) const {
+  if (cores_.count() != 0) caller->enter(cores_.data(), 1);
+}
+
+void CpuPool::run(int32_t task_count, Job job, void* context) {
+  if (task_count <= 0) return;
+  if (task_count == 1 || worker_count_ == 1) {
+    job(context, 0, 0, task_count);
+    return;
+  }
+  job_ = job;
+  context_ = context;
+  task_count_ = task_count;
+  busy_count_.set(static_cast<uint32_t>(started_count_));
+  generation_.set(generation_.load() + 1);
+  run_share(0);
+  for (uint32_t busy = busy_count_.load(); busy != 0;) busy = busy_count_.wait_for_change(busy);
+}
+
+void CpuPool::run_share(int32_t worker) {
+  const int32_t begin = share_begin(task_count_, worker, worker_count_);
+  const int32_t end = share_begin(task_count_, worker + 1, worker_count_);
+  if (begin < end) job_(context_, worker, begin, end);
+}
+
+void* CpuPool::thread_main(void* argument) {
+  const Worker& worker = *static_cast<const Worker*>(argument);
+  const CpuPool& pool = *worker.pool;
+  if (pool.cores_.count() != 0)
+    pin_to_core(pool.cores_[static_cast<size_t>(worker.index) % pool.cores_.count()]);
+  worker.pool->serve(worker.index);
+  return nullptr;
+}
+
+void CpuPool::serve(int32_t worker) {
+  for (uint32_t seen = 0;;) {
+    seen = generation_.wait_for_change(seen);
+    if (stopping_) return;
+    run_share(worker);
+    busy_count_.subtract_one();
+  }
+}
+
+}  // namespace codl::rt

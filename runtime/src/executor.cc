@@ -1,0 +1,317 @@
+#include "runtime/src/executor.h"
+
+#include "runtime/src/diag.h"
+#include "schema/plan_layout.h"
+#include "schema/tables.h"
+
+namespace codl::rt {
+
+using plan::StepKind;
+
+namespace {
+
+// What the workers of one CPU step share.
+struct CpuJob {
+  const Step* step;
+  uint8_t* scratch;
+  size_t scratch_stride;
+};
+
+void run_tasks(void* context, int32_t worker, int32_t task_begin, int32_t task_end) {
+  const CpuJob& job = *static_cast<const CpuJob*>(context);
+  kernels::KernelArgs args = job.step->args;
+  args.scratch = job.scratch + static_cast<size_t>(worker) * job.scratch_stride;
+  args.task_begin = task_begin;
+  args.task_end = task_end;
+  job.step->function(args);
+}
+
+const char* kernel_name(const plan::StepDef& step) {
+  switch (step.kind()) {
+    case StepKind::Kernel:
+      return find_kernel(step.kernel())->symbol;
+    case StepKind::Map:
+      return "map";
+    case StepKind::Unmap:
+      return "unmap";
+    case StepKind::Upload:
+      return "upload";
+    case StepKind::Download:
+      return "download";
+  }
+  return "";
+}
+
+const char* enqueue_name(StepKind kind) {
+  switch (kind) {
+    case StepKind::Kernel:
+      return "clEnqueueNDRangeKernel";
+    case StepKind::Map:
+      return "clEnqueueMapBuffer";
+    case StepKind::Unmap:
+      return "clEnqueueUnmapMemObject";
+    case StepKind::Upload:
+      return "clEnqueueWriteBuffer";
+    case StepKind::Download:
+      return "clEnqueueReadBuffer";
+  }
+  return "";
+}
+
+}  // namespace
+
+codl_status_t Executor::create(const codl_allocator_t& allocator, const plan::VariantDef& variant,
+                               StepList& steps, CpuPool& pool, GpuQueue* gpu, bool record_timeline,
+                               codl_diag_t* diag) {
+  steps_ = &steps;
+  pool_ = &pool;
+  gpu_ = gpu;
+  has_user_events_ = gpu != nullptr && variant.gate() == plan::Gate::UserEvent;
+  const size_t step_count = steps.steps().count();
+  const uint64_t stride = (steps.scratch_bytes() + kHostAlignment - 1) & ~(kHostAlignment - 1);
+  uint64_t scratch_bytes = 0;
+  if (stride < steps.scratch_bytes() ||
+      __builtin_mul_overflow(stride, static_cast<uint64_t>(pool.worker_count()), &scratch_bytes) ||
+      !scratch_.allocate(allocator, scratch_bytes, kHostAlignment)) {
+    set_diag(diag, "no memory for %d scratch areas of %llu bytes", pool.worker_count(),
+             static_cast<unsigned long long>(stride));
+    return CODL_OUT_OF_MEMORY;
+  }
+  scratch_stride_ = static_cast<size_t>(stride);
+  if (!events_.allocate(allocator, gpu != nullptr ? step_count : 0) ||
+      !timeline_.allocate(allocator, record_timeline ? step_count : 0)) {
+    set_diag(diag, "no memory for the events of %zu steps", step_count);
+    return CODL_OUT_OF_MEMORY;
+  }
+  for (size_t i = 0; i < timeline_.count(); ++i) {
+    const Step& step = steps.steps()[i];
+    timeline_[i].name = step.def->name()->c_str();
+    timeline_[i].kernel = kernel_name(*step.def);
+    timeline_[i].lane = static_cast<int32_t>(step.lane);
+  }
+  return CODL_OK;
+}
+
+codl_status_t Executor::run(codl_diag_t* diag) {
+  codl_status_t status = CODL_OK;
+  if (has_failed_) {
+    status = CODL_DEVICE_ERROR;
+  } else {
+    AffinityScope caller;
+    pool_->enter(&caller);
+    status = has_user_events_ ? run_gated(&failure_) : run_in_order(&failure_);
+    if (gpu_ != nullptr) {
+      if (status == CODL_OK) status = wait_for_queues(&failure_);
+      if (status == CODL_OK && timeline_.count() != 0) read_gpu_times();
+      if (status != CODL_OK) abandon();
+      release_events();
+    }
+    has_failed_ = status != CODL_OK;
+  }
+  if (status != CODL_OK) set_diag(diag, "%s", failure_.message);
+  return status;
+}
+
+// HostEnqueue: a GPU step goes into its queue once the CPU steps before it are done.
+codl_status_t Executor::run_in_order(codl_diag_t* diag) {
+  const Array<Step>& steps = steps_->steps();
+  for (uint32_t i = 0; i < steps.count(); ++i) {
+    const codl_status_t status = steps[i].is_cpu() ? run_cpu_step(i, diag) : enqueue(i, diag);
+    if (status != CODL_OK) return status;
+  }
+  return CODL_OK;
+}
+
+// UserEvent: all GPU steps go into their queues at once; CPU steps open the gates in them.
+codl_status_t Executor::run_gated(codl_diag_t* diag) {
+  const Array<Step>& steps = steps_->steps();
+  codl_status_t status = enqueue_all(diag);
+  for (uint32_t i = 0; i < steps.count() && status == CODL_OK; ++i) {
+    if (!steps[i].is_cpu()) continue;
+    status = run_cpu_step(i, diag);
+    if (status == CODL_OK && steps[i].is_gate) status = open_gate(i, diag);
+  }
+  return status;
+}
+
+codl_status_t Executor::enqueue_all(codl_diag_t* diag) {
+  const Array<Step>& steps = steps_->steps();
+  for (uint32_t i = 0; i < steps.count(); ++i) {
+    codl_status_t status = CODL_OK;
+    if (!steps[i].is_cpu()) {
+      status = enqueue(i, diag);
+    } else if (steps[i].is_gate) {
+      cl_int error = CL_SUCCESS;
+      events_[i] = gpu_->api().clCreateUserEvent(gpu_->context(), &error);
+      if (events_[i] == nullptr) status = cl_fault(diag, "clCreateUserEvent", error);
+    }
+    if (status != CODL_OK) return status;
+  }
+  return CODL_OK;
+}
+
+codl_status_t Executor::open_gate(uint32_t index, codl_diag_t* diag) {
+  const cl_int error = gpu_->api().clSetUserEventStatus(events_[index], CL_COMPLETE);
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clSetUserEventStatus", error);
+}
+
+codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
+  const Step& step = steps_->steps()[index];
+  cl_event waits[kQueueCount + 1];
+  cl_uint wait_count = 0;
+  for (uint32_t q = 0; q < kQueueCount; ++q) {
+    if (step.queue_waits[q] == kNoStep) continue;
+    // A queue that waits for another's command never starts it by itself.
+    const codl_status_t status = gpu_->flush(q, diag);
+    if (status != CODL_OK) return status;
+    waits[wait_count++] = events_[step.queue_waits[q]];
+  }
+  if (step.cpu_wait != kNoStep) waits[wait_count++] = events_[step.cpu_wait];
+  if (timeline_.count() != 0) timeline_[index].start_ns = timeline_[index].end_ns = now_ns();
+  return submit(index, wait_count, wait_count != 0 ? waits : nullptr,
+                step.needs_event ? &events_[index] : nullptr, diag);
+}
+
+codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_event* waits,
+                               cl_event* out_event, codl_diag_t* diag) {
+  const Step& step = steps_->steps()[index];
+  cl_int error = CL_SUCCESS;
+  gpu_->note_enqueue(step.queue());
+  switch (step.kind) {
+    case StepKind::Kernel:
+      error = step.gpu_kernel.enqueue(*gpu_, wait_count, waits, out_event);
+      break;
+    case StepKind::Map:
+      return map(index, wait_count, waits, out_event, diag);
+    case StepKind::Unmap:
+      error = gpu_->api().clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), step.memory,
+                                                  steps_->mapped(step.map_step), wait_count, waits,
+                                                  out_event);
+      if (error == CL_SUCCESS) steps_->set_mapped(step.map_step, nullptr);
+      break;
+    case StepKind::Upload:
+    case StepKind::Download:
+      error = transfer(step, wait_count, waits, out_event);
+      break;
+  }
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, enqueue_name(step.kind), error);
+}
+
+// The address is known at once, the bytes are the host's when the command is complete.
+codl_status_t Executor::map(uint32_t index, cl_uint wait_count, const cl_event* waits,
+                            cl_event* out_event, codl_diag_t* diag) {
+  const Step& step = steps_->steps()[index];
+  cl_int error = CL_SUCCESS;
+  void* mapped = gpu_->api().clEnqueueMapBuffer(gpu_->queue(kComputeQueue), step.memory, CL_FALSE,
+                                                step.map_flags, 0, step.map_bytes, wait_count,
+                                                waits, out_event, &error);
+  if (mapped == nullptr) return cl_fault(diag, enqueue_name(step.kind), error);
+  steps_->set_mapped(index, mapped);
+  return CODL_OK;
+}
+
+cl_int Executor::transfer(const Step& step, cl_uint wait_count, const cl_event* waits,
+                          cl_event* out_event) {
+  const ClApi& api = gpu_->api();
+  const cl_command_queue queue = gpu_->queue(kTransferQueue);
+  const TransferBox& box = step.box;
+  const bool is_upload = step.kind == StepKind::Upload;
+  if (box.row_count == 1) {
+    uint8_t* host = step.host + box.host_origin_bytes;
+    return is_upload
+               ? api.clEnqueueWriteBuffer(queue, step.memory, CL_FALSE, box.device_origin_bytes,
+                                          box.row_bytes, host, wait_count, waits, out_event)
+               : api.clEnqueueReadBuffer(queue, step.memory, CL_FALSE, box.device_origin_bytes,
+                                         box.row_bytes, host, wait_count, waits, out_event);
+  }
+  const size_t device_origin[3] = {box.device_origin_bytes, 0, 0};
+  const size_t host_origin[3] = {box.host_origin_bytes, 0, 0};
+  const size_t region[3] = {box.row_bytes, box.row_count, 1};
+  return is_upload
+             ? api.clEnqueueWriteBufferRect(queue, step.memory, CL_FALSE, device_origin,
+                                            host_origin, region, box.device_pitch_bytes, 0,
+                                            box.host_pitch_bytes, 0, step.host, wait_count, waits,
+                                            out_event)
+             : api.clEnqueueReadBufferRect(queue, step.memory, CL_FALSE, device_origin, host_origin,
+                                           region, box.device_pitch_bytes, 0, box.host_pitch_bytes,
+                                           0, step.host, wait_count, waits, out_event);
+}
+
+codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
+  const Step& step = steps_->steps()[index];
+  if (gpu_ != nullptr) {
+    // What is in the queues runs while this thread waits or computes.
+    codl_status_t status = gpu_->flush_all(diag);
+    for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
+      if (step.queue_waits[q] != kNoStep) status = gpu_->wait(events_[step.queue_waits[q]], diag);
+    if (status != CODL_OK) return status;
+  }
+  for (uint32_t i = 0; i < step.args.operand_count; ++i) step.views[i].data = *step.sources[i];
+  CpuJob job = {&step, scratch_.data(), scratch_stride_};
+  if (timeline_.count() == 0) {
+    pool_->run(step.task_count, run_tasks, &job);
+  } else {
+    timeline_[index].start_ns = now_ns();
+    pool_->run(step.task_count, run_tasks, &job);
+    timeline_[index].end_ns = now_ns();
+  }
+  return CODL_OK;
+}
+
+codl_status_t Executor::wait_for_queues(codl_diag_t* diag) {
+  codl_status_t status = gpu_->flush_all(diag);
+  for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
+    if (steps_->final_waits()[q] != kNoStep)
+      status = gpu_->wait(events_[steps_->final_waits()[q]], diag);
+  return status;
+}
+
+// Moves the device's times to the host's clock: the first command was queued when enqueue() noted
+// the host's time. A command whose times the driver does not have keeps that note.
+void Executor::read_gpu_times() {
+  const Array<Step>& steps = steps_->steps();
+  const ClApi& api = gpu_->api();
+  bool has_offset = false;
+  int64_t offset_ns = 0;
+  for (uint32_t i = 0; i < steps.count(); ++i) {
+    if (steps[i].is_cpu()) continue;
+    cl_ulong times[3] = {};
+    const cl_profiling_info infos[3] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,
+                                        CL_PROFILING_COMMAND_END};
+    bool has_times = true;
+    for (int t = 0; t < 3; ++t)
+      has_times = has_times && api.clGetEventProfilingInfo(events_[i], infos[t], sizeof(times[t]),
+                                                           &times[t], nullptr) == CL_SUCCESS;
+    if (!has_times) continue;
+    if (!has_offset) offset_ns = timeline_[i].start_ns - static_cast<int64_t>(times[0]);
+    has_offset = true;
+    timeline_[i].start_ns = static_cast<int64_t>(times[1]) + offset_ns;
+    timeline_[i].end_ns = static_cast<int64_t>(times[2]) + offset_ns;
+  }
+}
+
+// After an error: nothing may stay in the queues, where it would wait for gates that never open or
+// write to memory that is released.
+void Executor::abandon() {
+  const Array<Step>& steps = steps_->steps();
+  const ClApi& api = gpu_->api();
+  // Any negative status makes the commands behind a gate end abnormally; an open gate refuses it.
+  for (uint32_t i = 0; i < steps.count(); ++i)
+    if (steps[i].is_gate && events_[i] != nullptr) api.clSetUserEventStatus(events_[i], -1);
+  for (uint32_t i = 0; i < steps.count(); ++i) {
+    if (steps_->mapped(i) == nullptr) continue;
+    api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory, steps_->mapped(i), 0,
+                                nullptr, nullptr);
+    steps_->set_mapped(i, nullptr);
+  }
+  gpu_->drain();
+}
+
+void Executor::release_events() {
+  for (cl_event& event : events_) {
+    if (event != nullptr) gpu_->api().clReleaseEvent(event);
+    event = nullptr;
+  }
+}
+
+}  // namespace codl::rt

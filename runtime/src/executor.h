@@ -1,0 +1,65 @@
+// The loop over a variant's steps: CPU steps on the pool, GPU and Transfer steps into the queues.
+#pragma once
+
+#include <cstdint>
+
+#include "codl/codl.h"
+#include "runtime/src/arena.h"
+#include "runtime/src/cpu_pool.h"
+#include "runtime/src/gpu_queue.h"
+#include "runtime/src/step_list.h"
+
+namespace codl::rt {
+
+class Executor {
+ public:
+  Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Everything given is borrowed and must outlive this; `gpu` is null in a variant without GPU
+  // steps. Once per object.
+  codl_status_t create(const codl_allocator_t& allocator, const plan::VariantDef& variant,
+                       StepList& steps, CpuPool& pool, GpuQueue* gpu, bool record_timeline,
+                       codl_diag_t* diag);
+
+  // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one;
+  // then the queues are empty, and as a driver's state is unknown after an error, every later run
+  // reports the same.
+  codl_status_t run(codl_diag_t* diag);
+
+  uint64_t scratch_bytes() const { return scratch_.size_bytes(); }
+  // Of the last run, in the order of the plan's steps; empty unless recording.
+  const Array<codl_step_time_t>& timeline() const { return timeline_; }
+
+ private:
+  codl_status_t run_in_order(codl_diag_t* diag);
+  codl_status_t run_gated(codl_diag_t* diag);
+  codl_status_t enqueue_all(codl_diag_t* diag);
+  codl_status_t enqueue(uint32_t index, codl_diag_t* diag);
+  codl_status_t submit(uint32_t index, cl_uint wait_count, const cl_event* waits,
+                       cl_event* out_event, codl_diag_t* diag);
+  codl_status_t map(uint32_t index, cl_uint wait_count, const cl_event* waits, cl_event* out_event,
+                    codl_diag_t* diag);
+  cl_int transfer(const Step& step, cl_uint wait_count, const cl_event* waits, cl_event* out_event);
+  codl_status_t run_cpu_step(uint32_t index, codl_diag_t* diag);
+  codl_status_t open_gate(uint32_t index, codl_diag_t* diag);
+  codl_status_t wait_for_queues(codl_diag_t* diag);
+  void read_gpu_times();
+  void abandon();
+  void release_events();
+
+  StepList* steps_ = nullptr;
+  CpuPool* pool_ = nullptr;
+  GpuQueue* gpu_ = nullptr;
+  bool has_user_events_ = false;
+  Arena scratch_;
+  size_t scratch_stride_ = 0;  // from worker to worker
+  // By step. Of a GPU or Transfer step: its command; of a CPU step that is a gate: its user event.
+  Array<cl_event> events_;
+  Array<codl_step_time_t> timeline_;
+  bool has_failed_ = false;
+  codl_diag_t failure_ = {};
+};
+
+}  // namespace codl::rt

@@ -1,0 +1,173 @@
+#include "runtime/src/gpu_memory.h"
+
+#include "runtime/src/diag.h"
+#include "schema/plan_layout.h"
+
+namespace codl::rt {
+
+using plan::Sharing;
+using plan::Storage;
+
+codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueue& gpu,
+                                const codl_plan& plan, const plan::VariantDef& variant,
+                                codl_diag_t* diag) {
+  gpu_ = &gpu;
+  plan_ = &plan;
+  variant_ = &variant;
+  const uint32_t tensor_count = variant.tensors()->size();
+  if (!images_.allocate(allocator, variant.images()->size()) ||
+      !blobs_.allocate(allocator, plan.def->blobs()->size()) ||
+      !sub_buffers_.allocate(allocator, tensor_count) ||
+      !buffers_.allocate(allocator, tensor_count)) {
+    set_diag(diag, "no memory for the OpenCL objects of %u tensors", tensor_count);
+    return CODL_OUT_OF_MEMORY;
+  }
+  codl_status_t status = create_arenas(diag);
+  if (status == CODL_OK) status = create_images(diag);
+  if (status == CODL_OK) status = create_weights(diag);
+  if (status == CODL_OK) status = create_tensors(diag);
+  return status;
+}
+
+void GpuMemory::release() {
+  if (gpu_ == nullptr) return;
+  const ClApi& api = gpu_->api();
+  const auto release_object = [&api](cl_mem& object) {
+    if (object != nullptr) api.clReleaseMemObject(object);
+    object = nullptr;
+  };
+  for (cl_mem& sub_buffer : sub_buffers_) release_object(sub_buffer);
+  for (cl_mem& blob : blobs_) release_object(blob);
+  for (cl_mem& image : images_) release_object(image);
+  release_object(shared_arena_);
+  release_object(device_arena_);
+  if (svm_ != nullptr) api.clSVMFree(gpu_->context(), svm_);
+  svm_ = nullptr;
+}
+
+void* GpuMemory::pointer_of(uint32_t tensor) const {
+  const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
+  return def.storage() == Storage::Shared && svm_ != nullptr ? svm_ + def.offset_bytes() : nullptr;
+}
+
+codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
+  const ClApi& api = gpu_->api();
+  cl_int error = CL_SUCCESS;
+  const auto shared_bytes = static_cast<size_t>(variant_->shared_bytes());
+  const auto device_bytes = static_cast<size_t>(variant_->device_bytes());
+  if (shared_bytes != 0 && variant_->sharing() == Sharing::FineSvm) {
+    // Alignment 0: that of the largest OpenCL type, 128 bytes.
+    svm_ = static_cast<uint8_t*>(api.clSVMAlloc(
+        gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, shared_bytes, 0));
+    if (svm_ == nullptr) {
+      set_diag(diag, "clSVMAlloc: no memory for a shared arena of %zu bytes", shared_bytes);
+      return CODL_DEVICE_ERROR;
+    }
+    // As Arena does: no page faults in a run.
+    __builtin_memset(svm_, 0, shared_bytes);
+  } else if (shared_bytes != 0) {
+    shared_arena_ = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                       shared_bytes, nullptr, &error);
+    if (shared_arena_ == nullptr) return cl_fault(diag, "clCreateBuffer (shared arena)", error);
+  }
+  shared_bytes_ = shared_bytes;
+  if (device_bytes != 0) {
+    device_arena_ =
+        api.clCreateBuffer(gpu_->context(), CL_MEM_READ_WRITE, device_bytes, nullptr, &error);
+    if (device_arena_ == nullptr) return cl_fault(diag, "clCreateBuffer (device arena)", error);
+  }
+  device_bytes_ = device_bytes;
+  return CODL_OK;
+}
+
+codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
+  const cl_image_format format = {CL_RGBA, CL_FLOAT};
+  for (uint32_t i = 0; i < images_.count(); ++i) {
+    const plan::ImageDef& image = *variant_->images()->Get(i);
+    cl_image_desc desc = {};
+    desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+    desc.image_width = image.width();
+    desc.image_height = image.height();
+    cl_int error = CL_SUCCESS;
+    images_[i] = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc,
+                                           nullptr, &error);
+    if (images_[i] == nullptr) return cl_fault(diag, "clCreateImage", error);
+    // 16: bytes of a texel, four floats.
+    device_bytes_ += uint64_t{image.width()} * image.height() * 16;
+  }
+  return CODL_OK;
+}
+
+codl_status_t GpuMemory::create_weights(codl_diag_t* diag) {
+  for (const plan::StepDef* step : *variant_->steps()) {
+    if (step->lane() == plan::Lane::Cpu) continue;
+    for (uint32_t tensor : *step->operands()) {
+      const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
+      if (def.storage() != Storage::Weights || blobs_[def.index()] != nullptr) continue;
+      const codl_status_t status = create_blob(def.index(), diag);
+      if (status != CODL_OK) return status;
+    }
+  }
+  return CODL_OK;
+}
+
+codl_status_t GpuMemory::create_blob(uint32_t blob, codl_diag_t* diag) {
+  const ClApi& api = gpu_->api();
+  const auto size = static_cast<size_t>(plan_->def->blobs()->Get(blob)->bytes());
+  // Never written through: the buffer is read-only.
+  void* bytes = const_cast<uint8_t*>(plan_->blob_data(blob));
+  cl_int error = CL_SUCCESS;
+  // In place where GPU and CPU read the same memory; the plan's pages are then loaded once.
+  if (gpu_->device().has_host_memory && reinterpret_cast<uintptr_t>(bytes) % kBlobAlignment == 0) {
+    blobs_[blob] = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, size,
+                                      bytes, &error);
+    if (blobs_[blob] != nullptr) return CODL_OK;
+  }
+  // Also for drivers that cannot pin the read-only pages of a mapped file.
+  blobs_[blob] = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
+                                    bytes, &error);
+  if (blobs_[blob] == nullptr) return cl_fault(diag, "clCreateBuffer (weights)", error);
+  device_bytes_ += size;
+  return CODL_OK;
+}
+
+codl_status_t GpuMemory::create_sub_buffer(uint32_t tensor, cl_mem parent, codl_diag_t* diag) {
+  const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
+  const cl_buffer_region region = {static_cast<size_t>(def.offset_bytes()),
+                                   static_cast<size_t>(def.bytes())};
+  cl_int error = CL_SUCCESS;
+  sub_buffers_[tensor] = gpu_->api().clCreateSubBuffer(
+      parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  if (sub_buffers_[tensor] == nullptr) return cl_fault(diag, "clCreateSubBuffer", error);
+  buffers_[tensor] = sub_buffers_[tensor];
+  return CODL_OK;
+}
+
+codl_status_t GpuMemory::create_tensors(codl_diag_t* diag) {
+  for (uint32_t i = 0; i < buffers_.count(); ++i) {
+    const plan::TensorDef& tensor = *variant_->tensors()->Get(i);
+    codl_status_t status = CODL_OK;
+    switch (tensor.storage()) {
+      case Storage::Device:
+        status = create_sub_buffer(i, device_arena_, diag);
+        break;
+      case Storage::Shared:
+        if (shared_arena_ != nullptr) status = create_sub_buffer(i, shared_arena_, diag);
+        break;
+      case Storage::Image:
+        buffers_[i] = images_[tensor.index()];
+        break;
+      case Storage::Weights:
+        buffers_[i] = blobs_[tensor.index()];
+        break;
+      case Storage::Input:
+      case Storage::Output:
+      case Storage::Host:
+        break;
+    }
+    if (status != CODL_OK) return status;
+  }
+  return CODL_OK;
+}
+
+}  // namespace codl::rt

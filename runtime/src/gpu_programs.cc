@@ -1,0 +1,176 @@
+#include "runtime/src/gpu_programs.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "kernels/kernel_table.h"
+#include "runtime/src/cpu_pool.h"
+#include "runtime/src/diag.h"
+
+namespace codl::rt {
+namespace {
+
+using kernels::ClLaunch;
+
+// 16 defines of up to 60 characters.
+constexpr size_t kMaxOptionBytes = 1024;
+
+bool same_defines(const ClLaunch& a, const ClLaunch& b) {
+  if (a.define_count != b.define_count) return false;
+  for (uint32_t i = 0; i < a.define_count; ++i)
+    if (a.defines[i].value != b.defines[i].value ||
+        std::strcmp(a.defines[i].name, b.defines[i].name) != 0)
+      return false;
+  return true;
+}
+
+// False if they do not fit.
+bool write_options(const ClLaunch& launch, char (&options)[kMaxOptionBytes]) {
+  int length = std::snprintf(options, sizeof(options), "-cl-std=CL1.2");
+  for (uint32_t i = 0; i < launch.define_count; ++i) {
+    const size_t room = sizeof(options) - static_cast<size_t>(length);
+    const int added = std::snprintf(options + length, room, " -D%s=%d", launch.defines[i].name,
+                                    static_cast<int>(launch.defines[i].value));
+    if (added < 0 || static_cast<size_t>(added) >= room) return false;
+    length += added;
+  }
+  return true;
+}
+
+}  // namespace
+
+cl_int GpuKernel::enqueue(GpuQueue& gpu, cl_uint wait_count, const cl_event* waits,
+                          cl_event* out_event) const {
+  gpu.note_enqueue(kComputeQueue);
+  return gpu.api().clEnqueueNDRangeKernel(gpu.queue(kComputeQueue), kernel, 3, nullptr, global,
+                                          has_local ? local : nullptr, wait_count, waits,
+                                          out_event);
+}
+
+codl_status_t GpuPrograms::create(const codl_allocator_t& allocator, GpuQueue& gpu,
+                                  size_t step_count, codl_diag_t* diag) {
+  allocator_ = allocator;
+  gpu_ = &gpu;
+  if (programs_.allocate(allocator, step_count) && kernels_.allocate(allocator, step_count))
+    return CODL_OK;
+  set_diag(diag, "no memory for %zu OpenCL kernels", step_count);
+  return CODL_OUT_OF_MEMORY;
+}
+
+void GpuPrograms::release() {
+  for (; kernel_count_ != 0; --kernel_count_)
+    gpu_->api().clReleaseKernel(kernels_[kernel_count_ - 1]);
+  for (; program_count_ != 0; --program_count_)
+    gpu_->api().clReleaseProgram(programs_[program_count_ - 1].program);
+}
+
+codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* tensors,
+                               const GpuMemory& memory, GpuKernel* out_kernel, codl_diag_t* diag) {
+  ClLaunch launch;
+  kernels::launch_of(step, &launch);
+  Program* program = nullptr;
+  codl_status_t status = find_or_build(*step.row, launch, &program, diag);
+  if (status != CODL_OK) return status;
+  cl_int error = CL_SUCCESS;
+  const cl_kernel kernel = gpu_->api().clCreateKernel(program->program, step.row->symbol, &error);
+  if (kernel == nullptr) return cl_fault(diag, "clCreateKernel", error);
+  kernels_[kernel_count_++] = kernel;
+  out_kernel->kernel = kernel;
+  out_kernel->has_local = launch.local[0] != 0;
+  for (int i = 0; i < 3; ++i) {
+    out_kernel->global[i] = static_cast<size_t>(launch.global[i]);
+    out_kernel->local[i] = static_cast<size_t>(launch.local[i]);
+  }
+  status = set_arguments(kernel, step, launch, tensors, memory, diag);
+  return status == CODL_OK ? warm_up(*program, *out_kernel, diag) : status;
+}
+
+codl_status_t GpuPrograms::find_or_build(const KernelRow& row, const ClLaunch& launch,
+                                         Program** out_program, codl_diag_t* diag) {
+  for (size_t i = 0; i < program_count_; ++i) {
+    if (programs_[i].row != &row || !same_defines(programs_[i].launch, launch)) continue;
+    *out_program = &programs_[i];
+    return CODL_OK;
+  }
+  Program& program = programs_[program_count_];
+  program.row = &row;
+  program.launch = launch;
+  const int64_t start_ns = now_ns();
+  const codl_status_t status = build(program, diag);
+  build_us_ += static_cast<double>(now_ns() - start_ns) / 1000;
+  *out_program = &program;
+  return status;
+}
+
+codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
+  const ClApi& api = gpu_->api();
+  char options[kMaxOptionBytes];
+  if (!write_options(program.launch, options)) {
+    set_diag(diag, "%s: expected build options of at most %zu characters", program.row->symbol,
+             sizeof(options));
+    return CODL_DEVICE_ERROR;
+  }
+  const kernels::ClText text = kernels::cl_text(*program.row);
+  const char* texts[] = {text.prelude, text.text};
+  cl_int error = CL_SUCCESS;
+  program.program = api.clCreateProgramWithSource(gpu_->context(), 2, texts, nullptr, &error);
+  if (program.program == nullptr) return cl_fault(diag, "clCreateProgramWithSource", error);
+  ++program_count_;
+  error = api.clBuildProgram(program.program, 1, &gpu_->device().device, options, nullptr, nullptr);
+  return error == CL_SUCCESS ? CODL_OK : report_build_log(program, error, diag);
+}
+
+codl_status_t GpuPrograms::report_build_log(const Program& program, cl_int error,
+                                            codl_diag_t* diag) {
+  const ClApi& api = gpu_->api();
+  size_t size = 0;
+  Array<char> log;
+  const bool has_log =
+      api.clGetProgramBuildInfo(program.program, gpu_->device().device, CL_PROGRAM_BUILD_LOG, 0,
+                                nullptr, &size) == CL_SUCCESS &&
+      size != 0 && log.allocate(allocator_, size + 1) &&
+      api.clGetProgramBuildInfo(program.program, gpu_->device().device, CL_PROGRAM_BUILD_LOG, size,
+                                log.data(), nullptr) == CL_SUCCESS;
+  // Compilers put warnings first.
+  const char* first_error = has_log ? std::strstr(log.data(), "error") : nullptr;
+  set_diag(diag, "clBuildProgram (%s): OpenCL error %d: %s", program.row->symbol,
+           static_cast<int>(error),
+           first_error != nullptr ? first_error : (has_log ? log.data() : "no build log"));
+  return CODL_DEVICE_ERROR;
+}
+
+codl_status_t GpuPrograms::set_arguments(cl_kernel kernel, const kernels::StepShape& step,
+                                         const ClLaunch& launch, const uint32_t* tensors,
+                                         const GpuMemory& memory, codl_diag_t* diag) {
+  const ClApi& api = gpu_->api();
+  cl_uint argument = 0;
+  for (uint32_t i = 0; i < step.operand_count; ++i, ++argument) {
+    void* pointer = memory.pointer_of(tensors[i]);
+    const cl_mem buffer = memory.buffer_of(tensors[i]);
+    const cl_int error = pointer != nullptr
+                             ? api.clSetKernelArgSVMPointer(kernel, argument, pointer)
+                             : api.clSetKernelArg(kernel, argument, sizeof(buffer), &buffer);
+    if (error != CL_SUCCESS)
+      return cl_fault(diag, pointer != nullptr ? "clSetKernelArgSVMPointer" : "clSetKernelArg",
+                      error);
+  }
+  for (uint32_t i = 0; i < launch.scalar_count; ++i, ++argument) {
+    const cl_int error =
+        api.clSetKernelArg(kernel, argument, sizeof(launch.scalars[i]), &launch.scalars[i]);
+    if (error != CL_SUCCESS) return cl_fault(diag, "clSetKernelArg", error);
+  }
+  return CODL_OK;
+}
+
+codl_status_t GpuPrograms::warm_up(Program& program, const GpuKernel& kernel, codl_diag_t* diag) {
+  const GpuKernel& done = program.warmed_up;
+  if (done.kernel != nullptr && std::memcmp(done.local, kernel.local, sizeof(kernel.local)) == 0)
+    return CODL_OK;
+  program.warmed_up = kernel;
+  const int64_t start_ns = now_ns();
+  const cl_int error = kernel.enqueue(*gpu_, 0, nullptr, nullptr);
+  build_us_ += static_cast<double>(now_ns() - start_ns) / 1000;
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clEnqueueNDRangeKernel", error);
+}
+
+}  // namespace codl::rt

@@ -1,0 +1,75 @@
+// OpenCL programs and kernel objects, all made and all arguments set when a session is created.
+#pragma once
+
+#include <cstdint>
+
+#include "codl/codl.h"
+#include "kernels/common/contract.h"
+#include "runtime/src/arena.h"
+#include "runtime/src/gpu_memory.h"
+#include "runtime/src/gpu_queue.h"
+
+namespace codl::rt {
+
+// A step's kernel with its arguments, ready to enqueue.
+struct GpuKernel {
+  cl_kernel kernel = nullptr;  // borrowed from GpuPrograms
+  size_t global[3] = {1, 1, 1};
+  size_t local[3] = {1, 1, 1};
+  bool has_local = false;  // else the driver chooses
+
+  // Submits the kernel to the compute queue. `out_event` may be null.
+  cl_int enqueue(GpuQueue& gpu, cl_uint wait_count, const cl_event* waits,
+                 cl_event* out_event) const;
+};
+
+class GpuPrograms {
+ public:
+  GpuPrograms() = default;
+  GpuPrograms(const GpuPrograms&) = delete;
+  GpuPrograms& operator=(const GpuPrograms&) = delete;
+  ~GpuPrograms() { release(); }
+
+  // Room for `step_count` kernels. `gpu` must be open and outlive this. Once per object.
+  codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu, size_t step_count,
+                       codl_diag_t* diag);
+  void release();
+
+  // Makes the kernel of one step whose operands are `tensors`; builds its program unless a step
+  // before had the same text and defines.
+  //
+  // A kernel with a work-group size that its program has not run yet is also enqueued once, on
+  // memory that nothing has been written to: PoCL, and some phones' drivers, compile for the
+  // work-group size at first use (50 to 500 ms), and a run shall compile nothing.
+  codl_status_t add(const kernels::StepShape& step, const uint32_t* tensors,
+                    const GpuMemory& memory, GpuKernel* out_kernel, codl_diag_t* diag);
+
+  double build_us() const { return build_us_; }
+
+ private:
+  struct Program {
+    const KernelRow* row = nullptr;
+    kernels::ClLaunch launch;  // the defines
+    cl_program program = nullptr;
+    GpuKernel warmed_up;  // the last step enqueued by add()
+  };
+
+  codl_status_t find_or_build(const KernelRow& row, const kernels::ClLaunch& launch,
+                              Program** out_program, codl_diag_t* diag);
+  codl_status_t build(Program& program, codl_diag_t* diag);
+  codl_status_t report_build_log(const Program& program, cl_int error, codl_diag_t* diag);
+  codl_status_t set_arguments(cl_kernel kernel, const kernels::StepShape& step,
+                              const kernels::ClLaunch& launch, const uint32_t* tensors,
+                              const GpuMemory& memory, codl_diag_t* diag);
+  codl_status_t warm_up(Program& program, const GpuKernel& kernel, codl_diag_t* diag);
+
+  codl_allocator_t allocator_ = {};
+  GpuQueue* gpu_ = nullptr;
+  Array<Program> programs_;
+  size_t program_count_ = 0;
+  Array<cl_kernel> kernels_;
+  size_t kernel_count_ = 0;
+  double build_us_ = 0;
+};
+
+}  // namespace codl::rt

@@ -1,0 +1,146 @@
+#include "runtime/src/gpu_queue.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "runtime/src/affinity.h"
+#include "runtime/src/cpu_pool.h"
+#include "runtime/src/diag.h"
+
+namespace codl::rt {
+namespace {
+
+// True once this process has called OpenCL through codl: threads of the implementation may exist,
+// and their cores are settled.
+std::atomic<bool> opencl_is_started{false};
+
+// How long wait() polls before it lets the driver put the thread to sleep: on PoCL a polled
+// hand-over takes about 20 us, one through clFinish 80, nearly all of it waking up. After some
+// milliseconds that difference is below a percent and the core is better used by others.
+constexpr int64_t kPollNs = 3'000'000;
+// From here on the polling thread offers its core to others, PoCL's workers among them.
+constexpr int64_t kYieldAfterNs = 50'000;
+// Between two polls, about a microsecond: a poll takes a lock that the device's thread needs too.
+constexpr int32_t kPausesPerPoll = 32;
+
+// Before the first OpenCL call of the process. PoCL starts one worker per core of the machine
+// unless told otherwise, and pins worker i to core i if POCL_AFFINITY is set, which would undo
+// ours. The environment is the process's: no other thread may be reading it now.
+void prepare_environment(size_t core_count) {
+  char count[16];
+  std::snprintf(count, sizeof(count), "%zu", core_count);
+  setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
+  unsetenv("POCL_AFFINITY");
+}
+
+bool has_transfers(const plan::VariantDef& variant) {
+  for (const plan::StepDef* step : *variant.steps())
+    if (step->lane() == plan::Lane::Transfer) return true;
+  return false;
+}
+
+}  // namespace
+
+codl_status_t GpuQueue::open(const ClApi* api, const plan::VariantDef& variant,
+                             const GpuQueueOptions& options, codl_diag_t* diag) {
+  AffinityScope scope;
+  if (api != nullptr) {
+    api_ = *api;
+  } else {
+    const bool is_first = !opencl_is_started.exchange(true);
+    if (is_first && options.core_count != 0) {
+      prepare_environment(options.core_count);
+      scope.enter(options.cores, options.core_count);
+    }
+    const codl_status_t status = load_cl_api(&api_, diag);
+    if (status != CODL_OK) return status;
+  }
+  const codl_status_t status = open_context(variant, options, diag);
+  // Still inside the scope: what the implementation starts on first use inherits the cores too.
+  return status == CODL_OK ? run_nothing(diag) : status;
+}
+
+codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
+                                     const GpuQueueOptions& options, codl_diag_t* diag) {
+  codl_status_t status =
+      choose_device(api_, options.platform_part, options.device_part, &device_, diag);
+  if (status != CODL_OK) return status;
+  status = check_device(device_, variant, diag);
+  if (status != CODL_OK) return status;
+  cl_int error = CL_SUCCESS;
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
+  context_ = api_.clCreateContext(properties, 1, &device_.device, nullptr, nullptr, &error);
+  if (context_ == nullptr) return cl_fault(diag, "clCreateContext", error);
+  const uint32_t queue_count = has_transfers(variant) ? 2 : 1;
+  for (uint32_t i = 0; i < queue_count; ++i) {
+    queues_[i] = api_.clCreateCommandQueue(
+        context_, device_.device, options.record_times ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+    if (queues_[i] == nullptr) return cl_fault(diag, "clCreateCommandQueue", error);
+  }
+  return CODL_OK;
+}
+
+codl_status_t GpuQueue::run_nothing(codl_diag_t* diag) {
+  cl_int error = api_.clEnqueueMarkerWithWaitList(queues_[kComputeQueue], 0, nullptr, nullptr);
+  if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueMarkerWithWaitList", error);
+  error = api_.clFinish(queues_[kComputeQueue]);
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
+}
+
+void GpuQueue::close() {
+  drain();
+  for (cl_command_queue& queue : queues_) {
+    if (queue != nullptr) api_.clReleaseCommandQueue(queue);
+    queue = nullptr;
+  }
+  if (context_ != nullptr) api_.clReleaseContext(context_);
+  context_ = nullptr;
+}
+
+codl_status_t GpuQueue::flush(uint32_t index, codl_diag_t* diag) {
+  if (!is_dirty_[index]) return CODL_OK;
+  is_dirty_[index] = false;
+  const cl_int error = api_.clFlush(queues_[index]);
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFlush", error);
+}
+
+codl_status_t GpuQueue::flush_all(codl_diag_t* diag) {
+  for (uint32_t i = 0; i < kQueueCount; ++i) {
+    const codl_status_t status = flush(i, diag);
+    if (status != CODL_OK) return status;
+  }
+  return CODL_OK;
+}
+
+codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
+  const int64_t start_ns = now_ns();
+  for (;;) {
+    cl_int state = CL_QUEUED;
+    const cl_int error = api_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                             sizeof(state), &state, nullptr);
+    if (error != CL_SUCCESS) return cl_fault(diag, "clGetEventInfo", error);
+    if (state < 0) return cl_fault(diag, "a command of the GPU lane", state);
+    if (state == CL_COMPLETE) break;
+    const int64_t waited_ns = now_ns() - start_ns;
+    if (waited_ns > kPollNs) break;
+    if (waited_ns > kYieldAfterNs) sched_yield();
+    for (int32_t i = 0; i < kPausesPerPoll; ++i) pause_core();
+  }
+  // A polled event is no synchronisation point (OpenCL 1.2, clGetEventInfo): what the command wrote
+  // is certain to be seen only after this.
+  const cl_int error = api_.clWaitForEvents(1, &event);
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clWaitForEvents", error);
+}
+
+void GpuQueue::drain() {
+  for (uint32_t i = 0; i < kQueueCount; ++i) {
+    is_dirty_[i] = false;
+    if (queues_[i] != nullptr) api_.clFinish(queues_[i]);
+  }
+}
+
+}  // namespace codl::rt

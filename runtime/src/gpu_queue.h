@@ -1,0 +1,68 @@
+// The GPU lane's context and queues, and how this thread waits for them.
+#pragma once
+
+#include "codl/codl.h"
+#include "runtime/src/cl_api.h"
+#include "runtime/src/gpu_device.h"
+
+namespace codl::rt {
+
+// Both in order. Transfer exists only where a variant copies between two memories, so that copies
+// and kernels overlap.
+enum QueueIndex : uint32_t { kComputeQueue = 0, kTransferQueue = 1, kQueueCount = 2 };
+
+struct GpuQueueOptions {
+  const char* platform_part = nullptr;  // see choose_device
+  const char* device_part = nullptr;
+  // Cores for the threads of an OpenCL implementation that computes on the CPU. They inherit the
+  // cores of the thread that first calls OpenCL, so this works once per process, on its first use
+  // of OpenCL, and only for implementations that start their threads then (PoCL does).
+  const int32_t* cores = nullptr;
+  size_t core_count = 0;
+  bool record_times = false;
+};
+
+class GpuQueue {
+ public:
+  GpuQueue() = default;
+  GpuQueue(const GpuQueue&) = delete;
+  GpuQueue& operator=(const GpuQueue&) = delete;
+  ~GpuQueue() { close(); }
+
+  // Finds OpenCL (or takes `api`, if given: tests), chooses a device that can hold the variant's
+  // memory and makes context and queues. Once per object.
+  codl_status_t open(const ClApi* api, const plan::VariantDef& variant,
+                     const GpuQueueOptions& options, codl_diag_t* diag);
+  void close();
+
+  const ClApi& api() const { return api_; }
+  const GpuDevice& device() const { return device_; }
+  cl_context context() const { return context_; }
+  cl_command_queue queue(uint32_t index) const { return queues_[index]; }
+
+  // An enqueue that is not flushed may never start. Tells that something was enqueued; submits what
+  // was since the last flush.
+  void note_enqueue(uint32_t index) { is_dirty_[index] = true; }
+  codl_status_t flush(uint32_t index, codl_diag_t* diag);
+  codl_status_t flush_all(codl_diag_t* diag);
+
+  // Returns when the command is complete; DEVICE_ERROR if it ended abnormally. Its queue and those
+  // it depends on must have been flushed.
+  codl_status_t wait(cl_event event, codl_diag_t* diag) const;
+
+  // Waits for everything enqueued, whatever becomes of it.
+  void drain();
+
+ private:
+  codl_status_t open_context(const plan::VariantDef& variant, const GpuQueueOptions& options,
+                             codl_diag_t* diag);
+  codl_status_t run_nothing(codl_diag_t* diag);
+
+  ClApi api_;
+  GpuDevice device_;
+  cl_context context_ = nullptr;
+  cl_command_queue queues_[kQueueCount] = {};
+  bool is_dirty_[kQueueCount] = {};
+};
+
+}  // namespace codl::rt

@@ -1,0 +1,96 @@
+#include "runtime/src/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/src/diag.h"
+#include "schema/plan_layout.h"
+
+namespace codl::rt {
+namespace {
+
+bool read_at(int file, void* bytes, size_t count, off_t offset) {
+  auto* target = static_cast<uint8_t*>(bytes);
+  while (count != 0) {
+    const ssize_t got = pread(file, target, count, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    target += got;
+    count -= static_cast<size_t>(got);
+    offset += got;
+  }
+  return true;
+}
+
+// Bytes from the start of the file that are structure, not weights. The head is not verified yet:
+// a nonsensical one makes the whole file private.
+size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
+  uint64_t end = 0;
+  if (__builtin_add_overflow(head.table_offset, head.table_bytes, &end)) return file_bytes;
+  return std::min<uint64_t>(std::max<uint64_t>(end, sizeof(PlanHead)), file_bytes);
+}
+
+// Replaces the first `count` bytes of the mapping by a copy of the file's.
+bool make_private(int file, void* mapping, size_t mapping_bytes, size_t count) {
+  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t private_bytes = (count + page_bytes - 1) / page_bytes * page_bytes;
+  if (mmap(mapping, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+           -1, 0) == MAP_FAILED)
+    return false;
+  return read_at(file, mapping, std::min(private_bytes, mapping_bytes), 0) &&
+         mprotect(mapping, private_bytes, PROT_READ) == 0;
+}
+
+}  // namespace
+
+codl_status_t MappedFile::open(const char* path, codl_diag_t* diag) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    set_diag(diag, "%s: %s", path, strerror(errno));
+    return errno == ENOENT || errno == ENOTDIR ? CODL_NOT_FOUND : CODL_IO_ERROR;
+  }
+  codl_status_t status = CODL_OK;
+  struct stat info = {};
+  PlanHead head = {};
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    set_diag(diag, "%s: expected a regular file", path);
+    status = CODL_IO_ERROR;
+  } else if (static_cast<uint64_t>(info.st_size) < sizeof(head)) {
+    set_diag(diag, "%s: head: expected at least %zu bytes, found %lld", path, sizeof(head),
+             static_cast<long long>(info.st_size));
+    status = CODL_CORRUPT_PLAN;
+  } else if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX ||
+             !read_at(file, &head, sizeof(head), 0)) {
+    set_diag(diag, "%s: expected a readable file, found %s", path, strerror(errno));
+    status = CODL_IO_ERROR;
+  } else {
+    const size_t size = static_cast<size_t>(info.st_size);
+    void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapping == MAP_FAILED) {
+      set_diag(diag, "%s: mmap of %zu bytes: %s", path, size, strerror(errno));
+      status = CODL_IO_ERROR;
+    } else {
+      bytes_ = mapping;
+      size_bytes_ = size;
+      if (!make_private(file, mapping, size, structure_bytes(head, size))) {
+        set_diag(diag, "%s: reading the plan's structure: %s", path, strerror(errno));
+        status = CODL_IO_ERROR;
+      }
+    }
+  }
+  close(file);
+  return status;
+}
+
+MappedFile::~MappedFile() {
+  if (bytes_ != nullptr) munmap(bytes_, size_bytes_);
+}
+
+}  // namespace codl::rt

@@ -1,0 +1,30 @@
+// A plan file in memory, read-only.
+#pragma once
+
+#include <cstddef>
+
+#include "codl/codl.h"
+
+namespace codl::rt {
+
+// Head and table are a private copy, so that a file changed later cannot undo their verification;
+// the weights behind them stay mapped. Truncating the file while it is mapped is a SIGBUS.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  // Once per object.
+  codl_status_t open(const char* path, codl_diag_t* diag);
+
+  const void* bytes() const { return bytes_; }
+  size_t size_bytes() const { return size_bytes_; }
+
+ private:
+  void* bytes_ = nullptr;
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace codl::rt

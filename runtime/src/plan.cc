@@ -1,0 +1,174 @@
+#include "runtime/src/plan.h"
+
+#include <cstring>
+
+#include "kernels/kernel_table.h"
+#include "runtime/src/diag.h"
+#include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
+
+namespace codl::rt {
+
+bool needs_gpu(const plan::VariantDef& variant) {
+  for (const plan::StepDef* step : *variant.steps())
+    if (step->lane() != plan::Lane::Cpu) return true;
+  return false;
+}
+
+namespace {
+
+// "model.codl: step 12 of variant 0: expected ..., found 7".
+void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag) {
+  const auto index = static_cast<long long>(fault.index);
+  const auto variant = static_cast<long long>(fault.variant);
+  const auto found = static_cast<long long>(fault.found);
+  if (fault.variant >= 0 && fault.index >= 0)
+    set_diag(diag, "%s: %s %lld of variant %lld: expected %s, found %lld", name, fault.where, index,
+             variant, fault.expected, found);
+  else if (fault.variant >= 0)
+    set_diag(diag, "%s: %s %lld: expected %s, found %lld", name, fault.where, variant,
+             fault.expected, found);
+  else if (fault.index >= 0)
+    set_diag(diag, "%s: %s %lld: expected %s, found %lld", name, fault.where, index, fault.expected,
+             found);
+  else
+    set_diag(diag, "%s: %s: expected %s, found %lld", name, fault.where, fault.expected, found);
+}
+
+codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, codl_verify_t level,
+                     const char* name, codl_diag_t* diag) {
+  const PlanFault fault =
+      verify_plan(bytes, size, level == CODL_VERIFY_ALL ? VerifyLevel::All : VerifyLevel::Structure,
+                  kernels::check_step, &plan.def);
+  if (!fault.ok()) {
+    describe_fault(name, fault, diag);
+    return fault.kind == PlanFault::Corrupt ? CODL_CORRUPT_PLAN : CODL_UNSUPPORTED_VERSION;
+  }
+  PlanHead head;
+  std::memcpy(&head, bytes, sizeof(head));
+  plan.data = static_cast<const uint8_t*>(bytes) + head.data_offset;
+  if (reinterpret_cast<uintptr_t>(plan.data) % kHostAlignment == 0) return CODL_OK;
+  // Kernels load weights with aligned instructions.
+  if (!plan.aligned_data.allocate(plan.allocator, head.data_bytes, kBlobAlignment)) {
+    set_diag(diag, "%s: no memory for an aligned copy of %llu bytes of weights", name,
+             static_cast<unsigned long long>(head.data_bytes));
+    return CODL_OUT_OF_MEMORY;
+  }
+  if (head.data_bytes != 0) std::memcpy(plan.aligned_data.data(), plan.data, head.data_bytes);
+  plan.data = plan.aligned_data.data();
+  return CODL_OK;
+}
+
+// Opens `path`, or `bytes` if path is null.
+codl_status_t open_plan(const char* path, const void* bytes, size_t size,
+                        const codl_plan_options_t* options, codl_plan_t** out_plan,
+                        codl_diag_t* diag) {
+  clear_diag(diag);
+  *out_plan = nullptr;
+  codl_plan_options_t given;
+  if (!read_options(options, &given)) {
+    set_diag(diag, "codl_plan_options_t: expected struct_size of at most %zu, found %zu",
+             sizeof(given), options->struct_size);
+    return CODL_INVALID_ARGUMENT;
+  }
+  const codl_allocator_t allocator =
+      given.allocator != nullptr ? *given.allocator : default_allocator();
+  codl_plan_t* plan = create_object<codl_plan_t>(allocator);
+  if (plan == nullptr) {
+    set_diag(diag, "no memory for a plan");
+    return CODL_OUT_OF_MEMORY;
+  }
+  plan->allocator = allocator;
+  codl_status_t status = CODL_OK;
+  if (path != nullptr) {
+    status = plan->file.open(path, diag);
+    bytes = plan->file.bytes();
+    size = plan->file.size_bytes();
+  }
+  if (status == CODL_OK)
+    status = verify(*plan, bytes, size, given.verify, path != nullptr ? path : "plan", diag);
+  if (status == CODL_OK)
+    *out_plan = plan;
+  else
+    codl_plan_close(plan);
+  return status;
+}
+
+codl_status_t describe_io(const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& ios,
+                          size_t index, codl_tensor_info_t* out_info) {
+  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_info = {};
+  if (index >= ios.size()) return CODL_INVALID_ARGUMENT;
+  const plan::IoDef& io = *ios.Get(static_cast<uint32_t>(index));
+  out_info->name = io.name()->c_str();
+  out_info->dtype = static_cast<codl_dtype_t>(io.dtype());
+  out_info->rank = static_cast<int32_t>(io.dims()->size());
+  for (uint32_t i = 0; i < io.dims()->size(); ++i) out_info->dims[i] = io.dims()->Get(i);
+  out_info->bytes = static_cast<size_t>(io.bytes());
+  return CODL_OK;
+}
+
+}  // namespace
+}  // namespace codl::rt
+
+static_assert(CODL_MAX_RANK == codl::kMaxRank);
+static_assert(CODL_FLOAT32 == static_cast<int>(codl::DType::F32));
+static_assert(CODL_INT64 == static_cast<int>(codl::DType::I64));
+
+codl_status_t codl_plan_open(const void* bytes, size_t size, const codl_plan_options_t* options,
+                             codl_plan_t** out_plan, codl_diag_t* diag) {
+  if (out_plan == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_plan = nullptr;
+  if (bytes == nullptr || reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
+    codl::rt::set_diag(diag, "plan: expected bytes aligned to 8, found %p", bytes);
+    return CODL_INVALID_ARGUMENT;
+  }
+  return codl::rt::open_plan(nullptr, bytes, size, options, out_plan, diag);
+}
+
+codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
+                                  codl_plan_t** out_plan, codl_diag_t* diag) {
+  if (out_plan == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_plan = nullptr;
+  if (path == nullptr) {
+    codl::rt::set_diag(diag, "plan: expected a path, found null");
+    return CODL_INVALID_ARGUMENT;
+  }
+  return codl::rt::open_plan(path, nullptr, 0, options, out_plan, diag);
+}
+
+void codl_plan_close(codl_plan_t* plan) {
+  if (plan == nullptr) return;
+  const codl_allocator_t allocator = plan->allocator;
+  codl::rt::destroy_object(allocator, plan);
+}
+
+const char* codl_plan_device(const codl_plan_t* plan) { return plan->def->device()->c_str(); }
+
+size_t codl_plan_input_count(const codl_plan_t* plan) { return plan->def->inputs()->size(); }
+
+size_t codl_plan_output_count(const codl_plan_t* plan) { return plan->def->outputs()->size(); }
+
+codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
+  return codl::rt::describe_io(*plan->def->inputs(), index, out_info);
+}
+
+codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
+                               codl_tensor_info_t* out_info) {
+  return codl::rt::describe_io(*plan->def->outputs(), index, out_info);
+}
+
+size_t codl_plan_variant_count(const codl_plan_t* plan) { return plan->def->variants()->size(); }
+
+codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
+                                codl_variant_info_t* out_info) {
+  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_info = {};
+  if (index >= plan->def->variants()->size()) return CODL_INVALID_ARGUMENT;
+  const codl::plan::VariantDef& variant = *plan->def->variants()->Get(static_cast<uint32_t>(index));
+  out_info->name = variant.name()->c_str();
+  out_info->needs_gpu = codl::rt::needs_gpu(variant) ? 1 : 0;
+  out_info->step_count = variant.steps()->size();
+  out_info->predicted_us = variant.predicted_us();
+  return CODL_OK;
+}

@@ -1,0 +1,275 @@
+#include "runtime/src/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/src/affinity.h"
+#include "runtime/src/diag.h"
+#include "schema/plan_layout.h"
+
+namespace codl::rt {
+namespace {
+
+// Host arenas start on a page, like blobs: what shares no page with other memory can be handed to a
+// device as a whole.
+constexpr size_t kArenaAlignment = kBlobAlignment;
+
+codl_status_t check_cores(const char* option, const int32_t* cores, size_t count,
+                          codl_diag_t* diag) {
+  if (cores == nullptr && count != 0) {
+    set_diag(diag, "%s: expected %zu core numbers, found null", option, count);
+    return CODL_INVALID_ARGUMENT;
+  }
+  const int64_t unusable = first_unusable_core(cores, count);
+  if (unusable < 0) return CODL_OK;
+  set_diag(diag, "%s: expected cores that this thread may use, found %d", option,
+           static_cast<int32_t>(unusable));
+  return CODL_INVALID_ARGUMENT;
+}
+
+codl_status_t check_options(const codl_session_options_t& options, codl_diag_t* diag) {
+  if (options.thread_count < 0 || options.thread_count > static_cast<int32_t>(kMaxThreads)) {
+    set_diag(diag, "thread_count: expected 0 to %u, found %d", kMaxThreads, options.thread_count);
+    return CODL_INVALID_ARGUMENT;
+  }
+  const codl_status_t status =
+      check_cores("cpu_cores", options.cpu_cores, options.cpu_core_count, diag);
+  return status == CODL_OK
+             ? check_cores("gpu_cores", options.gpu_cores, options.gpu_core_count, diag)
+             : status;
+}
+
+// CPU workers: those asked for, else those the plan was made for, as far as there are cores.
+int32_t thread_count_of(const codl_plan& plan, const codl_session_options_t& options) {
+  if (options.thread_count != 0) return options.thread_count;
+  int32_t cores = std::min(allowed_core_count(), static_cast<int32_t>(kMaxThreads));
+  if (options.cpu_core_count != 0)
+    cores =
+        static_cast<int32_t>(std::min<size_t>(options.cpu_core_count, static_cast<size_t>(cores)));
+  const auto planned = static_cast<int32_t>(plan.def->cpu_threads());
+  return planned == 0 ? cores : std::min(planned, cores);
+}
+
+const plan::VariantDef* find_variant(const codl_plan& plan, const char* name) {
+  if (name == nullptr) return plan.def->variants()->Get(0);
+  for (const plan::VariantDef* variant : *plan.def->variants())
+    if (std::strcmp(variant->name()->c_str(), name) == 0) return variant;
+  return nullptr;
+}
+
+const plan::VariantDef* find_cpu_variant(const codl_plan& plan) {
+  for (const plan::VariantDef* variant : *plan.def->variants())
+    if (!needs_gpu(*variant)) return variant;
+  return nullptr;
+}
+
+codl_status_t open_gpu(codl_session& session, const codl_session_options_t& options,
+                       const ClApi* api, codl_diag_t* diag) {
+  GpuQueueOptions queue_options;
+  queue_options.platform_part = options.opencl_platform;
+  queue_options.device_part = options.opencl_device;
+  queue_options.cores = options.gpu_cores;
+  queue_options.core_count = options.gpu_core_count;
+  queue_options.record_times = options.record_timeline != 0;
+  codl_status_t status = session.gpu.open(api, *session.variant, queue_options, diag);
+  if (status == CODL_OK)
+    status = session.gpu_memory.create(session.allocator, session.gpu, *session.plan,
+                                       *session.variant, diag);
+  if (status == CODL_OK)
+    status = session.gpu_programs.create(session.allocator, session.gpu,
+                                         session.variant->steps()->size(), diag);
+  return status;
+}
+
+// Waits for the kernels that GpuPrograms::add() ran for the first time.
+codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
+  const int64_t start_ns = now_ns();
+  const cl_int error = session.gpu.api().clFinish(session.gpu.queue(kComputeQueue));
+  session.program_us =
+      session.gpu_programs.build_us() + static_cast<double>(now_ns() - start_ns) / 1000;
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
+}
+
+// Makes an empty session ready to run session.variant.
+codl_status_t prepare(codl_session& session, const codl_session_options_t& options,
+                      const ClApi* api, codl_diag_t* diag) {
+  const plan::VariantDef& variant = *session.variant;
+  session.has_gpu = needs_gpu(variant);
+  codl_status_t status = CODL_OK;
+  // First, so that a machine without a GPU finds out before anything else is done.
+  if (session.has_gpu) status = open_gpu(session, options, api, diag);
+  if (status != CODL_OK) return status;
+  if (!session.host_arena.allocate(session.allocator, variant.host_bytes(), kArenaAlignment)) {
+    set_diag(diag, "no memory for a host arena of %llu bytes",
+             static_cast<unsigned long long>(variant.host_bytes()));
+    return CODL_OUT_OF_MEMORY;
+  }
+  StepListInputs inputs;
+  inputs.plan = session.plan;
+  inputs.variant = &variant;
+  inputs.host_arena = session.host_arena.data();
+  inputs.memory = session.has_gpu ? &session.gpu_memory : nullptr;
+  inputs.programs = session.has_gpu ? &session.gpu_programs : nullptr;
+  inputs.record_timeline = options.record_timeline != 0;
+  status = session.steps.create(session.allocator, inputs, diag);
+  if (status == CODL_OK && session.has_gpu) status = finish_warm_up(session, diag);
+  if (status == CODL_OK)
+    status = session.pool.start(session.allocator, thread_count_of(*session.plan, options),
+                                options.cpu_cores, options.cpu_core_count, diag);
+  if (status == CODL_OK)
+    status = session.executor.create(session.allocator, variant, session.steps, session.pool,
+                                     session.has_gpu ? &session.gpu : nullptr,
+                                     options.record_timeline != 0, diag);
+  return status;
+}
+
+// Empties a session and aims it at another variant.
+void restart(codl_session& session, const plan::VariantDef* variant) {
+  const codl_allocator_t allocator = session.allocator;
+  const codl_plan_t* plan = session.plan;
+  session.~codl_session();
+  new (&session) codl_session();
+  session.allocator = allocator;
+  session.plan = plan;
+  session.variant = variant;
+}
+
+// Prepares the variant asked for or, where the GPU is the obstacle, the plan's CPU variant.
+codl_status_t prepare_some_variant(codl_session& session, const codl_session_options_t& options,
+                                   const ClApi* api, codl_diag_t* diag) {
+  codl_diag_t reason = {};
+  const codl_status_t status = prepare(session, options, api, &reason);
+  const bool is_gpu_fault = status == CODL_NO_DEVICE || status == CODL_DEVICE_ERROR;
+  const plan::VariantDef* cpu_variant =
+      is_gpu_fault && options.require_variant == 0 ? find_cpu_variant(*session.plan) : nullptr;
+  if (cpu_variant == nullptr) {
+    if (status != CODL_OK) set_diag(diag, "%s", reason.message);
+    return is_gpu_fault ? CODL_NO_DEVICE : status;
+  }
+  restart(session, cpu_variant);
+  session.fallback = reason;
+  return prepare(session, options, api, diag);
+}
+
+codl_status_t check_buffers(const char* kind,
+                            const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& ios,
+                            const codl_buffer_t* buffers, size_t count, codl_diag_t* diag) {
+  if (count != ios.size() || (buffers == nullptr && count != 0)) {
+    set_diag(diag, "%ss: expected %u, found %zu", kind, ios.size(), buffers == nullptr ? 0 : count);
+    return CODL_INVALID_ARGUMENT;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const plan::IoDef& io = *ios.Get(i);
+    if (buffers[i].bytes != io.bytes()) {
+      set_diag(diag, "%s %s: expected %llu bytes, found %zu", kind, io.name()->c_str(),
+               static_cast<unsigned long long>(io.bytes()), buffers[i].bytes);
+      return CODL_INVALID_ARGUMENT;
+    }
+    if (buffers[i].data == nullptr || reinterpret_cast<uintptr_t>(buffers[i].data) % 4 != 0) {
+      set_diag(diag, "%s %s: expected data aligned to 4, found %p", kind, io.name()->c_str(),
+               buffers[i].data);
+      return CODL_INVALID_ARGUMENT;
+    }
+  }
+  return CODL_OK;
+}
+
+}  // namespace
+
+codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
+                             const ClApi* api, codl_session_t** out_session, codl_diag_t* diag) {
+  clear_diag(diag);
+  if (out_session == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_session = nullptr;
+  if (plan == nullptr) {
+    set_diag(diag, "session: expected a plan, found null");
+    return CODL_INVALID_ARGUMENT;
+  }
+  const int64_t start_ns = now_ns();
+  codl_session_options_t given;
+  if (!read_options(options, &given)) {
+    set_diag(diag, "codl_session_options_t: expected struct_size of at most %zu, found %zu",
+             sizeof(given), options->struct_size);
+    return CODL_INVALID_ARGUMENT;
+  }
+  codl_status_t status = check_options(given, diag);
+  if (status != CODL_OK) return status;
+  const plan::VariantDef* variant = find_variant(*plan, given.variant);
+  if (variant == nullptr) {
+    set_diag(diag, "variant: expected one of the plan's, found %s", given.variant);
+    return CODL_INVALID_ARGUMENT;
+  }
+  const codl_allocator_t allocator =
+      given.allocator != nullptr ? *given.allocator : default_allocator();
+  codl_session_t* session = create_object<codl_session_t>(allocator);
+  if (session == nullptr) {
+    set_diag(diag, "no memory for a session");
+    return CODL_OUT_OF_MEMORY;
+  }
+  session->allocator = allocator;
+  session->plan = plan;
+  session->variant = variant;
+  status = prepare_some_variant(*session, given, api, diag);
+  if (status != CODL_OK) {
+    codl_session_destroy(session);
+    return status;
+  }
+  session->load_us = static_cast<double>(now_ns() - start_ns) / 1000;
+  *out_session = session;
+  return CODL_OK;
+}
+
+}  // namespace codl::rt
+
+codl_status_t codl_session_create(const codl_plan_t* plan, const codl_session_options_t* options,
+                                  codl_session_t** out_session, codl_diag_t* diag) {
+  return codl::rt::create_session(plan, options, nullptr, out_session, diag);
+}
+
+void codl_session_destroy(codl_session_t* session) {
+  if (session == nullptr) return;
+  const codl_allocator_t allocator = session->allocator;
+  codl::rt::destroy_object(allocator, session);
+}
+
+codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
+                               size_t input_count, const codl_buffer_t* outputs,
+                               size_t output_count, codl_diag_t* diag) {
+  codl::rt::clear_diag(diag);
+  if (session == nullptr) return CODL_INVALID_ARGUMENT;
+  const codl::plan::PlanDef& plan = *session->plan->def;
+  codl_status_t status =
+      codl::rt::check_buffers("input", *plan.inputs(), inputs, input_count, diag);
+  if (status == CODL_OK)
+    status = codl::rt::check_buffers("output", *plan.outputs(), outputs, output_count, diag);
+  if (status != CODL_OK) return status;
+  for (size_t i = 0; i < input_count; ++i) session->steps.set_io(i, inputs[i].data);
+  for (size_t i = 0; i < output_count; ++i) session->steps.set_io(input_count + i, outputs[i].data);
+  return session->executor.run(diag);
+}
+
+codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_info_t* out_info) {
+  if (session == nullptr || out_info == nullptr || out_info->struct_size < sizeof(size_t) ||
+      out_info->struct_size > sizeof(codl_session_info_t))
+    return CODL_INVALID_ARGUMENT;
+  codl_session_info_t info = {};
+  info.struct_size = out_info->struct_size;
+  info.variant = session->variant->name()->c_str();
+  info.fallback_reason = session->fallback.message;
+  info.opencl_platform = session->gpu.device().platform_name;
+  info.opencl_device = session->gpu.device().device_name;
+  info.thread_count = session->pool.worker_count();
+  info.host_bytes =
+      session->host_arena.size_bytes() + static_cast<size_t>(session->executor.scratch_bytes());
+  info.shared_bytes = static_cast<size_t>(session->gpu_memory.shared_bytes());
+  info.device_bytes = static_cast<size_t>(session->gpu_memory.device_bytes());
+  info.load_us = session->load_us;
+  info.program_us = session->program_us;
+  std::memcpy(out_info, &info, info.struct_size);
+  return CODL_OK;
+}
+
+const codl_step_time_t* codl_session_timeline(const codl_session_t* session, size_t* out_count) {
+  *out_count = session->executor.timeline().count();
+  return session->executor.timeline().data();
+}

@@ -1,0 +1,38 @@
+// A session: one variant of a plan with its memory, workers and queues.
+#pragma once
+
+#include "codl/codl.h"
+#include "runtime/src/arena.h"
+#include "runtime/src/cpu_pool.h"
+#include "runtime/src/executor.h"
+#include "runtime/src/gpu_memory.h"
+#include "runtime/src/gpu_programs.h"
+#include "runtime/src/gpu_queue.h"
+#include "runtime/src/plan.h"
+#include "runtime/src/step_list.h"
+
+// Members are released in the reverse order: workers and queues stop before memory goes.
+struct codl_session {
+  codl_allocator_t allocator = {};
+  const codl_plan_t* plan = nullptr;
+  const codl::plan::VariantDef* variant = nullptr;
+  codl::rt::Arena host_arena;
+  codl::rt::GpuQueue gpu;  // these three are empty in a variant without GPU steps
+  codl::rt::GpuMemory gpu_memory;
+  codl::rt::GpuPrograms gpu_programs;
+  codl::rt::StepList steps;
+  codl::rt::CpuPool pool;
+  codl::rt::Executor executor;
+  bool has_gpu = false;
+  codl_diag_t fallback = {};  // why `variant` is not the one asked for
+  double load_us = 0;
+  double program_us = 0;
+};
+
+namespace codl::rt {
+
+// codl_session_create with OpenCL's functions given; null: the machine's. For tests.
+codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
+                             const ClApi* api, codl_session_t** out_session, codl_diag_t* diag);
+
+}  // namespace codl::rt

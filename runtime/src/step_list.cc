@@ -1,0 +1,233 @@
+#include "runtime/src/step_list.h"
+
+#include <algorithm>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+#include "runtime/src/diag.h"
+#include "schema/verify_plan.h"
+
+namespace codl::rt {
+
+using plan::Lane;
+using plan::Sharing;
+using plan::StepDef;
+using plan::StepKind;
+using plan::Storage;
+using plan::TensorDef;
+
+namespace {
+
+cl_map_flags map_flags_of(plan::MapAccess access) {
+  switch (access) {
+    case plan::MapAccess::Read:
+      return CL_MAP_READ;
+    case plan::MapAccess::Write:
+      // Not CL_MAP_WRITE_INVALIDATE_REGION: a step may write a part and leave the rest.
+      return CL_MAP_WRITE;
+    case plan::MapAccess::ReadWrite:
+      break;
+  }
+  return CL_MAP_READ | CL_MAP_WRITE;
+}
+
+size_t count_cpu_operands(const plan::VariantDef& variant) {
+  size_t count = 0;
+  for (const StepDef* step : *variant.steps())
+    if (step->lane() == Lane::Cpu) count += step->operands()->size();
+  return count;
+}
+
+// The latest steps of the other lanes that a lane is known to be behind; kNoStep: of none.
+struct Known {
+  uint32_t queue[kQueueCount] = {kNoStep, kNoStep};
+  uint32_t cpu = kNoStep;
+};
+
+// True if `step` comes after all that is known; then it is known.
+bool advance(uint32_t* known, uint32_t step) {
+  if (*known != kNoStep && step <= *known) return false;
+  *known = step;
+  return true;
+}
+
+}  // namespace
+
+codl_status_t StepList::create(const codl_allocator_t& allocator, const StepListInputs& inputs,
+                               codl_diag_t* diag) {
+  inputs_ = inputs;
+  const plan::VariantDef& variant = *inputs.variant;
+  const uint32_t step_count = variant.steps()->size();
+  const uint32_t tensor_count = variant.tensors()->size();
+  const size_t operand_count = count_cpu_operands(variant);
+  const size_t io_count =
+      size_t{inputs.plan->def->inputs()->size()} + inputs.plan->def->outputs()->size();
+  if (!steps_.allocate(allocator, step_count) || !views_.allocate(allocator, operand_count) ||
+      !sources_.allocate(allocator, operand_count) || !fixed_.allocate(allocator, tensor_count) ||
+      !io_.allocate(allocator, io_count) || !mapped_.allocate(allocator, step_count) ||
+      !last_maps_.allocate(allocator, tensor_count)) {
+    set_diag(diag, "no memory for %u steps", step_count);
+    return CODL_OUT_OF_MEMORY;
+  }
+  for (uint32_t i = 0; i < tensor_count; ++i) {
+    const TensorDef& tensor = *variant.tensors()->Get(i);
+    last_maps_[i] = kNoStep;
+    if (tensor.storage() == Storage::Host)
+      fixed_[i] = inputs.host_arena + tensor.offset_bytes();
+    else if (tensor.storage() == Storage::Weights)
+      fixed_[i] = const_cast<uint8_t*>(inputs.plan->blob_data(tensor.index()));
+    else if (tensor.storage() == Storage::Shared && inputs.memory != nullptr)
+      fixed_[i] = inputs.memory->pointer_of(i);
+  }
+  for (uint32_t i = 0; i < step_count; ++i) {
+    Step& step = steps_[i];
+    step.def = variant.steps()->Get(i);
+    step.kind = step.def->kind();
+    step.lane = step.def->lane();
+    codl_status_t status = CODL_OK;
+    switch (step.kind) {
+      case StepKind::Kernel:
+        status = prepare_kernel(i, diag);
+        break;
+      case StepKind::Map:
+      case StepKind::Unmap:
+        prepare_map(i);
+        break;
+      case StepKind::Upload:
+      case StepKind::Download:
+        prepare_transfer(step);
+        break;
+    }
+    if (status != CODL_OK) return status;
+  }
+  reduce_waits(variant.gate() == plan::Gate::UserEvent, inputs.record_timeline);
+  return CODL_OK;
+}
+
+codl_status_t StepList::prepare_kernel(uint32_t index, codl_diag_t* diag) {
+  Step& step = steps_[index];
+  kernels::OperandShape shapes[kernels::kMaxOperands];
+  const kernels::StepShape shape = step_shape_of(*inputs_.variant, *step.def, shapes);
+  if (!step.is_cpu())
+    return inputs_.programs->add(shape, step.def->operands()->data(), *inputs_.memory,
+                                 &step.gpu_kernel, diag);
+  kernels::StepNeeds needs;
+  const char* expected = kernels::check_step(shape, &needs);
+  if (expected != nullptr) {
+    // verify_plan asked the same; memory of codl_plan_open has been changed since.
+    set_diag(diag, "step %u: expected %s", index, expected);
+    return CODL_CORRUPT_PLAN;
+  }
+  step.task_count = needs.task_count;
+  return prepare_cpu_kernel(step, shape, needs.scratch_bytes, diag);
+}
+
+codl_status_t StepList::prepare_cpu_kernel(Step& step, const kernels::StepShape& shape,
+                                           uint64_t scratch_bytes, codl_diag_t* diag) {
+  step.function = kernels::cpu_kernel(*shape.row);
+  if (step.function == nullptr) {
+    set_diag(diag, "%s: expected a CPU kernel of this build", shape.row->symbol);
+    return CODL_UNSUPPORTED_VERSION;
+  }
+  scratch_bytes_ = std::max(scratch_bytes_, scratch_bytes);
+  step.views = views_.data() + view_count_;
+  step.sources = sources_.data() + view_count_;
+  for (uint32_t i = 0; i < shape.operand_count; ++i, ++view_count_) {
+    views_[view_count_] = kernels::make_view(shape.operands[i], nullptr);
+    sources_[view_count_] = source_of(step.def->operands()->Get(i));
+  }
+  step.args.params = shape.params;
+  step.args.operands = step.views;
+  step.args.operand_count = shape.operand_count;
+  step.args.part_dim = shape.part_dim;
+  step.args.part = shape.part;
+  step.args.tile = shape.tile;
+  step.args.tile_count = shape.tile_count;
+  return CODL_OK;
+}
+
+// Where the address of a CPU step's operand stands when the step runs.
+void* const* StepList::source_of(uint32_t tensor) const {
+  const TensorDef& def = *inputs_.variant->tensors()->Get(tensor);
+  switch (def.storage()) {
+    case Storage::Input:
+      return &io_[def.index()];
+    case Storage::Output:
+      return &io_[inputs_.plan->def->inputs()->size() + size_t{def.index()}];
+    case Storage::Shared:
+      // verify_plan: mapped here, and the step waits for the Map.
+      if (inputs_.variant->sharing() == Sharing::SubBuffer) return &mapped_[last_maps_[tensor]];
+      break;
+    default:
+      break;
+  }
+  return &fixed_[tensor];
+}
+
+void StepList::prepare_map(uint32_t index) {
+  Step& step = steps_[index];
+  const uint32_t tensor = step.def->operands()->Get(0);
+  step.memory = inputs_.memory->buffer_of(tensor);
+  step.map_bytes = static_cast<size_t>(inputs_.variant->tensors()->Get(tensor)->bytes());
+  step.map_flags = map_flags_of(step.def->map_access());
+  if (step.kind == StepKind::Map)
+    last_maps_[tensor] = index;
+  else
+    step.map_step = last_maps_[tensor];
+}
+
+void StepList::prepare_transfer(Step& step) {
+  const bool is_upload = step.kind == StepKind::Upload;
+  const uint32_t host = step.def->operands()->Get(is_upload ? 0 : 1);
+  const uint32_t device = step.def->operands()->Get(is_upload ? 1 : 0);
+  step.memory = inputs_.memory->buffer_of(device);
+  step.host = static_cast<uint8_t*>(fixed_[host]);
+  step.box = transfer_box(operand_shape_of(*inputs_.variant->tensors()->Get(host)),
+                          operand_shape_of(*inputs_.variant->tensors()->Get(device)),
+                          static_cast<SplitDim>(step.def->part_dim()),
+                          {step.def->part_begin(), step.def->part_end()});
+}
+
+// A lane keeps its own order. So of several steps of one lane only the last need be waited for, and
+// nothing that the waiting lane has waited for before. Without user events a queue's step is
+// enqueued when all CPU steps before it in the list are done, and with them whatever they waited
+// for.
+void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
+  Known known_by_cpu;
+  Known known_by_queue[kQueueCount];
+  uint32_t last_of_queue[kQueueCount] = {kNoStep, kNoStep};
+  for (uint32_t i = 0; i < steps_.count(); ++i) {
+    Step& step = steps_[i];
+    uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
+    uint32_t cpu_wait = kNoStep;
+    for (uint32_t wait : *step.def->waits())  // ascending: the last of each lane stays
+      (steps_[wait].is_cpu() ? cpu_wait : queue_waits[steps_[wait].queue()]) = wait;
+
+    Known& known = step.is_cpu() ? known_by_cpu : known_by_queue[step.queue()];
+    for (uint32_t q = 0; q < kQueueCount; ++q) {
+      const uint32_t wait = queue_waits[q];
+      if (wait == kNoStep) continue;
+      const bool cpu_is_behind = known_by_cpu.queue[q] != kNoStep && wait <= known_by_cpu.queue[q];
+      if (!step.is_cpu() && !has_user_events && cpu_is_behind) continue;
+      if (!advance(&known.queue[q], wait)) continue;
+      step.queue_waits[q] = wait;
+      steps_[wait].needs_event = true;
+    }
+    if (cpu_wait != kNoStep && has_user_events && advance(&known.cpu, cpu_wait)) {
+      step.cpu_wait = cpu_wait;
+      steps_[cpu_wait].is_gate = true;
+    }
+    if (!step.is_cpu()) {
+      last_of_queue[step.queue()] = i;
+      step.needs_event = record_timeline;
+    }
+  }
+  for (uint32_t q = 0; q < kQueueCount; ++q) {
+    const uint32_t last = last_of_queue[q];
+    if (last == kNoStep || !advance(&known_by_cpu.queue[q], last)) continue;
+    final_waits_[q] = last;
+    steps_[last].needs_event = true;
+  }
+}
+
+}  // namespace codl::rt

@@ -1,0 +1,107 @@
+// A variant's steps made ready to run: pointers, arguments and waits resolved once, so that a run
+// looks nothing up.
+#pragma once
+
+#include <cstdint>
+
+#include "codl/codl.h"
+#include "kernels/common/contract.h"
+#include "runtime/src/arena.h"
+#include "runtime/src/gpu_memory.h"
+#include "runtime/src/gpu_programs.h"
+#include "runtime/src/gpu_queue.h"
+#include "runtime/src/plan.h"
+#include "runtime/src/transfer_box.h"
+
+namespace codl::rt {
+
+inline constexpr uint32_t kNoStep = UINT32_MAX;
+
+struct Step {
+  const plan::StepDef* def = nullptr;
+  plan::StepKind kind = plan::StepKind::Kernel;
+  plan::Lane lane = plan::Lane::Cpu;
+
+  // A CPU kernel. Operand i is at *sources[i] when it runs: memory that is bound for each run, or
+  // mapped during it, has no address before.
+  kernels::CpuKernel function = nullptr;
+  kernels::KernelArgs args;
+  kernels::TensorView* views = nullptr;  // args.operands
+  void* const* const* sources = nullptr;
+  int32_t task_count = 0;
+
+  GpuKernel gpu_kernel;
+
+  // Map, Unmap, Upload, Download.
+  cl_mem memory = nullptr;
+  size_t map_bytes = 0;
+  cl_map_flags map_flags = 0;
+  uint32_t map_step = kNoStep;  // Unmap: the Map that it ends
+  TransferBox box;
+  uint8_t* host = nullptr;  // Upload, Download: the host tensor
+
+  // What to wait for, with all that follows from the order of the lanes left out. The steps named
+  // on a queue have an event; CPU steps named are gates.
+  uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
+  uint32_t cpu_wait = kNoStep;  // UserEvent gate only: GPU and Transfer steps
+  bool needs_event = false;     // GPU and Transfer: somebody waits, or the times are asked for
+  bool is_gate = false;         // CPU: a later GPU or Transfer step waits in its queue
+
+  bool is_cpu() const { return lane == plan::Lane::Cpu; }
+  uint32_t queue() const { return lane == plan::Lane::Transfer ? kTransferQueue : kComputeQueue; }
+};
+
+// What a step list is made from. Everything is borrowed and must outlive it.
+struct StepListInputs {
+  const codl_plan* plan = nullptr;
+  const plan::VariantDef* variant = nullptr;
+  uint8_t* host_arena = nullptr;
+  const GpuMemory* memory = nullptr;  // null in a variant without GPU steps
+  GpuPrograms* programs = nullptr;    // the same
+  bool record_timeline = false;
+};
+
+class StepList {
+ public:
+  StepList() = default;
+  StepList(const StepList&) = delete;
+  StepList& operator=(const StepList&) = delete;
+
+  // Once per object.
+  codl_status_t create(const codl_allocator_t& allocator, const StepListInputs& inputs,
+                       codl_diag_t* diag);
+
+  const Array<Step>& steps() const { return steps_; }
+  uint64_t scratch_bytes() const { return scratch_bytes_; }  // per worker, of the step with most
+  // Last step of each queue that no CPU step has waited for, or kNoStep.
+  const uint32_t* final_waits() const { return final_waits_; }
+
+  // Bound for each run: the plan's inputs, then its outputs.
+  void set_io(size_t index, void* data) { io_[index] = data; }
+  // Set by a Map step when it is enqueued.
+  void set_mapped(uint32_t map_step, void* data) { mapped_[map_step] = data; }
+  void* mapped(uint32_t map_step) const { return mapped_[map_step]; }
+
+ private:
+  codl_status_t prepare_kernel(uint32_t index, codl_diag_t* diag);
+  codl_status_t prepare_cpu_kernel(Step& step, const kernels::StepShape& shape,
+                                   uint64_t scratch_bytes, codl_diag_t* diag);
+  void prepare_map(uint32_t index);
+  void prepare_transfer(Step& step);
+  void reduce_waits(bool has_user_events, bool record_timeline);
+  void* const* source_of(uint32_t tensor) const;
+
+  StepListInputs inputs_;
+  Array<Step> steps_;
+  Array<kernels::TensorView> views_;  // of all CPU kernel steps, one after the other
+  Array<void* const*> sources_;       // parallel to views_
+  size_t view_count_ = 0;
+  Array<void*> fixed_;         // by tensor: address of what never moves
+  Array<void*> io_;            // inputs, then outputs
+  Array<void*> mapped_;        // by step: where its Map put the tensor
+  Array<uint32_t> last_maps_;  // by tensor: its latest Map so far, while create() goes through
+  uint64_t scratch_bytes_ = 0;
+  uint32_t final_waits_[kQueueCount] = {kNoStep, kNoStep};
+};
+
+}  // namespace codl::rt

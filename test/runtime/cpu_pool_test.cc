@@ -1,0 +1,113 @@
+#include "runtime/src/cpu_pool.h"
+
+#include <time.h>
+
+#include <atomic>
+#include <vector>
+
+#include "test/support/catch.h"
+
+namespace codl::rt {
+namespace {
+
+struct Counts {
+  std::vector<std::atomic<int>> tasks;
+  std::atomic<int> calls{0};
+  explicit Counts(size_t count) : tasks(count) {}
+};
+
+void count_tasks(void* context, int32_t, int32_t begin, int32_t end) {
+  auto& counts = *static_cast<Counts*>(context);
+  ++counts.calls;
+  for (int32_t i = begin; i < end; ++i) ++counts.tasks[static_cast<size_t>(i)];
+}
+
+TEST_CASE("every task of a job runs once, whatever the number of workers") {
+  for (int32_t workers : {1, 2, 3, 8}) {
+    CpuPool pool;
+    REQUIRE(pool.start(default_allocator(), workers, nullptr, 0, nullptr) == CODL_OK);
+    CHECK(pool.worker_count() == workers);
+    for (int32_t tasks : {0, 1, 2, 3, 7, 8, 100}) {
+      Counts counts(static_cast<size_t>(tasks));
+      pool.run(tasks, count_tasks, &counts);
+      for (const auto& count : counts.tasks) CHECK(count == 1);
+      CHECK(counts.calls <= workers);
+    }
+  }
+}
+
+TEST_CASE("what a job writes is seen by the next one") {
+  CpuPool pool;
+  REQUIRE(pool.start(default_allocator(), 4, nullptr, 0, nullptr) == CODL_OK);
+  std::vector<int> values(64, 0);
+  // Each job moves every value one place on, so a value read too early is a wrong sum.
+  struct Job {
+    std::vector<int>* from;
+    std::vector<int>* to;
+  };
+  std::vector<int> other(64, 0);
+  for (int round = 0; round < 2000; ++round) {
+    Job job = {round % 2 == 0 ? &values : &other, round % 2 == 0 ? &other : &values};
+    pool.run(
+        64,
+        [](void* context, int32_t, int32_t begin, int32_t end) {
+          const Job& moved = *static_cast<Job*>(context);
+          for (int32_t i = begin; i < end; ++i)
+            (*moved.to)[static_cast<size_t>(i)] =
+                (*moved.from)[static_cast<size_t>((i + 17) % 64)] + 1;
+        },
+        &job);
+  }
+  for (int value : values) CHECK(value == 2000);
+}
+
+TEST_CASE("workers that have gone to sleep take the next job") {
+  CpuPool pool;
+  REQUIRE(pool.start(default_allocator(), 3, nullptr, 0, nullptr) == CODL_OK);
+  for (int round = 0; round < 5; ++round) {
+    // Longer than the workers spin: by the CPU's clock, this thread has computed meanwhile.
+    const int64_t start_ns = now_ns();
+    while (now_ns() - start_ns < 2'000'000) pause_core();
+    Counts counts(30);
+    pool.run(30, count_tasks, &counts);
+    for (const auto& count : counts.tasks) CHECK(count == 1);
+  }
+}
+
+TEST_CASE("pinned workers stay on their cores and the caller gets its own back") {
+  cpu_set_t before;
+  REQUIRE(sched_getaffinity(0, sizeof(before), &before) == 0);
+  int32_t core = 0;
+  while (!CPU_ISSET(static_cast<size_t>(core), &before)) ++core;
+  CpuPool pool;
+  REQUIRE(pool.start(default_allocator(), 2, &core, 1, nullptr) == CODL_OK);
+  struct Seen {
+    std::atomic<int> core_counts[2];
+  } seen = {};
+  {
+    AffinityScope scope;
+    pool.enter(&scope);
+    pool.run(
+        2,
+        [](void* context, int32_t worker, int32_t, int32_t) {
+          cpu_set_t set;
+          if (sched_getaffinity(0, sizeof(set), &set) == 0)
+            static_cast<Seen*>(context)->core_counts[worker] = CPU_COUNT(&set);
+        },
+        &seen);
+  }
+  CHECK(seen.core_counts[0] == 1);
+  CHECK(seen.core_counts[1] == 1);
+  cpu_set_t after;
+  REQUIRE(sched_getaffinity(0, sizeof(after), &after) == 0);
+  CHECK(CPU_EQUAL(&before, &after));
+}
+
+TEST_CASE("a core that does not exist is named") {
+  const int32_t cores[] = {CPU_SETSIZE};
+  CHECK(first_unusable_core(cores, 1) == CPU_SETSIZE);
+  CHECK(allowed_core_count() >= 1);
+}
+
+}  // namespace
+}  // namespace codl::rt
