@@ -1,0 +1,329 @@
+// Contracts of Conv2d, DepthwiseConv2d and MatMul: one step that a damaged plan could ask for per
+// rule, and the features.
+#include "kernels/pack.h"
+#include "test/kernels/step_for_tests.h"
+#include "test/support/catch.h"
+
+namespace codl::kernels {
+namespace {
+
+OperandShape packed(OpKind op, uint32_t index, std::initializer_list<int32_t> dims,
+                    int32_t groups = 1) {
+  OperandShape shape = plain(dims);
+  shape.layout = Layout::Packed;
+  shape.bytes = packed_bytes(op, index, shape.dims, shape.rank, groups);
+  return shape;
+}
+
+// A 3x3 convolution with padding 1 over a 9x9 map, 8 to 40 channels, as a starting point to damage.
+struct Conv {
+  std::string_view symbol = "conv2d_f32_cpu";
+  Conv2dParams params;
+  OperandShape x = nhwc({2, 8, 9, 9});
+  OperandShape w = packed(OpKind::Conv2d, 1, {40, 8, 3, 3});
+  OperandShape bias = packed(OpKind::Conv2d, 2, {40});
+  std::vector<OperandShape> residual;
+  OperandShape y = nhwc({2, 40, 9, 9});
+  SplitDim part_dim = SplitDim::None;
+  Range part = {};
+  std::vector<int32_t> tile;
+
+  Conv() {
+    params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
+    params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
+    params.groups = 1;
+  }
+  StepForTest step() const {
+    std::vector<OperandShape> operands = {x, w, bias};
+    operands.insert(operands.end(), residual.begin(), residual.end());
+    operands.push_back(y);
+    return {symbol, &params, operands, part_dim, part, tile};
+  }
+};
+
+template <typename Edit>
+std::string check_edited(Edit edit) {
+  Conv conv;
+  edit(conv);
+  return check(conv.step());
+}
+
+// The same for a depthwise convolution of 40 channels.
+template <typename Edit>
+std::string check_depthwise(Edit edit) {
+  Conv conv;
+  conv.symbol = "depthwise_conv2d_f32_cpu";
+  conv.x = conv.y = nhwc({2, 40, 9, 9});
+  conv.w = packed(OpKind::DepthwiseConv2d, 1, {40, 1, 3, 3});
+  DepthwiseConv2dParams params;
+  params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
+  params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
+  edit(conv, params);
+  StepForTest step = conv.step();
+  step.params = &params;
+  return check(step);
+}
+
+TEST_CASE("conv2d takes what fits together") {
+  CHECK(check_edited([](Conv&) {}) == "ok");
+  CHECK(check_edited([](Conv& c) {
+          c.params.has_residual = 1;
+          c.residual = {c.y};
+        }) == "ok");
+  CHECK(check_edited([](Conv& c) {
+          c.params.stride_h = 2;
+          c.y = nhwc({2, 40, 5, 9});
+        }) == "ok");
+  CHECK(check_edited([](Conv& c) {
+          c.params.groups = 2;
+          c.w = packed(OpKind::Conv2d, 1, {40, 4, 3, 3}, 2);
+        }) == "ok");
+}
+
+TEST_CASE("conv2d refuses parameters out of bounds") {
+  const auto refuses = [](auto edit, const std::string& expected) {
+    CHECK(check_edited([&](Conv& c) { edit(c.params); }) == expected);
+  };
+  using P = Conv2dParams;
+  for (int32_t bad : {0, -1, INT32_MIN, (1 << 15) + 1, INT32_MAX}) {
+    refuses([=](P& p) { p.stride_h = bad; }, "strides from 1 to 2^15");
+    refuses([=](P& p) { p.stride_w = bad; }, "strides from 1 to 2^15");
+    refuses([=](P& p) { p.dilation_h = bad; }, "dilations from 1 to 2^15");
+    refuses([=](P& p) { p.dilation_w = bad; }, "dilations from 1 to 2^15");
+  }
+  for (int32_t bad : {-1, INT32_MIN, (1 << 15) + 1, INT32_MAX}) {
+    refuses([=](P& p) { p.pad_top = bad; }, "pads from 0 to 2^15");
+    refuses([=](P& p) { p.pad_left = bad; }, "pads from 0 to 2^15");
+    refuses([=](P& p) { p.pad_bottom = bad; }, "pads from 0 to 2^15");
+    refuses([=](P& p) { p.pad_right = bad; }, "pads from 0 to 2^15");
+  }
+  for (int32_t bad : {0, -1, 3, INT32_MIN, INT32_MAX})
+    refuses([=](P& p) { p.groups = bad; }, "groups that divide the input and output channels");
+  for (int32_t bad : {-1, 6, INT32_MAX})
+    refuses([=](P& p) { p.activation = bad; }, "a known activation");
+  for (int32_t bad : {-1, 2}) refuses([=](P& p) { p.has_residual = bad; }, "has_residual 0 or 1");
+  refuses([](P& p) { p.has_residual = 1; }, "operands x, w, bias, [residual], y");
+  refuses([](P& p) { p.pad_top = 2; },
+          "output rows and columns as the filter, strides and pads give them");
+  refuses([](P& p) { p.stride_w = 2; },
+          "output rows and columns as the filter, strides and pads give them");
+  refuses([](P& p) { p.dilation_h = 6; },
+          "output rows and columns as the filter, strides and pads give them");
+}
+
+TEST_CASE("conv2d refuses operands that do not fit each other") {
+  const auto refuses = [](auto edit, const std::string& expected) {
+    CHECK(check_edited(edit) == expected);
+  };
+  refuses([](Conv& c) { c.residual = {c.y}; }, "operands x, w, bias, [residual], y");
+  refuses([](Conv& c) { c.x = plain({2, 8, 9, 9}); }, "input and output of one layout");
+  refuses([](Conv& c) { c.x = nhwc({1, 8, 9, 9}); }, "input and output of one batch");
+  refuses([](Conv& c) { c.w = plain({40, 8, 3, 3}); }, "packed weights of rank 4");
+  refuses(
+      [](Conv& c) {
+        c.w = packed(OpKind::Conv2d, 1, {40, 8, 3, 3}), c.w.rank = 3;
+      },
+      "packed weights of rank 4");
+  refuses(
+      [](Conv& c) {
+        c.w = packed(OpKind::Conv2d, 1, {24, 8, 3, 3});
+      },
+      "weights of the output channels and the input channels of a group");
+  refuses(
+      [](Conv& c) {
+        c.w = packed(OpKind::Conv2d, 1, {40, 4, 3, 3});
+      },
+      "weights of the output channels and the input channels of a group");
+  refuses([](Conv& c) { c.params.groups = 2; },
+          "weights of the output channels and the input channels of a group");
+  refuses([](Conv& c) { c.w.bytes -= 4; }, "packed weights of their shape's size");
+  refuses(
+      [](Conv& c) {
+        c.params.pad_bottom = 1 << 15;
+        c.w = packed(OpKind::Conv2d, 1, {40, 8, 257, 3});
+        c.y = nhwc({2, 40, 9 + 1 + (1 << 15) - 256, 9});
+      },
+      "a filter of at most 256 x 256");
+  refuses([](Conv& c) { c.bias = plain({40}); }, "a packed bias of one value per output channel");
+  refuses([](Conv& c) { c.bias = packed(OpKind::Conv2d, 2, {39}); },
+          "a packed bias of one value per output channel");
+  refuses([](Conv& c) { c.bias.bytes -= 4; }, "a packed bias of one value per output channel");
+  refuses([](Conv& c) { c.tile = {1}; }, "no tile numbers for a CPU kernel");
+  // 2^14 + 1 groups of one output channel, each padded to 16: 2^33 elements and more.
+  refuses(
+      [](Conv& c) {
+        c.params.groups = (1 << 14) + 1;
+        c.x = nhwc({2, c.params.groups * 8, 9, 9});
+        c.w = plain({c.params.groups, 8, 64, 64});
+        c.w.layout = Layout::Packed;
+        c.w.bytes = packed_bytes(OpKind::Conv2d, 1, c.w.dims, 4, c.params.groups);
+        c.bias = packed(OpKind::Conv2d, 2, {c.params.groups});
+        c.params.pad_bottom = c.params.pad_right = 62;
+        c.y = nhwc({2, c.params.groups, 9, 9});
+      },
+      "packed weights of at most 2^30 elements");
+}
+
+TEST_CASE("conv2d refuses a part whose rows are not in memory") {
+  const auto check_rows = [](Range part, Range x_rows, Range residual_rows) {
+    return check_edited([&](Conv& c) {
+      c.x = nhwc({2, 8, 9, 9}, x_rows);
+      c.params.has_residual = 1;
+      c.residual = {nhwc({2, 40, 9, 9}, residual_rows)};
+      c.part_dim = SplitDim::Height;
+      c.part = part;
+    });
+  };
+  // Rows 2 and 3 read input rows 1 to 4; row 0 reads the padding and rows 0 and 1.
+  CHECK(check_rows({2, 4}, {1, 5}, {2, 4}) == "ok");
+  CHECK(check_rows({2, 4}, {2, 5}, {2, 4}) == "input rows of the part inside the operand");
+  CHECK(check_rows({2, 4}, {1, 4}, {2, 4}) == "input rows of the part inside the operand");
+  CHECK(check_rows({2, 4}, {1, 5}, {3, 4}) == "residual rows of the part inside the operand");
+  CHECK(check_rows({2, 4}, {1, 5}, {2, 3}) == "residual rows of the part inside the operand");
+  CHECK(check_rows({0, 1}, {0, 2}, {0, 1}) == "ok");
+  CHECK(check_rows({8, 9}, {7, 9}, {8, 9}) == "ok");
+
+  // Without a part, the rows that the output holds.
+  CHECK(check_edited([](Conv& c) {
+          c.x = nhwc({2, 8, 9, 9}, {1, 5});
+          c.y = nhwc({2, 40, 9, 9}, {2, 4});
+        }) == "ok");
+  CHECK(check_edited([](Conv& c) {
+          c.x = nhwc({2, 8, 9, 9}, {1, 9});
+        }) == "input rows of the part inside the operand");
+}
+
+TEST_CASE("conv2d refuses residuals unlike the output and cuts inside a panel") {
+  const auto check_residual = [](const OperandShape& residual) {
+    return check_edited([&](Conv& c) {
+      c.params.has_residual = 1;
+      c.residual = {residual};
+    });
+  };
+  CHECK(check_residual(plain({2, 40, 9, 9})) == "a residual of the output's layout");
+  CHECK(check_residual(nhwc({2, 39, 9, 9})) == "a residual of the output's dims");
+  const auto check_groups = [](int32_t out_channels) {
+    return check_edited([&](Conv& c) {
+      c.params.groups = 2;
+      c.w = packed(OpKind::Conv2d, 1, {out_channels, 4, 3, 3}, 2);
+      c.bias = packed(OpKind::Conv2d, 2, {out_channels});
+      c.y = nhwc({2, out_channels, 9, 9});
+      c.part_dim = SplitDim::OutputChannel;
+      c.part = {16, 32};
+    });
+  };
+  CHECK(check_groups(64) == "ok");
+  CHECK(check_groups(40) == "groups of whole panels of 16 channels for a part of channels");
+}
+
+TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
+  using P = DepthwiseConv2dParams;
+  CHECK(check_depthwise([](Conv&, P&) {}) == "ok");
+  CHECK(check_depthwise([](Conv&, P& p) { p.stride_h = 0; }) == "strides from 1 to 2^15");
+  CHECK(check_depthwise([](Conv&, P& p) { p.activation = 9; }) == "a known activation");
+  CHECK(check_depthwise([](Conv& c, P&) {
+          c.x = nhwc({2, 39, 9, 9});
+        }) == "as many output channels as input channels");
+  CHECK(check_depthwise([](Conv& c, P&) {
+          c.w = packed(OpKind::DepthwiseConv2d, 1, {39, 1, 3, 3});
+        }) == "weights of one filter per channel");
+  CHECK(check_depthwise([](Conv& c, P&) {
+          c.w = packed(OpKind::DepthwiseConv2d, 1, {40, 2, 3, 3});
+        }) == "weights of one filter per channel");
+  CHECK(check_depthwise([](Conv& c, P&) { c.w.bytes += 4; }) ==
+        "packed weights of their shape's size");
+  CHECK(check_depthwise([](Conv& c, P&) {
+          c.x = nhwc({2, 40, 9, 9}, {0, 8});
+        }) == "input rows of the part inside the operand");
+}
+
+TEST_CASE("matmul refuses operands that do not fit each other") {
+  MatMulParams params;
+  const OperandShape x = plain({3, 20});
+  const OperandShape w = packed(OpKind::MatMul, 1, {20, 50});
+  const OperandShape bias = packed(OpKind::MatMul, 2, {50});
+  const OperandShape y = plain({3, 50});
+  const auto check_operands = [&](std::vector<OperandShape> operands, SplitDim dim = SplitDim::None,
+                                  Range part = {}, std::vector<int32_t> tile = {}) {
+    return check({"matmul_f32_cpu", &params, std::move(operands), dim, part, std::move(tile)});
+  };
+  CHECK(check_operands({x, w, bias, y}) == "ok");
+  CHECK(check_operands({x, w, bias, y}, SplitDim::OutputChannel, {32, 50}) == "ok");
+  CHECK(check_operands({x, w, bias, y}, SplitDim::Height, {0, 1}) ==
+        "output of rank 4 for a part of rows");
+  CHECK(check_operands({x, w, y}) == "operands x, w, bias, y");
+  CHECK(check_operands({plain({3, 20, 1}), w, bias, y}) == "Plain input and output of rank 2");
+  CHECK(check_operands({x, plain({20, 50}), bias, y}) == "packed weights of rank 2");
+  CHECK(check_operands({plain({2, 20}), w, bias, y}) == "x [m, k], w [k, n], y [m, n]");
+  CHECK(check_operands({plain({3, 21}), w, bias, y}) == "x [m, k], w [k, n], y [m, n]");
+  CHECK(check_operands({x, w, bias, plain({3, 49})}) == "x [m, k], w [k, n], y [m, n]");
+  OperandShape short_w = w;
+  short_w.bytes -= 4;
+  CHECK(check_operands({x, short_w, bias, y}) == "packed weights of their shape's size");
+  // 10^9 elements, 1.12 10^9 with the columns padded to 112.
+  OperandShape large_w = plain({10'000'000, 100});
+  large_w.layout = Layout::Packed;
+  large_w.bytes = packed_bytes(OpKind::MatMul, 1, large_w.dims, 2, 1);
+  CHECK(check_operands({plain({3, 10'000'000}), large_w, packed(OpKind::MatMul, 2, {100}),
+                        plain({3, 100})}) == "packed weights of at most 2^30 elements");
+  CHECK(check_operands({x, w, packed(OpKind::MatMul, 2, {49}), y}) ==
+        "a packed bias of one value per column");
+  CHECK(check_operands({x, w, plain({50}), y}) == "a packed bias of one value per column");
+  CHECK(check_operands({x, w, bias, y}, SplitDim::None, {}, {1}) ==
+        "no tile numbers for a CPU kernel");
+  params.activation = -1;
+  CHECK(check_operands({x, w, bias, y}) == "a known activation");
+}
+
+TEST_CASE("features count the part, channels padded as the processor computes them") {
+  Conv conv;
+  // 2 images x 9 x 9 pixels x 9 taps x 8 channels = 11664 multiply-adds per output channel.
+  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 48 * 1e-6));
+  CHECK(feature(conv.step(), "mmacs_1x1") == -1.0);
+  // x: 2 x 81 x 8, y: 2 x 81 x 40 floats.
+  CHECK(feature(conv.step(), "mbytes") == Approx(162 * (8 + 40) * 4e-6));
+  CHECK(feature(conv.step(), "weight_mbytes") == Approx((72 + 1) * 48 * 4e-6));
+  CHECK(feature(conv.step(), "steps") == 1.0);
+  conv.symbol = "conv2d_f32_cl_buffer";
+  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 40 * 1e-6));
+
+  conv.symbol = "conv2d_f32_cpu";
+  conv.part_dim = SplitDim::OutputChannel;
+  conv.part = {32, 40};
+  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 16 * 1e-6));
+  conv.part_dim = SplitDim::Height;
+  conv.part = {0, 3};
+  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 48 / 3 * 1e-6));
+  // Rows 0 to 2 read rows 0 to 3.
+  CHECK(feature(conv.step(), "mbytes") == Approx(2 * 9 * (4 * 8 + 3 * 40) * 4e-6));
+
+  const MatMulParams params = {};
+  const StepForTest product = {"matmul_f32_cpu",
+                               &params,
+                               {plain({3, 20}), packed(OpKind::MatMul, 1, {20, 50}),
+                                packed(OpKind::MatMul, 2, {50}), plain({3, 50})}};
+  CHECK(feature(product, "mmacs") == Approx(3 * 20 * 64 * 1e-6));
+  CHECK(feature(product, "weight_mbytes") == Approx(21 * 64 * 4e-6));
+}
+
+TEST_CASE("heavy steps are cut into tasks for eight workers, small ones are not") {
+  Conv conv;
+  conv.x = nhwc({1, 64, 56, 56});
+  conv.w = packed(OpKind::Conv2d, 1, {64, 64, 3, 3});
+  conv.bias = packed(OpKind::Conv2d, 2, {64});
+  conv.y = nhwc({1, 64, 56, 56});
+  CHECK(task_count(conv.step()) >= 32);
+  conv.x = nhwc({1, 512, 7, 7});
+  conv.w = packed(OpKind::Conv2d, 1, {512, 512, 3, 3});
+  conv.bias = packed(OpKind::Conv2d, 2, {512});
+  conv.y = nhwc({1, 512, 7, 7});
+  CHECK(task_count(conv.step()) >= 16);
+  conv.x = nhwc({1, 8, 4, 4});
+  conv.w = packed(OpKind::Conv2d, 1, {16, 8, 3, 3});
+  conv.bias = packed(OpKind::Conv2d, 2, {16});
+  conv.y = nhwc({1, 16, 4, 4});
+  CHECK(task_count(conv.step()) == 1);
+}
+
+}  // namespace
+}  // namespace codl::kernels

@@ -1,0 +1,104 @@
+// The checks that check_step() does for every operator.
+#include "kernels/kernel_table.h"
+
+#include "kernels/common/cpu_dispatch.h"
+#include "kernels/ref.h"
+#include "test/kernels/step_for_tests.h"
+#include "test/support/catch.h"
+
+namespace codl::kernels {
+namespace {
+
+const UnaryParams kRelu = {kUnaryRelu, 0.0f, 0.0f};
+
+std::string check_unary(const OperandShape& x, const OperandShape& y, SplitDim dim = SplitDim::None,
+                        Range part = {}) {
+  return check({"unary_f32_cpu", &kRelu, {x, y}, dim, part});
+}
+
+TEST_CASE("every row has a contract, a reference and its function or text") {
+  for (const KernelRow& row : kKernelRows) {
+    INFO(row.symbol);
+    CHECK(contract_of(row.op).check != nullptr);
+    CHECK(contract_of(row.op).features != nullptr);
+    CHECK(ref_kernel(row.op) != nullptr);
+    const bool is_cpu = row.processor == Processor::Cpu;
+    CHECK((cpu_kernel(row) != nullptr) == is_cpu);
+    CHECK((cl_text(row).text == nullptr) == is_cpu);
+    if (is_cpu)
+      CHECK(cpu_kernel_targets(row)->baseline != nullptr);
+    else
+      CHECK(contract_of(row.op).launch != nullptr);
+  }
+}
+
+TEST_CASE("a step has 2 to 16 operands, aligned parameters and few tile numbers") {
+  const OperandShape x = nhwc({1, 3, 4, 5});
+  CHECK(check({"unary_f32_cpu", &kRelu, {x}}) == "2 to 16 operands");
+  CHECK(check({"unary_f32_cpu", &kRelu, std::vector<OperandShape>(17, x)}) == "2 to 16 operands");
+  CHECK(check({"unary_f32_cpu", nullptr, {x, x}}) == "4-byte aligned parameters");
+  CHECK(check({"unary_f32_cpu", reinterpret_cast<const char*>(&kRelu) + 2, {x, x}}) ==
+        "4-byte aligned parameters");
+  CHECK(check({"unary_f32_cpu", &kRelu, {x, x}, SplitDim::None, {}, std::vector<int32_t>(9, 1)}) ==
+        "at most 8 tile numbers");
+}
+
+TEST_CASE("operands are of the row's dtype, bounded, and as large as their memory") {
+  OperandShape x = nhwc({1, 3, 4, 5});
+  const OperandShape y = x;
+  CHECK(check_unary(x, y) == "ok");
+  x.dtype = DType::I64;
+  CHECK(check_unary(x, y) == "operands of the kernel's dtype");
+  x = y;
+  x.bytes -= 1;
+  CHECK(check_unary(x, y) == "operand memory as large as its shape");
+  x = plain({1, 3, 4, 5});
+  x.bytes -= 1;
+  CHECK(check_unary(x, y) == "operand memory as large as its shape");
+  CHECK(check_unary(plain({(1 << 24) + 1}), y) == "dims of at most 2^24");
+  CHECK(check_unary(plain({1 << 16, 1 << 14, 2}), y) == "operands of at most 2^30 elements");
+  // 2^28 + 2^20 pixels of one channel, padded to four.
+  CHECK(check_unary(nhwc({1, 1, (1 << 14) + 64, 1 << 14}), y) ==
+        "operands of at most 2^30 elements");
+  x = y;
+  x.layout = static_cast<Layout>(77);
+  CHECK(check_unary(x, y) == "operands of layout Plain, Nhwc, Image2d or Packed");
+}
+
+TEST_CASE("images are for GPU rows, outputs have the row's layout") {
+  const OperandShape x = nhwc({1, 3, 4, 5});
+  CHECK(check_unary(image({1, 3, 4, 5}), x) == "no image for a CPU kernel");
+  CHECK(check({"unary_f32_cl_image", &kRelu, {x, x}}) == "output in the kernel's layout");
+  OperandShape packed = plain({4});
+  packed.layout = Layout::Packed;
+  CHECK(check_unary(x, packed) == "output in the kernel's layout");
+}
+
+TEST_CASE("a part lies in the output and is one that the row can compute") {
+  const OperandShape x = nhwc({1, 40, 6, 5});
+  const OperandShape window = nhwc({1, 40, 6, 5}, {2, 5});
+  CHECK(check_unary(x, x, SplitDim::None, {0, 1}) == "part [0, 0) for a step that is not split");
+  CHECK(check_unary(x, x, SplitDim::Height, {1, 3}) == "ok");
+  for (Range part : {Range{0, 3}, Range{3, 6}, Range{3, 3}, Range{4, 3}, Range{-1, 3}})
+    CHECK(check_unary(x, window, SplitDim::Height, part) == "rows of the part inside the output");
+  CHECK(check_unary(plain({3}), plain({3}), SplitDim::Height, {0, 1}) ==
+        "output of rank 4 for a part of rows");
+  CHECK(check_unary(x, x, SplitDim::OutputChannel, {16, 40}) == "ok");
+  for (Range part : {Range{0, 41}, Range{-16, 16}, Range{16, 16}})
+    CHECK(check_unary(x, x, SplitDim::OutputChannel, part) ==
+          "channels of the part inside the output");
+  for (Range part : {Range{8, 16}, Range{0, 20}, Range{16, 39}})
+    CHECK(check_unary(x, x, SplitDim::OutputChannel, part) ==
+          "channels of the part cut at multiples of 16");
+  CHECK(check_unary(plain({3}), plain({3}), SplitDim::OutputChannel, {0, 3}) ==
+        "output of rank 2 or more for a part of channels");
+  CHECK(check_unary(x, x, static_cast<SplitDim>(3), {0, 1}) ==
+        "part_dim None, Height or OutputChannel");
+  SoftmaxParams softmax;
+  softmax.axis = 1;
+  CHECK(check({"softmax_f32_cpu", &softmax, {x, x}, SplitDim::Height, {0, 3}}) ==
+        "a kernel that can compute such a part");
+}
+
+}  // namespace
+}  // namespace codl::kernels
