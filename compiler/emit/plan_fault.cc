@@ -3,10 +3,9 @@
 namespace codl::compiler {
 
 llvm::Error plan_fault_error(ErrorKind kind, llvm::StringRef path, const PlanFault& fault) {
-  std::string where = path.str();
-  if (fault.variant >= 0) where += ": variant " + std::to_string(fault.variant);
-  where += std::string(": ") + fault.where;
+  std::string where = path.str() + ": " + fault.where;
   if (fault.index >= 0) where += " " + std::to_string(fault.index);
+  if (fault.variant >= 0) where += " of variant " + std::to_string(fault.variant);
   return make_error(kind, where,
                     llvm::formatv("expected {0}, found {1}", fault.expected, fault.found).str());
 }

@@ -1,0 +1,231 @@
+#include "compiler/emit/plan_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "compiler/emit/dump_plan.h"
+#include "compiler/memory/memory_plan.h"
+#include "compiler/partition/partition.h"
+#include "compiler/support/error.h"
+#include "kernels/kernel_table.h"
+#include "kernels/pack.h"
+#include "nlohmann/json.hpp"
+#include "schema/plan_generated.h"
+#include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::value_of;
+
+// Two 3x3 convolutions in a row, and a co-execution and a CPU variant for them.
+struct Example {
+  ir::Graph graph;
+  std::vector<Schedule> schedules;
+  std::vector<MemoryPlan> memory;
+  PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 3};
+
+  explicit Example(SplitDim dim = SplitDim::Height, GpuSharing sharing = GpuSharing::FineSvm,
+                   Layout layout = Layout::Nhwc) {
+    test::GraphBuilder builder(16, 16, 16);
+    graph = builder.finish(builder.conv("b", builder.conv("a", builder.input(), 32), 32));
+    const DeviceProfile profile = test::test_profile(sharing, layout);
+    PartitionOptions forced;
+    forced.split_dim = dim;
+    forced.ratio = 0.5;
+    PartitionOptions cpu;
+    cpu.strategy = "cpu";
+    add(profile, forced, "coexec");
+    add(profile, cpu, "cpu");
+  }
+
+  void add(const DeviceProfile& profile, const PartitionOptions& options, llvm::StringRef name) {
+    const PartitionPlan division = value_of(partition(graph, profile, options));
+    schedules.push_back(value_of(make_schedule(graph, division, profile, name)));
+    memory.push_back(value_of(plan_memory(schedules.back(), profile)));
+  }
+
+  llvm::Expected<std::vector<uint8_t>> build() const {
+    CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
+    return build_plan(graph, schedules, memory, weights, info);
+  }
+};
+
+PlanHead head_of(const std::vector<uint8_t>& file) {
+  PlanHead head;
+  std::memcpy(&head, file.data(), sizeof(head));
+  return head;
+}
+
+TEST_CASE("the head describes the file") {
+  const std::vector<uint8_t> file = value_of(Example().build());
+  const PlanHead head = head_of(file);
+  CHECK(std::memcmp(head.magic, "CODL", 4) == 0);
+  CHECK(head.version == kPlanVersion);
+  CHECK(head.file_bytes == file.size());
+  CHECK(head.table_offset == 64);
+  CHECK(head.data_offset % kDataAlignment == 0);
+  CHECK(head.data_offset + head.data_bytes == file.size());
+  CHECK(head.checksum == plan_checksum(file.data(), file.size()));
+}
+
+TEST_CASE("every sharing kind, layout and split gives a plan that verifies") {
+  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
+  CHECK(test::error_of(Example(dim, sharing, layout).build()) == "");
+}
+
+TEST_CASE("equal input gives equal bytes") {
+  CHECK(value_of(Example().build()) == value_of(Example().build()));
+}
+
+TEST_CASE("the table holds what it was made from") {
+  const Example example;
+  const std::vector<uint8_t> file = value_of(example.build());
+  const plan::PlanDef& plan = *flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset);
+  CHECK(plan.device()->str() == "box");
+  CHECK(plan.model_hash()->str() == "00000000000000aa");
+  CHECK(plan.profile_hash()->str() == "00000000000000bb");
+  CHECK(plan.cpu_threads() == 3);
+  CHECK(plan.inputs()->Get(0)->name()->str() == "x");
+  CHECK(plan.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
+  CHECK(plan.outputs()->Get(0)->name()->str() == "y");
+  // Convert and Conv2d on either lane, ascending; no Convert on a GPU that shares SVM.
+  REQUIRE(plan.kernels()->size() == 3);
+  CHECK(plan.kernels()->Get(0)->id() == 1);
+  CHECK(plan.kernels()->Get(1)->id() == 2);
+  CHECK(plan.kernels()->Get(2)->id() == 25);
+  REQUIRE(plan.variants()->size() == 2);
+  CHECK(plan.variants()->Get(0)->sharing() == plan::Sharing::FineSvm);
+  CHECK(plan.variants()->Get(1)->sharing() == plan::Sharing::None);
+  for (uint32_t v = 0; v < 2; ++v) {
+    const plan::VariantDef& variant = *plan.variants()->Get(v);
+    REQUIRE(variant.steps()->size() == example.schedules[v].steps.size());
+    for (uint32_t i = 0; i < variant.steps()->size(); ++i) {
+      const plan::StepDef& stored = *variant.steps()->Get(i);
+      const Step& step = example.schedules[v].steps[i];
+      CHECK(stored.name()->str() == step.name);
+      CHECK(static_cast<int>(stored.lane()) == static_cast<int>(step.lane));
+      CHECK(stored.kernel() == step.kernel->id);
+      CHECK(Range{stored.part_begin(), stored.part_end()} == step.part);
+      CHECK(Range{stored.owned_begin(), stored.owned_end()} == step.owned);
+      REQUIRE(stored.params()->size() == step.params.bytes());
+      if (step.params.bytes() != 0)
+        CHECK(std::memcmp(stored.params()->data(), step.params.data(), step.params.bytes()) == 0);
+    }
+  }
+}
+
+TEST_CASE("a constant is packed once for all parts, lanes and variants") {
+  const Example example;
+  const PackedWeights weights = value_of(pack_weights(example.graph, example.schedules));
+  CHECK(weights.blobs.size() == 4);  // two convolutions, weights and bias each
+  CHECK(weights.data_bytes % kBlobAlignment == 0);
+  for (uint64_t offset : weights.offsets) CHECK(offset % kBlobAlignment == 0);
+}
+
+TEST_CASE("weights lie packed where the plan says") {
+  Example example;
+  // The weights of "a", [32, 16, 3, 3]: element i is i.
+  ir::ValueId weight = ir::kNoId;
+  for (ir::ValueId id = 0; id < example.graph.values().size(); ++id)
+    if (example.graph.value(id).name == "a_w") weight = id;
+  ir::Value& value = example.graph.value(weight);
+  std::vector<float> elements(value.bytes.size() / 4);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  std::memcpy(value.bytes.data(), elements.data(), value.bytes.size());
+
+  const std::vector<uint8_t> file = value_of(example.build());
+  const plan::PlanDef& plan = *flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset);
+  const plan::BlobDef* blob = nullptr;
+  for (const plan::BlobDef* each : *plan.blobs())
+    if (each->name()->str() == "a_w") blob = each;
+  REQUIRE(blob != nullptr);
+  std::vector<float> packed(blob->bytes() / 4);
+  kernels::pack(OpKind::Conv2d, 1, value.type.dims.data(), 4, 1, elements.data(), packed.data());
+  CHECK(std::memcmp(file.data() + head_of(file).data_offset + blob->offset_bytes(), packed.data(),
+                    blob->bytes()) == 0);
+}
+
+TEST_CASE("a blob of another size than its packing is an internal error") {
+  Example example;
+  example.schedules[0].blobs[0].bytes += 4;
+  CHECK(test::error_of(pack_weights(example.graph, example.schedules))
+            .find("pack_weights: expected a_w of 18432 bytes, found 18436") == 0);
+}
+
+TEST_CASE("a plan that verify_plan refuses is an internal error that names the fault") {
+  Example example;
+  example.schedules[0].steps[1].waits = {5};
+  CHECK(test::error_of(example.build())
+            .find("build_plan: step 1 of variant 0: expected waits for "
+                  "earlier steps, found 5") == 0);
+}
+
+// ---- dumps --------------------------------------------------------------------------------------
+
+nlohmann::json json_of(const std::vector<uint8_t>& file) {
+  return nlohmann::json::parse(value_of(dump_plan_json(file.data(), file.size(), "x.codl")));
+}
+
+TEST_CASE("the JSON shows how each convolution is divided, halo and all") {
+  const nlohmann::json plan = json_of(value_of(Example().build()));
+  const nlohmann::json& variant = plan["variants"][0];
+  // Chained along the height: of 16 rows each lane owns 8 and, in "a", computes one more for "b".
+  std::vector<std::string> parts;
+  double owned_macs = 0;
+  for (const nlohmann::json& step : variant["steps"]) {
+    if (step["kind"] != "kernel" || step["op"] != "Conv2d") continue;
+    parts.push_back(step["lane"].get<std::string>() + " " + step["name"].get<std::string>() + " " +
+                    step["part"].dump());
+    owned_macs += step["owned_macs"].get<double>();
+    CHECK(step["params"]["stride_h"] == 1);
+  }
+  std::sort(parts.begin(), parts.end());
+  CHECK(parts == std::vector<std::string>{
+                     R"(cpu a {"dim":"height","extent":16,"owned":[8,16],"range":[7,16]})",
+                     R"(cpu b {"dim":"height","extent":16,"owned":[8,16],"range":[8,16]})",
+                     R"(gpu a {"dim":"height","extent":16,"owned":[0,8],"range":[0,9]})",
+                     R"(gpu b {"dim":"height","extent":16,"owned":[0,8],"range":[0,8]})"});
+  // 16 x 16 pixels x 9 taps x (16 x 32 + 32 x 32) channels.
+  CHECK(owned_macs == 16 * 16 * 9 * (16 * 32 + 32 * 32));
+  CHECK(variant["convolution_macs"]["cpu"] == variant["convolution_macs"]["gpu"]);
+  CHECK(plan["variants"][1]["convolution_macs"]["gpu"] == 0);
+}
+
+TEST_CASE("in the JSON a chain's inner value is private to each lane") {
+  const nlohmann::json plan = json_of(value_of(Example().build()));
+  std::vector<std::string> places;
+  for (const nlohmann::json& tensor : plan["variants"][0]["tensors"])
+    if (tensor["name"] == "a_out")
+      places.push_back(tensor["storage"].get<std::string>() + tensor["rows"].dump());
+  std::sort(places.begin(), places.end());
+  CHECK(places == std::vector<std::string>{"device[0,9]", "host[7,16]"});
+}
+
+TEST_CASE("the text has a line for each step") {
+  const std::vector<uint8_t> file = value_of(Example().build());
+  const std::string text = value_of(dump_plan_text(file.data(), file.size(), "x.codl"));
+  CHECK(text.find("for box, cpu_threads=3\n") != std::string::npos);
+  CHECK(text.find("input x f32[1,16,16,16]\n") != std::string::npos);
+  CHECK(text.find("multiply-adds of convolutions: cpu 50.0 %, gpu 50.0 %\n") != std::string::npos);
+  CHECK(text.find("gpu conv2d_f32_cl_buffer a rows[0,9) of 16 owns[0,8) in=t") !=
+        std::string::npos);
+}
+
+TEST_CASE("bytes that are no plan are an input error with the file's name") {
+  std::vector<uint8_t> file = value_of(Example().build());
+  file.back() ^= 1;
+  CHECK(test::error_of(dump_plan_text(file.data(), file.size(), "x.codl"))
+            .find("x.codl: head: expected checksum of the file's bytes, found ") == 0);
+  file.resize(100);
+  CHECK(test::error_of(dump_plan_json(file.data(), file.size(), "x.codl")).find("x.codl: ") == 0);
+}
+
+}  // namespace
+}  // namespace codl::compiler
