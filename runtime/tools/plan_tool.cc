@@ -229,8 +229,8 @@ SessionFacts facts_of(const Session& session) {
 }
 
 std::string describe_session(const SessionFacts& facts) {
-  std::string text =
-      "variant " + facts.variant + ": " + std::to_string(facts.thread_count) + " CPU threads";
+  std::string text = "variant " + facts.variant + ": " + std::to_string(facts.thread_count) +
+                     (facts.thread_count == 1 ? " CPU thread" : " CPU threads");
   if (!facts.opencl_device.empty()) text += ", OpenCL device " + facts.opencl_device;
   if (!facts.fallback_reason.empty()) text += "\n  not the one asked for: " + facts.fallback_reason;
   return text;
