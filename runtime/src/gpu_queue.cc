@@ -30,7 +30,7 @@ constexpr int32_t kPausesPerPoll = 32;
 // unless told otherwise, and pins worker i to core i if POCL_AFFINITY is set, which would undo
 // ours. The environment is the process's: no other thread may be reading it now.
 void prepare_environment(size_t core_count) {
-  char count[16];
+  char count[24];  // 20 digits at most
   std::snprintf(count, sizeof(count), "%zu", core_count);
   setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
   unsetenv("POCL_AFFINITY");
