@@ -23,7 +23,7 @@
 #if ACTIVATION == UNARY_RELU
 #define ACTIVATE(v, alpha, beta) max(v, 0.0f)
 #elif ACTIVATION == UNARY_LEAKY_RELU
-#define ACTIVATE(v, alpha, beta) (max(v, 0.0f) + (alpha) * min(v, 0.0f))
+#define ACTIVATE(v, alpha, beta) (max(v, 0.0f) + (alpha)*min(v, 0.0f))
 #elif ACTIVATION == UNARY_CLIP
 #define ACTIVATE(v, alpha, beta) min(max(v, alpha), beta)
 #elif ACTIVATION == UNARY_SIGMOID
@@ -109,8 +109,7 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
 }
 
 // Image kernels: whole texels by integer coordinates; outside the image everything is zero.
-constant sampler_t kTexel =
-    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 // An x coordinate so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))
 

@@ -5,17 +5,17 @@
 // writes y's pad lanes. Per input: channels, offset of the part's first row, distance of batches.
 #define INPUT(i) global const float* restrict x##i,
 #define SCALARS(i) , int channels##i, int offset##i, int batch_stride##i
-#define NEXT(i)                                 \
-  if (chunk >= (channels + 15) / 16) {          \
-    chunk -= (channels + 15) / 16;              \
-    first += channels;                          \
+#define NEXT(i)                                    \
+  if (chunk >= (channels + 15) / 16) {             \
+    chunk -= (channels + 15) / 16;                 \
+    first += channels;                             \
     from = x##i + offset##i + n * batch_stride##i; \
-    channels = channels##i;                     \
+    channels = channels##i;                        \
   }
 
 kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global float* restrict y,  //
-                                 int item_count, int chunks, int pixels, int out_c,
-                                 int y_offset, int y_batch_stride EACH_INPUT(SCALARS)) {
+                                 int item_count, int chunks, int pixels, int out_c, int y_offset,
+                                 int y_batch_stride EACH_INPUT(SCALARS)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   int chunk = id % chunks;

@@ -1,24 +1,22 @@
 // Inputs joined along the channels, RGBA images. Define: INPUTS, 1 to 8.
 //
-// One work-item per texel of y: ids are texel of the channels, column, batch and row. An input whose
-// first channel is no multiple of 4 gives lanes from two neighbouring texels. Lanes an input does
-// not fill are zero bits (its pad lanes, or none of its texels), so the inputs are joined by `or`.
-// Per input: channels, its image's row of the part's first row, rows held.
+// One work-item per texel of y: ids are texel of the channels, column, batch and row. An input
+// whose first channel is no multiple of 4 gives lanes from two neighbouring texels. Lanes an input
+// does not fill are zero bits (its pad lanes, or none of its texels), so the inputs are joined by
+// `or`. Per input: channels, its image's row of the part's first row, rows held.
 #define INPUT(i) read_only image2d_t x##i,
 #define SCALARS(i) , int channels##i, int first_row##i, int rows_held##i
-#define READ(i, t)                                                                      \
-  read_imagef(x##i, kTexel, (int2)((t) >= 0 && (t) < in_texels ? column * in_texels + (t) \
-                                                             : OUTSIDE,                 \
-                                   image_y))
-#define JOIN(i)                                                        \
-  {                                                                    \
-    const int in_texels = (channels##i + 3) / 4;                       \
-    const int image_y = n * rows_held##i + first_row##i + row;         \
-    const int t = (texel * 4 - first) >> 2; /* rounds down */          \
-    if (t >= -1 && t < in_texels)                                      \
-      bits |= as_uint4(                                                \
-          shift_lanes(READ(i, t), READ(i, t + 1), (texel * 4 - first) & 3)); \
-    first += channels##i;                                              \
+#define READ(i, t)          \
+  read_imagef(x##i, kTexel, \
+              (int2)((t) >= 0 && (t) < in_texels ? column * in_texels + (t) : OUTSIDE, image_y))
+#define JOIN(i)                                                                           \
+  {                                                                                       \
+    const int in_texels = (channels##i + 3) / 4;                                          \
+    const int image_y = n * rows_held##i + first_row##i + row;                            \
+    const int t = (texel * 4 - first) >> 2; /* rounds down */                             \
+    if (t >= -1 && t < in_texels)                                                         \
+      bits |= as_uint4(shift_lanes(READ(i, t), READ(i, t + 1), (texel * 4 - first) & 3)); \
+    first += channels##i;                                                                 \
   }
 
 // Lanes shift .. shift + 3 of the eight lanes a, b.

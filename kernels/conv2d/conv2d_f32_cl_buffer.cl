@@ -1,5 +1,5 @@
-// 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring pixels of one output row
-// times one panel of 16 output channels, all of it in float16 accumulators.
+// 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring pixels of one output
+// row times one panel of 16 output channels, all of it in float16 accumulators.
 //
 //   x         [batch, rows held, in_w, round_up(c, 4)], first row held: x_row_begin
 //   w         [panel][kernel_h][kernel_w][group_in_c][16], ceil(group_out_c / 16) panels a group
@@ -21,16 +21,15 @@ kernel void conv2d_f32_cl_buffer(
 #if HAS_RESIDUAL
     global const float* residual,
 #endif
-    global float* y,
-    int item_count, int inner_panels, int panel_begin, int panel_end,  //
-    int blocks, int rows, int batch, int out_w,            // blocks of PIXELS in a row; part's rows
-    int first_row,                                         // of the part, global
-    int in_h, int in_w, int group_in_c, int group_out_c,   //
+    global float* y, int item_count, int inner_panels, int panel_begin, int panel_end,  //
+    int blocks, int rows, int batch, int out_w,           // blocks of PIXELS in a row; part's rows
+    int first_row,                                        // of the part, global
+    int in_h, int in_w, int group_in_c, int group_out_c,  //
     int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left,                                                    //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,    //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,       // of first_row
-    int out_c,                                                                    //
+    int pad_top, int pad_left,                                                  //
+    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
+    int out_c,                                                                  //
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -78,8 +77,7 @@ kernel void conv2d_f32_cl_buffer(
         for (int c = 0; c < group_in_c; ++c) {
           const float16 weights = vload16(c, w_tap);
 #pragma unroll
-          for (int p = 0; p < PIXELS; ++p)
-            sum[p] += (float16)(x_tap[p * step + c]) * weights;
+          for (int p = 0; p < PIXELS; ++p) sum[p] += (float16)(x_tap[p * step + c]) * weights;
         }
         continue;
       }
@@ -93,8 +91,7 @@ kernel void conv2d_f32_cl_buffer(
       for (int c = 0; c < group_in_c; ++c) {
         const float16 weights = vload16(c, w_tap);
 #pragma unroll
-        for (int p = 0; p < PIXELS; ++p)
-          sum[p] += (float16)(x_row[offset[p] + c]) * weights;
+        for (int p = 0; p < PIXELS; ++p) sum[p] += (float16)(x_row[offset[p] + c]) * weights;
       }
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {

@@ -11,8 +11,8 @@
 // Ids: texel of the output channels, block of pixels, batch and row. Neighbours in the first id
 // read the same texels of x and, four of them, one 64-byte line of weights.
 //
-// Per texel of 4 input channels: 4 image fetches and 4 loads of 16 bytes feed 64 multiply-adds: 16 a
-// fetch, 8 a load of either kind. Registers: 4 sums, 4 texels and 4 rows of weights, 48 floats.
+// Per texel of 4 input channels: 4 image fetches and 4 loads of 16 bytes feed 64 multiply-adds: 16
+// a fetch, 8 a load of either kind. Registers: 4 sums, 4 texels and 4 rows of weights, 48 floats.
 // Padding: columns outside get an x coordinate outside the image, where the sampler gives zero
 // (inside they would be texels of another column); rows outside are skipped.
 kernel void conv2d_f32_cl_image(
@@ -20,8 +20,7 @@ kernel void conv2d_f32_cl_image(
 #if HAS_RESIDUAL
     read_only image2d_t residual,
 #endif
-    write_only image2d_t y,
-    int texels, int blocks, int batch_rows,  // extents of the three ids
+    write_only image2d_t y, int texels, int blocks, int batch_rows,  // extents of the three ids
     int first_texel, int rows, int first_row, int out_w, int out_c,  // of the part; rows are global
     int in_h, int in_w, int in_texels, int group_in_c, int group_out_c,  //
     int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
@@ -48,7 +47,8 @@ kernel void conv2d_f32_cl_image(
   const int first_in_texel = group * (group_in_c / 4);
   const int whole_texels = group_in_c / 4;
   const int last_channels = group_in_c % 4;
-  global const float* w_tap = w + panel * kernel_h * kernel_w * group_in_c * 16 + group_channel % 16;
+  global const float* w_tap =
+      w + panel * kernel_h * kernel_w * group_in_c * 16 + group_channel % 16;
 
   for (int i = 0; i < kernel_h; ++i) {
     const int in_row = out_row * stride_h - pad_top + i * dilation_h;
@@ -62,8 +62,7 @@ kernel void conv2d_f32_cl_image(
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
         const int column = (first_pixel + p) * stride_w - pad_left + j * dilation_w;
-        image_x[p] =
-            column >= 0 && column < in_w ? column * in_texels + first_in_texel : OUTSIDE;
+        image_x[p] = column >= 0 && column < in_w ? column * in_texels + first_in_texel : OUTSIDE;
       }
       for (int t = 0; t < whole_texels; ++t, w_tap += 64) {
         const float4 w0 = vload4(0, w_tap);

@@ -22,11 +22,13 @@ kernel void convert_f32_cl_buffer(global const float* restrict x, global float* 
   store_lanes(v, y + y_offset + n * y_batch_stride + at, stored);
 }
 #else
-kernel void convert_f32_cl_buffer(
-    global const float* restrict x, global float* restrict y,
-    int item_count, int blocks, int chunks, int pixels, int stored_count, int valid_count,  //
-    int x_offset, int x_batch_stride, int x_pixel_stride, int x_channel_stride,             //
-    int y_offset, int y_batch_stride, int y_pixel_stride, int y_channel_stride) {
+kernel void convert_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+                                  int item_count, int blocks, int chunks, int pixels,
+                                  int stored_count, int valid_count,  //
+                                  int x_offset, int x_batch_stride, int x_pixel_stride,
+                                  int x_channel_stride,  //
+                                  int y_offset, int y_batch_stride, int y_pixel_stride,
+                                  int y_channel_stride) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int first_pixel = id % blocks * 16;

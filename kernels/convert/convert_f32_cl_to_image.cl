@@ -19,6 +19,6 @@ kernel void convert_f32_cl_to_image(global const float* restrict x, write_only i
   if (valid > 1) v.y = from[x_channel_stride];
   if (valid > 2) v.z = from[2 * x_channel_stride];
   if (valid > 3) v.w = from[3 * x_channel_stride];
-  write_imagef(y, (int2)(column * ((channels + 3) / 4) + texel, n * y_rows_held + y_first_row + row),
-               v);
+  write_imagef(
+      y, (int2)(column * ((channels + 3) / 4) + texel, n * y_rows_held + y_first_row + row), v);
 }

@@ -8,8 +8,8 @@
 //   y         [batch, rows held, out_w, round_up(c, 4)]; pad lanes written as zero
 //
 // Defines: PIXELS, HAS_RESIDUAL, ACTIVATION.
-// Order of the work: channels first (neighbours in memory), then pixels, rows, batch. Each tap of 16
-// multiply-adds takes one vector load of x; its weights are loaded once for PIXELS pixels.
+// Order of the work: channels first (neighbours in memory), then pixels, rows, batch. Each tap of
+// 16 multiply-adds takes one vector load of x; its weights are loaded once for PIXELS pixels.
 
 // Adds all taps to sum. `lanes`: channels of x that are in memory from x_rows on, 1 to 16. Inlined
 // twice, so that sums stay in registers and whole chunks lose the cases of load_lanes().
@@ -40,15 +40,15 @@ kernel void depthwise_conv2d_f32_cl_buffer(
 #if HAS_RESIDUAL
     global const float* residual,
 #endif
-    global float* y,
-    int item_count, int chunks, int first_channel,         // chunks of 16 channels in the part
-    int blocks, int rows, int out_w,                       // blocks of PIXELS; rows of the part
-    int first_row,                                         // of the part, global
-    int in_h, int in_w, int channels,                      // of the whole value
+    global float* y, int item_count, int chunks,
+    int first_channel,                 // chunks of 16 channels in the part
+    int blocks, int rows, int out_w,   // blocks of PIXELS; rows of the part
+    int first_row,                     // of the part, global
+    int in_h, int in_w, int channels,  // of the whole value
     int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left,                                                  //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,    // of x and of y
-    int y_offset, int y_batch_stride, int y_row_stride,                         // of first_row
+    int pad_top, int pad_left,                                                //
+    int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,  // of x and of y
+    int y_offset, int y_batch_stride, int y_row_stride,                       // of first_row
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif

@@ -15,9 +15,9 @@ kernel void depthwise_conv2d_f32_cl_image(
 #if HAS_RESIDUAL
     read_only image2d_t residual,
 #endif
-    write_only image2d_t y,
-    int texels, int blocks, int batch_rows,                           // extents of the three ids
-    int first_texel, int rows, int first_row, int out_w, int channels,  // of the part; rows are global
+    write_only image2d_t y, int texels, int blocks, int batch_rows,  // extents of the three ids
+    int first_texel, int rows, int first_row, int out_w,
+    int channels,        // of the part; rows are global
     int in_h, int in_w,  //
     int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
     int pad_top, int pad_left,  //

@@ -10,8 +10,8 @@
 // adds in order, and the first adds the SPLIT sums in order: the result does not depend on timing.
 kernel __attribute__((reqd_work_group_size(SPLIT, 1, 1))) void matmul_f32_cl_buffer(
     global const float* restrict x, global const float* restrict w,
-    global const float* restrict bias, global float* restrict y,
-    int m, int k, int n, int first_panel,  // of the part
+    global const float* restrict bias, global float* restrict y, int m, int k, int n,
+    int first_panel,  // of the part
     float alpha, float beta) {
   local float16 partial[SPLIT * ROWS];
   const int part = get_local_id(0);

@@ -14,8 +14,8 @@
 #endif
 
 kernel void pool2d_f32_cl_buffer(
-    global const float* restrict x, global float* restrict y,
-    int item_count, int chunks, int first_channel, int rows, int first_row, int out_w,  // the part
+    global const float* restrict x, global float* restrict y, int item_count, int chunks,
+    int first_channel, int rows, int first_row, int out_w,  // the part
     int in_h, int in_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h,
     int dilation_w, int pad_top, int pad_left, int pad_bottom, int pad_right,  //
     int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,   // of x and of y
@@ -65,13 +65,13 @@ kernel void pool2d_f32_cl_buffer(
   for (int i = i0; i < i1; ++i) {
     global const float* const x_row = x_map + (held_row0 + i * dilation_h) * x_row_stride;
     for (int j = j0; j < j1; ++j)
-      result = JOIN(result, load_lanes(x_row + (in_column0 + j * dilation_w) * pixel_stride, lanes));
+      result =
+          JOIN(result, load_lanes(x_row + (in_column0 + j * dilation_w) * pixel_stride, lanes));
   }
 #endif
 #if !IS_MAX
 #if COUNT_INCLUDE_PAD
-  const int counted_h =
-      min(kernel_h, (in_h + pad_bottom - in_row0 + dilation_h - 1) / dilation_h);
+  const int counted_h = min(kernel_h, (in_h + pad_bottom - in_row0 + dilation_h - 1) / dilation_h);
   const int counted_w =
       min(kernel_w, (in_w + pad_right - in_column0 + dilation_w - 1) / dilation_w);
   result /= (float)(counted_h * counted_w);
@@ -79,7 +79,8 @@ kernel void pool2d_f32_cl_buffer(
   result /= (float)((i1 - i0) * (j1 - j0));
 #endif
 #endif
-  store_lanes(result,
-              y + y_offset + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
-              lanes);
+  store_lanes(
+      result,
+      y + y_offset + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
+      lanes);
 }

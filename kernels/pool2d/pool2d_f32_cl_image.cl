@@ -1,10 +1,10 @@
 // Maximum or average of a window that slides over each channel, RGBA images.
 //
 // Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one texel of y.
-// Ids: texel of the channels (times TAP_SPLIT), column, batch and row. One image fetch per tap. With
-// TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT ... and the first
-// joins their results in order: the result does not depend on timing.
-// Taps outside the map do not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
+// Ids: texel of the channels (times TAP_SPLIT), column, batch and row. One image fetch per tap.
+// With TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT ... and the
+// first joins their results in order: the result does not depend on timing. Taps outside the map do
+// not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
 #if IS_MAX
 #define JOIN(a, b) max(a, b)
 #define NOTHING (-INFINITY)
@@ -13,14 +13,15 @@
 #define NOTHING 0.0f
 #endif
 
-kernel void pool2d_f32_cl_image(
-    read_only image2d_t x, write_only image2d_t y,
-    int texels, int columns, int batch_rows,              // outputs in each of the ids
-    int first_texel, int rows, int channels,              //
-    int y_first_row, int y_rows_held,                     //
-    int first_row, int x_row_begin, int x_rows_held,      // of the part, global; of x
-    int in_h, int in_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h,
-    int dilation_w, int pad_top, int pad_left, int pad_bottom, int pad_right) {
+kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y, int texels,
+                                int columns, int batch_rows,  // outputs in each of the ids
+                                int first_texel, int rows, int channels,  //
+                                int y_first_row, int y_rows_held,         //
+                                int first_row,                            // of the part, global
+                                int x_row_begin, int x_rows_held,         //
+                                int in_h, int in_w, int kernel_h, int kernel_w, int stride_h,
+                                int stride_w, int dilation_h, int dilation_w, int pad_top,
+                                int pad_left, int pad_bottom, int pad_right) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];
@@ -67,8 +68,7 @@ kernel void pool2d_f32_cl_image(
 #endif
 #if !IS_MAX
 #if COUNT_INCLUDE_PAD
-  const int counted_h =
-      min(kernel_h, (in_h + pad_bottom - in_row0 + dilation_h - 1) / dilation_h);
+  const int counted_h = min(kernel_h, (in_h + pad_bottom - in_row0 + dilation_h - 1) / dilation_h);
   const int counted_w =
       min(kernel_w, (in_w + pad_right - in_column0 + dilation_w - 1) / dilation_w);
   result /= (float)(counted_h * counted_w);

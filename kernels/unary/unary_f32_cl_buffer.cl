@@ -1,5 +1,5 @@
-// y = f(x) element by element, for Plain or Nhwc buffers; f is ACTIVATION (define). One work-item per
-// chunk of 16 lanes: `batch` times `pixels` runs of stored_count lanes, of which those from
+// y = f(x) element by element, for Plain or Nhwc buffers; f is ACTIVATION (define). One work-item
+// per chunk of 16 lanes: `batch` times `pixels` runs of stored_count lanes, of which those from
 // valid_count on are pad lanes and become zero. Offsets and strides are in elements.
 kernel void unary_f32_cl_buffer(global const float* restrict x, global float* restrict y,
                                 int item_count, int chunks, int pixels, int pixel_stride,

@@ -1,5 +1,5 @@
-// y = f(x) element by element, for RGBA images; f is ACTIVATION (define). One work-item per texel of
-// the part: ids are texel of the channels, column, batch and row.
+// y = f(x) element by element, for RGBA images; f is ACTIVATION (define). One work-item per texel
+// of the part: ids are texel of the channels, column, batch and row.
 kernel void unary_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  //
                                int texels, int columns, int batch_rows,        // extents of the ids
                                int first_texel, int rows, int channels,        //
