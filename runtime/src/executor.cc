@@ -187,7 +187,7 @@ codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_even
       error = gpu_->api().clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), step.memory,
                                                   steps_->mapped(step.map_step), wait_count, waits,
                                                   out_event);
-      if (error == CL_SUCCESS) steps_->set_mapped(step.map_step, nullptr);
+      if (error == CL_SUCCESS) steps_->set_unmapped(step.map_step);
       break;
     case StepKind::Upload:
     case StepKind::Download:
@@ -299,10 +299,10 @@ void Executor::abandon() {
   for (uint32_t i = 0; i < steps.count(); ++i)
     if (steps[i].is_gate && events_[i] != nullptr) api.clSetUserEventStatus(events_[i], -1);
   for (uint32_t i = 0; i < steps.count(); ++i) {
-    if (steps_->mapped(i) == nullptr) continue;
+    if (!steps_->needs_unmap(i)) continue;
     api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory, steps_->mapped(i), 0,
                                 nullptr, nullptr);
-    steps_->set_mapped(i, nullptr);
+    steps_->set_unmapped(i);
   }
   gpu_->drain();
 }

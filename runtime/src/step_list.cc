@@ -65,6 +65,7 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
   if (!steps_.allocate(allocator, step_count) || !views_.allocate(allocator, operand_count) ||
       !sources_.allocate(allocator, operand_count) || !fixed_.allocate(allocator, tensor_count) ||
       !io_.allocate(allocator, io_count) || !mapped_.allocate(allocator, step_count) ||
+      !needs_unmap_.allocate(allocator, step_count) ||
       !last_maps_.allocate(allocator, tensor_count)) {
     set_diag(diag, "no memory for %u steps", step_count);
     return CODL_OUT_OF_MEMORY;

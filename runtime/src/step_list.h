@@ -78,9 +78,15 @@ class StepList {
 
   // Bound for each run: the plan's inputs, then its outputs.
   void set_io(size_t index, void* data) { io_[index] = data; }
-  // Set by a Map step when it is enqueued.
-  void set_mapped(uint32_t map_step, void* data) { mapped_[map_step] = data; }
+  // When a Map step is enqueued, and when its Unmap is. The address stays after that: with user
+  // events both are enqueued before the CPU steps between them run.
+  void set_mapped(uint32_t map_step, void* data) {
+    mapped_[map_step] = data;
+    needs_unmap_[map_step] = true;
+  }
+  void set_unmapped(uint32_t map_step) { needs_unmap_[map_step] = false; }
   void* mapped(uint32_t map_step) const { return mapped_[map_step]; }
+  bool needs_unmap(uint32_t map_step) const { return needs_unmap_[map_step]; }
 
  private:
   codl_status_t prepare_kernel(uint32_t index, codl_diag_t* diag);
@@ -99,6 +105,7 @@ class StepList {
   Array<void*> fixed_;         // by tensor: address of what never moves
   Array<void*> io_;            // inputs, then outputs
   Array<void*> mapped_;        // by step: where its Map put the tensor
+  Array<bool> needs_unmap_;    // by step: enqueued, and its Unmap is not
   Array<uint32_t> last_maps_;  // by tensor: its latest Map so far, while create() goes through
   uint64_t scratch_bytes_ = 0;
   uint32_t final_waits_[kQueueCount] = {kNoStep, kNoStep};
