@@ -18,8 +18,10 @@ llvm::Expected<const plan::PlanDef*> open_plan(const void* bytes, size_t size,
                                                llvm::StringRef path) {
   const plan::PlanDef* plan = nullptr;
   const PlanFault fault = verify_plan(bytes, size, VerifyLevel::All, kernels::check_step, &plan);
-  if (!fault.ok()) return plan_fault_error(ErrorKind::Input, path, fault);
-  return plan;
+  if (fault.ok()) return plan;
+  // A plan for another version is not damaged; codl-run and codl-bench tell the two apart as well.
+  const bool is_damaged = fault.kind == PlanFault::Corrupt;
+  return plan_fault_error(is_damaged ? ErrorKind::Input : ErrorKind::Unsupported, path, fault);
 }
 
 PlanHead head_of(const void* bytes) {
