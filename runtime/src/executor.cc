@@ -292,12 +292,17 @@ void Executor::read_gpu_times() {
 
 // After an error: nothing may stay in the queues, where it would wait for gates that never open or
 // write to memory that is released.
+//
+// Gates are opened, not failed. What is behind them then computes nonsense in memory of this
+// session, which nobody reads; a negative status would end it unrun, but it makes PoCL 3.1 crash
+// where a second command waits for the first that is so ended.
 void Executor::abandon() {
   const Array<Step>& steps = steps_->steps();
   const ClApi& api = gpu_->api();
-  // Any negative status makes the commands behind a gate end abnormally; an open gate refuses it.
+  // A gate that is open already refuses, and that is all.
   for (uint32_t i = 0; i < steps.count(); ++i)
-    if (steps[i].is_gate && events_[i] != nullptr) api.clSetUserEventStatus(events_[i], -1);
+    if (steps[i].is_gate && events_[i] != nullptr)
+      api.clSetUserEventStatus(events_[i], CL_COMPLETE);
   for (uint32_t i = 0; i < steps.count(); ++i) {
     if (!steps_->needs_unmap(i)) continue;
     api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory, steps_->mapped(i), 0,

@@ -85,10 +85,10 @@ codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
 }
 
 codl_status_t GpuQueue::run_nothing(codl_diag_t* diag) {
-  cl_int error = api_.clEnqueueMarkerWithWaitList(queues_[kComputeQueue], 0, nullptr, nullptr);
+  const cl_int error =
+      api_.clEnqueueMarkerWithWaitList(queues_[kComputeQueue], 0, nullptr, nullptr);
   if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueMarkerWithWaitList", error);
-  error = api_.clFinish(queues_[kComputeQueue]);
-  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
+  return finish(kComputeQueue, diag);
 }
 
 void GpuQueue::close() {
@@ -114,6 +114,12 @@ codl_status_t GpuQueue::flush_all(codl_diag_t* diag) {
     if (status != CODL_OK) return status;
   }
   return CODL_OK;
+}
+
+codl_status_t GpuQueue::finish(uint32_t index, codl_diag_t* diag) {
+  is_dirty_[index] = false;
+  const cl_int error = api_.clFinish(queues_[index]);
+  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
 }
 
 codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {

@@ -50,6 +50,9 @@ class GpuQueue {
   // it depends on must have been flushed.
   codl_status_t wait(cl_event event, codl_diag_t* diag) const;
 
+  // Waits for everything in one queue.
+  codl_status_t finish(uint32_t index, codl_diag_t* diag);
+
   // Waits for everything enqueued, whatever becomes of it.
   void drain();
 

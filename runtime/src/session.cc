@@ -84,10 +84,10 @@ codl_status_t open_gpu(codl_session& session, const codl_session_options_t& opti
 // Waits for the kernels that GpuPrograms::add() ran for the first time.
 codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
   const int64_t start_ns = now_ns();
-  const cl_int error = session.gpu.api().clFinish(session.gpu.queue(kComputeQueue));
+  const codl_status_t status = session.gpu.finish(kComputeQueue, diag);
   session.program_us =
       session.gpu_programs.build_us() + static_cast<double>(now_ns() - start_ns) / 1000;
-  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
+  return status;
 }
 
 // Makes an empty session ready to run session.variant.

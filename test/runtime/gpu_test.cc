@@ -1,0 +1,303 @@
+// The GPU lane: on the OpenCL of this machine for its results, on a fake one for its calls.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/runtime/relu_session.h"
+#include "test/support/counting_allocator.h"
+#include "test/support/fake_cl.h"
+
+namespace codl::test {
+namespace {
+
+using Options = codl_session_options_t;
+using plan::Gate;
+
+constexpr GpuHalf kHalves[] = {GpuHalf::FineSvm,       GpuHalf::FineSvmChannels,
+                               GpuHalf::FineSvmImages, GpuHalf::SubBuffer,
+                               GpuHalf::Separate,      GpuHalf::SeparateChannels};
+constexpr Gate kGates[] = {Gate::HostEnqueue, Gate::UserEvent};
+
+// Null, and one line to say so, where this machine has no OpenCL device.
+const rt::ClApi* machine_opencl() {
+  static const rt::ClApi* const found = [] {
+    static rt::ClApi api;
+    codl_diag_t diag;
+    rt::GpuDevice device;
+    if (rt::load_cl_api(&api, &diag) == CODL_OK &&
+        rt::choose_device(api, nullptr, nullptr, &device, &diag) == CODL_OK)
+      return static_cast<const rt::ClApi*>(&api);
+    WARN("[SKIP] " << diag.message);
+    return static_cast<const rt::ClApi*>(nullptr);
+  }();
+  return found;
+}
+
+std::string describe(GpuHalf half, Gate gate) {
+  return "half " + std::to_string(static_cast<int>(half)) + ", gate " + plan::EnumNameGate(gate);
+}
+
+TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both gates") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates) {
+      INFO(describe(half, gate));
+      const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+      Options options = ReluSession::defaults();
+      options.require_variant = 1;
+      ReluSession session(plan, options);
+      INFO(session.diag.message);
+      REQUIRE(session.status == CODL_OK);
+      for (int round = 0; round < 10; ++round) {
+        REQUIRE(session.run(round) == CODL_OK);
+        CHECK(session.is_right());
+      }
+    }
+}
+
+TEST_CASE("the timeline has both lanes, on one clock") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates) {
+      INFO(describe(half, gate));
+      const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+      Options options = ReluSession::defaults();
+      options.require_variant = 1;
+      options.record_timeline = 1;
+      ReluSession session(plan, options);
+      REQUIRE(session.status == CODL_OK);
+      const int64_t before_ns = rt::now_ns();
+      REQUIRE(session.run() == CODL_OK);
+      const int64_t after_ns = rt::now_ns();
+      size_t count = 0;
+      const codl_step_time_t* times = codl_session_timeline(session.get(), &count);
+      std::set<int32_t> lanes;
+      for (size_t i = 0; i < count; ++i) {
+        lanes.insert(times[i].lane);
+        CHECK(times[i].start_ns <= times[i].end_ns);
+        // 1 ms: the two clocks are compared through one call.
+        CHECK(times[i].start_ns >= before_ns - 1'000'000);
+        CHECK(times[i].end_ns <= after_ns + 1'000'000);
+      }
+      CHECK(lanes.count(0) == 1);
+      CHECK(lanes.count(1) == 1);
+    }
+}
+
+// ---- what a run calls ---------------------------------------------------------------------------
+
+bool is_made_at_creation(const std::string& call) {
+  return call != "clCreateUserEvent" &&
+         (call.find("clCreate") == 0 || call.find("clBuild") == 0 ||
+          call.find("clSetKernelArg") == 0 || call.find("clSVMAlloc") == 0 ||
+          call.find("Info") != std::string::npos) &&
+         call != "clGetEventInfo";
+}
+
+TEST_CASE("a run takes no memory, creates and builds nothing and sets no argument") {
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates) {
+      INFO(describe(half, gate));
+      const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+      FakeCl cl;
+      CountingAllocator allocator;
+      {
+        Options options = ReluSession::defaults();
+        options.allocator = allocator.get();
+        options.require_variant = 1;
+        ReluSession session(plan, options, &cl.api());
+        REQUIRE(session.status == CODL_OK);
+        const int64_t allocations = allocator.allocation_count;
+        const int live = cl.live_count();
+        cl.clear_calls();
+        REQUIRE(session.run() == CODL_OK);
+        REQUIRE(session.run() == CODL_OK);
+        CHECK(allocator.allocation_count == allocations);
+        CHECK(cl.live_count() == live);
+        for (const std::string& call : cl.calls()) {
+          INFO(call);
+          CHECK(!is_made_at_creation(call));
+        }
+        CHECK((cl.count("clCreateUserEvent") != 0) == (gate == Gate::UserEvent));
+      }
+      CHECK(allocator.live_count == 0);
+      CHECK(cl.live_count() == 0);
+    }
+}
+
+TEST_CASE("programs of equal text and defines are built once") {
+  TestPlan plan = relu_plan({.half = GpuHalf::FineSvm});
+  TestVariant& variant = plan.variants[0];
+  // Steps 1 and 2 are the halves on GPU and CPU: let the GPU do its half twice.
+  TestStep again = variant.steps[1];
+  again.waits = {};
+  variant.steps.insert(variant.steps.begin() + 2, again);
+  variant.steps.back().waits = {2};
+  const OpenPlan open(plan);
+  FakeCl cl;
+  ReluSession session(open, ReluSession::defaults(), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  CHECK(session.info().variant == std::string("coexec"));
+  CHECK(cl.count("clBuildProgram") == 1);
+  CHECK(cl.count("clCreateKernel") == 2);
+}
+
+TEST_CASE("only events that somebody waits for are made, and the lanes are flushed before") {
+  const OpenPlan plan(relu_plan({.half = GpuHalf::FineSvm}));
+  FakeCl cl;
+  ReluSession session(plan, ReluSession::defaults(), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  cl.clear_calls();
+  REQUIRE(session.run() == CODL_OK);
+  const std::vector<std::string> expected = {"clEnqueueNDRangeKernel", "clFlush", "clGetEventInfo",
+                                             "clWaitForEvents", "clReleaseEvent"};
+  CHECK(cl.calls() == expected);
+}
+
+TEST_CASE("with user events the GPU lane is enqueued before the CPU lane starts") {
+  const OpenPlan plan(relu_plan({.half = GpuHalf::FineSvm, .gate = Gate::UserEvent}));
+  FakeCl cl;
+  ReluSession session(plan, ReluSession::defaults(), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  cl.clear_calls();
+  REQUIRE(session.run() == CODL_OK);
+  const std::vector<std::string> expected = {
+      "clCreateUserEvent", "clEnqueueNDRangeKernel", "clFlush",        "clSetUserEventStatus",
+      "clGetEventInfo",    "clWaitForEvents",        "clReleaseEvent", "clReleaseEvent"};
+  CHECK(cl.calls() == expected);
+}
+
+TEST_CASE("weights are used in place where GPU and CPU share memory, else copied") {
+  TestPlan plan = relu_plan({.half = GpuHalf::FineSvm, .dims = {1, 16, 4, 4}});
+  // The GPU adds a constant to its half: y = x + w.
+  std::vector<float> weights(16 * 4 * 4, 0.0f);
+  const uint32_t blob = add_blob(plan, "w", weights);
+  TestVariant& variant = plan.variants[0];
+  variant.tensors.push_back({.name = "w",
+                             .storage = plan::Storage::Weights,
+                             .dims = {1, 16, 4, 4},
+                             .layout = Layout::Nhwc,
+                             .row_begin = 0,
+                             .row_end = 4,
+                             .index = blob,
+                             .bytes = weights.size() * 4});
+  TestStep& step = variant.steps[1];
+  step.kernel = 16;  // binary_f32_cl_buffer
+  step.params = params_bytes(BinaryParams{.kind = kBinaryAdd});
+  step.operands.insert(step.operands.begin() + 1,
+                       static_cast<uint32_t>(variant.tensors.size() - 1));
+  step.part_dim = SplitDim::None;
+  step.part = {};
+  name_kernels(plan);
+  const OpenPlan open(plan);
+  for (bool has_host_memory : {true, false}) {
+    FakeCl cl(FakeDevice{.has_host_memory = has_host_memory});
+    ReluSession session(open, ReluSession::defaults(), &cl.api());
+    REQUIRE(session.status == CODL_OK);
+    REQUIRE(session.info().variant == std::string("coexec"));
+    CHECK(session.info().device_bytes == (has_host_memory ? 0 : weights.size() * 4));
+  }
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+TEST_CASE("whichever call fails while a session is made, the CPU variant runs and nothing leaks") {
+  for (GpuHalf half : kHalves) {
+    const OpenPlan plan(relu_plan({.half = half}));
+    for (int fail_at = 0;; ++fail_at) {
+      FakeCl cl;
+      cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
+      INFO(describe(half, Gate::HostEnqueue) << ", call " << fail_at);
+      {
+        ReluSession session(plan, ReluSession::defaults(), &cl.api());
+        INFO(session.diag.message);
+        REQUIRE(session.status == CODL_OK);
+        const codl_session_info_t info = session.info();
+        if (info.variant == std::string("cpu")) {
+          CHECK(info.fallback_reason != std::string());
+          REQUIRE(session.run() == CODL_OK);
+          CHECK(session.is_right());
+        }
+      }
+      CHECK(cl.live_count() == 0);
+      if (!cl.has_failed()) break;
+    }
+  }
+}
+
+TEST_CASE("a program that does not build is reported with the compiler's error") {
+  const OpenPlan plan(relu_plan({}));
+  FakeCl cl;
+  {
+    ReluSession session(plan, ReluSession::defaults(), &cl.api());
+    REQUIRE(session.status == CODL_OK);
+  }
+  int build_call = 0;
+  while (cl.calls()[static_cast<size_t>(build_call)] != "clBuildProgram") ++build_call;
+  cl.clear_calls();
+  cl.fail_at(build_call, CL_BUILD_PROGRAM_FAILURE);
+  ReluSession session(plan, ReluSession::defaults(), &cl.api());
+  CHECK(session.info().fallback_reason ==
+        std::string("clBuildProgram (unary_f32_cl_buffer): OpenCL error -11: error: as the test "
+                    "asked"));
+}
+
+// Lets each call of a run fail in turn, on the given OpenCL.
+void fail_each_call_of_a_run(FakeCl& cl, GpuHalf half, Gate gate) {
+  const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+  for (int fail_at = 0;; ++fail_at) {
+    INFO(describe(half, gate) << ", call " << fail_at);
+    {
+      Options options = ReluSession::defaults();
+      options.require_variant = 1;
+      cl.fail_at(-1, 0);
+      ReluSession session(plan, options, &cl.api());
+      REQUIRE(session.status == CODL_OK);
+      cl.clear_calls();
+      cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
+      const codl_status_t status = session.run();
+      if (static_cast<int>(cl.calls().size()) <= fail_at) {
+        CHECK(status == CODL_OK);
+        break;
+      }
+      const std::string call = cl.calls()[static_cast<size_t>(fail_at)];
+      INFO(call);
+      if (call.find("clRelease") == 0) continue;  // is not made to fail
+      CHECK(status == CODL_DEVICE_ERROR);
+      const std::string message = session.diag.message;
+      CHECK_THAT(message, Catch::Contains("OpenCL error -5"));
+      CHECK(session.run() == CODL_DEVICE_ERROR);
+      CHECK(session.diag.message == message);
+    }
+    CHECK(cl.live_count() == 0);
+  }
+}
+
+TEST_CASE("whichever call of a run fails, the run says so, stays failed and leaks nothing") {
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates) {
+      FakeCl cl;
+      fail_each_call_of_a_run(cl, half, gate);
+    }
+}
+
+TEST_CASE("a real queue never hangs after a failed call") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : {GpuHalf::FineSvm, GpuHalf::SubBuffer, GpuHalf::Separate})
+    for (Gate gate : kGates) {
+      FakeCl cl(*machine_opencl());
+      fail_each_call_of_a_run(cl, half, gate);
+    }
+}
+
+TEST_CASE("a command that ends abnormally fails the run") {
+  const OpenPlan plan(relu_plan({}));
+  FakeCl cl;
+  ReluSession session(plan, ReluSession::defaults(), &cl.api());
+  cl.device.event_state = CL_OUT_OF_RESOURCES;
+  CHECK(session.run() == CODL_DEVICE_ERROR);
+  CHECK(session.diag.message == std::string("a command of the GPU lane: OpenCL error -5"));
+}
+
+}  // namespace
+}  // namespace codl::test

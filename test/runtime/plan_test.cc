@@ -1,0 +1,204 @@
+#include "runtime/src/plan.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "test/runtime/relu_plan.h"
+#include "test/support/catch.h"
+#include "test/support/counting_allocator.h"
+
+namespace codl::test {
+namespace {
+
+// A file in the working directory, removed at the end.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::vector<uint8_t>& bytes) {
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    REQUIRE(file != nullptr);
+    REQUIRE(std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
+    std::fclose(file);
+  }
+  ~TemporaryFile() { std::remove(path.c_str()); }
+  const std::string path = "plan_test.codl";
+};
+
+struct Opened {
+  codl_status_t status;
+  codl_plan_t* plan = nullptr;
+  codl_diag_t diag = {};
+  ~Opened() { codl_plan_close(plan); }
+};
+
+Opened open_file(const std::string& path) {
+  Opened opened;
+  opened.status = codl_plan_open_file(path.c_str(), nullptr, &opened.plan, &opened.diag);
+  return opened;
+}
+
+TEST_CASE("a plan file says what it holds") {
+  const TemporaryFile file(to_bytes(relu_plan({})));
+  const Opened opened = open_file(file.path);
+  REQUIRE(opened.status == CODL_OK);
+  CHECK(opened.diag.message == std::string());
+  CHECK(codl_plan_device(opened.plan) == std::string("test"));
+  REQUIRE(codl_plan_input_count(opened.plan) == 1);
+  REQUIRE(codl_plan_output_count(opened.plan) == 1);
+  codl_tensor_info_t info;
+  REQUIRE(codl_plan_input(opened.plan, 0, &info) == CODL_OK);
+  CHECK(info.name == std::string("x"));
+  CHECK(info.dtype == CODL_FLOAT32);
+  CHECK(info.rank == 4);
+  CHECK(info.dims[1] == 37);
+  CHECK(info.bytes == 2 * 37 * 9 * 5 * 4);
+  CHECK(codl_plan_output(opened.plan, 1, &info) == CODL_INVALID_ARGUMENT);
+  REQUIRE(codl_plan_variant_count(opened.plan) == 2);
+  codl_variant_info_t variant;
+  REQUIRE(codl_plan_variant(opened.plan, 0, &variant) == CODL_OK);
+  CHECK(variant.name == std::string("coexec"));
+  CHECK(variant.needs_gpu == 1);
+  CHECK(variant.step_count == 4);
+  REQUIRE(codl_plan_variant(opened.plan, 1, &variant) == CODL_OK);
+  CHECK(variant.needs_gpu == 0);
+}
+
+TEST_CASE("a file that cannot be a plan is refused with its name") {
+  CHECK(open_file("no/such/plan.codl").status == CODL_NOT_FOUND);
+  CHECK(open_file(".").status == CODL_IO_ERROR);
+  const TemporaryFile empty({});
+  const Opened opened = open_file(empty.path);
+  CHECK(opened.status == CODL_CORRUPT_PLAN);
+  CHECK(opened.plan == nullptr);
+  CHECK(opened.diag.message == empty.path + ": head: expected at least 64 bytes, found 0");
+}
+
+TEST_CASE("every truncation of a plan file is refused") {
+  const std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  for (size_t size = 0; size < bytes.size(); size += size < 200 ? 1 : 997) {
+    const TemporaryFile file({bytes.begin(), bytes.begin() + static_cast<long>(size)});
+    CHECK(open_file(file.path).status == CODL_CORRUPT_PLAN);
+  }
+}
+
+TEST_CASE("a head that names a nonsensical table does not take the file with it") {
+  std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  PlanHead head = read_head(bytes);
+  head.table_bytes = UINT64_MAX - 10;
+  write_head(bytes, head);
+  const TemporaryFile file(bytes);
+  CHECK(open_file(file.path).status == CODL_CORRUPT_PLAN);
+}
+
+TEST_CASE("the structure of an open plan does not follow changes of its file") {
+  const std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  const TemporaryFile file(bytes);
+  const Opened opened = open_file(file.path);
+  REQUIRE(opened.status == CODL_OK);
+  std::FILE* changed = std::fopen(file.path.c_str(), "r+b");
+  REQUIRE(changed != nullptr);
+  const std::vector<uint8_t> noise(4096, 0xff);
+  REQUIRE(std::fwrite(noise.data(), 1, noise.size(), changed) == noise.size());
+  std::fclose(changed);
+  CHECK(codl_plan_device(opened.plan) == std::string("test"));
+}
+
+TEST_CASE("a fault is reported with its place, what was expected and what was found") {
+  TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  plan.variants[0].steps[1].operands[0] = 99;
+  const TemporaryFile file(to_bytes(plan));
+  const Opened opened = open_file(file.path);
+  CHECK(opened.status == CODL_CORRUPT_PLAN);
+  CHECK(opened.diag.message == file.path +
+                                   ": step 1 of variant 0: expected operands that name tensors of "
+                                   "the variant, found 99");
+}
+
+TEST_CASE("a plan of another version or of kernels unknown here is told from a damaged one") {
+  std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  PlanHead head = read_head(bytes);
+  head.version = kPlanVersion + 1;
+  write_head(bytes, head);
+  CHECK(open_file(TemporaryFile(bytes).path).status == CODL_UNSUPPORTED_VERSION);
+  TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  plan.kernels[0].revision = 99;
+  CHECK(open_file(TemporaryFile(to_bytes(plan)).path).status == CODL_UNSUPPORTED_VERSION);
+}
+
+TEST_CASE("a changed weight is noticed only when all is verified") {
+  TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  const float weights[] = {1, 2, 3};
+  add_blob(plan, "w", weights);
+  std::vector<uint8_t> bytes = to_bytes(plan);
+  bytes.back() ^= 1;
+  const TemporaryFile file(bytes);
+  CHECK(open_file(file.path).status == CODL_OK);
+  codl_plan_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.verify = CODL_VERIFY_ALL;
+  codl_plan_t* opened = nullptr;
+  CHECK(codl_plan_open_file(file.path.c_str(), &options, &opened, nullptr) == CODL_CORRUPT_PLAN);
+  CHECK(opened == nullptr);
+}
+
+TEST_CASE("a plan in memory may lie at any multiple of 8; its weights are aligned") {
+  TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  const float weights[] = {1, 2, 3};
+  add_blob(plan, "w", weights);
+  const std::vector<uint8_t> bytes = to_bytes(plan);
+  std::vector<uint64_t> memory(bytes.size() / 8 + 16);
+  for (size_t offset = 0; offset < 8; ++offset) {
+    uint8_t* at = reinterpret_cast<uint8_t*>(memory.data() + offset);
+    std::memcpy(at, bytes.data(), bytes.size());
+    codl_plan_t* opened = nullptr;
+    REQUIRE(codl_plan_open(at, bytes.size(), nullptr, &opened, nullptr) == CODL_OK);
+    CHECK(reinterpret_cast<uintptr_t>(opened->blob_data(0)) % 64 == 0);
+    CHECK(std::memcmp(opened->blob_data(0), weights, sizeof(weights)) == 0);
+    codl_plan_close(opened);
+  }
+  codl_plan_t* opened = nullptr;
+  const uint8_t* odd = reinterpret_cast<uint8_t*>(memory.data()) + 4;
+  CHECK(codl_plan_open(odd, 100, nullptr, &opened, nullptr) == CODL_INVALID_ARGUMENT);
+}
+
+TEST_CASE("options of an unknown size are refused, shorter ones are taken") {
+  const std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  const TemporaryFile file(bytes);
+  codl_plan_options_t options = {};
+  codl_plan_t* opened = nullptr;
+  CHECK(codl_plan_open_file(file.path.c_str(), &options, &opened, nullptr) ==
+        CODL_INVALID_ARGUMENT);
+  options.struct_size = sizeof(options) + 8;
+  CHECK(codl_plan_open_file(file.path.c_str(), &options, &opened, nullptr) ==
+        CODL_INVALID_ARGUMENT);
+  options.struct_size = sizeof(size_t);
+  REQUIRE(codl_plan_open_file(file.path.c_str(), &options, &opened, nullptr) == CODL_OK);
+  codl_plan_close(opened);
+  codl_plan_close(nullptr);
+}
+
+TEST_CASE("opening without memory releases what it has") {
+  const std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  const TemporaryFile file(bytes);
+  CountingAllocator allocator;
+  allocator.fail_at = 0;
+  codl_plan_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.allocator = allocator.get();
+  codl_plan_t* opened = nullptr;
+  CHECK(codl_plan_open_file(file.path.c_str(), &options, &opened, nullptr) == CODL_OUT_OF_MEMORY);
+  CHECK(allocator.live_count == 0);
+}
+
+TEST_CASE("every status has a text") {
+  for (int status = CODL_OK; status <= CODL_DEVICE_ERROR; ++status)
+    CHECK(std::strlen(codl_status_text(static_cast<codl_status_t>(status))) > 0);
+  CHECK(codl_status_text(CODL_OK) == std::string("ok"));
+  CHECK(codl_plan_format_version() == kPlanVersion);
+  CHECK(std::strlen(codl_version()) > 0);
+}
+
+}  // namespace
+}  // namespace codl::test

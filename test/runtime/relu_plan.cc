@@ -1,0 +1,274 @@
+#include "test/runtime/relu_plan.h"
+
+#include <cstring>
+
+#include "kernels/common/tensor_view.h"
+
+namespace codl::test {
+namespace {
+
+uint16_t kernel_id(const char* symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (std::strcmp(row.symbol, symbol) == 0) return row.id;
+  return 0;
+}
+
+uint64_t round_up_to(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Writes one variant: tensors get the next free bytes of their arena, never reused.
+class VariantWriter {
+ public:
+  VariantWriter(TestVariant* variant, const std::vector<int32_t>& dims)
+      : variant_(variant), dims_(dims) {}
+
+  int32_t rows() const { return dims_[2]; }
+  int32_t channels() const { return dims_[1]; }
+
+  uint32_t io(plan::Storage storage) {
+    return add({.name = "io", .storage = storage, .dims = dims_, .bytes = plain_bytes()});
+  }
+
+  // Rows [rows.begin, rows.end) in Nhwc.
+  uint32_t nhwc(plan::Storage storage, Range rows) {
+    kernels::OperandShape shape = shape_of(Layout::Nhwc, rows);
+    const uint64_t bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * 4;
+    uint64_t& arena = arena_of(storage);
+    const uint64_t offset = arena;
+    arena = round_up_to(arena + bytes, kDeviceAlignment);
+    return add({.name = "nhwc",
+                .storage = storage,
+                .dims = dims_,
+                .layout = Layout::Nhwc,
+                .row_begin = rows.begin,
+                .row_end = rows.end,
+                .offset_bytes = offset,
+                .bytes = bytes});
+  }
+
+  uint32_t image(Range rows) {
+    const kernels::OperandShape shape = shape_of(Layout::Image2d, rows);
+    variant_->images.push_back({static_cast<uint32_t>(kernels::image_width(shape)),
+                                static_cast<uint32_t>(kernels::image_height(shape))});
+    return add({.name = "image",
+                .storage = plan::Storage::Image,
+                .dims = dims_,
+                .layout = Layout::Image2d,
+                .row_begin = rows.begin,
+                .row_end = rows.end,
+                .index = static_cast<uint32_t>(variant_->images.size() - 1)});
+  }
+
+  // One step; returns its number.
+  uint32_t kernel(const char* symbol, uint32_t from, uint32_t to, std::vector<uint32_t> waits = {},
+                  SplitDim part_dim = SplitDim::None, Range part = {}) {
+    TestStep step;
+    step.kernel = kernel_id(symbol);
+    step.lane = std::strstr(symbol, "_cl_") != nullptr ? plan::Lane::Gpu : plan::Lane::Cpu;
+    if (std::strncmp(symbol, "unary", 5) == 0)
+      step.params = params_bytes(UnaryParams{.kind = kUnaryRelu});
+    step.operands = {from, to};
+    step.waits = std::move(waits);
+    step.part_dim = part_dim;
+    step.part = part;
+    step.name = symbol;
+    return add(step);
+  }
+  uint32_t map(plan::StepKind kind, plan::MapAccess access, uint32_t tensor,
+               std::vector<uint32_t> waits = {}) {
+    TestStep step;
+    step.kind = kind;
+    step.lane = plan::Lane::Gpu;
+    step.operands = {tensor};
+    step.map_access = access;
+    step.waits = std::move(waits);
+    step.name = "map";
+    return add(step);
+  }
+  uint32_t transfer(plan::StepKind kind, uint32_t from, uint32_t to, std::vector<uint32_t> waits,
+                    SplitDim part_dim, Range part) {
+    TestStep step;
+    step.kind = kind;
+    step.lane = plan::Lane::Transfer;
+    step.operands = {from, to};
+    step.waits = std::move(waits);
+    step.part_dim = part_dim;
+    step.part = part;
+    step.name = "transfer";
+    return add(step);
+  }
+
+ private:
+  uint64_t plain_bytes() const {
+    uint64_t bytes = 4;
+    for (int32_t dim : dims_) bytes *= static_cast<uint64_t>(dim);
+    return bytes;
+  }
+
+  kernels::OperandShape shape_of(Layout layout, Range rows) const {
+    kernels::OperandShape shape;
+    shape.layout = layout;
+    shape.rank = 4;
+    for (size_t i = 0; i < 4; ++i) shape.dims[i] = dims_[i];
+    shape.row_begin = rows.begin;
+    shape.row_end = rows.end;
+    return shape;
+  }
+
+  uint64_t& arena_of(plan::Storage storage) {
+    if (storage == plan::Storage::Shared) return variant_->shared_bytes;
+    if (storage == plan::Storage::Device) return variant_->device_bytes;
+    return variant_->host_bytes;
+  }
+
+  uint32_t add(TestTensor tensor) {
+    variant_->tensors.push_back(std::move(tensor));
+    return static_cast<uint32_t>(variant_->tensors.size() - 1);
+  }
+  uint32_t add(TestStep step) {
+    variant_->steps.push_back(std::move(step));
+    return static_cast<uint32_t>(variant_->steps.size() - 1);
+  }
+
+  TestVariant* variant_;
+  std::vector<int32_t> dims_;
+};
+
+using plan::Storage;
+
+TestVariant cpu_variant(const std::vector<int32_t>& dims) {
+  TestVariant variant;
+  VariantWriter writer(&variant, dims);
+  const Range all = {0, writer.rows()};
+  const uint32_t in = writer.io(Storage::Input);
+  const uint32_t x = writer.nhwc(Storage::Host, all);
+  const uint32_t y = writer.nhwc(Storage::Host, all);
+  const uint32_t out = writer.io(Storage::Output);
+  writer.kernel("convert_f32_cpu", in, x);
+  writer.kernel("unary_f32_cpu", x, y);
+  writer.kernel("convert_f32_cpu", y, out);
+  return variant;
+}
+
+void write_fine_svm(VariantWriter& writer, const ReluPlanOptions& options) {
+  const Range all = {0, writer.rows()};
+  const bool by_channels = options.half == GpuHalf::FineSvmChannels;
+  const SplitDim dim = by_channels ? SplitDim::OutputChannel : SplitDim::Height;
+  const int32_t cut = by_channels ? options.cut_channel : options.cut_row;
+  const int32_t end = by_channels ? writer.channels() : writer.rows();
+  const uint32_t in = writer.io(Storage::Input);
+  const uint32_t x = writer.nhwc(Storage::Shared, all);
+  const uint32_t y = writer.nhwc(Storage::Shared, all);
+  const uint32_t out = writer.io(Storage::Output);
+  const uint32_t enter = writer.kernel("convert_f32_cpu", in, x);
+  uint32_t gpu_last = 0;
+  if (options.half == GpuHalf::FineSvmImages) {
+    const uint32_t image_x = writer.image({cut, end});
+    const uint32_t image_y = writer.image({cut, end});
+    writer.kernel("convert_f32_cl_to_image", x, image_x, {enter});
+    writer.kernel("unary_f32_cl_image", image_x, image_y);
+    gpu_last = writer.kernel("convert_f32_cl_from_image", image_y, y, {}, dim, {cut, end});
+  } else {
+    gpu_last = writer.kernel("unary_f32_cl_buffer", x, y, {enter}, dim, {cut, end});
+  }
+  writer.kernel("unary_f32_cpu", x, y, {}, dim, {0, cut});
+  writer.kernel("convert_f32_cpu", y, out, {gpu_last});
+}
+
+void write_sub_buffer(VariantWriter& writer, const ReluPlanOptions& options) {
+  using plan::MapAccess;
+  using plan::StepKind;
+  const Range cpu = {0, options.cut_row};
+  const Range gpu = {options.cut_row, writer.rows()};
+  const uint32_t in = writer.io(Storage::Input);
+  const uint32_t x_cpu = writer.nhwc(Storage::Host, cpu);
+  const uint32_t y_cpu = writer.nhwc(Storage::Host, cpu);
+  const uint32_t x_gpu = writer.nhwc(Storage::Shared, gpu);
+  const uint32_t y_gpu = writer.nhwc(Storage::Shared, gpu);
+  const uint32_t out = writer.io(Storage::Output);
+  const uint32_t map_x = writer.map(StepKind::Map, MapAccess::Write, x_gpu);
+  const uint32_t enter = writer.kernel("convert_f32_cpu", in, x_gpu, {map_x});
+  writer.map(StepKind::Unmap, MapAccess::Write, x_gpu, {enter});
+  writer.kernel("unary_f32_cl_buffer", x_gpu, y_gpu);
+  const uint32_t map_y = writer.map(StepKind::Map, MapAccess::Read, y_gpu);
+  writer.kernel("convert_f32_cpu", in, x_cpu);
+  writer.kernel("unary_f32_cpu", x_cpu, y_cpu);
+  writer.kernel("convert_f32_cpu", y_cpu, out, {}, SplitDim::Height, cpu);
+  const uint32_t leave =
+      writer.kernel("convert_f32_cpu", y_gpu, out, {map_y}, SplitDim::Height, gpu);
+  writer.map(StepKind::Unmap, MapAccess::Read, y_gpu, {leave});
+}
+
+void write_separate(VariantWriter& writer, const ReluPlanOptions& options) {
+  const bool by_channels = options.half == GpuHalf::SeparateChannels;
+  const SplitDim dim = by_channels ? SplitDim::OutputChannel : SplitDim::Height;
+  const int32_t cut = by_channels ? options.cut_channel : options.cut_row;
+  const int32_t end = by_channels ? writer.channels() : writer.rows();
+  const Range all = {0, writer.rows()};
+  const Range held = by_channels ? all : Range{cut, end};
+  const uint32_t in = writer.io(Storage::Input);
+  const uint32_t x = writer.nhwc(Storage::Host, all);
+  const uint32_t y = writer.nhwc(Storage::Host, all);
+  const uint32_t x_gpu = writer.nhwc(Storage::Device, held);
+  const uint32_t y_gpu = writer.nhwc(Storage::Device, held);
+  const uint32_t out = writer.io(Storage::Output);
+  const uint32_t enter = writer.kernel("convert_f32_cpu", in, x);
+  const uint32_t up = writer.transfer(plan::StepKind::Upload, x, x_gpu, {enter}, dim, {cut, end});
+  const uint32_t relu =
+      writer.kernel("unary_f32_cl_buffer", x_gpu, y_gpu, {up}, by_channels ? dim : SplitDim::None,
+                    by_channels ? Range{cut, end} : Range{});
+  const uint32_t down =
+      writer.transfer(plan::StepKind::Download, y_gpu, y, {relu}, dim, {cut, end});
+  writer.kernel("unary_f32_cpu", x, y, {}, dim, {0, cut});
+  writer.kernel("convert_f32_cpu", y, out, {down});
+}
+
+TestPlan empty_plan(const std::vector<int32_t>& dims, uint32_t cpu_threads) {
+  TestPlan plan;
+  plan.cpu_threads = cpu_threads;
+  uint64_t bytes = 4;
+  for (int32_t dim : dims) bytes *= static_cast<uint64_t>(dim);
+  plan.inputs = {{.name = "x", .dims = dims, .bytes = bytes}};
+  plan.outputs = {{.name = "y", .dims = dims, .bytes = bytes}};
+  return plan;
+}
+
+}  // namespace
+
+TestPlan relu_plan(const ReluPlanOptions& options) {
+  TestPlan plan = empty_plan(options.dims, options.cpu_threads);
+  TestVariant variant;
+  variant.name = "coexec";
+  variant.gate = options.gate;
+  VariantWriter writer(&variant, options.dims);
+  switch (options.half) {
+    case GpuHalf::FineSvm:
+    case GpuHalf::FineSvmChannels:
+    case GpuHalf::FineSvmImages:
+      variant.sharing = plan::Sharing::FineSvm;
+      write_fine_svm(writer, options);
+      break;
+    case GpuHalf::SubBuffer:
+      variant.sharing = plan::Sharing::SubBuffer;
+      write_sub_buffer(writer, options);
+      break;
+    case GpuHalf::Separate:
+    case GpuHalf::SeparateChannels:
+      variant.sharing = plan::Sharing::Separate;
+      write_separate(writer, options);
+      break;
+  }
+  plan.variants = {variant, cpu_variant(options.dims)};
+  name_kernels(plan);
+  return plan;
+}
+
+TestPlan relu_cpu_plan(const std::vector<int32_t>& dims, uint32_t cpu_threads) {
+  TestPlan plan = empty_plan(dims, cpu_threads);
+  plan.variants = {cpu_variant(dims)};
+  name_kernels(plan);
+  return plan;
+}
+
+}  // namespace codl::test

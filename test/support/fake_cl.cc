@@ -1,0 +1,297 @@
+#include "test/support/fake_cl.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace codl::test {
+namespace {
+
+FakeCl* current = nullptr;
+
+// ---- the simulated device -----------------------------------------------------------------------
+
+struct Object {
+  std::vector<unsigned char> memory;  // of a buffer or image
+  unsigned char* data = nullptr;      // its first byte; of a sub-buffer: in the parent's
+};
+
+template <typename Handle>
+Handle make_object(cl_int* error, size_t bytes = 0) {
+  auto* object = new Object;
+  object->memory.resize(bytes);
+  object->data = object->memory.data();
+  if (error != nullptr) *error = CL_SUCCESS;
+  return reinterpret_cast<Handle>(object);
+}
+template <typename Handle>
+cl_int release_object(Handle handle) {
+  delete reinterpret_cast<Object*>(handle);
+  return CL_SUCCESS;
+}
+Object& object_of(cl_mem memory) { return *reinterpret_cast<Object*>(memory); }
+
+int platform_tag;
+int device_tag;
+
+template <typename T>
+cl_int answer(size_t size, void* out, size_t* out_size, const T& value) {
+  if (out_size != nullptr) *out_size = sizeof(value);
+  if (out != nullptr) {
+    if (size < sizeof(value)) return CL_INVALID_VALUE;
+    std::memcpy(out, &value, sizeof(value));
+  }
+  return CL_SUCCESS;
+}
+cl_int answer_text(size_t size, void* out, size_t* out_size, std::string_view text) {
+  if (out_size != nullptr) *out_size = text.size() + 1;
+  if (out != nullptr) {
+    if (size < text.size() + 1) return CL_INVALID_VALUE;
+    std::memcpy(out, text.data(), text.size());
+    static_cast<char*>(out)[text.size()] = 0;
+  }
+  return CL_SUCCESS;
+}
+
+cl_int get_device_info(cl_device_id, cl_device_info what, size_t size, void* out,
+                       size_t* out_size) {
+  const FakeDevice& device = current->device;
+  switch (what) {
+    case CL_DEVICE_NAME:
+      return answer_text(size, out, out_size, "fake device");
+    case CL_DEVICE_AVAILABLE:
+    case CL_DEVICE_COMPILER_AVAILABLE:
+    case CL_DEVICE_ENDIAN_LITTLE:
+      return answer(size, out, out_size, cl_bool{CL_TRUE});
+    case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+      return answer(size, out, out_size, device.base_alignment_bits);
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+      return answer(size, out, out_size, device.max_allocation_bytes);
+    case CL_DEVICE_IMAGE_SUPPORT:
+      return answer(size, out, out_size, cl_bool{device.has_images});
+    case CL_DEVICE_IMAGE2D_MAX_WIDTH:
+    case CL_DEVICE_IMAGE2D_MAX_HEIGHT:
+      return answer(size, out, out_size, device.max_image_side);
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+      return answer(size, out, out_size, cl_bool{device.has_host_memory});
+    case CL_DEVICE_SVM_CAPABILITIES: {
+      const cl_device_svm_capabilities svm =
+          device.has_fine_svm ? CL_DEVICE_SVM_FINE_GRAIN_BUFFER : 0;
+      return answer(size, out, out_size, svm);
+    }
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+cl_int make_event(cl_event* out_event) {
+  if (out_event != nullptr) *out_event = make_object<cl_event>(nullptr);
+  return CL_SUCCESS;
+}
+
+rt::ClApi simulated_api() {
+  rt::ClApi api;
+  api.clGetPlatformIDs = [](cl_uint, cl_platform_id* out, cl_uint* count) {
+    *count = current->device.has_platform ? 1 : 0;
+    if (out != nullptr) out[0] = reinterpret_cast<cl_platform_id>(&platform_tag);
+    return cl_int{CL_SUCCESS};
+  };
+  api.clGetPlatformInfo = [](cl_platform_id, cl_platform_info, size_t size, void* out,
+                             size_t* out_size) {
+    return answer_text(size, out, out_size, "fake platform");
+  };
+  api.clGetDeviceIDs = [](cl_platform_id, cl_device_type type, cl_uint, cl_device_id* out,
+                          cl_uint* count) {
+    const FakeDevice& device = current->device;
+    if (!device.has_device || (type & device.type) == 0) return cl_int{CL_DEVICE_NOT_FOUND};
+    *count = 1;
+    if (out != nullptr) out[0] = reinterpret_cast<cl_device_id>(&device_tag);
+    return cl_int{CL_SUCCESS};
+  };
+  api.clGetDeviceInfo = get_device_info;
+  api.clCreateContext = [](const cl_context_properties*, cl_uint, const cl_device_id*,
+                           void (*)(const char*, const void*, size_t, void*), void*,
+                           cl_int* error) { return make_object<cl_context>(error); };
+  api.clReleaseContext = release_object<cl_context>;
+  api.clCreateCommandQueue = [](cl_context, cl_device_id, cl_command_queue_properties,
+                                cl_int* error) { return make_object<cl_command_queue>(error); };
+  api.clReleaseCommandQueue = release_object<cl_command_queue>;
+  api.clCreateBuffer = [](cl_context, cl_mem_flags, size_t size, void*, cl_int* error) {
+    return make_object<cl_mem>(error, size);
+  };
+  api.clCreateSubBuffer = [](cl_mem parent, cl_mem_flags, cl_buffer_create_type, const void* region,
+                             cl_int* error) {
+    const cl_mem sub_buffer = make_object<cl_mem>(error);
+    object_of(sub_buffer).data =
+        object_of(parent).data + static_cast<const cl_buffer_region*>(region)->origin;
+    return sub_buffer;
+  };
+  api.clCreateImage = [](cl_context, cl_mem_flags, const cl_image_format*,
+                         const cl_image_desc* desc, void*, cl_int* error) {
+    return make_object<cl_mem>(error, desc->image_width * desc->image_height * 16);
+  };
+  api.clReleaseMemObject = release_object<cl_mem>;
+  api.clCreateProgramWithSource = [](cl_context, cl_uint, const char**, const size_t*,
+                                     cl_int* error) { return make_object<cl_program>(error); };
+  api.clBuildProgram = [](cl_program, cl_uint, const cl_device_id*, const char*,
+                          void (*)(cl_program, void*), void*) { return cl_int{CL_SUCCESS}; };
+  api.clGetProgramBuildInfo = [](cl_program, cl_device_id, cl_program_build_info, size_t size,
+                                 void* out, size_t* out_size) {
+    return answer_text(size, out, out_size, "1 warning\nfake.cl:1: error: as the test asked");
+  };
+  api.clReleaseProgram = release_object<cl_program>;
+  api.clCreateKernel = [](cl_program, const char*, cl_int* error) {
+    return make_object<cl_kernel>(error);
+  };
+  api.clReleaseKernel = release_object<cl_kernel>;
+  api.clSetKernelArg = [](cl_kernel, cl_uint, size_t, const void*) { return cl_int{CL_SUCCESS}; };
+  api.clSetKernelArgSVMPointer = [](cl_kernel, cl_uint, const void*) { return cl_int{CL_SUCCESS}; };
+  api.clEnqueueNDRangeKernel = [](cl_command_queue, cl_kernel, cl_uint, const size_t*,
+                                  const size_t*, const size_t*, cl_uint, const cl_event*,
+                                  cl_event* event) { return make_event(event); };
+  api.clEnqueueMapBuffer = [](cl_command_queue, cl_mem memory, cl_bool, cl_map_flags, size_t,
+                              size_t, cl_uint, const cl_event*, cl_event* event, cl_int* error) {
+    *error = make_event(event);
+    return static_cast<void*>(object_of(memory).data);
+  };
+  api.clEnqueueUnmapMemObject = [](cl_command_queue, cl_mem, void*, cl_uint, const cl_event*,
+                                   cl_event* event) { return make_event(event); };
+  api.clEnqueueReadBuffer = [](cl_command_queue, cl_mem, cl_bool, size_t, size_t, void*, cl_uint,
+                               const cl_event*, cl_event* event) { return make_event(event); };
+  api.clEnqueueWriteBuffer = [](cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void*,
+                                cl_uint, const cl_event*,
+                                cl_event* event) { return make_event(event); };
+  api.clEnqueueReadBufferRect = [](cl_command_queue, cl_mem, cl_bool, const size_t*, const size_t*,
+                                   const size_t*, size_t, size_t, size_t, size_t, void*, cl_uint,
+                                   const cl_event*, cl_event* event) { return make_event(event); };
+  api.clEnqueueWriteBufferRect = [](cl_command_queue, cl_mem, cl_bool, const size_t*, const size_t*,
+                                    const size_t*, size_t, size_t, size_t, size_t, const void*,
+                                    cl_uint, const cl_event*,
+                                    cl_event* event) { return make_event(event); };
+  api.clEnqueueMarkerWithWaitList = [](cl_command_queue, cl_uint, const cl_event*,
+                                       cl_event* event) { return make_event(event); };
+  api.clCreateUserEvent = [](cl_context, cl_int* error) { return make_object<cl_event>(error); };
+  api.clSetUserEventStatus = [](cl_event, cl_int) { return cl_int{CL_SUCCESS}; };
+  api.clGetEventInfo = [](cl_event, cl_event_info, size_t size, void* out, size_t* out_size) {
+    return answer(size, out, out_size, current->device.event_state);
+  };
+  api.clGetEventProfilingInfo = [](cl_event, cl_profiling_info, size_t size, void* out,
+                                   size_t* out_size) {
+    return answer(size, out, out_size, cl_ulong{1});
+  };
+  api.clWaitForEvents = [](cl_uint, const cl_event*) { return cl_int{CL_SUCCESS}; };
+  api.clReleaseEvent = release_object<cl_event>;
+  api.clFlush = [](cl_command_queue) { return cl_int{CL_SUCCESS}; };
+  api.clFinish = [](cl_command_queue) { return cl_int{CL_SUCCESS}; };
+  api.clSVMAlloc = [](cl_context, cl_svm_mem_flags, size_t size, cl_uint) {
+    void* memory = nullptr;
+    return posix_memalign(&memory, 128, size) == 0 ? memory : nullptr;
+  };
+  api.clSVMFree = [](cl_context, void* memory) { std::free(memory); };
+  return api;
+}
+
+// ---- the functions in front ---------------------------------------------------------------------
+
+enum FunctionIndex : size_t {
+#define CODL_CL_INDEX(name) k_##name,
+  CODL_CL_FUNCTIONS(CODL_CL_INDEX, CODL_CL_INDEX)
+#undef CODL_CL_INDEX
+};
+
+constexpr const char* kNames[] = {
+#define CODL_CL_NAME(name) #name,
+    CODL_CL_FUNCTIONS(CODL_CL_NAME, CODL_CL_NAME)
+#undef CODL_CL_NAME
+};
+static_assert(sizeof(rt::ClApi) == std::size(kNames) * sizeof(void*));
+
+bool starts_with(const char* name, std::string_view start) {
+  return std::string_view(name).substr(0, start.size()) == start;
+}
+
+bool releases(const char* name) {
+  return starts_with(name, "clRelease") || starts_with(name, "clSVMFree");
+}
+
+// Hands an error out the way the function does: as its result or through its cl_int*.
+template <typename Result, typename... Args>
+Result fail_with(cl_int error, Args... args) {
+  const auto set_error = [error](auto arg) {
+    if constexpr (std::is_same_v<decltype(arg), cl_int*>)
+      if (arg != nullptr) *arg = error;
+  };
+  (set_error(args), ...);
+  if constexpr (std::is_same_v<Result, cl_int>)
+    return error;
+  else if constexpr (!std::is_void_v<Result>)
+    return nullptr;
+}
+
+// Events that a successful enqueue has made.
+template <typename... Args>
+int count_events(Args... args) {
+  const auto is_event = [](auto arg) {
+    if constexpr (std::is_same_v<decltype(arg), cl_event*>) return arg != nullptr ? 1 : 0;
+    return 0;
+  };
+  return (0 + ... + is_event(args));
+}
+
+}  // namespace
+
+template <size_t index, typename Function>
+struct FakeClCall;
+
+template <size_t index, typename Result, typename... Args>
+struct FakeClCall<index, Result (*)(Args...)> {
+  static Result call(Args... args) {
+    const char* name = kNames[index];
+    FakeCl& fake = *current;
+    if (fake.record(name)) return fail_with<Result>(fake.error_, args...);
+    const auto function =
+        reinterpret_cast<Result (*)(Args...)>(reinterpret_cast<void**>(&fake.base_)[index]);
+    if (releases(name)) --fake.live_count_;
+    if constexpr (std::is_void_v<Result>) {
+      function(args...);
+    } else {
+      const Result result = function(args...);
+      if constexpr (std::is_pointer_v<Result>) {
+        if (result != nullptr && (starts_with(name, "clCreate") || starts_with(name, "clSVMAlloc")))
+          ++fake.live_count_;
+        if (result != nullptr) fake.live_count_ += count_events(args...);
+      } else if (result == CL_SUCCESS) {
+        fake.live_count_ += count_events(args...);
+      }
+      return result;
+    }
+  }
+};
+
+FakeCl::FakeCl(const FakeDevice& simulated) : device(simulated), base_(simulated_api()) {
+  current = this;
+#define CODL_CL_FRONT(name) api_.name = &FakeClCall<k_##name, decltype(rt::ClApi::name)>::call;
+  CODL_CL_FUNCTIONS(CODL_CL_FRONT, CODL_CL_FRONT)
+#undef CODL_CL_FRONT
+}
+
+FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() { base_ = real; }
+
+FakeCl::~FakeCl() { current = nullptr; }
+
+int FakeCl::count(const std::string& name) const {
+  return static_cast<int>(std::count(calls_.begin(), calls_.end(), name));
+}
+
+bool FakeCl::record(const char* name) {
+  const int call_index = static_cast<int>(calls_.size());
+  calls_.emplace_back(name);
+  if (call_index != fail_at_ || releases(name)) return false;
+  has_failed_ = true;
+  return true;
+}
+
+}  // namespace codl::test

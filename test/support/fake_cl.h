@@ -1,0 +1,73 @@
+// OpenCL for tests of the runtime: records every call, counts live objects and makes chosen calls
+// fail. Behind it is either a simulated device, which keeps memory but computes nothing, or a real
+// OpenCL that the calls are passed on to.
+//
+// One at a time; calls from one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/src/cl_api.h"
+
+namespace codl::test {
+
+// What the simulated device says of itself.
+struct FakeDevice {
+  bool has_platform = true;
+  bool has_device = true;
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+  bool has_fine_svm = true;
+  bool has_host_memory = true;
+  bool has_images = true;
+  size_t max_image_side = 16384;
+  cl_ulong max_allocation_bytes = cl_ulong{1} << 30;
+  cl_uint base_alignment_bits = 1024;
+  cl_int event_state = CL_COMPLETE;  // of every command once it is asked for
+};
+
+class FakeCl {
+ public:
+  explicit FakeCl(const FakeDevice& device = {});
+  explicit FakeCl(const rt::ClApi& real);
+  FakeCl(const FakeCl&) = delete;
+  FakeCl& operator=(const FakeCl&) = delete;
+  ~FakeCl();
+
+  const rt::ClApi& api() const { return api_; }
+
+  // Names of the functions called, in order.
+  const std::vector<std::string>& calls() const { return calls_; }
+  int count(const std::string& name) const;
+  void clear_calls() { calls_.clear(); }
+
+  // Objects, events and SVM allocations made and not yet released.
+  int live_count() const { return live_count_; }
+
+  // Lets the call fail that is made when `index` calls have been recorded, unless it releases
+  // something; it is not passed on. -1: none.
+  void fail_at(int index, cl_int error) {
+    fail_at_ = index;
+    error_ = error;
+  }
+  bool has_failed() const { return has_failed_; }
+
+  FakeDevice device;
+
+ private:
+  template <size_t index, typename Function>
+  friend struct FakeClCall;
+
+  // Records a call. True if it shall fail.
+  bool record(const char* name);
+
+  rt::ClApi api_;   // what the runtime calls
+  rt::ClApi base_;  // what answers
+  std::vector<std::string> calls_;
+  int live_count_ = 0;
+  int fail_at_ = -1;
+  cl_int error_ = CL_SUCCESS;
+  bool has_failed_ = false;
+};
+
+}  // namespace codl::test
