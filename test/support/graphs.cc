@@ -67,6 +67,7 @@ compiler::DeviceProfile test_profile(compiler::GpuSharing sharing, Layout gpu_la
   profile.sharing = sharing;
   profile.gpu_layout = gpu_layout;
   profile.image_max_width = profile.image_max_height = 16384;
+  profile.exchange.sync_us = {5, compiler::Origin::Assumed, "test"};
   for (const KernelRow& row : kKernelRows) {
     compiler::LatencyModel model;
     model.kernel_id = row.id;
