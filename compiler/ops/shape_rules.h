@@ -38,8 +38,11 @@ llvm::Error check_window(llvm::StringRef where, const WindowAxis& axis);
 // no window fits. The axis has passed check_window().
 int64_t window_count(const WindowAxis& axis, bool ceil_mode);
 
-// Input elements under the windows `output`, clipped to the input. Never empty: windows that lie in
-// the padding altogether name the element next to them, so that every part has an operand.
+// Input elements from the first tap of the first window of `output` to behind the last tap of the
+// last, clipped to the input: what the kernels' contracts ask for. Where a dilated window begins or
+// ends in the padding, its outermost taps inside may be up to dilation - 1 elements further in.
+// Never empty: windows that lie in the padding altogether name the element next to them, so that
+// every part has an operand.
 Range window_input_range(const WindowAxis& axis, Range output);
 
 // Rules for an output [n, c, h, w]: Height if `height`, OutputChannel if `channels`. A dim with no

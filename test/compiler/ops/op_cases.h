@@ -1,0 +1,217 @@
+// One node per case: what the tests of OpSpecs run over. Add a case with every new operator, and
+// one per way in which its rows or channels can depend on each other.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/op_spec.h"
+#include "test/support/expected.h"
+
+namespace codl::test {
+
+struct OpCase {
+  std::string name;
+  OpKind op;
+  ir::OpParams params;
+  std::vector<ir::Dims> inputs;            // activations first ...
+  std::vector<ir::Dims> constants;         // ... then weights, in operand order
+  std::vector<ir::Dims> late_inputs = {};  // activations behind the weights: a residual
+  ir::Dims reshape_to = {};                // Reshape only
+  int32_t dilation = 1;                    // along the height, as in params
+};
+
+// Same values on every run; in [-1, 1].
+inline std::vector<uint8_t> random_floats(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<uint8_t> bytes(static_cast<size_t>(count) * sizeof(float));
+  for (int64_t i = 0; i < count; ++i) {
+    const float element = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+    std::memcpy(bytes.data() + i * static_cast<int64_t>(sizeof element), &element, sizeof element);
+  }
+  return bytes;
+}
+
+// The case as a graph: node 0, its type inferred.
+inline ir::Graph graph_of(const OpCase& op_case) {
+  ir::Graph graph;
+  graph.name = op_case.name;
+  ir::Node node;
+  node.op = op_case.op;
+  node.params = op_case.params;
+  node.name = op_case.name;
+  auto add_inputs = [&](const std::vector<ir::Dims>& list) {
+    for (const ir::Dims& dims : list)
+      node.inputs.push_back(
+          graph.add_input("x" + std::to_string(node.inputs.size()), {DType::F32, dims}));
+  };
+  add_inputs(op_case.inputs);
+  for (const ir::Dims& dims : op_case.constants) {
+    const uint32_t seed = static_cast<uint32_t>(node.inputs.size());
+    const ir::TensorType type = {DType::F32, dims};
+    node.inputs.push_back(graph.add_constant("c" + std::to_string(seed), type,
+                                             random_floats(type.element_count(), seed)));
+  }
+  add_inputs(op_case.late_inputs);
+  const ir::TensorType type =
+      op_case.op == OpKind::Reshape
+          ? ir::TensorType{DType::F32, op_case.reshape_to}
+          : value_of(compiler::op_spec(op_case.op).infer(ir::NodeView{graph, node}));
+  graph.set_outputs({graph.add_node(std::move(node), "y", type)});
+  return graph;
+}
+
+inline std::vector<OpCase> op_cases() {
+  auto conv = [](int32_t stride, int32_t dilation, int32_t top, int32_t bottom, int32_t groups) {
+    return ir::OpParams::of(OpKind::Conv2d, Conv2dParams{.stride_h = stride,
+                                                         .stride_w = 1,
+                                                         .dilation_h = dilation,
+                                                         .dilation_w = 1,
+                                                         .pad_top = top,
+                                                         .pad_left = 1,
+                                                         .pad_bottom = bottom,
+                                                         .pad_right = 1,
+                                                         .groups = groups});
+  };
+  auto with_residual = [](ir::OpParams params) {
+    auto fields = params.as<Conv2dParams>();
+    fields.has_residual = 1;
+    return ir::OpParams::of(OpKind::Conv2d, fields);
+  };
+  auto depthwise = [](int32_t stride, int32_t dilation, int32_t top, int32_t bottom) {
+    return ir::OpParams::of(OpKind::DepthwiseConv2d, DepthwiseConv2dParams{.stride_h = stride,
+                                                                           .stride_w = 1,
+                                                                           .dilation_h = dilation,
+                                                                           .dilation_w = 1,
+                                                                           .pad_top = top,
+                                                                           .pad_left = 1,
+                                                                           .pad_bottom = bottom,
+                                                                           .pad_right = 1});
+  };
+  auto pool = [](int32_t kind, int32_t kernel, int32_t stride, int32_t top, int32_t bottom,
+                 int32_t ceil_mode) {
+    return ir::OpParams::of(OpKind::Pool2d, Pool2dParams{.kind = kind,
+                                                         .kernel_h = kernel,
+                                                         .kernel_w = 2,
+                                                         .stride_h = stride,
+                                                         .stride_w = 1,
+                                                         .dilation_h = 1,
+                                                         .dilation_w = 1,
+                                                         .pad_top = top,
+                                                         .pad_bottom = bottom,
+                                                         .ceil_mode = ceil_mode});
+  };
+  auto unary = [](int32_t kind) {
+    return ir::OpParams::of(OpKind::Unary, UnaryParams{.kind = kind, .alpha = 0.1f, .beta = 6});
+  };
+  auto binary = [](int32_t kind) {
+    return ir::OpParams::of(OpKind::Binary, BinaryParams{.kind = kind});
+  };
+  return {
+      {"conv 1x1", OpKind::Conv2d, conv(1, 1, 0, 0, 1), {{1, 3, 6, 4}}, {{20, 3, 1, 3}, {20}}},
+      {"conv 3x3", OpKind::Conv2d, conv(1, 1, 1, 1, 1), {{2, 3, 7, 4}}, {{20, 3, 3, 3}, {20}}},
+      {"conv stride 2, uneven pads",
+       OpKind::Conv2d,
+       conv(2, 1, 0, 1, 1),
+       {{1, 3, 8, 4}},
+       {{17, 3, 3, 3}, {17}}},
+      {"conv stride larger than filter",
+       OpKind::Conv2d,
+       conv(3, 1, 0, 0, 1),
+       {{1, 2, 11, 4}},
+       {{17, 2, 2, 3}, {17}}},
+      {"conv dilated",
+       OpKind::Conv2d,
+       conv(1, 2, 2, 1, 1),
+       {{1, 2, 9, 4}},
+       {{17, 2, 3, 3}, {17}},
+       {},
+       {},
+       2},
+      {"conv of padding",
+       OpKind::Conv2d,
+       conv(1, 1, 2, 1, 1),
+       {{1, 2, 3, 4}},
+       {{17, 2, 1, 3}, {17}}},
+      {"conv grouped", OpKind::Conv2d, conv(1, 1, 1, 1, 2), {{1, 4, 5, 4}}, {{34, 2, 3, 3}, {34}}},
+      {"conv residual",
+       OpKind::Conv2d,
+       with_residual(conv(2, 1, 1, 1, 1)),
+       {{1, 3, 8, 4}},
+       {{18, 3, 3, 3}, {18}},
+       {{1, 18, 4, 4}}},
+      {"depthwise",
+       OpKind::DepthwiseConv2d,
+       depthwise(1, 1, 1, 1),
+       {{1, 18, 6, 4}},
+       {{18, 1, 3, 3}, {18}}},
+      {"depthwise stride 2, 5x3",
+       OpKind::DepthwiseConv2d,
+       depthwise(2, 1, 2, 1),
+       {{1, 18, 9, 4}},
+       {{18, 1, 5, 3}, {18}}},
+      {"depthwise dilated",
+       OpKind::DepthwiseConv2d,
+       depthwise(1, 3, 3, 3),
+       {{1, 17, 8, 4}},
+       {{17, 1, 3, 3}, {17}},
+       {},
+       {},
+       3},
+      {"matmul",
+       OpKind::MatMul,
+       ir::OpParams::of(OpKind::MatMul, MatMulParams{}),
+       {{2, 5}},
+       {{5, 35}, {35}}},
+      {"max pool", OpKind::Pool2d, pool(kPool2dMax, 3, 2, 1, 1, 0), {{1, 18, 9, 4}}, {}},
+      {"max pool, ceil", OpKind::Pool2d, pool(kPool2dMax, 3, 2, 0, 0, 1), {{1, 18, 8, 4}}, {}},
+      {"average pool, uneven pads",
+       OpKind::Pool2d,
+       pool(kPool2dAverage, 4, 3, 0, 2, 0),
+       {{1, 18, 9, 4}},
+       {}},
+      {"average pool, ceil",
+       OpKind::Pool2d,
+       pool(kPool2dAverage, 2, 2, 1, 0, 1),
+       {{1, 18, 8, 4}},
+       {}},
+      {"global average pool",
+       OpKind::Pool2d,
+       pool(kPool2dAverage, 5, 1, 0, 0, 0),
+       {{1, 18, 5, 4}},
+       {}},
+      {"leaky relu", OpKind::Unary, unary(kUnaryLeakyRelu), {{2, 18, 5, 3}}, {}},
+      {"clip of a matrix", OpKind::Unary, unary(kUnaryClip), {{3, 18}}, {}},
+      {"add", OpKind::Binary, binary(kBinaryAdd), {{1, 18, 5, 3}, {1, 18, 5, 3}}, {}},
+      {"sub per channel", OpKind::Binary, binary(kBinarySub), {{1, 18, 5, 3}, {1, 18, 1, 1}}, {}},
+      {"sub per pixel", OpKind::Binary, binary(kBinarySub), {{1, 1, 5, 3}, {1, 18, 5, 3}}, {}},
+      {"sub of both", OpKind::Binary, binary(kBinarySub), {{1, 18, 1, 3}, {1, 1, 5, 3}}, {}},
+      {"add constant", OpKind::Binary, binary(kBinaryAdd), {{1, 18, 5, 3}}, {{1, 18, 5, 3}}},
+      {"concat of channels",
+       OpKind::Concat,
+       ir::OpParams::of(OpKind::Concat, ConcatParams{.axis = 1}),
+       {{1, 3, 5, 3}, {1, 20, 5, 3}},
+       {}},
+      {"concat of rows",
+       OpKind::Concat,
+       ir::OpParams::of(OpKind::Concat, ConcatParams{.axis = 2}),
+       {{1, 3, 5, 3}, {1, 3, 2, 3}},
+       {}},
+      {"softmax",
+       OpKind::Softmax,
+       ir::OpParams::of(OpKind::Softmax, SoftmaxParams{.axis = 1}),
+       {{2, 18, 5, 3}},
+       {}},
+      {"transpose",
+       OpKind::Transpose,
+       ir::OpParams::of(OpKind::Transpose, TransposeParams{.perm_1 = 2, .perm_2 = 3, .perm_3 = 1}),
+       {{2, 18, 5, 3}},
+       {}},
+      {"reshape", OpKind::Reshape, {}, {{2, 18, 5, 3}}, {}, {}, {36, 15}},
+      {"convert", OpKind::Convert, {}, {{1, 18, 5, 3}}, {}},
+      {"convert of a matrix", OpKind::Convert, {}, {{5, 18}}, {}},
+  };
+}
+
+}  // namespace codl::test
