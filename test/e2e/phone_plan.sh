@@ -11,8 +11,10 @@ device=${4:-sd855}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$host/bin/codlc" "$model" --device="$device" -o "$work/plan.codl"
-"$host/bin/codl-run" "$work/plan.codl" --variant=coexec --output-dir="$work/coexec"
+# Forced: left to itself the profile may keep a small network on the CPU.
+"$host/bin/codlc" "$model" --device="$device" --split-dim=h --ratio=0.5 --max-chain=4 \
+  -o "$work/plan.codl"
+"$host/bin/codl-run" "$work/plan.codl" --variant=coexec --require-variant --output-dir="$work/coexec"
 "$host/bin/codl-run" "$work/plan.codl" --variant=cpu --output-dir="$work/cpu"
 qemu-aarch64 -L /usr/aarch64-linux-gnu "$aarch64/bin/codl-run" "$work/plan.codl" --variant=cpu \
   --output-dir="$work/aarch64"
