@@ -7,7 +7,8 @@
 //   convert_f32_cl_to_image    Plain or Nhwc  ->  Image2d
 //   convert_f32_cl_from_image  Image2d        ->  Plain or Nhwc
 //
-// A rank other than 4: Plain to Plain, no part. Rank 4: the part's rows or channels are copied (by
+// A rank other than 4: Plain to Plain; no part but columns of a matrix, [m, n] being [m, n, 1, 1]
+// then. Rank 4: the part's rows or channels are copied (by
 // default all that y holds), and nothing else of y is written: this is also how the lanes exchange
 // rows of a height split and channels of an output-channel split.
 // Windows of rows: x and y hold the rows of the part. Pad lanes of an Nhwc or Image2d y are written
@@ -32,7 +33,17 @@ struct ConvertWork {
   int32_t task_count;
 };
 
-constexpr ConvertWork convert_work(SplitDim part_dim, Range part, const OperandShape& y) {
+// The shape a step works on: a matrix with a part is [m, n, 1, 1].
+constexpr OperandShape convert_shape(SplitDim part_dim, OperandShape shape) {
+  if (part_dim != SplitDim::None && shape.rank == 2) {
+    shape.rank = 4;
+    shape.dims[2] = shape.dims[3] = 1;
+  }
+  return shape;
+}
+
+constexpr ConvertWork convert_work(SplitDim part_dim, Range part, const OperandShape& output) {
+  const OperandShape y = convert_shape(part_dim, output);
   ConvertWork work = {};
   if (y.rank != 4) {
     work.units = ceil_div(element_count(y), kConvertPlainBlock);

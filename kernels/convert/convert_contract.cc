@@ -15,7 +15,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
     return "the output layout of the kernel's row";
   if (!same_dims(x, y)) return "input and output of the same dims";
-  if (y.rank != 4 && step.part_dim != SplitDim::None) return "rank 4 for a part";
+  if (y.rank != 4 && step.part_dim != SplitDim::None &&
+      !(y.rank == 2 && step.part_dim == SplitDim::OutputChannel))
+    return "rank 4, or columns of a matrix, for a part";
   if (y.rank == 4 && !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
     return "input rows of the part inside the operand";
   out_needs->task_count = convert_work(step.part_dim, step.part, y).task_count;

@@ -102,8 +102,10 @@ void copy_blocks(const TensorView& x, const TensorView& y, Units units) {
 }
 
 void convert_f32(const KernelArgs& args) {
-  const TensorView& x = args.operands[0];
-  const TensorView& y = args.output();
+  const TensorView x =
+      make_view(convert_shape(args.part_dim, args.operands[0].shape), args.operands[0].data);
+  const TensorView y =
+      make_view(convert_shape(args.part_dim, args.output().shape), args.output().data);
   const ConvertWork work = convert_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.rank != 4) {

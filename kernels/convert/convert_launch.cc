@@ -34,8 +34,8 @@ Rank4 rank4_of(const OperandShape& shape, int32_t first_row, int32_t first_chann
 }
 
 void launch_buffer(const StepShape& step, ClLaunch* out) {
-  const OperandShape& x = step.operands[0];
-  const OperandShape& y = step.output();
+  const OperandShape x = convert_shape(step.part_dim, step.operands[0]);
+  const OperandShape y = convert_shape(step.part_dim, step.output());
   const bool is_part_of_plain = y.layout == Layout::Plain && step.part_dim != SplitDim::None;
   if (x.layout == y.layout && !is_part_of_plain) {
     out->define("FORM", kFormRuns);

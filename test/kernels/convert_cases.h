@@ -31,6 +31,9 @@ inline std::vector<KernelCase> convert_cases() {
   add_layouts("part of rows", {2, 21, 8, 5}, SplitDim::Height, {3, 5}, {0, 5}, {3, 8});
   for (Range channels : {Range{0, 16}, Range{16, 32}, Range{16, 37}, Range{32, 37}})
     add_layouts("part of channels", {2, 37, 4, 6}, SplitDim::OutputChannel, channels);
+  for (Range columns : {Range{0, 16}, Range{16, 37}})
+    add("columns of a matrix", plain_operand({3, 37}), plain_operand({3, 37}),
+        SplitDim::OutputChannel, columns);
   add_layouts("part of channels, rows held", {2, 37, 8, 3}, SplitDim::OutputChannel, {16, 37},
               {1, 7}, {2, 5});
   add_layouts("tasks", {2, 21, 5, 80});

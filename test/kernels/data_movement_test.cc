@@ -137,8 +137,9 @@ TEST_CASE("convert copies rows that both sides hold") {
   CHECK(check_part(low, high, SplitDim::OutputChannel, {0, 16}) ==
         "input rows of the part inside the operand");
   CHECK(check_part(low, low, SplitDim::OutputChannel, {16, 32}) == "ok");
-  CHECK(check_part(plain({4, 32}), plain({4, 32}), SplitDim::OutputChannel, {0, 16}) ==
-        "rank 4 for a part");
+  CHECK(check_part(plain({4, 32}), plain({4, 32}), SplitDim::OutputChannel, {0, 16}) == "ok");
+  CHECK(check_part(plain({4, 32, 2}), plain({4, 32, 2}), SplitDim::OutputChannel, {0, 16}) ==
+        "rank 4, or columns of a matrix, for a part");
 }
 
 }  // namespace
