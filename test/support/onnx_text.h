@@ -1,6 +1,10 @@
 // ONNX's textual syntax (onnx/defs/parser.h) as the input of compiler tests.
 #pragma once
 
+// As Debian's libonnx is built.
+#ifndef ONNX_ML
+#define ONNX_ML 1
+#endif
 #ifndef ONNX_NAMESPACE
 #define ONNX_NAMESPACE onnx
 #endif
@@ -20,11 +24,31 @@ inline onnx::ModelProto parse_onnx_text(const std::string& text) {
   return model;
 }
 
+// Turns values that the text declares without data ("float[2,3] w" among the initializers) into
+// float initializers with some data, the same on every run: most tests need weights, few care
+// which.
+inline void fill_declared(onnx::GraphProto& graph) {
+  for (const onnx::ValueInfoProto& info : graph.value_info()) {
+    onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(info.name());
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    int64_t count = 1;
+    for (const auto& dim : info.type().tensor_type().shape().dim()) {
+      tensor.add_dims(dim.dim_value());
+      count *= dim.dim_value();
+    }
+    for (int64_t i = 0; i < count; ++i)
+      tensor.add_float_data(static_cast<float>(i * 7 % 13 - 6) * 0.125f);
+  }
+  graph.clear_value_info();
+}
+
 // A serialized model. `graph` is "name (inputs) => (outputs) <initializers> { nodes }".
 inline std::string onnx_model(const std::string& graph, int opset = 13) {
-  return parse_onnx_text("<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n" +
-                         graph)
-      .SerializeAsString();
+  onnx::ModelProto model = parse_onnx_text(
+      "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n" + graph);
+  fill_declared(*model.mutable_graph());
+  return model.SerializeAsString();
 }
 
 }  // namespace codl::test

@@ -1,0 +1,40 @@
+#include "test/passes/pass_text.h"
+
+namespace codl::test {
+namespace {
+const compiler::Pass kPasses[] = {{"fold_constants", compiler::fold_constants}};
+}
+
+TEST_CASE("nodes over constants become constants, through a row of them") {
+  const char* model = R"(
+    g (float[3] x) => (float[3] y) <float[3] a = {1, 2, 3}, float[1] b = {10}>
+    { sum = Add(a, b)
+      scaled = Mul(sum, sum)
+      y = Sub(x, scaled) })";
+  CHECK(after(model, kPasses) ==
+        "input %x : f32[3]\n"
+        "%y y = Binary(%x, %scaled) {kind=Sub} : f32[3]\n"
+        "output %y : f32[3]\n");
+  CHECK(constant_after(model, kPasses, "scaled") == "const %scaled : f32[3] = {121, 144, 169}");
+}
+
+TEST_CASE("an output may become a constant") {
+  const char* model = "g (float[1] x) => (float[1] y) <float[1] a = {-2}> { y = Relu(a) }";
+  CHECK(after(model, kPasses) == "input %x : f32[1]\noutput %y : f32[1]\n");
+}
+
+TEST_CASE("a broadcast does not fill the plan") {
+  // 2^13 * 2^13 elements are more than the pass is willing to store.
+  ir::Graph graph;
+  llvm::SmallVector<ir::ValueId, 4> operands;
+  for (const ir::Dims& dims : {ir::Dims{1 << 13, 1}, ir::Dims{1, 1 << 13}})
+    operands.push_back(graph.add_constant(std::to_string(operands.size()), {DType::F32, dims},
+                                          std::vector<uint8_t>(size_t{4} << 13)));
+  const auto params = ir::OpParams::of(OpKind::Binary, BinaryParams{.kind = kBinaryAdd});
+  graph.set_outputs({graph.add_node({OpKind::Binary, params, operands, ir::kNoId, "add"}, "y",
+                                    {DType::F32, {1 << 13, 1 << 13}})});
+  REQUIRE(error_of(compiler::fold_constants(graph)) == "");
+  CHECK(graph.nodes().size() == 1);
+}
+
+}  // namespace codl::test
