@@ -35,7 +35,8 @@ constexpr int kPanelVectors = kChannelPanel / kPanelLanes;
 // The largest tile. Sums fill the registers, less those of one step's weights and inputs:
 //   AVX3    32 registers: 14 x 2 panels = 28 sums, 2 weights, 1 input; 14 divides 56, 28 and 14
 //   AVX2    16: 6 x 1 panel = 12, 2, 1
-//   NEON    32: 5 x 1 panel = 20, 4, 5 (a register holds four inputs of a pixel)
+//   NEON    32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with 5 x 1 GCC
+//           12 runs out of registers
 //   scalar  one pixel; it is there to be right
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTilePixels = 14;
@@ -44,13 +45,20 @@ constexpr int kTilePanels = 2;
 constexpr int kTilePixels = 6;
 constexpr int kTilePanels = 1;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kTilePixels = 5;
+constexpr int kTilePixels = 4;
 constexpr int kTilePanels = 1;
 #else
 constexpr int kTilePixels = 1;
 constexpr int kTilePanels = 1;
 #endif
 static_assert(kTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
+
+// Pixels of a tile whose inputs are `stride` elements apart. At multiples of 4096 bytes they all
+// fall into one set of a first-level cache (64 sets of 64 bytes on every x86 in use, of 8 lines or
+// more), where 14 of them push each other out: 6, with two streams of weights, stay.
+constexpr int tile_pixels_for(int64_t stride) {
+  return kTilePixels > 6 && stride % 1024 == 0 ? 6 : kTilePixels;
+}
 
 // One call of the micro-kernel.
 struct PanelTile {

@@ -146,7 +146,8 @@ void run_panels(const Conv2d& conv, Pixels pixels, Range panels) {
 
 // Tiles of about equal size, so that the last one is not a small one.
 void run_block(const Conv2d& conv, int32_t image, int64_t first, int64_t end, Range panels) {
-  const int64_t tiles = ceil_div(end - first, kTilePixels);
+  const int tile_pixels = tile_pixels_for(conv.x->strides[3] * conv.params->stride_w);
+  const int64_t tiles = ceil_div(end - first, tile_pixels);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t begin = first + (end - first) * tile / tiles;
     const int64_t next = first + (end - first) * (tile + 1) / tiles;

@@ -24,8 +24,9 @@ using Tag = hn::CappedTag<float, kChannelPanel>;
 using Vec = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
 constexpr int kVectors = kChannelPanel / kLanes;
-// Pixels at once: enough sums to hide the latency of an addition (4 cycles, two per cycle), few
-// enough for the registers with three columns of weights beside them.
+// Pixels at once, where there are so many; else 4, else 1: enough sums to hide the latency of an
+// addition (4 cycles, two per cycle), few enough for the registers with three columns of weights
+// beside them.
 constexpr int kPixels = kVectors == 1 ? 8 : kVectors <= 4 ? 4 : 1;
 
 // One panel of channels of one output row.
@@ -157,6 +158,18 @@ Range inner_taps(const WindowAxis& axis, int32_t input, int32_t position) {
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
 }
 
+// kCount outputs of a whole panel with every tap inside the map.
+template <int kCount>
+HWY_INLINE void compute_inner(const Row& row, const DepthwiseConv2dParams& params,
+                              const Activation& activation, int32_t column,
+                              const WindowAxis& axis) {
+  const Range taps = {0, axis.taps};
+  if (axis.taps == 3 && axis.stride == 1 && axis.dilation == 1)
+    compute_pixels<kCount, true, true>(row, params, activation, column, taps);
+  else
+    compute_pixels<kCount, true, false>(row, params, activation, column, taps);
+}
+
 // One panel of one output row. A panel that is not whole, the last one of few networks, goes pixel
 // by pixel.
 template <bool kIsWhole>
@@ -165,18 +178,17 @@ HWY_NOINLINE void compute_row(const Row& row, const DepthwiseConv2dParams& param
                               int32_t output) {
   const Range inner = inner_columns(axis, input, output);
   const Range all_taps = {0, axis.taps};
-  const bool is_sliding = axis.taps == 3 && axis.stride == 1 && axis.dilation == 1;
   for (int32_t column = 0; column < output;) {
     if (column < inner.begin || column >= inner.end) {
       compute_pixels<1, kIsWhole, false>(row, params, activation, column,
                                          inner_taps(axis, input, column));
       ++column;
     } else if (kIsWhole && column + kPixels <= inner.end) {
-      if (is_sliding)
-        compute_pixels<kPixels, true, true>(row, params, activation, column, all_taps);
-      else
-        compute_pixels<kPixels, true, false>(row, params, activation, column, all_taps);
+      compute_inner<kPixels>(row, params, activation, column, axis);
       column += kPixels;
+    } else if (kIsWhole && kPixels > 4 && column + 4 <= inner.end) {
+      compute_inner<4>(row, params, activation, column, axis);
+      column += 4;
     } else {
       compute_pixels<1, kIsWhole, false>(row, params, activation, column, all_taps);
       ++column;

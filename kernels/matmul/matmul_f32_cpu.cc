@@ -62,6 +62,7 @@ void matmul_f32(const KernelArgs& args) {
   const PanelBlocks& blocks = work.blocks;
   const Activation activation =
       make_activation(params.activation, params.activation_alpha, params.activation_beta);
+  const int tile_pixels = tile_pixels_for(args.operands[0].strides[0]);
   for (int64_t task = args.task_begin; task < args.task_end; ++task) {
     const int64_t first = task % blocks.pixel_blocks * blocks.pixels_per_block;
     const int64_t end =
@@ -70,7 +71,7 @@ void matmul_f32(const KernelArgs& args) {
     const int64_t panel_end = panel + blocks.panels_per_block < work.panels.end
                                   ? panel + blocks.panels_per_block
                                   : work.panels.end;
-    const int64_t tiles = ceil_div(end - first, kTilePixels);
+    const int64_t tiles = ceil_div(end - first, tile_pixels);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const int64_t begin = first + (end - first) * tile / tiles;
       const int64_t next = first + (end - first) * (tile + 1) / tiles;

@@ -1,4 +1,4 @@
-// Sizes around the edges of the tiles (1, 5, 6, 14 pixels; 16 and 32 channels), every kind of
+// Sizes around the edges of the tiles (1, 4, 6, 14 pixels; 16 and 32 channels), every kind of
 // window, every activation, windows of rows, parts.
 #pragma once
 
