@@ -67,7 +67,10 @@ HWY_INLINE void compute_pixels(const Row& row, const DepthwiseConv2dParams& para
     for (int i = 0; i < kCount; ++i) sums[i][v] = bias;
   }
 
-  const float* x_row = row.x + (int64_t{column} * params.stride_w - params.pad_left) * row.x_pixel;
+  // At the first tap inside the map; without one nothing is read.
+  const int64_t first =
+      int64_t{column} * params.stride_w - params.pad_left + int64_t{taps.begin} * params.dilation_w;
+  const float* x_row = row.x + (taps.empty() ? 0 : first * row.x_pixel);
   const float* w_row = row.weights;
   for (int32_t tap_row = 0; tap_row < row.tap_rows; ++tap_row) {
     if constexpr (kIsSliding) {
@@ -89,7 +92,7 @@ HWY_INLINE void compute_pixels(const Row& row, const DepthwiseConv2dParams& para
       }
     } else {
       for (int32_t tap = taps.begin; tap < taps.end; ++tap) {
-        const float* x = x_row + tap * params.dilation_w * row.x_pixel;
+        const float* x = x_row + (tap - taps.begin) * params.dilation_w * row.x_pixel;
 #pragma GCC unroll 16
         for (int v = 0; v < kVectors; ++v) {
           const Vec w = hn::LoadU(d, w_row + tap * row.weight_pixel + v * kLanes);
