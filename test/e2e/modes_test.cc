@@ -10,6 +10,7 @@
 #include "compiler/pipeline.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "test/support/catch.h"
+#include "test/support/zero_lane.h"
 
 namespace codl::compiler {
 namespace {
@@ -130,6 +131,24 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
   }
   if (mode.dim != SplitDim::None)
     CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
+}
+
+TEST_CASE("both lanes of a split write what the result is made of") {
+  const std::string device =
+      GENERATE(as<std::string>{}, "host", "sd855", CODL_TEST_PROFILES "/host_sub_buffer.json",
+               CODL_TEST_PROFILES "/host_separate.json");
+  const SplitDim dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
+  const test::FaultLane lane = GENERATE(test::FaultLane::Cpu, test::FaultLane::Gpu);
+  CAPTURE(device, dim, lane);
+  PartitionOptions partition;
+  partition.split_dim = dim;
+  partition.ratio = 0.5;
+  const std::string model = read_model();
+  const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
+  std::vector<uint8_t> plan = compile_for(model, device, partition).plan;
+  REQUIRE(test::zero_lane(plan, lane) > 0);
+  // Half of every convolution's output is gone: far more than rounding.
+  CHECK(relative_l2(run_plan(plan, "coexec", input, true), expected_output(model, input)) > 0.1);
 }
 
 TEST_CASE("equal input gives equal bytes") {

@@ -1,0 +1,52 @@
+#include "test/support/zero_lane.h"
+
+#include <cstring>
+
+#include "schema/plan_generated.h"
+#include "schema/plan_layout.h"
+#include "schema/tables.h"
+#include "schema/verify_plan.h"
+
+namespace codl::test {
+namespace {
+
+template <typename Params>
+void make_zero(uint8_t* params) {
+  Params changed;
+  std::memcpy(static_cast<void*>(&changed), params, sizeof(changed));
+  changed.activation = kUnaryClip;
+  changed.activation_alpha = changed.activation_beta = 0;
+  std::memcpy(params, static_cast<const void*>(&changed), sizeof(changed));
+}
+
+}  // namespace
+
+int zero_lane(std::vector<uint8_t>& plan, FaultLane lane) {
+  PlanHead head;
+  std::memcpy(&head, plan.data(), sizeof(head));
+  auto* table = flatbuffers::GetMutableRoot<plan::PlanDef>(plan.data() + head.table_offset);
+  int changed = 0;
+  for (flatbuffers::uoffset_t v = 0; v < table->variants()->size(); ++v) {
+    const auto* steps = table->variants()->Get(v)->steps();
+    for (flatbuffers::uoffset_t i = 0; i < steps->size(); ++i) {
+      const plan::StepDef* step = steps->Get(i);
+      const KernelRow* row = find_kernel(step->kernel());
+      if (row == nullptr || (row->processor == Processor::Gpu) != (lane == FaultLane::Gpu))
+        continue;
+      auto* params = const_cast<uint8_t*>(step->params()->data());
+      if (row->op == OpKind::Conv2d) {
+        make_zero<Conv2dParams>(params);
+      } else if (row->op == OpKind::DepthwiseConv2d) {
+        make_zero<DepthwiseConv2dParams>(params);
+      } else {
+        continue;
+      }
+      ++changed;
+    }
+  }
+  head.checksum = plan_checksum(plan.data(), plan.size());
+  std::memcpy(plan.data(), &head, sizeof(head));
+  return changed;
+}
+
+}  // namespace codl::test
