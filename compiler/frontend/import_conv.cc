@@ -90,8 +90,8 @@ llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer)
   for (size_t i = 1; i < 5; ++i) {
     CODL_ASSIGN_OR_RETURN(view, importer.float_constant(node, i));
     if (view.dims.size() != 1 || view.dims[0] != channels)
-      return input_error(node.name, "expected {0} elements in '{1}', found rank {2}", channels,
-                         node.inputs[i], view.dims.size());
+      return input_error(node.name, "expected {0} elements in '{1}', found dims [{2}]", channels,
+                         node.inputs[i], llvm::make_range(view.dims.begin(), view.dims.end()));
     statistics.push_back(view);
   }
 

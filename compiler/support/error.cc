@@ -1,5 +1,7 @@
 #include "compiler/support/error.h"
 
+#include <algorithm>
+
 #include "llvm/Support/raw_ostream.h"
 
 namespace codl::compiler {
@@ -25,8 +27,11 @@ int exit_code_of(ErrorKind kind) {
 int report_error(llvm::Error error, llvm::raw_ostream& os) {
   int exit_code = 0;
   auto report = [&](const llvm::ErrorInfoBase& info, int code) {
-    info.log(os);
-    os << '\n';
+    // Names come from the user's files: whatever they hold, an error is one line.
+    std::string line = info.message();
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    os << line << '\n';
     // Of several errors the first decides.
     if (exit_code == 0) exit_code = code;
   };
