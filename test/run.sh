@@ -155,6 +155,7 @@ for stage in "${stages[@]}"; do
   "stage_$stage"
 done
 
-printf '\n%s\n' "${table[@]}"
+echo
+printf '%s\n' "${table[@]}"
 echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s"
 [ "$failed" -eq 0 ]

@@ -10,18 +10,22 @@ set -uo pipefail
 build=$1
 limit=${CODL_TIDY_SECONDS:-240}
 
+# Left out: CPU kernels, which include themselves once per instruction set; dump_plan_json.cc, because
+# clang 14 in C++20 cannot compile LLVM 14's JSON.h with libstdc++ 12 (a vector of an incomplete type).
 # Changed against the main branch (or the last commit) first, then the rest.
 base=$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse --verify -q HEAD~1 || echo HEAD)
 mapfile -t files < <({
   git diff --name-only --diff-filter=d "$base" -- '*.cc'
   git ls-files '*.cc'
-} | awk '/^(compiler|runtime|schema|kernels)\// && !/_f32_cpu\.cc$/ && !seen[$0]++')
+} | awk '/^(compiler|runtime|schema|kernels)\// && !/_f32_cpu\.cc$|dump_plan_json\.cc$/ && !seen[$0]++')
 
 export build deadline=$((limit > 0 ? $(date +%s) + limit : 0))
 one_file() {
   [ "$deadline" -ne 0 ] && [ "$(date +%s)" -ge "$deadline" ] && return 0
   grep -qF "/$1\"" "$build/compile_commands.json" || { echo "not built: $1"; return 0; }
-  clang-tidy -p "$build" --quiet "$1" 2>/dev/null || return 1
+  # Our headers, not those generated in the build folder; gcc's own warning options are unknown.
+  clang-tidy -p "$build" --quiet --header-filter="^$PWD/(schema|kernels|compiler|runtime)/" \
+    --extra-arg=-Wno-unknown-warning-option "$1" 2>/dev/null || return 1
   echo "looked at $1"
 }
 export -f one_file
