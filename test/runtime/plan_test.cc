@@ -19,8 +19,10 @@ class TemporaryFile {
   explicit TemporaryFile(const std::vector<uint8_t>& bytes) {
     std::FILE* file = std::fopen(path.c_str(), "wb");
     REQUIRE(file != nullptr);
-    REQUIRE(std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
+    const bool is_written =
+        bytes.empty() || std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
     std::fclose(file);
+    REQUIRE(is_written);
   }
   ~TemporaryFile() { std::remove(path.c_str()); }
   const std::string path = "plan_test.codl";
