@@ -11,6 +11,8 @@ error at most 1e-4), and check in `codl-dump --json` that the plan does what the
   gpu    99 % of the MACs on the GPU lane
   h      --split-dim=h --ratio=0.5 --max-chain=4: 90 % of the convolutions' MACs split so; chains
   oc     --split-dim=oc --ratio=0.5: 90 % of the convolutions' MACs split so
+In gpu, h and oc each lane that has convolutions is also made to write zeros (zero_lane, of the test
+build): the result must then be far off, or the lane's work would not count.
 One line per network and mode; exits 1 if any is off.
 
 SCRIPT.py is called as `SCRIPT.py IN.onnx OUT.onnx` for files whose weights were left out.
@@ -39,6 +41,9 @@ MODES = {
     "oc": ["--split-dim=oc", f"--ratio={RATIO}"],
 }
 BOUND = 1e-4  # relative L2 error
+LANES = {"auto": [], "cpu": [], "gpu": ["gpu"], "h": ["cpu", "gpu"], "oc": ["cpu", "gpu"]}
+# A lane that writes zeros must change the result at least so much.
+ZEROED = 1e-2
 
 
 def import_wheels():
@@ -118,6 +123,8 @@ class Network:
                 error, fault = self.run_plan(plan, mode, variant)
                 errors.append(error)
                 faults += fault
+            for lane in LANES[mode]:
+                faults += self.run_zeroed(plan, mode, lane, facts.variants[0])
         except RuntimeError as error:
             return f"{self.name:24} {mode:5} FAIL {error}", False
         finally:
@@ -129,6 +136,18 @@ class Network:
                 f"oc {facts.split_share('output_channel', RATIO):6.1%}  "
                 f"chains {'yes' if facts.has_chain() else 'no'}")
         return "\n    ".join([line] + faults), not faults
+
+    def run_zeroed(self, plan, mode, lane, variant):
+        """Faults of a run in which the lane's convolutions write zeros."""
+        zeroed = plan + ".zeroed"
+        try:
+            run(self.tool("zero_lane"), plan, lane, zeroed)
+            error, _ = self.run_plan(zeroed, mode, variant)
+        finally:
+            if os.path.exists(zeroed):
+                os.remove(zeroed)
+        return [] if error > ZEROED else [
+            f"expected a result that is off when the {lane} lane writes zeros, found {error:.1e}"]
 
     def run_plan(self, plan, mode, variant):
         """(greatest relative error of an output, faults) of one variant."""
