@@ -90,7 +90,8 @@ typedef struct codl_plan_options {
 CODL_CHECKED codl_status_t codl_plan_open(const void* bytes, size_t size,
                                           const codl_plan_options_t* options,
                                           codl_plan_t** out_plan, codl_diag_t* diag);
-/* Maps the file read-only. */
+/* Maps the file read-only. Its structure is copied and cannot change afterwards; the weights stay
+ * mapped, so truncating the file while the plan is open ends the process with SIGBUS. */
 CODL_CHECKED codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
                                                codl_plan_t** out_plan, codl_diag_t* diag);
 CODL_API void codl_plan_close(codl_plan_t* plan); /* null allowed; after its sessions */
