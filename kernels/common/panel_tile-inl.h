@@ -35,7 +35,8 @@ constexpr int kPanelVectors = kChannelPanel / kPanelLanes;
 // The largest tile. Sums fill the registers, less those of one step's weights and inputs:
 //   AVX3    32 registers: 14 x 2 panels = 28 sums, 2 weights, 1 input; 14 divides 56, 28 and 14
 //   AVX2    16: 6 x 1 panel = 12, 2, 1
-//   NEON    32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with 5 x 1 GCC
+//   NEON    32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with 5 x 1
+//   GCC
 //           12 runs out of registers
 //   scalar  one pixel; it is there to be right
 #if HWY_TARGET == HWY_AVX3
@@ -214,8 +215,10 @@ TileFunction tile_function(int pixels) {
 // What a row of output panels needs besides the tile: the general ending.
 struct PanelOutput {
   const Activation* activation;
-  int32_t valid_lanes;   // channels of the panel
-  int32_t stored_lanes;  // of memory written, pad lanes included
+  int32_t valid_lanes;  // channels of the panel
+  // Lanes of memory written: those, and the pixel's pad lanes if it is the last panel. Up to 18: of
+  // three groups of 15 channels the last panel has 15 lanes and the pixel 3 of padding.
+  int32_t stored_lanes;
 };
 
 // Ends the sums of one panel that compute_tile() cannot end: a panel with fewer than 16 lanes, or
@@ -230,7 +233,7 @@ inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* su
   for (int32_t pixel = 0; pixel < pixel_count; ++pixel) {
     for (int32_t lane = 0; lane < output.stored_lanes; lane += kPanelLanes) {
       const int32_t count = output.stored_lanes - lane;
-      PanelVec sum = hn::LoadU(d, sums + lane);
+      PanelVec sum = lane < kChannelPanel ? hn::LoadU(d, sums + lane) : hn::Zero(d);
       if (residual != nullptr) sum = hn::Add(sum, load_lanes(d, residual + lane, count));
       sum = activate(d, *output.activation, sum);
       store_lanes(d, keep_lanes(d, sum, output.valid_lanes - lane), y + lane, count);

@@ -77,6 +77,14 @@ inline std::vector<KernelCase> conv2d_cases() {
        .in_w = 6,
        .groups = 5,
        .activation = kUnarySigmoid});
+  // The last panel's 15 lanes and the 3 pad lanes of the pixel are more than a panel.
+  add({.name = "groups of 2 and 15",
+       .in_c = 6,
+       .out_c = 45,
+       .in_h = 3,
+       .in_w = 5,
+       .groups = 3,
+       .activation = kUnarySigmoid});
   add({.name = "groups of 5 and 33",
        .batch = 2,
        .in_c = 10,
