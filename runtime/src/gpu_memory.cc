@@ -36,7 +36,8 @@ void GpuMemory::release() {
     if (object != nullptr) api.clReleaseMemObject(object);
     object = nullptr;
   };
-  for (cl_mem& sub_buffer : sub_buffers_) release_object(sub_buffer);
+  // Last made, first released: with sub-buffers that overlap, NVIDIA's driver 580 crashes otherwise.
+  for (size_t i = sub_buffers_.count(); i-- > 0;) release_object(sub_buffers_[i]);
   for (cl_mem& blob : blobs_) release_object(blob);
   for (cl_mem& image : images_) release_object(image);
   release_object(shared_arena_);
