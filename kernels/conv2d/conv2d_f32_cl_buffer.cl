@@ -118,6 +118,8 @@ kernel void conv2d_f32_cl_buffer(
       v = ACTIVATE(v, alpha, beta);
       if (valid < 16) v = keep_lanes(v, valid);
       store_lanes(v, y_pixels + p * y_pixel_stride, stored);
+      // A ragged last group and the pad lanes behind it may be more than a panel: 15 + 3.
+      for (int lane = 16; lane < stored; ++lane) y_pixels[p * y_pixel_stride + lane] = 0.0f;
     }
   }
 }
