@@ -83,7 +83,7 @@ check() {
 
 # Lines "[SKIP] text" of a log that no pattern of skips.txt covers.
 unlisted_skips() {
-  grep -hoE '\[SKIP\] .*' "$1" | sort -u | grep -vE -f <(sed -E '/^(#|$)/d; s/ *\|.*//' test/skips.txt)
+  grep -hoE '\[SKIP\] .*' "$1" | sort -u | grep -vE -f <(sed -E '/^(#|$)/d; s/ \| .*//' test/skips.txt)
 }
 
 configure() { check configure cmake --preset "$1" && check build cmake --build --preset "$1" -- -k 0; }
