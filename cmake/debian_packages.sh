@@ -23,6 +23,8 @@ run=(ocl-icd-libopencl1 pocl-opencl-icd)
 test=(catch2 git python3 binutils clang-format clang-tidy oclgrind)
 # The cross build and its emulator.
 aarch64=(g++-aarch64-linux-gnu qemu-user)
+# test/bench
+bench=(libbenchmark-dev)
 # examples/models/make_*.py
 models=(python3-numpy python3-onnx)
 # test/peers: a virtual environment for wheels of other runtimes.
@@ -36,9 +38,9 @@ fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build | run | test | aarch64 | models | peers) ;;
+    build | run | test | aarch64 | bench | models | peers) ;;
     *)
-      echo "debian_packages.sh: expected a group (build run test aarch64 models peers), found '$group'" >&2
+      echo "debian_packages.sh: expected a group (build run test aarch64 bench models peers), found '$group'" >&2
       exit 1
       ;;
   esac
