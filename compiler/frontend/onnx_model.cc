@@ -102,12 +102,14 @@ llvm::Expected<OnnxTensor> read_tensor(llvm::StringRef where, const onnx::Tensor
     if (raw.size() != expected_bytes)
       return input_error(where, "expected {0} bytes of data, found {1}", expected_bytes,
                          raw.size());
-    if (proto.data_type() == onnx::TensorProto::INT32)
+    if (proto.data_type() == onnx::TensorProto::INT32) {
       append_raw<int32_t, int64_t>(tensor, raw);
-    else if (proto.data_type() == onnx::TensorProto::BOOL)
+    } else if (proto.data_type() == onnx::TensorProto::BOOL) {
       append_raw<uint8_t, int64_t>(tensor, raw);
-    else
-      tensor.bytes.assign(raw.begin(), raw.end());
+    } else {
+      const auto* first = reinterpret_cast<const uint8_t*>(raw.data());
+      tensor.bytes.assign(first, first + raw.size());
+    }
     return tensor;
   }
 
