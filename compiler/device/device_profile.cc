@@ -66,6 +66,8 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
       json.member("sharing").as_choice({"fine_svm", "sub_buffer", "separate"}));
   profile.gate =
       static_cast<GpuGate>(json.member("gate").as_choice({"host_enqueue", "user_event"}));
+  if (profile.sharing == GpuSharing::Separate && profile.gate == GpuGate::UserEvent)
+    json.member("gate").expected("\"host_enqueue\" with separate sharing");
   profile.image_max_width = read_texels(json.member("image_max_width"), sources);
   profile.image_max_height = read_texels(json.member("image_max_height"), sources);
 }
