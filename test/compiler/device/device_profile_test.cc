@@ -95,8 +95,9 @@ TEST_CASE("a profile without a GPU has no exchange and no GPU kernels") {
 }
 
 TEST_CASE("every rule of the format has its error, with the place") {
-  CHECK(error_of(changed("\"sub_buffer\"", "\"separate\"")) ==
-        "box.json: /gpu/gate: expected \"host_enqueue\" with separate sharing, found \"user_event\"");
+  CHECK(
+      error_of(changed("\"sub_buffer\"", "\"separate\"")) ==
+      "box.json: /gpu/gate: expected \"host_enqueue\" with separate sharing, found \"user_event\"");
   CHECK(error_of(changed("\"sub_buffer\"", "\"foo\"")) ==
         "box.json: /gpu/sharing: expected \"fine_svm\", \"sub_buffer\" or \"separate\", found "
         "\"foo\"");
