@@ -66,7 +66,7 @@ void print_version(llvm::raw_ostream& os) {
 }
 
 void print_ops(llvm::raw_ostream& os) {
-  os << llvm::formatv("{0,-16} {1,-46} {2,-4} {3,-12} {4}\n", "operator", "ONNX", "CPU", "GPU",
+  os << llvm::formatv("{0,-16} {1,-66} {2,-4} {3,-12} {4}\n", "operator", "ONNX", "CPU", "GPU",
                       "splits");
   for (const OpSpec* spec : all_op_specs()) {
     bool has_cpu = false, has_buffer = false, has_image = false;
@@ -86,7 +86,7 @@ void print_ops(llvm::raw_ostream& os) {
                        : splits == kSplitHeight                       ? "h"
                        : splits == kSplitOutputChannel                ? "oc"
                                                                       : "-";
-    os << llvm::formatv("{0,-16} {1,-46} {2,-4} {3,-12} {4}\n", op_row(spec->kind).name,
+    os << llvm::formatv("{0,-16} {1,-66} {2,-4} {3,-12} {4}\n", op_row(spec->kind).name,
                         spec->onnx_types.empty() ? "(made by the compiler)" : spec->onnx_types,
                         has_cpu ? "yes" : "-", gpu, dims);
   }

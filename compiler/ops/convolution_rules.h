@@ -1,0 +1,37 @@
+// What Conv2d and DepthwiseConv2d share: operands, window, output type.
+#pragma once
+
+#include "compiler/ops/shape_rules.h"
+
+namespace codl::compiler {
+
+struct ConvolutionOperand {
+  enum : uint32_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
+};
+
+// The window of a convolution along height or width. Params: Conv2dParams or DepthwiseConv2dParams,
+// which name these fields alike.
+struct ConvolutionWindow {
+  WindowAxis height;
+  WindowAxis width;
+
+  template <typename Params>
+  static ConvolutionWindow of(const ir::NodeView& node) {
+    const auto params = node.params<Params>();
+    const ir::Dims& x = node.input(ConvolutionOperand::kX).dims;
+    const ir::Dims& w = node.input(ConvolutionOperand::kW).dims;
+    return {{x[2], w[2], params.stride_h, params.dilation_h, params.pad_top, params.pad_bottom},
+            {x[3], w[3], params.stride_w, params.dilation_w, params.pad_left, params.pad_right}};
+  }
+};
+
+// Input error unless the operands are there with their ranks: ahead of ConvolutionWindow::of().
+llvm::Error check_convolution_operands(const ir::NodeView& node, bool has_residual);
+
+// Output type [n, w.dims[0], oh, ow]. Input error: the bias, the window or the residual does not
+// fit.
+llvm::Expected<ir::TensorType> infer_convolution(const ir::NodeView& node,
+                                                 const ConvolutionWindow& window,
+                                                 bool has_residual);
+
+}  // namespace codl::compiler
