@@ -86,7 +86,13 @@ unlisted_skips() {
   grep -hoE '\[SKIP\] .*' "$1" | sort -u | grep -vE -f <(sed -E '/^(#|$)/d; s/ \| .*//' test/skips.txt)
 }
 
-configure() { check configure cmake --preset "$1" && check build cmake --build --preset "$1" -- -k 0; }
+# configure PRESET [TARGET...]: configures and builds.
+configure() {
+  local preset=$1
+  shift
+  check configure cmake --preset "$preset" &&
+    check build cmake --build --preset "$preset" ${1+--target "$@"} -- -k 0
+}
 
 # What ctest of a preset said, including the output of tests that passed (skips are in there).
 ctest_run() {
@@ -120,7 +126,7 @@ stage_asan() {
   configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools' &&
     check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported
 }
-stage_tsan() { configure tsan && check ctest ctest_run tsan -R test_runtime; }
+stage_tsan() { configure tsan test_runtime && check ctest ctest_run tsan -R test_runtime; }
 stage_release() { configure release && check ctest ctest_run release -LE e2e_tools; }
 stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
 stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
