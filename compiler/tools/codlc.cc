@@ -93,7 +93,7 @@ void print_ops(llvm::raw_ostream& os) {
 }
 
 llvm::Error parse_partition_flags(PartitionOptions& options) {
-  options.strategy = strategy_flag;
+  options.strategy = strategy_flag.getValue();
   if (split_dim_flag == "h") {
     options.split_dim = SplitDim::Height;
   } else if (split_dim_flag == "oc") {
@@ -123,9 +123,9 @@ llvm::Error parse_partition_flags(PartitionOptions& options) {
 llvm::Expected<CompileOptions> parse_flags() {
   CompileOptions options;
   if (llvm::Error error = parse_partition_flags(options.partition)) return error;
-  options.passes.dump_after = dump_after_flag;
+  options.passes.dump_after = dump_after_flag.getValue();
   options.passes.dump_to = &llvm::outs();
-  options.dump = dump_flag;
+  options.dump = dump_flag.getValue();
   options.dump_to = &llvm::outs();
   if (!options.dump.empty() && options.dump != "graph" && options.dump != "partition" &&
       options.dump != "schedule" && options.dump != "memory")
@@ -135,7 +135,7 @@ llvm::Expected<CompileOptions> parse_flags() {
 }
 
 std::string output_path(const DeviceProfile& profile) {
-  if (!output_flag.empty()) return output_flag;
+  if (!output_flag.empty()) return output_flag.getValue();
   llvm::StringRef stem = model_flag;
   stem.consume_back(".onnx");
   return (stem + "." + profile.name + ".codl").str();

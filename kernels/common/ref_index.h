@@ -34,7 +34,7 @@ void for_each_output(const KernelArgs& args, Body body) {
     begin[1] = args.part.begin;
     end[1] = args.part.end;
   }
-  int32_t index[kMaxRank];
+  int32_t index[kMaxRank] = {};
   for (int32_t i = 0; i < y.rank; ++i) index[i] = begin[i];
   while (true) {
     body(static_cast<const int32_t*>(index));

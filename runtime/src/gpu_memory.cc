@@ -36,7 +36,7 @@ void GpuMemory::release() {
     if (object != nullptr) api.clReleaseMemObject(object);
     object = nullptr;
   };
-  // Last made, first released: with sub-buffers that overlap, NVIDIA's driver 580 crashes otherwise.
+  // Last made, first released: NVIDIA's driver 580 crashes otherwise, if sub-buffers overlap.
   for (size_t i = sub_buffers_.count(); i-- > 0;) release_object(sub_buffers_[i]);
   for (cl_mem& blob : blobs_) release_object(blob);
   for (cl_mem& image : images_) release_object(image);

@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(Status status, T value) : status_(std::move(status)), value_(std::move(value)) {}
+  Result(Status status, T value) : status_(status), value_(std::move(value)) {}
   explicit operator bool() const { return status_.ok(); }
   const Status& status() const { return status_; }
   T& operator*() { return value_; }
