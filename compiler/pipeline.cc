@@ -20,9 +20,12 @@ namespace codl::compiler {
 namespace {
 
 constexpr Pass kFrontendPasses[] = {
-    {"fold_constants", fold_constants}, {"fold_batch_norm", fold_batch_norm},
-    {"fuse_residual", fuse_residual},   {"fuse_activation", fuse_activation},
-    {"assign_layouts", assign_layouts}, {"eliminate_dead", eliminate_dead},
+    {"fold_constants", fold_constants},    // the fusions may use what becomes constant
+    {"eliminate_dead", eliminate_dead},    // copies would stand between what fuses
+    {"fold_batch_norm", fold_batch_norm},  // before a convolution has an activation
+    {"fuse_residual", fuse_residual},      // the same
+    {"fuse_activation", fuse_activation},  // the last thing a node does
+    {"assign_layouts", assign_layouts},    // its Converts would stand between, too
 };
 
 // One way to run the graph, through all stages that depend on it.
