@@ -37,9 +37,16 @@ done
 step "5/5 Measure both variants"
 # number KEY JSON: the value of a numeric member.
 number() { sed -nE "s/.*\"$1\":([-+0-9.e]+).*/\1/p" <<<"$2"; }
+# A core for each lane, as profiles/host.json assumes; without that PoCL's threads wander.
+cores=()
+if taskset -c 0 true 2>/dev/null && taskset -c 1 true 2>/dev/null; then
+  cores=(--cpu-cores=0 --gpu-cores=1)
+fi
 rows=()
 for variant in coexec cpu; do
-  report=$(show $build/bin/codl-bench $plan --variant=$variant --json | tee /dev/stderr | tail -n 1)
+  bench=($build/bin/codl-bench $plan --variant=$variant "${cores[@]}" --json)
+  printf '$ %s\n' "${bench[*]}"
+  report=$("${bench[@]}")
   rows+=("$variant $(number predicted_us "$report") $(number median_us "$report")")
 done
 
