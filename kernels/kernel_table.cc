@@ -44,7 +44,8 @@ const char* check_part(const StepShape& step) {
 // Null if the operand suits the row's processor and its memory is as large as its shape. The size
 // of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelRow& row, const OperandShape& operand) {
-  if (operand.dtype != row.dtype) return "operands of the kernel's dtype";
+  if (row.dtype != DType::Any && operand.dtype != row.dtype)
+    return "operands of the kernel's dtype";
   int64_t elements = 1;
   for (int32_t i = 0; i < operand.rank; ++i) {
     if (operand.dims[i] > kMaxDim) return "dims of at most 2^24";

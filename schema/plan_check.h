@@ -40,10 +40,6 @@ struct PlanCheck {
 // Value of an unsigned 64-bit field for PlanFault::found.
 constexpr int64_t as_found(uint64_t value) { return static_cast<int64_t>(value); }
 
-constexpr bool is_known_dtype(uint8_t dtype) {
-  return dtype == static_cast<uint8_t>(DType::F32) || dtype == static_cast<uint8_t>(DType::I64);
-}
-
 // Also false for NaN and infinity, which JSON cannot carry.
 constexpr bool is_latency(float latency_us) { return latency_us >= 0 && latency_us < 3e38f; }
 

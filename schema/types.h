@@ -6,8 +6,25 @@
 
 namespace codl {
 
-// Values are stored in plans: append, never renumber.
-enum class DType : uint8_t { F32 = 1, I64 = 2 };
+// Element types. Values are stored in plans: append, never renumber. Bool: one byte, 0 or 1. F64,
+// F16 and BF16 exist at the network's border only (Cast); arithmetic is in F32. Any: of a kernel
+// row whose contract looks at the operands' types itself.
+enum class DType : uint8_t {
+  F32 = 1,
+  I64 = 2,
+  Bool = 3,
+  I8 = 4,
+  U8 = 5,
+  I16 = 6,
+  U16 = 7,
+  I32 = 8,
+  U32 = 9,
+  U64 = 10,
+  F64 = 11,
+  F16 = 12,
+  BF16 = 13,
+  Any = 255,
+};
 
 // How a value lies in memory. Dims stay in ONNX's order (n, c, h, w) in every layout.
 //   Plain    row-major in ONNX's order
@@ -51,6 +68,25 @@ constexpr int64_t ceil_div(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-constexpr size_t dtype_bytes(DType dtype) { return dtype == DType::I64 ? 8 : 4; }
+struct DTypeRow {
+  uint8_t bytes;
+  const char* name;  // in dumps and messages
+};
+// By DType; 0 is none.
+inline constexpr DTypeRow kDTypeRows[] = {
+    {4, "none"}, {4, "f32"}, {8, "i64"}, {1, "bool"}, {1, "i8"},  {1, "u8"},  {2, "i16"},
+    {2, "u16"},  {4, "i32"}, {4, "u32"}, {8, "u64"},  {8, "f64"}, {2, "f16"}, {2, "bf16"},
+};
+inline constexpr uint8_t kDTypeEnd = sizeof kDTypeRows / sizeof kDTypeRows[0];
+
+constexpr bool is_known_dtype(uint8_t dtype) { return dtype >= 1 && dtype < kDTypeEnd; }
+// Bytes of one element; the dtype is a known one.
+constexpr size_t dtype_bytes(DType dtype) { return kDTypeRows[static_cast<uint8_t>(dtype)].bytes; }
+constexpr const char* dtype_name(DType dtype) {
+  return kDTypeRows[static_cast<uint8_t>(dtype)].name;
+}
+constexpr bool is_integer(DType dtype) {
+  return dtype == DType::I64 || (dtype >= DType::I8 && dtype <= DType::U64);
+}
 
 }  // namespace codl

@@ -78,7 +78,7 @@ int64_t product_of(const flatbuffers::Vector<int32_t>& dims) {
 
 bool check_io(PlanCheck& c, const plan::IoDef& io) {
   if (!c.expect(io.name() != nullptr && io.name()->size() > 0, "a name", 0) ||
-      !c.expect(is_known_dtype(io.dtype()), "dtype F32 or I64", io.dtype()) ||
+      !c.expect(is_known_dtype(io.dtype()), "a dtype of types.h", io.dtype()) ||
       !check_dims(c, io.dims()))
     return false;
   const uint64_t bytes =

@@ -135,7 +135,7 @@ bool check_tensor_place(PlanCheck& c, const VariantDef& variant, const TensorDef
 
 bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
   if (!c.expect(tensor.name() != nullptr, "a name", 0) ||
-      !c.expect(is_known_dtype(tensor.dtype()), "dtype F32 or I64", tensor.dtype()) ||
+      !c.expect(is_known_dtype(tensor.dtype()), "a dtype of types.h", tensor.dtype()) ||
       !c.expect(is_known_layout(tensor.layout()), "a known layout", tensor.layout()) ||
       !c.expect(tensor.storage() <= Storage::MAX, "a known storage",
                 static_cast<int64_t>(tensor.storage())) ||

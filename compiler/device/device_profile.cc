@@ -86,10 +86,15 @@ LatencyModel read_model(const JsonValue& json, const Sources& sources) {
   return model;
 }
 
-std::vector<LatencyModel> read_models(const JsonValue& json, const Sources& sources, bool has_gpu) {
-  std::vector<LatencyModel> models;
+void read_models(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
+  std::vector<LatencyModel>& models = profile.models;
+  const bool has_gpu = profile.has_gpu;
   for (const std::string& symbol : json.keys()) {
     const JsonValue model_json = json.member(symbol);
+    if (symbol == "any_cpu" || (symbol == "any_gpu" && has_gpu)) {
+      profile.any_models[symbol == "any_gpu"] = read_model(model_json, sources);
+      continue;
+    }
     const KernelRow* row = find_symbol(symbol);
     if (row == nullptr) {
       model_json.expected("the key to be the symbol of a kernel (codlc --list-ops)");
@@ -105,7 +110,6 @@ std::vector<LatencyModel> read_models(const JsonValue& json, const Sources& sour
   llvm::sort(models, [](const LatencyModel& a, const LatencyModel& b) {
     return a.kernel_id < b.kernel_id;
   });
-  return models;
 }
 
 bool is_file_name_part(llvm::StringRef name) {
@@ -127,7 +131,8 @@ std::vector<std::string> profile_directories() {
 const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
   for (const LatencyModel& model : models)
     if (model.kernel_id == kernel_id) return &model;
-  return nullptr;
+  const LatencyModel& any = any_models[static_cast<size_t>(find_kernel(kernel_id)->processor)];
+  return any.terms.empty() ? nullptr : &any;
 }
 
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path) {
@@ -153,7 +158,7 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
     read_gpu(gpu, sources, profile);
     profile.exchange = read_exchange(root.member("exchange"), sources);
   }
-  profile.models = read_models(root.member("models"), sources, profile.has_gpu);
+  read_models(root.member("models"), sources, profile);
 
   if (llvm::Error error = document->finish()) return error;
   return profile;

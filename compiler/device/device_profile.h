@@ -64,8 +64,12 @@ struct DeviceProfile {
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   ExchangeCosts exchange;
-  std::vector<LatencyModel> models;  // by kernel id; a row without one is not used on this device
+  std::vector<LatencyModel> models;  // by kernel id
+  // "any_cpu" and "any_gpu", by processor: of rows without a model of their own. Without terms:
+  // such rows are not used on this device.
+  LatencyModel any_models[2];
 
+  // Null: the row is not used.
   const LatencyModel* model_of(uint16_t kernel_id) const;
 };
 

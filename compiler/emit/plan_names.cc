@@ -25,15 +25,7 @@ std::string name_of(plan::Lane lane) { return snake_case(plan::EnumNameLane(lane
 std::string name_of(plan::StepKind kind) { return snake_case(plan::EnumNameStepKind(kind)); }
 std::string name_of(plan::MapAccess access) { return snake_case(plan::EnumNameMapAccess(access)); }
 
-std::string name_of(DType dtype) {
-  switch (dtype) {
-    case DType::F32:
-      return "f32";
-    case DType::I64:
-      return "i64";
-  }
-  __builtin_unreachable();
-}
+std::string name_of(DType dtype) { return dtype_name(dtype); }
 
 std::string name_of(Layout layout) {
   switch (layout) {

@@ -7,7 +7,7 @@ namespace codl::ir {
 std::string to_string(const TensorType& type) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << (type.dtype == DType::I64 ? "i64" : "f32") << '[';
+  os << dtype_name(type.dtype) << '[';
   for (size_t i = 0; i < type.dims.size(); ++i) os << (i == 0 ? "" : ",") << type.dims[i];
   os << ']';
   switch (type.layout) {

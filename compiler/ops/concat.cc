@@ -24,9 +24,10 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, DType::F32, dims);
 }
 
+bool joins_channels(const ir::NodeView& node) { return node.params<ConcatParams>().axis == 1; }
+
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  const bool joins_channels = node.params<ConcatParams>().axis == 1;
-  return split_rules(node.output(), joins_channels, false);
+  return split_rules(node.output(), joins_channels(node), false);
 }
 
 }  // namespace
@@ -39,6 +40,7 @@ const OpSpec kConcatSpec = {
     .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
+    .computes_in_nhwc = joins_channels,
 };
 
 }  // namespace codl::compiler

@@ -52,6 +52,7 @@ const OpSpec kConv2dSpec = {
     .work = work,
     .splits = splits,
     .input_range = input_range,
+    .computes_in_nhwc = always_in_nhwc,
 };
 
 }  // namespace codl::compiler

@@ -41,6 +41,8 @@ struct OpSpec {
   // to the operand: padding at a cut is real rows, never zeros. The whole truth about halos. For a
   // Height part of an operand without that dim, or a constant, the operand's whole extent.
   Range (*input_range)(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
+  // True if a node of f32 maps (rank 4) computes in Nhwc; null: the operator computes in Plain.
+  bool (*computes_in_nhwc)(const ir::NodeView& node) = nullptr;
 };
 
 const OpSpec& op_spec(OpKind op);
@@ -51,5 +53,10 @@ Range whole_extent(const ir::TensorType& type, SplitDim dim);  // [0, dims[2]) o
 Work elementwise_work(const ir::NodeView& node);               // bytes only
 // Output range = input range, for elementwise operands.
 Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
+
+bool always_in_nhwc(const ir::NodeView& node);
+// For operators that run whole: no rule, every operand read from end to end.
+llvm::SmallVector<SplitRule, 2> no_splits(const ir::NodeView& node);
+Range whole_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
 
 }  // namespace codl::compiler

@@ -27,14 +27,27 @@ llvm::Expected<ir::TensorType> checked_type(llvm::StringRef where, DType dtype,
   return type;
 }
 
+llvm::Error expect_typed(const ir::NodeView& node, uint32_t i, llvm::ArrayRef<DType> dtypes) {
+  if (i >= node.input_count())
+    return input_error(node.node.name, "expected operand {0}, found {1} operands", i,
+                       node.input_count());
+  if (dtypes.empty() || llvm::is_contained(dtypes, node.input(i).dtype))
+    return llvm::Error::success();
+  std::string names;
+  for (DType dtype : dtypes)
+    names += (names.empty() ? "" : " or ") + std::string(dtype_name(dtype));
+  return unsupported_error(node.node.name, "expected operand {0} of type {1}, found {2}", i, names,
+                           ir::to_string(node.input(i)));
+}
+
 llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank) {
   if (i >= node.input_count())
     return input_error(node.node.name, "expected operand {0}, found {1} operands", i,
                        node.input_count());
   const ir::TensorType& type = node.input(i);
   if (type.dtype != DType::F32)
-    return input_error(node.node.name, "expected operand {0} of type f32, found {1}", i,
-                       ir::to_string(type));
+    return unsupported_error(node.node.name, "expected operand {0} of type f32, found {1}", i,
+                             ir::to_string(type));
   if (rank >= 0 && type.rank() != rank)
     return input_error(node.node.name, "expected operand {0} of rank {1}, found {2}", i, rank,
                        ir::to_string(type));
@@ -102,6 +115,14 @@ Work elementwise_work(const ir::NodeView& node) {
   for (uint32_t i = 0; i < node.input_count(); ++i) work.bytes_read += bytes_of(node.input(i));
   work.bytes_written = bytes_of(node.output());
   return work;
+}
+
+bool always_in_nhwc(const ir::NodeView&) { return true; }
+
+llvm::SmallVector<SplitRule, 2> no_splits(const ir::NodeView&) { return {}; }
+
+Range whole_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range) {
+  return whole_extent(node.input(operand), dim);
 }
 
 Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {

@@ -32,6 +32,7 @@ const OpSpec kSoftmaxSpec = {
     .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
+    .computes_in_nhwc = always_in_nhwc,
 };
 
 }  // namespace codl::compiler

@@ -30,6 +30,7 @@ const OpSpec kUnarySpec = {
     .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
+    .computes_in_nhwc = always_in_nhwc,
 };
 
 }  // namespace codl::compiler

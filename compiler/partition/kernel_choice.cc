@@ -70,13 +70,17 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
   const LatencyPredictor predictor(profile);
-  for (const KernelRow& row : kKernelRows) {
-    if (row.op != node.node.op || row.processor != processor || !predictor.can_predict(row))
-      continue;
-    step.row = &row;
-    kernels::StepNeeds needs;
-    if (kernels::check_step(step, &needs) != nullptr) continue;
-    return KernelChoice{&row, predictor.predict_us(step, other_processor_busy)};
+  // A row made for the dtype before one for any.
+  for (const bool takes_any : {false, true}) {
+    for (const KernelRow& row : kKernelRows) {
+      if (row.op != node.node.op || row.processor != processor ||
+          (row.dtype == DType::Any) != takes_any || !predictor.can_predict(row))
+        continue;
+      step.row = &row;
+      kernels::StepNeeds needs;
+      if (kernels::check_step(step, &needs) != nullptr) continue;
+      return KernelChoice{&row, predictor.predict_us(step, other_processor_busy)};
+    }
   }
   return std::nullopt;
 }

@@ -1,15 +1,17 @@
 // Decides the layout of every value and inserts Convert nodes at the borders.
 //
 // Needs:   a plain graph.
-// Gives:   Nhwc for what operators over maps read and write (rank 4: convolution, pooling, unary,
-//          binary, softmax, concat of channels), Plain for everything else; one Convert per value
-//          and layout where the two meet. Constants stay Plain; Concat, which copies its inputs as
-//          they lie, gets converted ones. Every graph input is read by Converts only and every
-//          graph output written by one, even if the layout stays: that memory is the
-//          application's, and only the CPU lane may touch it. Numerics are unchanged.
+// Gives:   Nhwc for f32 maps (rank 4) of operators that compute in it (OpSpec::computes_in_nhwc),
+// Plain
+//          for everything else; one Convert per value and layout where the two meet. Constants stay
+//          Plain; Concat, which copies its inputs as they lie, gets converted ones. Every graph
+//          input is read by Converts only and every graph output written by one, even if the layout
+//          stays: that memory is the application's, and only the CPU lane may touch it. Numerics
+//          are unchanged.
 // Order:   last: the passes before look at neighbours, and Converts would stand between.
 #include <map>
 
+#include "compiler/ops/op_spec.h"
 #include "compiler/passes/passes.h"
 #include "compiler/support/error.h"
 
@@ -17,24 +19,14 @@ namespace codl::compiler {
 namespace {
 
 bool works_in_nhwc(const ir::NodeView& node) {
-  if (node.output().rank() != 4) return false;
-  switch (node.node.op) {
-    case OpKind::Conv2d:
-    case OpKind::DepthwiseConv2d:
-    case OpKind::Pool2d:
-    case OpKind::Unary:
-    case OpKind::Binary:
-    case OpKind::Softmax:
-      return true;
-    case OpKind::Concat:
-      return node.params<ConcatParams>().axis == 1;
-    case OpKind::MatMul:
-    case OpKind::Transpose:
-    case OpKind::Reshape:
-    case OpKind::Convert:
-      return false;
-  }
-  return false;
+  const auto is_f32_map = [](const ir::TensorType& type) {
+    return type.dtype == DType::F32 && type.rank() == 4;
+  };
+  const OpSpec& spec = op_spec(node.node.op);
+  if (spec.computes_in_nhwc == nullptr || !is_f32_map(node.output())) return false;
+  for (uint32_t i = 0; i < node.input_count(); ++i)
+    if (!node.input_value(i).is_constant && !is_f32_map(node.input(i))) return false;
+  return spec.computes_in_nhwc(node);
 }
 
 class LayoutAssignment {

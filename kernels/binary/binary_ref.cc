@@ -1,4 +1,5 @@
 #include "kernels/binary/binary.h"
+#include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/unary/unary.h"
 
@@ -73,5 +74,7 @@ void binary_ref(const KernelArgs& args) {
   else
     run<float>(args);
 }
+
+CODL_CPU_KERNEL_PLAIN(binary_any_cpu, binary_ref);
 
 }  // namespace codl::kernels

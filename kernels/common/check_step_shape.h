@@ -60,4 +60,19 @@ constexpr int64_t part_elements(const StepShape& step) {
   return rows * y.dims[0] * y.dims[3] * channels;
 }
 
+// Bytes of an operand's memory that a whole step passes over once.
+constexpr double traffic_bytes(const OperandShape& shape) {
+  return static_cast<double>(stored_elements(shape)) *
+         static_cast<double>(dtype_bytes(shape.dtype));
+}
+
+// The features every row without a model of its own is weighed by ("any_cpu" and "any_gpu" of a
+// profile): mbytes, every operand once, and steps.
+inline void add_traffic(const StepShape& step, Features* out_features) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < step.operand_count; ++i) bytes += traffic_bytes(step.operands[i]);
+  out_features->add("mbytes", bytes * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
 }  // namespace codl::kernels

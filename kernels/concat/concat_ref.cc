@@ -1,3 +1,4 @@
+#include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/concat/concat.h"
 
@@ -17,5 +18,7 @@ void concat_ref(const KernelArgs& args) {
   });
   zero_pad_lanes(args);
 }
+
+CODL_CPU_KERNEL_PLAIN(concat_any_cpu, concat_ref);
 
 }  // namespace codl::kernels

@@ -1,3 +1,4 @@
+#include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/convert/convert.h"
 
@@ -11,5 +12,7 @@ void convert_ref(const KernelArgs& args) {
   });
   zero_pad_lanes(args);
 }
+
+CODL_CPU_KERNEL_PLAIN(convert_any_cpu, convert_ref);
 
 }  // namespace codl::kernels

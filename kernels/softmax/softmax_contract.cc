@@ -4,6 +4,7 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (step.row->processor == Processor::Gpu) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const int32_t axis = step.params_as<SoftmaxParams>().axis;
   const OperandShape& x = step.operands[0];

@@ -4,6 +4,8 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (step.row->processor == Processor::Gpu) return "SKELETON";
+  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();

@@ -1,3 +1,4 @@
+#include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/transpose/transpose.h"
 
@@ -14,5 +15,7 @@ void transpose_ref(const KernelArgs& args) {
     copy_element(y, offset_of(y, index), x, offset_of(x, from));
   });
 }
+
+CODL_CPU_KERNEL_PLAIN(transpose_any_cpu, transpose_ref);
 
 }  // namespace codl::kernels

@@ -4,6 +4,7 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const auto& params = step.params_as<UnaryParams>();
   const OperandShape& x = step.operands[0];

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/unary/unary.h"
 
@@ -32,5 +33,7 @@ void unary_ref(const KernelArgs& args) {
   });
   zero_pad_lanes(args);
 }
+
+CODL_CPU_KERNEL_PLAIN(unary_any_cpu, unary_ref);
 
 }  // namespace codl::kernels

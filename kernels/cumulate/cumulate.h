@@ -1,0 +1,11 @@
+// Cumulate: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void cumulate_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

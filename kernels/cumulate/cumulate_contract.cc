@@ -1,0 +1,15 @@
+#include "kernels/cumulate/cumulate.h"
+
+namespace codl::kernels {
+namespace {
+
+const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+
+void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+
+}  // namespace
+
+extern const Contract kCumulateContract;
+const Contract kCumulateContract = {check, nullptr, features};
+
+}  // namespace codl::kernels

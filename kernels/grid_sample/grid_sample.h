@@ -1,0 +1,11 @@
+// GridSample: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void grid_sample_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

@@ -1,0 +1,11 @@
+// NonMaxSuppression: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void non_max_suppression_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

@@ -1,0 +1,12 @@
+// Normalize: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void normalize_ref(const KernelArgs& args);
+void normalize_launch(const StepShape& step, ClLaunch* out_launch);
+
+}  // namespace codl::kernels

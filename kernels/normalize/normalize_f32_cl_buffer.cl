@@ -1,0 +1,2 @@
+// SKELETON
+kernel void normalize_f32_cl_buffer() {}

@@ -1,0 +1,11 @@
+// Pad: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void pad_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

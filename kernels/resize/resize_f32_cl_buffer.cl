@@ -1,0 +1,2 @@
+// SKELETON
+kernel void resize_f32_cl_buffer() {}

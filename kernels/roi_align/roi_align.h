@@ -1,0 +1,11 @@
+// RoiAlign: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void roi_align_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

@@ -1,0 +1,2 @@
+// SKELETON
+kernel void slice_f32_cl_buffer() {}

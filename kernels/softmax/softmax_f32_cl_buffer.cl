@@ -1,0 +1,2 @@
+// SKELETON
+kernel void softmax_f32_cl_buffer() {}

@@ -1,0 +1,11 @@
+// TopK: SKELETON.
+#pragma once
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tasks.h"
+
+namespace codl::kernels {
+
+void top_k_ref(const KernelArgs& args);
+
+}  // namespace codl::kernels

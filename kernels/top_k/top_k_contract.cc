@@ -1,0 +1,15 @@
+#include "kernels/top_k/top_k.h"
+
+namespace codl::kernels {
+namespace {
+
+const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+
+void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+
+}  // namespace
+
+extern const Contract kTopKContract;
+const Contract kTopKContract = {check, nullptr, features};
+
+}  // namespace codl::kernels

@@ -1,0 +1,2 @@
+// SKELETON
+kernel void transpose_f32_cl_buffer() {}

@@ -1,0 +1,10 @@
+// SKELETON
+#pragma once
+
+#include "test/kernels/kernel_case.h"
+
+namespace codl::test {
+
+inline std::vector<KernelCase> compress_cases() { return {}; }
+
+}  // namespace codl::test
