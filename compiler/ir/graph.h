@@ -36,6 +36,14 @@ struct Value {
   }
 };
 
+// The graph output `output` is planned with its largest dims; of dim `dim` only the first elements
+// are meant, as many as graph output `count_output` (an I64 scalar) holds at run time.
+struct OutputExtent {
+  uint32_t output = 0;  // index among outputs()
+  int32_t dim = 0;
+  uint32_t count_output = 0;  // index among outputs(), behind every output of the model
+};
+
 struct Node {
   OpKind op;
   OpParams params;
@@ -57,6 +65,7 @@ class Graph {
   Value& value(ValueId id) { return values_[id]; }
   llvm::ArrayRef<ValueId> inputs() const { return inputs_; }
   llvm::ArrayRef<ValueId> outputs() const { return outputs_; }
+  llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
   ValueId add_input(std::string name, TensorType type);
   ValueId add_constant(std::string name, TensorType type, std::vector<uint8_t> bytes);
@@ -65,6 +74,7 @@ class Graph {
   // The same, ahead of `before`; ids of nodes from there on go up by one.
   ValueId insert_node(NodeId before, Node node, std::string output_name, TensorType output_type);
   void set_outputs(llvm::SmallVector<ValueId, 4> outputs) { outputs_ = std::move(outputs); }
+  void set_extents(std::vector<OutputExtent> extents) { extents_ = std::move(extents); }
 
   // Every operand and graph output that is `from` becomes `to`.
   void replace_uses(ValueId from, ValueId to);
@@ -83,6 +93,7 @@ class Graph {
   std::vector<Value> values_;
   llvm::SmallVector<ValueId, 4> inputs_;
   llvm::SmallVector<ValueId, 4> outputs_;
+  std::vector<OutputExtent> extents_;
 };
 
 // Read access to one node and its types: what OpSpec functions receive.
