@@ -29,8 +29,6 @@ OnnxTensor floats_tensor(llvm::ArrayRef<float> elements) {
   return tensor;
 }
 
-}  // namespace
-
 llvm::Error import_identity(const OnnxNode& node, Importer& importer) {
   return importer.bind_operand(node, 0);
 }
@@ -121,5 +119,15 @@ llvm::Error import_cast(const OnnxNode& node, Importer& importer) {
                              is_int ? "integers" : "floats", to);
   return importer.bind_operand(node, 0);
 }
+
+constexpr ImportRow kRows[] = {
+    {"Cast", 7, kNewestOpset, import_cast},         {"Constant", 7, kNewestOpset, import_constant},
+    {"Dropout", 7, kNewestOpset, import_dropout},   {"Gather", 7, kNewestOpset, import_gather},
+    {"Identity", 7, kNewestOpset, import_identity}, {"Shape", 7, kNewestOpset, import_shape},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> constant_rows() { return kRows; }
 
 }  // namespace codl::compiler

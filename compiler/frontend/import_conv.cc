@@ -31,8 +31,6 @@ void set_window(Params& params, const SpatialAttributes& attributes) {
   params.pad_right = attributes.pads[3];
 }
 
-}  // namespace
-
 llvm::Error import_conv(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(w, importer.float_constant(node, 1));
@@ -131,5 +129,14 @@ llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer)
   importer.bind(node, shifted);
   return llvm::Error::success();
 }
+
+constexpr ImportRow kRows[] = {
+    {"BatchNormalization", 7, kNewestOpset, import_batch_normalization},
+    {"Conv", 7, kNewestOpset, import_conv},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> conv_rows() { return kRows; }
 
 }  // namespace codl::compiler

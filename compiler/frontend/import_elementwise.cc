@@ -53,8 +53,6 @@ llvm::Expected<float> bound_or(const OnnxNode& node, Importer& importer, size_t 
   return bound.as<float>()[0];
 }
 
-}  // namespace
-
 llvm::Error import_relu(const OnnxNode& node, Importer& importer) {
   return import_unary(node, importer, {.kind = kUnaryRelu});
 }
@@ -129,5 +127,24 @@ llvm::Error import_softmax_13(const OnnxNode& node, Importer& importer) {
   importer.bind(node, output);
   return llvm::Error::success();
 }
+
+constexpr ImportRow kRows[] = {
+    {"Add", 7, kNewestOpset, import_add},
+    {"Clip", 7, 10, import_clip_7},
+    {"Clip", 11, kNewestOpset, import_clip_11},
+    {"Div", 7, kNewestOpset, import_div},
+    {"LeakyRelu", 7, kNewestOpset, import_leaky_relu},
+    {"Mul", 7, kNewestOpset, import_mul},
+    {"Relu", 7, kNewestOpset, import_relu},
+    {"Sigmoid", 7, kNewestOpset, import_sigmoid},
+    {"Softmax", 7, 12, import_softmax_7},
+    {"Softmax", 13, kNewestOpset, import_softmax_13},
+    {"Sub", 7, kNewestOpset, import_sub},
+    {"Tanh", 7, kNewestOpset, import_tanh},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> elementwise_rows() { return kRows; }
 
 }  // namespace codl::compiler

@@ -95,8 +95,6 @@ llvm::Error add_matrix(const OnnxNode& node, Importer& importer, const Gemm& gem
   return llvm::Error::success();
 }
 
-}  // namespace
-
 llvm::Error import_gemm(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(gemm, read_gemm(node));
   if (gemm.transpose_a)
@@ -162,5 +160,14 @@ llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
   importer.bind(node, output);
   return llvm::Error::success();
 }
+
+constexpr ImportRow kRows[] = {
+    {"Gemm", 7, kNewestOpset, import_gemm},
+    {"MatMul", 7, kNewestOpset, import_matmul},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> matmul_rows() { return kRows; }
 
 }  // namespace codl::compiler

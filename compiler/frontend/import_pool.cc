@@ -92,8 +92,6 @@ llvm::Error import_mean(const OnnxNode& node, Importer& importer, llvm::ArrayRef
   return llvm::Error::success();
 }
 
-}  // namespace
-
 llvm::Error import_max_pool(const OnnxNode& node, Importer& importer) {
   return import_window_pool(node, importer, kPool2dMax);
 }
@@ -117,5 +115,18 @@ llvm::Error import_reduce_mean_18(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, importer.int_constant(node, 1));
   return import_mean(node, importer, axes);
 }
+
+constexpr ImportRow kRows[] = {
+    {"AveragePool", 7, kNewestOpset, import_average_pool},
+    {"GlobalAveragePool", 7, kNewestOpset, import_global_average_pool},
+    {"GlobalMaxPool", 7, kNewestOpset, import_global_max_pool},
+    {"MaxPool", 7, kNewestOpset, import_max_pool},
+    {"ReduceMean", 7, 17, import_reduce_mean_7},
+    {"ReduceMean", 18, kNewestOpset, import_reduce_mean_18},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> pool_rows() { return kRows; }
 
 }  // namespace codl::compiler

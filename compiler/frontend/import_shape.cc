@@ -89,8 +89,6 @@ llvm::Error concat_int_constants(const OnnxNode& node, Importer& importer) {
   return llvm::Error::success();
 }
 
-}  // namespace
-
 // [product of dims before axis, product of the others].
 llvm::Error import_flatten(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", 1));
@@ -215,5 +213,20 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
   importer.bind(node, output);
   return llvm::Error::success();
 }
+
+constexpr ImportRow kRows[] = {
+    {"Concat", 7, kNewestOpset, import_concat},
+    {"Flatten", 7, kNewestOpset, import_flatten},
+    {"Reshape", 7, kNewestOpset, import_reshape},
+    {"Squeeze", 7, 12, import_squeeze_7},
+    {"Squeeze", 13, kNewestOpset, import_squeeze_13},
+    {"Transpose", 7, kNewestOpset, import_transpose},
+    {"Unsqueeze", 7, 12, import_unsqueeze_7},
+    {"Unsqueeze", 13, kNewestOpset, import_unsqueeze_13},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> shape_rows() { return kRows; }
 
 }  // namespace codl::compiler
