@@ -11,13 +11,14 @@
 #pragma once
 
 #include "compiler/frontend/importer.h"
+#include "compiler/support/error.h"
 #include "schema/tables.h"
 
 namespace codl::compiler {
 
 class Compose {
  public:
-  Compose(const OnnxNode& node, Importer& importer) : node_(node), importer_(importer) {}
+  Compose(const OnnxNode& node, Importer& importer);
 
   // ---- what there is ----
   ir::ValueId operand(size_t i);                  // Importer::operand
@@ -31,6 +32,7 @@ class Compose {
   ir::ValueId floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims);
   ir::ValueId ints(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> dims);  // I64
   ir::ValueId constant(DType dtype, llvm::ArrayRef<int64_t> dims, std::vector<uint8_t> bytes);
+  ir::ValueId filled(DType dtype, double value, llvm::ArrayRef<int64_t> dims);  // one value
 
   // ---- elementwise, with broadcasting; binary operands have one dtype ----
   ir::ValueId unary(int32_t kind, ir::ValueId x, float alpha = 0, float beta = 0);
@@ -60,31 +62,38 @@ class Compose {
   // Any node whose infer() gives the output's type.
   template <typename Params>
   ir::ValueId node(OpKind op, const Params& params, llvm::ArrayRef<ir::ValueId> inputs) {
-    return append(op, ir::OpParams::of(op, params), inputs, {});
+    return append(op, ir::OpParams::of(op, params), inputs);
   }
   // A node whose dims are its output's: Expand, Resize, DepthToSpace.
   template <typename Params>
   ir::ValueId shaped_node(OpKind op, const Params& params, llvm::ArrayRef<ir::ValueId> inputs,
                           llvm::ArrayRef<int64_t> dims) {
-    return append(op, ir::OpParams::of(op, params), inputs, dims);
+    return append_shaped(op, ir::OpParams::of(op, params), inputs, dims);
   }
 
   // ---- the end of a rule ----
   // Output `output` of the ONNX node is the value (cast to the dtype ONNX gives it if need be is
   // the rule's business).
   llvm::Error bind(ir::ValueId value, size_t output = 0);
+  bool has_output(size_t output) const;  // the node names it
   // Makes every later call fail with the error, if it is one.
   void fail(llvm::Error error);
   llvm::Error take_error();
 
  private:
-  ir::ValueId append(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs,
-                     llvm::ArrayRef<int64_t> dims);
+  ir::ValueId append(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs);
+  ir::ValueId append_shaped(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs,
+                            llvm::ArrayRef<int64_t> dims);
+  ir::ValueId of_rank(ir::ValueId x, int32_t rank);
+  // Counted from the front; after an error 0.
+  int32_t axis_of(ir::ValueId x, int64_t axis);
   ir::ValueId take(llvm::Expected<ir::ValueId> value);
 
   const OnnxNode& node_;
   Importer& importer_;
-  std::string error_text_;  // of the first error
+  ir::ValueId first_value_;  // of those that the formula adds
+  std::string error_where_;  // of the first error
+  std::string error_text_;
   ErrorKind error_kind_ = ErrorKind::Internal;
   bool has_failed_ = false;
 };
