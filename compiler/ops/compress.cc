@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -5,7 +7,21 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 2)) return error;
+  if (llvm::Error error = expect_typed(node, 1, DType::Bool)) return error;
+  const ir::TensorType& x = node.input(0);
+  const ir::TensorType& condition = node.input(1);
+  const int32_t axis = node.params<CompressParams>().axis;
+  if (axis < 0 || axis >= x.rank())
+    return input_error(where, "expected an axis in [0, {0}), found {1}", x.rank(), axis);
+  if (condition.rank() != 1)
+    return input_error(where, "expected a condition of rank 1, found {0}",
+                       ir::to_string(condition));
+  ir::TensorType output = x;
+  output.layout = Layout::Plain;
+  output.dims[axis] = std::min(x.dims[axis], condition.dims[0]);
+  return output;
 }
 
 }  // namespace

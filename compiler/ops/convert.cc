@@ -5,7 +5,6 @@ namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (llvm::Error error = expect_operand_count(node, 1)) return error;
-  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
   ir::TensorType output = node.input(0);
   output.layout = Layout::Plain;
   return output;
@@ -14,6 +13,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 // Height only: the channels of a plain value are far apart, so that a lane's half of a pixel's
 // channels would share its cache lines with the other's.
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  if (node.output().dtype != DType::F32) return {};
   return split_rules(node.output(), true, false);
 }
 

@@ -4,8 +4,20 @@
 namespace codl::compiler {
 namespace {
 
+// The dims are the output's own (ops.def): the node must have its output.
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  const ir::TensorType& x = node.input(0);
+  const ir::Dims& output = node.output().dims;
+  const size_t added = output.size() - x.dims.size();
+  bool fits = x.dims.size() <= output.size();
+  for (size_t i = 0; fits && i < x.dims.size(); ++i)
+    fits = x.dims[i] == 1 || x.dims[i] == output[added + i];
+  if (!fits)
+    return input_error(where, "expected dims that {0} can be repeated to, found {1}",
+                       ir::to_string(x), ir::to_string(node.output()));
+  return checked_type(where, x.dtype, llvm::SmallVector<int64_t, 4>(output.begin(), output.end()));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "compiler/ops/index_rules.h"
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -5,7 +6,17 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 2)) return error;
+  if (llvm::Error error = expect_typed(node, 1, DType::I64)) return error;
+  const ir::TensorType& data = node.input(0);
+  const ir::TensorType& indices = node.input(1);
+  const int32_t axis = node.params<GatherElementsParams>().axis;
+  if (axis < 0 || axis >= data.rank())
+    return input_error(where, "expected an axis in [0, {0}), found {1}", data.rank(), axis);
+  if (llvm::Error error = expect_indices_inside(node, 0, 1, axis)) return error;
+  return checked_type(where, data.dtype,
+                      llvm::SmallVector<int64_t, 4>(indices.dims.begin(), indices.dims.end()));
 }
 
 }  // namespace

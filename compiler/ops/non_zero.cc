@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -5,7 +7,10 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  const ir::TensorType& x = node.input(0);
+  return checked_type(node.node.name, DType::I64,
+                      {std::max<int64_t>(x.rank(), 1), x.element_count()});
 }
 
 }  // namespace

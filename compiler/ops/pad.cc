@@ -1,3 +1,5 @@
+#include "kernels/pad/pad.h"
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -5,7 +7,29 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const llvm::StringRef where = node.node.name;
+  const auto params = node.params<PadParams>();
+  const bool has_value = params.has_value != 0;
+  if (llvm::Error error = expect_operand_count(node, has_value ? 2 : 1)) return error;
+  if (llvm::Error error = expect_typed(node, 0)) return error;
+  const ir::TensorType& x = node.input(0);
+  if (params.kind < kPadConstant || params.kind > kPadWrap)
+    return input_error(where, "expected a kind of padding, found {0}", params.kind);
+  if (has_value) {
+    if (llvm::Error error = expect_typed(node, 1, x.dtype)) return error;
+    if (node.input(1).element_count() != 1)
+      return input_error(where, "expected a value of one element, found {0}",
+                         ir::to_string(node.input(1)));
+  }
+  const kernels::PadAxes pads = kernels::pad_axes(params);
+  llvm::SmallVector<int64_t, 4> dims;
+  for (int32_t i = 0; i < x.rank(); ++i) {
+    if (pads.begin[i] < 0 || pads.end[i] < 0)
+      return input_error(where, "expected pads >= 0 along axis {0}, found {1} and {2}", i,
+                         pads.begin[i], pads.end[i]);
+    dims.push_back(int64_t{pads.begin[i]} + x.dims[i] + pads.end[i]);
+  }
+  return checked_type(where, x.dtype, dims);
 }
 
 }  // namespace

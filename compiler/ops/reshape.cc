@@ -8,12 +8,11 @@ namespace {
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   const llvm::StringRef where = node.node.name;
   if (llvm::Error error = expect_operand_count(node, 1)) return error;
-  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
   const ir::Dims& output = node.output().dims;
   if (node.input(0).element_count() != node.output().element_count())
     return input_error(where, "expected as many elements as {0}, found {1}",
                        ir::to_string(node.input(0)), ir::to_string(node.output()));
-  return checked_type(where, DType::F32,
+  return checked_type(where, node.input(0).dtype,
                       llvm::SmallVector<int64_t, 4>(output.begin(), output.end()));
 }
 

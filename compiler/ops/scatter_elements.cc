@@ -1,3 +1,4 @@
+#include "compiler/ops/index_rules.h"
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -5,7 +6,20 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const llvm::StringRef where = node.node.name;
+  if (llvm::Error error = expect_operand_count(node, 3)) return error;
+  const ir::TensorType& data = node.input(0);
+  const auto params = node.params<ScatterElementsParams>();
+  if (llvm::Error error = expect_scatter_types(node, params.reduction)) return error;
+  if (params.axis < 0 || params.axis >= data.rank())
+    return input_error(where, "expected an axis in [0, {0}), found {1}", data.rank(), params.axis);
+  if (llvm::Error error = expect_indices_inside(node, 0, 1, params.axis)) return error;
+  if (node.input(1).dims != node.input(2).dims)
+    return input_error(where, "expected indices and updates of the same dims, found {0} and {1}",
+                       ir::to_string(node.input(1)), ir::to_string(node.input(2)));
+  ir::TensorType output = data;
+  output.layout = Layout::Plain;
+  return output;
 }
 
 }  // namespace

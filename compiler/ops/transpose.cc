@@ -7,7 +7,6 @@ namespace {
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   const llvm::StringRef where = node.node.name;
   if (llvm::Error error = expect_operand_count(node, 1)) return error;
-  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
   const auto params = node.params<TransposeParams>();
   const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
                                   params.perm_4, params.perm_5, params.perm_6, params.perm_7};
@@ -21,7 +20,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
     seen |= 1u << perm[i];
     dims.push_back(node.input(0).dims[perm[i]]);
   }
-  return checked_type(where, DType::F32, dims);
+  return checked_type(where, node.input(0).dtype, dims);
 }
 
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView&) { return {}; }

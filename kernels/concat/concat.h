@@ -3,8 +3,8 @@
 //   x0, x1, ... x14  1 to 15 inputs; dims of y but for `axis`, where theirs add up to y's
 //   y                Plain of any rank >= 1 and any axis; Nhwc; or Image2d (image row)
 //
-// Every input has y's layout. Nhwc on the CPU row: any axis. GPU rows: axis 1 (channels),
-// at most 8 inputs.
+// Every input has y's layout and dtype: f32, or any on the row of any dtype, which is Plain only.
+// Nhwc on the CPU row: any axis. GPU rows: axis 1 (channels), at most 8 inputs.
 // Channels need not be multiples of 4: the real channels of the inputs follow each other without
 // gaps, their pad lanes are not copied, the pad lanes of y are written as zero.
 // Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2: every

@@ -4,7 +4,6 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 2, kMaxOperands)) return expected;
   const int32_t axis = step.params_as<ConcatParams>().axis;
   const OperandShape& y = step.output();
@@ -19,9 +18,12 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "no part but rows of an Nhwc or Image2d output joined along axis 1 or 3";
   const bool needs_all_rows = has_pixels(y) && (axis == 0 || axis == 2);
   if (needs_all_rows && !holds_all_rows(y)) return "all rows in memory for axis 0 or 2";
+  const bool is_any = step.row->dtype == DType::Any;
+  if (is_any && y.layout != Layout::Plain) return "Plain operands";
   int64_t joined = 0;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const OperandShape& x = step.operands[i];
+    if (x.dtype != y.dtype) return "inputs of the output's dtype";
     if (x.layout != y.layout) return "inputs of the output's layout";
     if (x.rank != y.rank) return "inputs of the output's rank";
     for (int32_t k = 0; k < y.rank; ++k)
@@ -33,13 +35,14 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     joined += x.dims[axis];
   }
   if (joined != y.dims[axis]) return "input dims along the axis that add up to the output's";
-  out_needs->task_count = concat_work(step.part_dim, step.part, y).task_count;
+  if (!is_any) out_needs->task_count = concat_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 
 void features(const StepShape& step, Features* out_features) {
   const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  const double bytes = static_cast<double>(dtype_bytes(step.output().dtype));
+  out_features->add("mbytes", 2.0 * elements * bytes * 1e-6);
   out_features->add("steps", 1.0);
 }
 

@@ -1,11 +1,12 @@
 // Convert: the same value in another layout, another window of rows, or another memory.
 //
-//   x, y  the same dims
+//   x, y  the same dims and dtype
 //
 //   convert_f32_cpu            Plain or Nhwc  ->  Plain or Nhwc
 //   convert_f32_cl_buffer      Plain or Nhwc  ->  Plain or Nhwc
 //   convert_f32_cl_to_image    Plain or Nhwc  ->  Image2d
 //   convert_f32_cl_from_image  Image2d        ->  Plain or Nhwc
+//   convert_any_cpu            Plain          ->  Plain, any dtype, no part
 //
 // A rank other than 4: Plain to Plain; no part but columns of a matrix, [m, n] being [m, n, 1, 1]
 // then. Rank 4: the part's rows or channels are copied (by

@@ -6,7 +6,6 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
@@ -15,19 +14,23 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if ((x.layout == Layout::Image2d) != reads_image) return "the input layout of the kernel's row";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
     return "the output layout of the kernel's row";
+  const bool is_any = step.row->dtype == DType::Any;
+  if (is_any && (x.layout != Layout::Plain || y.layout != Layout::Plain)) return "Plain operands";
+  if (x.dtype != y.dtype) return "operands of one dtype";
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (y.rank != 4 && step.part_dim != SplitDim::None &&
       !(y.rank == 2 && step.part_dim == SplitDim::OutputChannel))
     return "rank 4, or columns of a matrix, for a part";
   if (y.rank == 4 && !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
     return "input rows of the part inside the operand";
-  out_needs->task_count = convert_work(step.part_dim, step.part, y).task_count;
+  if (!is_any) out_needs->task_count = convert_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 
 void features(const StepShape& step, Features* out_features) {
   const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  const double bytes = static_cast<double>(dtype_bytes(step.output().dtype));
+  out_features->add("mbytes", 2.0 * elements * bytes * 1e-6);
   out_features->add("steps", 1.0);
 }
 

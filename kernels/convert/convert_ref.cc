@@ -7,6 +7,12 @@ namespace codl::kernels {
 void convert_ref(const KernelArgs& args) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
+  const bool is_plain = x.shape.layout == Layout::Plain && y.shape.layout == Layout::Plain;
+  if (is_plain && args.part_dim == SplitDim::None) {
+    std::memcpy(y.data, x.data,
+                static_cast<size_t>(element_count(y.shape)) * dtype_bytes(y.shape.dtype));
+    return;
+  }
   for_each_output(args, [&](const int32_t* index) {
     copy_element(y, offset_of(y, index), x, offset_of(x, index));
   });

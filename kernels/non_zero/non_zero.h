@@ -1,8 +1,16 @@
-// NonZero: SKELETON.
+// NonZero: the indices of the elements that are not zero.
+//
+//   x  Plain, any dtype, any rank
+//   y  Plain, i64, [r, n]: r the rank of x, 1 for a scalar; n the elements of x
+//
+// Column k of y has the index of the k-th element that is not zero, in ONNX order; the columns
+// behind the last are 0. NaN is not zero, -0 is. y must not overlap x. No parts. Nothing past the
+// end is read.
+//
+// Features: mbytes (million bytes of both operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 

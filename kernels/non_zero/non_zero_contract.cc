@@ -1,9 +1,18 @@
+#include "kernels/common/move_elements.h"
 #include "kernels/non_zero/non_zero.h"
 
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_plain_operands(step, 2, 2)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (y.dtype != DType::I64) return "output of dtype i64";
+  if (y.rank != 2 || y.dims[0] != (x.rank == 0 ? 1 : x.rank) || y.dims[1] != element_count(x))
+    return "an output of [rank, elements] of the input";
+  return nullptr;
+}
 
 void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
 

@@ -1,15 +1,36 @@
+#include "kernels/common/move_elements.h"
 #include "kernels/pad/pad.h"
 
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
-
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_plain_operands(step, 2, 3)) return expected;
+  const auto& params = step.params_as<PadParams>();
+  if (params.kind < kPadConstant || params.kind > kPadWrap) return "a member of Pad";
+  if (params.has_value != 0 && params.has_value != 1) return "has_value 0 or 1";
+  if (step.operand_count != 2u + static_cast<uint32_t>(params.has_value))
+    return "the operator's number of operands";
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (x.dtype != y.dtype) return "operands of one dtype";
+  if (params.has_value == 1) {
+    const OperandShape& value = step.operands[1];
+    if (value.dtype != y.dtype || element_count(value) != 1) return "a value of one element";
+  }
+  if (x.rank != y.rank) return "input and output of one rank";
+  const PadAxes axes = pad_axes(params);
+  for (int32_t i = 0; i < y.rank; ++i) {
+    if (axes.begin[i] < 0 || axes.end[i] < 0) return "pads that are not negative";
+    if (int64_t{axes.begin[i]} + x.dims[i] + axes.end[i] != y.dims[i])
+      return "output dims that are the input's and the pads'";
+  }
+  return nullptr;
+}
 
 }  // namespace
 
 extern const Contract kPadContract;
-const Contract kPadContract = {check, nullptr, features};
+const Contract kPadContract = {check, nullptr, add_moved};
 
 }  // namespace codl::kernels

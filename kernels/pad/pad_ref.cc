@@ -1,9 +1,75 @@
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/move_elements.h"
 #include "kernels/pad/pad.h"
 
 namespace codl::kernels {
+namespace {
 
-void pad_ref(const KernelArgs&) {}  // SKELETON
+// The element of x, of `dim`, that stands at `place`, which may lie in front of x or behind it.
+int64_t place_in_x(int32_t kind, int64_t place, int64_t dim) {
+  if (kind == kPadEdge || dim == 1) return place < 0 ? 0 : place < dim ? place : dim - 1;
+  const int64_t period = kind == kPadWrap ? dim : 2 * (dim - 1);
+  place %= period;
+  if (place < 0) place += period;
+  return place < dim ? place : period - place;
+}
+
+void pad_constant(const KernelArgs& args, const PadAxes& pads) {
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const DType dtype = y.shape.dtype;
+  const char zero[8] = {};
+  const bool has_value = args.params_as<PadParams>().has_value == 1;
+  fill_elements(dtype, y.as<char>(), has_value ? args.operands[1].as<const char>() : zero,
+                element_count(y.shape));
+  LoopAxes axes;
+  int64_t first = 0;
+  for (int32_t i = 0; i < y.shape.rank; ++i) {
+    first += pads.begin[i] * y.strides[i];
+    axes.append(x.shape.dims[i], x.strides[i], y.strides[i]);
+  }
+  const int64_t bytes = static_cast<int64_t>(dtype_bytes(dtype));
+  move_elements(axes, dtype, y.as<char>() + first * bytes, x.as<const char>());
+}
+
+// Row by row along the last axis: in the middle the row of x, at its sides elements of it.
+void pad_with_x(const KernelArgs& args, const PadAxes& pads) {
+  const int32_t kind = args.params_as<PadParams>().kind;
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const int64_t bytes = static_cast<int64_t>(dtype_bytes(y.shape.dtype));
+  const int32_t last = y.shape.rank - 1;
+  const int64_t columns = y.shape.dims[last];
+  const int64_t begin = pads.begin[last];
+  const int64_t x_columns = x.shape.dims[last];
+  const int64_t rows = element_count(y.shape, 0, last);
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t offset = 0;
+    int64_t rest = row;
+    for (int32_t i = last - 1; i >= 0; --i) {
+      const int64_t place = rest % y.shape.dims[i] - pads.begin[i];
+      offset += place_in_x(kind, place, x.shape.dims[i]) * x.strides[i];
+      rest /= y.shape.dims[i];
+    }
+    const char* from = x.as<const char>() + offset * bytes;
+    char* to = y.as<char>() + row * columns * bytes;
+    for (int64_t i = 0; i < begin; ++i)
+      move_few(to + i * bytes, from + place_in_x(kind, i - begin, x_columns) * bytes, bytes);
+    std::memcpy(to + begin * bytes, from, static_cast<size_t>(x_columns * bytes));
+    for (int64_t i = begin + x_columns; i < columns; ++i)
+      move_few(to + i * bytes, from + place_in_x(kind, i - begin, x_columns) * bytes, bytes);
+  }
+}
+
+}  // namespace
+
+void pad_ref(const KernelArgs& args) {
+  const PadAxes pads = pad_axes(args.params_as<PadParams>());
+  if (args.params_as<PadParams>().kind == kPadConstant || args.output().shape.rank == 0)
+    pad_constant(args, pads);
+  else
+    pad_with_x(args, pads);
+}
 
 CODL_CPU_KERNEL_PLAIN(pad_any_cpu, pad_ref);
 

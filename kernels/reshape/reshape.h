@@ -1,6 +1,7 @@
 // Reshape: the elements of x, in ONNX order, under other dims.
 //
-//   x, y  Plain, any rank, the same number of elements. y must not overlap x.
+//   x, y  Plain, one dtype (f32, or any on the row of any dtype), any rank, the same number of
+//         elements. y must not overlap x.
 //
 // No parts. Nothing past the end is read.
 //

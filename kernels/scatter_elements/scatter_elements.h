@@ -1,8 +1,20 @@
-// ScatterElements: SKELETON.
+// ScatterElements: y = data, then y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1.
+//
+//   data, y  Plain, any dtype, rank 1 to 8, the same dims
+//   indices  Plain, i64, data's rank; but for the axis no dim larger than data's
+//   updates  Plain, of data's dtype and indices' dims
+//
+// reduction  None: updates replace. Add, Mul, Min, Max (f32 and integers): they are combined with
+//            what is there.
+//
+// Updates are applied in ONNX order, so of several for one element the last replaces, and sums have
+// one order. A negative index counts from the end; one outside is clamped into the dim when the
+// step runs. y must not overlap an input. No parts. Nothing past the end is read.
+//
+// Features: mbytes (million bytes of all operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 

@@ -1,8 +1,19 @@
-// ScatterNd: SKELETON.
+// ScatterNd: y = data, then its slices at tuples of indices become updates.
+//
+//   data, y  Plain, any dtype, rank 1 to 8, the same dims
+//   indices  Plain, i64, [i..., r]: tuples of r indices, 1 <= r <= data's rank
+//   updates  Plain, of data's dtype, [i..., data.dims behind the first r]
+//
+// reduction  as in ScatterElements, f32 and integers only.
+//
+// Updates are applied in ONNX order, so of several for one element the last replaces, and sums have
+// one order. A negative index counts from the end; one outside is clamped into the dim when the
+// step runs. y must not overlap an input. No parts. Nothing past the end is read.
+//
+// Features: mbytes (million bytes of all operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 

@@ -1,9 +1,22 @@
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/move_elements.h"
 #include "kernels/slice/slice.h"
 
 namespace codl::kernels {
 
-void slice_ref(const KernelArgs&) {}  // SKELETON
+void slice_ref(const KernelArgs& args) {
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const SliceAxes slice = slice_axes(args.params_as<SliceParams>());
+  LoopAxes axes;
+  int64_t first = 0;
+  for (int32_t i = 0; i < y.shape.rank; ++i) {
+    first += slice.start[i] * x.strides[i];
+    axes.append(slice.count[i], slice.step[i] * x.strides[i], y.strides[i]);
+  }
+  const int64_t bytes = static_cast<int64_t>(dtype_bytes(y.shape.dtype));
+  move_elements(axes, y.shape.dtype, y.as<char>(), x.as<const char>() + first * bytes);
+}
 
 CODL_CPU_KERNEL_PLAIN(slice_any_cpu, slice_ref);
 

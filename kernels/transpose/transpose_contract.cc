@@ -1,3 +1,4 @@
+#include "kernels/common/move_elements.h"
 #include "kernels/transpose/transpose.h"
 
 namespace codl::kernels {
@@ -5,11 +6,11 @@ namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.row->processor == Processor::Gpu) return "SKELETON";
-  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "Plain operands";
+  if (x.dtype != y.dtype) return "operands of one dtype";
   if (x.rank != y.rank) return "input and output of one rank";
   int32_t perm[kMaxRank];
   transpose_perm(step.params_as<TransposeParams>(), perm);
@@ -20,19 +21,13 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     seen |= 1u << perm[i];
     if (y.dims[i] != x.dims[perm[i]]) return "output dims that are the input's in order of perm";
   }
-  out_needs->task_count = transpose_task_count(element_count(y));
+  if (step.row->dtype != DType::Any) out_needs->task_count = transpose_task_count(element_count(y));
   return nullptr;
-}
-
-void features(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(element_count(step.output()));
-  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
-  out_features->add("steps", 1.0);
 }
 
 }  // namespace
 
 extern const Contract kTransposeContract;
-const Contract kTransposeContract = {check, nullptr, features};
+const Contract kTransposeContract = {check, nullptr, add_moved};
 
 }  // namespace codl::kernels

@@ -1,5 +1,5 @@
 #include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/move_elements.h"
 #include "kernels/transpose/transpose.h"
 
 namespace codl::kernels {
@@ -9,11 +9,10 @@ void transpose_ref(const KernelArgs& args) {
   transpose_perm(args.params_as<TransposeParams>(), perm);
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
-  for_each_output(args, [&](const int32_t* index) {
-    int32_t from[kMaxRank] = {};
-    for (int32_t i = 0; i < y.shape.rank; ++i) from[perm[i]] = index[i];
-    copy_element(y, offset_of(y, index), x, offset_of(x, from));
-  });
+  LoopAxes axes;
+  for (int32_t i = 0; i < y.shape.rank; ++i)
+    axes.append(y.shape.dims[i], x.strides[perm[i]], y.strides[i]);
+  move_elements(axes, y.shape.dtype, y.as<char>(), x.as<const char>());
 }
 
 CODL_CPU_KERNEL_PLAIN(transpose_any_cpu, transpose_ref);

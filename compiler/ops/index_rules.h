@@ -1,0 +1,16 @@
+// Rules that the operators share whose indices are operands.
+#pragma once
+
+#include "compiler/ops/op_spec.h"
+
+namespace codl::compiler {
+
+// Unless `indices` has the rank of `data` and, but for `axis`, no larger dims (Input error).
+llvm::Error expect_indices_inside(const ir::NodeView& node, uint32_t data, uint32_t indices,
+                                  int32_t axis);
+
+// Of data, indices, updates: unless indices are i64, updates of data's dtype, and the reduction (a
+// ScatterElements member) is done for that (Unsupported).
+llvm::Error expect_scatter_types(const ir::NodeView& node, int32_t reduction);
+
+}  // namespace codl::compiler

@@ -1,0 +1,154 @@
+// What moves elements knows their size, not their dtype.
+#pragma once
+
+#include <cstring>
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/loop_axes.h"
+
+namespace codl::kernels {
+
+// ---- contracts ----------------------------------------------------------------------------------
+
+// check_operands() for a step of Plain operands. The row's layout and splits say the rest: the
+// output is Plain and there is no part.
+constexpr const char* check_plain_operands(const StepShape& step, uint32_t min_count,
+                                           uint32_t max_count) {
+  if (const char* expected = check_operands(step, min_count, max_count)) return expected;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (step.operands[i].layout != Layout::Plain) return "Plain operands";
+  return nullptr;
+}
+
+// mbytes: what is moved, read and written; of the inputs no more is touched. And steps.
+inline void add_moved(const StepShape& step, Features* out_features) {
+  out_features->add("mbytes", 2.0 * traffic_bytes(step.output()) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+// Elements of axes [begin, end).
+constexpr int64_t element_count(const OperandShape& shape, int32_t begin, int32_t end) {
+  int64_t count = 1;
+  for (int32_t i = begin; i < end; ++i) count *= shape.dims[i];
+  return count;
+}
+
+// ---- indices known at run time ------------------------------------------------------------------
+
+// An index into a dim: negative ones count from the end, those outside become the nearest inside.
+constexpr int64_t clamp_index(int64_t index, int64_t dim) {
+  if (index < 0) index += dim;
+  if (index < 0) return 0;
+  return index < dim ? index : dim - 1;
+}
+
+// Elements from the first of `view` to the element at `indices`, one per axis from `first_axis` on.
+inline int64_t offset_of_indices(const TensorView& view, int32_t first_axis, const int64_t* indices,
+                                 int64_t count) {
+  int64_t offset = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t axis = first_axis + i;
+    offset += clamp_index(indices[i], view.shape.dims[axis]) * view.strides[axis];
+  }
+  return offset;
+}
+
+// Elements from the first of `view` to the start of row `row` of `shape`, a row being a run along
+// the last axis. The index along `left_out` counts as 0; shape lies inside view's along the others.
+inline int64_t offset_of_row(const TensorView& view, const OperandShape& shape, int64_t row,
+                             int32_t left_out) {
+  int64_t offset = 0;
+  for (int32_t i = shape.rank - 2; i >= 0; --i) {
+    if (i != left_out) offset += row % shape.dims[i] * view.strides[i];
+    row /= shape.dims[i];
+  }
+  return offset;
+}
+
+// ---- moves --------------------------------------------------------------------------------------
+
+// Few bytes, mostly one element: cheaper than a call of memcpy.
+inline void move_few(char* to, const char* from, int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      std::memcpy(to, from, 1);
+      return;
+    case 2:
+      std::memcpy(to, from, 2);
+      return;
+    case 4:
+      std::memcpy(to, from, 4);
+      return;
+    case 8:
+      std::memcpy(to, from, 8);
+      return;
+    default:
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+}
+
+// Elements of kBytes each; steps in bytes, 0 repeats an element.
+template <int64_t kBytes>
+void move_run(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+  if (to_step == kBytes && from_step == kBytes) {
+    std::memcpy(to, from, static_cast<size_t>(count * kBytes));
+  } else if (to_step == kBytes && from_step == 0) {
+    char element[kBytes];
+    std::memcpy(element, from, kBytes);
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, element, kBytes);
+  } else {
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, kBytes);
+  }
+}
+
+template <int64_t kBytes>
+void move_axes(const LoopAxes& axes, char* to, const char* from) {
+  const int32_t last = axes.count - 1;
+  if (last < 0) {
+    std::memcpy(to, from, kBytes);
+    return;
+  }
+  int64_t index[kMaxRank] = {};
+  int64_t from_offset = 0;
+  int64_t to_offset = 0;
+  while (true) {
+    move_run<kBytes>(to + to_offset, axes.steps[last][1] * kBytes, from + from_offset,
+                     axes.steps[last][0] * kBytes, axes.extents[last]);
+    int32_t i = last - 1;
+    for (; i >= 0; --i) {
+      from_offset += axes.steps[i][0] * kBytes;
+      to_offset += axes.steps[i][1] * kBytes;
+      if (++index[i] < axes.extents[i]) break;
+      index[i] = 0;
+      from_offset -= axes.extents[i] * axes.steps[i][0] * kBytes;
+      to_offset -= axes.extents[i] * axes.steps[i][1] * kBytes;
+    }
+    if (i < 0) return;
+  }
+}
+
+// Moves the elements that `axes` steps through: input 0 of it is `from`, input 1 is `to`.
+inline void move_elements(const LoopAxes& axes, DType dtype, char* to, const char* from) {
+  switch (dtype_bytes(dtype)) {
+    case 1:
+      move_axes<1>(axes, to, from);
+      return;
+    case 2:
+      move_axes<2>(axes, to, from);
+      return;
+    case 4:
+      move_axes<4>(axes, to, from);
+      return;
+    default:
+      move_axes<8>(axes, to, from);
+  }
+}
+
+// Writes `count` copies of the element at `from`.
+inline void fill_elements(DType dtype, char* to, const char* from, int64_t count) {
+  LoopAxes axes;
+  axes.append(count, 0, 1);
+  move_elements(axes, dtype, to, from);
+}
+
+}  // namespace codl::kernels
