@@ -1,4 +1,4 @@
-#include <algorithm>
+#include "kernels/binary/binary.h"
 
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
@@ -9,30 +9,29 @@ namespace {
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   const llvm::StringRef where = node.node.name;
   if (llvm::Error error = expect_operand_count(node, 2)) return error;
-  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
-  if (llvm::Error error = expect_operand(node, 1, -1)) return error;
   const int32_t kind = node.params<BinaryParams>().kind;
-  if (member_name(OpKind::Binary, kind).empty())
-    return input_error(where, "expected a binary function, found {0}", kind);
+  const llvm::StringRef name = member_name(OpKind::Binary, kind);
+  if (name.empty()) return input_error(where, "expected a binary function, found {0}", kind);
+  if (node.input(0).dtype != node.input(1).dtype)
+    return input_error(where, "expected operands of one type, found {0} and {1}",
+                       ir::to_string(node.input(0)), ir::to_string(node.input(1)));
+  const DType dtype = kernels::binary_output_dtype(kind, node.input(0).dtype);
+  if (dtype == DType::Any)
+    return unsupported_error(where, "expected operands that {0} is computed of, found {1}", name,
+                             ir::to_string(node.input(0)));
 
-  // Dims are aligned at the last; a missing one counts as 1.
-  const ir::Dims& a = node.input(0).dims;
-  const ir::Dims& b = node.input(1).dims;
-  const size_t rank = std::max(a.size(), b.size());
-  llvm::SmallVector<int64_t, 4> dims(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const int32_t dim_a = i + a.size() < rank ? 1 : a[i + a.size() - rank];
-    const int32_t dim_b = i + b.size() < rank ? 1 : b[i + b.size() - rank];
-    if (dim_a != dim_b && dim_a != 1 && dim_b != 1)
-      return input_error(where, "expected operands that broadcast, found {0} and {1}",
-                         ir::to_string(node.input(0)), ir::to_string(node.input(1)));
-    dims[i] = std::max(dim_a, dim_b);
-  }
-  return checked_type(where, DType::F32, dims);
+  CODL_ASSIGN_OR_RETURN(dims, broadcast_dims(node, {0, 1}));
+  return checked_type(where, dtype, dims);
+}
+
+// Whether the F32 rows compute the node; the Any row runs whole and in Plain.
+bool has_f32_rows(const ir::NodeView& node) {
+  return node.output().dtype == DType::F32 &&
+         kernels::is_f32_row_binary(node.params<BinaryParams>().kind);
 }
 
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  const bool has_rows = node.output().rank() == 4;
+  const bool has_rows = node.output().rank() == 4 && has_f32_rows(node);
   return split_rules(node.output(), has_rows, has_rows);
 }
 
@@ -46,7 +45,7 @@ const OpSpec kBinarySpec = {
     .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
-    .computes_in_nhwc = always_in_nhwc,
+    .computes_in_nhwc = has_f32_rows,
 };
 
 }  // namespace codl::compiler

@@ -5,7 +5,14 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  const int32_t to = node.params<CastParams>().to;
+  if (to < 0 || to >= kDTypeEnd || !is_known_dtype(static_cast<uint8_t>(to)))
+    return input_error(node.node.name, "expected the number of a dtype, found {0}", to);
+  ir::TensorType output = node.input(0);
+  output.dtype = static_cast<DType>(to);
+  output.layout = Layout::Plain;
+  return output;
 }
 
 }  // namespace

@@ -5,7 +5,18 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  ir::TensorType output = node.input(0);
+  if (output.dtype != DType::F32 && !is_integer(output.dtype))
+    return unsupported_error(node.node.name,
+                             "expected an operand of type f32 or integer, found {0}",
+                             ir::to_string(output));
+  const int32_t axis = node.params<CumulateParams>().axis;
+  if (axis < 0 || axis >= output.rank())
+    return input_error(node.node.name, "expected an axis in [0, {0}), found {1}", output.rank(),
+                       axis);
+  output.layout = Layout::Plain;
+  return output;
 }
 
 }  // namespace

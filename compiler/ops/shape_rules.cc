@@ -61,6 +61,29 @@ llvm::Error expect_operand_count(const ir::NodeView& node, uint32_t count) {
   return llvm::Error::success();
 }
 
+llvm::Expected<llvm::SmallVector<int64_t, 8>> broadcast_dims(const ir::NodeView& node,
+                                                             llvm::ArrayRef<uint32_t> operands) {
+  size_t rank = 0;
+  for (uint32_t operand : operands) rank = std::max(rank, node.input(operand).dims.size());
+  llvm::SmallVector<int64_t, 8> dims(rank, 1);
+  for (uint32_t operand : operands) {
+    const ir::Dims& own = node.input(operand).dims;
+    for (size_t i = 0; i < own.size(); ++i) {
+      int64_t& dim = dims[rank - own.size() + i];
+      if (own[i] == 1 || own[i] == dim) continue;
+      if (dim == 1) {
+        dim = own[i];
+        continue;
+      }
+      std::string found;
+      for (uint32_t other : operands)
+        found += (found.empty() ? "" : " and ") + ir::to_string(node.input(other));
+      return input_error(node.node.name, "expected operands that broadcast, found {0}", found);
+    }
+  }
+  return dims;
+}
+
 llvm::Error check_window(llvm::StringRef where, const WindowAxis& axis) {
   auto check = [&](const char* name, int64_t number, int64_t least) -> llvm::Error {
     if (number < least || number > kMaxDim)

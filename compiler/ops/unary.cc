@@ -1,3 +1,5 @@
+#include "kernels/unary/unary.h"
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -6,17 +8,28 @@ namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (llvm::Error error = expect_operand_count(node, 1)) return error;
-  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
   const int32_t kind = node.params<UnaryParams>().kind;
-  if (member_name(OpKind::Unary, kind).empty())
+  const llvm::StringRef name = member_name(OpKind::Unary, kind);
+  if (name.empty())
     return input_error(node.node.name, "expected a unary function, found {0}", kind);
   ir::TensorType output = node.input(0);
+  output.dtype = kernels::unary_output_dtype(kind, output.dtype);
   output.layout = Layout::Plain;
+  if (output.dtype == DType::Any)
+    return unsupported_error(node.node.name,
+                             "expected an operand that {0} is computed of, found {1}", name,
+                             ir::to_string(node.input(0)));
   return output;
 }
 
+// Whether the F32 rows compute the node; the Any row runs whole and in Plain.
+bool has_f32_rows(const ir::NodeView& node) {
+  return node.input(0).dtype == DType::F32 &&
+         kernels::is_activation(node.params<UnaryParams>().kind);
+}
+
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  const bool has_rows = node.output().rank() == 4;
+  const bool has_rows = node.output().rank() == 4 && has_f32_rows(node);
   return split_rules(node.output(), has_rows, has_rows);
 }
 
@@ -30,7 +43,7 @@ const OpSpec kUnarySpec = {
     .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
-    .computes_in_nhwc = always_in_nhwc,
+    .computes_in_nhwc = has_f32_rows,
 };
 
 }  // namespace codl::compiler

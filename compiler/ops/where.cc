@@ -5,7 +5,13 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = expect_operand_count(node, 3)) return error;
+  if (llvm::Error error = expect_typed(node, 0, {DType::Bool})) return error;
+  if (node.input(1).dtype != node.input(2).dtype)
+    return input_error(node.node.name, "expected operands of one type, found {0} and {1}",
+                       ir::to_string(node.input(1)), ir::to_string(node.input(2)));
+  CODL_ASSIGN_OR_RETURN(dims, broadcast_dims(node, {0, 1, 2}));
+  return checked_type(node.node.name, node.input(1).dtype, dims);
 }
 
 }  // namespace

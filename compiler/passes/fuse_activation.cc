@@ -1,11 +1,13 @@
 // Makes a unary function the activation of the node in front of it.
 //
 // Needs:   a Unary whose operand is computed by a Conv2d, DepthwiseConv2d, MatMul or Binary that
-//          has no activation yet and no other user.
+//          has no activation yet and no other user; a function that kernels compute as an
+//          activation (is_activation()), and f32.
 // Gives:   one node; numerics are unchanged (activation is the last thing the node does).
 // Order:   after fold_batch_norm and fuse_residual, which stop at an activation.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "kernels/common/activation.h"
 
 namespace codl::compiler {
 namespace {
@@ -23,6 +25,7 @@ bool set_activation(ir::Node& node, const UnaryParams& unary) {
 }
 
 bool take_activation(ir::Node& node, const UnaryParams& unary) {
+  if (!kernels::is_activation(unary.kind)) return false;
   switch (node.op) {
     case OpKind::Conv2d:
       return set_activation<Conv2dParams>(node, unary);
@@ -43,6 +46,7 @@ llvm::Error fuse_activation(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     if (graph.node(id).op != OpKind::Unary) continue;
+    if (graph.value(graph.node(id).inputs[0]).type.dtype != DType::F32) continue;
     const ir::NodeId producer = sole_producer(graph, graph.node(id).inputs[0], id);
     if (producer == ir::kNoId) continue;
     ir::Node fused = graph.node(producer);

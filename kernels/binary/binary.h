@@ -1,5 +1,22 @@
 // Binary: y = activation(a op b), element by element with ONNX (numpy) broadcasting; op is a member
-// of the family Binary, the activation a member of Unary (ops.def).
+// of the family Binary, the activation a member of Unary that is_activation() (ops.def).
+//
+//   Add, Sub, Mul        a + b, a - b, a b
+//   Div                  a / b; of integers towards zero
+//   Pow                  a^b
+//   Min, Max             a NaN in a or b gives a NaN
+//   Mod                  a - b floor(a / b): the sign of b
+//   Fmod                 a - b trunc(a / b): the sign of a
+//   PRelu                a < 0 ? a b : a
+//   Equal, Less ...      bool; of f32, integers; Equal of bool too
+//   And, Or, Xor         of bool
+//   BitwiseAnd ...       of integers
+//   ShiftLeft, ShiftRight  of integers, a by b bits; a b outside [0, bits) shifts everything out
+//                        (-1 remains of a negative number to the right)
+//
+// The first rows are for f32 and for integers, which are computed modulo 2^bits: a / 0, a mod 0 and
+// a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows: Add to Max and PRelu. An
+// activation is for f32 only.
 //
 //   y     Plain of any rank, Nhwc, or Image2d (image row)
 //   a, b  dims aligned to y's from the right, each dim y's or 1; at least one of the two has y's
@@ -18,6 +35,7 @@
 // Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
+#include "kernels/common/activation.h"
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tasks.h"
 
@@ -40,6 +58,38 @@ constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const Ope
   if (has_pixels(y) && axis >= 0 && operand.dims[axis] == y.dims[1] && count == y.dims[1])
     return BinaryOperand::PerChannel;
   return BinaryOperand::General;
+}
+
+// The members that the F32 rows compute.
+constexpr bool is_f32_row_binary(int32_t kind) {
+  return (kind >= kBinaryAdd && kind <= kBinaryMax) || kind == kBinaryPRelu;
+}
+static_assert(kBinaryAdd == 1 && kBinaryMax == 7);
+
+// The dtype of y for a and b of `dtype`; Any if there is no such member, or not for this dtype.
+constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
+  const bool is_number = dtype == DType::F32 || is_integer(dtype);
+  switch (kind) {
+    case kBinaryEqual:
+      return is_number || dtype == DType::Bool ? DType::Bool : DType::Any;
+    case kBinaryLess:
+    case kBinaryLessOrEqual:
+    case kBinaryGreater:
+    case kBinaryGreaterOrEqual:
+      return is_number ? DType::Bool : DType::Any;
+    case kBinaryAnd:
+    case kBinaryOr:
+    case kBinaryXor:
+      return dtype == DType::Bool ? dtype : DType::Any;
+    case kBinaryBitwiseAnd:
+    case kBinaryBitwiseOr:
+    case kBinaryBitwiseXor:
+    case kBinaryShiftLeft:
+    case kBinaryShiftRight:
+      return is_integer(dtype) ? dtype : DType::Any;
+    default:
+      return is_number && !member_name(OpKind::Binary, kind).empty() ? dtype : DType::Any;
+  }
 }
 
 // Dim i of y in an operand aligned from the right: 1 in front of its own.

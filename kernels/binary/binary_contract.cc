@@ -24,14 +24,19 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 3, 3)) return expected;
   const auto& params = step.params_as<BinaryParams>();
   const OperandShape& a = step.operands[0];
   const OperandShape& b = step.operands[1];
   const OperandShape& y = step.output();
   if (member_name(OpKind::Binary, params.kind).empty()) return "a member of Binary";
-  if (member_name(OpKind::Unary, params.activation).empty()) return "an activation of Unary";
+  if (!is_activation(params.activation)) return "an activation of Unary";
+  if (a.dtype != b.dtype || binary_output_dtype(params.kind, a.dtype) != y.dtype)
+    return "dtypes that the member of Binary has";
+  if (y.dtype != DType::F32 && params.activation != kUnaryIdentity)
+    return "no activation of another dtype than f32";
+  if (step.row->dtype == DType::F32 && !is_f32_row_binary(params.kind))
+    return "a member of Binary that F32 rows compute";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
     return "no image for a buffer kernel";
   if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";
@@ -40,19 +45,22 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   for (int32_t i = 0; i < y.rank; ++i)
     if (broadcast_dim(a, y, i) != y.dims[i] && broadcast_dim(b, y, i) != y.dims[i])
       return "output dims that the inputs broadcast to";
+  if (step.row->dtype == DType::Any) return nullptr;  // one task
   out_needs->task_count = binary_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 
 void features(const StepShape& step, Features* out_features) {
   const int64_t written = part_elements(step);
-  // A broadcast operand is read from memory once, whatever the number of uses.
-  int64_t moved = written;
-  for (uint32_t i = 0; i < 2; ++i) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < 3; ++i) {
+    // A broadcast operand is read from memory once, whatever the number of uses.
     const int64_t stored = stored_elements(step.operands[i]);
-    moved += stored < written ? stored : written;
+    const bool is_part = i == 2 || written < stored;
+    bytes += static_cast<double>(is_part ? written : stored) *
+             static_cast<double>(dtype_bytes(step.operands[i].dtype));
   }
-  out_features->add("mbytes", static_cast<double>(moved) * sizeof(float) * 1e-6);
+  out_features->add("mbytes", bytes * 1e-6);
   out_features->add("steps", 1.0);
 }
 

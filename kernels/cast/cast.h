@@ -1,8 +1,17 @@
-// Cast: SKELETON.
+// Cast: y = x in another dtype, element by element; every pair of dtypes.
+//
+//   x, y  Plain, the same dims; y of dtype `to`
+//
+// Float to integer: towards zero, saturating, a NaN gives 0. Integer to integer: modulo 2^bits. To
+// bool: x != 0. To a float: the nearest, ties to even; what is too large becomes infinite. An
+// integer of more than 53 bits goes to f16 and bf16 by way of the nearest f64.
+//
+// y must not overlap x. No parts; one task.
+//
+// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 

@@ -3,7 +3,16 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (step.params_as<CastParams>().to != static_cast<int32_t>(y.dtype))
+    return "an output of the dtype that is cast to";
+  if (x.layout != Layout::Plain) return "a Plain input";
+  if (!same_dims(x, y)) return "input and output of the same dims";
+  return nullptr;
+}
 
 void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
 

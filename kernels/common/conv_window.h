@@ -1,6 +1,7 @@
 // The sliding window that Conv2d and DepthwiseConv2d share, and the checks of it.
 #pragma once
 
+#include "kernels/common/activation.h"
 #include "kernels/common/cl_launch.h"
 #include "kernels/common/packed_weights.h"
 #include "schema/plan_layout.h"
@@ -73,7 +74,7 @@ constexpr const char* check_conv_operands(const StepShape& step) {
   if (params.has_residual != 0 && params.has_residual != 1) return "has_residual 0 or 1";
   if (step.operand_count != 4u + static_cast<uint32_t>(params.has_residual))
     return "operands x, w, bias, [residual], y";
-  if (member_name(OpKind::Unary, params.activation).empty()) return "a known activation";
+  if (!is_activation(params.activation)) return "a known activation";
 
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];

@@ -3,7 +3,18 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const int32_t axis = step.params_as<CumulateParams>().axis;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (axis < 0 || axis >= y.rank) return "an axis of the output";
+  if (y.dtype != DType::F32 && !is_integer(y.dtype)) return "f32 or an integer";
+  if (x.dtype != y.dtype) return "input and output of one dtype";
+  if (x.layout != Layout::Plain) return "a Plain input";
+  if (!same_dims(x, y)) return "input and output of the same dims";
+  return nullptr;
+}
 
 void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
 

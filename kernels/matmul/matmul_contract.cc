@@ -1,3 +1,4 @@
+#include "kernels/common/activation.h"
 #include "kernels/common/cl_launch.h"
 #include "kernels/matmul/matmul.h"
 #include "schema/plan_layout.h"
@@ -11,7 +12,7 @@ namespace {
 const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.operand_count != 4) return "operands x, w, bias, y";
   const auto& params = step.params_as<MatMulParams>();
-  if (member_name(OpKind::Unary, params.activation).empty()) return "a known activation";
+  if (!is_activation(params.activation)) return "a known activation";
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
   const OperandShape& bias = step.operands[2];

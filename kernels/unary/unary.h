@@ -2,12 +2,39 @@
 //
 //   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image row)
 //
-//   Identity   x
-//   Relu       max(x, 0)
-//   LeakyRelu  x < 0 ? alpha x : x
-//   Clip       min(max(x, alpha), beta); alpha > beta gives beta
-//   Sigmoid    1 / (1 + e^-x)
-//   Tanh       tanh x
+// f32 to f32, by the F32 rows (is_activation() of common/activation.h); alpha and beta are 0 where
+// they are not named:
+//
+//   Identity         x
+//   Relu             max(x, 0)
+//   LeakyRelu        x < 0 ? alpha x : x
+//   Clip             min(max(x, alpha), beta); alpha > beta gives beta
+//   Sigmoid          1 / (1 + e^-x)
+//   Tanh             tanh x
+//   HardSigmoid      max(0, min(1, alpha x + beta))
+//   HardSwish        x max(0, min(1, x / 6 + 1/2))
+//   Swish            x sigmoid(alpha x)
+//   Gelu             x (1 + erf(x / sqrt 2)) / 2
+//   GeluTanh         x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
+//   Elu              x < 0 ? alpha (e^x - 1) : x
+//   Selu             x < 0 ? beta alpha (e^x - 1) : beta x         beta: ONNX's gamma
+//   Celu             max(0, x) + min(0, alpha (e^(x / alpha) - 1))
+//   ThresholdedRelu  x > alpha ? x : 0
+//   Mish             x tanh(softplus(x))
+//   Softplus         log(1 + e^x)
+//   Softsign         x / (1 + |x|)
+//   Erf              erf x
+//   Shrink           x < -beta ? x + alpha : x > beta ? x - alpha : 0     alpha: ONNX's bias
+//   Abs, Neg, Exp, Log, Sqrt, Reciprocal, Ceil, Floor, Sin, Cos
+//   Round            to the nearest integer, ties to even
+//   Sign             -1, 0 or 1
+//
+// By the Any row only, f32 to f32: Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh. Of other
+// dtypes: Identity of any; Relu, Clip (alpha and beta cut off to integers), Abs, Neg, Sign and
+// BitwiseNot of integers, modulo 2^bits; Not of bool. To bool: IsNan of f32, and IsInf of f32,
+// which finds -infinity if alpha is not 0 and +infinity if beta is not 0.
+//
+// A NaN stays a NaN, except in ThresholdedRelu and Shrink, whose comparisons with it are false.
 //
 // Windows of rows: both must hold the rows of the part. Parts: Height and OutputChannel for Nhwc
 // and Image2d; none for Plain. Pad lanes of y are written as zero whatever f(0) is. y must not
@@ -16,6 +43,7 @@
 // Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
+#include "kernels/common/activation.h"
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tasks.h"
 
@@ -46,7 +74,32 @@ constexpr UnaryWork unary_work(SplitDim part_dim, Range part, const OperandShape
   return work;
 }
 
-// f(x) for one element; the reference kernels of every operator with an activation use it.
+// The dtype of f(x) for an x of `dtype`; Any if there is no such member, or not for this dtype.
+constexpr DType unary_output_dtype(int32_t kind, DType dtype) {
+  const bool is_number = dtype == DType::F32 || is_integer(dtype);
+  switch (kind) {
+    case kUnaryIdentity:
+      return dtype;
+    case kUnaryRelu:
+    case kUnaryClip:
+    case kUnaryAbs:
+    case kUnaryNeg:
+    case kUnarySign:
+      return is_number ? dtype : DType::Any;
+    case kUnaryNot:
+      return dtype == DType::Bool ? dtype : DType::Any;
+    case kUnaryBitwiseNot:
+      return is_integer(dtype) ? dtype : DType::Any;
+    case kUnaryIsNan:
+    case kUnaryIsInf:
+      return dtype == DType::F32 ? DType::Bool : DType::Any;
+    default:
+      return dtype == DType::F32 && !member_name(OpKind::Unary, kind).empty() ? dtype : DType::Any;
+  }
+}
+
+// f(x) of an f32 for one element; the reference kernels of every operator with an activation use
+// it.
 float unary_value_ref(int32_t kind, float alpha, float beta, float x);
 
 void unary_ref(const KernelArgs& args);

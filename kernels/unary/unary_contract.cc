@@ -4,12 +4,15 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->dtype == DType::Any) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const auto& params = step.params_as<UnaryParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (member_name(OpKind::Unary, params.kind).empty()) return "a member of Unary";
+  if (unary_output_dtype(params.kind, x.dtype) != y.dtype)
+    return "dtypes that the member of Unary has";
+  if (step.row->dtype == DType::F32 && !is_activation(params.kind))
+    return "a member of Unary that is an activation";
   if (x.layout != y.layout) return "input and output of one layout";
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
@@ -17,13 +20,15 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";
   if (has_pixels(y) && !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
     return "input rows of the part inside the operand";
+  if (step.row->dtype == DType::Any) return nullptr;  // one task
   out_needs->task_count = unary_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 
 void features(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  const double bytes =
+      static_cast<double>(dtype_bytes(step.operands[0].dtype) + dtype_bytes(step.output().dtype));
+  out_features->add("mbytes", bytes * static_cast<double>(part_elements(step)) * 1e-6);
   out_features->add("steps", 1.0);
 }
 

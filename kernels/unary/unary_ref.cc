@@ -1,37 +1,216 @@
 #include <cmath>
+#include <cstring>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/elements.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/unary/unary.h"
 
 namespace codl::kernels {
+namespace {
 
-float unary_value_ref(int32_t kind, float alpha, float beta, float x) {
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+
+// The larger (smaller) of the two; a NaN in x stays.
+double at_least(double x, double low) { return x < low ? low : x; }
+double at_most(double x, double high) { return x > high ? high : x; }
+
+double round_half_to_even(double x) {
+  const double below = std::floor(x);
+  const double rest = x - below;
+  if (rest != 0.5) return rest < 0.5 ? below : below + 1.0;
+  return std::fmod(below, 2.0) == 0.0 ? below : below + 1.0;
+}
+
+double value_of(int32_t kind, double alpha, double beta, double x) {
   switch (kind) {
     case kUnaryRelu:
-      return x > 0.0f ? x : 0.0f;
+      return at_least(x, 0.0);
     case kUnaryLeakyRelu:
-      return x < 0.0f ? alpha * x : x;
+      return x < 0.0 ? alpha * x : x;
     case kUnaryClip:
-      return std::fmin(std::fmax(x, alpha), beta);
+      return at_most(at_least(x, alpha), beta);
     case kUnarySigmoid:
-      return static_cast<float>(1.0 / (1.0 + std::exp(-double{x})));
+      return sigmoid(x);
     case kUnaryTanh:
-      return static_cast<float>(std::tanh(double{x}));
+      return std::tanh(x);
+    case kUnaryHardSigmoid:
+      return at_least(at_most(alpha * x + beta, 1.0), 0.0);
+    case kUnaryHardSwish:
+      return x * at_least(at_most(x / 6.0 + 0.5, 1.0), 0.0);
+    case kUnarySwish:
+      return x * sigmoid(alpha * x);
+    case kUnaryGelu:
+      return 0.5 * x * std::erfc(-x * 0.70710678118654752440);
+    case kUnaryGeluTanh:
+      // (1 + tanh u) / 2 = sigmoid(2 u); 1.5957691216057308 = 2 sqrt(2 / pi)
+      return x * sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x));
+    case kUnaryElu:
+      return x < 0.0 ? alpha * std::expm1(x) : x;
+    case kUnarySelu:
+      return beta * (x < 0.0 ? alpha * std::expm1(x) : x);
+    case kUnaryCelu:
+      return at_least(x, 0.0) + at_most(alpha * std::expm1(x / alpha), 0.0);
+    case kUnaryThresholdedRelu:
+      return x > alpha ? x : 0.0;
+    case kUnaryMish:
+      return x * std::tanh(softplus(x));
+    case kUnarySoftplus:
+      return softplus(x);
+    case kUnarySoftsign:
+      return x / (1.0 + std::fabs(x));
+    case kUnaryErf:
+      return std::erf(x);
+    case kUnaryShrink:
+      return x < -beta ? x + alpha : x > beta ? x - alpha : 0.0;
+    case kUnaryAbs:
+      return std::fabs(x);
+    case kUnaryNeg:
+      return -x;
+    case kUnaryExp:
+      return std::exp(x);
+    case kUnaryLog:
+      return std::log(x);
+    case kUnarySqrt:
+      return std::sqrt(x);
+    case kUnaryReciprocal:
+      return 1.0 / x;
+    case kUnaryCeil:
+      return std::ceil(x);
+    case kUnaryFloor:
+      return std::floor(x);
+    case kUnaryRound:
+      return round_half_to_even(x);
+    case kUnarySign:
+      return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
+    case kUnarySin:
+      return std::sin(x);
+    case kUnaryCos:
+      return std::cos(x);
+    case kUnaryTan:
+      return std::tan(x);
+    case kUnaryAsin:
+      return std::asin(x);
+    case kUnaryAcos:
+      return std::acos(x);
+    case kUnaryAtan:
+      return std::atan(x);
+    case kUnarySinh:
+      return std::sinh(x);
+    case kUnaryCosh:
+      return std::cosh(x);
+    case kUnaryAsinh:
+      return std::asinh(x);
+    case kUnaryAcosh:
+      return std::acosh(x);
+    case kUnaryAtanh:
+      return std::atanh(x);
     default:
       return x;
   }
 }
 
-void unary_ref(const KernelArgs& args) {
+void run_floats(const KernelArgs& args) {
   const auto& params = args.params_as<UnaryParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
+  const auto value_at = [&](int64_t offset) {
+    return unary_value_ref(params.kind, params.alpha, params.beta, x.as<const float>()[offset]);
+  };
+  if (y.shape.layout == Layout::Plain) {
+    const int64_t count = element_count(y.shape);
+    for (int64_t i = 0; i < count; ++i) y.as<float>()[i] = value_at(i);
+    return;
+  }
   for_each_output(args, [&](const int32_t* index) {
-    y.as<float>()[offset_of(y, index)] = unary_value_ref(params.kind, params.alpha, params.beta,
-                                                         x.as<const float>()[offset_of(x, index)]);
+    y.as<float>()[offset_of(y, index)] = value_at(offset_of(x, index));
   });
   zero_pad_lanes(args);
+}
+
+// IsNan and IsInf.
+void run_tests(const KernelArgs& args) {
+  const auto& params = args.params_as<UnaryParams>();
+  const float* x = args.operands[0].as<const float>();
+  uint8_t* y = args.output().as<uint8_t>();
+  const int64_t count = element_count(args.output().shape);
+  const bool finds_nan = params.kind == kUnaryIsNan;
+  const bool finds_negative = params.kind == kUnaryIsInf && params.alpha != 0.0f;
+  const bool finds_positive = params.kind == kUnaryIsInf && params.beta != 0.0f;
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = (finds_nan && x[i] != x[i]) || (finds_negative && x[i] == -__builtin_inff()) ||
+           (finds_positive && x[i] == __builtin_inff());
+}
+
+// T: int64_t, or uint64_t for unsigned integers. Overflow wraps.
+template <typename T>
+void transform(const UnaryParams& params, T low, T high, T* block, int64_t count) {
+  const auto each = [&](auto function) {
+    for (int64_t i = 0; i < count; ++i) block[i] = function(block[i]);
+  };
+  const auto negated = [](T x) { return static_cast<T>(0 - static_cast<uint64_t>(x)); };
+  switch (params.kind) {
+    case kUnaryRelu:
+      return each([](T x) { return x > 0 ? x : T{0}; });
+    case kUnaryClip:
+      return each([=](T x) {
+        const T raised = x < low ? low : x;
+        return raised > high ? high : raised;
+      });
+    case kUnaryAbs:
+      return each([=](T x) { return x > 0 ? x : std::is_signed_v<T> ? negated(x) : x; });
+    case kUnaryNeg:
+      return each(negated);
+    case kUnarySign:
+      return each([](T x) { return x > 0 ? T{1} : x == 0 ? T{0} : static_cast<T>(-1); });
+    default:  // BitwiseNot
+      return each([](T x) { return static_cast<T>(~x); });
+  }
+}
+
+void run_integers(const KernelArgs& args) {
+  const auto& params = args.params_as<UnaryParams>();
+  const DType dtype = args.output().shape.dtype;
+  const int64_t low = integer_of(dtype, double{params.alpha});
+  const int64_t high = integer_of(dtype, double{params.beta});
+  const auto bytes = static_cast<int64_t>(dtype_bytes(dtype));
+  const int64_t elements = element_count(args.output().shape);
+  for (int64_t begin = 0; begin < elements; begin += kElementBlock) {
+    const int64_t count = elements - begin < kElementBlock ? elements - begin : kElementBlock;
+    int64_t block[kElementBlock];
+    load_integers(dtype, args.operands[0].as<const char>() + begin * bytes, 1, count, block);
+    if (is_signed_integer(dtype))
+      transform<int64_t>(params, low, high, block, count);
+    else
+      transform<uint64_t>(params, static_cast<uint64_t>(low), static_cast<uint64_t>(high),
+                          reinterpret_cast<uint64_t*>(block), count);
+    store_integers(dtype, block, count, args.output().as<char>() + begin * bytes);
+  }
+}
+
+}  // namespace
+
+float unary_value_ref(int32_t kind, float alpha, float beta, float x) {
+  // Identity keeps the bits.
+  if (kind == kUnaryIdentity) return x;
+  return static_cast<float>(value_of(kind, double{alpha}, double{beta}, double{x}));
+}
+
+void unary_ref(const KernelArgs& args) {
+  const int32_t kind = args.params_as<UnaryParams>().kind;
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  if (y.shape.dtype == DType::F32) return run_floats(args);
+  if (x.shape.dtype == DType::F32) return run_tests(args);
+  const int64_t count = element_count(y.shape);
+  if (kind == kUnaryIdentity) {
+    std::memcpy(y.data, x.data, static_cast<size_t>(count) * dtype_bytes(y.shape.dtype));
+  } else if (kind == kUnaryNot) {
+    for (int64_t i = 0; i < count; ++i) y.as<uint8_t>()[i] = x.as<const uint8_t>()[i] == 0;
+  } else {
+    run_integers(args);
+  }
 }
 
 CODL_CPU_KERNEL_PLAIN(unary_any_cpu, unary_ref);

@@ -1,8 +1,15 @@
-// Where: SKELETON.
+// Where: y = condition ? a : b, element by element with ONNX (numpy) broadcasting.
+//
+//   condition  bool; any byte but 0 counts as true
+//   a, b, y    one dtype, any
+//
+// All Plain, of rank <= 8; dims of the inputs aligned to y's from the right, each y's or 1, and of
+// each dim at least one input has y's. y must not overlap an input. No parts; one task.
+//
+// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 

@@ -1,0 +1,31 @@
+// Blocks of elements of any dtype in one of two types to compute in, for reference kernels: one
+// switch per block instead of one kernel per dtype.
+#pragma once
+
+#include "schema/types.h"
+
+namespace codl::kernels {
+
+// What fits into the first level cache several times over, and makes the switch cost nothing.
+inline constexpr int64_t kElementBlock = 256;
+
+constexpr bool is_signed_integer(DType dtype) {
+  return dtype == DType::I64 || dtype == DType::I8 || dtype == DType::I16 || dtype == DType::I32;
+}
+
+// `count` elements from `from` on, `step` elements apart. Bool and the integers as numbers; U64 as
+// its bits.
+void load_integers(DType dtype, const void* from, int64_t step, int64_t count, int64_t* to);
+// `count` neighbours. Bool: 0 or 1 is given; integers: modulo 2^bits.
+void store_integers(DType dtype, const int64_t* from, int64_t count, void* to);
+
+// F32, F64, F16 and BF16, exactly.
+void load_floats(DType dtype, const void* from, int64_t step, int64_t count, double* to);
+// Rounded to the nearest, ties to even; what is too large becomes infinite.
+void store_floats(DType dtype, const double* from, int64_t count, void* to);
+
+// The integer next to x in the direction of zero; the nearest that the dtype has; 0 for a NaN. U64
+// as its bits.
+int64_t integer_of(DType dtype, double x);
+
+}  // namespace codl::kernels
