@@ -2,6 +2,7 @@
 
 #include "compiler/support/error.h"
 #include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
 #include "kernels/ref.h"
 
 namespace codl::compiler {
@@ -20,6 +21,36 @@ kernels::OperandShape plain_shape(const ir::TensorType& type) {
   for (int32_t i = 0; i < type.rank(); ++i) shape.dims[i] = type.dims[i];
   shape.bytes = bytes_of(type);
   return shape;
+}
+
+// What the kernels are promised of their scratch (StepNeeds::scratch_bytes).
+struct alignas(64) ScratchLine {
+  uint8_t bytes[64];
+};
+
+// Scratch of the node's plain kernel. Where that kernel is also a CPU row for operands of any
+// dtype, the row's contract answers; the other plain kernels are oracles only and need none.
+llvm::Expected<uint64_t> scratch_bytes_of(const ir::NodeView& node,
+                                          llvm::ArrayRef<kernels::TensorView> operands) {
+  llvm::SmallVector<kernels::OperandShape, 4> shapes;
+  for (const kernels::TensorView& operand : operands) shapes.push_back(operand.shape);
+  kernels::StepShape step;
+  step.params = node.node.params.data();
+  step.operands = shapes.data();
+  step.operand_count = static_cast<uint32_t>(shapes.size());
+  const char* refused = nullptr;
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op != node.node.op || row.processor != Processor::Cpu || row.dtype != DType::Any)
+      continue;
+    step.row = &row;
+    kernels::StepNeeds needs;
+    refused = kernels::check_step(step, &needs);
+    if (refused == nullptr) return needs.scratch_bytes;
+  }
+  if (refused != nullptr)
+    return internal_error(node.node.name, "expected {0}, found {1}", refused,
+                          ir::to_string(node.output()));
+  return 0;
 }
 
 }  // namespace
@@ -41,10 +72,14 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
   Bytes output(bytes_of(node.output()));
   operands.push_back(kernels::make_view(plain_shape(node.output()), output.data()));
 
+  CODL_ASSIGN_OR_RETURN(scratch_bytes, scratch_bytes_of(node, operands));
+  std::vector<ScratchLine> scratch((scratch_bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine));
+
   kernels::KernelArgs args;
   args.params = node.node.params.data();
   args.operands = operands.data();
   args.operand_count = static_cast<uint32_t>(operands.size());
+  args.scratch = scratch.data();
   args.task_end = 1;
   kernels::ref_kernel(node.node.op)(args);
   return output;

@@ -1,4 +1,7 @@
+#include <type_traits>
+
 #include "compiler/ir/graph.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -11,24 +14,79 @@ constexpr int64_t kMaxPrintedElements = 8;
 
 void print_name(llvm::raw_ostream& os, llvm::StringRef name) { os.write_escaped(name); }
 
+template <typename T>
+void print_integers(llvm::raw_ostream& os, const Value& value) {
+  const char* separator = "";
+  for (T element : value.as<T>()) {
+    // Through the widest type of its sign: a stream prints an 8-bit integer as a character.
+    os << separator;
+    if constexpr (std::is_signed_v<T>)
+      os << int64_t{element};
+    else
+      os << uint64_t{element};
+    separator = ", ";
+  }
+}
+
+template <typename T>
+void print_reals(llvm::raw_ostream& os, const Value& value, const char* format) {
+  const char* separator = "";
+  for (T element : value.as<T>()) {
+    os << separator << llvm::format(format, static_cast<double>(element));
+    separator = ", ";
+  }
+}
+
+// 16-bit floats as the numbers they stand for: exact in a float.
+void print_words(llvm::raw_ostream& os, const Value& value, const llvm::fltSemantics& semantics) {
+  const char* separator = "";
+  for (uint16_t word : value.as<uint16_t>()) {
+    llvm::APFloat number(semantics, llvm::APInt(16, word));
+    os << separator << llvm::format("%.9g", number.convertToDouble());
+    separator = ", ";
+  }
+}
+
+void print_elements(llvm::raw_ostream& os, const Value& value) {
+  switch (value.type.dtype) {
+    case DType::F32:
+      return print_reals<float>(os, value, "%.9g");
+    case DType::F64:
+      return print_reals<double>(os, value, "%.17g");
+    case DType::F16:
+      return print_words(os, value, llvm::APFloat::IEEEhalf());
+    case DType::BF16:
+      return print_words(os, value, llvm::APFloat::BFloat());
+    case DType::Bool:
+    case DType::U8:
+      return print_integers<uint8_t>(os, value);
+    case DType::I8:
+      return print_integers<int8_t>(os, value);
+    case DType::I16:
+      return print_integers<int16_t>(os, value);
+    case DType::U16:
+      return print_integers<uint16_t>(os, value);
+    case DType::I32:
+      return print_integers<int32_t>(os, value);
+    case DType::U32:
+      return print_integers<uint32_t>(os, value);
+    case DType::I64:
+      return print_integers<int64_t>(os, value);
+    case DType::U64:
+      return print_integers<uint64_t>(os, value);
+    case DType::Any:
+      break;
+  }
+  os << '?';  // no dtype of a value; verify() says so
+}
+
 void print_constant(llvm::raw_ostream& os, const Value& value) {
   os << "const %";
   print_name(os, value.name);
   os << " : " << to_string(value.type);
   if (value.type.element_count() <= kMaxPrintedElements) {
     os << " = {";
-    const char* separator = "";
-    if (value.type.dtype == DType::I64) {
-      for (int64_t element : value.as<int64_t>()) {
-        os << separator << element;
-        separator = ", ";
-      }
-    } else {
-      for (float element : value.as<float>()) {
-        os << separator << llvm::format("%.9g", double{element});
-        separator = ", ";
-      }
-    }
+    print_elements(os, value);
     os << '}';
   }
   os << '\n';
@@ -103,6 +161,13 @@ std::string print(const Graph& graph) {
     os << "output %";
     print_name(os, graph.value(id).name);
     os << " : " << to_string(graph.value(id).type) << '\n';
+  }
+  for (const OutputExtent& extent : graph.extents()) {
+    os << "extent %";
+    print_name(os, graph.value(graph.outputs()[extent.output]).name);
+    os << " dim " << extent.dim << " : %";
+    print_name(os, graph.value(graph.outputs()[extent.count_output]).name);
+    os << '\n';
   }
   return text;
 }

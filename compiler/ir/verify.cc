@@ -63,11 +63,16 @@ class Verifier {
 
   llvm::Error check_type(const Value& value) const {
     const TensorType& type = value.type;
+    if (!is_known_dtype(static_cast<uint8_t>(type.dtype)))
+      return wrong("expected a dtype of types.h of value '{0}', found {1}", value.name,
+                   static_cast<int>(type.dtype));
     if (type.rank() > kMaxRank)
       return wrong("expected rank <= {0} of value '{1}', found {2}", kMaxRank, value.name,
                    type.rank());
+    // What has no elements is computed by nobody: it may come in and go out, that is all.
+    const int32_t least = value.producer == kNoId ? 0 : 1;
     for (int32_t dim : type.dims)
-      if (dim < 1)
+      if (dim < least)
         return wrong("expected positive dims of value '{0}', found {1}", value.name,
                      to_string(type));
     if (type.layout != Layout::Plain && type.layout != Layout::Nhwc)
@@ -75,6 +80,8 @@ class Verifier {
                    to_string(type));
     if (type.layout == Layout::Nhwc && type.rank() != 4)
       return wrong("expected rank 4 of nhwc value '{0}', found {1}", value.name, to_string(type));
+    if (type.layout == Layout::Nhwc && type.dtype != DType::F32)
+      return wrong("expected f32 of nhwc value '{0}', found {1}", value.name, to_string(type));
     if (type.layout != Layout::Plain && (value.is_input || value.is_constant))
       return wrong("expected plain layout of input or constant '{0}', found {1}", value.name,
                    to_string(type));
@@ -98,6 +105,9 @@ class Verifier {
       if (!value.is_input && !value.is_constant && value.producer >= id)
         return wrong("expected operand '{0}' of node '{1}' from an earlier node", value.name,
                      node.name);
+      if (value.type.element_count() == 0)
+        return wrong("expected operands with elements of node '{0}', found '{1}' {2}", node.name,
+                     value.name, to_string(value.type));
     }
     if (llvm::Error error = check_inferred(node)) return error;
     return check_layouts(node);
@@ -133,6 +143,24 @@ class Verifier {
     for (ValueId output : graph_.outputs())
       if (output >= graph_.values().size())
         return wrong("expected graph outputs to exist, found id {0}", output);
+    for (const OutputExtent& extent : graph_.extents())
+      if (llvm::Error error = check_extent(extent)) return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Error check_extent(const OutputExtent& extent) const {
+    const llvm::ArrayRef<ValueId> outputs = graph_.outputs();
+    if (extent.output >= outputs.size() || extent.count_output >= outputs.size())
+      return wrong("expected extents of graph outputs, found outputs {0} and {1}", extent.output,
+                   extent.count_output);
+    const Value& value = graph_.value(outputs[extent.output]);
+    const Value& count = graph_.value(outputs[extent.count_output]);
+    if (extent.dim < 0 || extent.dim >= value.type.rank())
+      return wrong("expected a dim of output '{0}' in its extent, found {1}", value.name,
+                   extent.dim);
+    if (count.type.dtype != DType::I64 || count.type.element_count() != 1)
+      return wrong("expected an i64 scalar as the extent of output '{0}', found {1}", value.name,
+                   to_string(count.type));
     return llvm::Error::success();
   }
 

@@ -6,8 +6,8 @@
 //          for everything else; one Convert per value and layout where the two meet. Constants stay
 //          Plain; Concat, which copies its inputs as they lie, gets converted ones. Every graph
 //          input is read by Converts only and every graph output written by one, even if the layout
-//          stays: that memory is the application's, and only the CPU lane may touch it. Numerics
-//          are unchanged.
+//          stays: that memory is the application's, and only the CPU lane may touch it; an output
+//          without elements stays as it is. Numerics are unchanged.
 // Order:   last: the passes before look at neighbours, and Converts would stand between.
 #include <map>
 
@@ -85,6 +85,10 @@ class LayoutAssignment {
     const llvm::SmallVector<ir::ValueId, 4> computed(graph_.outputs().begin(),
                                                      graph_.outputs().end());
     for (ir::ValueId value : computed) {
+      if (graph_.value(value).type.element_count() == 0) {
+        outputs.push_back(value);
+        continue;
+      }
       const std::string name = graph_.value(value).name;
       graph_.value(value).name = graph_.unique_name(name + ".computed");
       outputs.push_back(insert_convert(static_cast<ir::NodeId>(graph_.nodes().size()), value,

@@ -80,6 +80,7 @@ class Placer {
     ValuePlacement& placement = placements_.values[value];
     const LaneUse& cpu = uses_[value][index_of(Processor::Cpu)];
     const LaneUse& gpu = uses_[value][index_of(Processor::Gpu)];
+    if (graph_.value(value).type.element_count() == 0) return;  // no step touches it
     if (is_external(value)) {
       placement.tensor[index_of(Processor::Cpu)] = add_external(value);
       return;

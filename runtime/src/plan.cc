@@ -114,6 +114,18 @@ codl_status_t describe_io(const flatbuffers::Vector<flatbuffers::Offset<plan::Io
 static_assert(CODL_MAX_RANK == codl::kMaxRank);
 static_assert(CODL_FLOAT32 == static_cast<int>(codl::DType::F32));
 static_assert(CODL_INT64 == static_cast<int>(codl::DType::I64));
+static_assert(CODL_BOOL == static_cast<int>(codl::DType::Bool));
+static_assert(CODL_INT8 == static_cast<int>(codl::DType::I8));
+static_assert(CODL_UINT8 == static_cast<int>(codl::DType::U8));
+static_assert(CODL_INT16 == static_cast<int>(codl::DType::I16));
+static_assert(CODL_UINT16 == static_cast<int>(codl::DType::U16));
+static_assert(CODL_INT32 == static_cast<int>(codl::DType::I32));
+static_assert(CODL_UINT32 == static_cast<int>(codl::DType::U32));
+static_assert(CODL_UINT64 == static_cast<int>(codl::DType::U64));
+static_assert(CODL_FLOAT64 == static_cast<int>(codl::DType::F64));
+static_assert(CODL_FLOAT16 == static_cast<int>(codl::DType::F16));
+static_assert(CODL_BFLOAT16 == static_cast<int>(codl::DType::BF16));
+static_assert(CODL_BFLOAT16 + 1 == codl::kDTypeEnd, "a dtype that codl.h does not name");
 
 codl_status_t codl_plan_open(const void* bytes, size_t size, const codl_plan_options_t* options,
                              codl_plan_t** out_plan, codl_diag_t* diag) {

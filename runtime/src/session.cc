@@ -165,9 +165,12 @@ codl_status_t check_buffers(const char* kind,
                static_cast<unsigned long long>(io.bytes()), buffers[i].bytes);
       return CODL_INVALID_ARGUMENT;
     }
-    if (buffers[i].data == nullptr || reinterpret_cast<uintptr_t>(buffers[i].data) % 4 != 0) {
-      set_diag(diag, "%s %s: expected data aligned to 4, found %p", kind, io.name()->c_str(),
-               buffers[i].data);
+    if (io.bytes() == 0) continue;
+    const size_t alignment = std::max<size_t>(4, dtype_bytes(static_cast<DType>(io.dtype())));
+    if (buffers[i].data == nullptr ||
+        reinterpret_cast<uintptr_t>(buffers[i].data) % alignment != 0) {
+      set_diag(diag, "%s %s: expected data aligned to %zu, found %p", kind, io.name()->c_str(),
+               alignment, buffers[i].data);
       return CODL_INVALID_ARGUMENT;
     }
   }

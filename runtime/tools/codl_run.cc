@@ -1,6 +1,8 @@
 // codl-run: runs a plan once, on .npy files or on random inputs, and writes and describes what
 // comes out.
+#include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -51,11 +53,18 @@ size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
     const std::string prefix = tensor.name + "=";
     if (argument.compare(0, prefix.size(), prefix) != 0) continue;
     const std::string path = argument.substr(prefix.size());
-    const Npy npy = parse_npy(path, read_file(path));
-    if (npy.dtype != tensor.dtype || npy.dims != tensor.dims)
+    Npy npy = parse_npy(path, read_file(path));
+    // NumPy has no bfloat16: its numbers come as float32, or as raw words of whatever name.
+    const bool is_bfloat16 = tensor.dtype == CODL_BFLOAT16;
+    if (is_bfloat16 && npy.dtype == CODL_FLOAT32)
+      npy.data = convert_elements(CODL_FLOAT32, CODL_BFLOAT16, npy.data);
+    const bool is_taken = npy.dtype == tensor.dtype ||
+                          (is_bfloat16 && (npy.dtype == CODL_FLOAT32 || npy.dtype == CODL_UINT16));
+    if (!is_taken || npy.dims != tensor.dims)
       fail_input(path, describe_tensor(tensor.dtype, tensor.dims) + " for input " + tensor.name,
                  describe_tensor(npy.dtype, npy.dims));
-    std::memcpy(tensor.data.data(), npy.data.data(), npy.data.size());
+    std::copy_n(reinterpret_cast<const std::byte*>(npy.data.data()), npy.data.size(),
+                tensor.data.begin());
     return i;
   }
   fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs), argument);
@@ -101,10 +110,14 @@ std::vector<std::string> output_paths(const std::string& directory,
 }
 
 OutputReport report_of(const Tensor& tensor, const std::string& path) {
-  return {&tensor,
-          tensor.dtype == CODL_INT64 ? value_range_of_i64(bytes_of(tensor))
-                                     : value_range_of_f32(bytes_of(tensor)),
-          path};
+  return {&tensor, value_range_of(tensor.dtype, bytes_of(tensor)), path};
+}
+
+// An .npy file of the tensor; bfloat16 as float32, which holds the same numbers.
+std::string npy_of(const Tensor& tensor) {
+  if (tensor.dtype != CODL_BFLOAT16) return format_npy(tensor.dtype, tensor.dims, bytes_of(tensor));
+  return format_npy(CODL_FLOAT32, tensor.dims,
+                    convert_elements(CODL_BFLOAT16, CODL_FLOAT32, bytes_of(tensor)));
 }
 
 void print_text(const SessionFacts& facts, const std::vector<OutputReport>& reports) {
@@ -129,7 +142,7 @@ void print_json(const PlanFlags& flags, const SessionFacts& facts,
   for (const OutputReport& report : reports) {
     json.begin_object();
     json.key("name").string(report.tensor->name);
-    json.key("dtype").string(report.tensor->dtype == CODL_INT64 ? "int64" : "float32");
+    json.key("dtype").string(std::string(dtype_facts(report.tensor->dtype).name));
     json.key("dims").begin_array();
     for (int64_t dim : report.tensor->dims) json.integer(dim);
     json.end_array();
@@ -147,7 +160,7 @@ void print_json(const PlanFlags& flags, const SessionFacts& facts,
 void codl_run(const std::vector<std::string>& arguments) {
   RunFlags flags;
   const std::vector<Flag> own_flags = {
-      {"input", "NAME=FILE.npy", "an input; random in [-1, 1) where none is given",
+      {"input", "NAME=FILE.npy", "an input; random where none is given",
        [&](const std::string& value) { flags.inputs.push_back(value); }},
       {"output-dir", "DIR", "write each output as DIR/NAME.npy; default: nothing is written",
        [&](const std::string& value) { flags.output_dir = value; }},
@@ -166,8 +179,7 @@ void codl_run(const std::vector<std::string>& arguments) {
   std::vector<OutputReport> reports;
   for (size_t i = 0; i < outputs.size(); ++i) {
     reports.push_back(report_of(outputs[i], paths[i]));
-    if (!paths[i].empty())
-      write_file(paths[i], format_npy(outputs[i].dtype, outputs[i].dims, bytes_of(outputs[i])));
+    if (!paths[i].empty()) write_file(paths[i], npy_of(outputs[i]));
   }
   const SessionFacts facts = facts_of(session);
   if (!flags.plan.trace_path.empty())

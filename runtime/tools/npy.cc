@@ -1,7 +1,9 @@
 #include "runtime/tools/npy.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/tools/tool_error.h"
 
@@ -13,7 +15,15 @@ constexpr size_t kVersionBytes = 2;
 // NEP 1: the data starts at a multiple of 64 in files that NumPy writes.
 constexpr size_t kDataAlignment = 64;
 
-std::string_view descr_of(codl_dtype_t dtype) { return dtype == CODL_INT64 ? "<i8" : "<f4"; }
+// "'<f4' (float32), '<i8' (int64) ... or '|V2' (bfloat16)"
+std::string known_descrs() {
+  std::string text;
+  for (const DTypeFacts& facts : kDTypes) {
+    if (!text.empty()) text += &facts == std::end(kDTypes) - 1 ? " or " : ", ";
+    text += "'" + std::string(facts.descr) + "' (" + std::string(facts.name) + ")";
+  }
+  return text;
+}
 
 // Reads the header, a Python dict literal with the keys descr, fortran_order and shape.
 class HeaderReader {
@@ -92,10 +102,10 @@ class HeaderReader {
   codl_dtype_t dtype() {
     const std::string_view before = rest_;
     const std::string_view descr = quoted();
-    if (descr == descr_of(CODL_FLOAT32)) return CODL_FLOAT32;
-    if (descr == descr_of(CODL_INT64)) return CODL_INT64;
+    for (const DTypeFacts& facts : kDTypes)
+      if (descr == facts.descr) return facts.dtype;
     rest_ = before;
-    fail("descr '<f4' (float32) or '<i8' (int64)");
+    fail("descr " + known_descrs());
   }
 
   // A tuple: (), (3,), (1, 3).
@@ -117,7 +127,7 @@ class HeaderReader {
     skip_space();
     int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc() || value < 1) fail("a shape of dims of at least 1");
+    if (error != std::errc() || value < 0) fail("a shape of dims of at least 0");
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
     return value;
   }
@@ -137,9 +147,10 @@ size_t read_length(std::string_view bytes, size_t count) {
 void check_data_bytes(const std::string& path, const Npy& npy, size_t found) {
   size_t bytes = element_bytes(npy.dtype);
   for (int64_t dim : npy.dims)
-    if (bytes <= found)
+    if (bytes <= found && bytes != 0)
       bytes =
           static_cast<uint64_t>(dim) > found / bytes ? SIZE_MAX : bytes * static_cast<size_t>(dim);
+  if (std::count(npy.dims.begin(), npy.dims.end(), 0) != 0) bytes = 0;
   if (bytes != found)
     fail_input(path, "the data of " + describe_tensor(npy.dtype, npy.dims),
                std::to_string(found) + " bytes of data");
@@ -147,10 +158,8 @@ void check_data_bytes(const std::string& path, const Npy& npy, size_t found) {
 
 }  // namespace
 
-size_t element_bytes(codl_dtype_t dtype) { return dtype == CODL_INT64 ? 8 : 4; }
-
 std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims) {
-  std::string text = dtype == CODL_INT64 ? "int64[" : "float32[";
+  std::string text = std::string(dtype_facts(dtype).name) + "[";
   for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(dims[i]);
   return text + "]";
 }
@@ -178,8 +187,8 @@ Npy parse_npy(const std::string& path, std::string_view file) {
 
 std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims,
                        std::string_view data) {
-  std::string header =
-      "{'descr': '" + std::string(descr_of(dtype)) + "', 'fortran_order': False, 'shape': (";
+  std::string header = "{'descr': '" + std::string(dtype_facts(dtype).descr) +
+                       "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < dims.size(); ++i)
     header += (i > 0 ? " " : "") + std::to_string(dims[i]) + ",";
   if (dims.size() > 1) header.pop_back();  // (1, 3), but (3,)

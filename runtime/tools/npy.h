@@ -1,4 +1,5 @@
-// NumPy's .npy files: float32 and int64, C order, little endian, format versions 1.0 and 2.0.
+// NumPy's .npy files: C order, little endian, format versions 1.0 and 2.0. Raw 16-bit words ('|V2')
+// are bfloat16.
 // Source: NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays".
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "codl/codl.h"
+#include "runtime/tools/dtype.h"
 
 namespace codl::tools {
 
@@ -16,8 +18,6 @@ struct Npy {
   std::vector<int64_t> dims;
   std::string data;  // elements, row-major; size() is the product of the dims times the element's
 };
-
-size_t element_bytes(codl_dtype_t dtype);
 
 // "float32[1,3,224,224]".
 std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims);

@@ -1,7 +1,6 @@
 #include "runtime/tools/plan_tool.h"
 
 #include <cstdio>
-#include <cstring>
 #include <exception>
 
 namespace codl::tools {
@@ -60,6 +59,24 @@ void check_variant(const Plan& plan, const std::string& variant) {
     known += (i > 0 ? " or " : "") + std::string(name);
   }
   fail_input("--variant", known, variant);
+}
+
+double random_value(codl_dtype_t dtype, SplitMix64& bits) {
+  switch (dtype) {
+    case CODL_FLOAT32:
+    case CODL_FLOAT64:
+    case CODL_FLOAT16:
+    case CODL_BFLOAT16:
+      // 24 bits: every value is exact in a float.
+      return static_cast<double>(bits.next() >> 40) * 0x1p-23 - 1.0;
+    case CODL_INT32:
+    case CODL_INT64:
+      return 0;  // often an index, and 0 is always in range
+    case CODL_BOOL:
+      return static_cast<double>(bits.next() >> 63);
+    default:
+      return static_cast<double>(bits.next() >> 61);  // 0 to 7
+  }
 }
 
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
@@ -175,17 +192,14 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
 }
 
 void fill_random(Tensor& tensor, uint64_t seed, size_t input_index) {
-  if (tensor.dtype != CODL_FLOAT32) return;
   // Input i starts from the i-th number that the seed gives, so inputs differ from each other.
   SplitMix64 starts(seed);
   for (size_t i = 0; i < input_index; ++i) starts.next();
   SplitMix64 values(starts.next());
-  const size_t count = tensor.data.size() / sizeof(float);
-  for (size_t i = 0; i < count; ++i) {
-    // 24 bits: every value is exact in a float.
-    const float value = static_cast<float>(values.next() >> 40) * 0x1p-23f - 1.0f;
-    std::memcpy(tensor.data.data() + i * sizeof(float), &value, sizeof(float));
-  }
+  const size_t bytes = element_bytes(tensor.dtype);
+  const size_t count = tensor.data.size() / bytes;
+  for (size_t i = 0; i < count; ++i)
+    write_element(tensor.dtype, random_value(tensor.dtype, values), tensor.data.data() + i * bytes);
 }
 
 std::vector<Tensor> random_inputs(const Plan& plan, uint64_t seed) {

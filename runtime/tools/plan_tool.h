@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codl/codl.hpp"
+#include "runtime/tools/dtype.h"
 #include "runtime/tools/flags.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/tool_error.h"
@@ -54,7 +55,8 @@ std::vector<Tensor> random_inputs(const Plan& plan, uint64_t seed);
 std::vector<Tensor> empty_outputs(const Plan& plan);
 
 // Fills the tensor with the random values of input `input_index`, the same on every machine:
-// float32 uniform in [-1, 1), int64 zero (an index that is always in range).
+// floats uniform in [-1, 1), bool 0 or 1, int32 and int64 zero (an index that is always in range),
+// other integers 0 to 7.
 void fill_random(Tensor& tensor, uint64_t seed, size_t input_index);
 
 // Views of the tensors, which keep the memory.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 
 namespace codl::tools {
 namespace {
@@ -14,23 +12,6 @@ double nearest_rank(const std::vector<double>& sorted, double share) {
   const double rank = std::ceil(share * static_cast<double>(sorted.size()));
   const auto index = static_cast<size_t>(std::max(rank, 1.0)) - 1;
   return sorted[std::min(index, sorted.size() - 1)];
-}
-
-template <typename Element>
-ValueRange value_range(std::string_view bytes) {
-  ValueRange range;
-  double sum = 0;
-  const size_t count = bytes.size() / sizeof(Element);
-  for (size_t i = 0; i < count; ++i) {
-    Element element;
-    std::memcpy(&element, bytes.data() + i * sizeof(Element), sizeof(Element));
-    const auto value = static_cast<double>(element);
-    range.min = i == 0 ? value : std::min(range.min, value);
-    range.max = i == 0 ? value : std::max(range.max, value);
-    sum += value;
-  }
-  range.mean = sum / static_cast<double>(count);
-  return range;
 }
 
 }  // namespace
@@ -47,7 +28,18 @@ Latencies latencies_of(std::vector<double> runs_us) {
   return latencies;
 }
 
-ValueRange value_range_of_f32(std::string_view bytes) { return value_range<float>(bytes); }
-ValueRange value_range_of_i64(std::string_view bytes) { return value_range<int64_t>(bytes); }
+ValueRange value_range_of(codl_dtype_t dtype, std::string_view bytes) {
+  ValueRange range;
+  double sum = 0;
+  const size_t count = bytes.size() / element_bytes(dtype);
+  for (size_t i = 0; i < count; ++i) {
+    const double value = read_element(dtype, bytes.data() + i * element_bytes(dtype));
+    range.min = i == 0 ? value : std::min(range.min, value);
+    range.max = i == 0 ? value : std::max(range.max, value);
+    sum += value;
+  }
+  range.mean = sum / static_cast<double>(count);
+  return range;
+}
 
 }  // namespace codl::tools

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/tools/dtype.h"
+
 namespace codl::tools {
 
 struct Latencies {
@@ -22,8 +24,7 @@ struct ValueRange {
   double mean = 0;  // NaN if there is a value that is none
 };
 
-// Of float32 (or int64) elements as they lie in memory; at least one.
-ValueRange value_range_of_f32(std::string_view bytes);
-ValueRange value_range_of_i64(std::string_view bytes);
+// Of elements as they lie in memory. Of none: 0, 0 and NaN.
+ValueRange value_range_of(codl_dtype_t dtype, std::string_view bytes);
 
 }  // namespace codl::tools

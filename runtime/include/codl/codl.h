@@ -57,11 +57,26 @@ typedef struct codl_allocator {
   void (*release)(void* context, void* memory, size_t size, size_t alignment);
 } codl_allocator_t;
 
-typedef enum codl_dtype { CODL_FLOAT32 = 1, CODL_INT64 = 2 } codl_dtype_t;
+/* Little endian. CODL_BOOL: one byte, 0 or 1. CODL_FLOAT16, CODL_BFLOAT16: 16-bit words. */
+typedef enum codl_dtype {
+  CODL_FLOAT32 = 1,
+  CODL_INT64 = 2,
+  CODL_BOOL = 3,
+  CODL_INT8 = 4,
+  CODL_UINT8 = 5,
+  CODL_INT16 = 6,
+  CODL_UINT16 = 7,
+  CODL_INT32 = 8,
+  CODL_UINT32 = 9,
+  CODL_UINT64 = 10,
+  CODL_FLOAT64 = 11,
+  CODL_FLOAT16 = 12,
+  CODL_BFLOAT16 = 13
+} codl_dtype_t;
 
 #define CODL_MAX_RANK 8
 
-/* An input or output: ONNX's order and dtype, dense row-major. */
+/* An input or output: ONNX's order and dtype, dense row-major. One with a dim of 0 has no bytes. */
 typedef struct codl_tensor_info {
   const char* name; /* borrowed from the plan */
   codl_dtype_t dtype;
@@ -144,7 +159,7 @@ CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
 CODL_API void codl_session_destroy(codl_session_t* session); /* null allowed */
 
 typedef struct codl_buffer {
-  void* data; /* 4-byte aligned at least; inputs are only read */
+  void* data; /* aligned to 4 and to its elements; null allowed for 0 bytes; inputs are only read */
   size_t bytes;
 } codl_buffer_t;
 

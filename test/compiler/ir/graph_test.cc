@@ -131,4 +131,32 @@ TEST_CASE("print shows small constants, layouts and members by name") {
         "output %y : f32[1,1,2,3] nhwc\n");
 }
 
+TEST_CASE("constants of every dtype are printed as numbers") {
+  const struct {
+    DType dtype;
+    std::vector<uint8_t> bytes;
+    const char* text;
+  } cases[] = {
+      {DType::F32, {0, 0, 0xc0, 0x3f}, "f32[1] = {1.5}"},
+      {DType::F64, {0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, "f64[1] = {1.5}"},
+      {DType::F16, {0, 0x3e}, "f16[1] = {1.5}"},
+      {DType::BF16, {0xc0, 0x3f}, "bf16[1] = {1.5}"},
+      {DType::Bool, {1}, "bool[1] = {1}"},
+      {DType::I8, {0xff}, "i8[1] = {-1}"},
+      {DType::U8, {0xff}, "u8[1] = {255}"},
+      {DType::I16, {0xff, 0xff}, "i16[1] = {-1}"},
+      {DType::U16, {0xff, 0xff}, "u16[1] = {65535}"},
+      {DType::I32, {0xff, 0xff, 0xff, 0xff}, "i32[1] = {-1}"},
+      {DType::U32, {0xff, 0xff, 0xff, 0xff}, "u32[1] = {4294967295}"},
+      {DType::I64, std::vector<uint8_t>(8, 0xff), "i64[1] = {-1}"},
+      {DType::U64, std::vector<uint8_t>(8, 0xff), "u64[1] = {18446744073709551615}"},
+  };
+  for (const auto& constant : cases) {
+    Chain chain;
+    chain.graph.add_constant("k", {constant.dtype, {1}}, constant.bytes);
+    CHECK(print(chain.graph).find(std::string("const %k : ") + constant.text + "\n") !=
+          std::string::npos);
+  }
+}
+
 }  // namespace codl::ir

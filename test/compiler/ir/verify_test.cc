@@ -61,8 +61,17 @@ TEST_CASE("verify finds values that break the rules") {
 }
 
 TEST_CASE("verify finds types that break the rules") {
+  CHECK(error_after([](Good& g) { g.graph.value(g.first).type.dims[1] = 0; }) ==
+        "pass: expected positive dims of value 'a', found f32[1,0,4,4]");
+  CHECK(error_after([](Good& g) { g.graph.value(g.x).type.dims[1] = -1; }) ==
+        "pass: expected positive dims of value 'x', found f32[1,-1,4,4]");
   CHECK(error_after([](Good& g) { g.graph.value(g.x).type.dims[1] = 0; }) ==
-        "pass: expected positive dims of value 'x', found f32[1,0,4,4]");
+        "pass: expected operands with elements of node 'first', found 'x' f32[1,0,4,4]");
+  CHECK(error_after([](Good& g) { g.graph.value(g.x).type.dtype = DType::Any; }) ==
+        "pass: expected a dtype of types.h of value 'x', found 255");
+  CHECK(error_after([](Good& g) {
+          g.graph.value(g.first).type = {DType::U8, {1, 8, 4, 4}, Layout::Nhwc};
+        }) == "pass: expected f32 of nhwc value 'a', found u8[1,8,4,4] nhwc");
   CHECK(error_after([](Good& g) { g.graph.value(g.x).type.dims.assign(9, 1); }) ==
         "pass: expected rank <= 8 of value 'x', found 9");
   CHECK(error_after([](Good& g) { g.graph.value(g.first).type.layout = Layout::Image2d; }) ==
@@ -98,6 +107,33 @@ TEST_CASE("verify finds outputs that break the rules") {
         "pass: expected a graph output, found none");
   CHECK(error_after([](Good& g) { g.graph.set_outputs({77}); }) ==
         "pass: expected graph outputs to exist, found id 77");
+}
+
+TEST_CASE("verify finds extents that break the rules") {
+  const auto error_of_extent = [](OutputExtent extent) {
+    return error_after([&](Good& g) {
+      const ValueId count = g.graph.add_constant("n", {DType::I64, {}}, std::vector<uint8_t>(8));
+      g.graph.set_outputs({g.second, count});
+      g.graph.set_extents({extent});
+    });
+  };
+  CHECK(error_of_extent({.output = 0, .dim = 3, .count_output = 1}) == "");
+  CHECK(error_of_extent({.output = 2, .dim = 0, .count_output = 1}) ==
+        "pass: expected extents of graph outputs, found outputs 2 and 1");
+  CHECK(error_of_extent({.output = 0, .dim = 0, .count_output = 2}) ==
+        "pass: expected extents of graph outputs, found outputs 0 and 2");
+  CHECK(error_of_extent({.output = 0, .dim = 4, .count_output = 1}) ==
+        "pass: expected a dim of output 'b' in its extent, found 4");
+  CHECK(error_of_extent({.output = 0, .dim = 0, .count_output = 0}) ==
+        "pass: expected an i64 scalar as the extent of output 'b', found f32[1,8,4,4]");
+}
+
+TEST_CASE("what has no elements may come in and go out") {
+  Good good;
+  const ValueId empty = good.graph.add_input("empty", {DType::I64, {0, 3}});
+  const ValueId none = good.graph.add_constant("none", {DType::F32, {2, 0}}, {});
+  good.graph.set_outputs({good.second, empty, none});
+  CHECK(test::error_of(verify(good.graph, "pass")) == "");
 }
 
 }  // namespace codl::ir

@@ -32,9 +32,10 @@ std::string message_of(const std::string& file) {
 }
 
 TEST_CASE("what format_npy writes, parse_npy reads") {
-  const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {1, 3}, {2, 1, 4, 5}};
+  const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {1, 3}, {2, 1, 4, 5}, {0}, {2, 0, 3}};
   for (const auto& dims : shapes) {
-    for (codl_dtype_t dtype : {CODL_FLOAT32, CODL_INT64}) {
+    for (const DTypeFacts& facts : kDTypes) {
+      const codl_dtype_t dtype = facts.dtype;
       size_t bytes = element_bytes(dtype);
       for (int64_t dim : dims) bytes *= static_cast<size_t>(dim);
       std::string data(bytes, '\0');
@@ -81,11 +82,13 @@ TEST_CASE("everything else is refused in one line that names the file") {
       file_of("", kData),
       file_of(kHeader + "x", kData),
       file_of(header("'<f8'", "False", "(2, 3)"), kData),
+      file_of(header("'<c8'", "False", "(2, 3)"), kData),
       file_of(header("'>f4'", "False", "(2, 3)"), kData),
       file_of(header("'<f4", "False", "(2, 3)"), kData),
       file_of(header("'<f4'", "True", "(2, 3)"), kData),
       file_of(header("'<f4'", "False", "(2, -3)"), kData),
-      file_of(header("'<f4'", "False", "(0,)"), ""),
+      file_of(header("'<f4'", "False", "(2, 0)"), kData),
+      file_of(header("'<f4'", "False", "(8589934592, 8589934592, 0)"), kData),
       file_of(header("'<f4'", "False", "(2, x)"), kData),
       file_of(header("'<f4'", "False", "(2, 3"), kData),
       file_of(header("'<f4'", "False", "6"), kData),

@@ -42,6 +42,22 @@ TEST_CASE("random inputs are uniform in [-1, 1)") {
   CHECK(std::abs(squares / 100000 - 1.0 / 3) < 0.01);  // variance of U(-1, 1)
 }
 
+TEST_CASE("random integers are small, random bools 0 or 1") {
+  for (const DTypeFacts& facts : kDTypes) {
+    Tensor tensor;
+    tensor.dtype = facts.dtype;
+    tensor.data.resize(1000 * facts.bytes);
+    fill_random(tensor, 0, 0);
+    INFO(facts.name);
+    for (size_t i = 0; i < 1000; ++i) {
+      const double value = read_element(facts.dtype, tensor.data.data() + i * facts.bytes);
+      const bool is_float = facts.name.find("float") != std::string_view::npos;
+      REQUIRE(value >= (is_float ? -1 : 0));
+      REQUIRE(value <= (facts.dtype == CODL_BOOL ? 1 : 7));
+    }
+  }
+}
+
 TEST_CASE("every status has the exit code of who must act") {
   CHECK(exit_code_of(CODL_OK) == ExitCode::Ok);
   CHECK(exit_code_of(CODL_CORRUPT_PLAN) == ExitCode::Input);

@@ -31,12 +31,14 @@ TEST_CASE("one run is all of its percentiles") {
 
 TEST_CASE("the range of a tensor's values") {
   const std::vector<float> floats = {1, -3, 5};
-  CHECK(value_range_of_f32(bytes_of(floats)).min == -3);
-  CHECK(value_range_of_f32(bytes_of(floats)).max == 5);
-  CHECK(value_range_of_f32(bytes_of(floats)).mean == 1);
-  const std::vector<int64_t> integers = {4, 8};
-  CHECK(value_range_of_i64(bytes_of(integers)).mean == 6);
-  CHECK(std::isnan(value_range_of_f32(bytes_of(std::vector<float>{1, NAN})).mean));
+  CHECK(value_range_of(CODL_FLOAT32, bytes_of(floats)).min == -3);
+  CHECK(value_range_of(CODL_FLOAT32, bytes_of(floats)).max == 5);
+  CHECK(value_range_of(CODL_FLOAT32, bytes_of(floats)).mean == 1);
+  CHECK(value_range_of(CODL_INT64, bytes_of(std::vector<int64_t>{4, 8})).mean == 6);
+  CHECK(value_range_of(CODL_INT8, bytes_of(std::vector<int8_t>{-4, 8})).min == -4);
+  CHECK(value_range_of(CODL_BOOL, bytes_of(std::vector<uint8_t>{0, 1})).mean == 0.5);
+  CHECK(std::isnan(value_range_of(CODL_FLOAT32, bytes_of(std::vector<float>{1, NAN})).mean));
+  CHECK(value_range_of(CODL_FLOAT32, "").max == 0);
 }
 
 }  // namespace
