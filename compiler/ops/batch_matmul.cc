@@ -1,11 +1,71 @@
+#include <algorithm>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
 namespace {
 
+struct MatMulDims {
+  int32_t m, k, b_k, n;
+};
+
+// Of operands of rank 2 or more.
+MatMulDims matmul_dims(const ir::NodeView& node) {
+  const auto params = node.params<BatchMatMulParams>();
+  const ir::Dims& a = node.input(0).dims;
+  const ir::Dims& b = node.input(1).dims;
+  const bool ta = params.is_a_transposed != 0;
+  const bool tb = params.is_b_transposed != 0;
+  return {a[a.size() - (ta ? 1 : 2)], a[a.size() - (ta ? 2 : 1)], b[b.size() - (tb ? 1 : 2)],
+          b[b.size() - (tb ? 2 : 1)]};
+}
+
+llvm::Error check_operand_types(const ir::NodeView& node) {
+  if (llvm::Error error = expect_operand_count(node, 2)) return error;
+  const ir::TensorType& a = node.input(0);
+  const ir::TensorType& b = node.input(1);
+  if (a.dtype != DType::F32 && !is_integer(a.dtype))
+    return unsupported_error(node.node.name, "expected operands of f32 or integers, found {0}",
+                             ir::to_string(a));
+  if (a.dtype != b.dtype)
+    return input_error(node.node.name, "expected operands of one type, found {0} and {1}",
+                       ir::to_string(a), ir::to_string(b));
+  if (a.rank() < 2 || b.rank() < 2)
+    return input_error(node.node.name, "expected operands of rank 2 or more, found {0} and {1}",
+                       ir::to_string(a), ir::to_string(b));
+  return llvm::Error::success();
+}
+
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = check_operand_types(node)) return error;
+  const ir::TensorType& a = node.input(0);
+  const ir::TensorType& b = node.input(1);
+  const MatMulDims dims = matmul_dims(node);
+  if (dims.k != dims.b_k)
+    return input_error(node.node.name, "expected operands of one inner dim, found {0} and {1}",
+                       ir::to_string(a), ir::to_string(b));
+  const int32_t rank = std::max(a.rank(), b.rank());
+  llvm::SmallVector<int64_t, 8> y;
+  for (int32_t i = 0; i + 2 < rank; ++i) {
+    const int32_t own_a = i - (rank - a.rank());
+    const int32_t own_b = i - (rank - b.rank());
+    const int32_t dim_a = own_a < 0 ? 1 : a.dims[static_cast<size_t>(own_a)];
+    const int32_t dim_b = own_b < 0 ? 1 : b.dims[static_cast<size_t>(own_b)];
+    if (dim_a != dim_b && dim_a != 1 && dim_b != 1)
+      return input_error(node.node.name, "expected operands that broadcast, found {0} and {1}",
+                         ir::to_string(a), ir::to_string(b));
+    y.push_back(std::max(dim_a, dim_b));
+  }
+  y.push_back(dims.m);
+  y.push_back(dims.n);
+  return checked_type(node.node.name, a.dtype, y);
+}
+
+Work work(const ir::NodeView& node) {
+  Work work = elementwise_work(node);
+  work.macs = static_cast<double>(node.output().element_count()) * matmul_dims(node).k;
+  return work;
 }
 
 }  // namespace
@@ -13,9 +73,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kBatchMatMulSpec;
 const OpSpec kBatchMatMulSpec = {
     .kind = OpKind::BatchMatMul,
-    .onnx_types = "",
+    .onnx_types = "MatMul",
     .infer = infer,
-    .work = elementwise_work,
+    .work = work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -4,8 +4,44 @@
 namespace codl::compiler {
 namespace {
 
+// Scale and bias: dims of x or 1, aligned from the right.
+llvm::Error check_broadcast(const ir::NodeView& node, uint32_t operand) {
+  if (llvm::Error error = expect_operand(node, operand, -1)) return error;
+  const ir::TensorType& x = node.input(0);
+  const ir::TensorType& type = node.input(operand);
+  const int32_t missing = x.rank() - type.rank();
+  bool fits = missing >= 0;
+  for (int32_t i = 0; fits && i < type.rank(); ++i) {
+    const int32_t dim = type.dims[static_cast<size_t>(i)];
+    fits = dim == 1 || dim == x.dims[static_cast<size_t>(i + missing)];
+  }
+  if (fits) return llvm::Error::success();
+  return input_error(node.node.name, "expected operand {0} to broadcast to {1}, found {2}", operand,
+                     ir::to_string(x), ir::to_string(type));
+}
+
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const auto params = node.params<NormalizeParams>();
+  const uint32_t optional = (params.has_scale != 0 ? 1u : 0u) + (params.has_bias != 0 ? 1u : 0u);
+  if (llvm::Error error = expect_operand_count(node, 1 + optional)) return error;
+  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
+  for (uint32_t i = 1; i <= optional; ++i)
+    if (llvm::Error error = check_broadcast(node, i)) return error;
+  const ir::TensorType& x = node.input(0);
+  if (params.axes_mask <= 0 || params.axes_mask >> x.rank() != 0)
+    return input_error(node.node.name, "expected axes in [0, {0}), found mask {1}", x.rank(),
+                       params.axes_mask);
+  ir::TensorType y = x;
+  y.layout = Layout::Plain;
+  return y;
+}
+
+// Scale and bias stay Plain, which constants always do. Maps over the batch would read all of it
+// per channel in either layout.
+bool computes_in_nhwc(const ir::NodeView& node) {
+  for (uint32_t i = 1; i < node.input_count(); ++i)
+    if (!node.input_value(i).is_constant) return false;
+  return (node.params<NormalizeParams>().axes_mask & 1) == 0;
 }
 
 }  // namespace
@@ -13,11 +49,12 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kNormalizeSpec;
 const OpSpec kNormalizeSpec = {
     .kind = OpKind::Normalize,
-    .onnx_types = "",
+    .onnx_types = "LayerNormalization InstanceNormalization RMSNormalization",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
+    .computes_in_nhwc = computes_in_nhwc,
 };
 
 }  // namespace codl::compiler

@@ -1,3 +1,7 @@
+#include "kernels/reduce/reduce.h"
+
+#include <bit>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -5,7 +9,27 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  const auto params = node.params<ReduceParams>();
+  const ir::TensorType& x = node.input(0);
+  if (params.kind < kReduceSum || params.kind > kReduceArgMin)
+    return input_error(node.node.name, "expected a Reduce member as kind, found {0}", params.kind);
+  const bool takes_bool = params.kind == kReduceMax || params.kind == kReduceMin;
+  if (x.dtype != DType::F32 && !is_integer(x.dtype) && !(takes_bool && x.dtype == DType::Bool))
+    return unsupported_error(node.node.name, "expected an operand of f32 or integers, found {0}",
+                             ir::to_string(x));
+  if (params.axes_mask < 0 || params.axes_mask >> x.rank() != 0)
+    return input_error(node.node.name, "expected axes in [0, {0}), found mask {1}", x.rank(),
+                       params.axes_mask);
+  const bool is_arg = kernels::is_arg_reduce(params.kind);
+  if (is_arg && std::popcount(static_cast<uint32_t>(params.axes_mask)) != 1)
+    return input_error(node.node.name, "expected one axis, found mask {0}", params.axes_mask);
+  ir::TensorType y = x;
+  y.layout = Layout::Plain;
+  if (is_arg) y.dtype = DType::I64;
+  for (int32_t i = 0; i < x.rank(); ++i)
+    if ((params.axes_mask >> i & 1) != 0) y.dims[static_cast<size_t>(i)] = 1;
+  return y;
 }
 
 }  // namespace
@@ -13,7 +37,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kReduceSpec;
 const OpSpec kReduceSpec = {
     .kind = OpKind::Reduce,
-    .onnx_types = "",
+    .onnx_types =
+        "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum "
+        "ReduceLogSumExp ReduceSumSquare ArgMax ArgMin",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -5,7 +5,23 @@ namespace codl::compiler {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  if (llvm::Error error = expect_operand_count(node, 1)) return error;
+  const auto params = node.params<TopKParams>();
+  const ir::TensorType& x = node.input(0);
+  if (x.dtype != DType::F32 && !is_integer(x.dtype))
+    return unsupported_error(node.node.name, "expected an operand of f32 or integers, found {0}",
+                             ir::to_string(x));
+  if (params.axis < 0 || params.axis >= x.rank())
+    return input_error(node.node.name, "expected an axis in [0, {0}), found {1}", x.rank(),
+                       params.axis);
+  const int32_t extent = x.dims[static_cast<size_t>(params.axis)];
+  if (params.k < 1 || params.k > extent)
+    return input_error(node.node.name, "expected k in [1, {0}], found {1}", extent, params.k);
+  ir::TensorType y = x;
+  y.layout = Layout::Plain;
+  y.dtype = DType::I64;
+  y.dims[static_cast<size_t>(params.axis)] = params.k;
+  return y;
 }
 
 }  // namespace
@@ -13,7 +29,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kTopKSpec;
 const OpSpec kTopKSpec = {
     .kind = OpKind::TopK,
-    .onnx_types = "",
+    .onnx_types = "TopK",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -3,9 +3,46 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
+                       const OperandShape& b, const OperandShape& y) {
+  if (a.rank < 2 || b.rank < 2) return "operands of rank 2 or more";
+  if (y.rank != (a.rank > b.rank ? a.rank : b.rank)) return "an output of the larger rank";
+  const int32_t a_m = a.rank - (params.is_a_transposed != 0 ? 1 : 2);
+  const int32_t a_k = a.rank - (params.is_a_transposed != 0 ? 2 : 1);
+  const int32_t b_k = b.rank - (params.is_b_transposed != 0 ? 1 : 2);
+  const int32_t b_n = b.rank - (params.is_b_transposed != 0 ? 2 : 1);
+  if (a.dims[a_k] != b.dims[b_k]) return "operands of one inner dim";
+  if (y.dims[y.rank - 2] != a.dims[a_m] || y.dims[y.rank - 1] != b.dims[b_n])
+    return "an output of [m, n]";
+  for (int32_t i = 0; i + 2 < y.rank; ++i) {
+    const int32_t dim_a = batch_dim(a, y, i);
+    const int32_t dim_b = batch_dim(b, y, i);
+    if (dim_a != dim_b && dim_a != 1 && dim_b != 1) return "batch dims that broadcast";
+    if (y.dims[i] != (dim_a > dim_b ? dim_a : dim_b)) return "an output of the broadcast batch";
+  }
+  return nullptr;
+}
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (step.row->processor == Processor::Gpu) return "SKELETON";
+  if (const char* expected = check_operands(step, 3, 3)) return expected;
+  const OperandShape& a = step.operands[0];
+  const OperandShape& b = step.operands[1];
+  const OperandShape& y = step.output();
+  for (uint32_t i = 0; i < 3; ++i)
+    if (step.operands[i].layout != Layout::Plain) return "plain operands";
+  if (a.dtype != DType::F32 && !is_integer(a.dtype)) return "operands of f32 or integers";
+  if (a.dtype != b.dtype || a.dtype != y.dtype) return "operands of one dtype";
+  return check_dims(step.params_as<BatchMatMulParams>(), a, b, y);
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const MatMulWork work = matmul_work(step.params_as<BatchMatMulParams>(), step.operands[0],
+                                      step.operands[1], step.output());
+  out_features->add("mmacs", static_cast<double>(element_count(step.output())) *
+                                 static_cast<double>(work.k) * 1e-6);
+  add_traffic(step, out_features);
+}
 
 }  // namespace
 

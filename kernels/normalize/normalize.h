@@ -1,10 +1,159 @@
-// Normalize: SKELETON.
+// Normalize: y = (x - mean) / sqrt(variance + epsilon) * scale + bias; mean and variance (the mean
+// of the squared distances from the mean) over the axes in axes_mask, per index of the others.
+// is_rms: the mean is taken as 0.
+//
+//   x, y         f32, the same dims and layout: Plain, or Nhwc with all rows held
+//   scale, bias  f32, Plain, present when has_scale, has_bias; each dim, aligned from the right, is
+//                x's or 1
+//
+// Nhwc: the axes run over the real channels only; pad lanes of y are written as zero. Two passes:
+// the mean first, then the distances from it. No parts. y must not overlap the others. Nothing past
+// the end is read.
+//
+// Buffer row: at most 3 groups of neighbouring axes that are reduced, and 3 that are not, besides
+// the innermost group.
+//
+// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tasks.h"
 
 namespace codl::kernels {
+
+// Neighbouring columns of one unit of work where the innermost axis is kept: a cache line.
+inline constexpr int64_t kNormalizeBlock = 16;
+
+inline constexpr int32_t kNormalizeX = 0;  // and y: they lie alike
+inline constexpr int32_t kNormalizeScale = 1;
+inline constexpr int32_t kNormalizeBias = 2;
+
+// Nested axes in the order of x's memory, from the outermost in, with the strides of the three.
+struct NormalizeAxes {
+  int32_t count = 0;
+  int64_t extents[kMaxRank] = {};
+  int64_t strides[kMaxRank][3] = {};
+
+  constexpr int64_t size() const {
+    int64_t size = 1;
+    for (int32_t i = 0; i < count; ++i) size *= extents[i];
+    return size;
+  }
+  // Adds the offsets of combination `at`, the last axis fastest.
+  constexpr void add_offsets(int64_t at, int64_t (&offsets)[3]) const {
+    for (int32_t i = count - 1; i >= 0; --i) {
+      for (int32_t k = 0; k < 3; ++k) offsets[k] += at % extents[i] * strides[i][k];
+      at /= extents[i];
+    }
+  }
+};
+
+// Goes through all combinations of the axes: while (walk.next()) ... walk.offsets.
+struct NormalizeWalk {
+  const NormalizeAxes& axes;
+  int64_t offsets[3];
+  int64_t index[kMaxRank] = {};
+  bool has_begun = false;
+
+  constexpr NormalizeWalk(const NormalizeAxes& all, const int64_t (&begin)[3])
+      : axes(all), offsets{begin[0], begin[1], begin[2]} {}
+
+  constexpr bool next() {
+    if (!has_begun) return has_begun = true;
+    for (int32_t i = axes.count - 1; i >= 0; --i) {
+      const int64_t step = ++index[i] < axes.extents[i] ? 1 : 1 - axes.extents[i];
+      for (int32_t k = 0; k < 3; ++k) offsets[k] += step * axes.strides[i][k];
+      if (step == 1) return true;
+      index[i] = 0;
+    }
+    return false;
+  }
+};
+
+// The innermost axis of the memory is the lanes; kept and reduced are the others.
+struct NormalizeWork {
+  NormalizeAxes kept;
+  NormalizeAxes reduced;
+  bool has_kept_lanes = false;
+  int64_t lanes = 1;
+  int64_t lane_strides[3] = {1, 1, 1};
+  int64_t pad = 0;  // elements behind the lanes, written as zero
+  int64_t lane_blocks = 1;
+  int64_t units = 1;          // kept combinations times lane blocks
+  int64_t element_count = 1;  // of one mean
+  int32_t task_count = 1;
+};
+
+// Elements of a broadcast operand per step of dim `axis` of x.
+constexpr int64_t broadcast_stride(const OperandShape& operand, const OperandShape& x,
+                                   int32_t axis) {
+  const int32_t own = axis - (x.rank - operand.rank);
+  if (own < 0 || operand.dims[own] == 1) return 0;
+  int64_t stride = 1;
+  for (int32_t i = own + 1; i < operand.rank; ++i) stride *= operand.dims[i];
+  return stride;
+}
+
+// Of a step that has passed the contract: operands are x, [scale], [bias], y.
+constexpr NormalizeWork normalize_work(const NormalizeParams& params, const OperandShape& x,
+                                       const OperandShape* scale, const OperandShape* bias) {
+  NormalizeWork work;
+  const bool is_nhwc = x.layout == Layout::Nhwc;
+  constexpr int32_t kNhwcOrder[4] = {0, 2, 3, 1};
+  int64_t x_strides[kMaxRank] = {};
+  strides_of(x, x_strides);
+  if (is_nhwc) work.pad = padded_channels(x) - x.dims[1];
+
+  NormalizeAxes axes;  // all of them, neighbours joined where every operand steps evenly
+  bool is_reduced[kMaxRank] = {};
+  for (int32_t i = 0; i < x.rank; ++i) {
+    const int32_t axis = is_nhwc ? kNhwcOrder[i] : i;
+    const bool is_last = i == x.rank - 1;
+    // Channels with pad lanes behind them stay an axis even if there is one.
+    if (x.dims[axis] == 1 && !(is_last && work.pad > 0)) continue;
+    const bool reduces = (params.axes_mask >> axis & 1) != 0;
+    const int64_t strides[3] = {x_strides[axis],
+                                scale != nullptr ? broadcast_stride(*scale, x, axis) : 0,
+                                bias != nullptr ? broadcast_stride(*bias, x, axis) : 0};
+    bool joins = axes.count > 0 && is_reduced[axes.count - 1] == reduces;
+    for (int32_t k = 0; k < 3; ++k)
+      joins = joins && axes.strides[axes.count - 1][k] == strides[k] * x.dims[axis];
+    if (!joins) {
+      is_reduced[axes.count] = reduces;
+      axes.extents[axes.count++] = 1;
+    }
+    axes.extents[axes.count - 1] *= x.dims[axis];
+    for (int32_t k = 0; k < 3; ++k) axes.strides[axes.count - 1][k] = strides[k];
+  }
+
+  for (int32_t i = 0; i < axes.count; ++i) {
+    if (is_reduced[i]) work.element_count *= axes.extents[i];
+    if (i + 1 == axes.count) {
+      work.has_kept_lanes = !is_reduced[i];
+      work.lanes = axes.extents[i];
+      for (int32_t k = 0; k < 3; ++k) work.lane_strides[k] = axes.strides[i][k];
+      break;
+    }
+    NormalizeAxes& to = is_reduced[i] ? work.reduced : work.kept;
+    to.extents[to.count] = axes.extents[i];
+    for (int32_t k = 0; k < 3; ++k) to.strides[to.count][k] = axes.strides[i][k];
+    ++to.count;
+  }
+  if (work.has_kept_lanes) work.lane_blocks = ceil_div(work.lanes, kNormalizeBlock);
+  work.units = work.kept.size() * work.lane_blocks;
+  work.task_count = task_count_for(work.units, element_count(x));
+  return work;
+}
+
+constexpr const OperandShape* normalize_scale(const NormalizeParams& params,
+                                              const OperandShape* operands) {
+  return params.has_scale != 0 ? &operands[1] : nullptr;
+}
+constexpr const OperandShape* normalize_bias(const NormalizeParams& params,
+                                             const OperandShape* operands) {
+  if (params.has_bias == 0) return nullptr;
+  return params.has_scale != 0 ? &operands[2] : &operands[1];
+}
 
 void normalize_ref(const KernelArgs& args);
 void normalize_launch(const StepShape& step, ClLaunch* out_launch);

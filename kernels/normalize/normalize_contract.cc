@@ -3,7 +3,38 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+bool broadcasts(const OperandShape& operand, const OperandShape& x) {
+  if (operand.dtype != DType::F32 || operand.layout != Layout::Plain) return false;
+  const int32_t missing = x.rank - operand.rank;
+  if (missing < 0) return false;
+  for (int32_t i = 0; i < operand.rank; ++i)
+    if (operand.dims[i] != 1 && operand.dims[i] != x.dims[i + missing]) return false;
+  return true;
+}
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (step.row->processor == Processor::Gpu) return "SKELETON";
+  const auto& params = step.params_as<NormalizeParams>();
+  const uint32_t inputs = 1 + (params.has_scale != 0 ? 1u : 0u) + (params.has_bias != 0 ? 1u : 0u);
+  if (const char* expected = check_operands(step, inputs + 1, inputs + 1)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (x.dtype != DType::F32 || y.dtype != DType::F32) return "operands of f32";
+  if (x.layout != Layout::Plain && x.layout != Layout::Nhwc) return "plain or Nhwc operands";
+  if (x.layout != y.layout) return "input and output of one layout";
+  if (!same_dims(x, y)) return "input and output of the same dims";
+  if (has_pixels(x) && (!holds_all_rows(x) || !holds_all_rows(y))) return "all rows in memory";
+  if (params.axes_mask <= 0 || params.axes_mask >> x.rank != 0) return "a mask of the input's axes";
+  for (uint32_t i = 1; i < inputs; ++i)
+    if (!broadcasts(step.operands[i], x)) return "plain scale and bias that broadcast to the input";
+  const NormalizeWork work = normalize_work(params, x, normalize_scale(params, step.operands),
+                                            normalize_bias(params, step.operands));
+  if (step.row->processor == Processor::Gpu && (work.kept.count > 3 || work.reduced.count > 3))
+    return "at most 3 groups of axes on a GPU";
+  // The reference kernel is one task.
+  if (step.row->dtype == DType::F32) out_needs->task_count = work.task_count;
+  return nullptr;
+}
 
 void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
 

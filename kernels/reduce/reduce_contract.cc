@@ -3,7 +3,26 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const auto& params = step.params_as<ReduceParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const int32_t mask = params.axes_mask;
+  if (params.kind < kReduceSum || params.kind > kReduceArgMin) return "a Reduce member as kind";
+  if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "plain operands";
+  if (mask < 0 || mask >> x.rank != 0) return "a mask of the input's axes";
+  if (y.rank != x.rank) return "an output of the input's rank";
+  for (int32_t i = 0; i < x.rank; ++i)
+    if (y.dims[i] != ((mask >> i & 1) != 0 ? 1 : x.dims[i])) return "reduced axes of 1";
+  const bool is_order = params.kind == kReduceMax || params.kind == kReduceMin;
+  if (x.dtype != DType::F32 && !is_integer(x.dtype) && !(is_order && x.dtype == DType::Bool))
+    return "an input of f32 or integers, or of bool for Max and Min";
+  if (!is_arg_reduce(params.kind))
+    return y.dtype == x.dtype ? nullptr : "an output of the input's dtype";
+  if (mask == 0 || (mask & (mask - 1)) != 0) return "one axis for ArgMax and ArgMin";
+  return y.dtype == DType::I64 ? nullptr : "indices of i64";
+}
 
 void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
 

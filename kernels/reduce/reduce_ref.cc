@@ -1,9 +1,359 @@
+// Elements are widened to double or int64 a block at a time, so that there is one loop per kind and
+// not one per kind and dtype. The lanes of a block are neighbouring outputs where the innermost
+// axis is kept; else they are elements of one output, and become one number at the end.
+#include <cmath>
+
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {
+namespace {
 
-void reduce_ref(const KernelArgs&) {}  // SKELETON
+constexpr int64_t kLanes = 128;  // four arrays of them are on the stack: 4 KiB
+
+// Nested axes of x, from the outermost in; neighbours in memory are one axis.
+struct Axes {
+  int32_t count = 0;
+  int64_t extents[kMaxRank] = {};
+  int64_t strides[kMaxRank] = {};
+
+  int64_t size() const {
+    int64_t size = 1;
+    for (int32_t i = 0; i < count; ++i) size *= extents[i];
+    return size;
+  }
+  // Elements from the first combination of indices to number `at`, the last axis fastest.
+  int64_t offset_of(int64_t at) const {
+    int64_t offset = 0;
+    for (int32_t i = count - 1; i >= 0; --i) {
+      offset += at % extents[i] * strides[i];
+      at /= extents[i];
+    }
+    return offset;
+  }
+};
+
+struct Plan {
+  Axes kept;     // without the lanes' axis
+  Axes reduced;  // likewise
+  int64_t lane_extent = 1;
+  bool has_kept_lanes = false;
+};
+
+Plan plan_of(const OperandShape& x, int32_t mask) {
+  Plan plan;
+  int64_t stride = element_count(x);
+  int previous = -1;
+  for (int32_t i = 0; i < x.rank; ++i) {
+    stride /= x.dims[i];
+    if (x.dims[i] == 1) continue;
+    const int is_reduced = mask >> i & 1;
+    Axes& axes = is_reduced ? plan.reduced : plan.kept;
+    if (is_reduced != previous) axes.extents[axes.count++] = 1;
+    axes.extents[axes.count - 1] *= x.dims[i];
+    axes.strides[axes.count - 1] = stride;
+    previous = is_reduced;
+  }
+  if (previous < 0) return plan;
+  plan.has_kept_lanes = previous == 0;
+  Axes& last = plan.has_kept_lanes ? plan.kept : plan.reduced;
+  plan.lane_extent = last.extents[--last.count];
+  return plan;
+}
+
+// ---- elements ----
+
+template <typename From, typename Wide>
+void widen_as(const void* x, int64_t offset, int64_t count, Wide* out) {
+  const From* from = static_cast<const From*>(x) + offset;
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Wide>(from[i]);
+}
+
+void widen_elements(const TensorView& x, int64_t offset, int64_t count, int64_t* out) {
+  switch (x.shape.dtype) {
+    case DType::I8:
+      return widen_as<int8_t>(x.data, offset, count, out);
+    case DType::I16:
+      return widen_as<int16_t>(x.data, offset, count, out);
+    case DType::U16:
+      return widen_as<uint16_t>(x.data, offset, count, out);
+    case DType::I32:
+      return widen_as<int32_t>(x.data, offset, count, out);
+    case DType::U32:
+      return widen_as<uint32_t>(x.data, offset, count, out);
+    case DType::I64:
+    case DType::U64:
+      return widen_as<int64_t>(x.data, offset, count, out);
+    default:  // Bool, U8
+      return widen_as<uint8_t>(x.data, offset, count, out);
+  }
+}
+
+void widen_elements(const TensorView& x, int64_t offset, int64_t count, double* out) {
+  if (x.shape.dtype == DType::F32) return widen_as<float>(x.data, offset, count, out);
+  int64_t integers[kLanes];
+  widen_elements(x, offset, count, integers);
+  const bool is_unsigned = x.shape.dtype == DType::U64;
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = is_unsigned ? static_cast<double>(static_cast<uint64_t>(integers[i]))
+                         : static_cast<double>(integers[i]);
+}
+
+// The low bytes of an integer: it wraps.
+void store(const TensorView& y, int64_t offset, int64_t value) {
+  switch (dtype_bytes(y.shape.dtype)) {
+    case 1:
+      y.as<uint8_t>()[offset] = static_cast<uint8_t>(value);
+      return;
+    case 2:
+      y.as<uint16_t>()[offset] = static_cast<uint16_t>(value);
+      return;
+    case 4:
+      y.as<uint32_t>()[offset] = static_cast<uint32_t>(value);
+      return;
+    default:
+      y.as<int64_t>()[offset] = value;
+  }
+}
+
+void store(const TensorView& y, int64_t offset, double value) {
+  const DType dtype = y.shape.dtype;
+  if (dtype == DType::F32) {
+    y.as<float>()[offset] = static_cast<float>(value);
+    return;
+  }
+  const bool is_signed =
+      dtype == DType::I8 || dtype == DType::I16 || dtype == DType::I32 || dtype == DType::I64;
+  const int bits = static_cast<int>(dtype_bytes(dtype)) * 8 - (is_signed ? 1 : 0);
+  const double end = std::ldexp(1.0, bits);  // one past the largest
+  int64_t integer = 0;
+  if (value >= end)
+    integer = bits == 64 ? -1 : static_cast<int64_t>((uint64_t{1} << bits) - 1);
+  else if (is_signed && value < -end)
+    integer = bits == 63 ? INT64_MIN : -(int64_t{1} << bits);
+  else if (!is_signed && value > 0)
+    integer = static_cast<int64_t>(static_cast<uint64_t>(value));
+  else if (is_signed && value == value)
+    integer = static_cast<int64_t>(value);
+  store(y, offset, integer);
+}
+
+// ---- arithmetic ----
+
+// Signed integers wrap by way of unsigned ones.
+constexpr double sum_of(double a, double b) { return a + b; }
+constexpr int64_t sum_of(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+constexpr double product_of(double a, double b) { return a * b; }
+constexpr int64_t product_of(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+// Of a u64 the wide number is negative from 2^63 on; it has no sign.
+constexpr double magnitude(double a, bool) { return a < 0 ? -a : a; }
+constexpr int64_t magnitude(int64_t a, bool is_unsigned) {
+  return a < 0 && !is_unsigned ? sum_of(~a, int64_t{1}) : a;
+}
+constexpr double quotient(double a, int64_t count, bool) { return a / static_cast<double>(count); }
+constexpr int64_t quotient(int64_t a, int64_t count, bool is_unsigned) {
+  if (is_unsigned)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) / static_cast<uint64_t>(count));
+  return a / count;
+}
+// a before b among largest first; a NaN is before every number.
+constexpr bool is_before(double a, double b) { return a > b || (a != a && b == b); }
+constexpr bool is_before(int64_t a, int64_t b) { return a > b; }
+// What turns the smallest into the largest and back, leaves NaN, and gives u64 int64's order.
+constexpr double order_key(double a, bool is_min, bool) { return is_min ? -a : a; }
+constexpr int64_t order_key(int64_t a, bool is_min, bool is_unsigned) {
+  if (is_unsigned) a ^= INT64_MIN;
+  return is_min ? ~a : a;
+}
+inline double exp_of(double a, double shift) { return std::exp(a - shift); }
+constexpr int64_t exp_of(int64_t, int64_t) { return 0; }  // integers take the logarithm in double
+
+// ---- reduction ----
+
+// Pass 0 of LogSumExp finds the largest, pass 1 adds the powers.
+template <typename Wide>
+class Reducer {
+ public:
+  explicit Reducer(const KernelArgs& args)
+      : x_(args.operands[0]),
+        y_(args.output()),
+        kind_(args.params_as<ReduceParams>().kind),
+        takes_last_(args.params_as<ReduceParams>().takes_last != 0),
+        is_min_(kind_ == kReduceMin || kind_ == kReduceArgMin),
+        is_unsigned_(x_.shape.dtype == DType::U64),
+        plan_(plan_of(x_.shape, args.params_as<ReduceParams>().axes_mask)),
+        element_count_(plan_.reduced.size() * (plan_.has_kept_lanes ? 1 : plan_.lane_extent)) {}
+
+  void run() {
+    const int64_t runs = plan_.kept.size();
+    for (int64_t i = 0; i < runs; ++i) {
+      const int64_t base = plan_.kept.offset_of(i);
+      if (!plan_.has_kept_lanes) {
+        reduce_lanes(base, plan_.lane_extent < kLanes ? plan_.lane_extent : kLanes);
+        fold();
+        finish(i, 1);
+        continue;
+      }
+      for (int64_t lane = 0; lane < plan_.lane_extent; lane += kLanes) {
+        const int64_t rest = plan_.lane_extent - lane;
+        const int64_t width = rest < kLanes ? rest : kLanes;
+        reduce_lanes(base + lane, width);
+        finish(i * plan_.lane_extent + lane, width);
+      }
+    }
+  }
+
+ private:
+  bool takes_order() const {
+    return kind_ == kReduceMax || kind_ == kReduceMin || is_arg_reduce(kind_);
+  }
+
+  void reduce_lanes(int64_t base, int64_t width) {
+    width_ = width;
+    if (kind_ == kReduceLogSumExp) {
+      pass(base, /*is_order=*/true);
+      // One shift for all lanes of an output. Infinite or NaN: the powers say it without one.
+      if (!plan_.has_kept_lanes)
+        for (int64_t i = 1; i < width; ++i)
+          if (is_before(lanes_[i], lanes_[0])) lanes_[0] = lanes_[i];
+      for (int64_t i = 0; i < width; ++i) {
+        const Wide largest = lanes_[plan_.has_kept_lanes ? i : 0];
+        shifts_[i] = largest - largest == 0 ? largest : 0;
+      }
+      pass(base, /*is_order=*/false);
+      return;
+    }
+    pass(base, takes_order());
+  }
+
+  // All elements of the lanes, which begin at `base`.
+  void pass(int64_t base, bool is_order) {
+    for (int64_t i = 0; i < width_; ++i) {
+      lanes_[i] = kind_ == kReduceProd ? 1 : 0;
+      places_[i] = -1;
+    }
+    const int64_t runs = plan_.reduced.size();
+    for (int64_t r = 0; r < runs; ++r) {
+      const int64_t from = base + plan_.reduced.offset_of(r);
+      if (plan_.has_kept_lanes) {
+        add(from, width_, r, 0, is_order);
+        continue;
+      }
+      for (int64_t i = 0; i < plan_.lane_extent; i += kLanes) {
+        const int64_t rest = plan_.lane_extent - i;
+        add(from + i, rest < kLanes ? rest : kLanes, i, 1, is_order);
+      }
+    }
+  }
+
+  // `count` elements from `offset` on to the first lanes; lane i is element place + i * place_step
+  // of the axis (ArgMax and ArgMin).
+  void add(int64_t offset, int64_t count, int64_t place, int64_t place_step, bool is_order) {
+    Wide x[kLanes];
+    widen_elements(x_, offset, count, x);
+    if (is_order) return add_order(x, count, place, place_step);
+    switch (kind_) {
+      case kReduceL1:
+        for (int64_t i = 0; i < count; ++i)
+          lanes_[i] = sum_of(lanes_[i], magnitude(x[i], is_unsigned_));
+        return;
+      case kReduceL2:
+      case kReduceSumSquare:
+        for (int64_t i = 0; i < count; ++i) lanes_[i] = sum_of(lanes_[i], product_of(x[i], x[i]));
+        return;
+      case kReduceProd:
+        for (int64_t i = 0; i < count; ++i) lanes_[i] = product_of(lanes_[i], x[i]);
+        return;
+      case kReduceLogSumExp:
+        for (int64_t i = 0; i < count; ++i) lanes_[i] = sum_of(lanes_[i], exp_of(x[i], shifts_[i]));
+        return;
+      default:  // Sum, Mean, LogSum
+        for (int64_t i = 0; i < count; ++i) lanes_[i] = sum_of(lanes_[i], x[i]);
+    }
+  }
+
+  void add_order(const Wide* x, int64_t count, int64_t place, int64_t place_step) {
+    for (int64_t i = 0; i < count; ++i, place += place_step)
+      offer(i, order_key(x[i], is_min_, is_unsigned_), place);
+  }
+
+  // `places_` of a lane without an element is -1.
+  void offer(int64_t lane, Wide key, int64_t place) {
+    if (places_[lane] >= 0 && !is_before(key, lanes_[lane])) {
+      const bool is_later = place > places_[lane];
+      if (is_before(lanes_[lane], key) || takes_last_ != is_later) return;
+    }
+    lanes_[lane] = key;
+    places_[lane] = place;
+  }
+
+  // The lanes of one output into lane 0.
+  void fold() {
+    for (int64_t i = 1; i < width_; ++i) {
+      if (takes_order())
+        offer(0, lanes_[i], places_[i]);
+      else if (kind_ == kReduceProd)
+        lanes_[0] = product_of(lanes_[0], lanes_[i]);
+      else
+        lanes_[0] = sum_of(lanes_[0], lanes_[i]);
+    }
+  }
+
+  void finish(int64_t offset, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (is_arg_reduce(kind_))
+        store(y_, offset + i, places_[i]);
+      else
+        store(y_, offset + i, result(lanes_[i], shifts_[i]));
+    }
+  }
+
+  Wide result(Wide sum, Wide shift) const {
+    switch (kind_) {
+      case kReduceMean:
+        return quotient(sum, element_count_, is_unsigned_);
+      case kReduceMax:
+      case kReduceMin:
+        return order_key(sum, is_min_, is_unsigned_);
+      case kReduceL2:
+        return static_cast<Wide>(std::sqrt(static_cast<double>(sum)));
+      case kReduceLogSum:
+      case kReduceLogSumExp:
+        return static_cast<Wide>(std::log(static_cast<double>(sum))) + shift;
+      default:
+        return sum;
+    }
+  }
+
+  const TensorView& x_;
+  const TensorView& y_;
+  int32_t kind_;
+  bool takes_last_;
+  bool is_min_;
+  bool is_unsigned_;
+  Plan plan_;
+  int64_t element_count_;  // of one output
+  int64_t width_ = 0;      // lanes in use
+  Wide lanes_[kLanes];
+  Wide shifts_[kLanes] = {};
+  int64_t places_[kLanes];
+};
+
+}  // namespace
+
+void reduce_ref(const KernelArgs& args) {
+  const int32_t kind = args.params_as<ReduceParams>().kind;
+  // Roots and logarithms of integers are taken in double.
+  const bool is_real = kind == kReduceL2 || kind == kReduceLogSum || kind == kReduceLogSumExp;
+  if (args.operands[0].shape.dtype == DType::F32 || is_real)
+    Reducer<double>(args).run();
+  else
+    Reducer<int64_t>(args).run();
+}
 
 CODL_CPU_KERNEL_PLAIN(reduce_any_cpu, reduce_ref);
 

@@ -1,4 +1,5 @@
 // Softmax: y = e^(x - max) / sum of e^(x - max), maximum and sum over the elements along `axis`.
+// is_log: y = x - max - log(sum).
 //
 //   x, y  the same dims and layout: Plain of rank >= 1, or Nhwc
 //

@@ -1,5 +1,5 @@
-// Three passes over the axis: maximum, exponentials and their sum, division. Along a contiguous
-// axis the vectors lie along it; else along the neighbours of its elements.
+// Three passes over the axis: maximum, exponentials and their sum, division (is_log: subtraction).
+// Along a contiguous axis the vectors lie along it; else along the neighbours of its elements.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
@@ -20,8 +20,13 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
+// The last pass over a vector: `power` is e^(x - maximum) and not read where is_log.
+Vector result_of(bool is_log, Vector x, Vector power, Vector maximum, Vector sum, Vector log_sum) {
+  return is_log ? hn::Sub(hn::Sub(x, maximum), log_sum) : hn::Div(power, sum);
+}
+
 // `count` elements that follow each other in memory.
-void softmax_contiguous(const float* x, float* y, int64_t count) {
+void softmax_contiguous(const float* x, float* y, int64_t count, bool is_log) {
   const Floats d;
   Vector maxima = hn::Set(d, x[0]);
   int64_t i = 0;
@@ -38,12 +43,17 @@ void softmax_contiguous(const float* x, float* y, int64_t count) {
     sums = hn::Add(sums, keep_lanes(d, power, count - i));
   }
   const Vector sum = hn::SumOfLanes(d, sums);
+  const Vector log_sum = hn::Log(d, sum);
   for (i = 0; i < count; i += kLanes)
-    store_lanes(d, hn::Div(load_lanes(d, y + i, count - i), sum), y + i, count - i);
+    store_lanes(d,
+                result_of(is_log, load_lanes(d, x + i, count - i), load_lanes(d, y + i, count - i),
+                          maximum, sum, log_sum),
+                y + i, count - i);
 }
 
 // `width` neighbouring columns, each along `count` elements that are `step` apart.
-void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width) {
+void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width,
+                     bool is_log) {
   const Floats d;
   for (int64_t i = 0; i < width; i += kLanes, x += kLanes, y += kLanes) {
     const int64_t rest = width - i;
@@ -56,8 +66,12 @@ void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int6
       store_lanes(d, power, y + k * step, rest);
       sum = hn::Add(sum, power);
     }
+    const Vector log_sum = hn::Log(d, sum);
     for (int64_t k = 0; k < count; ++k)
-      store_lanes(d, hn::Div(load_lanes(d, y + k * step, rest), sum), y + k * step, rest);
+      store_lanes(d,
+                  result_of(is_log, load_lanes(d, x + k * step, rest),
+                            load_lanes(d, y + k * step, rest), maximum, sum, log_sum),
+                  y + k * step, rest);
   }
 }
 
@@ -70,6 +84,7 @@ void zero_pad_lanes(float* run, int64_t begin, int64_t end, int64_t channels, in
 
 void softmax_f32(const KernelArgs& args) {
   const int32_t axis = args.params_as<SoftmaxParams>().axis;
+  const bool is_log = args.params_as<SoftmaxParams>().is_log != 0;
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   const SoftmaxWork work = softmax_work(axis, y.shape);
@@ -82,13 +97,13 @@ void softmax_f32(const KernelArgs& args) {
     const float* x_run = x.as<const float>() + offset;
     float* y_run = y.as<float>() + offset;
     if (work.inner == 1) {
-      softmax_contiguous(x_run, y_run, work.axis);
+      softmax_contiguous(x_run, y_run, work.axis, is_log);
       for (int64_t lane = work.axis; lane < work.outer_stride; ++lane) y_run[lane] = 0.0f;
       continue;
     }
     const int64_t begin = unit % work.inner_blocks * kSoftmaxBlock;
     const int64_t end = begin + kSoftmaxBlock < work.inner ? begin + kSoftmaxBlock : work.inner;
-    softmax_columns(x_run + begin, y_run + begin, work.axis, work.axis_stride, end - begin);
+    softmax_columns(x_run + begin, y_run + begin, work.axis, work.axis_stride, end - begin, is_log);
     if (channels < pixel)
       for (int64_t k = 0; k < work.axis; ++k)
         zero_pad_lanes(y_run + k * work.axis_stride, begin, end, channels, pixel);

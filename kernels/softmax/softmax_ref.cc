@@ -7,6 +7,7 @@ namespace codl::kernels {
 
 void softmax_ref(const KernelArgs& args) {
   const int32_t axis = args.params_as<SoftmaxParams>().axis;
+  const bool is_log = args.params_as<SoftmaxParams>().is_log != 0;
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   for_each_output(args, [&](const int32_t* index) {
@@ -20,7 +21,9 @@ void softmax_ref(const KernelArgs& args) {
     double sum = 0.0;
     for (from[axis] = 0; from[axis] < y.shape.dims[axis]; ++from[axis])
       sum += std::exp(double{x.as<const float>()[offset_of(x, from)]} - maximum);
-    y.as<float>()[offset_of(y, index)] = static_cast<float>(std::exp(double{own} - maximum) / sum);
+    const double distance = double{own} - maximum;
+    y.as<float>()[offset_of(y, index)] =
+        static_cast<float>(is_log ? distance - std::log(sum) : std::exp(distance) / sum);
   });
   zero_pad_lanes(args);
 }

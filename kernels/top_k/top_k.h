@@ -1,4 +1,13 @@
-// TopK: SKELETON.
+// TopK: y = the places along `axis` of the k largest (is_smallest: smallest) elements of x, best
+// first; of equals the lower place first. A NaN is larger than every number.
+//
+//   x   Plain, f32 or an integer
+//   y   Plain, i64, x's dims with k on the axis; 1 <= k <= the axis' extent
+//
+// No parts. One task. y must not overlap x.
+//
+// Features: mbytes (million bytes read and written), mmacs (million steps of a heap of k: elements
+// times 1 + log2 k), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

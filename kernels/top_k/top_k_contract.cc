@@ -3,9 +3,30 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const auto& params = step.params_as<TopKParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "plain operands";
+  if (x.dtype != DType::F32 && !is_integer(x.dtype)) return "an input of f32 or integers";
+  if (y.dtype != DType::I64) return "indices of i64";
+  if (params.axis < 0 || params.axis >= x.rank) return "an axis of the input";
+  if (params.k < 1 || params.k > x.dims[params.axis]) return "k of 1 to the axis' extent";
+  if (y.rank != x.rank) return "an output of the input's rank";
+  for (int32_t i = 0; i < x.rank; ++i)
+    if (y.dims[i] != (i == params.axis ? params.k : x.dims[i]))
+      return "an output of the input's dims with k on the axis";
+  return nullptr;
+}
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+void features(const StepShape& step, Features* out_features) {
+  const auto elements = static_cast<double>(element_count(step.operands[0]));
+  const int32_t k = step.params_as<TopKParams>().k;
+  const int levels = 32 - __builtin_clz(static_cast<uint32_t>(k));  // 1 + log2 k
+  out_features->add("mmacs", elements * levels * 1e-6);
+  add_traffic(step, out_features);
+}
 
 }  // namespace
 
