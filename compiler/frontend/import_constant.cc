@@ -87,17 +87,15 @@ llvm::Error import_shape(const OnnxNode& node, Importer& importer) {
 
 // Of an integer vector, as in Shape -> Gather -> Reshape.
 llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
-  if (!importer.is_int_constant(node, 0))
-    return unsupported_error(node.name, "expected a constant integer vector, found other data");
-  CODL_ASSIGN_OR_RETURN(data, importer.constant(node, 0));
+  CODL_ASSIGN_OR_RETURN(data_dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, 0));
   CODL_ASSIGN_OR_RETURN(index_dims, importer.dims_of(node, 1));
   CODL_ASSIGN_OR_RETURN(indices, importer.int_constant(node, 1));
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 0));
-  CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, data.dims.size()));
-  if (data.dims.size() != 1)
+  CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, data_dims.size()));
+  if (data_dims.size() != 1)
     return unsupported_error(node.name, "expected a vector, found rank {0} and axis {1}",
-                             data.dims.size(), axis);
-  const auto elements = data.as<int64_t>();
+                             data_dims.size(), axis);
   std::vector<int64_t> gathered;
   for (int64_t index : indices) {
     CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, index, elements.size()));
@@ -112,7 +110,8 @@ llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
 // From and to types that codl holds alike.
 llvm::Error import_cast(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(to, node.int_or("to", 0));
-  const bool is_int = importer.is_int_constant(node, 0);
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  const bool is_int = is_integer(dtype);
   const bool is_kept = is_int ? to == kOnnxInt64 || to == kOnnxInt32 : to == kOnnxFloat;
   if (!is_kept)
     return unsupported_error(node.name, "expected a cast that keeps {0}, found one to type {1}",

@@ -15,7 +15,7 @@ llvm::Expected<ir::ValueId> bias_operand(const OnnxNode& node, Importer& importe
   if (!node.has_input(2))
     return importer.add_floats(node, "bias", {channels}, std::vector<float>(channels, 0.0f));
   // Weights are packed at compile time: only a constant will do.
-  if (auto bias = importer.float_constant(node, 2); !bias) return bias.takeError();
+  if (auto bias = importer.constant(node, 2); !bias) return bias.takeError();
   return importer.operand(node, 2);
 }
 
@@ -33,7 +33,7 @@ void set_window(Params& params, const SpatialAttributes& attributes) {
 
 llvm::Error import_conv(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(w, importer.float_constant(node, 1));
+  CODL_ASSIGN_OR_RETURN(w, importer.constant(node, 1));
   if (x_dims.size() != w.dims.size())
     return input_error(node.name, "expected input and weights of one rank, found {0} and {1}",
                        x_dims.size(), w.dims.size());
@@ -86,7 +86,7 @@ llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer)
   const int64_t channels = x_dims[1];
   llvm::SmallVector<ConstantView, 4> statistics;
   for (size_t i = 1; i < 5; ++i) {
-    CODL_ASSIGN_OR_RETURN(view, importer.float_constant(node, i));
+    CODL_ASSIGN_OR_RETURN(view, importer.constant(node, i));
     if (view.dims.size() != 1 || view.dims[0] != channels)
       return input_error(node.name, "expected {0} elements in '{1}', found dims [{2}]", channels,
                          node.inputs[i], llvm::make_range(view.dims.begin(), view.dims.end()));

@@ -47,10 +47,10 @@ llvm::Error import_binary(const OnnxNode& node, Importer& importer, int32_t kind
 llvm::Expected<float> bound_or(const OnnxNode& node, Importer& importer, size_t i, float fallback) {
   if (!node.has_input(i)) return fallback;
   CODL_ASSIGN_OR_RETURN(bound, importer.float_constant(node, i));
-  if (bound.as<float>().size() != 1)
+  if (bound.size() != 1)
     return input_error(node.name, "expected one element in '{0}', found {1}", node.inputs[i],
-                       bound.as<float>().size());
-  return bound.as<float>()[0];
+                       bound.size());
+  return bound[0];
 }
 
 llvm::Error import_relu(const OnnxNode& node, Importer& importer) {

@@ -64,7 +64,7 @@ llvm::Expected<Gemm> read_gemm(const OnnxNode& node) {
 // alpha * B as [k, n]: B itself where that is what it is.
 llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importer,
                                          const Gemm& gemm) {
-  CODL_ASSIGN_OR_RETURN(b, importer.float_constant(node, 1));
+  CODL_ASSIGN_OR_RETURN(b, importer.constant(node, 1));
   if (b.dims.size() != 2)
     return input_error(node.name, "expected B of rank 2, found {0}", b.dims.size());
   if (gemm.transpose_b)
@@ -104,7 +104,7 @@ llvm::Error import_gemm(const OnnxNode& node, Importer& importer) {
   const int64_t n = importer.type(w).dims[1];
   if (node.has_input(2) && gemm.beta != 0) {
     CODL_ASSIGN_OR_RETURN(c_dims, importer.dims_of(node, 2));
-    auto c = importer.float_constant(node, 2);
+    auto c = importer.constant(node, 2);
     if (c && is_per_column(c_dims, n)) {
       CODL_ASSIGN_OR_RETURN(
           bias,
@@ -130,7 +130,7 @@ llvm::Error import_gemm(const OnnxNode& node, Importer& importer) {
 // A [..., k] times a constant B [k, n]: the dims in front of k are rows.
 llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(b, importer.float_constant(node, 1));
+  CODL_ASSIGN_OR_RETURN(b, importer.constant(node, 1));
   if (b.dims.size() != 2)
     return unsupported_error(node.name, "expected B of rank 2, found {0}", b.dims.size());
   if (x_dims.empty()) return input_error(node.name, "expected A of rank >= 1, found 0");

@@ -17,14 +17,15 @@ using Dims64 = llvm::SmallVector<int64_t, 4>;
 
 // The first input with other dims: a Reshape node, or an integer constant.
 llvm::Error reshape_to(const OnnxNode& node, Importer& importer, const Dims64& dims) {
-  if (importer.is_int_constant(node, 0)) {
+  if (importer.is_constant(node, 0)) {
     CODL_ASSIGN_OR_RETURN(view, importer.constant(node, 0));
     OnnxTensor tensor;
-    tensor.dtype = DType::I64;
+    tensor.dtype = view.dtype;
     tensor.dims = dims;
     tensor.bytes = view.bytes.vec();
-    if (tensor.element_count() != static_cast<int64_t>(view.as<int64_t>().size()))
-      return input_error(node.name, "expected {0} elements, found {1}", view.as<int64_t>().size(),
+    const size_t elements = view.bytes.size() / dtype_bytes(view.dtype);
+    if (static_cast<size_t>(tensor.element_count()) != elements)
+      return input_error(node.name, "expected {0} elements, found {1}", elements,
                          tensor.element_count());
     importer.bind_constant(node, std::move(tensor));
     return llvm::Error::success();
@@ -190,7 +191,8 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 0));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
-  if (importer.is_int_constant(node, 0)) return concat_int_constants(node, importer);
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  if (dtype == DType::I64) return concat_int_constants(node, importer);
   if (node.inputs.size() == 1) return importer.bind_operand(node, 0);
 
   std::vector<ir::ValueId> pieces;

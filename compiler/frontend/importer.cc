@@ -1,5 +1,7 @@
 #include "compiler/frontend/importer.h"
 
+#include <algorithm>
+
 #include "compiler/interp/interpreter.h"
 #include "compiler/ops/op_spec.h"
 #include "compiler/ops/shape_rules.h"
@@ -8,12 +10,116 @@
 namespace codl::compiler {
 namespace {
 
-// Elements of a constant that the importer is willing to compute: more than any weight of a network
-// (VGG-16's first fully connected layer has 1.03e8), little enough that a hostile broadcast does
-// not take the machine's memory.
+// Limits of what is computed while importing, over the whole model: a few bytes of a hostile file
+// may ask for any amount of memory and time. Bytes: room for shape arithmetic, masks and position
+// tables, and for weights that are computed from other weights (dequantized, transposed ...).
+constexpr int64_t kEvaluationBytes = int64_t{1} << 28;
+constexpr int64_t kEvaluationBytesPerWeightByte = 8;
+constexpr double kEvaluationMacs = 2e9;  // seconds, with the plain kernels
+// Of one value: more than any weight of a network (VGG-16's first fully connected layer
+// has 1.03e8).
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
+std::string dims_text(llvm::ArrayRef<int64_t> dims) {
+  return llvm::formatv("[{0}]", llvm::make_range(dims.begin(), dims.end())).str();
+}
+
+// Input error unless the dims that a model declares are those computed; `is_fixed`: by dim, false
+// where the value may be planned with more.
+llvm::Error expect_declared_dims(const OnnxValueInfo& output, const ir::TensorType& type,
+                                 llvm::ArrayRef<bool> is_fixed) {
+  bool is_same = output.dims.size() == type.dims.size();
+  for (size_t i = 0; is_same && i < type.dims.size(); ++i)
+    is_same = output.dims[i] == kUnknownDim || output.dims[i] == type.dims[i] || !is_fixed[i];
+  if (is_same) return llvm::Error::success();
+  return input_error("output '" + output.name + "'", "expected the declared dims {0}, computed {1}",
+                     dims_text(output.dims), ir::to_string(type));
+}
+
+// The first `count` elements of dim `dim`.
+OnnxTensor first_elements(const OnnxTensor& tensor, int32_t dim, int64_t count) {
+  OnnxTensor result;
+  result.dtype = tensor.dtype;
+  result.dims = tensor.dims;
+  result.dims[dim] = count;
+  size_t inner = dtype_bytes(tensor.dtype);
+  for (size_t i = dim + 1; i < tensor.dims.size(); ++i) inner *= tensor.dims[i];
+  const size_t stride = inner * tensor.dims[dim];
+  for (size_t at = 0; stride != 0 && at < tensor.bytes.size(); at += stride)
+    result.bytes.insert(result.bytes.end(), tensor.bytes.begin() + at,
+                        tensor.bytes.begin() + at + inner * count);
+  return result;
+}
+
+template <typename To, typename From>
+void append_converted(llvm::ArrayRef<uint8_t> bytes, To& elements) {
+  for (size_t at = 0; at + sizeof(From) <= bytes.size(); at += sizeof(From)) {
+    From element;
+    std::memcpy(&element, bytes.data() + at, sizeof element);
+    elements.push_back(static_cast<typename To::value_type>(element));
+  }
+}
+
+// Elements of a constant of any dtype the graph holds, each converted.
+template <typename To>
+To elements_of(const ConstantView& view) {
+  To elements;
+  elements.reserve(view.bytes.size() / dtype_bytes(view.dtype));
+  switch (view.dtype) {
+    case DType::I64:
+      append_converted<To, int64_t>(view.bytes, elements);
+      break;
+    case DType::U64:
+      append_converted<To, uint64_t>(view.bytes, elements);
+      break;
+    case DType::I32:
+      append_converted<To, int32_t>(view.bytes, elements);
+      break;
+    case DType::U32:
+      append_converted<To, uint32_t>(view.bytes, elements);
+      break;
+    case DType::I16:
+      append_converted<To, int16_t>(view.bytes, elements);
+      break;
+    case DType::U16:
+      append_converted<To, uint16_t>(view.bytes, elements);
+      break;
+    case DType::I8:
+      append_converted<To, int8_t>(view.bytes, elements);
+      break;
+    case DType::U8:
+    case DType::Bool:
+      append_converted<To, uint8_t>(view.bytes, elements);
+      break;
+    default:
+      append_converted<To, float>(view.bytes, elements);
+      break;
+  }
+  return elements;
+}
+
 }  // namespace
+
+llvm::Error Importer::add_input(const OnnxValueInfo& input) {
+  const std::string where = "input '" + input.name + "'";
+  Binding& binding = bindings_[input.name];
+  if (!input.problem.empty()) return llvm::Error::success();
+  if (!input.dtype || !input.has_shape)
+    return input_error(where, "expected a type with a shape, found none");
+  auto type = checked_type(where, *input.dtype, input.dims);
+  if (!type) return type.takeError();
+  binding.value = graph_.add_input(input.name, *type);
+  const DType held = held_dtype(*input.dtype);
+  if (held == *input.dtype) return llvm::Error::success();
+  OnnxNode origin;
+  origin.name = input.name;
+  origin.outputs = {input.name};
+  auto cast =
+      append(origin, "f32", OpKind::Cast, CastParams{static_cast<int32_t>(held)}, {binding.value});
+  if (!cast) return cast.takeError();
+  binding.value = *cast;
+  return llvm::Error::success();
+}
 
 llvm::Expected<Importer> Importer::create(OnnxModel& model) {
   Importer importer;
@@ -25,22 +131,27 @@ llvm::Expected<Importer> Importer::create(OnnxModel& model) {
       return input_error(where, "expected each value to be defined once, found '{0}' again", name);
     return llvm::Error::success();
   };
-  for (OnnxInput& input : model.inputs) {
+  for (const OnnxValueInfo& input : model.inputs)
     if (llvm::Error error = define("graph inputs", input.name)) return error;
-    Binding& binding = importer.bindings_[input.name];
-    if (!input.problem.empty()) continue;
-    CODL_ASSIGN_OR_RETURN(type, checked_type("input '" + input.name + "'", DType::F32, input.dims));
-    binding.value = importer.graph_.add_input(input.name, type);
-  }
+  int64_t weight_bytes = 0;
   for (OnnxInitializer& initializer : model.initializers) {
     if (llvm::Error error = define("initializers", initializer.name)) return error;
-    importer.constants_.push_back({initializer.name, std::move(initializer.tensor), ir::kNoId});
-    importer.bindings_[initializer.name].constant = &importer.constants_.back();
+    weight_bytes += initializer.tensor.bytes.size();
+    importer.bindings_[initializer.name].constant =
+        importer.keep(initializer.name, std::move(initializer.tensor));
   }
   for (const OnnxNode& node : model.nodes)
     for (const std::string& output : node.outputs)
       if (!output.empty())
         if (llvm::Error error = define(node.name, output)) return error;
+  for (const auto* infos : {&model.values, &model.outputs})
+    for (const OnnxValueInfo& info : *infos)
+      if (info.has_shape && !llvm::is_contained(info.dims, kUnknownDim))
+        importer.declared_dims_[info.name] = info.dims;
+  importer.evaluation_bytes_left_ = kEvaluationBytes + kEvaluationBytesPerWeightByte * weight_bytes;
+  importer.evaluation_macs_left_ = kEvaluationMacs;
+  for (const OnnxValueInfo& input : model.inputs)
+    if (llvm::Error error = importer.add_input(input)) return error;
   return importer;
 }
 
@@ -51,24 +162,46 @@ llvm::Expected<const Importer::Binding*> Importer::find(const OnnxNode& node, si
   return &bindings_.find(node.inputs[i])->second;
 }
 
+llvm::Error Importer::expect_known_extent(const OnnxNode& node, size_t i,
+                                          const Binding& binding) const {
+  if (binding.extents.empty()) return llvm::Error::success();
+  return unsupported_error(node.name,
+                           "expected dims known before the network runs as input {0} ('{1}'), "
+                           "found {2} with fewer elements in dim {3} at run time",
+                           i, node.inputs[i], ir::to_string(type(binding.value)),
+                           binding.extents[0].dim);
+}
+
 llvm::Expected<ir::ValueId> Importer::value_of(llvm::StringRef where, const Binding& binding) {
   if (binding.constant == nullptr) return binding.value;
   Constant& constant = *binding.constant;
   if (constant.value != ir::kNoId) return constant.value;
   OnnxTensor& tensor = constant.tensor;
   if (!tensor.problem.empty())
-    return unsupported_error(where, "expected float data in '{0}', found {1}", constant.name,
+    return unsupported_error(where, "expected usable data in '{0}', found {1}", constant.name,
                              tensor.problem);
-  if (tensor.dtype != DType::F32)
-    return unsupported_error(where, "expected float data in '{0}', found integers", constant.name);
-  CODL_ASSIGN_OR_RETURN(constant_type, checked_type(constant.name, DType::F32, tensor.dims));
+  if (tensor.element_count() == 0)
+    return unsupported_error(where, "expected elements in '{0}', found dims {1}", constant.name,
+                             dims_text(tensor.dims));
+  CODL_ASSIGN_OR_RETURN(constant_type, checked_type(constant.name, tensor.dtype, tensor.dims));
   constant.value = graph_.add_constant(constant.name, constant_type, std::move(tensor.bytes));
   return constant.value;
 }
 
 llvm::Expected<ir::ValueId> Importer::operand(const OnnxNode& node, size_t i) {
   CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  if (llvm::Error error = expect_known_extent(node, i, *binding)) return error;
   return value_of(node.name, *binding);
+}
+
+llvm::Expected<ir::ValueId> Importer::extent_operand(const OnnxNode& node, size_t i) {
+  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  return value_of(node.name, *binding);
+}
+
+llvm::ArrayRef<Importer::Extent> Importer::extents_of(const OnnxNode& node, size_t i) const {
+  if (!node.has_input(i)) return {};
+  return bindings_.find(node.inputs[i])->second.extents;
 }
 
 ConstantView Importer::view_of(const Constant& constant) const {
@@ -77,46 +210,91 @@ ConstantView Importer::view_of(const Constant& constant) const {
           is_in_graph ? graph_.value(constant.value).bytes : constant.tensor.bytes};
 }
 
-llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
-  // Nodes the value needs, by one sweep from its producer to the front.
-  const ir::NodeId last = graph_.value(value).producer;
-  if (last == ir::kNoId) return nullptr;  // a graph input
-  std::vector<bool> is_needed(last + 1, false);
-  is_needed[last] = true;
-  for (ir::NodeId id = last + 1; id-- > 0;) {
-    if (!is_needed[id]) continue;
-    if (type(graph_.node(id).output).element_count() > kMaxEvaluatedElements) return nullptr;
-    for (ir::ValueId input : graph_.node(id).inputs) {
-      if (graph_.value(input).is_input) return nullptr;
-      if (!graph_.value(input).is_constant) is_needed[graph_.value(input).producer] = true;
-    }
-  }
-
-  llvm::StringMap<Bytes> computed;  // by value name
-  for (ir::NodeId id = 0; id <= last; ++id) {
-    if (!is_needed[id]) continue;
-    const ir::Node& node = graph_.node(id);
-    llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> inputs;
-    for (ir::ValueId input : node.inputs) {
-      const ir::Value& input_value = graph_.value(input);
-      const Bytes& bytes = input_value.is_constant ? input_value.bytes : computed[input_value.name];
-      inputs.push_back(bytes);
-    }
-    CODL_ASSIGN_OR_RETURN(output, evaluate_node(ir::NodeView{graph_, node}, inputs));
-    computed[graph_.value(node.output).name] = std::move(output);
-  }
-
-  // A constant beside the nodes; if nothing else reads those, eliminate_dead removes them.
-  Constant result;
-  result.name = fresh_name(graph_.value(value).name + ".folded");
-  result.tensor.dims.assign(type(value).dims.begin(), type(value).dims.end());
-  result.tensor.bytes = std::move(computed[graph_.value(value).name]);
-  constants_.push_back(std::move(result));
+Importer::Constant* Importer::keep(std::string name, OnnxTensor tensor) {
+  constants_.push_back({std::move(name), std::move(tensor), ir::kNoId});
   return &constants_.back();
+}
+
+bool Importer::varies(ir::ValueId value) {
+  // Operands come before what is made of them.
+  for (ir::ValueId id = static_cast<ir::ValueId>(varies_.size()); id <= value; ++id) {
+    const ir::Value& at = graph_.value(id);
+    bool is_varying = at.is_input;
+    if (at.producer != ir::kNoId)
+      for (ir::ValueId input : graph_.node(at.producer).inputs)
+        is_varying = is_varying || varies_[input];
+    varies_.push_back(is_varying);
+  }
+  return varies_[value];
+}
+
+std::vector<ir::NodeId> Importer::nodes_to_evaluate(ir::ValueId value) const {
+  std::vector<ir::NodeId> nodes;
+  llvm::DenseMap<ir::ValueId, bool> is_listed;
+  std::vector<ir::ValueId> open = {value};
+  while (!open.empty()) {
+    const ir::ValueId at = open.back();
+    open.pop_back();
+    const ir::NodeId producer = graph_.value(at).producer;
+    if (producer == ir::kNoId || evaluated_.count(at) != 0) continue;
+    if (!is_listed.insert({at, true}).second) continue;
+    nodes.push_back(producer);
+    for (ir::ValueId input : graph_.node(producer).inputs) open.push_back(input);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+bool Importer::take_budget(ir::NodeId node) {
+  const ir::NodeView view{graph_, graph_.node(node)};
+  const int64_t elements = view.output().element_count();
+  evaluation_bytes_left_ -= elements * static_cast<int64_t>(dtype_bytes(view.output().dtype));
+  evaluation_macs_left_ -= op_spec(view.node.op).work(view).macs;
+  return elements <= kMaxEvaluatedElements && evaluation_bytes_left_ >= 0 &&
+         evaluation_macs_left_ >= 0;
+}
+
+llvm::Error Importer::evaluate_node_of(ir::ValueId value) {
+  const ir::Node& node = graph_.node(graph_.value(value).producer);
+  llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> inputs;
+  for (ir::ValueId input : node.inputs) {
+    const ir::Value& input_value = graph_.value(input);
+    inputs.push_back(input_value.is_constant ? llvm::ArrayRef<uint8_t>(input_value.bytes)
+                                             : view_of(*evaluated_[input]).bytes);
+  }
+  auto bytes = evaluate_node(ir::NodeView{graph_, node}, inputs);
+  if (!bytes) return bytes.takeError();
+  OnnxTensor tensor;
+  tensor.dtype = type(value).dtype;
+  tensor.dims.assign(type(value).dims.begin(), type(value).dims.end());
+  tensor.bytes = std::move(*bytes);
+  // A constant beside the node; if nothing else reads that, eliminate_dead removes it.
+  evaluated_[value] = keep(fresh_name(graph_.value(value).name + ".folded"), std::move(tensor));
+  return llvm::Error::success();
+}
+
+llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
+  if (varies(value)) return nullptr;
+  for (ir::NodeId node : nodes_to_evaluate(value)) {
+    if (!take_budget(node)) return nullptr;
+    if (llvm::Error error = evaluate_node_of(graph_.node(node).output)) return error;
+  }
+  const auto found = evaluated_.find(value);
+  if (found != evaluated_.end()) return found->second;
+  // A constant that a rule added.
+  const ir::Value& constant = graph_.value(value);
+  OnnxTensor tensor;
+  tensor.dtype = constant.type.dtype;
+  tensor.dims.assign(constant.type.dims.begin(), constant.type.dims.end());
+  Constant* kept = keep(constant.name, std::move(tensor));
+  kept->value = value;
+  evaluated_[value] = kept;
+  return kept;
 }
 
 llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) {
   CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  if (llvm::Error error = expect_known_extent(node, i, *binding)) return error;
   Constant* found = binding->constant;
   if (found == nullptr) {
     CODL_ASSIGN_OR_RETURN(evaluated, evaluate(binding->value));
@@ -129,50 +307,67 @@ llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) 
                              "expected a constant as input {0} ('{1}'), found a computed value", i,
                              node.inputs[i]);
   if (!found->tensor.problem.empty())
-    return unsupported_error(node.name, "expected float or integer data in '{0}', found {1}",
-                             found->name, found->tensor.problem);
+    return unsupported_error(node.name, "expected usable data in '{0}', found {1}", found->name,
+                             found->tensor.problem);
   return view_of(*found);
 }
 
-llvm::Expected<llvm::ArrayRef<int64_t>> Importer::int_constant(const OnnxNode& node, size_t i) {
-  CODL_ASSIGN_OR_RETURN(view, constant(node, i));
-  if (view.dtype != DType::I64)
-    return input_error(node.name, "expected integers in '{0}', found floats", node.inputs[i]);
-  return view.as<int64_t>();
+bool Importer::is_constant(const OnnxNode& node, size_t i) {
+  auto view = constant(node, i);
+  if (view) return true;
+  llvm::consumeError(view.takeError());
+  return false;
 }
 
-llvm::Expected<ConstantView> Importer::float_constant(const OnnxNode& node, size_t i) {
+llvm::Expected<llvm::SmallVector<int64_t, 8>> Importer::int_constant(const OnnxNode& node,
+                                                                     size_t i) {
   CODL_ASSIGN_OR_RETURN(view, constant(node, i));
-  if (view.dtype != DType::F32)
-    return input_error(node.name, "expected floats in '{0}', found integers", node.inputs[i]);
-  return view;
+  if (view.dtype != DType::Bool && !is_integer(view.dtype))
+    return input_error(node.name, "expected integers in '{0}', found {1}", node.inputs[i],
+                       dtype_name(view.dtype));
+  return elements_of<llvm::SmallVector<int64_t, 8>>(view);
 }
 
-bool Importer::is_int_constant(const OnnxNode& node, size_t i) const {
-  if (!node.has_input(i)) return false;
-  const Binding& binding = bindings_.find(node.inputs[i])->second;
-  return binding.constant != nullptr && binding.constant->tensor.problem.empty() &&
-         binding.constant->tensor.dtype == DType::I64;
+llvm::Expected<std::vector<float>> Importer::float_constant(const OnnxNode& node, size_t i) {
+  CODL_ASSIGN_OR_RETURN(view, constant(node, i));
+  return elements_of<std::vector<float>>(view);
 }
 
 llvm::Expected<llvm::SmallVector<int64_t, 4>> Importer::dims_of(const OnnxNode& node,
                                                                 size_t i) const {
   CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  if (llvm::Error error = expect_known_extent(node, i, *binding)) return error;
   if (binding->constant != nullptr) return binding->constant->tensor.dims;
   const ir::Dims& dims = type(binding->value).dims;
   return llvm::SmallVector<int64_t, 4>(dims.begin(), dims.end());
 }
 
+llvm::Expected<DType> Importer::dtype_of(const OnnxNode& node, size_t i) const {
+  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  return binding->constant != nullptr ? binding->constant->tensor.dtype
+                                      : type(binding->value).dtype;
+}
+
+std::optional<llvm::SmallVector<int64_t, 4>> Importer::declared_dims(const OnnxNode& node,
+                                                                     size_t i) const {
+  if (i >= node.outputs.size()) return std::nullopt;
+  const auto found = declared_dims_.find(node.outputs[i]);
+  if (found == declared_dims_.end()) return std::nullopt;
+  return found->second;
+}
+
 std::string Importer::fresh_name(std::string base) {
   std::string name = base;
-  for (int suffix = 1; !names_.insert(name).second; ++suffix)
-    name = base + "." + std::to_string(suffix);
+  while (!names_.insert(name).second) name = base + "." + std::to_string(++next_suffix_[base]);
   return name;
 }
 
 std::string Importer::output_name(const OnnxNode& origin, llvm::StringRef suffix) {
-  if (suffix.empty()) return origin.outputs[0];
-  return fresh_name(origin.outputs[0] + "." + suffix.str());
+  std::string first;
+  for (const std::string& output : origin.outputs)
+    if (first.empty()) first = output;
+  if (suffix.empty() && appended_.insert(first).second) return first;
+  return fresh_name(suffix.empty() ? first : first + "." + suffix.str());
 }
 
 llvm::Expected<ir::ValueId> Importer::append_node(const OnnxNode& origin, llvm::StringRef suffix,
@@ -187,43 +382,98 @@ llvm::Expected<ir::ValueId> Importer::append_node(const OnnxNode& origin, llvm::
   return graph_.add_node(std::move(node), output_name(origin, suffix), output_type);
 }
 
+llvm::Expected<ir::ValueId> Importer::append_shaped(const OnnxNode& origin, llvm::StringRef suffix,
+                                                    OpKind op, ir::OpParams params,
+                                                    llvm::SmallVector<ir::ValueId, 4> inputs,
+                                                    llvm::ArrayRef<int64_t> dims) {
+  CODL_ASSIGN_OR_RETURN(output_type, checked_type(origin.name, type(inputs[0]).dtype, dims));
+  ir::Node node;
+  node.op = op;
+  node.params = std::move(params);
+  node.inputs = std::move(inputs);
+  node.name = suffix.empty() ? origin.name : origin.name + "." + suffix.str();
+  // infer() of these reads the output's dims, so the node comes first. After an error the import
+  // ends, and the graph with it.
+  const ir::ValueId output =
+      graph_.add_node(std::move(node), output_name(origin, suffix), output_type);
+  const ir::Node& added = graph_.node(graph_.value(output).producer);
+  CODL_ASSIGN_OR_RETURN(inferred, op_spec(op).infer(ir::NodeView{graph_, added}));
+  graph_.value(output).type = inferred;
+  return output;
+}
+
 llvm::Expected<ir::ValueId> Importer::append_reshape(const OnnxNode& origin, llvm::StringRef suffix,
                                                      ir::ValueId input,
                                                      llvm::ArrayRef<int64_t> dims) {
-  CODL_ASSIGN_OR_RETURN(output_type, checked_type(origin.name, DType::F32, dims));
-  if (output_type.element_count() != type(input).element_count())
-    return input_error(origin.name, "expected as many elements as {0}, found {1}",
-                       ir::to_string(type(input)), ir::to_string(output_type));
-  ir::Node node;
-  node.op = OpKind::Reshape;
-  node.inputs = {input};
-  node.name = suffix.empty() ? origin.name : origin.name + "." + suffix.str();
-  return graph_.add_node(std::move(node), output_name(origin, suffix), output_type);
+  return append_shaped(origin, suffix, OpKind::Reshape, ir::OpParams(), {input}, dims);
+}
+
+llvm::Expected<ir::ValueId> Importer::add_constant(const OnnxNode& origin, llvm::StringRef suffix,
+                                                   DType dtype, llvm::ArrayRef<int64_t> dims,
+                                                   std::vector<uint8_t> bytes) {
+  CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, dtype, dims));
+  return graph_.add_constant(output_name(origin, suffix), constant_type, std::move(bytes));
 }
 
 llvm::Expected<ir::ValueId> Importer::add_floats(const OnnxNode& origin, llvm::StringRef suffix,
                                                  llvm::ArrayRef<int64_t> dims,
                                                  llvm::ArrayRef<float> elements) {
-  CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, DType::F32, dims));
   const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return graph_.add_constant(output_name(origin, suffix), constant_type,
-                             std::vector<uint8_t>(first, first + elements.size() * sizeof(float)));
+  return add_constant(origin, suffix, DType::F32, dims,
+                      std::vector<uint8_t>(first, first + elements.size() * sizeof(float)));
 }
 
-void Importer::bind(const OnnxNode& node, ir::ValueId value) {
-  bindings_[node.outputs[0]].value = value;
+void Importer::bind(const OnnxNode& node, ir::ValueId value, size_t output) {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return;
+  Binding& binding = bindings_[node.outputs[output]];
+  binding.value = value;
+  binding.constant = nullptr;
 }
 
-void Importer::bind_constant(const OnnxNode& node, OnnxTensor tensor) {
-  constants_.push_back({node.outputs[0], std::move(tensor), ir::kNoId});
-  bindings_[node.outputs[0]].constant = &constants_.back();
+void Importer::bind_constant(const OnnxNode& node, OnnxTensor tensor, size_t output) {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return;
+  // A name of its own if a value that the rule appended has the output's.
+  const std::string& name = node.outputs[output];
+  bindings_[name].constant =
+      keep(appended_.insert(name).second ? name : fresh_name(name), std::move(tensor));
 }
 
-llvm::Error Importer::bind_operand(const OnnxNode& node, size_t i) {
+llvm::Error Importer::bind_operand(const OnnxNode& node, size_t i, size_t output) {
   auto binding = find(node, i);
   if (!binding) return binding.takeError();
-  const Binding copy = **binding;
-  bindings_[node.outputs[0]] = copy;
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return llvm::Error::success();
+  Binding copy = **binding;
+  bindings_[node.outputs[output]] = std::move(copy);
+  return llvm::Error::success();
+}
+
+void Importer::bind_extent(const OnnxNode& node, size_t output, Extent extent) {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return;
+  Binding& binding = bindings_[node.outputs[output]];
+  binding.extents.push_back(extent);
+  // What cannot be computed now is left to the run.
+  llvm::consumeError(resolve_extents(binding, node.outputs[output]));
+}
+
+llvm::Error Importer::resolve_extents(Binding& binding, llvm::StringRef name) {
+  if (binding.value == ir::kNoId || varies(binding.value)) return llvm::Error::success();
+  for (const Extent& extent : binding.extents)
+    if (varies(extent.count)) return llvm::Error::success();
+  auto whole = evaluate(binding.value);
+  if (!whole) return whole.takeError();
+  if (*whole == nullptr) return llvm::Error::success();
+  OnnxTensor tensor = (*whole)->tensor;
+  tensor.bytes = view_of(**whole).bytes.vec();
+  for (const Extent& extent : binding.extents) {
+    auto count = evaluate(extent.count);
+    if (!count) return count.takeError();
+    if (*count == nullptr) return llvm::Error::success();
+    const int64_t elements = view_of(**count).as<int64_t>()[0];
+    tensor = first_elements(tensor, extent.dim,
+                            std::clamp<int64_t>(elements, 0, tensor.dims[extent.dim]));
+  }
+  binding.extents.clear();
+  binding.constant = keep(fresh_name(name.str() + ".known"), std::move(tensor));
   return llvm::Error::success();
 }
 
@@ -232,13 +482,55 @@ void Importer::bind_unavailable(const OnnxNode& node) {
     if (!output.empty()) bindings_[output] = {};
 }
 
+bool Importer::is_usable(llvm::StringRef name) const {
+  const auto found = bindings_.find(name);
+  return found != bindings_.end() &&
+         (found->second.constant != nullptr || found->second.value != ir::kNoId);
+}
+
 bool Importer::is_available(const OnnxNode& node) const {
-  return llvm::all_of(node.inputs, [&](const std::string& input) {
-    if (input.empty()) return true;
-    const auto found = bindings_.find(input);
-    return found != bindings_.end() &&
-           (found->second.constant != nullptr || found->second.value != ir::kNoId);
-  });
+  return llvm::all_of(node.inputs,
+                      [&](const std::string& input) { return input.empty() || is_usable(input); });
+}
+
+llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::ValueId value,
+                                                DType dtype, llvm::ArrayRef<ir::ValueId> others) {
+  ir::Value& source = graph_.value(value);
+  const bool is_cast = source.type.dtype != dtype;
+  if (!is_cast && source.producer != ir::kNoId && !llvm::is_contained(others, value)) {
+    if (source.name == name) return value;
+    // Another name for a value that nothing outside knows: this name, unless it is taken.
+    if (appended_.insert(name).second) {
+      source.name = name;
+      return value;
+    }
+  }
+  // The name goes to what leaves the network. An input keeps it.
+  if (source.name == name && !source.is_input) source.name = fresh_name(name + ".value");
+  OnnxNode copy;
+  copy.name = name;
+  copy.outputs = {source.name == name ? fresh_name(name + ".copy") : name};
+  appended_.erase(copy.outputs[0]);
+  if (is_cast)
+    return append(copy, "", OpKind::Cast, CastParams{static_cast<int32_t>(dtype)}, {value});
+  return append(copy, "", OpKind::Unary, UnaryParams{}, {value});
+}
+
+llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output,
+                                                   const Binding& binding) {
+  const std::string where = "output '" + output.name + "'";
+  if (!output.problem.empty())
+    return unsupported_error(where, "expected a tensor of a known data type, found {0}",
+                             output.problem);
+  CODL_ASSIGN_OR_RETURN(value, value_of(where, binding));
+  if (output.dtype && held_dtype(*output.dtype) != type(value).dtype)
+    return input_error(where, "expected the declared type {0}, computed {1}",
+                       dtype_name(*output.dtype), ir::to_string(type(value)));
+  llvm::SmallVector<bool, kMaxRank> is_fixed(type(value).dims.size(), true);
+  for (const Extent& extent : binding.extents) is_fixed[extent.dim] = false;
+  if (output.has_shape)
+    if (llvm::Error error = expect_declared_dims(output, type(value), is_fixed)) return error;
+  return value;
 }
 
 llvm::Error Importer::finish(const OnnxModel& model) {
@@ -246,31 +538,39 @@ llvm::Error Importer::finish(const OnnxModel& model) {
     return input_error(model.graph_name, "expected a graph output, found none");
   llvm::SmallVector<ir::ValueId, 4> outputs;
   llvm::StringSet<> output_names;
-  for (const std::string& name : model.outputs) {
-    const auto found = bindings_.find(name);
+  for (const OnnxValueInfo& output : model.outputs) {
+    const auto found = bindings_.find(output.name);
     if (found == bindings_.end())
       return input_error(model.graph_name,
-                         "expected output '{0}' to be computed, found no such value", name);
-    if (!output_names.insert(name).second)
-      return input_error(model.graph_name, "expected each output once, found '{0}' again", name);
-    auto value = value_of(name, found->second);
+                         "expected output '{0}' to be computed, found no such value", output.name);
+    if (!output_names.insert(output.name).second)
+      return input_error(model.graph_name, "expected each output once, found '{0}' again",
+                         output.name);
+    auto value = output_value(output, found->second);
     if (!value) return value.takeError();
     outputs.push_back(*value);
   }
-  // An output that is an input, a constant or another name for a value is copied, so that every
-  // output has memory of its own under its own name. After the loop above: names are given away
-  // only when no value has them.
+  // Every output has memory of its own under its own name. After the loop above: names are given
+  // away only when no value has them.
+  llvm::SmallVector<ir::ValueId, 4> own;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const ir::Value& value = graph_.value(outputs[i]);
-    if (value.name == model.outputs[i] && value.producer != ir::kNoId) continue;
-    OnnxNode copy;
-    copy.name = model.outputs[i];
-    copy.outputs = {value.name == copy.name ? fresh_name(copy.name + ".copy") : copy.name};
-    auto copied = append(copy, "", OpKind::Unary, UnaryParams{}, {outputs[i]});
-    if (!copied) return copied.takeError();
-    outputs[i] = *copied;
+    const OnnxValueInfo& output = model.outputs[i];
+    auto value =
+        own_value(output.name, outputs[i], output.dtype.value_or(type(outputs[i]).dtype), own);
+    if (!value) return value.takeError();
+    own.push_back(*value);
   }
-  graph_.set_outputs(std::move(outputs));
+  std::vector<ir::OutputExtent> extents;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    for (const Extent& extent : bindings_[model.outputs[i].name].extents) {
+      const std::string name = model.outputs[i].name + ".extent." + std::to_string(extent.dim);
+      auto count = own_value(fresh_name(name), extent.count, DType::I64, own);
+      if (!count) return count.takeError();
+      extents.push_back({static_cast<uint32_t>(i), extent.dim, static_cast<uint32_t>(own.size())});
+      own.push_back(*count);
+    }
+  graph_.set_outputs(std::move(own));
+  graph_.set_extents(std::move(extents));
   return llvm::Error::success();
 }
 

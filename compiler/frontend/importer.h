@@ -5,11 +5,13 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/ir/graph.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -36,47 +38,87 @@ class Importer {
   const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
 
   // ---- operands of a rule's node ----
+  // Floats of any width are F32 here: a graph input of F16, BF16 or F64 is cast where it enters, an
+  // output where it leaves, and initializers are converted when they are read.
 
   // Operand `i` as a value of the graph; constants are added to it on first use. Errors: Input (no
-  // such operand), Unsupported (not f32).
+  // such operand), Unsupported (no usable data; a value whose extent is only known at run time, see
+  // extent()).
   llvm::Expected<ir::ValueId> operand(const OnnxNode& node, size_t i);
-  // Operand `i` if it is known now: an initializer, or computed from initializers only.
-  // Unsupported if it depends on the graph's inputs, or has no usable data.
+  // Operand `i` if it is known now: an initializer, or computed from initializers only. Unsupported
+  // if it depends on the graph's inputs, or has no usable data.
   llvm::Expected<ConstantView> constant(const OnnxNode& node, size_t i);
-  // The same, with the dtype checked (Input error).
-  llvm::Expected<llvm::ArrayRef<int64_t>> int_constant(const OnnxNode& node, size_t i);
-  llvm::Expected<ConstantView> float_constant(const OnnxNode& node, size_t i);
-  bool is_int_constant(const OnnxNode& node, size_t i) const;
-  // Dims of operand `i`, constant or not. Input error if there is no such operand.
+  // True if constant() would succeed.
+  bool is_constant(const OnnxNode& node, size_t i);
+  // The elements of a constant of any integer type or bool, widened. Input error for floats.
+  llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i);
+  // The elements of a constant of any type as float.
+  llvm::Expected<std::vector<float>> float_constant(const OnnxNode& node, size_t i);
+  // Dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input error if
+  // there is no such operand; dims are Unsupported where an extent is only known at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
+  llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
+  // Dims that the model itself declares for output `i` of the node (graph outputs and value_info),
+  // if it does and every one is a number. For operators whose output dims follow from data.
+  std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
 
   // ---- results of a rule's node ----
 
   // Appends a node made from ONNX node `origin`. With an empty `suffix` it takes the name of origin
-  // and of its first output; else they get ".suffix" and a number if need be. Reshape: see
-  // append_reshape(). Errors: those of the operator's infer().
+  // and of its first output; else they get ".suffix" and a number if need be. Operators whose dims
+  // are the output's (Reshape, Expand, Resize, DepthToSpace): append_shaped(). Errors: those of the
+  // operator's infer().
   template <typename Params>
   llvm::Expected<ir::ValueId> append(const OnnxNode& origin, llvm::StringRef suffix, OpKind op,
                                      const Params& params,
                                      llvm::SmallVector<ir::ValueId, 4> inputs) {
     return append_node(origin, suffix, op, ir::OpParams::of(op, params), std::move(inputs));
   }
+  llvm::Expected<ir::ValueId> append_node(const OnnxNode& origin, llvm::StringRef suffix, OpKind op,
+                                          ir::OpParams params,
+                                          llvm::SmallVector<ir::ValueId, 4> inputs);
+  // The output has the dtype of inputs[0].
+  llvm::Expected<ir::ValueId> append_shaped(const OnnxNode& origin, llvm::StringRef suffix,
+                                            OpKind op, ir::OpParams params,
+                                            llvm::SmallVector<ir::ValueId, 4> inputs,
+                                            llvm::ArrayRef<int64_t> dims);
   llvm::Expected<ir::ValueId> append_reshape(const OnnxNode& origin, llvm::StringRef suffix,
                                              ir::ValueId input, llvm::ArrayRef<int64_t> dims);
   // A constant made by a rule, named after the first output.
+  llvm::Expected<ir::ValueId> add_constant(const OnnxNode& origin, llvm::StringRef suffix,
+                                           DType dtype, llvm::ArrayRef<int64_t> dims,
+                                           std::vector<uint8_t> bytes);
   llvm::Expected<ir::ValueId> add_floats(const OnnxNode& origin, llvm::StringRef suffix,
                                          llvm::ArrayRef<int64_t> dims,
                                          llvm::ArrayRef<float> elements);
 
-  // Says what the first output of `node` stands for. Each rule ends in one of these.
-  void bind(const OnnxNode& node, ir::ValueId value);
-  void bind_constant(const OnnxNode& node, OnnxTensor tensor);
+  // Says what output `output` of `node` stands for. Each rule does so for every output that is
+  // read.
+  void bind(const OnnxNode& node, ir::ValueId value, size_t output = 0);
+  void bind_constant(const OnnxNode& node, OnnxTensor tensor, size_t output = 0);
   // The output is operand `i` itself.
-  llvm::Error bind_operand(const OnnxNode& node, size_t i);
+  llvm::Error bind_operand(const OnnxNode& node, size_t i, size_t output = 0);
+
+  // ---- extents known at run time only ----
+  // A value of NonZero, NonMaxSuppression, Compress ... is planned with its largest dims; of dim
+  // `dim` only the first `count` elements (an I64 scalar of the graph) are meant. Such a value can
+  // be a graph output; rules that pass it on take it with extent_operand() and say so with
+  // bind_extent(), all others get an Unsupported error from operand().
+  struct Extent {
+    int32_t dim = 0;
+    ir::ValueId count = ir::kNoId;
+  };
+  // After bind() of the output. Where value and count are known now, the output becomes a constant
+  // of the elements that are meant.
+  void bind_extent(const OnnxNode& node, size_t output, Extent extent);
+  llvm::ArrayRef<Extent> extents_of(const OnnxNode& node, size_t i) const;
+  // Operand `i`, whatever its extents.
+  llvm::Expected<ir::ValueId> extent_operand(const OnnxNode& node, size_t i);
 
   // ---- for import_onnx() ----
 
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
+  bool is_usable(llvm::StringRef name) const;  // it is bound to a value or a constant
   // The node was not imported; nothing that depends on it can be.
   void bind_unavailable(const OnnxNode& node);
   bool is_available(const OnnxNode& node) const;  // every operand is
@@ -89,27 +131,48 @@ class Importer {
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
     ir::ValueId value = ir::kNoId;
   };
-  // What a name stands for; nothing usable if both members are unset.
+  // What a name stands for; nothing usable if neither value nor constant is set.
   struct Binding {
     ir::ValueId value = ir::kNoId;
     Constant* constant = nullptr;
+    llvm::SmallVector<Extent, 1> extents;  // of `value`
   };
 
-  llvm::Expected<ir::ValueId> append_node(const OnnxNode& origin, llvm::StringRef suffix, OpKind op,
-                                          ir::OpParams params,
-                                          llvm::SmallVector<ir::ValueId, 4> inputs);
+  llvm::Error add_input(const OnnxValueInfo& input);
+  llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
   llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
   llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
   ConstantView view_of(const Constant& constant) const;
-  // The value as a constant, if no graph input leads to it, else null.
+  // Adds a constant beside the graph. Its address stays.
+  Constant* keep(std::string name, OnnxTensor tensor);
+  // True if a graph input leads to the value.
+  bool varies(ir::ValueId value);
+  // The value as a constant; null if a graph input leads to it, or if it costs too much to know.
   llvm::Expected<Constant*> evaluate(ir::ValueId value);
+  // Nodes to run, in order, for the value to be known.
+  std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
+  llvm::Error evaluate_node_of(ir::ValueId value);
+  bool take_budget(ir::NodeId node);
+  // With the count known and the value too: the elements that are meant, as a constant.
+  llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
+  llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, const Binding& binding);
+  // The value as a graph output with this name and dtype: itself, or a Cast or copy of it.
+  llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
+                                        llvm::ArrayRef<ir::ValueId> others);
   std::string output_name(const OnnxNode& origin, llvm::StringRef suffix);
   std::string fresh_name(std::string base);
 
   ir::Graph graph_;
   std::deque<Constant> constants_;  // addresses are kept in bindings_
   llvm::StringMap<Binding> bindings_;
-  llvm::StringSet<> names_;  // of every ONNX value and everything added
+  llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
+  llvm::StringSet<> names_;           // of every ONNX value and everything added
+  llvm::StringSet<> appended_;        // ONNX names that a value of the graph has
+  llvm::StringMap<int> next_suffix_;  // by base of fresh_name()
+  std::vector<bool> varies_;          // by value, as far as it was asked for
+  llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
+  int64_t evaluation_bytes_left_ = 0;
+  double evaluation_macs_left_ = 0;
 };
 
 // Imports one node. Unsupported errors are collected over all nodes; any other ends the import.

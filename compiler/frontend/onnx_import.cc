@@ -91,12 +91,12 @@ class Import {
   Import(const OnnxModel& model, Importer& importer) : model_(model), importer_(importer) {
     for (const OnnxNode& node : model.nodes)
       for (const std::string& input : node.inputs) read_names_.insert(input);
-    for (const std::string& output : model.outputs) read_names_.insert(output);
+    for (const OnnxValueInfo& output : model.outputs) read_names_.insert(output.name);
   }
 
   llvm::Expected<ir::Graph> run(llvm::StringRef path) {
     CODL_ASSIGN_OR_RETURN(order, topological_order(model_, importer_));
-    for (const OnnxInput& input : model_.inputs)
+    for (const OnnxValueInfo& input : model_.inputs)
       if (!input.problem.empty()) unsupported_.add("input", input.problem, input.name);
     for (size_t i : order)
       if (llvm::Error error = import_node(model_.nodes[i])) return error;
@@ -111,15 +111,8 @@ class Import {
     importer_.bind_unavailable(node);
     const ImportRow* row = find_row(node);
     if (row == nullptr) return llvm::Error::success();
-    for (size_t i = 1; i < node.outputs.size(); ++i) {
-      if (!node.outputs[i].empty() && read_names_.contains(node.outputs[i])) {
-        add_unsupported(node, "expected only the first output to be read, found a reader of '" +
-                                  node.outputs[i] + "'");
-        return llvm::Error::success();
-      }
-    }
     if (!importer_.is_available(node)) return llvm::Error::success();
-    return llvm::handleErrors(row->rule(node, importer_),
+    return llvm::handleErrors(run_rule(*row, node),
                               [&](std::unique_ptr<CompileError> error) -> llvm::Error {
                                 if (error->kind() != ErrorKind::Unsupported)
                                   return llvm::Error(std::move(error));
@@ -127,6 +120,15 @@ class Import {
                                 importer_.bind_unavailable(node);
                                 return llvm::Error::success();
                               });
+  }
+
+  llvm::Error run_rule(const ImportRow& row, const OnnxNode& node) {
+    if (llvm::Error error = row.rule(node, importer_)) return error;
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (read_names_.contains(node.outputs[i]) && !importer_.is_usable(node.outputs[i]))
+        return unsupported_error(node.name, "expected output {0} not to be read, found a reader",
+                                 i);
+    return llvm::Error::success();
   }
 
   // Null, with a note, if the operator is not imported.

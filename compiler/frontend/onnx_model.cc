@@ -3,23 +3,19 @@
 #include <onnx/onnx_pb.h>
 
 #include <climits>
+#include <cmath>
 #include <exception>
 
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/bit.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
 
 constexpr int64_t kOldestOpset = 7;   // first with numpy broadcasting in Add, Mul ...
-constexpr int64_t kNewestOpset = 18;  // the newest whose operators the import rules were read for
-
-std::string data_type_name(int32_t data_type) {
-  const std::string& name =
-      onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type));
-  return name.empty() ? std::to_string(data_type) : name;
-}
+constexpr int64_t kNewestOpset = 28;  // the newest whose operators the import rules were read for
 
 // Product of the dims. Input error for a negative one, Unsupported above kMaxElements.
 llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims) {
@@ -36,28 +32,99 @@ llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::Array
   return count;
 }
 
-template <typename To, typename Elements>
-void append_elements(OnnxTensor& tensor, const Elements& elements) {
-  tensor.bytes.resize(static_cast<size_t>(elements.size()) * sizeof(To));
-  uint8_t* at = tensor.bytes.data();
-  for (const auto& element : elements) {
-    const To converted = static_cast<To>(element);
-    std::memcpy(at, &converted, sizeof converted);
-    at += sizeof converted;
+// How one element of a tensor becomes an element of OnnxTensor.
+struct ElementRule {
+  size_t stored_bytes;  // of an element of raw_data
+  // Converts `count` elements; null: the bytes are taken as they are.
+  void (*convert)(const uint8_t* from, size_t count, uint8_t* to);
+};
+
+template <typename To, typename From, To (*kConvert)(From)>
+void convert_elements(const uint8_t* from, size_t count, uint8_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    From element;
+    std::memcpy(&element, from + i * sizeof element, sizeof element);
+    const To converted = kConvert(element);
+    std::memcpy(to + i * sizeof converted, &converted, sizeof converted);
   }
 }
 
-// Elements of `Raw` in the little-endian bytes of raw_data, widened to `To`. The model's bytes have
-// no alignment.
-template <typename Raw, typename To>
-void append_raw(OnnxTensor& tensor, const std::string& raw) {
-  const size_t count = raw.size() / sizeof(Raw);
-  tensor.bytes.resize(count * sizeof(To));
-  for (size_t i = 0; i < count; ++i) {
-    Raw element;
-    std::memcpy(&element, raw.data() + i * sizeof(Raw), sizeof element);
-    const To converted = static_cast<To>(element);
-    std::memcpy(tensor.bytes.data() + i * sizeof(To), &converted, sizeof converted);
+float float_of_half(uint16_t bits) {
+  const uint32_t sign = uint32_t{bits & 0x8000u} << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1f;
+  const uint32_t fraction = bits & 0x3ff;
+  // Subnormals count in steps of 2^-24.
+  if (exponent == 0) {
+    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const uint32_t wide_exponent = exponent == 0x1f ? 0xff : exponent + 112;
+  return llvm::bit_cast<float>(sign | wide_exponent << 23 | fraction << 13);
+}
+float float_of_bfloat(uint16_t bits) { return llvm::bit_cast<float>(uint32_t{bits} << 16); }
+float float_of_double(double value) { return static_cast<float>(value); }
+uint8_t bool_of_byte(uint8_t value) { return value != 0; }
+
+ElementRule element_rule(DType stored) {
+  switch (stored) {
+    case DType::F16:
+      return {2, convert_elements<float, uint16_t, float_of_half>};
+    case DType::BF16:
+      return {2, convert_elements<float, uint16_t, float_of_bfloat>};
+    case DType::F64:
+      return {8, convert_elements<float, double, float_of_double>};
+    case DType::Bool:
+      return {1, convert_elements<uint8_t, uint8_t, bool_of_byte>};
+    default:
+      return {dtype_bytes(stored), nullptr};
+  }
+}
+
+// Fills `tensor` from `count` elements at `data` (ONNX order, little endian, of dtype `stored`).
+void take_elements(OnnxTensor& tensor, DType stored, const uint8_t* data, size_t count) {
+  const ElementRule rule = element_rule(stored);
+  if (rule.convert == nullptr) {
+    tensor.bytes.assign(data, data + count * rule.stored_bytes);
+    return;
+  }
+  tensor.bytes.resize(count * dtype_bytes(tensor.dtype));
+  rule.convert(data, count, tensor.bytes.data());
+}
+
+// The elements of one of TensorProto's typed fields, narrowed to `To`, as raw_data would hold them.
+template <typename To, typename Elements>
+std::vector<uint8_t> packed(const Elements& elements) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(elements.size()) * sizeof(To));
+  uint8_t* at = bytes.data();
+  for (const auto& element : elements) {
+    const To narrowed = static_cast<To>(element);
+    std::memcpy(at, &narrowed, sizeof narrowed);
+    at += sizeof narrowed;
+  }
+  return bytes;
+}
+
+std::vector<uint8_t> typed_data(const onnx::TensorProto& proto, DType stored) {
+  switch (stored) {
+    case DType::F32:
+      return packed<float>(proto.float_data());
+    case DType::F64:
+      return packed<double>(proto.double_data());
+    case DType::I64:
+      return packed<int64_t>(proto.int64_data());
+    case DType::U64:
+      return packed<uint64_t>(proto.uint64_data());
+    case DType::U32:
+      return packed<uint32_t>(proto.uint64_data());
+    case DType::I32:
+      return packed<int32_t>(proto.int32_data());
+    case DType::I16:
+    case DType::U16:
+    case DType::F16:
+    case DType::BF16:
+      return packed<uint16_t>(proto.int32_data());
+    default:  // Bool, I8, U8
+      return packed<uint8_t>(proto.int32_data());
   }
 }
 
@@ -73,59 +140,26 @@ llvm::Expected<OnnxTensor> read_tensor(llvm::StringRef where, const onnx::Tensor
     tensor.problem = "data in segments";
     return tensor;
   }
-
-  // Bytes per element of raw_data.
-  size_t raw_bytes = 0;
-  switch (proto.data_type()) {
-    case onnx::TensorProto::FLOAT:
-      raw_bytes = 4;
-      break;
-    case onnx::TensorProto::INT64:
-      tensor.dtype = DType::I64;
-      raw_bytes = 8;
-      break;
-    case onnx::TensorProto::INT32:
-      tensor.dtype = DType::I64;
-      raw_bytes = 4;
-      break;
-    case onnx::TensorProto::BOOL:
-      tensor.dtype = DType::I64;
-      raw_bytes = 1;
-      break;
-    default:
-      tensor.problem = "data type " + data_type_name(proto.data_type());
-      return tensor;
-  }
-  const size_t expected_bytes = static_cast<size_t>(count) * raw_bytes;
-  if (proto.has_raw_data()) {
-    const std::string& raw = proto.raw_data();
-    if (raw.size() != expected_bytes)
-      return input_error(where, "expected {0} bytes of data, found {1}", expected_bytes,
-                         raw.size());
-    if (proto.data_type() == onnx::TensorProto::INT32) {
-      append_raw<int32_t, int64_t>(tensor, raw);
-    } else if (proto.data_type() == onnx::TensorProto::BOOL) {
-      append_raw<uint8_t, int64_t>(tensor, raw);
-    } else {
-      const auto* first = reinterpret_cast<const uint8_t*>(raw.data());
-      tensor.bytes.assign(first, first + raw.size());
-    }
+  const std::optional<DType> stored = dtype_of_onnx(proto.data_type());
+  if (!stored) {
+    tensor.problem = "data type " + onnx_type_name(proto.data_type());
     return tensor;
   }
-
-  int64_t found = 0;
-  if (proto.data_type() == onnx::TensorProto::FLOAT) {
-    found = proto.float_data_size();
-    append_elements<float>(tensor, proto.float_data());
-  } else if (proto.data_type() == onnx::TensorProto::INT64) {
-    found = proto.int64_data_size();
-    append_elements<int64_t>(tensor, proto.int64_data());
-  } else {
-    found = proto.int32_data_size();
-    append_elements<int64_t>(tensor, proto.int32_data());
+  tensor.dtype = held_dtype(*stored);
+  const size_t stored_bytes = element_rule(*stored).stored_bytes;
+  if (proto.has_raw_data()) {
+    const std::string& raw = proto.raw_data();
+    if (raw.size() != static_cast<size_t>(count) * stored_bytes)
+      return input_error(where, "expected {0} bytes of data, found {1}", count * stored_bytes,
+                         raw.size());
+    take_elements(tensor, *stored, reinterpret_cast<const uint8_t*>(raw.data()), count);
+    return tensor;
   }
-  if (found != count)
-    return input_error(where, "expected {0} elements of data, found {1}", count, found);
+  const std::vector<uint8_t> typed = typed_data(proto, *stored);
+  if (typed.size() != static_cast<size_t>(count) * stored_bytes)
+    return input_error(where, "expected {0} elements of data, found {1}", count,
+                       typed.size() / stored_bytes);
+  take_elements(tensor, *stored, typed.data(), count);
   return tensor;
 }
 
@@ -186,27 +220,27 @@ llvm::Expected<OnnxNode> read_node(const onnx::NodeProto& proto, int64_t opset) 
   return node;
 }
 
-llvm::Expected<OnnxInput> read_input(const onnx::ValueInfoProto& proto) {
-  OnnxInput input;
-  input.name = proto.name();
-  if (!proto.has_type() || !proto.type().has_tensor_type()) {
-    input.problem = "a type that is not a tensor";
-    return input;
+OnnxValueInfo read_value_info(const onnx::ValueInfoProto& proto) {
+  OnnxValueInfo info;
+  info.name = proto.name();
+  if (!proto.has_type() || proto.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) return info;
+  if (!proto.type().has_tensor_type()) {
+    info.problem = "a type that is not a tensor";
+    return info;
   }
   const auto& type = proto.type().tensor_type();
-  if (type.elem_type() != onnx::TensorProto::FLOAT)
-    input.problem = "data type " + data_type_name(type.elem_type());
-  const std::string where = "input '" + input.name + "'";
-  if (!type.has_shape()) return input_error(where, "expected a static shape, found none");
-  for (int i = 0; i < type.shape().dim_size(); ++i) {
-    const auto& dim = type.shape().dim(i);
-    if (dim.has_dim_param())
-      return input_error(where, "expected a number as dim {0}, found '{1}'", i, dim.dim_param());
-    if (!dim.has_dim_value())
-      return input_error(where, "expected a number as dim {0}, found none", i);
-    input.dims.push_back(dim.dim_value());
+  if (type.elem_type() != onnx::TensorProto::UNDEFINED) {
+    info.dtype = dtype_of_onnx(type.elem_type());
+    if (!info.dtype) info.problem = "data type " + onnx_type_name(type.elem_type());
   }
-  return input;
+  info.has_shape = type.has_shape();
+  for (const auto& dim : type.shape().dim()) {
+    // Some exporters write a negative number where they do not know.
+    const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
+    info.dims.push_back(is_known ? dim.dim_value() : kUnknownDim);
+    info.symbols.push_back(dim.dim_param());
+  }
+  return info;
 }
 
 llvm::Expected<int64_t> read_opset(const onnx::ModelProto& proto, llvm::StringRef path) {
@@ -243,11 +277,13 @@ llvm::Expected<OnnxModel> read_model(onnx::ModelProto& proto, llvm::StringRef pa
   // had to be). A plan's weights are fixed: it is a constant.
   for (const onnx::ValueInfoProto& input : graph.input()) {
     if (!initializer_names.contains(input.name())) {
-      CODL_ASSIGN_OR_RETURN(read, read_input(input));
-      model.inputs.push_back(std::move(read));
+      model.inputs.push_back(read_value_info(input));
     }
   }
-  for (const onnx::ValueInfoProto& output : graph.output()) model.outputs.push_back(output.name());
+  for (const onnx::ValueInfoProto& output : graph.output())
+    model.outputs.push_back(read_value_info(output));
+  for (const onnx::ValueInfoProto& value : graph.value_info())
+    model.values.push_back(read_value_info(value));
   for (const onnx::NodeProto& node_proto : graph.node()) {
     CODL_ASSIGN_OR_RETURN(node, read_node(node_proto, opset));
     model.nodes.push_back(std::move(node));
@@ -256,6 +292,50 @@ llvm::Expected<OnnxModel> read_model(onnx::ModelProto& proto, llvm::StringRef pa
 }
 
 }  // namespace
+
+std::optional<DType> dtype_of_onnx(int64_t data_type) {
+  switch (data_type) {
+    case onnx::TensorProto::FLOAT:
+      return DType::F32;
+    case onnx::TensorProto::UINT8:
+      return DType::U8;
+    case onnx::TensorProto::INT8:
+      return DType::I8;
+    case onnx::TensorProto::UINT16:
+      return DType::U16;
+    case onnx::TensorProto::INT16:
+      return DType::I16;
+    case onnx::TensorProto::INT32:
+      return DType::I32;
+    case onnx::TensorProto::INT64:
+      return DType::I64;
+    case onnx::TensorProto::BOOL:
+      return DType::Bool;
+    case onnx::TensorProto::FLOAT16:
+      return DType::F16;
+    case onnx::TensorProto::DOUBLE:
+      return DType::F64;
+    case onnx::TensorProto::UINT32:
+      return DType::U32;
+    case onnx::TensorProto::UINT64:
+      return DType::U64;
+    case onnx::TensorProto::BFLOAT16:
+      return DType::BF16;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string onnx_type_name(int64_t data_type) {
+  const std::string& name =
+      onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type));
+  return name.empty() ? std::to_string(data_type) : name;
+}
+
+DType held_dtype(DType dtype) {
+  const bool is_border = dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F64;
+  return is_border ? DType::F32 : dtype;
+}
 
 const OnnxAttribute* OnnxNode::find(llvm::StringRef attribute) const {
   for (const OnnxAttribute& candidate : attributes)

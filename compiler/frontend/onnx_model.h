@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,21 @@
 
 namespace codl::compiler {
 
-// Data of an initializer or attribute. Floats are f32; integers and booleans are widened to i64.
+// The dtype of a TensorProto.DataType; none for the types codl does not hold (strings, complex
+// numbers, 4 and 8 bit floats ...).
+std::optional<DType> dtype_of_onnx(int64_t data_type);
+// "FLOAT8E5M2"; the number where it is none of ONNX's.
+std::string onnx_type_name(int64_t data_type);
+// F16, BF16 and F64 are held as F32 inside a network, all else as it is.
+DType held_dtype(DType dtype);
+
+// Data of an initializer or attribute. Floats are F32, whatever they were in the file; integers and
+// bool (bytes of 0 and 1) have their own type.
 struct OnnxTensor {
   DType dtype = DType::F32;
-  llvm::SmallVector<int64_t, 4> dims;
-  std::vector<uint8_t> bytes;  // ONNX order
-  // Why the data cannot be used ("data type FLOAT16"), or empty. An error only where it is used:
+  llvm::SmallVector<int64_t, 4> dims;  // 0 or more
+  std::vector<uint8_t> bytes;          // ONNX order
+  // Why the data cannot be used ("data type STRING"), or empty. An error only where it is used:
   // models carry tensors that nothing reads.
   std::string problem;
 
@@ -66,10 +76,16 @@ struct OnnxNode {
                                                std::vector<int64_t> fallback, int count = -1) const;
 };
 
-struct OnnxInput {
+inline constexpr int64_t kUnknownDim = -1;
+
+// What a model says about a value: an input, an output, or one in between.
+struct OnnxValueInfo {
   std::string name;
-  std::string problem;  // why its type cannot be used ("data type INT64"), or empty
-  llvm::SmallVector<int64_t, 4> dims;
+  std::optional<DType> dtype;  // as declared; none if the model does not say
+  std::string problem;         // why its type cannot be used ("data type STRING"), or empty
+  bool has_shape = false;
+  llvm::SmallVector<int64_t, 4> dims;  // kUnknownDim where it is no number
+  std::vector<std::string> symbols;    // names of unknown dims, by dim; empty where there is none
 };
 
 struct OnnxInitializer {
@@ -81,9 +97,10 @@ struct OnnxModel {
   std::string graph_name;
   int64_t opset = 0;  // of the default domain
   std::vector<OnnxInitializer> initializers;
-  std::vector<OnnxInput> inputs;  // without those that are initializers too
-  std::vector<std::string> outputs;
-  std::vector<OnnxNode> nodes;  // in the file's order
+  std::vector<OnnxValueInfo> inputs;  // without those that are initializers too
+  std::vector<OnnxValueInfo> outputs;
+  std::vector<OnnxValueInfo> values;  // of values in between, where the model says something
+  std::vector<OnnxNode> nodes;        // in the file's order
 };
 
 // Reads a serialized ModelProto. Checks what can be checked without knowing operators: opset 7 to
