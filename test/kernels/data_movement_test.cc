@@ -1,9 +1,12 @@
-// Contracts of the operators that move elements: concat, transpose, reshape, convert.
+// Operators that move elements: their contracts, and the numbers that come out.
+#include <cmath>
+
 #include "kernels/common/loop_axes.h"
 #include "kernels/concat/concat.h"
 #include "kernels/convert/convert.h"
 #include "kernels/transpose/transpose.h"
 #include "test/kernels/step_for_tests.h"
+#include "test/kernels/typed_tensor.h"
 #include "test/support/catch.h"
 
 namespace codl::kernels {
@@ -140,6 +143,401 @@ TEST_CASE("convert copies rows that both sides hold") {
   CHECK(check_part(plain({4, 32}), plain({4, 32}), SplitDim::OutputChannel, {0, 16}) == "ok");
   CHECK(check_part(plain({4, 32, 2}), plain({4, 32, 2}), SplitDim::OutputChannel, {0, 16}) ==
         "rank 4, or columns of a matrix, for a part");
+}
+
+// ---- what the rows of any dtype compute ---------------------------------------------------------
+
+using test::run_any;
+using test::tensor;
+using test::TypedTensor;
+
+// What the contract of <op>_any_cpu expected instead, or "".
+std::string refusal(OpKind op, const void* params, const std::vector<TypedTensor>& inputs,
+                    const TypedTensor& output) {
+  std::string error;
+  run_any(op, params, inputs, output, &error);
+  return error;
+}
+
+TEST_CASE("slice steps forwards and backwards") {
+  SliceParams params;
+  params.start_0 = 4;
+  params.step_0 = -2;
+  params.count_0 = 3;
+  const auto line = tensor<int64_t>({5}, {10, 11, 12, 13, 14});
+  const auto backwards = tensor<int64_t>({3}, {14, 12, 10});
+  CHECK(run_any(OpKind::Slice, &params, {line}, backwards) == backwards);
+
+  params = {};
+  params.count_0 = 2;
+  params.start_1 = 1;
+  params.start_2 = 2;
+  params.step_0 = params.step_1 = 1;
+  params.step_2 = -1;
+  params.count_1 = 1;
+  params.count_2 = 3;
+  const auto box = tensor<int8_t>({2, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  const auto rows = tensor<int8_t>({2, 1, 3}, {5, 4, 3, 11, 10, 9});
+  CHECK(run_any(OpKind::Slice, &params, {box}, rows) == rows);
+
+  // Rank 5: one column, every second plane.
+  params = {.start_3 = 1,
+            .start_4 = 1,
+            .step_0 = 1,
+            .step_1 = 2,
+            .step_2 = 1,
+            .step_3 = 1,
+            .step_4 = 1,
+            .count_0 = 1,
+            .count_1 = 2,
+            .count_2 = 2,
+            .count_3 = 1,
+            .count_4 = 1};
+  const auto deep = tensor<float>(
+      {1, 3, 2, 2, 2},
+      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+  const auto corner = tensor<float>({1, 2, 2, 1, 1}, {3, 7, 19, 23});
+  CHECK(run_any(OpKind::Slice, &params, {deep}, corner) == corner);
+}
+
+TEST_CASE("slice reads nothing outside its input") {
+  const auto line = tensor<int64_t>({5}, {10, 11, 12, 13, 14});
+  const auto two = tensor<int64_t>({2}, {0, 0});
+  const auto refused = [&](int32_t start, int32_t step, int32_t count) {
+    SliceParams params;
+    params.start_0 = start;
+    params.step_0 = step;
+    params.count_0 = count;
+    return refusal(OpKind::Slice, &params, {line}, two);
+  };
+  const std::string outside = "the first and the last element inside the input";
+  CHECK(refused(3, 1, 2).empty());
+  CHECK(refused(0, 4, 2).empty());
+  CHECK(refused(4, 1, 2) == outside);
+  CHECK(refused(-1, 1, 2) == outside);
+  CHECK(refused(5, -1, 2) == outside);
+  CHECK(refused(0, -1, 2) == outside);
+  CHECK(refused(1, INT32_MAX, 2) == outside);
+  CHECK(refused(4, INT32_MIN, 2) == outside);
+  CHECK(refused(0, 0, 2) == "steps other than 0");
+  CHECK(refused(0, 1, 3) == "counts that are the output's dims");
+}
+
+TEST_CASE("pad repeats as often as the pad needs") {
+  PadParams params;
+  const auto line = tensor<int64_t>({3}, {1, 2, 3});
+  const auto padded = [&](int32_t kind, const TypedTensor& like) {
+    params.kind = kind;
+    return run_any(OpKind::Pad, &params, {line}, like);
+  };
+  params.begin_0 = 5;
+  params.end_0 = 4;
+  // numpy.pad([1, 2, 3], (5, 4), mode)
+  const auto reflect = tensor<int64_t>({12}, {2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3});
+  const auto wrap = tensor<int64_t>({12}, {2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1});
+  const auto edge = tensor<int64_t>({12}, {1, 1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3});
+  const auto zero = tensor<int64_t>({12}, {0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0});
+  CHECK(padded(kPadReflect, reflect) == reflect);
+  CHECK(padded(kPadWrap, wrap) == wrap);
+  CHECK(padded(kPadEdge, edge) == edge);
+  CHECK(padded(kPadConstant, zero) == zero);
+
+  params = {};
+  params.kind = kPadConstant;
+  params.has_value = 1;
+  params.begin_0 = 1;
+  params.end_2 = 1;
+  const auto box = tensor<float>({1, 2, 2}, {1, 2, 3, 4});
+  const auto value = tensor<float>({}, {9});
+  const auto framed = tensor<float>({2, 2, 3}, {9, 9, 9, 9, 9, 9, 1, 2, 9, 3, 4, 9});
+  CHECK(run_any(OpKind::Pad, &params, {box, value}, framed) == framed);
+  CHECK(refusal(OpKind::Pad, &params, {box}, framed) == "the operator's number of operands");
+  CHECK(refusal(OpKind::Pad, &params, {box, tensor<float>({2}, {9, 9})}, framed) ==
+        "a value of one element");
+
+  params = {};
+  params.kind = kPadReflect;
+  params.begin_0 = 2;
+  params.begin_1 = 1;
+  params.end_1 = 1;
+  const auto row = tensor<bool>({1, 2}, {true, false});
+  const auto rows = tensor<bool>(
+      {3, 4}, {false, true, false, true, false, true, false, true, false, true, false, true});
+  CHECK(run_any(OpKind::Pad, &params, {row}, rows) == rows);
+  params.begin_0 = -1;
+  params.end_0 = 1;
+  CHECK(refusal(OpKind::Pad, &params, {row}, tensor<bool>({1, 4}, {true, true, true, true})) ==
+        "pads that are not negative");
+}
+
+TEST_CASE("gather clamps what lies outside") {
+  GatherParams params;
+  const auto data = tensor<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto indices = tensor<int64_t>({2, 2}, {-1, 0, 7, INT64_MIN});
+  const auto rows = tensor<float>({2, 2, 2}, {5, 6, 1, 2, 5, 6, 1, 2});
+  CHECK(run_any(OpKind::Gather, &params, {data, indices}, rows) == rows);
+  params.axis = 1;
+  const auto scalar = tensor<int64_t>({}, {1});
+  const auto column = tensor<float>({3}, {2, 4, 6});
+  CHECK(run_any(OpKind::Gather, &params, {data, scalar}, column) == column);
+  const auto deep = tensor<int8_t>({1, 2, 1, 2, 1}, {1, 2, 3, 4});
+  params.axis = 3;
+  const auto three = tensor<int64_t>({3}, {1, -2, INT64_MAX});
+  const auto picked = tensor<int8_t>({1, 2, 1, 3, 1}, {2, 1, 2, 4, 3, 4});
+  CHECK(run_any(OpKind::Gather, &params, {deep, three}, picked) == picked);
+  CHECK(refusal(OpKind::Gather, &params, {deep, three}, deep) ==
+        "the data's dims with the indices' in place of the axis");
+  CHECK(refusal(OpKind::Gather, &params, {deep, tensor<int32_t>({1}, {0})}, deep) ==
+        "indices of dtype i64");
+}
+
+TEST_CASE("gather of elements takes one index per element") {
+  GatherElementsParams params;
+  const auto data = tensor<int8_t>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto rows = tensor<int64_t>({2, 3}, {1, 2, 0, -1, 0, 99});
+  const auto by_row = tensor<int8_t>({2, 3}, {4, 8, 3, 7, 2, 9});
+  CHECK(run_any(OpKind::GatherElements, &params, {data, rows}, by_row) == by_row);
+  params.axis = 1;
+  const auto columns = tensor<int64_t>({2, 4}, {0, 0, -1, -9, 2, 1, 3, 0});
+  const auto by_column = tensor<int8_t>({2, 4}, {1, 1, 3, 1, 6, 5, 6, 4});
+  CHECK(run_any(OpKind::GatherElements, &params, {data, columns}, by_column) == by_column);
+  const auto cube = tensor<int64_t>({2, 2, 1}, {1, 2, 3, 4});
+  const auto swap = tensor<int64_t>({2, 2, 1}, {1, 0, 0, 0});
+  const auto swapped = tensor<int64_t>({2, 2, 1}, {2, 1, 3, 3});
+  CHECK(run_any(OpKind::GatherElements, &params, {cube, swap}, swapped) == swapped);
+  const auto taller = tensor<int64_t>({4, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(refusal(OpKind::GatherElements, &params, {data, taller},
+                tensor<int8_t>({4, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})) ==
+        "indices inside the data but for the axis");
+}
+
+TEST_CASE("gather by tuples takes elements and slices of a batch") {
+  GatherNdParams params;
+  const auto data = tensor<float>({2, 2}, {0, 1, 2, 3});
+  const auto tuples = tensor<int64_t>({2, 2}, {0, 0, -1, 5});
+  const auto elements = tensor<float>({2}, {0, 3});
+  CHECK(run_any(OpKind::GatherNd, &params, {data, tuples}, elements) == elements);
+  params.batch_dims = 1;
+  const auto batches = tensor<int64_t>({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const auto one_each = tensor<int64_t>({2, 1}, {1, 0});
+  const auto rows = tensor<int64_t>({2, 2}, {2, 3, 4, 5});
+  CHECK(run_any(OpKind::GatherNd, &params, {batches, one_each}, rows) == rows);
+  const auto long_tuple = tensor<int64_t>({2, 3}, {0, 0, 0, 0, 0, 0});
+  CHECK(refusal(OpKind::GatherNd, &params, {batches, long_tuple}, rows) ==
+        "tuples no longer than the data's rank");
+  params.batch_dims = 3;
+  CHECK(refusal(OpKind::GatherNd, &params, {batches, one_each}, rows) ==
+        "batch_dims below the ranks of data and indices");
+}
+
+TEST_CASE("scatter of elements applies updates in order") {
+  ScatterElementsParams params;
+  params.axis = 1;
+  const auto data = tensor<float>({1, 5}, {1, 2, 3, 4, 5});
+  const auto indices = tensor<int64_t>({1, 4}, {1, 1, -1, 9});
+  const auto updates = tensor<float>({1, 4}, {10, 20, 30, 40});
+  const auto scattered = [&](int32_t reduction, std::initializer_list<float> expected) {
+    params.reduction = reduction;
+    const auto y = tensor<float>({1, 5}, expected);
+    return run_any(OpKind::ScatterElements, &params, {data, indices, updates}, y) == y;
+  };
+  CHECK(scattered(kScatterElementsNone, {1, 20, 3, 4, 40}));
+  CHECK(scattered(kScatterElementsAdd, {1, 32, 3, 4, 75}));
+  CHECK(scattered(kScatterElementsMul, {1, 400, 3, 4, 6000}));
+  CHECK(scattered(kScatterElementsMin, {1, 2, 3, 4, 5}));
+  CHECK(scattered(kScatterElementsMax, {1, 20, 3, 4, 40}));
+
+  params.axis = 0;
+  params.reduction = kScatterElementsAdd;
+  const auto bytes = tensor<int8_t>({2, 2}, {100, 1, -100, 2});
+  const auto rows = tensor<int64_t>({2, 1}, {0, 1});
+  const auto large = tensor<int8_t>({2, 1}, {100, -100});
+  const auto wrapped = tensor<int8_t>({2, 2}, {-56, 1, 56, 2});
+  CHECK(run_any(OpKind::ScatterElements, &params, {bytes, rows, large}, wrapped) == wrapped);
+
+  const auto flags = tensor<bool>({2}, {false, false});
+  const auto second = tensor<int64_t>({1}, {1});
+  const auto is_set = tensor<bool>({1}, {true});
+  const auto flags_after = tensor<bool>({2}, {false, true});
+  CHECK(refusal(OpKind::ScatterElements, &params, {flags, second, is_set}, flags_after) ==
+        "a reduction of the dtype");
+  params.reduction = kScatterElementsNone;
+  CHECK(run_any(OpKind::ScatterElements, &params, {flags, second, is_set}, flags_after) ==
+        flags_after);
+}
+
+TEST_CASE("scattered integers wrap and keep their sign") {
+  ScatterNdParams params;
+  const auto at_0 = tensor<int64_t>({1, 1}, {0});
+  params.reduction = kScatterElementsMul;
+  const auto large = tensor<uint16_t>({1}, {65535});
+  const auto one = tensor<uint16_t>({1}, {1});
+  CHECK(run_any(OpKind::ScatterNd, &params, {large, at_0, large}, one) == one);
+  const auto least = tensor<int64_t>({1}, {INT64_MIN});
+  const auto minus_one = tensor<int64_t>({1}, {-1});
+  CHECK(run_any(OpKind::ScatterNd, &params, {least, at_0, minus_one}, least) == least);
+  params.reduction = kScatterElementsMax;
+  CHECK(run_any(OpKind::ScatterNd, &params, {least, at_0, minus_one}, minus_one) == minus_one);
+}
+
+TEST_CASE("scatter by tuples writes elements and slices") {
+  ScatterNdParams params;
+  const auto line = tensor<int64_t>({4}, {1, 2, 3, 4});
+  const auto places = tensor<int64_t>({3, 1}, {-1, 1, 1});
+  const auto updates = tensor<int64_t>({3}, {9, 10, 11});
+  const auto replaced = tensor<int64_t>({4}, {1, 11, 3, 9});
+  CHECK(run_any(OpKind::ScatterNd, &params, {line, places, updates}, replaced) == replaced);
+  params.reduction = kScatterElementsAdd;
+  const auto box = tensor<int8_t>({2, 1, 2}, {1, 2, 3, 4});
+  const auto twice = tensor<int64_t>({2, 1}, {1, 5});
+  const auto slices = tensor<int8_t>({2, 1, 2}, {10, 20, 30, 40});
+  const auto summed = tensor<int8_t>({2, 1, 2}, {1, 2, 43, 64});
+  CHECK(run_any(OpKind::ScatterNd, &params, {box, twice, slices}, summed) == summed);
+  CHECK(refusal(OpKind::ScatterNd, &params, {box, twice, tensor<int8_t>({2}, {1, 2})}, summed) ==
+        "the updates' rank");
+}
+
+TEST_CASE("expand repeats dims of one and dims that are missing") {
+  const auto row = tensor<int64_t>({1, 2}, {1, 2});
+  const auto rows = tensor<int64_t>({2, 2, 2}, {1, 2, 1, 2, 1, 2, 1, 2});
+  CHECK(run_any(OpKind::Expand, nullptr, {row}, rows) == rows);
+  const auto column = tensor<int8_t>({2, 1}, {1, 2});
+  const auto columns = tensor<int8_t>({2, 3}, {1, 1, 1, 2, 2, 2});
+  CHECK(run_any(OpKind::Expand, nullptr, {column}, columns) == columns);
+  const auto scalar = tensor<float>({}, {7});
+  const auto deep = tensor<float>({1, 2, 1, 2, 1}, {7, 7, 7, 7});
+  CHECK(run_any(OpKind::Expand, nullptr, {scalar}, deep) == deep);
+  CHECK(refusal(OpKind::Expand, nullptr, {columns}, tensor<int8_t>({2, 1}, {1, 1})) ==
+        "input dims that are 1 or the output's");
+  CHECK(refusal(OpKind::Expand, nullptr, {columns}, tensor<int8_t>({3}, {1, 1, 1})) ==
+        "an input of no higher rank than the output");
+}
+
+TEST_CASE("compress moves the slices that are wanted to the front") {
+  CompressParams params;
+  const auto data = tensor<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto rows = tensor<bool>({3}, {false, true, true});
+  const auto by_row = tensor<float>({3, 2}, {3, 4, 5, 6, 0, 0});
+  CHECK(run_any(OpKind::Compress, &params, {data, rows}, by_row) == by_row);
+  params.axis = 1;
+  const auto columns = tensor<bool>({1}, {true});
+  const auto by_column = tensor<float>({3, 1}, {1, 3, 5});
+  CHECK(run_any(OpKind::Compress, &params, {data, columns}, by_column) == by_column);
+  const auto more = tensor<bool>({4}, {false, true, true, true});
+  const auto second = tensor<float>({3, 2}, {2, 0, 4, 0, 6, 0});
+  CHECK(run_any(OpKind::Compress, &params, {data, more}, second) == second);
+  CHECK(refusal(OpKind::Compress, &params, {data, columns}, by_row) ==
+        "an output of as many slices as may be taken");
+}
+
+TEST_CASE("non zero lists indices, then zeros") {
+  const auto flags = tensor<bool>({2, 2}, {true, false, true, true});
+  const auto places = tensor<int64_t>({2, 4}, {0, 1, 1, 0, 0, 0, 1, 0});
+  CHECK(run_any(OpKind::NonZero, nullptr, {flags}, places) == places);
+  const auto floats = tensor<float>({4}, {-0.0f, NAN, 0.0f, -1.0f});
+  const auto two = tensor<int64_t>({1, 4}, {1, 3, 0, 0});
+  CHECK(run_any(OpKind::NonZero, nullptr, {floats}, two) == two);
+  const auto least = tensor<int64_t>({1, 1, 2}, {INT64_MIN, 0});
+  const auto first = tensor<int64_t>({3, 2}, {0, 0, 0, 0, 0, 0});
+  CHECK(run_any(OpKind::NonZero, nullptr, {least}, first) == first);
+  const auto scalar = tensor<int8_t>({}, {3});
+  const auto origin = tensor<int64_t>({1, 1}, {0});
+  CHECK(run_any(OpKind::NonZero, nullptr, {scalar}, origin) == origin);
+  CHECK(refusal(OpKind::NonZero, nullptr, {flags}, two) ==
+        "an output of [rank, elements] of the input");
+}
+
+TEST_CASE("non max suppression keeps the best of boxes that overlap") {
+  NonMaxSuppressionParams params;
+  params.has_score_threshold = 1;
+  // Boxes 0 and 1 overlap by 0.9 / 1.1, 2 and 3 likewise; corners of 1 and 3 are the other way
+  // round.
+  const auto boxes = tensor<float>(
+      {1, 5, 4}, {0, 0, 1, 1, 1.1f, 1, 0.1f, 0, 10, 10, 11, 11, 11, 11, 10, 10.1f, 0, 100, 1, 101});
+  const auto scores = tensor<float>({1, 2, 5}, {0.9f, 0.75f, 0.6f, 0.95f, 0.4f,  //
+                                                0.5f, 0.5f, 0.1f, NAN, 0.5f});
+  const auto found = [&](int64_t max_per_class, float iou, float score,
+                         const std::vector<std::vector<int64_t>>& expected) {
+    auto y = tensor<int64_t>({10, 3}, {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                       -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1});
+    for (size_t i = 0; i < expected.size(); ++i)
+      std::memcpy(&y.bytes[i * 24], expected[i].data(), 24);
+    const auto result = run_any(OpKind::NonMaxSuppression, &params,
+                                {boxes, scores, tensor<int64_t>({1}, {max_per_class}),
+                                 tensor<float>({1}, {iou}), tensor<float>({}, {score})},
+                                y);
+    INFO(result);
+    return result == y;
+  };
+  CHECK(found(10, 0.5f, 0.4f, {{0, 0, 3}, {0, 0, 0}, {0, 1, 0}, {0, 1, 4}}));
+  CHECK(found(1, 0.5f, 0.4f, {{0, 0, 3}, {0, 1, 0}}));
+  CHECK(found(10, 0.5f, 0.9f, {{0, 0, 3}}));
+  CHECK(found(0, 0.5f, 0.0f, {}));
+  CHECK(found(INT64_MIN, 0.5f, 0.0f, {}));
+  CHECK(found(2, 0.99f, 0.4f, {{0, 0, 3}, {0, 0, 0}, {0, 1, 0}, {0, 1, 1}}));
+  params.has_score_threshold = 0;
+  CHECK(found(INT64_MAX, 0.5f, 2.0f,
+              {{0, 0, 3}, {0, 0, 0}, {0, 0, 4}, {0, 1, 0}, {0, 1, 4}, {0, 1, 2}}));
+}
+
+TEST_CASE("boxes by their centers, of two batches") {
+  NonMaxSuppressionParams params;
+  params.is_center_point_box = 1;
+  const auto boxes = tensor<float>({2, 2, 4}, {0.5f, 0.5f, 1, 1, 0.5f, 0.6f, 1, 1,  //
+                                               5, 5, 1, 1, 9, 9, 2, 2});
+  const auto scores = tensor<float>({2, 1, 2}, {0.1f, 0.2f, 0.3f, 0.3f});
+  const auto y = tensor<int64_t>({4, 3}, {0, 0, 1, 1, 0, 0, 1, 0, 1, -1, -1, -1});
+  CHECK(run_any(OpKind::NonMaxSuppression, &params,
+                {boxes, scores, tensor<int64_t>({1}, {5}), tensor<float>({1}, {0.5f}),
+                 tensor<float>({1}, {0})},
+                y) == y);
+}
+
+TEST_CASE("what moves data takes every dtype") {
+  ConcatParams concat;
+  concat.axis = 1;
+  const auto a = tensor<int64_t>({2, 1}, {1, 2});
+  const auto b = tensor<int64_t>({2, 2}, {3, 4, 5, 6});
+  const auto joined = tensor<int64_t>({2, 3}, {1, 3, 4, 2, 5, 6});
+  CHECK(run_any(OpKind::Concat, &concat, {a, b}, joined) == joined);
+  CHECK(refusal(OpKind::Concat, &concat, {a, tensor<float>({2, 2}, {3, 4, 5, 6})}, joined) ==
+        "inputs of the output's dtype");
+
+  TransposeParams transpose;
+  transpose.perm_0 = 2;
+  transpose.perm_2 = 1;
+  const auto box = tensor<int8_t>({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto turned = tensor<int8_t>({3, 1, 2}, {1, 4, 2, 5, 3, 6});
+  CHECK(run_any(OpKind::Transpose, &transpose, {box}, turned) == turned);
+  CHECK(refusal(OpKind::Transpose, &transpose, {box},
+                tensor<uint8_t>({3, 1, 2}, {0, 0, 0, 0, 0, 0})) == "operands of one dtype");
+
+  const auto flags = tensor<bool>({4}, {true, false, false, true});
+  const auto square = tensor<bool>({2, 2}, {true, false, false, true});
+  CHECK(run_any(OpKind::Reshape, nullptr, {flags}, square) == square);
+  CHECK(run_any(OpKind::Convert, nullptr, {square}, square) == square);
+  CHECK(refusal(OpKind::Reshape, nullptr, {flags}, tensor<int8_t>({2, 2}, {1, 0, 0, 1})) ==
+        "operands of one dtype");
+}
+
+// 70 x 50 x 3 of every element size against one loop over all elements.
+TEST_CASE("transpose of many elements of every size") {
+  TransposeParams params;
+  params.perm_0 = 2;
+  params.perm_1 = 1;
+  for (DType dtype : {DType::Bool, DType::BF16, DType::I32, DType::F64}) {
+    const size_t size = dtype_bytes(dtype);
+    TypedTensor x =
+        test::typed_tensor(dtype, {70, 50, 3}, std::vector<uint8_t>(70 * 50 * 3 * size));
+    TypedTensor y = test::typed_tensor(dtype, {3, 50, 70}, x.bytes);
+    for (size_t i = 0; i < x.bytes.size(); ++i) x.bytes[i] = static_cast<uint8_t>(i * 37 + i / 251);
+    for (size_t i = 0; i < 70; ++i)
+      for (size_t k = 0; k < 50; ++k)
+        for (size_t m = 0; m < 3; ++m)
+          std::memcpy(&y.bytes[((m * 50 + k) * 70 + i) * size],
+                      &x.bytes[((i * 50 + k) * 3 + m) * size], size);
+    CHECK(run_any(OpKind::Transpose, &params, {x}, y) == y);
+  }
 }
 
 }  // namespace
