@@ -25,10 +25,9 @@ add_library(codl_flags INTERFACE)
 target_include_directories(codl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${CODL_GENERATED_DIR})
 target_compile_options(codl_flags INTERFACE
   -Wall -Wextra -Wshadow -Wmissing-field-initializers -Werror=unused-result
-  # g++ 12 reports it inside LLVM 14's headers, where nothing is uninitialised.
-  -Wno-maybe-uninitialized
-  # g++ 12 reports it inside std::string's operator+ when optimising (GCC bug 105651).
-  -Wno-restrict
+  # g++ 12 reports the first inside LLVM 14's headers, where nothing is uninitialised, the second inside
+  # std::string's operator+ when optimising (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # Folding, packing and the reference kernels give the same bits on every host.
   -ffp-contract=off)
 # g++ warns wrongly of code that sanitizers have instrumented (GCC's manual says so of -fsanitize).
@@ -39,6 +38,10 @@ if(CODL_SANITIZE)
   target_compile_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE})
+endif()
+
+if(CODL_FUZZ)  # coverage for libFuzzer; its main is linked to the one program that is fuzzed
+  target_compile_options(codl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 function(codl_library name)

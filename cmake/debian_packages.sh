@@ -27,6 +27,8 @@ aarch64=(g++-aarch64-linux-gnu qemu-user)
 bench=(libbenchmark-dev)
 # examples/models/make_*.py
 models=(python3-numpy python3-onnx)
+# The preset fuzz.
+fuzz=(clang-14 libclang-rt-14-dev)
 # test/peers: a virtual environment for wheels of other runtimes.
 peers=(python3-venv)
 
@@ -38,9 +40,9 @@ fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build | run | test | aarch64 | bench | models | peers) ;;
+    build | run | test | aarch64 | bench | models | fuzz | peers) ;;
     *)
-      echo "debian_packages.sh: expected a group (build run test aarch64 bench models peers), found '$group'" >&2
+      echo "debian_packages.sh: expected a group (build run test aarch64 bench models fuzz peers), found '$group'" >&2
       exit 1
       ;;
   esac

@@ -1,0 +1,252 @@
+#include "test/fuzz/model_mutator.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "compiler/frontend/importer.h"
+
+namespace codl::test {
+namespace {
+
+// Values at which ranges, signs and widths end.
+constexpr int64_t kEdges[] = {
+    0,   1,   -1,   2,         3,         7,         8,         16,        17,
+    127, 128, 1024, 1LL << 20, 1LL << 24, 1LL << 30, 1LL << 31, 1LL << 32, 1LL << 40,
+    -2,  -3,  -128, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
+constexpr float kFloatEdges[] = {
+    0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-30f, 3e38f, -3e38f, __builtin_inff(), __builtin_nanf("")};
+
+class Mutator {
+ public:
+  Mutator(onnx::ModelProto& model, uint32_t seed) : model_(model), random_(seed) {}
+
+  void run() {
+    const int count = 1 + static_cast<int>(below(4));
+    for (int i = 0; i < count; ++i) mutate_graph(*model_.mutable_graph());
+    if (below(16) == 0 && model_.opset_import_size() > 0)
+      model_.mutable_opset_import(0)->set_version(static_cast<int64_t>(below(32)));
+  }
+
+  void splice(const onnx::ModelProto& other) {
+    onnx::GraphProto& graph = *model_.mutable_graph();
+    for (const onnx::NodeProto& node : other.graph().node())
+      if (below(2) == 0) *graph.add_node() = node;
+    for (const onnx::TensorProto& tensor : other.graph().initializer())
+      if (below(2) == 0) *graph.add_initializer() = tensor;
+    for (const onnx::ValueInfoProto& input : other.graph().input())
+      if (below(2) == 0) *graph.add_input() = input;
+    for (int i = 0; i < 3; ++i) rewire(graph);
+  }
+
+ private:
+  uint64_t below(uint64_t end) { return end == 0 ? 0 : random_() % end; }
+  template <typename List>
+  auto* pick(List* list) {
+    return list->empty()
+               ? nullptr
+               : list->Mutable(static_cast<int>(below(static_cast<uint64_t>(list->size()))));
+  }
+  int64_t edge() { return kEdges[below(std::size(kEdges))]; }
+  int64_t changed(int64_t value) {
+    switch (below(4)) {
+      case 0:
+        return edge();
+      case 1:
+        return value + 1;
+      case 2:
+        return value - 1;
+      default:
+        return -value;
+    }
+  }
+
+  std::string any_name(const onnx::GraphProto& graph) {
+    std::vector<const std::string*> names;
+    for (const auto& input : graph.input()) names.push_back(&input.name());
+    for (const auto& tensor : graph.initializer()) names.push_back(&tensor.name());
+    for (const auto& node : graph.node())
+      for (const auto& output : node.output()) names.push_back(&output);
+    return names.empty() ? std::string() : *names[below(names.size())];
+  }
+
+  void rewire(onnx::GraphProto& graph) {
+    onnx::NodeProto* node = pick(graph.mutable_node());
+    if (node == nullptr) return;
+    if (node->input_size() > 0)
+      node->set_input(static_cast<int>(below(static_cast<uint64_t>(node->input_size()))),
+                      below(8) == 0 ? "" : any_name(graph));
+  }
+
+  void mutate_dims(onnx::TypeProto* type) {
+    if (!type->has_tensor_type()) return;
+    auto* tensor = type->mutable_tensor_type();
+    if (below(5) == 0) tensor->set_elem_type(static_cast<int32_t>(below(24)));
+    auto* shape = tensor->mutable_shape();
+    switch (below(4)) {
+      case 0:
+        shape->add_dim()->set_dim_value(1 + static_cast<int64_t>(below(5)));
+        break;
+      case 1:
+        if (shape->dim_size() > 0) shape->mutable_dim()->RemoveLast();
+        break;
+      case 2:
+        if (auto* dim = pick(shape->mutable_dim())) dim->set_dim_param("n");
+        break;
+      default:
+        if (auto* dim = pick(shape->mutable_dim())) dim->set_dim_value(changed(dim->dim_value()));
+    }
+  }
+
+  void mutate_tensor(onnx::TensorProto* tensor) {
+    switch (below(6)) {
+      case 0:
+        if (tensor->dims_size() > 0)
+          tensor->set_dims(static_cast<int>(below(static_cast<uint64_t>(tensor->dims_size()))),
+                           edge());
+        break;
+      case 1:
+        tensor->set_data_type(static_cast<int32_t>(below(24)));
+        break;
+      case 2:
+        if (tensor->int64_data_size() > 0)
+          tensor->set_int64_data(
+              static_cast<int>(below(static_cast<uint64_t>(tensor->int64_data_size()))), edge());
+        else if (tensor->raw_data().size() >= 8) {
+          const int64_t value = edge();
+          tensor->mutable_raw_data()->replace(below(tensor->raw_data().size() / 8) * 8, 8,
+                                              reinterpret_cast<const char*>(&value), 8);
+        }
+        break;
+      case 3:
+        if (tensor->raw_data().size() >= 4) {
+          const float value = kFloatEdges[below(std::size(kFloatEdges))];
+          tensor->mutable_raw_data()->replace(below(tensor->raw_data().size() / 4) * 4, 4,
+                                              reinterpret_cast<const char*>(&value), 4);
+        }
+        break;
+      case 4:
+        tensor->mutable_raw_data()->resize(below(tensor->raw_data().size() + 9));
+        break;
+      default:
+        tensor->add_dims(static_cast<int64_t>(below(4)));
+    }
+  }
+
+  void mutate_attribute(onnx::NodeProto* node) {
+    onnx::AttributeProto* attribute = pick(node->mutable_attribute());
+    if (attribute == nullptr) return;
+    if (attribute->has_g() && below(2) == 0) return mutate_graph(*attribute->mutable_g());
+    if (attribute->has_t() && below(2) == 0) return mutate_tensor(attribute->mutable_t());
+    switch (below(6)) {
+      case 0:
+        attribute->set_i(changed(attribute->i()));
+        break;
+      case 1:
+        if (attribute->ints_size() > 0) {
+          const int at = static_cast<int>(below(static_cast<uint64_t>(attribute->ints_size())));
+          attribute->set_ints(at, changed(attribute->ints(at)));
+        }
+        break;
+      case 2:
+        attribute->add_ints(edge());
+        break;
+      case 3:
+        attribute->set_f(kFloatEdges[below(std::size(kFloatEdges))]);
+        break;
+      case 4:
+        attribute->set_type(static_cast<onnx::AttributeProto::AttributeType>(below(12)));
+        break;
+      default:
+        node->mutable_attribute()->DeleteSubrange(
+            static_cast<int>(below(static_cast<uint64_t>(node->attribute_size()))), 1);
+    }
+  }
+
+  void mutate_graph(onnx::GraphProto& graph) {
+    switch (below(12)) {
+      case 0:
+        if (auto* node = pick(graph.mutable_node())) {
+          const auto table = compiler::import_table();
+          node->set_op_type(table[below(table.size())].op_type.str());
+        }
+        break;
+      case 1:
+        rewire(graph);
+        break;
+      case 2:
+        if (auto* input = pick(graph.mutable_input())) mutate_dims(input->mutable_type());
+        break;
+      case 3:
+        if (auto* output = pick(graph.mutable_output())) mutate_dims(output->mutable_type());
+        break;
+      case 4:
+        if (auto* tensor = pick(graph.mutable_initializer())) mutate_tensor(tensor);
+        break;
+      case 5:
+        if (graph.node_size() > 1)
+          graph.mutable_node()->SwapElements(
+              static_cast<int>(below(static_cast<uint64_t>(graph.node_size()))), 0);
+        break;
+      case 6:
+        if (auto* node = pick(graph.mutable_node())) {
+          onnx::NodeProto copy = *node;
+          for (auto& output : *copy.mutable_output()) output += "_copy";
+          *graph.add_node() = copy;
+        }
+        break;
+      case 7:
+        if (auto* node = pick(graph.mutable_node())) node->add_input(any_name(graph));
+        break;
+      case 8:
+        // A graph input becomes a constant: what rules do with known data.
+        if (auto* input = pick(graph.mutable_input())) {
+          if (!input->type().has_tensor_type()) break;
+          onnx::TensorProto* tensor = graph.add_initializer();
+          tensor->set_name(input->name());
+          tensor->set_data_type(input->type().tensor_type().elem_type());
+          int64_t count = 1;
+          for (const auto& dim : input->type().tensor_type().shape().dim()) {
+            tensor->add_dims(dim.dim_value());
+            count = dim.dim_value() < 0 || count > 4096 ? 0 : count * dim.dim_value();
+          }
+          std::string data(static_cast<size_t>(std::min<int64_t>(count, 4096)) * 8, '\0');
+          for (char& byte : data) byte = static_cast<char>(below(8) == 0 ? random_() : 0);
+          *tensor->mutable_raw_data() = data;
+        }
+        break;
+      default:
+        if (auto* node = pick(graph.mutable_node())) mutate_attribute(node);
+    }
+  }
+
+  onnx::ModelProto& model_;
+  std::minstd_rand random_;
+};
+
+std::string serialized(const onnx::ModelProto& model, size_t max_bytes) {
+  std::string bytes;
+  if (model.ByteSizeLong() > max_bytes || !model.SerializeToString(&bytes)) return {};
+  return bytes;
+}
+
+}  // namespace
+
+std::string mutate_model(const std::string& bytes, uint32_t seed, size_t max_bytes) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) return {};
+  Mutator(model, seed).run();
+  return serialized(model, max_bytes);
+}
+
+std::string splice_models(const std::string& first, const std::string& second, uint32_t seed,
+                          size_t max_bytes) {
+  onnx::ModelProto model, other;
+  if (!model.ParseFromString(first) || !other.ParseFromString(second)) return {};
+  Mutator(model, seed).splice(other);
+  return serialized(model, max_bytes);
+}
+
+}  // namespace codl::test

@@ -1,0 +1,50 @@
+// Runs the fuzz target over files and, with --mutate=N, over N mutants of each: what a test can do
+// without libFuzzer.
+//
+//   replay_models [--mutate=N] FILE...
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "test/fuzz/model_mutator.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace {
+constexpr size_t kMaxBytes = 1 << 20;
+
+void run(const std::string& bytes) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  uint32_t mutants = 0;
+  int files = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--mutate=", 9) == 0) {
+      mutants = static_cast<uint32_t>(std::atoi(argv[i] + 9));
+      continue;
+    }
+    std::ifstream file(argv[i], std::ios::binary);
+    if (!file) {
+      std::fprintf(stderr, "%s: expected a readable file, found none\n", argv[i]);
+      return 1;
+    }
+    std::printf("%s\n", argv[i]);
+    std::fflush(stdout);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    run(bytes);
+    std::string mutant = bytes;
+    for (uint32_t seed = 1; seed <= mutants; ++seed) {
+      mutant = codl::test::mutate_model(seed % 4 == 1 ? bytes : mutant, seed, kMaxBytes);
+      if (mutant.empty()) mutant = bytes;
+      run(mutant);
+    }
+    ++files;
+  }
+  std::printf("%d files, %u mutants of each: no fault\n", files, mutants);
+  return files > 0 ? 0 : 1;
+}
