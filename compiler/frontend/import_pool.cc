@@ -1,4 +1,4 @@
-// Pooling, and means over the map, which are pooling with a window as large as the map.
+// Pooling.
 #include <algorithm>
 
 #include "compiler/frontend/rules.h"
@@ -65,33 +65,6 @@ llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t
   return llvm::Error::success();
 }
 
-llvm::Error import_mean(const OnnxNode& node, Importer& importer, llvm::ArrayRef<int64_t> axes) {
-  CODL_ASSIGN_OR_RETURN(keepdims, node.int_or("keepdims", 1));
-  CODL_ASSIGN_OR_RETURN(dims, map_dims(node, importer));
-  bool is_mean[4] = {};
-  for (int64_t axis : axes) {
-    CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, axis, dims.size()));
-    is_mean[positive] = true;
-  }
-  if (is_mean[0] || is_mean[1] || axes.empty())
-    return unsupported_error(node.name, "expected a mean over height and width, found other axes");
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  const Pool2dParams params =
-      whole_map_params(kPool2dAverage, is_mean[2] ? dims[2] : 1, is_mean[3] ? dims[3] : 1);
-  CODL_ASSIGN_OR_RETURN(
-      mean, importer.append(node, keepdims ? "" : "keepdims", OpKind::Pool2d, params, {x}));
-  if (keepdims) {
-    importer.bind(node, mean);
-    return llvm::Error::success();
-  }
-  llvm::SmallVector<int64_t, 4> kept;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (!is_mean[i]) kept.push_back(dims[i]);
-  CODL_ASSIGN_OR_RETURN(output, importer.append_reshape(node, "", mean, kept));
-  importer.bind(node, output);
-  return llvm::Error::success();
-}
-
 llvm::Error import_max_pool(const OnnxNode& node, Importer& importer) {
   return import_window_pool(node, importer, kPool2dMax);
 }
@@ -105,24 +78,11 @@ llvm::Error import_global_average_pool(const OnnxNode& node, Importer& importer)
   return import_global_pool(node, importer, kPool2dAverage);
 }
 
-llvm::Error import_reduce_mean_7(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(axes, node.ints_or("axes", {}));
-  return import_mean(node, importer, axes);
-}
-
-llvm::Error import_reduce_mean_18(const OnnxNode& node, Importer& importer) {
-  if (!node.has_input(1)) return import_mean(node, importer, {});
-  CODL_ASSIGN_OR_RETURN(axes, importer.int_constant(node, 1));
-  return import_mean(node, importer, axes);
-}
-
 constexpr ImportRow kRows[] = {
     {"AveragePool", 7, kNewestOpset, import_average_pool},
     {"GlobalAveragePool", 7, kNewestOpset, import_global_average_pool},
     {"GlobalMaxPool", 7, kNewestOpset, import_global_max_pool},
     {"MaxPool", 7, kNewestOpset, import_max_pool},
-    {"ReduceMean", 7, 17, import_reduce_mean_7},
-    {"ReduceMean", 18, kNewestOpset, import_reduce_mean_18},
 };
 
 }  // namespace

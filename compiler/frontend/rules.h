@@ -2,6 +2,8 @@
 // whose form differs between opsets stand next to each other.
 #pragma once
 
+#include <initializer_list>
+
 #include "compiler/frontend/importer.h"
 
 namespace codl::compiler {
@@ -10,11 +12,24 @@ namespace codl::compiler {
 // changelog in which the rule's reading of attributes and inputs holds.
 inline constexpr int64_t kNewestOpset = 28;
 
+// Attributes that a rule knows of and that change nothing for codl.
+inline void ignore_attributes(const OnnxNode& node,
+                              std::initializer_list<llvm::StringRef> attributes) {
+  for (llvm::StringRef attribute : attributes) static_cast<void>(node.find(attribute));
+}
+
 llvm::ArrayRef<ImportRow> constant_rows();
 llvm::ArrayRef<ImportRow> conv_rows();
 llvm::ArrayRef<ImportRow> elementwise_rows();
+llvm::ArrayRef<ImportRow> gather_rows();
+llvm::ArrayRef<ImportRow> image_rows();
 llvm::ArrayRef<ImportRow> matmul_rows();
+llvm::ArrayRef<ImportRow> pad_rows();
 llvm::ArrayRef<ImportRow> pool_rows();
+llvm::ArrayRef<ImportRow> reduce_rows();
+llvm::ArrayRef<ImportRow> resize_rows();
+llvm::ArrayRef<ImportRow> select_rows();
 llvm::ArrayRef<ImportRow> shape_rows();
+llvm::ArrayRef<ImportRow> slice_rows();
 
 }  // namespace codl::compiler
