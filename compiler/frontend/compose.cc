@@ -1,6 +1,7 @@
 #include "compiler/frontend/compose.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace codl::compiler {
@@ -8,8 +9,9 @@ namespace {
 
 template <typename T>
 void put(std::vector<uint8_t>& bytes, T element) {
-  const auto* first = reinterpret_cast<const uint8_t*>(&element);
-  bytes.insert(bytes.end(), first, first + sizeof element);
+  const size_t at = bytes.size();
+  bytes.resize(at + sizeof element);
+  std::memcpy(bytes.data() + at, &element, sizeof element);
 }
 
 // One element of the dtype; an integer out of its range saturates. Not for F16 and BF16, which
