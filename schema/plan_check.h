@@ -56,8 +56,8 @@ inline const plan::TensorDef& operand_of(const plan::VariantDef& variant, const 
 
 // verify_tensors.cc
 
-// Dims of a value: rank, each dim, and their product within limits.
-bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims);
+// Dims of a value: rank, each dim (at least `least`), and their product within limits.
+bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims, int32_t least = 1);
 
 // Needs inputs, outputs, blobs, arenas and images checked.
 bool check_tensors(PlanCheck& c, const plan::VariantDef& variant);

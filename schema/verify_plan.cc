@@ -79,7 +79,7 @@ int64_t product_of(const flatbuffers::Vector<int32_t>& dims) {
 bool check_io(PlanCheck& c, const plan::IoDef& io) {
   if (!c.expect(io.name() != nullptr && io.name()->size() > 0, "a name", 0) ||
       !c.expect(is_known_dtype(io.dtype()), "a dtype of types.h", io.dtype()) ||
-      !check_dims(c, io.dims()))
+      !check_dims(c, io.dims(), 0))
     return false;
   const uint64_t bytes =
       static_cast<uint64_t>(product_of(*io.dims())) * dtype_bytes(static_cast<DType>(io.dtype()));
@@ -95,6 +95,45 @@ bool check_ios(PlanCheck& c) {
   for (uint32_t i = 0; i < c.plan->outputs()->size(); ++i) {
     c.at("output", i);
     if (!check_io(c, *c.plan->outputs()->Get(i))) return false;
+  }
+  return true;
+}
+
+// The runtime reads what a hidden output holds as one int64.
+bool check_hidden_outputs(PlanCheck& c) {
+  for (uint32_t i = visible_output_count(*c.plan); i < c.plan->outputs()->size(); ++i) {
+    const plan::IoDef& io = *c.plan->outputs()->Get(i);
+    c.at("output", i);
+    if (!c.expect(io.dtype() == static_cast<uint8_t>(DType::I64), "dtype I64 of a hidden output",
+                  io.dtype()) ||
+        !c.expect(io.bytes() == sizeof(int64_t), "one element of a hidden output",
+                  as_found(io.bytes())))
+      return false;
+  }
+  return true;
+}
+
+// Ascending, so that no dim has two extents.
+bool check_extents(PlanCheck& c) {
+  if (c.plan->extents() == nullptr) return true;
+  const uint32_t visible = visible_output_count(*c.plan);
+  const plan::ExtentDef* previous = nullptr;
+  for (uint32_t i = 0; i < c.plan->extents()->size(); ++i) {
+    const plan::ExtentDef& extent = *c.plan->extents()->Get(i);
+    c.at("extent", i);
+    if (!c.expect(extent.output() < visible, "a visible output", extent.output()) ||
+        !c.expect(
+            extent.count_output() >= visible && extent.count_output() < c.plan->outputs()->size(),
+            "a hidden output as the count", extent.count_output()))
+      return false;
+    const uint32_t rank = c.plan->outputs()->Get(extent.output())->dims()->size();
+    if (!c.expect(extent.dim() >= 0 && static_cast<uint32_t>(extent.dim()) < rank,
+                  "a dim of the output", extent.dim()) ||
+        !c.expect(previous == nullptr || previous->output() < extent.output() ||
+                      (previous->output() == extent.output() && previous->dim() < extent.dim()),
+                  "extents by ascending output and dim", extent.dim()))
+      return false;
+    previous = &extent;
   }
   return true;
 }
@@ -147,6 +186,8 @@ bool check_plan_fields(PlanCheck& c) {
          c.expect(plan.cpu_threads() <= kMaxThreads, "cpu_threads of at most 64",
                   plan.cpu_threads()) &&
          c.expect(plan.outputs()->size() >= 1, "at least one output", 0) &&
+         c.expect(plan.visible_outputs() <= plan.outputs()->size(),
+                  "visible_outputs among the outputs", plan.visible_outputs()) &&
          c.expect(plan.variants()->size() >= 1 && plan.variants()->size() <= kMaxVariants,
                   "between 1 and 64 variants", plan.variants()->size());
 }
@@ -240,7 +281,8 @@ bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel lev
   return check_head(c, head, size) &&
          (level == VerifyLevel::Structure || check_checksum(c, head, bytes, size)) &&
          check_table(c, bytes + head.table_offset, head.table_bytes) && check_plan_fields(c) &&
-         check_ios(c) && check_blobs(c) && check_kernels(c) && check_variants(c);
+         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_blobs(c) &&
+         check_kernels(c) && check_variants(c);
 }
 
 }  // namespace
@@ -257,6 +299,10 @@ PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckSt
 uint64_t plan_checksum(const void* bytes, size_t size) {
   return XXH3_64bits(static_cast<const uint8_t*>(bytes) + sizeof(PlanHead),
                      size - sizeof(PlanHead));
+}
+
+uint32_t visible_output_count(const plan::PlanDef& plan) {
+  return plan.visible_outputs() != 0 ? plan.visible_outputs() : plan.outputs()->size();
 }
 
 OperandShape operand_shape_of(const TensorDef& tensor) {

@@ -48,6 +48,9 @@ PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckSt
 // XXH3 (64 bit) of the bytes behind the head: PlanHead::checksum of a file of `size` >= 64 bytes.
 uint64_t plan_checksum(const void* bytes, size_t size);
 
+// Outputs of a verified plan that are the network's; those behind count what is in them.
+uint32_t visible_output_count(const plan::PlanDef& plan);
+
 // The operand shape of a verified tensor.
 kernels::OperandShape operand_shape_of(const plan::TensorDef& tensor);
 

@@ -159,13 +159,15 @@ bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tens
 
 }  // namespace
 
-bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims) {
+bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims, int32_t least) {
   if (!c.expect(dims != nullptr, "dims present", 0) ||
       !c.expect(dims->size() <= static_cast<uint32_t>(kMaxRank), "rank of at most 8", dims->size()))
     return false;
   int64_t elements = 1;
   for (int32_t dim : *dims) {
-    if (!c.expect(dim >= 1 && dim <= kMaxDim, "dims between 1 and 2^24", dim)) return false;
+    if (!c.expect(dim >= least && dim <= kMaxDim,
+                  least == 0 ? "dims between 0 and 2^24" : "dims between 1 and 2^24", dim))
+      return false;
     if (!c.expect(multiply_within_limit(dim, &elements), "at most 2^30 elements", elements))
       return false;
   }

@@ -42,7 +42,14 @@ class TextDump {
         << "file_bytes=" << head.file_bytes << " table_bytes=" << head.table_bytes
         << " data_bytes=" << head.data_bytes << "\n";
     for (const plan::IoDef* io : *plan_.inputs()) this->io("input", *io);
-    for (const plan::IoDef* io : *plan_.outputs()) this->io("output", *io);
+    const uint32_t visible = visible_output_count(plan_);
+    for (uint32_t i = 0; i < plan_.outputs()->size(); ++i)
+      io(i < visible ? "output" : "hidden output", *plan_.outputs()->Get(i));
+    if (plan_.extents() != nullptr)
+      for (const plan::ExtentDef* extent : *plan_.extents())
+        os_ << "extent " << plan_.outputs()->Get(extent->output())->name()->str() << " dim "
+            << extent->dim() << " in "
+            << plan_.outputs()->Get(extent->count_output())->name()->str() << "\n";
     for (uint32_t i = 0; i < plan_.blobs()->size(); ++i) {
       const plan::BlobDef& blob = *plan_.blobs()->Get(i);
       os_ << "blob " << i << " " << blob.name()->str() << " offset=" << blob.offset_bytes()

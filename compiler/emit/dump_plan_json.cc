@@ -9,6 +9,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include "schema/verify_plan.h"
 
 namespace codl::compiler {
 
@@ -31,6 +32,16 @@ class JsonDump {
       json_.attribute("cpu_threads", int64_t{plan_.cpu_threads()});
       array("inputs", plan_.inputs(), [&](const plan::IoDef& io) { this->io(io); });
       array("outputs", plan_.outputs(), [&](const plan::IoDef& io) { this->io(io); });
+      json_.attribute("visible_outputs", int64_t{visible_output_count(plan_)});
+      json_.attributeArray("extents", [&] {
+        if (plan_.extents() == nullptr) return;
+        for (const plan::ExtentDef* extent : *plan_.extents())
+          json_.object([&] {
+            json_.attribute("output", int64_t{extent->output()});
+            json_.attribute("dim", int64_t{extent->dim()});
+            json_.attribute("count_output", int64_t{extent->count_output()});
+          });
+      });
       array("blobs", plan_.blobs(), [&](const plan::BlobDef& blob) {
         text("name", blob.name());
         json_.attribute("offset_bytes", static_cast<int64_t>(blob.offset_bytes()));

@@ -1,8 +1,10 @@
 #include "compiler/emit/plan_builder.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "compiler/emit/plan_fault.h"
 #include "compiler/support/error.h"
@@ -71,6 +73,7 @@ class TableBuilder {
     const auto blobs = blob_table();
     const auto kernels = kernels_used(variants);
     const auto variants_vector = fbb_.CreateVector(variant_offsets);
+    const auto extents = extent_table();
     const auto device = string(info.device);
     const auto version = string(codlc_version());
     const auto model_hash = string(info.model_hash);
@@ -86,6 +89,8 @@ class TableBuilder {
     root.add_blobs(blobs);
     root.add_kernels(kernels);
     root.add_variants(variants_vector);
+    root.add_visible_outputs(visible_outputs());
+    root.add_extents(extents);
     fbb_.Finish(root.Finish());
   }
 
@@ -196,6 +201,26 @@ class TableBuilder {
           plan::CreateIoDef(fbb_, name, static_cast<uint8_t>(value.type.dtype), dims, bytes));
     }
     return fbb_.CreateVector(ios);
+  }
+
+  // The counts of extents stand behind every output of the model.
+  uint32_t visible_outputs() const {
+    auto visible = static_cast<uint32_t>(graph_.outputs().size());
+    for (const ir::OutputExtent& extent : graph_.extents())
+      visible = std::min(visible, extent.count_output);
+    return visible;
+  }
+
+  Vector<plan::ExtentDef> extent_table() {
+    std::vector<ir::OutputExtent> sorted = graph_.extents().vec();
+    llvm::sort(sorted, [](const ir::OutputExtent& a, const ir::OutputExtent& b) {
+      return std::tie(a.output, a.dim) < std::tie(b.output, b.dim);
+    });
+    std::vector<fb::Offset<plan::ExtentDef>> extents;
+    for (const ir::OutputExtent& extent : sorted)
+      extents.push_back(
+          plan::CreateExtentDef(fbb_, extent.output, extent.dim, extent.count_output));
+    return fbb_.CreateVector(extents);
   }
 
   Vector<plan::BlobDef> blob_table() {

@@ -159,7 +159,9 @@ const char* codl_plan_device(const codl_plan_t* plan) { return plan->def->device
 
 size_t codl_plan_input_count(const codl_plan_t* plan) { return plan->def->inputs()->size(); }
 
-size_t codl_plan_output_count(const codl_plan_t* plan) { return plan->def->outputs()->size(); }
+size_t codl_plan_output_count(const codl_plan_t* plan) {
+  return codl::visible_output_count(*plan->def);
+}
 
 codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
   return codl::rt::describe_io(*plan->def->inputs(), index, out_info);
@@ -167,6 +169,8 @@ codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor
 
 codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
                                codl_tensor_info_t* out_info) {
+  // None behind the visible ones.
+  if (index >= codl_plan_output_count(plan)) index = SIZE_MAX;
   return codl::rt::describe_io(*plan->def->outputs(), index, out_info);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/src/affinity.h"
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
 
 namespace codl::rt {
 namespace {
@@ -90,6 +91,14 @@ codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
   return status;
 }
 
+// They stay where they are; inputs and visible outputs are bound for each run.
+void bind_hidden_outputs(codl_session& session) {
+  const plan::PlanDef& plan = *session.plan->def;
+  const size_t first = size_t{plan.inputs()->size()} + visible_output_count(plan);
+  for (size_t i = 0; i < session.hidden_outputs.count(); ++i)
+    session.steps.set_io(first + i, &session.hidden_outputs[i]);
+}
+
 // Makes an empty session ready to run session.variant.
 codl_status_t prepare(codl_session& session, const codl_session_options_t& options,
                       const ClApi* api, codl_diag_t* diag) {
@@ -104,6 +113,12 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
              static_cast<unsigned long long>(variant.host_bytes()));
     return CODL_OUT_OF_MEMORY;
   }
+  const uint32_t visible_count = visible_output_count(*session.plan->def);
+  if (!session.hidden_outputs.allocate(session.allocator,
+                                       session.plan->def->outputs()->size() - visible_count)) {
+    set_diag(diag, "no memory for the extents of outputs");
+    return CODL_OUT_OF_MEMORY;
+  }
   StepListInputs inputs;
   inputs.plan = session.plan;
   inputs.variant = &variant;
@@ -112,6 +127,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   inputs.programs = session.has_gpu ? &session.gpu_programs : nullptr;
   inputs.record_timeline = options.record_timeline != 0;
   status = session.steps.create(session.allocator, inputs, diag);
+  if (status == CODL_OK) bind_hidden_outputs(session);
   if (status == CODL_OK && session.has_gpu) status = finish_warm_up(session, diag);
   if (status == CODL_OK)
     status = session.pool.start(session.allocator, thread_count_of(*session.plan, options),
@@ -153,9 +169,11 @@ codl_status_t prepare_some_variant(codl_session& session, const codl_session_opt
 
 codl_status_t check_buffers(const char* kind,
                             const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& ios,
-                            const codl_buffer_t* buffers, size_t count, codl_diag_t* diag) {
-  if (count != ios.size() || (buffers == nullptr && count != 0)) {
-    set_diag(diag, "%ss: expected %u, found %zu", kind, ios.size(), buffers == nullptr ? 0 : count);
+                            size_t expected_count, const codl_buffer_t* buffers, size_t count,
+                            codl_diag_t* diag) {
+  if (count != expected_count || (buffers == nullptr && count != 0)) {
+    set_diag(diag, "%ss: expected %zu, found %zu", kind, expected_count,
+             buffers == nullptr ? 0 : count);
     return CODL_INVALID_ARGUMENT;
   }
   for (uint32_t i = 0; i < count; ++i) {
@@ -241,10 +259,12 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   codl::rt::clear_diag(diag);
   if (session == nullptr) return CODL_INVALID_ARGUMENT;
   const codl::plan::PlanDef& plan = *session->plan->def;
-  codl_status_t status =
-      codl::rt::check_buffers("input", *plan.inputs(), inputs, input_count, diag);
+  codl_status_t status = codl::rt::check_buffers(
+      "input", *plan.inputs(), codl_plan_input_count(session->plan), inputs, input_count, diag);
   if (status == CODL_OK)
-    status = codl::rt::check_buffers("output", *plan.outputs(), outputs, output_count, diag);
+    status =
+        codl::rt::check_buffers("output", *plan.outputs(), codl_plan_output_count(session->plan),
+                                outputs, output_count, diag);
   if (status != CODL_OK) return status;
   for (size_t i = 0; i < input_count; ++i) session->steps.set_io(i, inputs[i].data);
   for (size_t i = 0; i < output_count; ++i) session->steps.set_io(input_count + i, outputs[i].data);
@@ -269,6 +289,28 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.load_us = session->load_us;
   info.program_us = session->program_us;
   std::memcpy(out_info, &info, info.struct_size);
+  return CODL_OK;
+}
+
+codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t index,
+                                           int64_t* out_dims, size_t capacity, int32_t* out_rank) {
+  if (out_rank == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_rank = 0;
+  if (session == nullptr || out_dims == nullptr) return CODL_INVALID_ARGUMENT;
+  const codl::plan::PlanDef& plan = *session->plan->def;
+  const uint32_t visible_count = codl::visible_output_count(plan);
+  if (index >= visible_count) return CODL_INVALID_ARGUMENT;
+  const auto& dims = *plan.outputs()->Get(static_cast<uint32_t>(index))->dims();
+  if (capacity < dims.size()) return CODL_INVALID_ARGUMENT;
+  for (uint32_t i = 0; i < dims.size(); ++i) out_dims[i] = dims.Get(i);
+  *out_rank = static_cast<int32_t>(dims.size());
+  if (plan.extents() == nullptr) return CODL_OK;
+  for (const codl::plan::ExtentDef* extent : *plan.extents()) {
+    if (extent->output() != index) continue;
+    int64_t& dim = out_dims[extent->dim()];
+    dim = std::clamp<int64_t>(session->hidden_outputs[extent->count_output() - visible_count], 0,
+                              dim);
+  }
   return CODL_OK;
 }
 

@@ -175,6 +175,7 @@ void codl_run(const std::vector<std::string>& arguments) {
 
   Session session = create_session(plan, flags.plan, !flags.plan.trace_path.empty());
   run_session(session, buffers_of(inputs), buffers_of(outputs));
+  trim_outputs(session, outputs);
 
   std::vector<OutputReport> reports;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 namespace codl::tools {
 
@@ -226,6 +227,46 @@ std::vector<codl_buffer_t> buffers_of(std::vector<Tensor>& tensors) {
 void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
                  const std::vector<codl_buffer_t>& outputs) {
   check(session.run(inputs, outputs), "run");
+}
+
+Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims) {
+  size_t row_bytes = element_bytes(tensor.dtype);
+  // Dims behind the last that shrinks stay together: a row is copied at once.
+  size_t outer_rank = dims.size();
+  while (outer_rank > 0 && dims[outer_rank - 1] == tensor.dims[outer_rank - 1])
+    row_bytes *= static_cast<size_t>(dims[--outer_rank]);
+  if (outer_rank == 0) return tensor;
+
+  Tensor part;
+  part.name = std::move(tensor.name);
+  part.dtype = tensor.dtype;
+  part.dims = dims;
+  const size_t run_bytes = row_bytes * static_cast<size_t>(dims[outer_rank - 1]);
+  size_t run_count = 1;
+  for (size_t i = 0; i + 1 < outer_rank; ++i) run_count *= static_cast<size_t>(dims[i]);
+  if (run_bytes == 0) run_count = 0;
+  part.data.reserve(run_count * run_bytes);
+  for (size_t run = 0; run < run_count; ++run) {
+    size_t row = 0;  // of the whole tensor, in rows of dim outer_rank - 1
+    size_t pitch = static_cast<size_t>(tensor.dims[outer_rank - 1]);
+    size_t rest = run;
+    for (size_t i = outer_rank - 1; i-- > 0;) {
+      row += rest % static_cast<size_t>(dims[i]) * pitch;
+      rest /= static_cast<size_t>(dims[i]);
+      pitch *= static_cast<size_t>(tensor.dims[i]);
+    }
+    const std::byte* from = tensor.data.data() + row * row_bytes;
+    part.data.insert(part.data.end(), from, from + run_bytes);
+  }
+  return part;
+}
+
+void trim_outputs(const Session& session, std::vector<Tensor>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputDims found = session.output_dims(i);
+    outputs[i] = leading_part(std::move(outputs[i]),
+                              std::vector<int64_t>(found.dims, found.dims + found.rank));
+  }
 }
 
 SessionFacts facts_of(const Session& session) {

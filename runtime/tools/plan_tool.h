@@ -66,6 +66,12 @@ std::vector<codl_buffer_t> buffers_of(std::vector<Tensor>& tensors);
 void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
                  const std::vector<codl_buffer_t>& outputs);
 
+// The first dims[i] elements along each dim i of a dense tensor, dense again.
+Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims);
+
+// Cuts the outputs of a run down to the extents that it found.
+void trim_outputs(const Session& session, std::vector<Tensor>& outputs);
+
 // What a session is and holds, kept beyond its life.
 struct SessionFacts {
   std::string variant;

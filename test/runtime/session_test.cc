@@ -1,6 +1,7 @@
 // Sessions on the CPU, and what they do where OpenCL is not as the plan wants it.
 #include "runtime/src/session.h"
 
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +105,93 @@ TEST_CASE("a session that runs out of memory releases what it has, wherever that
     CHECK(cl.live_count() == 0);
     if (status == CODL_OK) break;
     CHECK(status == CODL_OUT_OF_MEMORY);
+  }
+}
+
+// found[0, n) of int64[3, 4] along dim 0, with n from a blob: what a NonZero leaves behind. Bools
+// go in and out beside it.
+TestPlan extent_plan(int64_t count) {
+  TestPlan plan;
+  plan.inputs = {{.name = "x", .dims = {3, 4}, .bytes = 96, .dtype = DType::I64},
+                 {.name = "mask", .dims = {5}, .bytes = 5, .dtype = DType::Bool},
+                 {.name = "none", .dims = {2, 0}, .bytes = 0, .dtype = DType::F16}};
+  plan.outputs = {{.name = "found", .dims = {3, 4}, .bytes = 96, .dtype = DType::I64},
+                  {.name = "mask.out", .dims = {5}, .bytes = 5, .dtype = DType::Bool},
+                  {.name = "found.count", .dims = {}, .bytes = 8, .dtype = DType::I64}};
+  plan.visible_outputs = 2;
+  plan.extents = {{.output = 0, .dim = 0, .count_output = 2}};
+  std::vector<float> words(2);
+  std::memcpy(words.data(), &count, sizeof(count));
+  add_blob(plan, "n", words);
+
+  const auto tensor = [&](plan::Storage storage, uint32_t index, const TestIo& like) {
+    return TestTensor{.name = like.name,
+                      .storage = storage,
+                      .dims = like.dims,
+                      .index = index,
+                      .bytes = like.bytes,
+                      .dtype = like.dtype};
+  };
+  TestVariant variant;
+  variant.tensors = {tensor(plan::Storage::Input, 0, plan.inputs[0]),
+                     tensor(plan::Storage::Output, 0, plan.outputs[0]),
+                     tensor(plan::Storage::Input, 1, plan.inputs[1]),
+                     tensor(plan::Storage::Output, 1, plan.outputs[1]),
+                     tensor(plan::Storage::Weights, 0, plan.outputs[2]),
+                     tensor(plan::Storage::Output, 2, plan.outputs[2])};
+  for (uint32_t i = 0; i < variant.tensors.size(); i += 2) {
+    TestStep step;
+    for (const KernelRow& row : kKernelRows)
+      if (std::strcmp(row.symbol, "convert_any_cpu") == 0) step.kernel = row.id;
+    step.operands = {i, i + 1};
+    step.name = "copy";
+    variant.steps.push_back(step);
+  }
+  plan.variants = {variant};
+  name_kernels(plan);
+  return plan;
+}
+
+TEST_CASE("an output's extent is what its hidden output counts, clamped to the plan's") {
+  for (int64_t count : {int64_t{2}, int64_t{0}, int64_t{3}, int64_t{4}, int64_t{-1}, INT64_MAX}) {
+    const OpenPlan plan(extent_plan(count));
+    CHECK(codl_plan_output_count(plan.get()) == 2);
+    codl_tensor_info_t info;
+    CHECK(codl_plan_output(plan.get(), 2, &info) == CODL_INVALID_ARGUMENT);
+    codl_session_t* session = nullptr;
+    codl_diag_t diag = {};
+    REQUIRE(codl_session_create(plan.get(), nullptr, &session, &diag) == CODL_OK);
+    int64_t x[12];
+    int64_t found[12] = {};
+    uint8_t mask[8] = {0, 1, 1, 0, 1};
+    uint8_t mask_out[8] = {};
+    for (int i = 0; i < 12; ++i) x[i] = i * i;
+    const codl_buffer_t inputs[] = {{x, 96}, {mask, 5}, {nullptr, 0}};
+    const codl_buffer_t outputs[] = {{found, 96}, {mask_out, 5}};
+    const codl_status_t status = codl_session_run(session, inputs, 3, outputs, 2, &diag);
+    INFO(diag.message);
+    REQUIRE(status == CODL_OK);
+    CHECK(std::memcmp(found, x, sizeof(x)) == 0);
+    CHECK(std::memcmp(mask_out, mask, sizeof(mask)) == 0);
+
+    int64_t dims[CODL_MAX_RANK];
+    int32_t rank = 0;
+    REQUIRE(codl_session_get_output_dims(session, 0, dims, CODL_MAX_RANK, &rank) == CODL_OK);
+    REQUIRE(rank == 2);
+    CHECK(dims[0] == (count < 0 ? 0 : count > 3 ? 3 : count));
+    CHECK(dims[1] == 4);
+    REQUIRE(codl_session_get_output_dims(session, 1, dims, 1, &rank) == CODL_OK);
+    CHECK(rank == 1);
+    CHECK(dims[0] == 5);
+    CHECK(codl_session_get_output_dims(session, 0, dims, 1, &rank) == CODL_INVALID_ARGUMENT);
+    CHECK(codl_session_get_output_dims(session, 2, dims, 8, &rank) == CODL_INVALID_ARGUMENT);
+    CHECK(rank == 0);
+
+    codl_buffer_t misaligned[] = {{found, 96}, {mask_out, 5}};
+    misaligned[0].data = reinterpret_cast<uint8_t*>(found) + 4;
+    CHECK(codl_session_run(session, inputs, 3, misaligned, 2, &diag) == CODL_INVALID_ARGUMENT);
+    CHECK(std::string(diag.message).find("output found: expected data aligned to 8") == 0);
+    codl_session_destroy(session);
   }
 }
 

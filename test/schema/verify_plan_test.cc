@@ -335,11 +335,13 @@ TEST_CASE("each rule of inputs and outputs refuses its bad example") {
   check_refused(
       cpu_plan, "input",
       {{"a name", [](auto& p, auto&) { p.inputs[0].name = ""; }},
-       {"dtype F32 or I64", [](auto& p, auto&) { p.inputs[0].dtype = DType{9}; }},
+       {"a dtype of types.h", [](auto& p, auto&) { p.inputs[0].dtype = DType{0}; }},
+       {"a dtype of types.h", [](auto& p, auto&) { p.inputs[0].dtype = DType{kDTypeEnd}; }},
+       {"a dtype of types.h", [](auto& p, auto&) { p.inputs[0].dtype = DType::Any; }},
        {"rank of at most 8", [](auto& p, auto&) { p.inputs[0].dims.assign(9, 1); }},
-       {"dims between 1 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = 0; }},
-       {"dims between 1 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = kMaxDim + 1; }},
-       {"dims between 1 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = -1; }},
+       {"dims between 0 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = kMaxDim + 1; }},
+       {"dims between 0 and 2^24", [](auto& p, auto&) { p.inputs[0].dims[0] = -1; }},
+       {"bytes equal to the product of the dims", [](auto& p, auto&) { p.inputs[0].dims[0] = 0; }},
        {"at most 2^30 elements",
         [](auto& p, auto&) {
           p.inputs[0].dims = {kMaxDim, kMaxDim, kMaxDim, kMaxDim};
@@ -347,6 +349,58 @@ TEST_CASE("each rule of inputs and outputs refuses its bad example") {
        {"bytes equal to the product of the dims", [](auto& p, auto&) { ++p.inputs[0].bytes; }}});
   check_refused(cpu_plan, "output", {{"bytes equal to the product of the dims", [](auto& p, auto&) {
                                         p.outputs[0].dtype = DType::I64;
+                                      }}});
+}
+
+// cpu_plan() and a hidden output that counts rows of y; no step writes it.
+TestPlan extent_plan() {
+  TestPlan plan = cpu_plan();
+  plan.outputs.push_back({.name = "y.count", .dims = {}, .bytes = 8, .dtype = DType::I64});
+  plan.visible_outputs = 1;
+  plan.extents = {{.output = 0, .dim = 1, .count_output = 1},
+                  {.output = 0, .dim = 2, .count_output = 1}};
+  return plan;
+}
+
+TEST_CASE("each rule of extents and hidden outputs refuses its bad example") {
+  CHECK(verify(test::to_bytes(extent_plan())).ok());
+  check_refused(
+      extent_plan, "plan",
+      {{"visible_outputs among the outputs", [](auto& p, auto&) { p.visible_outputs = 3; }}});
+  check_refused(extent_plan, "output",
+                {{"dtype I64 of a hidden output",
+                  [](auto& p, auto&) {
+                    p.outputs[1] = {.name = "n", .dims = {2}, .bytes = 8, .dtype = DType::F32};
+                  }},
+                 {"one element of a hidden output",
+                  [](auto& p, auto&) {
+                    p.outputs[1] = {.name = "n", .dims = {2}, .bytes = 16, .dtype = DType::I64};
+                  }},
+                 {"one element of a hidden output", [](auto& p, auto&) {
+                    p.outputs[1] = {.name = "n", .dims = {0}, .bytes = 0, .dtype = DType::I64};
+                  }}});
+  check_refused(
+      extent_plan, "extent",
+      {{"a visible output", [](auto& p, auto&) { p.extents[0].output = 1; }},
+       {"a hidden output as the count", [](auto& p, auto&) { p.extents[0].count_output = 0; }},
+       {"a hidden output as the count", [](auto& p, auto&) { p.extents[0].count_output = 2; }},
+       {"a hidden output as the count", [](auto& p, auto&) { p.visible_outputs = 0; }},
+       {"a dim of the output", [](auto& p, auto&) { p.extents[0].dim = 4; }},
+       {"a dim of the output", [](auto& p, auto&) { p.extents[0].dim = -1; }},
+       {"extents by ascending output and dim", [](auto& p, auto&) { p.extents[1] = p.extents[0]; }},
+       {"extents by ascending output and dim",
+        [](auto& p, auto&) { std::swap(p.extents[0], p.extents[1]); }}});
+}
+
+TEST_CASE("an input or output without elements is one that no tensor stands for") {
+  TestPlan plan = cpu_plan();
+  plan.inputs.push_back({.name = "none", .dims = {0, 3}, .bytes = 0, .dtype = DType::F16});
+  CHECK(verify(test::to_bytes(plan)).ok());
+  check_refused(cpu_plan, "tensor", {{"dims between 1 and 2^24", [](auto& p, auto& v) {
+                                        p.inputs[0].dims[0] = 0;
+                                        p.inputs[0].bytes = 0;
+                                        v.tensors[0].dims[0] = 0;
+                                        v.tensors[0].bytes = 0;
                                       }}});
 }
 
@@ -410,7 +464,8 @@ TEST_CASE("each rule of a variant refuses its bad example") {
 TEST_CASE("each rule of a tensor's shape refuses its bad example") {
   check_refused(
       cpu_plan, "tensor",
-      {{"dtype F32 or I64", [](auto&, auto& v) { v.tensors[1].dtype = DType{0}; }},
+      {{"a dtype of types.h", [](auto&, auto& v) { v.tensors[1].dtype = DType{0}; }},
+       {"a dtype of types.h", [](auto&, auto& v) { v.tensors[1].dtype = DType{kDTypeEnd}; }},
        {"a known layout", [](auto&, auto& v) { v.tensors[1].layout = Layout::Any; }},
        {"a known storage", [](auto&, auto& v) { v.tensors[1].storage = Storage{7}; }},
        {"a layout that its storage can hold",

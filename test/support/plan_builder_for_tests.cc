@@ -75,8 +75,14 @@ void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
   const auto variants = make_tables(builder, plan.variants, [&](const TestVariant& variant) {
     return make_variant(builder, variant);
   });
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<plan::ExtentDef>>> extents;
+  if (!plan.extents.empty())
+    extents = make_tables(builder, plan.extents, [&](const TestExtent& extent) {
+      return plan::CreateExtentDef(builder, extent.output, extent.dim, extent.count_output);
+    });
   builder.Finish(plan::CreatePlanDef(builder, device, version, model_hash, profile_hash,
-                                     plan.cpu_threads, inputs, outputs, blobs, kernels, variants));
+                                     plan.cpu_threads, inputs, outputs, blobs, kernels, variants,
+                                     plan.visible_outputs, extents));
 }
 
 }  // namespace

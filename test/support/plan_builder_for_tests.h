@@ -73,6 +73,12 @@ struct TestIo {
   DType dtype = DType::F32;
 };
 
+struct TestExtent {
+  uint32_t output = 0;
+  int32_t dim = 0;
+  uint32_t count_output = 0;
+};
+
 struct TestKernelUse {
   uint16_t id = 0;
   uint16_t revision = 0;
@@ -87,6 +93,8 @@ struct TestPlan {
   std::vector<TestKernelUse> kernels;
   std::vector<TestVariant> variants;
   std::vector<uint8_t> data;  // the data section
+  uint32_t visible_outputs = 0;
+  std::vector<TestExtent> extents;  // empty: the vector is absent
 };
 
 // The bytes of a Params struct.

@@ -76,7 +76,8 @@ typedef enum codl_dtype {
 
 #define CODL_MAX_RANK 8
 
-/* An input or output: ONNX's order and dtype, dense row-major. One with a dim of 0 has no bytes. */
+/* An input or output: ONNX's order and dtype, dense row-major. One with a dim of 0 has no bytes.
+ * The dims of an output are the largest it may have: see codl_session_get_output_dims. */
 typedef struct codl_tensor_info {
   const char* name; /* borrowed from the plan */
   codl_dtype_t dtype;
@@ -164,7 +165,8 @@ typedef struct codl_buffer {
 } codl_buffer_t;
 
 /* Runs once. Buffers are in the order of the plan's inputs and outputs; sizes must be equal to the
- * plan's. Allocates nothing, compiles nothing, searches nothing. */
+ * plan's. Allocates nothing, compiles nothing, searches nothing. An output whose extent the data
+ * decides has the largest in the plan: see codl_session_get_output_dims. */
 CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
@@ -184,6 +186,15 @@ typedef struct codl_session_info {
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);
+
+/* Dims of an output in the last run: the plan's, but along a dim whose extent the data decides (of
+ * NonZero, NonMaxSuppression, Compress ...) the number of elements found, 0 to the plan's. Elements
+ * lie in the buffer with the strides of the plan's dims; what lies behind those found is not
+ * defined. `capacity` is the room in out_dims: the output's rank or more (CODL_MAX_RANK is always
+ * enough). Before the first run and after one that failed the extents found are not defined. */
+CODL_CHECKED codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t index,
+                                                        int64_t* out_dims, size_t capacity,
+                                                        int32_t* out_rank);
 
 /* One step of the last run. Times are nanoseconds on the host's monotonic clock; a GPU step's come
  * from its OpenCL event, moved to the host's clock. */

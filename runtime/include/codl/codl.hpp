@@ -4,6 +4,7 @@
 #define CODL_CODL_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -119,6 +120,12 @@ class Plan {
   std::unique_ptr<codl_plan_t, Close> plan_;
 };
 
+// Dims of an output in a run.
+struct OutputDims {
+  std::int32_t rank = 0;
+  std::int64_t dims[CODL_MAX_RANK] = {};
+};
+
 // Memory, threads and device programs to run a plan, or none. For one thread at a time.
 class Session {
  public:
@@ -143,6 +150,15 @@ class Session {
       return codl_session_run(get(), std::data(inputs), std::size(inputs), std::data(outputs),
                               std::size(outputs), diag);
     });
+  }
+
+  // In the last run, by codl_session_get_output_dims; rank 0 for an index that there is not.
+  OutputDims output_dims(std::size_t index) const {
+    OutputDims result;
+    if (codl_session_get_output_dims(get(), index, result.dims, CODL_MAX_RANK, &result.rank) !=
+        CODL_OK)
+      result = {};
+    return result;
   }
 
   codl_session_info_t info() const {

@@ -58,6 +58,30 @@ TEST_CASE("random integers are small, random bools 0 or 1") {
   }
 }
 
+TEST_CASE("a leading part is dense again") {
+  Tensor whole;
+  whole.dtype = CODL_UINT8;
+  whole.dims = {2, 3, 4};
+  for (int i = 0; i < 24; ++i) whole.data.push_back(std::byte(i));
+  const auto part_of = [&](const std::vector<int64_t>& dims) {
+    const Tensor part = leading_part(whole, dims);
+    CHECK(part.dims == dims);
+    std::vector<int> elements;
+    for (std::byte element : part.data) elements.push_back(std::to_integer<int>(element));
+    return elements;
+  };
+  CHECK(part_of({2, 3, 4}).size() == 24);
+  CHECK(part_of({1, 3, 4}) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  CHECK(part_of({2, 1, 4}) == std::vector<int>{0, 1, 2, 3, 12, 13, 14, 15});
+  CHECK(part_of({2, 2, 1}) == std::vector<int>{0, 4, 12, 16});
+  CHECK(part_of({2, 3, 0}).empty());
+  CHECK(part_of({0, 3, 4}).empty());
+
+  Tensor scalar;
+  scalar.data.resize(4);
+  CHECK(leading_part(scalar, {}).data.size() == 4);
+}
+
 TEST_CASE("every status has the exit code of who must act") {
   CHECK(exit_code_of(CODL_OK) == ExitCode::Ok);
   CHECK(exit_code_of(CODL_CORRUPT_PLAN) == ExitCode::Input);
