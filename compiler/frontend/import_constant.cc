@@ -1,27 +1,18 @@
-// Operators that are gone once the shapes are known: names for other values, constants, and the
-// integer arithmetic by which exporters hand shapes to Reshape.
+// Values that a model states or counts out, and other names for values: Constant, ConstantOfShape,
+// Range, Identity.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "compiler/frontend/rules.h"
+#include "compiler/frontend/shape_operands.h"
 #include "compiler/support/error.h"
+#include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
 
-constexpr int64_t kOnnxFloat = 1;  // TensorProto.DataType
-constexpr int64_t kOnnxInt32 = 6;
-constexpr int64_t kOnnxInt64 = 7;
-
-OnnxTensor ints_tensor(llvm::ArrayRef<int64_t> elements) {
-  OnnxTensor tensor;
-  tensor.dtype = DType::I64;
-  tensor.dims = {static_cast<int64_t>(elements.size())};
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  tensor.bytes.assign(first, first + elements.size() * sizeof(int64_t));
-  return tensor;
-}
-
-OnnxTensor floats_tensor(llvm::ArrayRef<float> elements) {
+OnnxTensor float_tensor(llvm::ArrayRef<float> elements) {
   OnnxTensor tensor;
   tensor.dims = {static_cast<int64_t>(elements.size())};
   const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
@@ -33,34 +24,23 @@ llvm::Error import_identity(const OnnxNode& node, Importer& importer) {
   return importer.bind_operand(node, 0);
 }
 
-// Inference: nothing is dropped. Only a training_mode input that is set would change that.
-llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
-  if (node.has_input(2)) {
-    CODL_ASSIGN_OR_RETURN(training, importer.int_constant(node, 2));
-    for (int64_t flag : training)
-      if (flag != 0)
-        return unsupported_error(node.name, "expected training_mode false, found true");
-  }
-  return importer.bind_operand(node, 0);
-}
-
 llvm::Error import_constant(const OnnxNode& node, Importer& importer) {
   if (node.attributes.size() != 1)
     return input_error(node.name, "expected one attribute, found {0}", node.attributes.size());
-  const OnnxAttribute& attribute = node.attributes[0];
+  using Type = OnnxAttribute::Type;
+  const OnnxAttribute& attribute = *node.find(node.attributes[0].name);
   OnnxTensor tensor;
-  if (attribute.name == "value" && attribute.type == OnnxAttribute::Type::Tensor) {
+  if (attribute.name == "value" && attribute.type == Type::Tensor) {
     tensor = attribute.tensor;
-  } else if (attribute.name == "value_int" && attribute.type == OnnxAttribute::Type::Int) {
-    tensor = ints_tensor(attribute.int_value);
+  } else if (attribute.name == "value_int" && attribute.type == Type::Int) {
+    tensor = int_tensor(attribute.int_value, {});
+  } else if (attribute.name == "value_ints" && attribute.type == Type::Ints) {
+    tensor = int_tensor(attribute.ints);
+  } else if (attribute.name == "value_float" && attribute.type == Type::Float) {
+    tensor = float_tensor(attribute.float_value);
     tensor.dims.clear();
-  } else if (attribute.name == "value_ints" && attribute.type == OnnxAttribute::Type::Ints) {
-    tensor = ints_tensor(attribute.ints);
-  } else if (attribute.name == "value_float" && attribute.type == OnnxAttribute::Type::Float) {
-    tensor = floats_tensor(attribute.float_value);
-    tensor.dims.clear();
-  } else if (attribute.name == "value_floats" && attribute.type == OnnxAttribute::Type::Floats) {
-    tensor = floats_tensor(attribute.floats);
+  } else if (attribute.name == "value_floats" && attribute.type == Type::Floats) {
+    tensor = float_tensor(attribute.floats);
   } else {
     return unsupported_error(
         node.name, "expected a value of floats or integers, found attribute '{0}'", attribute.name);
@@ -69,60 +49,96 @@ llvm::Error import_constant(const OnnxNode& node, Importer& importer) {
   return llvm::Error::success();
 }
 
-// Shapes are static, so this is a constant. `start` and `end` (opset 15) are clamped.
-llvm::Error import_shape(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  const int64_t rank = static_cast<int64_t>(dims.size());
-  CODL_ASSIGN_OR_RETURN(start_attribute, node.int_or("start", 0));
-  CODL_ASSIGN_OR_RETURN(end_attribute, node.int_or("end", rank));
-  auto clamp = [&](int64_t index) {
-    return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank);
-  };
-  const int64_t start = clamp(start_attribute);
-  const int64_t end = std::max(start, clamp(end_attribute));
-  importer.bind_constant(node,
-                         ints_tensor(llvm::ArrayRef<int64_t>(dims).slice(start, end - start)));
-  return llvm::Error::success();
-}
-
-// Of an integer vector, as in Shape -> Gather -> Reshape.
-llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(data_dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, 0));
-  CODL_ASSIGN_OR_RETURN(index_dims, importer.dims_of(node, 1));
-  CODL_ASSIGN_OR_RETURN(indices, importer.int_constant(node, 1));
-  CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 0));
-  CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, data_dims.size()));
-  if (data_dims.size() != 1)
-    return unsupported_error(node.name, "expected a vector, found rank {0} and axis {1}",
-                             data_dims.size(), axis);
-  std::vector<int64_t> gathered;
-  for (int64_t index : indices) {
-    CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, index, elements.size()));
-    gathered.push_back(elements[positive]);
+// One element everywhere: f32 zeros without `value`.
+llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
+  OnnxTensor element = float_tensor(0.0f);
+  if (const OnnxAttribute* value = node.find("value")) {
+    if (value->type != OnnxAttribute::Type::Tensor)
+      return input_error(node.name, "expected a tensor as attribute 'value', found another type");
+    element = value->tensor;
   }
-  OnnxTensor tensor = ints_tensor(gathered);
-  tensor.dims = index_dims;
-  importer.bind_constant(node, std::move(tensor));
-  return llvm::Error::success();
+  if (!element.problem.empty())
+    return unsupported_error(node.name, "expected a value of a number or bool, found {0}",
+                             element.problem);
+  if (element.element_count() != 1)
+    return input_error(node.name, "expected a value of one element, found {0}",
+                       element.element_count());
+  CODL_ASSIGN_OR_RETURN(shape, known_ints(node, importer, 0));
+  if (!shape) {
+    const auto declared = importer.declared_dims(node, 0);
+    if (!declared) return needs_constant(node, 0, "shape");
+    shape.emplace(declared->begin(), declared->end());
+  }
+  if (llvm::Error error = check_dims(node, *shape)) return error;
+  if (element_count(*shape) == 0) return bind_empty(node, importer, element.dtype, *shape);
+  element.dims.clear();
+  if (shape->empty()) {
+    importer.bind_constant(node, std::move(element));
+    return llvm::Error::success();
+  }
+  Compose c(node, importer);
+  return c.bind(c.expand(c.constant(element.dtype, {}, std::move(element.bytes)), *shape));
 }
 
-// From and to types that codl holds alike.
-llvm::Error import_cast(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(to, node.int_or("to", 0));
+// ---- Range ----
+
+// Of start, limit and delta that are known; as ONNX counts them. Input error for a delta of 0.
+llvm::Expected<int64_t> range_count(const OnnxNode& node, double start, double limit,
+                                    double delta) {
+  const double count = std::ceil((limit - start) / delta);
+  if (std::isnan(count)) return input_error(node.name, "expected a delta other than 0, found 0");
+  if (count > kMaxElements)
+    return unsupported_error(node.name, "expected at most {0} elements, found more", kMaxElements);
+  return static_cast<int64_t>(std::max(count, 0.0));
+}
+
+llvm::Expected<int64_t> known_range_count(const OnnxNode& node, Importer& importer, DType dtype) {
+  double ends[3];
+  for (size_t i = 0; i < 3; ++i) {
+    if (dtype == DType::F32) {
+      CODL_ASSIGN_OR_RETURN(elements, importer.float_constant(node, i));
+      if (elements.size() != 1)
+        return input_error(node.name, "expected scalars, found {0} elements", elements.size());
+      ends[i] = elements[0];
+    } else {
+      CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i));
+      if (elements.size() != 1)
+        return input_error(node.name, "expected scalars, found {0} elements", elements.size());
+      ends[i] = static_cast<double>(elements[0]);
+    }
+  }
+  return range_count(node, ends[0], ends[1], ends[2]);
+}
+
+// start + i * delta. The count is known, or declared by the model.
+llvm::Error import_range(const OnnxNode& node, Importer& importer) {
+  // Floats are computed in f32 whatever their type.
+  if (auto stash = node.int_or("stash_type", 1); !stash) return stash.takeError();
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
-  const bool is_int = is_integer(dtype);
-  const bool is_kept = is_int ? to == kOnnxInt64 || to == kOnnxInt32 : to == kOnnxFloat;
-  if (!is_kept)
-    return unsupported_error(node.name, "expected a cast that keeps {0}, found one to type {1}",
-                             is_int ? "integers" : "floats", to);
-  return importer.bind_operand(node, 0);
+  size_t computed = 0;
+  while (computed < 3 && importer.is_constant(node, computed)) ++computed;
+  int64_t count = 0;
+  if (computed == 3) {
+    CODL_ASSIGN_OR_RETURN(known, known_range_count(node, importer, dtype));
+    count = known;
+  } else {
+    const auto declared = importer.declared_dims(node, 0);
+    if (!declared || declared->size() != 1) return needs_constant(node, computed, "range");
+    count = declared->front();
+  }
+  if (llvm::Error error = check_dims(node, {count})) return error;
+  if (count == 0) return bind_empty(node, importer, dtype, {0});
+  Compose c(node, importer);
+  const ir::ValueId start = c.reshape(c.operand(0), {});
+  const ir::ValueId delta = c.reshape(c.operand(2), {});
+  return c.bind(c.add(start, c.mul(c.cast(iota(c, count), dtype), delta)));
 }
 
 constexpr ImportRow kRows[] = {
-    {"Cast", 7, kNewestOpset, import_cast},         {"Constant", 7, kNewestOpset, import_constant},
-    {"Dropout", 7, kNewestOpset, import_dropout},   {"Gather", 7, kNewestOpset, import_gather},
-    {"Identity", 7, kNewestOpset, import_identity}, {"Shape", 7, kNewestOpset, import_shape},
+    {"Constant", 7, kNewestOpset, import_constant},
+    {"ConstantOfShape", 9, kNewestOpset, import_constant_of_shape},
+    {"Identity", 7, kNewestOpset, import_identity},
+    {"Range", 11, kNewestOpset, import_range},
 };
 
 }  // namespace

@@ -1,112 +1,122 @@
-// Operators that move or rename elements: Flatten, Reshape, Squeeze, Unsqueeze, Transpose, Concat.
+// Operators that rename, repeat and join elements, and those that say what shape a value has:
+// Shape, Size, Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Expand, Tile, Concat.
 //
-// Squeeze, Unsqueeze and Concat also work on integer constants: exporters compute the shape that a
-// Reshape takes by them.
+// Exporters compute shapes by them too: every rule takes every type, and values without elements.
+#include <algorithm>
 #include <optional>
 
 #include "compiler/frontend/rules.h"
+#include "compiler/frontend/shape_operands.h"
 #include "compiler/support/error.h"
 #include "kernels/common/contract.h"
+#include "llvm/ADT/Sequence.h"
 #include "schema/plan_layout.h"
-#include "schema/tables.h"
 
 namespace codl::compiler {
 namespace {
 
-using Dims64 = llvm::SmallVector<int64_t, 4>;
+// ---- what shape a value has ----
 
-// The first input with other dims: a Reshape node, or an integer constant.
-llvm::Error reshape_to(const OnnxNode& node, Importer& importer, const Dims64& dims) {
-  if (importer.is_constant(node, 0)) {
-    CODL_ASSIGN_OR_RETURN(view, importer.constant(node, 0));
-    OnnxTensor tensor;
-    tensor.dtype = view.dtype;
-    tensor.dims = dims;
-    tensor.bytes = view.bytes.vec();
-    const size_t elements = view.bytes.size() / dtype_bytes(view.dtype);
-    if (static_cast<size_t>(tensor.element_count()) != elements)
-      return input_error(node.name, "expected {0} elements, found {1}", elements,
-                         tensor.element_count());
-    importer.bind_constant(node, std::move(tensor));
+// Dims known at run time only are counts of the graph.
+ir::ValueId run_time_dims(Compose& c, llvm::ArrayRef<int64_t> dims,
+                          llvm::ArrayRef<Importer::Extent> extents) {
+  std::vector<ir::ValueId> parts;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    ir::ValueId dim = ir::kNoId;
+    for (Importer::Extent extent : extents)
+      if (extent.dim == static_cast<int32_t>(i)) dim = c.reshape(extent.count, {1});
+    parts.push_back(dim != ir::kNoId ? dim : c.ints({dims[i]}, {1}));
+  }
+  return c.concat(parts, 0);
+}
+
+// `start` and `end` (opset 15) are clamped.
+llvm::Error import_shape(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  CODL_ASSIGN_OR_RETURN(start_attribute, node.int_or("start", 0));
+  CODL_ASSIGN_OR_RETURN(end_attribute, node.int_or("end", rank));
+  auto clamped = [&](int64_t index) {
+    return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank);
+  };
+  const int64_t start = clamped(start_attribute);
+  const int64_t end = std::max(start, clamped(end_attribute));
+  const auto is_asked = [&](Importer::Extent extent) {
+    return start <= extent.dim && extent.dim < end;
+  };
+  const std::vector<Importer::Extent> extents = importer.extents_of(node, 0).vec();
+  if (!llvm::any_of(extents, is_asked)) {
+    importer.bind_constant(node,
+                           int_tensor(llvm::ArrayRef<int64_t>(dims).slice(start, end - start)));
     return llvm::Error::success();
   }
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
+  Compose c(node, importer);
+  return c.bind(c.slice(run_time_dims(c, dims, extents), 0, start, end - start));
+}
+
+llvm::Error import_size(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  const std::vector<Importer::Extent> extents = importer.extents_of(node, 0).vec();
+  if (extents.empty()) {
+    importer.bind_constant(node, int_tensor({element_count(dims)}, {}));
+    return llvm::Error::success();
+  }
+  Compose c(node, importer);
+  return c.bind(c.reduce(kReduceProd, run_time_dims(c, dims, extents), {0}, false));
+}
+
+// ---- the same elements, other dims ----
+
+// The output dim of an input dim; -1: none.
+using DimMap = std::function<int64_t(int32_t)>;
+
+llvm::Error reshape_to(const OnnxNode& node, Importer& importer, llvm::ArrayRef<int64_t> dims,
+                       const DimMap& dim_of) {
+  CODL_ASSIGN_OR_RETURN(input_dims, planned_dims(node, importer, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
+  if (element_count(input_dims) != element_count(dims))
+    return input_error(node.name, "expected {0} elements, found {1}", element_count(input_dims),
+                       element_count(dims));
+  if (element_count(dims) == 0) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype, dims);
+  }
+  if (llvm::ArrayRef<int64_t>(input_dims) == dims) return importer.bind_operand(node, 0);
+  CODL_ASSIGN_OR_RETURN(x, importer.extent_operand(node, 0));
   CODL_ASSIGN_OR_RETURN(output, importer.append_reshape(node, "", x, dims));
   importer.bind(node, output);
-  return llvm::Error::success();
+  return keep_extents(node, importer, 0, dim_of);
 }
 
-llvm::Error squeeze(const OnnxNode& node, Importer& importer,
-                    std::optional<llvm::ArrayRef<int64_t>> axes) {
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  std::vector<bool> is_removed(dims.size(), false);
-  if (axes) {
-    for (int64_t axis : *axes) {
-      CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, axis, dims.size()));
-      if (dims[positive] != 1)
-        return input_error(node.name, "expected dim {0} to be 1, found {1}", positive,
-                           dims[positive]);
-      is_removed[positive] = true;
-    }
-  } else {
-    for (size_t i = 0; i < dims.size(); ++i) is_removed[i] = dims[i] == 1;
-  }
-  Dims64 kept;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (!is_removed[i]) kept.push_back(dims[i]);
-  return reshape_to(node, importer, kept);
-}
-
-llvm::Error unsqueeze(const OnnxNode& node, Importer& importer, llvm::ArrayRef<int64_t> axes) {
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  const size_t rank = dims.size() + axes.size();
-  if (rank > kMaxRank)
-    return unsupported_error(node.name, "expected rank <= {0}, found {1}", kMaxRank, rank);
-  std::vector<bool> is_new(rank, false);
-  for (int64_t axis : axes) {
-    CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, axis, rank));
-    if (is_new[positive])
-      return input_error(node.name, "expected each axis once, found {0} again", positive);
-    is_new[positive] = true;
-  }
-  Dims64 result;
-  size_t next = 0;
-  for (size_t i = 0; i < rank; ++i) result.push_back(is_new[i] ? 1 : dims[next++]);
-  return reshape_to(node, importer, result);
-}
-
-// Dims of an integer constant joined along its only axis.
-llvm::Error concat_int_constants(const OnnxNode& node, Importer& importer) {
-  OnnxTensor tensor;
-  tensor.dtype = DType::I64;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    CODL_ASSIGN_OR_RETURN(view, importer.constant(node, i));
-    if (view.dtype != DType::I64 || view.dims.size() != 1)
-      return unsupported_error(node.name, "expected integer vectors, found '{0}'", node.inputs[i]);
-    tensor.bytes.insert(tensor.bytes.end(), view.bytes.begin(), view.bytes.end());
-  }
-  tensor.dims = {static_cast<int64_t>(tensor.bytes.size() / sizeof(int64_t))};
-  importer.bind_constant(node, std::move(tensor));
-  return llvm::Error::success();
+// Where dim `dim` of `from` is in `to`: behind as many elements and as long itself, where
+// `is_free`.
+int64_t same_place(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, int32_t dim,
+                   const std::function<bool(size_t)>& is_free) {
+  const int64_t outer = element_count(from.take_front(dim));
+  for (size_t i = 0; i < to.size(); ++i)
+    if (element_count(to.take_front(i)) == outer && to[i] == from[dim] && is_free(i))
+      return static_cast<int64_t>(i);
+  return -1;
 }
 
 // [product of dims before axis, product of the others].
 llvm::Error import_flatten(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", 1));
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
   const int64_t rank = static_cast<int64_t>(dims.size());
   if (axis < -rank || axis > rank)
     return input_error(node.name, "expected an axis in [{0}, {1}], found {2}", -rank, rank, axis);
   const int64_t first_inner = axis < 0 ? axis + rank : axis;
   Dims64 flat = {1, 1};
   for (int64_t i = 0; i < rank; ++i) flat[i < first_inner ? 0 : 1] *= dims[i];
-  return reshape_to(node, importer, flat);
+  return reshape_to(node, importer, flat, [&](int32_t dim) {
+    return same_place(dims, flat, dim, [](size_t) { return true; });
+  });
 }
 
-llvm::Error import_reshape(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(shape, importer.int_constant(node, 1));
-  CODL_ASSIGN_OR_RETURN(allowzero, node.int_or("allowzero", 0));
+// What `shape` asks for, given the input's dims.
+llvm::Expected<Dims64> reshaped_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> dims,
+                                     llvm::ArrayRef<int64_t> shape, bool allows_zero) {
   if (shape.size() > kMaxRank)
     return unsupported_error(node.name, "expected rank <= {0}, found {1}", kMaxRank, shape.size());
   Dims64 result;
@@ -114,7 +124,7 @@ llvm::Error import_reshape(const OnnxNode& node, Importer& importer) {
   int64_t known = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t dim = shape[i];
-    if (dim == 0 && allowzero == 0) {
+    if (dim == 0 && !allows_zero) {
       if (i >= dims.size())
         return input_error(node.name, "expected an input dim {0} to copy, found rank {1}", i,
                            dims.size());
@@ -134,14 +144,54 @@ llvm::Error import_reshape(const OnnxNode& node, Importer& importer) {
       return input_error(node.name, "expected the elements of the input, found more");
   }
   if (inferred >= 0) {
-    int64_t count = 1;
-    for (int64_t dim : dims) count *= dim;
+    const int64_t count = element_count(dims);
     if (known == 0 || count % known != 0)
       return input_error(node.name, "expected dims that divide {0} elements, found {1}", count,
                          known);
     result[inferred] = count / known;
   }
-  return reshape_to(node, importer, result);
+  return result;
+}
+
+llvm::Error import_reshape(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(allowzero, node.int_or("allowzero", 0));
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  CODL_ASSIGN_OR_RETURN(shape, known_ints(node, importer, 1));
+  if (!shape) {
+    const auto declared = importer.declared_dims(node, 0);
+    if (!declared) return needs_constant(node, 1, "shape");
+    return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
+  }
+  CODL_ASSIGN_OR_RETURN(result, reshaped_dims(node, dims, *shape, allowzero != 0));
+  // A dim that the model gives as a number is not one known at run time only.
+  return reshape_to(node, importer, result, [&](int32_t dim) {
+    return same_place(dims, result, dim, [&](size_t i) { return (*shape)[i] <= 0; });
+  });
+}
+
+// Without `axes` every dim of 1 goes.
+llvm::Error squeeze(const OnnxNode& node, Importer& importer,
+                    std::optional<llvm::ArrayRef<int64_t>> axes) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  std::vector<bool> is_removed(dims.size(), false);
+  if (axes) {
+    for (int64_t axis : *axes) {
+      CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, axis, dims.size()));
+      if (dims[positive] != 1)
+        return input_error(node.name, "expected dim {0} to be 1, found {1}", positive,
+                           dims[positive]);
+      is_removed[positive] = true;
+    }
+  } else {
+    for (size_t i = 0; i < dims.size(); ++i) is_removed[i] = dims[i] == 1;
+  }
+  Dims64 kept;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (!is_removed[i]) kept.push_back(dims[i]);
+  return reshape_to(node, importer, kept, [&](int32_t dim) -> int64_t {
+    if (is_removed[dim]) return -1;
+    return std::count(is_removed.begin(), is_removed.begin() + dim, false);
+  });
 }
 
 llvm::Error import_squeeze_7(const OnnxNode& node, Importer& importer) {
@@ -152,8 +202,32 @@ llvm::Error import_squeeze_7(const OnnxNode& node, Importer& importer) {
 
 llvm::Error import_squeeze_13(const OnnxNode& node, Importer& importer) {
   if (!node.has_input(1)) return squeeze(node, importer, std::nullopt);
-  CODL_ASSIGN_OR_RETURN(axes, importer.int_constant(node, 1));
-  return squeeze(node, importer, axes);
+  CODL_ASSIGN_OR_RETURN(axes, known_ints(node, importer, 1));
+  if (axes) return squeeze(node, importer, llvm::ArrayRef<int64_t>(*axes));
+  const auto declared = importer.declared_dims(node, 0);
+  if (!declared) return needs_constant(node, 1, "axes");
+  return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
+}
+
+llvm::Error unsqueeze(const OnnxNode& node, Importer& importer, llvm::ArrayRef<int64_t> axes) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  const size_t rank = dims.size() + axes.size();
+  if (rank > kMaxRank)
+    return unsupported_error(node.name, "expected rank <= {0}, found {1}", kMaxRank, rank);
+  std::vector<bool> is_new(rank, false);
+  for (int64_t axis : axes) {
+    CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, axis, rank));
+    if (is_new[positive])
+      return input_error(node.name, "expected each axis once, found {0} again", positive);
+    is_new[positive] = true;
+  }
+  Dims64 result;
+  llvm::SmallVector<int64_t, 4> place;  // of each input dim
+  for (size_t i = 0; i < rank; ++i) {
+    result.push_back(is_new[i] ? 1 : dims[place.size()]);
+    if (!is_new[i]) place.push_back(static_cast<int64_t>(i));
+  }
+  return reshape_to(node, importer, result, [&](int32_t dim) { return place[dim]; });
 }
 
 llvm::Error import_unsqueeze_7(const OnnxNode& node, Importer& importer) {
@@ -162,26 +236,168 @@ llvm::Error import_unsqueeze_7(const OnnxNode& node, Importer& importer) {
 }
 
 llvm::Error import_unsqueeze_13(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(axes, importer.int_constant(node, 1));
-  return unsqueeze(node, importer, axes);
+  CODL_ASSIGN_OR_RETURN(axes, known_ints(node, importer, 1));
+  if (axes) return unsqueeze(node, importer, *axes);
+  const auto declared = importer.declared_dims(node, 0);
+  if (!declared) return needs_constant(node, 1, "axes");
+  return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
 }
 
 llvm::Error import_transpose(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  const int32_t rank = importer.type(x).rank();
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  const int rank = static_cast<int>(dims.size());
   std::vector<int64_t> reversed;
-  for (int32_t i = rank; i-- > 0;) reversed.push_back(i);
+  for (int i = rank; i-- > 0;) reversed.push_back(i);
   CODL_ASSIGN_OR_RETURN(perm, node.ints_or("perm", reversed, rank));
-  int32_t perm_by_dim[kMaxRank] = {};
-  for (int32_t i = 0; i < rank; ++i) {
-    if (perm[i] < 0 || perm[i] >= rank)
-      return input_error(node.name, "expected perm in [0, {0}), found {1}", rank, perm[i]);
-    perm_by_dim[i] = static_cast<int32_t>(perm[i]);
+  Dims64 permuted;
+  Dims64 place(rank, -1);
+  for (int i = 0; i < rank; ++i) {
+    if (perm[i] < 0 || perm[i] >= rank || place[perm[i]] >= 0)
+      return input_error(node.name, "expected a permutation of [0, {0}), found {1} at {2}", rank,
+                         perm[i], i);
+    permuted.push_back(dims[perm[i]]);
+    place[perm[i]] = i;
   }
-  const TransposeParams params = {perm_by_dim[0], perm_by_dim[1], perm_by_dim[2], perm_by_dim[3],
-                                  perm_by_dim[4], perm_by_dim[5], perm_by_dim[6], perm_by_dim[7]};
-  CODL_ASSIGN_OR_RETURN(output, importer.append(node, "", OpKind::Transpose, params, {x}));
-  importer.bind(node, output);
+  if (element_count(dims) == 0) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype, permuted);
+  }
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(x, importer.extent_operand(node, 0));
+  if (llvm::Error error = c.bind(c.transpose(x, perm))) return error;
+  return keep_extents(node, importer, 0, [&](int32_t dim) { return place[dim]; });
+}
+
+// ---- repeated ----
+
+// numpy's: dims are aligned at the end, a dim of 1 stretches.
+llvm::Expected<Dims64> broadcast_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> a,
+                                      llvm::ArrayRef<int64_t> b) {
+  const size_t rank = std::max(a.size(), b.size());
+  Dims64 result;
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t a_dim = i + a.size() < rank ? 1 : a[i + a.size() - rank];
+    const int64_t b_dim = i + b.size() < rank ? 1 : b[i + b.size() - rank];
+    if (a_dim != b_dim && a_dim != 1 && b_dim != 1)
+      return input_error(node.name, "expected dims that broadcast, found {0} and {1}", a_dim,
+                         b_dim);
+    result.push_back(a_dim == 1 ? b_dim : a_dim);
+  }
+  return result;
+}
+
+llvm::Error import_expand(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  CODL_ASSIGN_OR_RETURN(shape, known_ints(node, importer, 1));
+  if (!shape) {
+    const auto declared = importer.declared_dims(node, 0);
+    if (!declared) return needs_constant(node, 1, "shape");
+    shape.emplace(declared->begin(), declared->end());
+  }
+  CODL_ASSIGN_OR_RETURN(result, broadcast_dims(node, dims, *shape));
+  if (llvm::Error error = check_dims(node, result)) return error;
+  if (element_count(result) == 0) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype, result);
+  }
+  if (llvm::ArrayRef<int64_t>(result) == llvm::ArrayRef<int64_t>(dims) &&
+      importer.extents_of(node, 0).empty())
+    return importer.bind_operand(node, 0);
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(x, importer.extent_operand(node, 0));
+  if (llvm::Error error = c.bind(c.expand(x, result))) return error;
+  // A dim known at run time only stays so where the shape leaves it as it is.
+  const int64_t added = static_cast<int64_t>(result.size() - dims.size());
+  return keep_extents(node, importer, 0, [&](int32_t dim) -> int64_t {
+    const int64_t in_shape = dim + added - static_cast<int64_t>(result.size() - shape->size());
+    return dims[dim] != 1 && (in_shape < 0 || (*shape)[in_shape] == 1) ? dim + added : -1;
+  });
+}
+
+// Along one axis: [outer, 1, inner] stretched to [outer, count, inner].
+ir::ValueId repeat(Compose& c, ir::ValueId x, Dims64& dims, size_t axis, int64_t count) {
+  const int64_t outer = element_count(llvm::ArrayRef<int64_t>(dims).take_front(axis));
+  const int64_t inner = element_count(llvm::ArrayRef<int64_t>(dims).drop_front(axis));
+  dims[axis] *= count;
+  return c.reshape(c.expand(c.reshape(x, {outer, 1, inner}), {outer, count, inner}), dims);
+}
+
+llvm::Error import_tile(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  CODL_ASSIGN_OR_RETURN(repeats, known_ints(node, importer, 1));
+  if (!repeats) {
+    // The number of repeats follows from the dims that the model declares.
+    const auto declared = importer.declared_dims(node, 0);
+    if (!declared || declared->size() != dims.size() || element_count(dims) == 0)
+      return needs_constant(node, 1, "repeats");
+    repeats.emplace();
+    for (size_t i = 0; i < dims.size(); ++i) repeats->push_back((*declared)[i] / dims[i]);
+  }
+  if (repeats->size() != dims.size())
+    return input_error(node.name, "expected {0} repeats, found {1}", dims.size(), repeats->size());
+  Dims64 result = dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if ((*repeats)[i] < 0 || (*repeats)[i] > kMaxElements)
+      return input_error(node.name, "expected repeats of 0 or more, found {0}", (*repeats)[i]);
+    result[i] *= (*repeats)[i];
+  }
+  if (llvm::Error error = check_dims(node, result)) return error;
+  if (element_count(result) == 0) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype, result);
+  }
+  Compose c(node, importer);
+  ir::ValueId x = c.operand(0);
+  const bool stretches = llvm::all_of(llvm::seq<size_t>(0, dims.size()),
+                                      [&](size_t i) { return dims[i] == 1 || (*repeats)[i] == 1; });
+  if (stretches) return c.bind(c.expand(x, result));
+  for (size_t i = 0; i < dims.size(); ++i)
+    if ((*repeats)[i] != 1) x = repeat(c, x, dims, i, (*repeats)[i]);
+  return c.bind(x);
+}
+
+// ---- joined ----
+
+// A step has room for this many inputs beside its output; longer lists are joined in groups.
+constexpr size_t kMaxPieces = kernels::kMaxOperands - 1;
+
+ir::ValueId join(Compose& c, std::vector<ir::ValueId> pieces, int64_t axis) {
+  while (pieces.size() > kMaxPieces) {
+    std::vector<ir::ValueId> groups;
+    for (llvm::ArrayRef<ir::ValueId> rest = pieces; !rest.empty();) {
+      const auto group = rest.take_front(kMaxPieces);
+      groups.push_back(group.size() == 1 ? group[0] : c.concat(group, axis));
+      rest = rest.drop_front(group.size());
+    }
+    pieces = std::move(groups);
+  }
+  return c.concat(pieces, axis);
+}
+
+// Pieces of which only the first elements along the axis are meant: those in front, then the rest.
+// The elements that are meant come first.
+llvm::Error join_extents(const OnnxNode& node, Importer& importer, llvm::ArrayRef<size_t> operands,
+                         int32_t axis) {
+  Compose c(node, importer);
+  std::vector<ir::ValueId> pieces;
+  std::vector<ir::ValueId> is_meant;
+  for (size_t i : operands) {
+    CODL_ASSIGN_OR_RETURN(piece, importer.extent_operand(node, i));
+    CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, i));
+    ir::ValueId count = int_scalar(c, dims[axis]);
+    for (Importer::Extent extent : importer.extents_of(node, i)) {
+      if (extent.dim != axis) return unsupported_extent(node, extent.dim);
+      count = extent.count;
+    }
+    pieces.push_back(piece);
+    is_meant.push_back(c.binary(kBinaryLess, iota(c, dims[axis]), count));
+  }
+  const ir::ValueId condition = join(c, is_meant, 0);
+  const ir::ValueId kept =
+      c.node(OpKind::Compress, CompressParams{.axis = axis}, {join(c, pieces, axis), condition});
+  const ir::ValueId count = c.reduce(kReduceSum, c.cast(condition, DType::I64), {0}, false);
+  if (llvm::Error error = c.bind(kept)) return error;
+  importer.bind_extent(node, 0, {axis, count});
   return llvm::Error::success();
 }
 
@@ -189,39 +405,59 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
   if (node.find("axis") == nullptr)
     return input_error(node.name, "expected attribute 'axis', found none");
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 0));
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
-  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
-  if (dtype == DType::I64) return concat_int_constants(node, importer);
-  if (node.inputs.size() == 1) return importer.bind_operand(node, 0);
-
-  std::vector<ir::ValueId> pieces;
+  CODL_ASSIGN_OR_RETURN(first_dims, planned_dims(node, importer, 0));
+  CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, first_dims.size()));
+  Dims64 result = first_dims;
+  result[axis] = 0;
+  llvm::SmallVector<size_t, 8> operands;  // those that have elements
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    CODL_ASSIGN_OR_RETURN(piece, importer.operand(node, i));
+    CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, i));
+    if (dims.size() != result.size())
+      return input_error(node.name, "expected operands of rank {0}, found {1}", result.size(),
+                         dims.size());
+    result[axis] += dims[axis];
+    if (element_count(dims) != 0) operands.push_back(i);
+  }
+  if (operands.empty()) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype, result);
+  }
+  if (operands.size() == 1) return importer.bind_operand(node, operands[0]);
+
+  const auto extents_of = [&](size_t i) { return importer.extents_of(node, i); };
+  const auto joins_extents = [&](size_t i) {
+    return llvm::any_of(extents_of(i), [&](Importer::Extent e) { return e.dim == axis; });
+  };
+  if (llvm::any_of(operands, joins_extents)) return join_extents(node, importer, operands, axis);
+  for (size_t i : operands) {
+    const auto is_same = [](Importer::Extent a, Importer::Extent b) {
+      return a.dim == b.dim && a.count == b.count;
+    };
+    const auto first = extents_of(operands[0]);
+    const auto other = extents_of(i);
+    if (!std::equal(first.begin(), first.end(), other.begin(), other.end(), is_same))
+      return unsupported_extent(node, (first.empty() ? other : first)[0].dim);
+  }
+  Compose c(node, importer);
+  std::vector<ir::ValueId> pieces;
+  for (size_t i : operands) {
+    CODL_ASSIGN_OR_RETURN(piece, importer.extent_operand(node, i));
     pieces.push_back(piece);
   }
-  // A step has room for this many inputs beside its output; a longer list is joined from the front.
-  constexpr size_t kMaxPieces = kernels::kMaxOperands - 1;
-  while (pieces.size() > kMaxPieces) {
-    llvm::SmallVector<ir::ValueId, 4> front(pieces.begin(), pieces.begin() + kMaxPieces);
-    CODL_ASSIGN_OR_RETURN(joined, importer.append(node, "front", OpKind::Concat,
-                                                  ConcatParams{.axis = axis}, std::move(front)));
-    pieces.erase(pieces.begin(), pieces.begin() + kMaxPieces);
-    pieces.insert(pieces.begin(), joined);
-  }
-  llvm::SmallVector<ir::ValueId, 4> inputs(pieces.begin(), pieces.end());
-  CODL_ASSIGN_OR_RETURN(output, importer.append(node, "", OpKind::Concat,
-                                                ConcatParams{.axis = axis}, std::move(inputs)));
-  importer.bind(node, output);
-  return llvm::Error::success();
+  if (llvm::Error error = c.bind(join(c, std::move(pieces), axis))) return error;
+  return keep_extents(node, importer, operands[0], [](int32_t dim) { return dim; });
 }
 
 constexpr ImportRow kRows[] = {
     {"Concat", 7, kNewestOpset, import_concat},
+    {"Expand", 8, kNewestOpset, import_expand},
     {"Flatten", 7, kNewestOpset, import_flatten},
     {"Reshape", 7, kNewestOpset, import_reshape},
+    {"Shape", 7, kNewestOpset, import_shape},
+    {"Size", 7, kNewestOpset, import_size},
     {"Squeeze", 7, 12, import_squeeze_7},
     {"Squeeze", 13, kNewestOpset, import_squeeze_13},
+    {"Tile", 7, kNewestOpset, import_tile},
     {"Transpose", 7, kNewestOpset, import_transpose},
     {"Unsqueeze", 7, 12, import_unsqueeze_7},
     {"Unsqueeze", 13, kNewestOpset, import_unsqueeze_13},
