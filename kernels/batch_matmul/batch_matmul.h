@@ -11,13 +11,14 @@
 
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/loop_axes.h"
+#include "kernels/common/panel_tile.h"
 #include "kernels/common/tasks.h"
 
 namespace codl::kernels {
 
 // Extents, and strides in elements, of one product and of the batch. Of operands that have passed
 // the contract.
-struct MatMulWork {
+struct BatchMatMulWork {
   int64_t m = 1;
   int64_t n = 1;
   int64_t k = 1;
@@ -35,9 +36,9 @@ constexpr int32_t batch_dim(const OperandShape& operand, const OperandShape& y, 
   return own < 0 ? 1 : operand.dims[own];
 }
 
-constexpr MatMulWork matmul_work(const BatchMatMulParams& params, const OperandShape& a,
-                                 const OperandShape& b, const OperandShape& y) {
-  MatMulWork work;
+constexpr BatchMatMulWork batch_matmul_work(const BatchMatMulParams& params, const OperandShape& a,
+                                            const OperandShape& b, const OperandShape& y) {
+  BatchMatMulWork work;
   const int64_t a_last = a.dims[a.rank - 1];
   const int64_t b_last = b.dims[b.rank - 1];
   work.m = y.dims[y.rank - 2];
@@ -60,7 +61,59 @@ constexpr MatMulWork matmul_work(const BatchMatMulParams& params, const OperandS
     work.batch.append(y.dims[i], steps[i][0], steps[i][1]);
     work.batch_count *= y.dims[i];
   }
+  // One b for rows that follow each other: they are rows of one product.
+  if (work.batch.count == 1 && work.batch.steps[0][1] == 0 && work.a_depth == 1 &&
+      work.batch.steps[0][0] == work.m * work.k) {
+    work.m *= work.batch_count;
+    work.batch_count = 1;
+    work.batch = {};
+  }
   return work;
+}
+
+// ---- the CPU row ----
+
+// k goes in blocks, so that the panels of b that a worker packs fit half of a second-level cache.
+inline constexpr int64_t kBatchMatMulDepth = 2048;
+// Between the rows of a transposed a that a worker packs: not a multiple of 4096 bytes.
+inline constexpr int64_t kBatchMatMulRowGap = 16;
+// Columns of a unit of work: the two panels that AVX3 computes at once.
+inline constexpr int64_t kBatchMatMulColumns = 2 * kChannelPanel;
+
+// A unit of work is a block of rows and columns of one product. Units that follow each other share
+// their columns of b.
+struct BatchMatMulUnits {
+  int64_t row_blocks;
+  int64_t column_blocks;
+  int64_t count;
+  int32_t task_count;
+};
+
+constexpr BatchMatMulUnits batch_matmul_units(const BatchMatMulWork& work) {
+  // Below this a unit packs b for few multiply-adds; a multiple of 14 and 6, the rows of tiles.
+  constexpr int64_t kLeastRows = 84;
+  BatchMatMulUnits units = {};
+  units.column_blocks = ceil_div(work.n, kBatchMatMulColumns);
+  const int64_t blocks = work.batch_count * units.column_blocks;
+  const int64_t wanted = ceil_div(kMaxTasks, blocks);
+  const int64_t most = ceil_div(work.m, kLeastRows);
+  units.row_blocks = wanted < most ? wanted : most;
+  units.count = blocks * units.row_blocks;
+  // A multiply-add takes about a sixteenth of the time of an element that is moved.
+  units.task_count = task_count_for(units.count, work.batch_count * work.m * work.n / 16 * work.k);
+  return units;
+}
+
+// Elements of a worker's packed b, and behind it of its packed a.
+constexpr int64_t packed_depth(const BatchMatMulWork& work) {
+  return work.k < kBatchMatMulDepth ? work.k : kBatchMatMulDepth;
+}
+constexpr int64_t packed_b_elements(const BatchMatMulWork& work) {
+  return packed_depth(work) * kBatchMatMulColumns;
+}
+constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
+  if (work.a_depth == 1) return 0;
+  return kPanelTileMaxPixels * (packed_depth(work) + kBatchMatMulRowGap);
 }
 
 void batch_matmul_ref(const KernelArgs& args);

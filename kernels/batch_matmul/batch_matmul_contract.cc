@@ -23,8 +23,7 @@ const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
   return nullptr;
 }
 
-const char* check(const StepShape& step, StepNeeds*) {
-  if (step.row->processor == Processor::Gpu) return "SKELETON";
+const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (const char* expected = check_operands(step, 3, 3)) return expected;
   const OperandShape& a = step.operands[0];
   const OperandShape& b = step.operands[1];
@@ -33,12 +32,19 @@ const char* check(const StepShape& step, StepNeeds*) {
     if (step.operands[i].layout != Layout::Plain) return "plain operands";
   if (a.dtype != DType::F32 && !is_integer(a.dtype)) return "operands of f32 or integers";
   if (a.dtype != b.dtype || a.dtype != y.dtype) return "operands of one dtype";
-  return check_dims(step.params_as<BatchMatMulParams>(), a, b, y);
+  const auto& params = step.params_as<BatchMatMulParams>();
+  if (const char* expected = check_dims(params, a, b, y)) return expected;
+  if (step.row->processor == Processor::Gpu || step.row->dtype == DType::Any) return nullptr;
+  const BatchMatMulWork work = batch_matmul_work(params, a, b, y);
+  out_needs->task_count = batch_matmul_units(work).task_count;
+  out_needs->scratch_bytes =
+      static_cast<uint64_t>(packed_b_elements(work) + packed_a_elements(work)) * sizeof(float);
+  return nullptr;
 }
 
 void features(const StepShape& step, Features* out_features) {
-  const MatMulWork work = matmul_work(step.params_as<BatchMatMulParams>(), step.operands[0],
-                                      step.operands[1], step.output());
+  const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
+                                                 step.operands[0], step.operands[1], step.output());
   out_features->add("mmacs", static_cast<double>(element_count(step.output())) *
                                  static_cast<double>(work.k) * 1e-6);
   add_traffic(step, out_features);

@@ -1,2 +1,71 @@
-// SKELETON
-kernel void batch_matmul_f32_cl_buffer() {}
+// y[m, n] = a[m, k] b[k, n] for every product of a batch, Plain buffers.
+//
+// Define: HAS_ROWS_OF_B, neighbouring columns of b are neighbours in memory. One work-item per tile
+// of 4 x 8 of y: columns first, then rows, then the batch, whose axis i has an extent and steps in
+// a and b; axis 5 is the innermost. Strides are in elements.
+#define STEP_BATCH(i)             \
+  a += id % batch##i * a_step##i; \
+  b += id % batch##i * b_step##i; \
+  id /= batch##i;
+
+#if HAS_ROWS_OF_B
+#define LOAD_WHOLE vload8(0, b_k)
+#else
+#define LOAD_WHOLE                                                                         \
+  (float8)(b_k[0], b_k[b_column], b_k[2 * b_column], b_k[3 * b_column], b_k[4 * b_column], \
+           b_k[5 * b_column], b_k[6 * b_column], b_k[7 * b_column])
+#endif
+
+kernel void batch_matmul_f32_cl_buffer(
+    global const float* restrict a, global const float* restrict b, global float* restrict y,
+    int column_tiles, int row_tiles, int batch_count,                            // the grid
+    int m, int n, int k, int a_row, int a_depth, int b_depth, int b_column,      //
+    int batch0, int a_step0, int b_step0, int batch1, int a_step1, int b_step1,  //
+    int batch2, int a_step2, int b_step2, int batch3, int a_step3, int b_step3,  //
+    int batch4, int a_step4, int b_step4, int batch5, int a_step5, int b_step5) {
+  if (is_past_grid(column_tiles, row_tiles, batch_count)) return;
+  const int column = get_global_id(0) * 8;
+  const int row = get_global_id(1) * 4;
+  int id = get_global_id(2);
+  y += id * m * n + row * n + column;
+  STEP_BATCH(5)
+  STEP_BATCH(4)
+  STEP_BATCH(3)
+  STEP_BATCH(2)
+  STEP_BATCH(1)
+  STEP_BATCH(0)
+
+  // Tiles at the edge read the last row again, and the columns that there are.
+  const int rows = min(4, m - row);
+  const int columns = min(8, n - column);
+  global const float* const a0 = a + row * a_row;
+  global const float* const a1 = a + min(row + 1, m - 1) * a_row;
+  global const float* const a2 = a + min(row + 2, m - 1) * a_row;
+  global const float* const a3 = a + min(row + 3, m - 1) * a_row;
+  global const float* b_k = b + column * b_column;
+  float8 sums[4] = {(float8)(0.0f), (float8)(0.0f), (float8)(0.0f), (float8)(0.0f)};
+  for (int i = 0; i < k; ++i, b_k += b_depth) {
+    float8 w;
+    if (columns == 8) {
+      w = LOAD_WHOLE;
+    } else {
+      float lanes[8];
+      for (int lane = 0; lane < 8; ++lane) lanes[lane] = b_k[min(lane, columns - 1) * b_column];
+      w = vload8(0, lanes);
+    }
+    const int at = i * a_depth;
+    sums[0] += a0[at] * w;
+    sums[1] += a1[at] * w;
+    sums[2] += a2[at] * w;
+    sums[3] += a3[at] * w;
+  }
+  for (int i = 0; i < rows; ++i) {
+    if (columns == 8) {
+      vstore8(sums[i], 0, y + i * n);
+    } else {
+      float lanes[8];
+      vstore8(sums[i], 0, lanes);
+      for (int lane = 0; lane < columns; ++lane) y[i * n + lane] = lanes[lane];
+    }
+  }
+}

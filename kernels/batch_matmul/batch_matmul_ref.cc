@@ -9,7 +9,7 @@ constexpr int64_t kColumns = 64;
 
 // `a`: a's row. `b`: b's first column of the block.
 template <typename T, typename Sum>
-void multiply_block(const MatMulWork& work, const T* a, const T* b, int64_t columns, T* y) {
+void multiply_block(const BatchMatMulWork& work, const T* a, const T* b, int64_t columns, T* y) {
   Sum sums[kColumns] = {};
   for (int64_t k = 0; k < work.k; ++k, a += work.a_depth, b += work.b_depth) {
     const Sum factor = static_cast<Sum>(*a);
@@ -24,7 +24,7 @@ void multiply_block(const MatMulWork& work, const T* a, const T* b, int64_t colu
 }
 
 template <typename T, typename Sum>
-void multiply(const MatMulWork& work, const TensorView* operands) {
+void multiply(const BatchMatMulWork& work, const TensorView* operands) {
   T* y = operands[2].as<T>();
   for (int64_t batch = 0; batch < work.batch_count; ++batch) {
     const LoopAxes::Run run = work.batch.run_at(batch, batch + 1);
@@ -42,8 +42,8 @@ void multiply(const MatMulWork& work, const TensorView* operands) {
 
 void batch_matmul_ref(const KernelArgs& args) {
   const TensorView* operands = args.operands;
-  const MatMulWork work = matmul_work(args.params_as<BatchMatMulParams>(), operands[0].shape,
-                                      operands[1].shape, operands[2].shape);
+  const BatchMatMulWork work = batch_matmul_work(
+      args.params_as<BatchMatMulParams>(), operands[0].shape, operands[1].shape, operands[2].shape);
   if (operands[2].shape.dtype == DType::F32) return multiply<float, double>(work, operands);
   // The low bits of a product come from those of its factors: signed or not, it wraps.
   switch (dtype_bytes(operands[2].shape.dtype)) {

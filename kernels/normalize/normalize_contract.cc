@@ -13,7 +13,6 @@ bool broadcasts(const OperandShape& operand, const OperandShape& x) {
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->processor == Processor::Gpu) return "SKELETON";
   const auto& params = step.params_as<NormalizeParams>();
   const uint32_t inputs = 1 + (params.has_scale != 0 ? 1u : 0u) + (params.has_bias != 0 ? 1u : 0u);
   if (const char* expected = check_operands(step, inputs + 1, inputs + 1)) return expected;

@@ -1,2 +1,95 @@
-// SKELETON
-kernel void normalize_f32_cl_buffer() {}
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, for Plain or Nhwc buffers.
+//
+// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; COLUMNS, means of a group, neighbours in memory (1: the
+// innermost axis, the lanes, is reduced); ROWS, work-items per mean, a power of two. One group per
+// block of means. An axis is its extent and its strides in x (and y), scale and bias; axis 2 is the
+// innermost. The lanes come on top of both lists; `pad` elements behind them become zero.
+static inline int4 offsets_of(int at, int4 axis0, int4 axis1, int4 axis2) {
+  int4 offsets = at % axis2.x * axis2;
+  at /= axis2.x;
+  offsets += at % axis1.x * axis1;
+  at /= axis1.x;
+  return offsets + at * axis0;
+}
+
+// The sum of v over the rows, in an order of its own whatever the timing. Every item calls it.
+static inline float sum_of_rows(float v, local float* partial) {
+  const int item = get_local_id(0);
+  partial[item] = v;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int rows = ROWS / 2; rows > 0; rows /= 2) {
+    if (item < rows * COLUMNS) partial[item] += partial[item + rows * COLUMNS];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const float sum = partial[item % COLUMNS];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return sum;
+}
+
+kernel void normalize_f32_cl_buffer(global const float* restrict x,
+#if HAS_SCALE
+                                    global const float* restrict scale,
+#endif
+#if HAS_BIAS
+                                    global const float* restrict bias,
+#endif
+                                    global float* restrict y,  //
+                                    int lane_blocks, int lanes, int lane_scale, int lane_bias,
+                                    int pad, int reduced_count, float element_count, float epsilon,
+                                    int k0, int k0_x, int k0_scale, int k0_bias,  //
+                                    int k1, int k1_x, int k1_scale, int k1_bias,  //
+                                    int k2, int k2_x, int k2_scale, int k2_bias,  //
+                                    int r0, int r0_x, int r0_scale, int r0_bias,  //
+                                    int r1, int r1_x, int r1_scale, int r1_bias,  //
+                                    int r2, int r2_x, int r2_scale, int r2_bias) {
+  local float partial[ROWS * COLUMNS];
+  const int row = (int)get_local_id(0) / COLUMNS;
+  const int group_id = get_group_id(0);
+  // Of offsets and strides the first number is the axis' extent, which means nothing in a sum.
+  const int4 lane_step = (int4)(0, 1, lane_scale, lane_bias);
+  const int4 reduced0 = (int4)(r0, r0_x, r0_scale, r0_bias);
+  const int4 reduced1 = (int4)(r1, r1_x, r1_scale, r1_bias);
+  const int4 reduced2 = (int4)(r2, r2_x, r2_scale, r2_bias);
+  int4 begin = offsets_of(group_id / lane_blocks, (int4)(k0, k0_x, k0_scale, k0_bias),
+                          (int4)(k1, k1_x, k1_scale, k1_bias), (int4)(k2, k2_x, k2_scale, k2_bias));
+#if COLUMNS > 1
+  const int lane = group_id % lane_blocks * COLUMNS + (int)get_local_id(0) % COLUMNS;
+  begin += lane * lane_step;
+  // Items behind the last lane have no elements; they still meet the others at the barriers.
+  const int count = lane < lanes ? reduced_count : 0;
+#define LANE_OF(i) lane
+#define OFFSETS_OF(i) (begin + offsets_of(i, reduced0, reduced1, reduced2))
+#else
+  const int count = reduced_count * lanes;
+#define LANE_OF(i) ((i) % lanes)
+#define OFFSETS_OF(i) \
+  (begin + offsets_of((i) / lanes, reduced0, reduced1, reduced2) + (i) % lanes * lane_step)
+#endif
+
+  float mean = 0.0f;
+#if !IS_RMS
+  float sum = 0.0f;
+  for (int i = row; i < count; i += ROWS) sum += x[OFFSETS_OF(i).s1];
+  mean = sum_of_rows(sum, partial) / element_count;
+#endif
+  float squares = 0.0f;
+  for (int i = row; i < count; i += ROWS) {
+    const float distance = x[OFFSETS_OF(i).s1] - mean;
+    squares += distance * distance;
+  }
+  const float variance = sum_of_rows(squares, partial) / element_count;
+  const float factor = 1.0f / sqrt(variance + epsilon);
+  for (int i = row; i < count; i += ROWS) {
+    const int4 at = OFFSETS_OF(i);
+    float v = (x[at.s1] - mean) * factor;
+#if HAS_SCALE
+    v *= scale[at.s2];
+#endif
+#if HAS_BIAS
+    v += bias[at.s3];
+#endif
+    y[at.s1] = v;
+    if (LANE_OF(i) == lanes - 1)
+      for (int k = 1; k <= pad; ++k) y[at.s1 + k] = 0.0f;
+  }
+}

@@ -1,7 +1,51 @@
+#include "kernels/common/cl_launch.h"
 #include "kernels/normalize/normalize.h"
 
 namespace codl::kernels {
+namespace {
 
-void normalize_launch(const StepShape&, ClLaunch*) {}  // SKELETON
+// Work-items of a group: they share one mean, or COLUMNS neighbouring ones.
+constexpr int32_t kRowItems = 64;
+constexpr int32_t kColumnItems = 16;  // per column
+constexpr int32_t kMaxAxes = 3;       // of a kind, as the contract says
+
+// Extent and strides of x, scale and bias, the innermost axis last.
+void add_axes(const NormalizeAxes& axes, ClLaunch* out) {
+  for (int32_t i = axes.count - kMaxAxes; i < axes.count; ++i) {
+    out->add_int(i < 0 ? 1 : static_cast<int32_t>(axes.extents[i]));
+    for (int32_t k = 0; k < 3; ++k)
+      out->add_int(i < 0 ? 0 : static_cast<int32_t>(axes.strides[i][k]));
+  }
+}
+
+}  // namespace
+
+void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
+  const auto& params = step.params_as<NormalizeParams>();
+  const NormalizeWork work =
+      normalize_work(params, step.operands[0], normalize_scale(params, step.operands),
+                     normalize_bias(params, step.operands));
+  const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
+  const int32_t rows = work.has_kept_lanes ? kColumnItems : kRowItems;
+  out_launch->define("IS_RMS", params.is_rms != 0 ? 1 : 0);
+  out_launch->define("HAS_SCALE", params.has_scale != 0 ? 1 : 0);
+  out_launch->define("HAS_BIAS", params.has_bias != 0 ? 1 : 0);
+  out_launch->define("COLUMNS", columns);
+  out_launch->define("ROWS", rows);
+  out_launch->local[0] = static_cast<uint64_t>(int64_t{columns} * rows);
+  out_launch->local[1] = out_launch->local[2] = 1;
+  out_launch->global[0] = out_launch->local[0] * static_cast<uint64_t>(work.units);
+
+  out_launch->add_int(static_cast<int32_t>(work.lane_blocks));
+  out_launch->add_int(static_cast<int32_t>(work.lanes));
+  out_launch->add_int(static_cast<int32_t>(work.lane_strides[kNormalizeScale]));
+  out_launch->add_int(static_cast<int32_t>(work.lane_strides[kNormalizeBias]));
+  out_launch->add_int(static_cast<int32_t>(work.pad));
+  out_launch->add_int(static_cast<int32_t>(work.reduced.size()));
+  out_launch->add_float(static_cast<float>(work.element_count));
+  out_launch->add_float(params.epsilon);
+  add_axes(work.kept, out_launch);
+  add_axes(work.reduced, out_launch);
+}
 
 }  // namespace codl::kernels

@@ -56,5 +56,6 @@ constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
 }
 
 void softmax_ref(const KernelArgs& args);
+void softmax_launch(const StepShape& step, ClLaunch* out_launch);
 
 }  // namespace codl::kernels

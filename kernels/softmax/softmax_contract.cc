@@ -4,12 +4,12 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->processor == Processor::Gpu) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const int32_t axis = step.params_as<SoftmaxParams>().axis;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (axis < 0 || axis >= y.rank) return "an axis of the output";
+  if (y.layout == Layout::Image2d) return "plain or Nhwc operands";
   if (x.layout != y.layout) return "input and output of one layout";
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (has_pixels(y) && (x.row_begin != y.row_begin || x.row_end != y.row_end))
@@ -28,6 +28,6 @@ void features(const StepShape& step, Features* out_features) {
 }  // namespace
 
 extern const Contract kSoftmaxContract;
-const Contract kSoftmaxContract = {check, nullptr, features};
+const Contract kSoftmaxContract = {check, softmax_launch, features};
 
 }  // namespace codl::kernels

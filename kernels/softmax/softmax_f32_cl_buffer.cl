@@ -1,2 +1,62 @@
-// SKELETON
-kernel void softmax_f32_cl_buffer() {}
+// y = e^(x - max) / sum of e^(x - max) along runs of `axis` elements, axis_stride apart, for Plain
+// or Nhwc buffers.
+//
+// Defines: IS_LOG, the logarithm of it; ITEMS, work-items that share a run, a power of two. Run `i`
+// begins at i / inner * outer_stride + i % inner. `pad` elements behind a run become zero, and so
+// does a run of pad lanes: one whose lane in the pixel is not below `channels`.
+#if ITEMS > 1
+#define JOIN_ITEMS(v, join)                                                       \
+  partial[item] = v;                                                              \
+  barrier(CLK_LOCAL_MEM_FENCE);                                                   \
+  for (int items = ITEMS / 2; items > 0; items /= 2) {                            \
+    if (item < items) partial[item] = join(partial[item], partial[item + items]); \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                 \
+  }                                                                               \
+  v = partial[0];                                                                 \
+  barrier(CLK_LOCAL_MEM_FENCE);
+#define SUM(a, b) ((a) + (b))
+#else
+#define JOIN_ITEMS(v, join)
+#endif
+
+kernel void softmax_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+                                  int item_count, int inner, int outer_stride, int axis,
+                                  int axis_stride, int pad, int pixel, int channels) {
+#if ITEMS > 1
+  // One group per run, no group too many: no item may leave before a barrier.
+  local float partial[ITEMS];
+  const int item = get_local_id(0);
+  const int run = get_group_id(0);
+#else
+  const int item = 0;
+  const int run = get_global_id(0);
+  if (run >= item_count) return;
+#endif
+  const int begin = run / inner * outer_stride + run % inner;
+  x += begin;
+  y += begin;
+#if ITEMS == 1
+  if (run % inner % pixel >= channels) {
+    for (int i = 0; i < axis; ++i) y[i * axis_stride] = 0.0f;
+    return;
+  }
+#endif
+  float maximum = -INFINITY;
+  for (int i = item; i < axis; i += ITEMS) maximum = max(maximum, x[i * axis_stride]);
+  JOIN_ITEMS(maximum, max)
+  float sum = 0.0f;
+  for (int i = item; i < axis; i += ITEMS) sum += exp(x[i * axis_stride] - maximum);
+  JOIN_ITEMS(sum, SUM)
+#if IS_LOG
+  const float log_sum = log(sum);
+#endif
+  for (int i = item; i < axis; i += ITEMS) {
+    const float distance = x[i * axis_stride] - maximum;
+#if IS_LOG
+    y[i * axis_stride] = distance - log_sum;
+#else
+    y[i * axis_stride] = exp(distance) / sum;
+#endif
+  }
+  for (int i = item; i < pad; i += ITEMS) y[axis + i] = 0.0f;
+}

@@ -20,6 +20,16 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
+// Highway's functions make numbers of NaN; a NaN must reach every element of its run.
+Vector exp_of(Vector x) {
+  const Vector power = hn::Exp(Floats(), x);
+  return hn::IfThenElse(hn::IsNaN(x), x, power);
+}
+Vector log_of(Vector x) {
+  const Vector log = hn::Log(Floats(), x);
+  return hn::IfThenElse(hn::IsNaN(x), x, log);
+}
+
 // The last pass over a vector: `power` is e^(x - maximum) and not read where is_log.
 Vector result_of(bool is_log, Vector x, Vector power, Vector maximum, Vector sum, Vector log_sum) {
   return is_log ? hn::Sub(hn::Sub(x, maximum), log_sum) : hn::Div(power, sum);
@@ -38,12 +48,12 @@ void softmax_contiguous(const float* x, float* y, int64_t count, bool is_log) {
   const Vector maximum = hn::MaxOfLanes(d, maxima);
   Vector sums = hn::Zero(d);
   for (i = 0; i < count; i += kLanes) {
-    const Vector power = hn::Exp(d, hn::Sub(load_lanes(d, x + i, count - i), maximum));
+    const Vector power = exp_of(hn::Sub(load_lanes(d, x + i, count - i), maximum));
     store_lanes(d, power, y + i, count - i);
     sums = hn::Add(sums, keep_lanes(d, power, count - i));
   }
   const Vector sum = hn::SumOfLanes(d, sums);
-  const Vector log_sum = hn::Log(d, sum);
+  const Vector log_sum = log_of(sum);
   for (i = 0; i < count; i += kLanes)
     store_lanes(d,
                 result_of(is_log, load_lanes(d, x + i, count - i), load_lanes(d, y + i, count - i),
@@ -62,11 +72,11 @@ void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int6
       maximum = hn::Max(maximum, load_lanes(d, x + k * step, rest));
     Vector sum = hn::Zero(d);
     for (int64_t k = 0; k < count; ++k) {
-      const Vector power = hn::Exp(d, hn::Sub(load_lanes(d, x + k * step, rest), maximum));
+      const Vector power = exp_of(hn::Sub(load_lanes(d, x + k * step, rest), maximum));
       store_lanes(d, power, y + k * step, rest);
       sum = hn::Add(sum, power);
     }
-    const Vector log_sum = hn::Log(d, sum);
+    const Vector log_sum = log_of(sum);
     for (int64_t k = 0; k < count; ++k)
       store_lanes(d,
                   result_of(is_log, load_lanes(d, x + k * step, rest),

@@ -1,10 +1,89 @@
-// SKELETON
+// Layer, instance, group and batch statistics in both layouts; scale and bias of every broadcast.
 #pragma once
 
 #include "test/kernels/kernel_case.h"
 
 namespace codl::test {
 
-inline std::vector<KernelCase> normalize_cases() { return {}; }
+struct NormalizeCase {
+  const char* name = "";
+  int32_t axes_mask = 0;
+  OperandShape x;
+  bool has_scale = false;
+  OperandShape scale = {};
+  bool has_bias = false;
+  OperandShape bias = {};
+  bool is_rms = false;
+};
+
+inline KernelCase make_normalize_case(const NormalizeCase& spec) {
+  NormalizeParams params;
+  params.axes_mask = spec.axes_mask;
+  params.is_rms = spec.is_rms;
+  params.has_scale = spec.has_scale;
+  params.has_bias = spec.has_bias;
+  params.epsilon = 1e-3f;
+  KernelCase item = {spec.name, OpKind::Normalize, words_of(params), {spec.x}};
+  if (spec.has_scale) item.operands.push_back(spec.scale);
+  if (spec.has_bias) item.operands.push_back(spec.bias);
+  item.operands.push_back(spec.x);
+  return item;
+}
+
+inline std::vector<KernelCase> normalize_cases() {
+  std::vector<KernelCase> cases;
+  const auto add = [&](const NormalizeCase& spec) { cases.push_back(make_normalize_case(spec)); };
+  const auto with_both = [&](const char* name, int32_t mask, const OperandShape& x,
+                             const OperandShape& scale, const OperandShape& bias) {
+    add({name, mask, x, true, scale, true, bias});
+  };
+  for (int32_t length : {1, 3, 16, 17, 100}) {
+    const OperandShape row = plain_operand({length});
+    with_both("layer", 2, plain_operand({5, length}), row, row);
+    add({.name = "rms",
+         .axes_mask = 4,
+         .x = plain_operand({2, 3, length}),
+         .has_scale = true,
+         .scale = row,
+         .is_rms = true});
+  }
+  add({.name = "bare", .axes_mask = 2, .x = plain_operand({3, 20})});
+  add({.name = "bias alone",
+       .axes_mask = 2,
+       .x = plain_operand({3, 20}),
+       .has_bias = true,
+       .bias = plain_operand({1})});
+  with_both("layer of maps", 14, plain_operand({2, 3, 4, 5}), plain_operand({3, 4, 5}),
+            plain_operand({4, 1}));
+  with_both("instance", 12, plain_operand({2, 5, 4, 7}), plain_operand({5, 1, 1}),
+            plain_operand({1, 5, 1, 1}));
+  with_both("instance of volumes", 28, plain_operand({2, 5, 2, 3, 7}), plain_operand({5, 1, 1, 1}),
+            plain_operand({5, 1, 1, 1}));
+  with_both("instance of signals", 4, plain_operand({2, 19, 33}), plain_operand({19, 1}),
+            plain_operand({19, 1}));
+  with_both("batch", 13, plain_operand({3, 5, 4, 7}), plain_operand({5, 1, 1}),
+            plain_operand({5, 1, 1}));
+  with_both("columns", 1, plain_operand({20, 37}), plain_operand({37}), plain_operand({20, 1}));
+  with_both("middle", 2, plain_operand({2, 9, 21}), plain_operand({9, 1}), plain_operand({21}));
+  with_both("every second axis", 21, plain_operand({2, 3, 4, 2, 5}), plain_operand({3, 4, 2, 5}),
+            plain_operand({2, 1}));
+  with_both("all", 7, plain_operand({2, 3, 40}), plain_operand({1}), plain_operand({3, 40}));
+  with_both("scale across the lanes", 4, plain_operand({2, 3, 5}), plain_operand({2, 1, 1}),
+            plain_operand({2, 3, 5}));
+  for (int32_t channels : {1, 3, 4, 16, 21, 40}) {
+    const OperandShape x = nhwc_operand({2, channels, 3, 5});
+    const OperandShape each = plain_operand({channels, 1, 1});
+    with_both("pixels, instance", 12, x, each, each);
+    with_both("pixels, channels", 2, x, each, each);
+    with_both("pixels, layer", 14, x, plain_operand({channels, 3, 5}), each);
+    with_both("pixels, batch", 13, x, each, each);
+    add({.name = "pixels, rows", .axes_mask = 4, .x = x});
+  }
+  with_both("tasks of rows", 4, plain_operand({2, 101, 100}), plain_operand({100}),
+            plain_operand({100}));
+  with_both("tasks of channels", 12, nhwc_operand({2, 85, 11, 13}), plain_operand({85, 1, 1}),
+            plain_operand({85, 1, 1}));
+  return cases;
+}
 
 }  // namespace codl::test

@@ -7,9 +7,11 @@ namespace codl::test {
 
 inline std::vector<KernelCase> softmax_cases() {
   std::vector<KernelCase> cases;
-  const auto add = [&](const char* name, int32_t axis, const OperandShape& shape) {
+  const auto add = [&](const char* name, int32_t axis, const OperandShape& shape,
+                       int32_t is_log = 0) {
     SoftmaxParams params;
     params.axis = axis;
+    params.is_log = is_log;
     cases.push_back({name, OpKind::Softmax, words_of(params), {shape, shape}});
   };
   for (int32_t length : {1, 3, 15, 16, 17, 33, 1000})
@@ -19,6 +21,11 @@ inline std::vector<KernelCase> softmax_cases() {
   add("middle axis", 1, plain_operand({2, 5, 3, 7}));
   for (int32_t channels : {1, 3, 5, 16, 17, 21, 149})
     for (int32_t axis = 0; axis < 4; ++axis) add("pixels", axis, nhwc_operand({2, channels, 3, 5}));
+  for (int32_t axis = 0; axis < 4; ++axis) {
+    add("logarithm of pixels", axis, nhwc_operand({2, 5, 3, 5}), 1);
+    add("logarithm", axis, plain_operand({2, 5, 3, 19}), 1);
+  }
+  add("rank 5", 2, plain_operand({2, 3, 4, 3, 5}));
   add("rows held", 1, nhwc_operand({2, 6, 8, 3}, {2, 5}));
   add("rows held, columns", 3, nhwc_operand({2, 6, 8, 3}, {2, 5}));
   add("tasks", 1, nhwc_operand({2, 21, 5, 80}));
