@@ -20,6 +20,7 @@ const std::set<std::string_view> kLimits = {
     // The cases of a row that writes one layout are also cases of another row.
     "the output layout of the kernel's row",
     "output in the kernel's layout",
+    "operands of the kernel's dtype",
     "the input layout of the kernel's row",
     "axis 1 on a GPU",
     "at most 8 inputs on a GPU",

@@ -54,6 +54,10 @@ inline std::vector<KernelCase> concat_cases() {
       {nhwc_operand({2, 17, 5, 80}), nhwc_operand({2, 5, 5, 80}), nhwc_operand({2, 22, 5, 80})});
   add("tasks of a plain tensor", 1,
       {plain_operand({30, 1000}), plain_operand({30, 17}), plain_operand({30, 1017})});
+  for (DType dtype : {DType::Bool, DType::F16, DType::I32, DType::I64})
+    add("dtype", 1,
+        {typed_operand(dtype, {2, 3, 4}), typed_operand(dtype, {2, 1, 4}),
+         typed_operand(dtype, {2, 4, 4})});
   return cases;
 }
 

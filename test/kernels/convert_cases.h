@@ -38,6 +38,8 @@ inline std::vector<KernelCase> convert_cases() {
               {1, 7}, {2, 5});
   add_layouts("tasks", {2, 21, 5, 80});
   add_layouts("image for a network", {1, 3, 6, 1001});
+  for (DType dtype : {DType::Bool, DType::F16, DType::I32, DType::I64})
+    add("dtype", typed_operand(dtype, {1, 3, 2, 5}), typed_operand(dtype, {1, 3, 2, 5}));
   return cases;
 }
 

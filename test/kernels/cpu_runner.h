@@ -25,15 +25,19 @@ class CaseInputs {
         shape.row_end = shape.dims[2];
       }
       whole_shapes_.push_back(shape);
-      whole_.emplace_back(static_cast<size_t>(kernels::stored_elements(shape)) * sizeof(float));
-      fill_random(shape, &random, whole_[i].data());
+      whole_.emplace_back(static_cast<size_t>(kernels::stored_elements(shape)) *
+                          dtype_bytes(shape.dtype));
+      if (shape.dtype == DType::F32)
+        fill_random(shape, &random, whole_[i].data());
+      else
+        fill_random_elements(shape, &random, reinterpret_cast<uint8_t*>(whole_[i].data()));
     }
   }
 
   // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the packed
   // weights.
   GuardedMemory memory(size_t i, const OperandShape& shape) const {
-    GuardedMemory memory(static_cast<size_t>(shape.bytes), sizeof(float) * (i + 1));
+    GuardedMemory memory(static_cast<size_t>(shape.bytes), dtype_bytes(shape.dtype) * (i + 1));
     if (shape.layout == Layout::Packed) {
       // Packed weights are 64-byte aligned in a plan.
       GuardedMemory packed(static_cast<size_t>(shape.bytes));
@@ -48,7 +52,8 @@ class CaseInputs {
   // The same for the reference kernel: weights unpacked. `shape` becomes what the memory is.
   GuardedMemory ref_memory(size_t i, OperandShape* shape) const {
     if (shape->layout == Layout::Packed) *shape = whole_shapes_[i];
-    GuardedMemory memory(static_cast<size_t>(kernels::stored_elements(*shape)) * sizeof(float));
+    GuardedMemory memory(static_cast<size_t>(kernels::stored_elements(*shape)) *
+                         dtype_bytes(shape->dtype));
     copy_rows(i, *shape, memory.data());
     return memory;
   }
@@ -95,6 +100,16 @@ inline kernels::KernelArgs args_of(const KernelCase& item,
   return args;
 }
 
+// What the reference kernel is promised of its scratch: it is the operator's row of any dtype.
+inline uint64_t ref_scratch_bytes(const KernelCase& item) {
+  kernels::StepNeeds needs;
+  for (const KernelRow& row : kKernelRows)
+    if (row.op == item.op && row.dtype == DType::Any &&
+        kernels::check_step(step_of(row, item), &needs) == nullptr)
+      return needs.scratch_bytes;
+  return 0;
+}
+
 // Runs the reference kernel into `output`, the memory of the case's output.
 inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* output) {
   std::vector<GuardedMemory> memory;
@@ -107,6 +122,8 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
   views.push_back(kernels::make_view(item.operands.back(), output));
   kernels::KernelArgs args = args_of(item, views);
   args.task_end = 1;
+  GuardedMemory scratch(static_cast<size_t>(ref_scratch_bytes(item)));
+  args.scratch = scratch.data();
   kernels::ref_kernel(item.op)(args);
 }
 
@@ -138,7 +155,7 @@ inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, cons
   return "";
 }
 
-// Where the two differ by more than the tolerance, or "". Bytes that neither wrote are equal.
+// Where the two, f32, differ by more than the tolerance, or "". Bytes that neither wrote are equal.
 inline std::string difference(const GuardedMemory& expected, const GuardedMemory& found,
                               Tolerance tolerance) {
   for (size_t i = 0; i < expected.bytes() / sizeof(float); ++i) {

@@ -40,6 +40,13 @@ inline OperandShape plain_operand(std::initializer_list<int32_t> dims) {
   return shape;
 }
 
+inline OperandShape typed_operand(DType dtype, std::initializer_list<int32_t> dims) {
+  OperandShape shape = plain_operand(dims);
+  shape.dtype = dtype;
+  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(dtype);
+  return shape;
+}
+
 // Nhwc that holds `rows`, or all of them if that is empty.
 inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows = {}) {
   OperandShape shape = plain_operand(dims);

@@ -57,4 +57,17 @@ inline void fill_random(const kernels::OperandShape& shape, std::mt19937* random
   for (int64_t i = 0; i < count; ++i) data[i] = i % lanes < valid ? numbers(*random) : 0.0f;
 }
 
+// Elements of other dtypes than f32: bools; numbers in [-10, 10], so that they are indices inside
+// and outside of small dims, counts from the end and zeros; floats as bits that are only moved.
+inline void fill_random_elements(const kernels::OperandShape& shape, std::mt19937* random,
+                                 uint8_t* data) {
+  const size_t bytes = dtype_bytes(shape.dtype);
+  const int64_t count = kernels::stored_elements(shape);
+  for (int64_t i = 0; i < count; ++i, data += bytes) {
+    int64_t element = static_cast<int64_t>((*random)() % 21) - 10;
+    if (shape.dtype == DType::Bool) element &= 1;
+    std::memcpy(data, &element, bytes);  // little endian: the low bytes
+  }
+}
+
 }  // namespace codl::test
