@@ -113,6 +113,45 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 // An x coordinate so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))
 
+// Elements read in nested loops: AXES of them (-D, 0 to 8), extents e and steps s in elements, the
+// innermost last; kernels/common/cl_axes.h gives them. axes_offset: of element `element` of the nest.
+#define AXES_PARAMS                                                                                \
+  int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
+      int e6, int s6, int e7, int s7
+#ifdef AXES
+#define AXES_STEP(e, s)      \
+  offset += element % e * s; \
+  element /= e;
+static inline int axes_offset(int element, AXES_PARAMS) {
+  int offset = 0;
+#if AXES > 7
+  AXES_STEP(e7, s7)
+#endif
+#if AXES > 6
+  AXES_STEP(e6, s6)
+#endif
+#if AXES > 5
+  AXES_STEP(e5, s5)
+#endif
+#if AXES > 4
+  AXES_STEP(e4, s4)
+#endif
+#if AXES > 3
+  AXES_STEP(e3, s3)
+#endif
+#if AXES > 2
+  AXES_STEP(e2, s2)
+#endif
+#if AXES > 1
+  AXES_STEP(e1, s1)
+#endif
+#if AXES > 0
+  AXES_STEP(e0, s0)
+#endif
+  return offset;
+}
+#endif
+
 // EACH_INPUT(F): F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..8 operands to read.
 #define EACH_1(F) F(0)
 #define EACH_2(F) EACH_1(F) F(1)

@@ -27,5 +27,6 @@ constexpr int32_t transpose_task_count(int64_t elements) {
 }
 
 void transpose_ref(const KernelArgs& args);
+void transpose_launch(const StepShape& step, ClLaunch* out_launch);
 
 }  // namespace codl::kernels

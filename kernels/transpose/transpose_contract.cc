@@ -5,7 +5,6 @@ namespace codl::kernels {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (step.row->processor == Processor::Gpu) return "SKELETON";
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
@@ -28,6 +27,6 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 }  // namespace
 
 extern const Contract kTransposeContract;
-const Contract kTransposeContract = {check, nullptr, add_moved};
+const Contract kTransposeContract = {check, transpose_launch, add_moved};
 
 }  // namespace codl::kernels
