@@ -1,6 +1,4 @@
-// Conv and BatchNormalization.
-#include <cmath>
-
+// Conv.
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/spatial.h"
 #include "compiler/support/error.h"
@@ -70,68 +68,7 @@ llvm::Error import_conv(const OnnxNode& node, Importer& importer) {
   return llvm::Error::success();
 }
 
-// y = scale * (x - mean) / sqrt(variance + epsilon) + shift, as one scale and shift per channel: a
-// depthwise convolution with a 1x1 filter for maps, Mul and Add for other ranks. fold_batch_norm
-// merges either into a convolution or MatMul in front.
-llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
-  CODL_ASSIGN_OR_RETURN(training, node.int_or("training_mode", 0));
-  CODL_ASSIGN_OR_RETURN(spatial, node.int_or("spatial", 1));
-  if (training != 0)
-    return unsupported_error(node.name, "expected training_mode 0, found {0}", training);
-  if (spatial != 1) return unsupported_error(node.name, "expected spatial 1, found {0}", spatial);
-  CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
-  if (x_dims.size() < 2)
-    return input_error(node.name, "expected rank >= 2, found {0}", x_dims.size());
-  const int64_t channels = x_dims[1];
-  llvm::SmallVector<ConstantView, 4> statistics;
-  for (size_t i = 1; i < 5; ++i) {
-    CODL_ASSIGN_OR_RETURN(view, importer.constant(node, i));
-    if (view.dims.size() != 1 || view.dims[0] != channels)
-      return input_error(node.name, "expected {0} elements in '{1}', found dims [{2}]", channels,
-                         node.inputs[i], llvm::make_range(view.dims.begin(), view.dims.end()));
-    statistics.push_back(view);
-  }
-
-  const auto scale = statistics[0].as<float>();
-  const auto shift = statistics[1].as<float>();
-  const auto mean = statistics[2].as<float>();
-  const auto variance = statistics[3].as<float>();
-  std::vector<float> weights(channels);
-  std::vector<float> bias(channels);
-  for (int64_t c = 0; c < channels; ++c) {
-    // In double: folding must not add an error of its own to the network's.
-    const double factor = scale[c] / std::sqrt(double{variance[c]} + epsilon);
-    weights[c] = static_cast<float>(factor);
-    bias[c] = static_cast<float>(shift[c] - mean[c] * factor);
-  }
-
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  if (x_dims.size() == 4) {
-    CODL_ASSIGN_OR_RETURN(w, importer.add_floats(node, "scale", {channels, 1, 1, 1}, weights));
-    CODL_ASSIGN_OR_RETURN(b, importer.add_floats(node, "shift", {channels}, bias));
-    DepthwiseConv2dParams params;
-    params.stride_h = params.stride_w = 1;
-    params.dilation_h = params.dilation_w = 1;
-    CODL_ASSIGN_OR_RETURN(output,
-                          importer.append(node, "", OpKind::DepthwiseConv2d, params, {x, w, b}));
-    importer.bind(node, output);
-    return llvm::Error::success();
-  }
-  llvm::SmallVector<int64_t, 4> dims(x_dims.size(), 1);
-  dims[1] = channels;
-  CODL_ASSIGN_OR_RETURN(w, importer.add_floats(node, "scale", dims, weights));
-  CODL_ASSIGN_OR_RETURN(b, importer.add_floats(node, "shift", dims, bias));
-  CODL_ASSIGN_OR_RETURN(scaled, importer.append(node, "scaled", OpKind::Binary,
-                                                BinaryParams{.kind = kBinaryMul}, {x, w}));
-  CODL_ASSIGN_OR_RETURN(shifted, importer.append(node, "", OpKind::Binary,
-                                                 BinaryParams{.kind = kBinaryAdd}, {scaled, b}));
-  importer.bind(node, shifted);
-  return llvm::Error::success();
-}
-
 constexpr ImportRow kRows[] = {
-    {"BatchNormalization", 7, kNewestOpset, import_batch_normalization},
     {"Conv", 7, kNewestOpset, import_conv},
 };
 

@@ -1,7 +1,8 @@
-// Gemm and MatMul with constant weights.
+// Gemm and MatMul: of floats and constant weights, which are packed, and of any two operands.
 #include <algorithm>
 
 #include "compiler/frontend/rules.h"
+#include "compiler/frontend/shape_operands.h"
 #include "compiler/support/error.h"
 #include "schema/tables.h"
 
@@ -29,10 +30,6 @@ std::vector<float> scaled(llvm::ArrayRef<float> w, float factor) {
   return result;
 }
 
-llvm::Expected<ir::ValueId> zero_bias(const OnnxNode& node, Importer& importer, int64_t n) {
-  return importer.add_floats(node, "bias", {n}, std::vector<float>(n, 0.0f));
-}
-
 // C of Gemm as a bias per column, if it is one: dims that broadcast to [m, n] with every row alike.
 bool is_per_column(llvm::ArrayRef<int64_t> dims, int64_t n) {
   if (dims.empty()) return true;
@@ -49,8 +46,8 @@ std::vector<float> bias_per_column(llvm::ArrayRef<float> c, int64_t n, float bet
 struct Gemm {
   float alpha = 1;
   float beta = 1;
-  int64_t transpose_a = 0;
-  int64_t transpose_b = 0;
+  bool is_a_transposed = false;
+  bool is_b_transposed = false;
 };
 
 llvm::Expected<Gemm> read_gemm(const OnnxNode& node) {
@@ -58,107 +55,107 @@ llvm::Expected<Gemm> read_gemm(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(beta, node.float_or("beta", 1.0f));
   CODL_ASSIGN_OR_RETURN(transpose_a, node.int_or("transA", 0));
   CODL_ASSIGN_OR_RETURN(transpose_b, node.int_or("transB", 0));
-  return Gemm{alpha, beta, transpose_a, transpose_b};
+  return Gemm{alpha, beta, transpose_a != 0, transpose_b != 0};
+}
+
+// x [m, k] w [k, n] + bias [n], with weights that are packed; no bias: zeros.
+ir::ValueId packed_product(Compose& c, ir::ValueId x, ir::ValueId w, std::vector<float> bias) {
+  const int64_t n = c.type(w).rank() == 2 ? c.dims(w)[1] : 0;
+  if (bias.empty()) bias.assign(n, 0.0f);
+  return c.node(OpKind::MatMul, MatMulParams{}, {x, w, c.floats(bias, {n})});
 }
 
 // alpha * B as [k, n]: B itself where that is what it is.
-llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importer,
+llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importer, Compose& c,
                                          const Gemm& gemm) {
   CODL_ASSIGN_OR_RETURN(b, importer.constant(node, 1));
-  if (b.dims.size() != 2)
-    return input_error(node.name, "expected B of rank 2, found {0}", b.dims.size());
-  if (gemm.transpose_b)
-    return importer.add_floats(node, "weights", {b.dims[1], b.dims[0]},
-                               transposed(b.as<float>(), b.dims[0], b.dims[1], gemm.alpha));
-  if (gemm.alpha != 1)
-    return importer.add_floats(node, "weights", b.dims, scaled(b.as<float>(), gemm.alpha));
-  return importer.operand(node, 1);
+  if (gemm.is_b_transposed)
+    return c.floats(transposed(b.as<float>(), b.dims[0], b.dims[1], gemm.alpha),
+                    {b.dims[1], b.dims[0]});
+  if (gemm.alpha != 1) return c.floats(scaled(b.as<float>(), gemm.alpha), b.dims);
+  return c.operand(1);
 }
 
-// y = matmul + beta * C, for a C that is no bias per column.
-llvm::Error add_matrix(const OnnxNode& node, Importer& importer, const Gemm& gemm,
-                       ir::ValueId product) {
-  if (gemm.beta != 1)
-    return unsupported_error(node.name, "expected beta 1 for a C that is no bias, found {0}",
-                             gemm.beta);
-  CODL_ASSIGN_OR_RETURN(c, importer.operand(node, 2));
-  if (importer.type(c).rank() != 2)
-    return unsupported_error(node.name, "expected C of rank 2, found {0}",
-                             ir::to_string(importer.type(c)));
-  CODL_ASSIGN_OR_RETURN(sum, importer.append(node, "", OpKind::Binary,
-                                             BinaryParams{.kind = kBinaryAdd}, {product, c}));
-  // C broadcasts to the product, never the product to C.
-  if (importer.type(sum).dims != importer.type(product).dims)
-    return input_error(node.name, "expected C to broadcast to {0}, found {1}",
-                       ir::to_string(importer.type(product)), ir::to_string(importer.type(c)));
-  importer.bind(node, sum);
-  return llvm::Error::success();
+// x times `factor`. Integers are multiplied as floats.
+ir::ValueId times(Compose& c, ir::ValueId x, float factor) {
+  if (factor == 1) return x;
+  const DType dtype = c.type(x).dtype;
+  return c.cast(c.mul(c.cast(x, DType::F32), c.scalar(DType::F32, factor)), dtype);
+}
+
+// product + beta * C; C broadcasts to the product, never the product to C.
+ir::ValueId plus_c(const OnnxNode& node, Compose& c, const Gemm& gemm, ir::ValueId product) {
+  if (!node.has_input(2) || gemm.beta == 0) return product;
+  const ir::ValueId addend = c.operand(2);
+  const ir::ValueId sum = c.add(product, times(c, addend, gemm.beta));
+  if (c.dims(sum) != c.dims(product))
+    c.fail(input_error(node.name, "expected C to broadcast to {0}, found {1}",
+                       ir::to_string(c.type(product)), ir::to_string(c.type(addend))));
+  return sum;
+}
+
+llvm::Error import_packed_gemm(const OnnxNode& node, Importer& importer, const Gemm& gemm) {
+  Compose c(node, importer);
+  ir::ValueId x = c.operand(0);
+  if (gemm.is_a_transposed) x = c.transpose(x, {1, 0});
+  CODL_ASSIGN_OR_RETURN(w, gemm_weights(node, importer, c, gemm));
+  if (node.has_input(2) && gemm.beta != 0 && importer.is_constant(node, 2)) {
+    CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 2));
+    CODL_ASSIGN_OR_RETURN(addend, importer.float_constant(node, 2));
+    const int64_t n = c.type(w).rank() == 2 ? c.dims(w)[1] : 0;
+    if (is_per_column(dims, n))
+      return c.bind(packed_product(c, x, w, bias_per_column(addend, n, gemm.beta)));
+  }
+  return c.bind(plus_c(node, c, gemm, packed_product(c, x, w, {})));
+}
+
+// Floats and constant weights of rank 2.
+llvm::Expected<bool> is_packed(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 1));
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 1));
+  return dtype == DType::F32 && dims.size() == 2 && importer.is_constant(node, 1);
 }
 
 llvm::Error import_gemm(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(gemm, read_gemm(node));
-  if (gemm.transpose_a)
-    return unsupported_error(node.name, "expected transA 0, found {0}", gemm.transpose_a);
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  CODL_ASSIGN_OR_RETURN(w, gemm_weights(node, importer, gemm));
-  const int64_t n = importer.type(w).dims[1];
-  if (node.has_input(2) && gemm.beta != 0) {
-    CODL_ASSIGN_OR_RETURN(c_dims, importer.dims_of(node, 2));
-    auto c = importer.constant(node, 2);
-    if (c && is_per_column(c_dims, n)) {
-      CODL_ASSIGN_OR_RETURN(
-          bias,
-          importer.add_floats(node, "bias", {n}, bias_per_column(c->as<float>(), n, gemm.beta)));
-      CODL_ASSIGN_OR_RETURN(
-          output, importer.append(node, "", OpKind::MatMul, MatMulParams{}, {x, w, bias}));
-      importer.bind(node, output);
-      return llvm::Error::success();
-    }
-    llvm::consumeError(c.takeError());
-    CODL_ASSIGN_OR_RETURN(zero, zero_bias(node, importer, n));
-    CODL_ASSIGN_OR_RETURN(
-        product, importer.append(node, "product", OpKind::MatMul, MatMulParams{}, {x, w, zero}));
-    return add_matrix(node, importer, gemm, product);
-  }
-  CODL_ASSIGN_OR_RETURN(zero, zero_bias(node, importer, n));
-  CODL_ASSIGN_OR_RETURN(output,
-                        importer.append(node, "", OpKind::MatMul, MatMulParams{}, {x, w, zero}));
-  importer.bind(node, output);
-  return llvm::Error::success();
+  CODL_ASSIGN_OR_RETURN(a_dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(b_dims, importer.dims_of(node, 1));
+  if (a_dims.size() != 2 || b_dims.size() != 2)
+    return input_error(node.name, "expected A and B of rank 2, found {0} and {1}", a_dims.size(),
+                       b_dims.size());
+  CODL_ASSIGN_OR_RETURN(has_weights, is_packed(node, importer));
+  if (has_weights) return import_packed_gemm(node, importer, gemm);
+  Compose c(node, importer);
+  const BatchMatMulParams params = {gemm.is_a_transposed ? 1 : 0, gemm.is_b_transposed ? 1 : 0};
+  const ir::ValueId a = c.operand(0);
+  const ir::ValueId product = c.node(OpKind::BatchMatMul, params, {a, c.operand(1)});
+  return c.bind(plus_c(node, c, gemm, times(c, product, gemm.alpha)));
 }
 
 // A [..., k] times a constant B [k, n]: the dims in front of k are rows.
-llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(b, importer.constant(node, 1));
-  if (b.dims.size() != 2)
-    return unsupported_error(node.name, "expected B of rank 2, found {0}", b.dims.size());
-  if (x_dims.empty()) return input_error(node.name, "expected A of rank >= 1, found 0");
-  const int64_t k = x_dims.back();
-  const int64_t n = b.dims[1];
-  int64_t rows = 1;
-  for (int64_t dim : llvm::makeArrayRef(x_dims).drop_back()) rows *= dim;
+llvm::Error import_packed_matmul(const OnnxNode& node, Importer& importer,
+                                 llvm::ArrayRef<int64_t> x_dims) {
+  Compose c(node, importer);
+  const ir::ValueId x = c.operand(0);
+  const int64_t rows = element_count(x_dims.drop_back());
+  const ir::ValueId w = c.operand(1);
+  const ir::ValueId product = packed_product(c, c.reshape(x, {rows, x_dims.back()}), w, {});
+  Dims64 dims(x_dims.begin(), x_dims.end());
+  dims.back() = c.type(w).rank() == 2 ? c.dims(w)[1] : 0;
+  return c.bind(c.reshape(product, dims));
+}
 
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  CODL_ASSIGN_OR_RETURN(w, importer.operand(node, 1));
-  CODL_ASSIGN_OR_RETURN(zero, zero_bias(node, importer, n));
-  const bool is_matrix = x_dims.size() == 2;
-  ir::ValueId matrix = x;
-  if (!is_matrix) {
-    CODL_ASSIGN_OR_RETURN(flat, importer.append_reshape(node, "rows", x, {rows, k}));
-    matrix = flat;
-  }
-  CODL_ASSIGN_OR_RETURN(product, importer.append(node, is_matrix ? "" : "product", OpKind::MatMul,
-                                                 MatMulParams{}, {matrix, w, zero}));
-  if (is_matrix) {
-    importer.bind(node, product);
-    return llvm::Error::success();
-  }
-  llvm::SmallVector<int64_t, 4> y_dims(x_dims.begin(), x_dims.end() - 1);
-  y_dims.push_back(n);
-  CODL_ASSIGN_OR_RETURN(output, importer.append_reshape(node, "", product, y_dims));
-  importer.bind(node, output);
-  return llvm::Error::success();
+llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(a_dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(b_dims, importer.dims_of(node, 1));
+  if (a_dims.empty() || b_dims.empty())
+    return input_error(node.name, "expected A and B of rank >= 1, found {0} and {1}", a_dims.size(),
+                       b_dims.size());
+  CODL_ASSIGN_OR_RETURN(has_weights, is_packed(node, importer));
+  if (has_weights) return import_packed_matmul(node, importer, a_dims);
+  Compose c(node, importer);
+  const ir::ValueId a = c.operand(0);
+  return c.bind(c.matmul(a, c.operand(1)));
 }
 
 constexpr ImportRow kRows[] = {

@@ -18,14 +18,18 @@ inline void ignore_attributes(const OnnxNode& node,
   for (llvm::StringRef attribute : attributes) static_cast<void>(node.find(attribute));
 }
 
+llvm::ArrayRef<ImportRow> attention_rows();
 llvm::ArrayRef<ImportRow> constant_rows();
 llvm::ArrayRef<ImportRow> conv_rows();
+llvm::ArrayRef<ImportRow> einsum_rows();
 llvm::ArrayRef<ImportRow> elementwise_rows();
 llvm::ArrayRef<ImportRow> gather_rows();
 llvm::ArrayRef<ImportRow> image_rows();
 llvm::ArrayRef<ImportRow> matmul_rows();
+llvm::ArrayRef<ImportRow> normalize_rows();
 llvm::ArrayRef<ImportRow> pad_rows();
 llvm::ArrayRef<ImportRow> pool_rows();
+llvm::ArrayRef<ImportRow> quantize_rows();
 llvm::ArrayRef<ImportRow> reduce_rows();
 llvm::ArrayRef<ImportRow> resize_rows();
 llvm::ArrayRef<ImportRow> select_rows();
