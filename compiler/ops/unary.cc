@@ -22,10 +22,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
-// Whether the F32 rows compute the node; the Any row runs whole and in Plain.
+// The F32 rows compute what is f32 on both sides; the Any row runs whole and in Plain.
 bool has_f32_rows(const ir::NodeView& node) {
-  return node.input(0).dtype == DType::F32 &&
-         kernels::is_activation(node.params<UnaryParams>().kind);
+  return node.input(0).dtype == DType::F32 && node.output().dtype == DType::F32;
 }
 
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {

@@ -15,8 +15,8 @@
 //                        (-1 remains of a negative number to the right)
 //
 // The first rows are for f32 and for integers, which are computed modulo 2^bits: a / 0, a mod 0 and
-// a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows: Add to Max and PRelu. An
-// activation is for f32 only.
+// a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows have
+// those from f32 to f32. An activation is for f32 only.
 //
 //   y     Plain of any rank, Nhwc, or Image2d (image row)
 //   a, b  dims aligned to y's from the right, each dim y's or 1; at least one of the two has y's
@@ -59,12 +59,6 @@ constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const Ope
     return BinaryOperand::PerChannel;
   return BinaryOperand::General;
 }
-
-// The members that the F32 rows compute.
-constexpr bool is_f32_row_binary(int32_t kind) {
-  return (kind >= kBinaryAdd && kind <= kBinaryMax) || kind == kBinaryPRelu;
-}
-static_assert(kBinaryAdd == 1 && kBinaryMax == 7);
 
 // The dtype of y for a and b of `dtype`; Any if there is no such member, or not for this dtype.
 constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
@@ -122,6 +116,9 @@ constexpr BinaryWork binary_work(SplitDim part_dim, Range part, const OperandSha
   work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
   return work;
 }
+
+// a op b for one pair of f32, of a member from f32 to f32.
+float binary_value_ref(int32_t kind, float a, float b);
 
 void binary_ref(const KernelArgs& args);
 void binary_launch(const StepShape& step, ClLaunch* out_launch);

@@ -35,8 +35,6 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "dtypes that the member of Binary has";
   if (y.dtype != DType::F32 && params.activation != kUnaryIdentity)
     return "no activation of another dtype than f32";
-  if (step.row->dtype == DType::F32 && !is_f32_row_binary(params.kind))
-    return "a member of Binary that F32 rows compute";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
     return "no image for a buffer kernel";
   if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";

@@ -37,6 +37,31 @@ HWY_INLINE Vector load_run(RunInput input, int64_t i, int64_t count) {
   return hn::Load(d, gathered);
 }
 
+// Pow, Mod and Fmod: exp and log would lose digits of a power, a division those of a remainder.
+HWY_NOINLINE Vector by_lane(int32_t kind, hn::VecArg<Vector> a, hn::VecArg<Vector> b) {
+  const Floats d;
+  HWY_ALIGN float left[hn::MaxLanes(Floats())];
+  HWY_ALIGN float right[hn::MaxLanes(Floats())];
+  hn::Store(a, d, left);
+  hn::Store(b, d, right);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) left[i] = binary_value_ref(kind, left[i], right[i]);
+  return hn::Load(d, left);
+}
+
+// Squares and cubes are what networks have: a variance, a gelu.
+HWY_INLINE Vector power(Vector a, Vector b) {
+  const Floats d;
+  if (hn::AllTrue(d, hn::Eq(b, hn::Set(d, 2.0f)))) return hn::Mul(a, a);
+  if (hn::AllTrue(d, hn::Eq(b, hn::Set(d, 3.0f)))) return hn::Mul(a, hn::Mul(a, a));
+  return by_lane(kBinaryPow, a, b);
+}
+
+// a where it is chosen or a NaN; a comparison with a NaN in b is false and takes b.
+template <class M>
+HWY_INLINE Vector choose(M takes_a, Vector a, Vector b) {
+  return hn::IfThenElse(hn::Or(takes_a, hn::IsNaN(a)), a, b);
+}
+
 HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
   switch (kind) {
     case kBinaryAdd:
@@ -45,8 +70,18 @@ HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
       return hn::Sub(a, b);
     case kBinaryMul:
       return hn::Mul(a, b);
-    default:
+    case kBinaryDiv:
       return hn::Div(a, b);
+    case kBinaryPow:
+      return power(a, b);
+    case kBinaryMin:
+      return choose(hn::Lt(a, b), a, b);
+    case kBinaryMax:
+      return choose(hn::Gt(a, b), a, b);
+    case kBinaryPRelu:
+      return hn::IfThenElse(hn::Lt(a, hn::Zero(Floats())), hn::Mul(a, b), a);
+    default:  // Mod, Fmod
+      return by_lane(kind, a, b);
   }
 }
 

@@ -45,7 +45,7 @@ int64_t quotient(int64_t a, int64_t b) {
   return b == 0 ? 0 : b == -1 ? difference<int64_t>(0, a) : a / b;
 }
 
-float power(float a, float b) { return static_cast<float>(std::pow(double{a}, double{b})); }
+float power(float a, float b) { return std::pow(a, b); }
 uint64_t power(uint64_t a, uint64_t b) {
   uint64_t result = 1;
   for (; b != 0; b >>= 1, a *= a)
@@ -252,6 +252,12 @@ int64_t broadcast_offset_of(const TensorView& operand, const OperandShape& y,
 }
 
 }  // namespace
+
+float binary_value_ref(int32_t kind, float a, float b) {
+  float y = 0.0f;
+  combine_numbers<float>(kind, &a, &b, &y, 1);
+  return y;
+}
 
 void binary_ref(const KernelArgs& args) {
   const TensorView& a = args.operands[0];

@@ -2,8 +2,7 @@
 //
 //   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image row)
 //
-// f32 to f32, by the F32 rows (is_activation() of common/activation.h); alpha and beta are 0 where
-// they are not named:
+// f32 to f32 (is_activation() of common/activation.h); the F32 rows compute these, and only these:
 //
 //   Identity         x
 //   Relu             max(x, 0)
@@ -25,14 +24,14 @@
 //   Softsign         x / (1 + |x|)
 //   Erf              erf x
 //   Shrink           x < -beta ? x + alpha : x > beta ? x - alpha : 0     alpha: ONNX's bias
-//   Abs, Neg, Exp, Log, Sqrt, Reciprocal, Ceil, Floor, Sin, Cos
+//   Abs, Neg, Exp, Log, Sqrt, Reciprocal, Ceil, Floor
+//   Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh
 //   Round            to the nearest integer, ties to even
 //   Sign             -1, 0 or 1
 //
-// By the Any row only, f32 to f32: Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh. Of other
-// dtypes: Identity of any; Relu, Clip (alpha and beta cut off to integers), Abs, Neg, Sign and
-// BitwiseNot of integers, modulo 2^bits; Not of bool. To bool: IsNan of f32, and IsInf of f32,
-// which finds -infinity if alpha is not 0 and +infinity if beta is not 0.
+// Of other dtypes, by the Any row: Identity of any; Relu, Clip (alpha and beta cut off to
+// integers), Abs, Neg, Sign and BitwiseNot of integers, modulo 2^bits; Not of bool. To bool: IsNan
+// of f32, and IsInf of f32, which finds -infinity if alpha is not 0 and +infinity if beta is not 0.
 //
 // A NaN stays a NaN, except in ThresholdedRelu and Shrink, whose comparisons with it are false.
 //

@@ -11,8 +11,6 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (member_name(OpKind::Unary, params.kind).empty()) return "a member of Unary";
   if (unary_output_dtype(params.kind, x.dtype) != y.dtype)
     return "dtypes that the member of Unary has";
-  if (step.row->dtype == DType::F32 && !is_activation(params.kind))
-    return "a member of Unary that is an activation";
   if (x.layout != y.layout) return "input and output of one layout";
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)

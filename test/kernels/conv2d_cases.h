@@ -3,6 +3,7 @@
 #pragma once
 
 #include "test/kernels/conv_case.h"
+#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -26,17 +27,16 @@ inline std::vector<KernelCase> conv2d_cases() {
     add({.name = "1x1, pixels", .in_c = 6, .out_c = 48, .in_h = 1, .in_w = width, .window = k1x1});
   for (int32_t height = 1; height <= 7; ++height)
     add({.name = "3x3, rows", .batch = 2, .in_c = 4, .out_c = 6, .in_h = height, .in_w = 3});
-  for (const FamilyMember& member : kFamilyMembers)
-    if (member.op == OpKind::Unary)
-      for (bool has_residual : {false, true})
-        for (int32_t channels : {23, 32})
-          add({.name = "activation",
-               .in_c = 5,
-               .out_c = channels,
-               .in_h = 3,
-               .in_w = 4,
-               .activation = member.kind,
-               .has_residual = has_residual});
+  for (int32_t activation : kTestedActivations)
+    for (bool has_residual : {false, true})
+      for (int32_t channels : {23, 32})
+        add({.name = "activation",
+             .in_c = 5,
+             .out_c = channels,
+             .in_h = 3,
+             .in_w = 4,
+             .activation = activation,
+             .has_residual = has_residual});
 
   for (const ConvWindow& window :
        {k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {

@@ -99,7 +99,7 @@ TEST_CASE("conv2d refuses parameters out of bounds") {
   }
   for (int32_t bad : {0, -1, 3, INT32_MIN, INT32_MAX})
     refuses([=](P& p) { p.groups = bad; }, "groups that divide the input and output channels");
-  for (int32_t bad : {-1, 6, INT32_MAX})
+  for (int32_t bad : {-1, kUnaryNot, kUnaryIsInf, INT32_MAX})
     refuses([=](P& p) { p.activation = bad; }, "a known activation");
   for (int32_t bad : {-1, 2}) refuses([=](P& p) { p.has_residual = bad; }, "has_residual 0 or 1");
   refuses([](P& p) { p.has_residual = 1; }, "operands x, w, bias, [residual], y");
@@ -220,7 +220,7 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
   using P = DepthwiseConv2dParams;
   CHECK(check_depthwise([](Conv&, P&) {}) == "ok");
   CHECK(check_depthwise([](Conv&, P& p) { p.stride_h = 0; }) == "strides from 1 to 2^15");
-  CHECK(check_depthwise([](Conv&, P& p) { p.activation = 9; }) == "a known activation");
+  CHECK(check_depthwise([](Conv&, P& p) { p.activation = kUnaryNot; }) == "a known activation");
   CHECK(check_depthwise([](Conv& c, P&) {
           c.x = nhwc({2, 39, 9, 9});
         }) == "as many output channels as input channels");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "test/kernels/conv_case.h"
+#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -16,16 +17,15 @@ inline std::vector<KernelCase> depthwise_conv2d_cases() {
     add({.name = "columns", .out_c = 18, .in_h = 2, .in_w = width});
   for (int32_t height = 1; height <= 7; ++height)
     add({.name = "rows", .batch = 2, .out_c = 6, .in_h = height, .in_w = 3});
-  for (const FamilyMember& member : kFamilyMembers)
-    if (member.op == OpKind::Unary)
-      for (bool has_residual : {false, true})
-        for (int32_t channels : {23, 32})
-          add({.name = "activation",
-               .out_c = channels,
-               .in_h = 3,
-               .in_w = 11,
-               .activation = member.kind,
-               .has_residual = has_residual});
+  for (int32_t activation : kTestedActivations)
+    for (bool has_residual : {false, true})
+      for (int32_t channels : {23, 32})
+        add({.name = "activation",
+             .out_c = channels,
+             .in_h = 3,
+             .in_w = 11,
+             .activation = activation,
+             .has_residual = has_residual});
   for (const ConvWindow& window :
        {k1x1, k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {
     for (int32_t channels : {20, 32})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "test/kernels/kernel_case.h"
+#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -28,9 +29,8 @@ inline std::vector<KernelCase> matmul_cases() {
   for (int32_t rows : {1, 2, 3, 4, 5, 6, 7, 13, 14, 15, 29}) add("rows", rows, 9, 37);
   for (int32_t depth : {1, 2, 3, 4, 5, 33}) add("depth", 3, depth, 16);
   for (int32_t columns : {1, 3, 5, 16, 17, 21, 32, 40, 48}) add("columns", 1, 10, columns);
-  for (const FamilyMember& member : kFamilyMembers)
-    if (member.op == OpKind::Unary)
-      for (int32_t columns : {32, 39}) add("activation", 2, 7, columns, member.kind);
+  for (int32_t activation : kTestedActivations)
+    for (int32_t columns : {32, 39}) add("activation", 2, 7, columns, activation);
   add("first columns", 2, 11, 50, kUnaryRelu, {0, 16});
   add("middle columns", 2, 11, 50, kUnarySigmoid, {16, 48});
   add("last columns", 2, 11, 50, kUnarySigmoid, {32, 50});
