@@ -1,11 +1,76 @@
+#include "kernels/recurrent/recurrent.h"
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
 namespace {
 
+llvm::Error expect_dims(const ir::NodeView& node, uint32_t operand,
+                        llvm::ArrayRef<int64_t> expected) {
+  const ir::Dims& found = node.input(operand).dims;
+  if (found.size() == expected.size() && std::equal(found.begin(), found.end(), expected.begin()))
+    return llvm::Error::success();
+  return input_error(node.node.name, "expected dims [{0}] of operand {1}, found {2}",
+                     llvm::make_range(expected.begin(), expected.end()), operand,
+                     ir::to_string(node.input(operand)));
+}
+
+llvm::Error check_members(const ir::NodeView& node, const RecurrentParams& params) {
+  const llvm::StringRef where = node.node.name;
+  if (member_name(OpKind::Recurrent, params.kind).empty())
+    return input_error(where, "expected a kind of recurrent network, found {0}", params.kind);
+  if (params.direction < 0 || params.direction > 2)
+    return input_error(where, "expected direction 0, 1 or 2, found {0}", params.direction);
+  if (params.kind != kRecurrentLstm && (params.has_c0 || params.has_peepholes))
+    return input_error(where, "expected no cell state and no peepholes but of an LSTM");
+  const int32_t activations[] = {params.activation_0, params.activation_1, params.activation_2,
+                                 params.activation_3, params.activation_4, params.activation_5};
+  const int32_t count =
+      kernels::recurrent_activations(params.kind) * kernels::recurrent_directions(params.direction);
+  for (int32_t i = 0; i < count; ++i)
+    if (member_name(OpKind::Unary, activations[i]).empty())
+      return input_error(where, "expected an activation, found {0}", activations[i]);
+  return llvm::Error::success();
+}
+
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
-  return unsupported_error(node.node.name, "SKELETON");
+  const auto params = node.params<RecurrentParams>();
+  const kernels::RecurrentOperands operands = kernels::recurrent_operands(params);
+  if (llvm::Error error = expect_operand_count(node, operands.count)) return error;
+  if (llvm::Error error = check_members(node, params)) return error;
+  for (uint32_t i = 0; i < operands.count; ++i) {
+    const bool is_lengths = i != 0 && i == operands.lengths;
+    if (llvm::Error error = expect_typed(node, i, {is_lengths ? DType::I64 : DType::F32}))
+      return error;
+  }
+  if (llvm::Error error = expect_operand(node, 0, 3)) return error;
+  if (llvm::Error error = expect_operand(node, 2, 3)) return error;
+  const ir::Dims& x = node.input(0).dims;
+  const int64_t units = node.input(2).dims[2];
+  const int64_t directions = kernels::recurrent_directions(params.direction);
+  const int64_t rows = units * kernels::recurrent_gates(params.kind);
+  if (llvm::Error error = expect_dims(node, 1, {directions, rows, x[2]})) return error;
+  if (llvm::Error error = expect_dims(node, 2, {directions, rows, units})) return error;
+  if (operands.bias != 0)
+    if (llvm::Error error = expect_dims(node, operands.bias, {directions, 2 * rows})) return error;
+  if (operands.lengths != 0)
+    if (llvm::Error error = expect_dims(node, operands.lengths, {x[1]})) return error;
+  for (uint32_t state : {operands.h0, operands.c0})
+    if (state != 0)
+      if (llvm::Error error = expect_dims(node, state, {directions, x[1], units})) return error;
+  if (operands.peepholes != 0)
+    if (llvm::Error error = expect_dims(node, operands.peepholes, {directions, 3 * units}))
+      return error;
+  return checked_type(node.node.name, DType::F32, {int64_t{x[0]} + 2, directions, x[1], units});
+}
+
+Work work(const ir::NodeView& node) {
+  Work result = elementwise_work(node);
+  const ir::Dims& x = node.input(0).dims;
+  result.macs = static_cast<double>(node.input(1).element_count() + node.input(2).element_count()) *
+                x[0] * x[1];
+  return result;
 }
 
 }  // namespace
@@ -13,9 +78,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kRecurrentSpec;
 const OpSpec kRecurrentSpec = {
     .kind = OpKind::Recurrent,
-    .onnx_types = "",
+    .onnx_types = "RNN GRU LSTM",
     .infer = infer,
-    .work = elementwise_work,
+    .work = work,
     .splits = no_splits,
     .input_range = whole_range,
 };

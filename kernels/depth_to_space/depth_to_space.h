@@ -1,10 +1,68 @@
-// DepthToSpace: SKELETON.
+// DepthToSpace: blocks of channels become blocks of pixels; also the last step of a transposed
+// convolution, which then crops.
+//
+//   x  [n, c * block_h * block_w, h, w]
+//   y  [n, c, oh, ow]
+//
+// With Y the map of [n, c, h * block_h, w * block_w] whose pixel (i * block_h + a, j * block_w + b)
+// of channel k is pixel (i, j) of x's channel
+//   (k * block_h + a) * block_w + b   is_channel_major
+//   (a * block_w + b) * c + k         else
+// y is Y from row crop_top and column crop_left on; what lies behind Y is zero.
+//
+// depth_to_space_any_cpu: Plain, any dtype. The rows of f32: Nhwc. Windows of rows: x must hold the
+// rows of the part, see depth_to_space_input_range(). Parts: Height; OutputChannel. Pad lanes of y
+// are written as zero. y must not overlap x. Nothing past the end is read.
+//
+// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tasks.h"
 
 namespace codl::kernels {
+
+// Input rows that output rows `rows` (not empty) come from; never empty, so that rows behind Y have
+// an operand too.
+constexpr Range depth_to_space_input_range(const DepthToSpaceParams& params, Range rows,
+                                           int32_t in_h) {
+  const int64_t begin = (int64_t{rows.begin} + params.crop_top) / params.block_h;
+  const int64_t end = (int64_t{rows.end} - 1 + params.crop_top) / params.block_h + 1;
+  const int64_t last = in_h - 1;
+  const int64_t first = begin < last ? begin : last;
+  return {static_cast<int32_t>(first), static_cast<int32_t>(end < in_h ? end : in_h)};
+}
+
+// Where an output channel starts in x's channels, and how far apart the channels of neighbours are.
+struct DepthChannels {
+  int32_t first;  // of output channel 0, for pixel (a, b) of a block
+  int32_t step;
+};
+
+constexpr DepthChannels depth_channels(const DepthToSpaceParams& params, int32_t channels,
+                                       int32_t a, int32_t b) {
+  const int32_t place = a * params.block_w + b;
+  if (params.is_channel_major != 0) return {place, params.block_h * params.block_w};
+  return {place * channels, 1};
+}
+
+// The pieces of a step of the f32 rows: (batch, output row) pairs.
+struct DepthToSpaceWork {
+  Range rows;
+  Range channels;
+  int64_t units;
+  int32_t task_count;
+};
+
+constexpr DepthToSpaceWork depth_to_space_work(SplitDim part_dim, Range part,
+                                               const OperandShape& y) {
+  DepthToSpaceWork work = {};
+  work.rows = rows_of_part(part_dim, part, y);
+  work.channels = channels_of_part(part_dim, part, y);
+  work.units = int64_t{y.dims[0]} * work.rows.count();
+  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
+  return work;
+}
 
 void depth_to_space_ref(const KernelArgs& args);
 void depth_to_space_launch(const StepShape& step, ClLaunch* out_launch);

@@ -1,11 +1,40 @@
 #include "kernels/depth_to_space/depth_to_space.h"
+#include "schema/plan_layout.h"
 
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  const auto& params = step.params_as<DepthToSpaceParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (x.dtype != y.dtype) return "input and output of one dtype";
+  if (x.layout != y.layout || x.layout == Layout::Image2d) return "input and output of one layout";
+  if (x.rank != 4 || y.rank != 4) return "operands of rank 4";
+  if (params.block_h < 1 || params.block_h > kMaxDim || params.block_w < 1 ||
+      params.block_w > kMaxDim)
+    return "blocks of 1 to 2^24 pixels";
+  if (params.crop_top < 0 || params.crop_top > kMaxDim || params.crop_left < 0 ||
+      params.crop_left > kMaxDim)
+    return "crops of 0 to 2^24 pixels";
+  const int64_t block = int64_t{params.block_h} * params.block_w;
+  if (x.dims[0] != y.dims[0] || block > kMaxDim || block * y.dims[1] != x.dims[1])
+    return "a block of input channels for every output channel";
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  if (!holds_rows(x, depth_to_space_input_range(params, rows, x.dims[2])))
+    return "input rows of the part inside the operand";
+  if (step.row->dtype != DType::Any)
+    out_needs->task_count = depth_to_space_work(step.part_dim, step.part, y).task_count;
+  return nullptr;
+}
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+void features(const StepShape& step, Features* out_features) {
+  const double bytes = static_cast<double>(part_elements(step)) *
+                       static_cast<double>(dtype_bytes(step.output().dtype));
+  out_features->add("mbytes", 2.0 * bytes * 1e-6);
+  out_features->add("steps", 1.0);
+}
 
 }  // namespace
 

@@ -3,9 +3,34 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+const char* check(const StepShape& step, StepNeeds*) {
+  if (const char* expected = check_operands(step, 3, 3)) return expected;
+  const auto& params = step.params_as<GridSampleParams>();
+  for (uint32_t i = 0; i < 3; ++i)
+    if (step.operands[i].dtype != DType::F32 || step.operands[i].layout != Layout::Plain)
+      return "plain operands of f32";
+  const OperandShape& x = step.operands[0];
+  const OperandShape& grid = step.operands[1];
+  const OperandShape& y = step.output();
+  if (params.kind < kGridSampleNearest || params.kind > kGridSampleCubic ||
+      params.padding < kGridSampleZeros || params.padding > kGridSampleReflection)
+    return "members of GridSample";
+  if (x.rank < 3 || x.rank > 2 + kGridSampleAxes || y.rank != x.rank || grid.rank != x.rank)
+    return "operands of one rank, 3 to 5";
+  if (x.dims[0] != y.dims[0] || x.dims[1] != y.dims[1] || grid.dims[0] != x.dims[0])
+    return "operands of one batch and channel count";
+  for (int32_t i = 2; i < y.rank; ++i)
+    if (grid.dims[i - 1] != y.dims[i]) return "a place in the grid for every output";
+  return grid.dims[grid.rank - 1] == x.rank - 2 ? nullptr : "a number per axis in the grid";
+}
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+void features(const StepShape& step, Features* out_features) {
+  double looks = static_cast<double>(element_count(step.output()));
+  for (int32_t i = 2; i < step.output().rank; ++i)
+    looks *= grid_sample_taps(step.params_as<GridSampleParams>().kind);
+  out_features->add("mmacs", looks * 1e-6);
+  add_traffic(step, out_features);
+}
 
 }  // namespace
 

@@ -3,9 +3,61 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+template <typename... Dims>
+bool has_dims(const OperandShape& shape, Dims... dims) {
+  const int64_t expected[] = {dims...};
+  if (shape.rank != static_cast<int32_t>(sizeof...(dims))) return false;
+  for (int32_t i = 0; i < shape.rank; ++i)
+    if (shape.dims[i] != expected[i]) return false;
+  return true;
+}
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+const char* check(const StepShape& step, StepNeeds*) {
+  const auto& params = step.params_as<RecurrentParams>();
+  if (params.kind < kRecurrentRnn || params.kind > kRecurrentLstm) return "a member of Recurrent";
+  if (params.direction < 0 || params.direction > 2) return "direction 0, 1 or 2";
+  const RecurrentOperands operands = recurrent_operands(params);
+  if (const char* expected = check_operands(step, operands.count + 1, operands.count + 1))
+    return expected;
+  if (params.kind != kRecurrentLstm && (operands.c0 != 0 || operands.peepholes != 0))
+    return "cell states and peepholes of an Lstm";
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    const bool is_lengths = i != 0 && i == operands.lengths;
+    if (step.operands[i].dtype != (is_lengths ? DType::I64 : DType::F32) ||
+        step.operands[i].layout != Layout::Plain)
+      return "plain operands of f32, lengths of i64";
+  }
+  const OperandShape* const shapes = step.operands;
+  const OperandShape& y = step.output();
+  if (shapes[0].rank != 3 || y.rank != 4) return "a sequence [s, b, i] and an output of rank 4";
+  const int64_t steps = shapes[0].dims[0];
+  const int64_t batch = shapes[0].dims[1];
+  const int64_t inputs = shapes[0].dims[2];
+  const int64_t units = y.dims[3];
+  const int64_t directions = recurrent_directions(params.direction);
+  const int64_t rows = units * recurrent_gates(params.kind);
+  if (!has_dims(y, steps + 2, directions, batch, units)) return "an output [s + 2, d, b, h]";
+  if (!has_dims(shapes[1], directions, rows, inputs)) return "weights [d, g * h, i]";
+  if (!has_dims(shapes[2], directions, rows, units)) return "weights [d, g * h, h]";
+  if (operands.bias != 0 && !has_dims(shapes[operands.bias], directions, 2 * rows))
+    return "a bias [d, 2 * g * h]";
+  if (operands.lengths != 0 && !has_dims(shapes[operands.lengths], batch)) return "lengths [b]";
+  for (uint32_t state : {operands.h0, operands.c0})
+    if (state != 0 && !has_dims(shapes[state], directions, batch, units)) return "states [d, b, h]";
+  if (operands.peepholes != 0 && !has_dims(shapes[operands.peepholes], directions, 3 * units))
+    return "peepholes [d, 3 * h]";
+  return nullptr;
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const OperandShape& x = step.operands[0];
+  const double weights = static_cast<double>(element_count(step.operands[1])) +
+                         static_cast<double>(element_count(step.operands[2]));
+  out_features->add("mmacs", weights * x.dims[0] * x.dims[1] * 1e-6);
+  const double moved = traffic_bytes(x) + traffic_bytes(step.output());
+  out_features->add("mbytes", (moved + weights * sizeof(float) * x.dims[0]) * 1e-6);
+  out_features->add("steps", 1.0);
+}
 
 }  // namespace
 

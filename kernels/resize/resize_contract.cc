@@ -1,11 +1,79 @@
 #include "kernels/resize/resize.h"
+#include "schema/plan_layout.h"
 
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape&, StepNeeds*) { return "SKELETON"; }
+bool is_member(const ResizeParams& params) {
+  if (params.kind < kResizeNearest || params.kind > kResizeCubic) return false;
+  if (params.coordinates < kResizeHalfPixel || params.coordinates > kResizeTfCropAndResize)
+    return false;
+  return params.nearest >= kResizeRoundPreferFloor && params.nearest <= kResizeCeil;
+}
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+// The optional operands: f32, one dim.
+const char* check_vector(const OperandShape& operand, int32_t count) {
+  if (operand.dtype != DType::F32 || operand.layout != Layout::Plain)
+    return "scales and roi plain and of f32";
+  return operand.rank == 1 && operand.dims[0] == count ? nullptr
+                                                       : "a scale and a roi for every axis";
+}
+
+// The rows of f32: maps, of which the input holds the rows of the part.
+const char* check_map(const StepShape& step, StepNeeds* out_needs) {
+  const auto& params = step.params_as<ResizeParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  ResizeMap map;
+  if (x.layout != y.layout || !has_pixels(x)) return "input and output of one layout";
+  if (!resize_is_map(params, x.dims, y.dims, &map))
+    return "rows and columns of a map, resized by constant scales";
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  if (!holds_rows(x, resize_input_range(params, map.h, rows, x.dims[2])))
+    return "input rows of the part inside the operand";
+  out_needs->task_count = resize_work(step.part_dim, step.part, y).task_count;
+  return nullptr;
+}
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  const auto& params = step.params_as<ResizeParams>();
+  const bool has_scales = params.has_scales != 0;
+  const uint32_t count = 2 + (has_scales ? 1 : 0) + (params.has_roi != 0 ? 1 : 0);
+  if (const char* expected = check_operands(step, count, count)) return expected;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  if (!is_member(params)) return "members of Resize";
+  if (x.dtype != y.dtype) return "input and output of one dtype";
+  const bool copies = params.kind == kResizeNearest && params.coordinates != kResizeTfCropAndResize;
+  if (!copies && x.dtype != DType::F32) return "operands of f32";
+  if (x.rank != y.rank || x.rank < 1) return "input and output of one rank";
+  if (has_scales)
+    if (const char* expected = check_vector(step.operands[1], x.rank)) return expected;
+  if (params.has_roi != 0)
+    if (const char* expected = check_vector(step.operands[has_scales ? 2 : 1], 2 * x.rank))
+      return expected;
+  if (params.coordinates == kResizeTfCropAndResize && params.has_roi == 0)
+    return "a roi for tf_crop_and_resize";
+  if (step.row->dtype != DType::Any) return check_map(step, out_needs);
+  return x.layout == Layout::Plain ? nullptr : "a plain input";
+}
+
+void features(const StepShape& step, Features* out_features) {
+  const auto& params = step.params_as<ResizeParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const double taps = params.kind == kResizeNearest ? 1 : params.kind == kResizeLinear ? 2 : 4;
+  const double written = static_cast<double>(part_elements(step));
+  double looks = written;
+  for (int32_t i = 0; i < y.rank; ++i)
+    if (x.dims[i] != y.dims[i]) looks *= taps;
+  // Each input element of the part once.
+  const double read = traffic_bytes(x) * written / static_cast<double>(stored_elements(y));
+  const double element = static_cast<double>(dtype_bytes(y.dtype));
+  out_features->add("mmacs", looks * 1e-6);
+  out_features->add("mbytes", (read + written * element) * 1e-6);
+  out_features->add("steps", 1.0);
+}
 
 }  // namespace
 
