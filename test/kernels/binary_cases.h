@@ -1,7 +1,9 @@
 // Every member of the family on every kind of broadcast that binary.h names.
 #pragma once
 
+#include "kernels/binary/binary.h"
 #include "test/kernels/kernel_case.h"
+#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -26,6 +28,8 @@ inline std::vector<KernelCase> binary_cases() {
         plain_operand({2, 3, 4}));
     add("outer and inner axis", kind, plain_operand({2, 3, 4}), plain_operand({1, 3, 1}),
         plain_operand({2, 3, 4}));
+    add("rank 5", kind, plain_operand({2, 3, 1, 4, 5}), plain_operand({3, 2, 1, 5}),
+        plain_operand({2, 3, 2, 4, 5}));
     add("scalar first", kind, plain_operand({1, 1}), plain_operand({3, 9}), plain_operand({3, 9}));
     for (int32_t channels : {5, 21}) {
       const OperandShape y = nhwc_operand({2, channels, 3, 5});
@@ -46,6 +50,14 @@ inline std::vector<KernelCase> binary_cases() {
           SplitDim::OutputChannel, channels);
     }
   }
+  // The same loops around other functions.
+  for (int32_t kind = kBinaryPow; kind <= kBinaryPRelu; ++kind) {
+    const OperandShape y = nhwc_operand({2, 21, 3, 5});
+    add("plain", kind, plain_operand({33}), plain_operand({33}), plain_operand({33}));
+    add("rows and columns", kind, plain_operand({5, 1}), plain_operand({7}), plain_operand({5, 7}));
+    add("same", kind, y, y, y);
+    add("per channel", kind, y, plain_operand({1, 21, 1, 1}), y);
+  }
   // Not commutative: operands must not change places.
   for (int32_t channels : {1, 3, 5, 16, 17, 21, 149}) {
     const OperandShape y = nhwc_operand({2, channels, 3, 5});
@@ -63,10 +75,22 @@ inline std::vector<KernelCase> binary_cases() {
       nhwc_operand({2, 21, 5, 80}));
   add("tasks of a plain tensor", kBinaryAdd, plain_operand({20, 1001}), plain_operand({20, 1}),
       plain_operand({20, 1001}));
+  for (int32_t activation : kTestedActivations)
+    add("activation", kBinaryAdd, nhwc_operand({1, 6, 2, 3}), nhwc_operand({1, 6, 2, 3}),
+        nhwc_operand({1, 6, 2, 3}), activation);
+  // The Any row on every dtype; what must come out is in elementwise_test.cc.
+  const auto add_typed = [&](int32_t kind, DType dtype) {
+    const DType to = kernels::binary_output_dtype(kind, dtype);
+    if (to == DType::Any || (dtype == DType::F32 && to == dtype)) return;
+    add("typed", kind, typed_operand(dtype, {2, 3, 1, 70}), typed_operand(dtype, {3, 5, 1}),
+        typed_operand(to, {2, 3, 5, 70}));
+    add("typed, long runs", kind, typed_operand(dtype, {700}), typed_operand(dtype, {1}),
+        typed_operand(to, {700}));
+  };
   for (const FamilyMember& member : kFamilyMembers)
-    if (member.op == OpKind::Unary)
-      add("activation", kBinaryAdd, nhwc_operand({1, 6, 2, 3}), nhwc_operand({1, 6, 2, 3}),
-          nhwc_operand({1, 6, 2, 3}), member.kind);
+    if (member.op == OpKind::Binary)
+      for (uint8_t dtype = 1; dtype < kDTypeEnd; ++dtype)
+        add_typed(member.kind, static_cast<DType>(dtype));
   return cases;
 }
 

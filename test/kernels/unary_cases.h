@@ -1,6 +1,7 @@
-// Every member of the family, Plain and Nhwc, with lengths around the vectors.
+// Every member of the family, Plain and Nhwc, with lengths around the vectors; every dtype.
 #pragma once
 
+#include "kernels/unary/unary.h"
 #include "test/kernels/kernel_case.h"
 
 namespace codl::test {
@@ -17,7 +18,7 @@ inline std::vector<KernelCase> unary_cases() {
     cases.push_back({name, OpKind::Unary, words_of(params), {x, y}, part_dim, part});
   };
   for (const FamilyMember& member : kFamilyMembers) {
-    if (member.op != OpKind::Unary) continue;
+    if (member.op != OpKind::Unary || !kernels::is_activation(member.kind)) continue;
     const int32_t kind = member.kind;
     add("scalar", kind, plain_operand({}), plain_operand({}));
     for (int32_t length : {1, 7, 16, 33, 1001})
@@ -38,6 +39,16 @@ inline std::vector<KernelCase> unary_cases() {
         nhwc_operand({2, channels, 3, 5}));
   add("tasks", kUnaryClip, nhwc_operand({2, 21, 5, 80}), nhwc_operand({2, 21, 5, 80}));
   add("tasks of a plain tensor", kUnaryTanh, plain_operand({20001}), plain_operand({20001}));
+  // The Any row on every dtype; what must come out is in elementwise_test.cc.
+  const auto add_typed = [&](int32_t kind, DType dtype) {
+    const DType to = kernels::unary_output_dtype(kind, dtype);
+    if (to == DType::Any || (dtype == DType::F32 && to == dtype)) return;
+    add("typed", kind, typed_operand(dtype, {2, 3, 1, 5, 17}), typed_operand(to, {2, 3, 1, 5, 17}));
+  };
+  for (const FamilyMember& member : kFamilyMembers)
+    if (member.op == OpKind::Unary)
+      for (uint8_t dtype = 1; dtype < kDTypeEnd; ++dtype)
+        add_typed(member.kind, static_cast<DType>(dtype));
   return cases;
 }
 
