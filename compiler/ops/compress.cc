@@ -29,7 +29,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kCompressSpec;
 const OpSpec kCompressSpec = {
     .kind = OpKind::Compress,
-    .onnx_types = "",
+    .onnx_types = "Compress",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -23,7 +23,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kGatherSpec;
 const OpSpec kGatherSpec = {
     .kind = OpKind::Gather,
-    .onnx_types = "",
+    .onnx_types = "Gather",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -32,7 +32,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kGatherNdSpec;
 const OpSpec kGatherNdSpec = {
     .kind = OpKind::GatherNd,
-    .onnx_types = "",
+    .onnx_types = "GatherND",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

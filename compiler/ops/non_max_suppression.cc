@@ -29,7 +29,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kNonMaxSuppressionSpec;
 const OpSpec kNonMaxSuppressionSpec = {
     .kind = OpKind::NonMaxSuppression,
-    .onnx_types = "",
+    .onnx_types = "NonMaxSuppression",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

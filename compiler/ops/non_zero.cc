@@ -18,7 +18,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kNonZeroSpec;
 const OpSpec kNonZeroSpec = {
     .kind = OpKind::NonZero,
-    .onnx_types = "",
+    .onnx_types = "NonZero",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

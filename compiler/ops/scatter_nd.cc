@@ -34,7 +34,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kScatterNdSpec;
 const OpSpec kScatterNdSpec = {
     .kind = OpKind::ScatterNd,
-    .onnx_types = "",
+    .onnx_types = "ScatterND",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

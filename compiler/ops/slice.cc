@@ -33,7 +33,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kSliceSpec;
 const OpSpec kSliceSpec = {
     .kind = OpKind::Slice,
-    .onnx_types = "",
+    .onnx_types = "Slice Split",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

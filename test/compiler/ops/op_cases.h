@@ -4,6 +4,7 @@
 
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "compiler/ops/op_spec.h"
@@ -18,8 +19,10 @@ struct OpCase {
   std::vector<ir::Dims> inputs;            // activations first ...
   std::vector<ir::Dims> constants;         // ... then weights, in operand order
   std::vector<ir::Dims> late_inputs = {};  // activations behind the weights: a residual
-  ir::Dims reshape_to = {};                // Reshape only
+  ir::Dims reshape_to = {};                // of an operator whose dims are the output's
   int32_t dilation = 1;                    // along the height, as in params
+  std::vector<DType> dtypes = {};          // of the operands; empty: all f32
+  bool runs_whole = false;                 // no rule for a cut
 };
 
 // Same values on every run; in [-1, 1].
@@ -33,6 +36,20 @@ inline std::vector<uint8_t> random_floats(int64_t count, uint32_t seed) {
   return bytes;
 }
 
+// The same for other dtypes: numbers in [-10, 10].
+inline std::vector<uint8_t> random_elements(const ir::TensorType& type, uint32_t seed) {
+  if (type.dtype == DType::F32) return random_floats(type.element_count(), seed);
+  std::mt19937 random(seed);
+  const size_t size = dtype_bytes(type.dtype);
+  std::vector<uint8_t> bytes(static_cast<size_t>(type.element_count()) * size);
+  for (size_t offset = 0; offset < bytes.size(); offset += size) {
+    int64_t element = static_cast<int64_t>(random() % 21) - 10;
+    if (type.dtype == DType::Bool) element &= 1;
+    std::memcpy(bytes.data() + offset, &element, size);
+  }
+  return bytes;
+}
+
 // The case as a graph: node 0, its type inferred.
 inline ir::Graph graph_of(const OpCase& op_case) {
   ir::Graph graph;
@@ -41,25 +58,46 @@ inline ir::Graph graph_of(const OpCase& op_case) {
   node.op = op_case.op;
   node.params = op_case.params;
   node.name = op_case.name;
+  auto next_type = [&](const ir::Dims& dims) -> ir::TensorType {
+    const size_t i = node.inputs.size();
+    return {i < op_case.dtypes.size() ? op_case.dtypes[i] : DType::F32, dims};
+  };
   auto add_inputs = [&](const std::vector<ir::Dims>& list) {
     for (const ir::Dims& dims : list)
       node.inputs.push_back(
-          graph.add_input("x" + std::to_string(node.inputs.size()), {DType::F32, dims}));
+          graph.add_input("x" + std::to_string(node.inputs.size()), next_type(dims)));
   };
   add_inputs(op_case.inputs);
   for (const ir::Dims& dims : op_case.constants) {
     const uint32_t seed = static_cast<uint32_t>(node.inputs.size());
-    const ir::TensorType type = {DType::F32, dims};
-    node.inputs.push_back(graph.add_constant("c" + std::to_string(seed), type,
-                                             random_floats(type.element_count(), seed)));
+    const ir::TensorType type = next_type(dims);
+    node.inputs.push_back(
+        graph.add_constant("c" + std::to_string(seed), type, random_elements(type, seed)));
   }
   add_inputs(op_case.late_inputs);
+  const bool has_own_dims = op_case.op == OpKind::Reshape || !op_case.reshape_to.empty();
   const ir::TensorType type =
-      op_case.op == OpKind::Reshape
-          ? ir::TensorType{DType::F32, op_case.reshape_to}
-          : value_of(compiler::op_spec(op_case.op).infer(ir::NodeView{graph, node}));
+      has_own_dims ? ir::TensorType{graph.value(node.inputs[0]).type.dtype, op_case.reshape_to}
+                   : value_of(compiler::op_spec(op_case.op).infer(ir::NodeView{graph, node}));
   graph.set_outputs({graph.add_node(std::move(node), "y", type)});
   return graph;
+}
+
+struct NoParams {};
+
+// A case of an operator that is not cut. `reshape_to`: for one whose dims are the output's.
+template <typename Params>
+OpCase whole(const char* name, OpKind op, const Params& params, std::vector<ir::Dims> inputs,
+             std::vector<DType> dtypes, ir::Dims reshape_to = {}) {
+  OpCase op_case;
+  op_case.name = name;
+  op_case.op = op;
+  if constexpr (!std::is_same_v<Params, NoParams>) op_case.params = ir::OpParams::of(op, params);
+  op_case.inputs = std::move(inputs);
+  op_case.dtypes = std::move(dtypes);
+  op_case.reshape_to = std::move(reshape_to);
+  op_case.runs_whole = true;
+  return op_case;
 }
 
 inline std::vector<OpCase> op_cases() {
@@ -211,6 +249,37 @@ inline std::vector<OpCase> op_cases() {
       {"reshape", OpKind::Reshape, {}, {{2, 18, 5, 3}}, {}, {}, {36, 15}},
       {"convert", OpKind::Convert, {}, {{1, 18, 5, 3}}, {}},
       {"convert of a matrix", OpKind::Convert, {}, {{5, 18}}, {}},
+      whole("concat of i64", OpKind::Concat, ConcatParams{.axis = 1}, {{1, 3, 5, 3}, {1, 20, 5, 3}},
+            {DType::I64, DType::I64}),
+      whole("convert of bool", OpKind::Convert, NoParams{}, {{1, 18, 5, 3}}, {DType::Bool}),
+      whole("transpose of i8", OpKind::Transpose, TransposeParams{.perm_0 = 1}, {{5, 18}},
+            {DType::I8}),
+      whole("reshape of f64", OpKind::Reshape, NoParams{}, {{2, 18}}, {DType::F64}, {4, 9}),
+      whole("slice", OpKind::Slice,
+            SliceParams{
+                .start_0 = 1, .start_1 = 17, .step_0 = 1, .step_1 = -3, .count_0 = 1, .count_1 = 6},
+            {{2, 18}}, {}),
+      whole("pad", OpKind::Pad,
+            PadParams{.kind = kPadConstant, .has_value = 1, .begin_1 = 2, .end_0 = 3},
+            {{2, 18}, {1}}, {DType::I64, DType::I64}),
+      whole("gather", OpKind::Gather, GatherParams{.axis = 1}, {{2, 18, 3}, {4, 5}},
+            {DType::Bool, DType::I64}),
+      whole("gather elements", OpKind::GatherElements, GatherElementsParams{.axis = 1},
+            {{2, 18, 3}, {2, 30, 1}}, {DType::F32, DType::I64}),
+      whole("gather nd", OpKind::GatherNd, GatherNdParams{.batch_dims = 1}, {{2, 18, 3}, {2, 5, 1}},
+            {DType::I8, DType::I64}),
+      whole("scatter elements", OpKind::ScatterElements,
+            ScatterElementsParams{.axis = 1, .reduction = kScatterElementsAdd},
+            {{2, 18, 3}, {2, 30, 1}, {2, 30, 1}}, {DType::F32, DType::I64, DType::F32}),
+      whole("scatter nd", OpKind::ScatterNd, ScatterNdParams{}, {{2, 18, 3}, {5, 2}, {5, 3}},
+            {DType::U16, DType::I64, DType::U16}),
+      whole("expand", OpKind::Expand, NoParams{}, {{18, 1}}, {DType::Bool}, {2, 18, 3}),
+      whole("compress", OpKind::Compress, CompressParams{.axis = 1}, {{2, 18, 3}, {5}},
+            {DType::F32, DType::Bool}),
+      whole("non zero", OpKind::NonZero, NoParams{}, {{2, 18, 3}}, {DType::Bool}),
+      whole("non max suppression", OpKind::NonMaxSuppression, NonMaxSuppressionParams{},
+            {{2, 9, 4}, {2, 3, 9}, {1}, {1}, {1}},
+            {DType::F32, DType::F32, DType::I64, DType::F32, DType::F32}),
   };
 }
 

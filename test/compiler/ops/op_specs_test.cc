@@ -168,7 +168,7 @@ TEST_CASE("nodes are cut where every part is a whole operator") {
       CHECK(rule.extent == node.output().dims[dim_of(rule.dim)]);
       CHECK(rule.granularity == (is_height ? 1 : kChannelPanel));
     }
-    CHECK(height == !not_by_height.count(op_case.name));
+    CHECK(height == (!op_case.runs_whole && !not_by_height.count(op_case.name)));
     CHECK(channel == (by_channel.count(op_case.name) != 0));
   }
 }
@@ -273,6 +273,39 @@ TEST_CASE("infer rejects operands that do not fit") {
         {{2, 3}, {3, 3}},
         {}},
        "joined: expected dims equal but for axis 1, found f32[2,3] and f32[3,3]"},
+      {whole("mixed", OpKind::Concat, ConcatParams{}, {{2}, {2}}, {DType::F32, DType::I64}),
+       "mixed: expected operands of one type and rank, found f32[2] and i64[2]"},
+      {whole("outside", OpKind::Slice, SliceParams{.start_0 = 1, .step_0 = 2, .count_0 = 2}, {{3}},
+             {}),
+       "outside: expected elements in [0, 3) along axis 0, found 1 to 3"},
+      {whole("none", OpKind::Slice, SliceParams{.step_0 = 1}, {{3}}, {}),
+       "none: expected at least 1 element along axis 0, found 0"},
+      {whole("cropped", OpKind::Pad, PadParams{.kind = kPadEdge, .end_0 = -1}, {{3}}, {}),
+       "cropped: expected pads >= 0 along axis 0, found 0 and -1"},
+      {whole("filled", OpKind::Pad, PadParams{.kind = kPadConstant, .has_value = 1}, {{3}, {1}},
+             {DType::I64, DType::F32}),
+       "filled: expected operand 1 of type i64, found f32[1]"},
+      {whole("indices", OpKind::Gather, GatherParams{}, {{3}, {1}}, {}),
+       "indices: expected operand 1 of type i64, found f32[1]"},
+      {whole("wider", OpKind::GatherElements, GatherElementsParams{}, {{3, 2}, {3, 3}},
+             {DType::F32, DType::I64}),
+       "wider: expected indices inside f32[3,2] but for axis 0, found i64[3,3]"},
+      {whole("tuple", OpKind::GatherNd, GatherNdParams{.batch_dims = 1}, {{3, 2}, {3, 2}},
+             {DType::F32, DType::I64}),
+       "tuple: expected at most 1 indices per tuple, found 2"},
+      {whole("flags", OpKind::ScatterElements, ScatterElementsParams{.reduction = 1},
+             {{3}, {3}, {3}}, {DType::Bool, DType::I64, DType::Bool}),
+       "flags: expected a reduction of bool, found 1"},
+      {whole("updates", OpKind::ScatterNd, ScatterNdParams{}, {{3, 2}, {4, 1}, {4}},
+             {DType::F32, DType::I64, DType::F32}),
+       "updates: expected updates of f32[4,2], found f32[4]"},
+      {whole("matrix", OpKind::Compress, CompressParams{}, {{3}, {3, 1}},
+             {DType::F32, DType::Bool}),
+       "matrix: expected a condition of rank 1, found bool[3,1]"},
+      {whole("scores", OpKind::NonMaxSuppression, NonMaxSuppressionParams{},
+             {{2, 9, 4}, {2, 9, 3}, {1}, {1}, {1}},
+             {DType::F32, DType::F32, DType::I64, DType::F32, DType::F32}),
+       "scores: expected boxes [b, n, 4] and scores [b, c, n], found f32[2,9,4] and f32[2,9,3]"},
   };
   for (const Bad& each : bad) {
     INFO(each.op_case.name);
@@ -281,10 +314,13 @@ TEST_CASE("infer rejects operands that do not fit") {
     node.op = each.op_case.op;
     node.params = each.op_case.params;
     node.name = each.op_case.name;
+    const std::vector<DType>& dtypes = each.op_case.dtypes;
     for (const auto* list : {&each.op_case.inputs, &each.op_case.constants})
-      for (const ir::Dims& dims : *list)
+      for (const ir::Dims& dims : *list) {
+        const size_t i = node.inputs.size();
         node.inputs.push_back(
-            graph.add_input(std::to_string(node.inputs.size()), {DType::F32, dims}));
+            graph.add_input(std::to_string(i), {i < dtypes.size() ? dtypes[i] : DType::F32, dims}));
+      }
     CHECK(error_of(compiler::op_spec(node.op).infer(ir::NodeView{graph, node})) == each.expected);
   }
 }
