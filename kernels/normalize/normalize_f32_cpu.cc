@@ -125,39 +125,74 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
   }
 }
 
-// The means of `count` (at most a vector) neighbouring lanes from `lane` on.
-void normalize_columns(const NormalizeWork& work, const NormalizeParams& params,
-                       const Operands& operands, const int64_t (&begin)[3], int64_t lane,
-                       int64_t count) {
+// Vectors of neighbouring columns that are summed at once: so many lines of memory that follow each
+// other are read together. It does not change what is added to what.
+constexpr int kColumnVectors = 4;
+
+// Sum for each of the vectors; the additions into one are those of Sum.
+struct ColumnSums {
+  Vector whole[kColumnVectors];
+  Vector piece[kColumnVectors];
+  int64_t piece_count;
+
+  HWY_INLINE ColumnSums() : piece_count(0) {
+    for (int v = 0; v < kColumnVectors; ++v) whole[v] = piece[v] = hn::Zero(Floats());
+  }
+  HWY_INLINE void end_of_line() {
+    if (++piece_count < kPiece) return;
+    for (int v = 0; v < kColumnVectors; ++v) {
+      whole[v] = hn::Add(whole[v], piece[v]);
+      piece[v] = hn::Zero(Floats());
+    }
+    piece_count = 0;
+  }
+  HWY_INLINE Vector get(int v) const { return hn::Add(whole[v], piece[v]); }
+};
+
+// Vector `v` of `count` columns; kIsWhole: there are kColumnVectors vectors of them.
+template <bool kIsWhole>
+HWY_INLINE Vector load_columns(const float* x, int v, int64_t count) {
   const Floats d;
-  const float* x = operands.x + lane;
-  Moments moments = {hn::Zero(d), hn::Zero(d)};
-  if (params.is_rms == 0) {
-    Sum sum;
-    for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-      sum.add(load_lanes(d, x + walk.offsets[kNormalizeX], count));
-    moments.mean = hn::Div(sum.get(), hn::Set(d, static_cast<float>(work.element_count)));
-  }
-  Sum squares;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
-    const Vector distance =
-        hn::Sub(load_lanes(d, x + walk.offsets[kNormalizeX], count), moments.mean);
-    squares.add(hn::Mul(distance, distance));
-  }
-  moments.factor = factor_of(work, params.epsilon, squares.get());
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-    write_lanes(work, operands, moments, walk.offsets, lane, count);
+  if (kIsWhole) return hn::LoadU(d, x + v * kLanes);
+  return load_lanes(d, x + v * kLanes, count - v * kLanes);
 }
 
-void normalize_block(const NormalizeWork& work, const NormalizeParams& params,
-                     const Operands& operands, const int64_t (&begin)[3], int64_t lane) {
-  const int64_t rest = work.lanes - lane;
-  const int64_t end = lane + (rest < kNormalizeBlock ? rest : kNormalizeBlock);
-  for (int64_t i = lane; i < end; i += kLanes)
-    normalize_columns(work, params, operands, begin, i, end - i);
-  if (end < work.lanes || work.pad == 0) return;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-    zero_pad(work, operands, walk.offsets[kNormalizeX]);
+// The means of lanes [lane, end), at most kColumnVectors vectors.
+template <bool kIsWhole>
+void normalize_columns(const NormalizeWork& work, const NormalizeParams& params,
+                       const Operands& operands, const int64_t (&begin)[3], int64_t lane,
+                       int64_t end) {
+  const Floats d;
+  const int64_t count = end - lane;
+  const Vector element_count = hn::Set(d, static_cast<float>(work.element_count));
+  Moments moments[kColumnVectors];
+  for (Moments& each : moments) each.mean = hn::Zero(d);
+  if (params.is_rms == 0) {
+    ColumnSums sums;
+    for (NormalizeWalk walk(work.reduced, begin); walk.next(); sums.end_of_line()) {
+      const float* x = operands.x + walk.offsets[kNormalizeX] + lane;
+#pragma GCC unroll 4
+      for (int v = 0; v < kColumnVectors; ++v)
+        sums.piece[v] = hn::Add(sums.piece[v], load_columns<kIsWhole>(x, v, count));
+    }
+    for (int v = 0; v < kColumnVectors; ++v) moments[v].mean = hn::Div(sums.get(v), element_count);
+  }
+  ColumnSums squares;
+  for (NormalizeWalk walk(work.reduced, begin); walk.next(); squares.end_of_line()) {
+    const float* x = operands.x + walk.offsets[kNormalizeX] + lane;
+#pragma GCC unroll 4
+    for (int v = 0; v < kColumnVectors; ++v) {
+      const Vector distance = hn::Sub(load_columns<kIsWhole>(x, v, count), moments[v].mean);
+      squares.piece[v] = hn::Add(squares.piece[v], hn::Mul(distance, distance));
+    }
+  }
+  for (int v = 0; v < kColumnVectors; ++v)
+    moments[v].factor = factor_of(work, params.epsilon, squares.get(v));
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
+    for (int v = 0; v < kColumnVectors && v * kLanes < count; ++v)
+      write_lanes(work, operands, moments[v], walk.offsets, lane + v * kLanes, count - v * kLanes);
+    if (end == work.lanes) zero_pad(work, operands, walk.offsets[kNormalizeX]);
+  }
 }
 
 void normalize_f32(const KernelArgs& args) {
@@ -171,13 +206,29 @@ void normalize_f32(const KernelArgs& args) {
       args.operands[0].as<const float>(), scale == nullptr ? nullptr : scale->as<const float>(),
       bias == nullptr ? nullptr : bias->as<const float>(), args.output().as<float>()};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
-  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+  int64_t unit = units.begin;
+  while (unit < units.end) {
     int64_t begin[3] = {};
     work.kept.add_offsets(unit / work.lane_blocks, begin);
-    if (work.has_kept_lanes)
-      normalize_block(work, params, operands, begin, unit % work.lane_blocks * kNormalizeBlock);
-    else
+    if (!work.has_kept_lanes) {
       normalize_runs(work, params, operands, begin);
+      ++unit;
+      continue;
+    }
+    // Blocks up to the end of the lanes that are mine.
+    const int64_t block = unit % work.lane_blocks;
+    const int64_t rest = work.lane_blocks - block;
+    const int64_t blocks = rest < units.end - unit ? rest : units.end - unit;
+    const int64_t last = (block + blocks) * kNormalizeBlock;
+    const int64_t end = last < work.lanes ? last : work.lanes;
+    for (int64_t lane = block * kNormalizeBlock; lane < end; lane += kColumnVectors * kLanes) {
+      const int64_t next = lane + kColumnVectors * kLanes;
+      if (next <= end)
+        normalize_columns<true>(work, params, operands, begin, lane, next);
+      else
+        normalize_columns<false>(work, params, operands, begin, lane, end);
+    }
+    unit += blocks;
   }
 }
 

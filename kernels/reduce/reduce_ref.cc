@@ -163,6 +163,17 @@ constexpr int64_t quotient(int64_t a, int64_t count, bool is_unsigned) {
 // a before b among largest first; a NaN is before every number.
 constexpr bool is_before(double a, double b) { return a > b || (a != a && b == b); }
 constexpr bool is_before(int64_t a, int64_t b) { return a > b; }
+// Nothing is behind it.
+template <typename Wide>
+constexpr Wide last_of();
+template <>
+constexpr double last_of() {
+  return -__builtin_inf();
+}
+template <>
+constexpr int64_t last_of() {
+  return INT64_MIN;
+}
 // What turns the smallest into the largest and back, leaves NaN, and gives u64 int64's order.
 constexpr double order_key(double a, bool is_min, bool) { return is_min ? -a : a; }
 constexpr int64_t order_key(int64_t a, bool is_min, bool is_unsigned) {
@@ -208,10 +219,6 @@ class Reducer {
   }
 
  private:
-  bool takes_order() const {
-    return kind_ == kReduceMax || kind_ == kReduceMin || is_arg_reduce(kind_);
-  }
-
   void reduce_lanes(int64_t base, int64_t width) {
     width_ = width;
     if (kind_ == kReduceLogSumExp) {
@@ -227,13 +234,13 @@ class Reducer {
       pass(base, /*is_order=*/false);
       return;
     }
-    pass(base, takes_order());
+    pass(base, kind_ == kReduceMax || kind_ == kReduceMin || is_arg_reduce(kind_));
   }
 
   // All elements of the lanes, which begin at `base`.
   void pass(int64_t base, bool is_order) {
     for (int64_t i = 0; i < width_; ++i) {
-      lanes_[i] = kind_ == kReduceProd ? 1 : 0;
+      lanes_[i] = is_order ? last_of<Wide>() : kind_ == kReduceProd ? 1 : 0;
       places_[i] = -1;
     }
     const int64_t runs = plan_.reduced.size();
@@ -277,8 +284,13 @@ class Reducer {
   }
 
   void add_order(const Wide* x, int64_t count, int64_t place, int64_t place_step) {
-    for (int64_t i = 0; i < count; ++i, place += place_step)
-      offer(i, order_key(x[i], is_min_, is_unsigned_), place);
+    for (int64_t i = 0; i < count; ++i, place += place_step) {
+      const Wide key = order_key(x[i], is_min_, is_unsigned_);
+      if (is_arg_reduce(kind_))
+        offer(i, key, place);
+      else
+        lanes_[i] = is_before(key, lanes_[i]) ? key : lanes_[i];
+    }
   }
 
   // `places_` of a lane without an element is -1.
@@ -294,8 +306,10 @@ class Reducer {
   // The lanes of one output into lane 0.
   void fold() {
     for (int64_t i = 1; i < width_; ++i) {
-      if (takes_order())
+      if (is_arg_reduce(kind_))
         offer(0, lanes_[i], places_[i]);
+      else if (kind_ == kReduceMax || kind_ == kReduceMin)
+        lanes_[0] = is_before(lanes_[i], lanes_[0]) ? lanes_[i] : lanes_[0];
       else if (kind_ == kReduceProd)
         lanes_[0] = product_of(lanes_[0], lanes_[i]);
       else
