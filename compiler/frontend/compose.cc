@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/common/contract.h"
+
 namespace codl::compiler {
 namespace {
 
@@ -242,8 +244,18 @@ ir::ValueId Compose::slice(ir::ValueId x, int64_t axis, int64_t begin, int64_t c
 
 ir::ValueId Compose::concat(llvm::ArrayRef<ir::ValueId> values, int64_t axis) {
   if (has_failed_) return ir::kNoId;
-  if (values.size() == 1) return values[0];
-  return node(OpKind::Concat, ConcatParams{.axis = axis_of(values[0], axis)}, values);
+  const ConcatParams params = {.axis = axis_of(values[0], axis)};
+  // A step has room for this many inputs beside its output; a longer list is joined from the front.
+  constexpr size_t kMaxInputs = kernels::kMaxOperands - 1;
+  ir::ValueId joined = values[0];
+  for (values = values.drop_front(); !values.empty();) {
+    const auto next = values.take_front(kMaxInputs - 1);
+    llvm::SmallVector<ir::ValueId, 4> inputs = {joined};
+    inputs.append(next.begin(), next.end());
+    joined = node(OpKind::Concat, params, inputs);
+    values = values.drop_front(next.size());
+  }
+  return joined;
 }
 
 ir::ValueId Compose::pad(ir::ValueId x, llvm::ArrayRef<int64_t> begin,

@@ -8,10 +8,6 @@
 
 namespace codl::compiler {
 
-// Newest opset whose operators the rules know; opsets in the rows are those of ONNX's operator
-// changelog in which the rule's reading of attributes and inputs holds.
-inline constexpr int64_t kNewestOpset = 28;
-
 // Attributes that a rule knows of and that change nothing for codl.
 inline void ignore_attributes(const OnnxNode& node,
                               std::initializer_list<llvm::StringRef> attributes) {
