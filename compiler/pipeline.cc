@@ -10,6 +10,7 @@
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
+#include "compiler/report/support_report.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr Pass kFrontendPasses[] = {
     {"fold_constants", fold_constants},    // the fusions may use what becomes constant
     {"eliminate_dead", eliminate_dead},    // copies would stand between what fuses
+    {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"fold_batch_norm", fold_batch_norm},  // before a convolution has an activation
     {"fuse_residual", fuse_residual},      // the same
     {"fuse_activation", fuse_activation},  // the last thing a node does
@@ -105,6 +107,51 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Variant& variant)
   return report;
 }
 
+llvm::Error check_limits(const SupportReport& report, const CompileOptions& options) {
+  if (!report.has_gpu)
+    return input_error(report.device,
+                       "expected a device with a GPU for --max-fallback and "
+                       "--max-syncs, found one without");
+  if (options.max_fallback_percent && 100 * report.fallback_share > *options.max_fallback_percent)
+    return make_error(
+        ErrorKind::Limit, report.device,
+        llvm::formatv("expected at most {0:f1} % of the {1} without a GPU kernel "
+                      "(--max-fallback), found {2:f1} %",
+                      *options.max_fallback_percent, report.macs > 0 ? "multiply-adds" : "nodes",
+                      100 * report.fallback_share)
+            .str());
+  if (options.max_handoffs && report.handoffs > *options.max_handoffs)
+    return make_error(ErrorKind::Limit, report.device,
+                      llvm::formatv("expected at most {0} hand-offs between CPU and GPU "
+                                    "(--max-syncs) in variant {1}, found {2}",
+                                    *options.max_handoffs, report.variant, report.handoffs)
+                          .str());
+  return llvm::Error::success();
+}
+
+// Prints the support report and holds it against the limits, where either is asked for.
+llvm::Error report_support(const ir::Graph& graph, const DeviceProfile& profile,
+                           const Variant& chosen, const CompileOptions& options) {
+  const bool has_limits = options.max_fallback_percent || options.max_handoffs;
+  if (options.support == SupportFormat::None && !has_limits) return llvm::Error::success();
+  std::optional<Variant> on_gpu;
+  if (profile.has_gpu) {
+    PartitionOptions gpu_options;
+    gpu_options.strategy = "gpu";
+    CODL_ASSIGN_OR_RETURN(variant, make_variant(graph, profile, gpu_options, "gpu"));
+    on_gpu = std::move(variant);
+  }
+  std::optional<PlannedVariant> planned_on_gpu;
+  if (on_gpu) planned_on_gpu.emplace(PlannedVariant{on_gpu->division, on_gpu->schedule});
+  const SupportReport report = support_report(graph, profile, {chosen.division, chosen.schedule},
+                                              planned_on_gpu ? &*planned_on_gpu : nullptr);
+  if (options.dump_to != nullptr && options.support == SupportFormat::Text)
+    print_text(report, *options.dump_to);
+  if (options.dump_to != nullptr && options.support == SupportFormat::Json)
+    print_json(report, *options.dump_to);
+  return has_limits ? check_limits(report, options) : llvm::Error::success();
+}
+
 void dump_stage(const CompileOptions& options, llvm::StringRef stage,
                 llvm::function_ref<std::string()> text) {
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
@@ -122,6 +169,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
 
   std::vector<Variant> variants;
   CODL_ASSIGN_OR_RETURN(first, make_first_variant(graph, profile, options.partition));
+  if (llvm::Error error = report_support(graph, profile, first, options)) return error;
+  if (!options.builds_plan) return CompileResult();
   variants.push_back(std::move(first));
   if (options.partition.strategy != "cpu") {
     PartitionOptions cpu_only;

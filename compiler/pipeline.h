@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,20 @@ namespace codl::compiler {
 // The front end's passes in the order they run.
 llvm::ArrayRef<Pass> frontend_passes();
 
+enum class SupportFormat { None, Text, Json };
+
 struct CompileOptions {
   PartitionOptions partition;
   PassOptions passes;
   std::string dump;  // stage to print: graph, partition, schedule, memory; empty: none
   llvm::raw_ostream* dump_to = nullptr;
+  // Print what the device makes of the network (compiler/report) to dump_to.
+  SupportFormat support = SupportFormat::None;
+  // Limits; a device without a GPU has neither. Share of the multiply-adds without a GPU kernel, or
+  // of the nodes, in percent; waits between the lanes in the first variant.
+  std::optional<double> max_fallback_percent;
+  std::optional<uint32_t> max_handoffs;
+  bool builds_plan = true;  // false: the report and the limits are all that is asked for
 };
 
 // What codlc tells the user about a plan.
@@ -43,7 +53,8 @@ struct CompileResult {
   CompileReport report;
 };
 
-// ONNX bytes to plan bytes for one device. Errors: Input, Unsupported, Limit, Internal.
+// ONNX bytes to plan bytes for one device. Errors: Input, Unsupported, Limit (max_fallback_percent,
+// max_handoffs), Internal.
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& profile, const CompileOptions& options);
 

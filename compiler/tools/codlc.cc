@@ -1,8 +1,9 @@
 // codlc: ONNX model + device profile -> plan file. Flags and messages; the work is in pipeline.cc.
 #include "compiler/device/device_profile.h"
-#include "compiler/ops/op_spec.h"
+#include "compiler/frontend/onnx_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/pipeline.h"
+#include "compiler/report/operator_table.h"
 #include "compiler/support/error.h"
 #include "compiler/support/version.h"
 #include "llvm/Support/CommandLine.h"
@@ -51,8 +52,25 @@ cl::opt<std::string> dump_after_flag("dump-after",
                                      cl::value_desc("PASS"), cl::cat(category));
 cl::opt<bool> list_devices_flag("list-devices", cl::desc("print the device profiles and exit"),
                                 cl::cat(category));
-cl::opt<bool> list_ops_flag("list-ops", cl::desc("print the operators and exit"),
-                            cl::cat(category));
+cl::opt<std::string> list_ops_flag(
+    "list-ops",
+    cl::desc("print the ONNX operators, what they become and where that runs, and exit; as text "
+             "(default) or markdown"),
+    cl::value_desc("FORMAT"), cl::ValueOptional, cl::cat(category));
+cl::opt<std::string> report_support_flag(
+    "report-support",
+    cl::desc("print where the model's operators can run and what falling back to the CPU costs, as "
+             "text (default) or json; a plan is written only with -o"),
+    cl::value_desc("FORMAT"), cl::ValueOptional, cl::cat(category));
+cl::opt<std::string> max_fallback_flag(
+    "max-fallback",
+    cl::desc("fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
+             "nodes, if there are none); default: no limit"),
+    cl::value_desc("PERCENT"), cl::cat(category));
+cl::opt<std::string> max_syncs_flag(
+    "max-syncs",
+    cl::desc("fail if the plan has more hand-offs between CPU and GPU; default: no limit"),
+    cl::value_desc("N"), cl::cat(category));
 cl::opt<bool> list_passes_flag("list-passes", cl::desc("print the passes in their order and exit"),
                                cl::cat(category));
 cl::opt<bool> quiet_flag("q", cl::desc("print errors only"), cl::cat(category));
@@ -61,35 +79,8 @@ cl::extrahelp exit_codes(
     "3 a requested limit cannot be met; 70 internal error.\n");
 
 void print_version(llvm::raw_ostream& os) {
-  os << "codlc " << codlc_version() << " (plan format " << kPlanVersion
-     << ", ONNX opset 7 to 18)\n";
-}
-
-void print_ops(llvm::raw_ostream& os) {
-  os << llvm::formatv("{0,-16} {1,-66} {2,-4} {3,-12} {4}\n", "operator", "ONNX", "CPU", "GPU",
-                      "splits");
-  for (const OpSpec* spec : all_op_specs()) {
-    bool has_cpu = false, has_buffer = false, has_image = false;
-    uint32_t splits = kSplitHeight | kSplitOutputChannel;
-    for (const KernelRow& row : kKernelRows) {
-      if (row.op != spec->kind) continue;
-      splits &= row.splits;
-      has_cpu |= row.processor == Processor::Cpu;
-      if (row.processor == Processor::Gpu)
-        (row.layout == Layout::Image2d ? has_image : has_buffer) = true;
-    }
-    const char* gpu = has_buffer && has_image ? "buffer,image"
-                      : has_buffer            ? "buffer"
-                      : has_image             ? "image"
-                                              : "-";
-    const char* dims = splits == (kSplitHeight | kSplitOutputChannel) ? "h,oc"
-                       : splits == kSplitHeight                       ? "h"
-                       : splits == kSplitOutputChannel                ? "oc"
-                                                                      : "-";
-    os << llvm::formatv("{0,-16} {1,-66} {2,-4} {3,-12} {4}\n", op_row(spec->kind).name,
-                        spec->onnx_types.empty() ? "(made by the compiler)" : spec->onnx_types,
-                        has_cpu ? "yes" : "-", gpu, dims);
-  }
+  os << "codlc " << codlc_version() << " (plan format " << kPlanVersion << ", ONNX opset "
+     << kOldestOpset << " to " << kNewestOpset << ")\n";
 }
 
 llvm::Error parse_partition_flags(PartitionOptions& options) {
@@ -120,9 +111,42 @@ llvm::Error parse_partition_flags(PartitionOptions& options) {
   return llvm::Error::success();
 }
 
+// A format behind a flag whose value may be left out; "text" then.
+llvm::Error check_format(const cl::opt<std::string>& flag, llvm::StringRef other) {
+  const llvm::StringRef value = flag.getValue();
+  if (value.empty() || value == "text" || value == other) return llvm::Error::success();
+  return input_error(("--" + flag.ArgStr).str(), "expected text or {0}, found \"{1}\"", other,
+                     value);
+}
+
+llvm::Error parse_support_flags(CompileOptions& options) {
+  if (llvm::Error error = check_format(report_support_flag, "json")) return error;
+  if (report_support_flag.getNumOccurrences() > 0) {
+    options.support = report_support_flag == "json" ? SupportFormat::Json : SupportFormat::Text;
+    options.builds_plan = !output_flag.empty();
+  }
+  if (!max_fallback_flag.empty()) {
+    double percent = 0;
+    if (llvm::StringRef(max_fallback_flag).getAsDouble(percent) ||
+        !(percent >= 0 && percent <= 100))
+      return input_error("--max-fallback", "expected a percentage from 0 to 100, found \"{0}\"",
+                         max_fallback_flag.getValue());
+    options.max_fallback_percent = percent;
+  }
+  if (!max_syncs_flag.empty()) {
+    uint32_t count = 0;
+    if (llvm::StringRef(max_syncs_flag).getAsInteger(10, count))
+      return input_error("--max-syncs", "expected a number of hand-offs, found \"{0}\"",
+                         max_syncs_flag.getValue());
+    options.max_handoffs = count;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<CompileOptions> parse_flags() {
   CompileOptions options;
   if (llvm::Error error = parse_partition_flags(options.partition)) return error;
+  if (llvm::Error error = parse_support_flags(options)) return error;
   options.passes.dump_after = dump_after_flag.getValue();
   options.passes.dump_to = &llvm::outs();
   options.dump = dump_flag.getValue();
@@ -173,6 +197,15 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
   os << "\n";
 }
 
+llvm::Error list_ops() {
+  if (llvm::Error error = check_format(list_ops_flag, "markdown")) return error;
+  if (list_ops_flag == "markdown")
+    print_markdown(operator_table(), llvm::outs());
+  else
+    print_text(operator_table(), llvm::outs());
+  return llvm::Error::success();
+}
+
 llvm::Error run() {
   if (model_flag.empty()) return input_error("codlc", "expected a model, found none (try --help)");
   CODL_ASSIGN_OR_RETURN(options, parse_flags());
@@ -183,6 +216,7 @@ llvm::Error run() {
     return input_error(model_flag, "expected a readable file, found: {0}",
                        model.getError().message());
   CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), model_flag, profile, options));
+  if (!options.builds_plan) return llvm::Error::success();
   const std::string path = output_path(profile);
   if (llvm::Error error = write_file(path, result.plan)) return error;
   if (!quiet_flag) print_report(result.report, path, result.plan.size(), llvm::outs());
@@ -206,8 +240,8 @@ int main(int argc, char** argv) {
     for (const std::string& name : list_devices()) llvm::outs() << name << "\n";
     return 0;
   }
-  if (list_ops_flag) {
-    print_ops(llvm::outs());
+  if (list_ops_flag.getNumOccurrences() > 0) {
+    if (llvm::Error error = list_ops()) return report_error(std::move(error), llvm::errs());
     return 0;
   }
   if (list_passes_flag) {

@@ -18,7 +18,7 @@ layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp runtime/tools/
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
 # The compiler is a line: a folder may include itself and those before it.
-set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit)
+set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit report)
 set(may schema/ kernels/ llvm/)
 foreach(folder ${line})
   list(APPEND may compiler/${folder}/)

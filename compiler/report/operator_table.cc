@@ -1,0 +1,107 @@
+#include "compiler/report/operator_table.h"
+
+#include <algorithm>
+
+#include "compiler/frontend/importer.h"
+#include "compiler/ops/op_spec.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace codl::compiler {
+namespace {
+
+// What kernels.def says of one operator.
+struct KernelFacts {
+  bool has_cpu = false;
+  bool has_buffer = false;
+  bool has_image = false;
+  uint32_t cpu_splits = 0;
+  uint32_t gpu_splits = 0;
+
+  bool has_gpu() const { return has_buffer || has_image; }
+  // A node is split between the lanes: both must be able to.
+  uint32_t splits() const { return cpu_splits & gpu_splits; }
+};
+
+KernelFacts facts_of(OpKind op) {
+  KernelFacts facts;
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op != op) continue;
+    const bool is_gpu = row.processor == Processor::Gpu;
+    facts.has_cpu |= !is_gpu;
+    facts.has_image |= is_gpu && row.layout == Layout::Image2d;
+    facts.has_buffer |= is_gpu && row.layout != Layout::Image2d;
+    (is_gpu ? facts.gpu_splits : facts.cpu_splits) |= row.splits;
+  }
+  return facts;
+}
+
+bool names(const OpSpec& spec, llvm::StringRef onnx_type) {
+  llvm::SmallVector<llvm::StringRef, 16> words;
+  llvm::StringRef(spec.onnx_types.data(), spec.onnx_types.size()).split(words, ' ');
+  return llvm::is_contained(words, onnx_type);
+}
+
+std::string joined(std::initializer_list<std::pair<const char*, bool>> words) {
+  std::string text;
+  for (const auto& [word, is_there] : words)
+    if (is_there) text += (text.empty() ? "" : ",") + std::string(word);
+  return text.empty() ? "-" : text;
+}
+
+// The columns behind the opsets.
+void describe_kernels(OperatorRow& row) {
+  bool has_buffer = false, has_image = false, is_partial = false;
+  uint32_t splits = 0;
+  for (const OpSpec* spec : all_op_specs()) {
+    if (!names(*spec, row.onnx_type)) continue;
+    row.becomes += (row.becomes.empty() ? "" : " ") + std::string(op_row(spec->kind).name);
+    const KernelFacts facts = facts_of(spec->kind);
+    row.has_cpu &= facts.has_cpu;
+    has_buffer |= facts.has_buffer;
+    has_image |= facts.has_image;
+    is_partial |= !facts.has_gpu();
+    splits |= facts.splits();
+  }
+  row.gpu = joined({{"buffer", has_buffer}, {"image", has_image}});
+  if (row.gpu != "-" && is_partial) row.gpu += " by parts";
+  row.splits =
+      joined({{"h", (splits & kSplitHeight) != 0}, {"oc", (splits & kSplitOutputChannel) != 0}});
+}
+
+}  // namespace
+
+std::vector<OperatorRow> operator_table() {
+  std::vector<OperatorRow> rows;
+  for (const ImportRow& import : import_table()) {  // by name, then opset
+    if (rows.empty() || rows.back().onnx_type != import.op_type) {
+      rows.emplace_back();
+      rows.back().onnx_type = import.op_type.str();
+      rows.back().oldest_opset = import.oldest_opset;
+    }
+    OperatorRow& row = rows.back();
+    row.oldest_opset = std::min(row.oldest_opset, import.oldest_opset);
+    row.newest_opset = std::max(row.newest_opset, import.newest_opset);
+  }
+  for (OperatorRow& row : rows) describe_kernels(row);
+  return rows;
+}
+
+void print_text(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os) {
+  constexpr const char* kFormat = "{0,-26} {1,-7} {2,-4} {3,-22} {4,-7} {5}\n";
+  os << llvm::formatv(kFormat, "ONNX operator", "opsets", "CPU", "GPU", "splits", "becomes");
+  for (const OperatorRow& row : rows)
+    os << llvm::formatv(kFormat, row.onnx_type,
+                        llvm::formatv("{0}-{1}", row.oldest_opset, row.newest_opset).str(),
+                        row.has_cpu ? "yes" : "-", row.gpu, row.splits,
+                        row.becomes.empty() ? "(nothing: it is resolved)" : row.becomes);
+}
+
+void print_markdown(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os) {
+  os << "| operator | opsets | becomes | CPU | GPU | splits |\n|---|---|---|---|---|---|\n";
+  for (const OperatorRow& row : rows)
+    os << llvm::formatv("| {0} | {1}-{2} | {3} | {4} | {5} | {6} |\n", row.onnx_type,
+                        row.oldest_opset, row.newest_opset, row.becomes, row.has_cpu ? "yes" : "-",
+                        row.gpu, row.splits);
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,29 @@
+// The table of --list-ops and docs/OPERATORS.md: what ONNX's operators become and where that runs.
+// Made from the importer's rows, the OpSpecs and kernels.def; a list of its own it is not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+struct OperatorRow {
+  std::string onnx_type;
+  int64_t oldest_opset = 0;  // of the models that may use it; not every form in between
+  int64_t newest_opset = 0;
+  std::string becomes;  // operators of ops.def, or "" for what leaves no node of its own
+  bool has_cpu = true;
+  std::string gpu;     // "buffer", "image", both; "by parts" where only some of it; "-"
+  std::string splits;  // "h", "oc", both; "-"
+};
+
+// By name.
+std::vector<OperatorRow> operator_table();
+
+void print_text(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os);
+void print_markdown(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os);
+
+}  // namespace codl::compiler

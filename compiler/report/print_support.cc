@@ -1,0 +1,102 @@
+#include <cmath>
+
+#include "compiler/report/support_report.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+namespace codl::compiler {
+namespace {
+
+llvm::StringRef name_of(OpKind op) { return {op_row(op).name.data(), op_row(op).name.size()}; }
+
+// "h,oc": the dims along which every node of the operator can be split; in brackets where only
+// some.
+std::string split_dims(const OperatorSupport& support) {
+  std::string dims;
+  const auto add = [&](const char* dim, size_t count) {
+    if (count == 0) return;
+    dims += dims.empty() ? "" : ",";
+    dims += count == support.node_count ? dim : "(" + std::string(dim) + ")";
+  };
+  add("h", support.height_split_count);
+  add("oc", support.channel_split_count);
+  return dims.empty() ? "-" : dims;
+}
+
+double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+std::string placement(const OperatorSupport& support) {
+  return llvm::formatv("{0}/{1}/{2}", support.cpu_placed, support.gpu_placed, support.split_placed)
+      .str();
+}
+
+void print_kernels(llvm::json::OStream& json, llvm::StringRef key,
+                   const std::vector<std::string>& symbols) {
+  json.attributeArray(key, [&] {
+    for (const std::string& symbol : symbols) json.value(symbol);
+  });
+}
+
+void print_number(llvm::json::OStream& json, llvm::StringRef key, size_t number) {
+  json.attribute(key, static_cast<int64_t>(number));
+}
+
+}  // namespace
+
+void print_text(const SupportReport& report, llvm::raw_ostream& os) {
+  constexpr const char* kRow = "{0,-18} {1,6} {2,7} {3,5} {4,5}  {5,-8} {6,-14} {7,9}  {8}\n";
+  os << llvm::formatv(kRow, "operator", "nodes", "MACs %", "CPU", "GPU", "splits", "cpu/gpu/split",
+                      "hand-offs", "GPU kernels");
+  for (const OperatorSupport& support : report.operators)
+    os << llvm::formatv(kRow, name_of(support.op), support.node_count,
+                        llvm::formatv("{0:f1}", percent(support.macs, report.macs)).str(),
+                        support.node_count, support.gpu_count, split_dims(support),
+                        placement(support), support.handoffs,
+                        support.gpu_kernels.empty() ? "-" : llvm::join(support.gpu_kernels, ", "));
+  os << "CPU, GPU: nodes with a kernel on " << report.device
+     << "; cpu/gpu/split: nodes by place in variant " << report.variant
+     << "; hand-offs: waits between CPU and GPU beside what only the CPU can run\n";
+  if (!report.has_gpu) {
+    os << "this device has no GPU\n";
+    return;
+  }
+  os << llvm::formatv("{0:f1} % of the {1} have no GPU kernel here\n", 100 * report.fallback_share,
+                      report.macs > 0 ? "multiply-adds" : "nodes")
+     << llvm::formatv(
+            "{0} hand-offs in a run of variant {1}; {2} where the GPU runs all that it can\n",
+            report.handoffs, report.variant, report.gpu_handoffs);
+}
+
+void print_json(const SupportReport& report, llvm::raw_ostream& os) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("device", report.device);
+    json.attribute("has_gpu", report.has_gpu);
+    json.attribute("variant", report.variant);
+    json.attribute("macs", std::llround(report.macs));
+    json.attribute("fallback_share", report.fallback_share);
+    print_number(json, "handoffs", report.handoffs);
+    print_number(json, "gpu_handoffs", report.gpu_handoffs);
+    json.attributeArray("operators", [&] {
+      for (const OperatorSupport& support : report.operators)
+        json.object([&] {
+          json.attribute("op", name_of(support.op));
+          print_number(json, "node_count", support.node_count);
+          json.attribute("macs", std::llround(support.macs));
+          print_number(json, "gpu_count", support.gpu_count);
+          print_number(json, "height_split_count", support.height_split_count);
+          print_number(json, "channel_split_count", support.channel_split_count);
+          print_kernels(json, "cpu_kernels", support.cpu_kernels);
+          print_kernels(json, "gpu_kernels", support.gpu_kernels);
+          print_number(json, "cpu_placed", support.cpu_placed);
+          print_number(json, "gpu_placed", support.gpu_placed);
+          print_number(json, "split_placed", support.split_placed);
+          print_number(json, "handoffs", support.handoffs);
+        });
+    });
+  });
+  os << "\n";
+}
+
+}  // namespace codl::compiler

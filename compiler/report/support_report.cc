@@ -1,0 +1,128 @@
+#include "compiler/report/support_report.h"
+
+#include "compiler/ops/op_spec.h"
+#include "compiler/partition/cost_model.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+namespace {
+
+// Hand-offs are counted as simulate() charges them: one for each wait on a step of another lane.
+size_t count_handoffs(const Schedule& schedule) {
+  size_t count = 0;
+  for (const Step& step : schedule.steps) count += step.waits.size();
+  return count;
+}
+
+class ReportBuilder {
+ public:
+  ReportBuilder(const ir::Graph& graph, const DeviceProfile& profile)
+      : graph_(graph), profile_(profile), costs_(graph, profile) {
+    for (const OpRow& row : kOpRows) {
+      operators_.emplace_back();
+      operators_.back().op = row.kind;
+    }
+  }
+
+  SupportReport run(const PlannedVariant& chosen, const PlannedVariant* on_gpu) {
+    SupportReport report;
+    report.device = profile_.name;
+    report.has_gpu = profile_.has_gpu;
+    report.variant = chosen.schedule.name;
+    report.handoffs = count_handoffs(chosen.schedule);
+    for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) add_node(id);
+    for (const Division& division : chosen.division.divisions) add_placement(division);
+    if (on_gpu != nullptr) {
+      report.gpu_handoffs = count_handoffs(on_gpu->schedule);
+      add_handoffs(on_gpu->schedule);
+    }
+    report.macs = macs_;
+    report.fallback_share = fallback_share();
+    llvm::erase_if(operators_, [](const OperatorSupport& op) { return op.node_count == 0; });
+    report.operators = std::move(operators_);
+    return report;
+  }
+
+ private:
+  OperatorSupport& support_of(ir::NodeId id) {
+    return *llvm::find_if(operators_, [&](const OperatorSupport& candidate) {
+      return candidate.op == graph_.node(id).op;
+    });
+  }
+
+  void add_node(ir::NodeId id) {
+    const ir::NodeView view{graph_, graph_.node(id)};
+    OperatorSupport& support = support_of(id);
+    const double macs = op_spec(view.node.op).work(view).macs;
+    ++support.node_count;
+    support.macs += macs;
+    macs_ += macs;
+    add_kernel(costs_.whole(id, Processor::Cpu), support.cpu_kernels);
+    const bool runs_on_gpu = add_kernel(costs_.whole(id, Processor::Gpu), support.gpu_kernels);
+    support.gpu_count += runs_on_gpu;
+    // Converts are the compiler's own; those at the network's ends belong to the CPU on any device.
+    if (view.node.op != OpKind::Convert) {
+      ++computing_nodes_;
+      fallback_nodes_ += !runs_on_gpu;
+      if (!runs_on_gpu) fallback_macs_ += macs;
+    }
+    support.height_split_count += costs_.split(id, id, SplitDim::Height, 0.5).has_value();
+    support.channel_split_count += costs_.split(id, id, SplitDim::OutputChannel, 0.5).has_value();
+  }
+
+  static bool add_kernel(const std::optional<Segment>& segment, std::vector<std::string>& symbols) {
+    if (!segment) return false;
+    const std::string symbol = segment->divisions[0].parts[0].kernel->symbol;
+    if (!llvm::is_contained(symbols, symbol)) symbols.push_back(symbol);
+    return true;
+  }
+
+  void add_placement(const Division& division) {
+    OperatorSupport& support = support_of(division.node);
+    if (division.is_split())
+      ++support.split_placed;
+    else if (division.part_on(Processor::Gpu) != nullptr)
+      ++support.gpu_placed;
+    else
+      ++support.cpu_placed;
+  }
+
+  // A wait belongs to the node that runs on the CPU, whichever side of the wait it is on.
+  void add_handoffs(const Schedule& schedule) {
+    const auto runs_node_on_cpu = [](const Step& step) {
+      return step.lane == Lane::Cpu && step.node != ir::kNoId;
+    };
+    for (const Step& step : schedule.steps) {
+      for (StepId wait : step.waits) {
+        const Step& waited = schedule.steps[wait];
+        if (runs_node_on_cpu(step))
+          ++support_of(step.node).handoffs;
+        else if (runs_node_on_cpu(waited))
+          ++support_of(waited.node).handoffs;
+      }
+    }
+  }
+
+  double fallback_share() const {
+    if (macs_ > 0) return fallback_macs_ / macs_;
+    return computing_nodes_ > 0 ? static_cast<double>(fallback_nodes_) / computing_nodes_ : 0;
+  }
+
+  const ir::Graph& graph_;
+  const DeviceProfile& profile_;
+  const CostModel costs_;
+  std::vector<OperatorSupport> operators_;
+  double macs_ = 0;
+  double fallback_macs_ = 0;
+  size_t computing_nodes_ = 0;
+  size_t fallback_nodes_ = 0;
+};
+
+}  // namespace
+
+SupportReport support_report(const ir::Graph& graph, const DeviceProfile& profile,
+                             const PlannedVariant& chosen, const PlannedVariant* on_gpu) {
+  return ReportBuilder(graph, profile).run(chosen, on_gpu);
+}
+
+}  // namespace codl::compiler

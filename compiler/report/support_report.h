@@ -1,0 +1,59 @@
+// What a device makes of a network, operator by operator: where each can run, what it is worth, and
+// what it costs that some fall back to the CPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/partition/partition_plan.h"
+#include "compiler/schedule/schedule.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+// All nodes of one operator.
+struct OperatorSupport {
+  OpKind op = OpKind::Convert;
+  size_t node_count = 0;
+  double macs = 0;
+  size_t gpu_count = 0;                  // nodes with a kernel on this device's GPU
+  size_t height_split_count = 0;         // nodes that both lanes can share by rows
+  size_t channel_split_count = 0;        // the same by output channels
+  std::vector<std::string> cpu_kernels;  // symbols, in order of first use
+  std::vector<std::string> gpu_kernels;
+  size_t cpu_placed = 0;  // nodes by where the plan computes them
+  size_t gpu_placed = 0;
+  size_t split_placed = 0;
+  // Waits between the lanes beside its nodes where the GPU runs all it can: what those that only
+  // the CPU can run cost.
+  size_t handoffs = 0;
+};
+
+struct SupportReport {
+  std::string device;
+  bool has_gpu = false;
+  std::string variant;                     // the plan's first
+  std::vector<OperatorSupport> operators;  // in the order of ops.def
+  double macs = 0;                         // of the network
+  // Share of the multiply-adds that the GPU has no kernel for; of the nodes, Converts left out, in
+  // a network without any. 1 on a device without a GPU.
+  double fallback_share = 0;
+  size_t handoffs = 0;      // waits between the lanes in the plan's first variant
+  size_t gpu_handoffs = 0;  // the same where the GPU runs all it can
+};
+
+// One way to run the graph; borrowed.
+struct PlannedVariant {
+  const PartitionPlan& division;
+  const Schedule& schedule;
+};
+
+// `on_gpu`: all that can on the GPU; null on a device without one.
+SupportReport support_report(const ir::Graph& graph, const DeviceProfile& profile,
+                             const PlannedVariant& chosen, const PlannedVariant* on_gpu);
+
+// A table and a summary; or one line of JSON, whose keys are the names above.
+void print_text(const SupportReport& report, llvm::raw_ostream& os);
+void print_json(const SupportReport& report, llvm::raw_ostream& os);
+
+}  // namespace codl::compiler
