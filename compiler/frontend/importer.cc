@@ -121,6 +121,22 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
   return llvm::Error::success();
 }
 
+// Models declare the dims of their outputs, seldom those in between; a function of one operand has
+// the dims of its operand. One sweep from the back, which sees every chain of a sorted model.
+void Importer::pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes) {
+  static constexpr llvm::StringRef kShapeKeepers[] = {
+      "Abs", "Cast", "CastLike", "Ceil",       "Erf",   "Exp",     "Floor",   "Identity", "Log",
+      "Neg", "Not",  "Relu",     "Reciprocal", "Round", "Sigmoid", "Softmax", "Sqrt",     "Tanh"};
+  for (const OnnxNode& node : llvm::reverse(nodes)) {
+    if (!node.has_input(0) || node.outputs.empty()) continue;
+    if (!llvm::is_contained(kShapeKeepers, llvm::StringRef(node.op_type))) continue;
+    const auto declared = declared_dims_.find(node.outputs[0]);
+    if (declared == declared_dims_.end()) continue;
+    const llvm::SmallVector<int64_t, 4> dims = declared->second;
+    declared_dims_.try_emplace(node.inputs[0], dims);
+  }
+}
+
 llvm::Expected<Importer> Importer::create(OnnxModel& model) {
   Importer importer;
   importer.graph_.name = model.graph_name;
@@ -148,6 +164,7 @@ llvm::Expected<Importer> Importer::create(OnnxModel& model) {
     for (const OnnxValueInfo& info : *infos)
       if (info.has_shape && !llvm::is_contained(info.dims, kUnknownDim))
         importer.declared_dims_[info.name] = info.dims;
+  importer.pass_declared_dims_back(model.nodes);
   importer.evaluation_bytes_left_ = kEvaluationBytes + kEvaluationBytesPerWeightByte * weight_bytes;
   importer.evaluation_macs_left_ = kEvaluationMacs;
   for (const OnnxValueInfo& input : model.inputs)

@@ -58,8 +58,9 @@ class Importer {
   // there is no such operand; dims are Unsupported where an extent is only known at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
-  // Dims that the model itself declares for output `i` of the node (graph outputs and value_info),
-  // if it does and every one is a number. For operators whose output dims follow from data.
+  // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
+  // and, behind functions of one operand, for their result), if it does and every one is a number. For
+  // operators whose output dims follow from data.
   std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
 
   // ---- results of a rule's node ----
@@ -126,6 +127,7 @@ class Importer {
   llvm::Error finish(const OnnxModel& model);
 
  private:
+  void pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes);
   struct Constant {
     std::string name;
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
