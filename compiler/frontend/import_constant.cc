@@ -82,32 +82,34 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
 
 // ---- Range ----
 
-// Of start, limit and delta that are known; as ONNX counts them. Input error for a delta of 0.
-llvm::Expected<int64_t> range_count(const OnnxNode& node, double start, double limit,
-                                    double delta) {
-  const double count = std::ceil((limit - start) / delta);
-  if (std::isnan(count)) return input_error(node.name, "expected a delta other than 0, found 0");
+// How many elements ONNX counts. Input error for a delta of 0.
+llvm::Expected<int64_t> range_count(const OnnxNode& node, double length, double delta) {
+  const double count = std::ceil(length / delta);
+  if (delta == 0 || std::isnan(count))
+    return input_error(node.name, "expected numbers and a delta other than 0, found others");
   if (count > kMaxElements)
     return unsupported_error(node.name, "expected at most {0} elements, found more", kMaxElements);
   return static_cast<int64_t>(std::max(count, 0.0));
 }
 
+// Of constant operands. In the type of the operands up to the division, as ONNX Runtime does it.
 llvm::Expected<int64_t> known_range_count(const OnnxNode& node, Importer& importer, DType dtype) {
-  double ends[3];
   for (size_t i = 0; i < 3; ++i) {
-    if (dtype == DType::F32) {
-      CODL_ASSIGN_OR_RETURN(elements, importer.float_constant(node, i));
-      if (elements.size() != 1)
-        return input_error(node.name, "expected scalars, found {0} elements", elements.size());
-      ends[i] = elements[0];
-    } else {
-      CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i));
-      if (elements.size() != 1)
-        return input_error(node.name, "expected scalars, found {0} elements", elements.size());
-      ends[i] = static_cast<double>(elements[0]);
-    }
+    CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
+    if (element_count(dims) != 1)
+      return input_error(node.name, "expected scalars, found {0} elements", element_count(dims));
   }
-  return range_count(node, ends[0], ends[1], ends[2]);
+  if (dtype == DType::F32) {
+    CODL_ASSIGN_OR_RETURN(start, importer.float_constant(node, 0));
+    CODL_ASSIGN_OR_RETURN(limit, importer.float_constant(node, 1));
+    CODL_ASSIGN_OR_RETURN(delta, importer.float_constant(node, 2));
+    return range_count(node, limit[0] - start[0], delta[0]);
+  }
+  CODL_ASSIGN_OR_RETURN(start, importer.int_constant(node, 0));
+  CODL_ASSIGN_OR_RETURN(limit, importer.int_constant(node, 1));
+  CODL_ASSIGN_OR_RETURN(delta, importer.int_constant(node, 2));
+  return range_count(node, static_cast<double>(limit[0]) - static_cast<double>(start[0]),
+                     static_cast<double>(delta[0]));
 }
 
 // start + i * delta. The count is known, or declared by the model.

@@ -136,15 +136,14 @@ llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeP
   return c.bind(c.cast(c.shaped_node(OpKind::Resize, params, inputs, resized.dims), dtype));
 }
 
-// Scales that are known: x.dims * scale, cut; of tf_crop_and_resize only what lies in the region.
+// Scales that are known: x.dims * scale, cut.
 llvm::Error apply_scales(const OnnxNode& node, Importer& importer, llvm::ArrayRef<float> scales,
-                         llvm::ArrayRef<float> roi, ResizeAxes& resized) {
+                         ResizeAxes& resized) {
   const auto declared = importer.declared_dims(node, 0);
   for (size_t i = 0; i < resized.axes.size(); ++i) {
     const int32_t axis = resized.axes[i];
-    const float part = roi.empty() ? 1.0f : roi[resized.axes.size() + i] - roi[i];
     // In f32 as ONNX Runtime computes it.
-    const float length = static_cast<float>(resized.dims[axis]) * part * scales[i];
+    const float length = static_cast<float>(resized.dims[axis]) * scales[i];
     if (!(scales[i] > 0) || !(length >= 0 && length <= kMaxDim))
       return input_error(node.name, "expected scales over 0 for dims of at most {0}, found {1}",
                          kMaxDim, scales[i]);
@@ -235,7 +234,7 @@ llvm::Error expect_elements(const OnnxNode& node, Importer& importer, size_t i, 
 
 // The output's dims from constant scales or sizes; false if they are computed at run time.
 llvm::Expected<bool> apply_known(const OnnxNode& node, Importer& importer, bool has_sizes,
-                                 bool has_roi, llvm::StringRef policy, ResizeAxes& resized) {
+                                 llvm::StringRef policy, ResizeAxes& resized) {
   if (!importer.is_constant(node, has_sizes ? kSizes : kScales)) return false;
   if (has_sizes) {
     CODL_ASSIGN_OR_RETURN(sizes, importer.int_constant(node, kSizes));
@@ -244,14 +243,8 @@ llvm::Expected<bool> apply_known(const OnnxNode& node, Importer& importer, bool 
     apply_sizes(policy, sizes, resized);
     return true;
   }
-  if (has_roi && !importer.is_constant(node, kRoi)) return false;
   CODL_ASSIGN_OR_RETURN(scales, importer.float_constant(node, kScales));
-  std::vector<float> roi;
-  if (has_roi) {
-    CODL_ASSIGN_OR_RETURN(elements, importer.float_constant(node, kRoi));
-    roi = std::move(elements);
-  }
-  if (llvm::Error error = apply_scales(node, importer, scales, roi, resized)) return error;
+  if (llvm::Error error = apply_scales(node, importer, scales, resized)) return error;
   return true;
 }
 
@@ -275,13 +268,12 @@ llvm::Error import_resize_11(const OnnxNode& node, Importer& importer) {
 
   Compose c(node, importer);
   const ir::ValueId roi = has_roi ? c.operand_as(kRoi, DType::F32) : ir::kNoId;
-  CODL_ASSIGN_OR_RETURN(is_known, apply_known(node, importer, has_sizes, has_roi, policy, resized));
+  CODL_ASSIGN_OR_RETURN(is_known, apply_known(node, importer, has_sizes, policy, resized));
   if (is_known) return resize(node, importer, c, params, resized, ir::kNoId, roi);
 
   const auto declared = importer.declared_dims(node, 0);
   if (!declared || declared->size() != dims.size())
-    return needs_constant(node, importer.is_constant(node, given) ? kRoi : given,
-                          has_sizes ? "sizes" : "scales");
+    return needs_constant(node, given, has_sizes ? "sizes" : "scales");
   for (int32_t axis : resized.axes) {
     resized.dims[axis] = (*declared)[axis];
     resized.scales[axis] = static_cast<float>(static_cast<double>(resized.dims[axis]) /
@@ -313,7 +305,7 @@ llvm::Error upsample(const OnnxNode& node, Importer& importer,
   if (scales) {
     if (scales->size() != dims.size())
       return input_error(node.name, "expected {0} scales, found {1}", dims.size(), scales->size());
-    if (llvm::Error error = apply_scales(node, importer, *scales, {}, resized)) return error;
+    if (llvm::Error error = apply_scales(node, importer, *scales, resized)) return error;
     return resize(node, importer, c, params, resized, ir::kNoId, ir::kNoId);
   }
   const auto declared = importer.declared_dims(node, 0);

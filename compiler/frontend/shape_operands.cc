@@ -69,6 +69,9 @@ llvm::Error check_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> dims) {
 }
 
 llvm::Error needs_constant(const OnnxNode& node, size_t i, llvm::StringRef what) {
+  if (!node.has_input(i))
+    return input_error(node.name, "expected input {0} of {1}, found {2} inputs", i, node.op_type,
+                       node.inputs.size());
   return unsupported_error(
       node.name,
       "expected the {0} of {1} to be constant, found '{2}', computed at run time (fix the dims it "
