@@ -1,0 +1,255 @@
+// Makes one Unary of the formulas that exporters write an activation as.
+//
+//   x sigmoid(a x)                                 Swish
+//   x hardsigmoid(x), x clip(x + 3, 0, 6) / 6      HardSwish
+//   x tanh(softplus(x))                            Mish
+//   x (1 + erf(x / sqrt 2)) / 2                    Gelu
+//   x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2   GeluTanh
+//
+// Needs:   products of f32 in any order and grouping, with constants (multiplied or divided by)
+//          anywhere between the factors; nobody else reads what lies between x and the product.
+// Gives:   one Unary in the place of the last multiplication; the nodes before go. Numerics change
+// by
+//          rounding only: constants are recognised up to the digits that exporters keep.
+// Order:   after fold_constants and eliminate_dead, which leave the formula bare; before
+//          fuse_activation, which makes the Unary the activation of a convolution, and before the
+//          other fusions, which would take pieces of the formula.
+#include <cmath>
+#include <optional>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace codl::compiler {
+namespace {
+
+// Constants of formulas come rounded to some digits: 0.7071, 0.70710678, 1.41421354.
+bool is_about(double found, double expected) {
+  return std::fabs(found - expected) <= 1e-4 * std::fabs(expected);
+}
+
+// A product as what it multiplies.
+struct Product {
+  double scale = 1;
+  llvm::SmallVector<ir::ValueId, 3> factors;  // not constant
+  llvm::SmallVector<ir::NodeId, 8> nodes;     // that only the product reads
+};
+
+class Matcher {
+ public:
+  explicit Matcher(const ir::Graph& graph) : graph_(graph) {}
+
+  // The function of one value that the node `root` computes, which is a multiplication or division,
+  // with its operand, and the nodes in front of it that go.
+  struct Match {
+    UnaryParams function;
+    ir::ValueId x;
+    llvm::SmallVector<ir::NodeId, 8> nodes;
+  };
+  std::optional<Match> match(ir::NodeId root) const {
+    Product product;
+    const ir::Node& node = graph_.node(root);
+    if (!is_product(node)) return std::nullopt;
+    if (!expand(node, 1, &product) || product.factors.size() != 2) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      Match match = {{}, product.factors[i], product.nodes};
+      const ir::ValueId gate = product.factors[1 - i];
+      const auto& x_type = graph_.value(match.x).type;
+      if (x_type.dims != graph_.value(node.output).type.dims) continue;
+      if (match_gate(gate, product.scale, &match)) return match;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool is_binary(const ir::Node& node, int32_t kind) const {
+    if (node.op != OpKind::Binary || graph_.value(node.output).type.dtype != DType::F32)
+      return false;
+    const auto params = node.params.as<BinaryParams>();
+    return params.kind == kind && params.activation == kUnaryIdentity;
+  }
+
+  bool is_product(const ir::Node& node) const {
+    return is_binary(node, kBinaryMul) || is_binary(node, kBinaryDiv);
+  }
+  bool is_product(ir::ValueId value) const {
+    const ir::NodeId producer = graph_.value(value).producer;
+    return producer != ir::kNoId && is_product(graph_.node(producer));
+  }
+
+  // The one number that a constant consists of.
+  std::optional<double> number(ir::ValueId id) const {
+    const ir::Value& value = graph_.value(id);
+    if (!value.is_constant || value.type.dtype != DType::F32 || value.type.element_count() != 1)
+      return std::nullopt;
+    return double{value.as<float>()[0]};
+  }
+
+  // The node that computes `value`, if one node alone reads it; it is added to `nodes`. Else null.
+  const ir::Node* producer_of(ir::ValueId value, llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
+    const ir::NodeId producer = graph_.value(value).producer;
+    if (producer == ir::kNoId || graph_.is_output(value)) return nullptr;
+    if (graph_.users(value).size() != 1) return nullptr;
+    nodes->push_back(producer);
+    return &graph_.node(producer);
+  }
+
+  // Multiplies what the node gives into the product. False if it divides by a computed value.
+  bool expand(const ir::Node& node, int depth, Product* product) const {
+    const bool is_division = is_binary(node, kBinaryDiv);
+    for (size_t i = 0; i < 2; ++i) {
+      const ir::ValueId operand = node.inputs[i];
+      if (const auto constant = number(operand)) {
+        product->scale *= is_division && i == 1 ? 1 / *constant : *constant;
+        continue;
+      }
+      if (is_division && i == 1) return false;
+      if (!expand_operand(operand, depth, product)) product->factors.push_back(operand);
+    }
+    return product->factors.size() <= 3;
+  }
+
+  // The same for an operand that is a product too. Formulas are at most 4 deep.
+  bool expand_operand(ir::ValueId operand, int depth, Product* product) const {
+    if (depth == 4 || !is_product(operand)) return false;
+    Product deeper = *product;
+    const ir::Node* node = producer_of(operand, &deeper.nodes);
+    if (node == nullptr || !expand(*node, depth + 1, &deeper)) return false;
+    *product = deeper;
+    return true;
+  }
+
+  // value = scale x, for a scale of about `scale`.
+  bool is_scaled(ir::ValueId value, ir::ValueId x, double scale,
+                 llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
+    const auto found = scale_of(value, x, nodes);
+    return found && is_about(*found, scale);
+  }
+
+  // The c in value = c x.
+  std::optional<double> scale_of(ir::ValueId value, ir::ValueId x,
+                                 llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
+    if (value == x) return 1.0;
+    Product product;
+    if (!expand_operand(value, 0, &product) || product.factors.size() != 1 ||
+        product.factors[0] != x)
+      return std::nullopt;
+    nodes->append(product.nodes.begin(), product.nodes.end());
+    return product.scale;
+  }
+
+  // The operand that is not the number `addend`, if the node adds that; else kNoId.
+  ir::ValueId other_summand(const ir::Node& node, double addend) const {
+    if (!is_binary(node, kBinaryAdd)) return ir::kNoId;
+    for (size_t i = 0; i < 2; ++i) {
+      const auto constant = number(node.inputs[i]);
+      if (constant && is_about(*constant, addend)) return node.inputs[1 - i];
+    }
+    return ir::kNoId;
+  }
+
+  // Whether scale * x * gate is a function of x.
+  bool match_gate(ir::ValueId gate, double scale, Match* match) const {
+    const ir::Node* node = producer_of(gate, &match->nodes);
+    if (node == nullptr) return false;
+    if (node->op == OpKind::Unary)
+      return match_function(*node, node->params.as<UnaryParams>(), scale, match);
+    const ir::ValueId summand = other_summand(*node, 1);
+    if (summand == ir::kNoId || !is_about(scale, 0.5)) return false;
+    node = producer_of(summand, &match->nodes);
+    if (node == nullptr || node->op != OpKind::Unary) return false;
+    const int32_t kind = node->params.as<UnaryParams>().kind;
+    if (kind == kUnaryErf) {
+      match->function = {.kind = kUnaryGelu};
+      return is_scaled(node->inputs[0], match->x, std::sqrt(0.5), &match->nodes);
+    }
+    match->function = {.kind = kUnaryGeluTanh};
+    return kind == kUnaryTanh && is_gelu_cubic(node->inputs[0], match);
+  }
+
+  // A gate that is a Unary.
+  bool match_function(const ir::Node& node, const UnaryParams& params, double scale,
+                      Match* match) const {
+    const ir::ValueId operand = node.inputs[0];
+    if (params.kind == kUnaryClip)
+      return params.alpha == 0.0f && is_about(double{params.beta}, 6) && is_about(scale, 1 / 6.0) &&
+             match_hard_swish_clip(operand, match);
+    if (!is_about(scale, 1)) return false;
+    if (params.kind == kUnarySigmoid) {
+      const auto slope = scale_of(operand, match->x, &match->nodes);
+      if (!slope) return false;
+      match->function = {.kind = kUnarySwish, .alpha = static_cast<float>(*slope)};
+      return true;
+    }
+    if (params.kind == kUnaryHardSigmoid) {
+      match->function = {.kind = kUnaryHardSwish};
+      return operand == match->x && is_about(double{params.alpha}, 1 / 6.0) &&
+             is_about(double{params.beta}, 0.5);
+    }
+    if (params.kind != kUnaryTanh) return false;
+    const ir::Node* softplus = producer_of(operand, &match->nodes);
+    match->function = {.kind = kUnaryMish};
+    return softplus != nullptr && softplus->op == OpKind::Unary &&
+           softplus->params.as<UnaryParams>().kind == kUnarySoftplus &&
+           softplus->inputs[0] == match->x;
+  }
+
+  // clip(x + 3, 0, 6), from its operand on.
+  bool match_hard_swish_clip(ir::ValueId operand, Match* match) const {
+    const ir::Node* sum = producer_of(operand, &match->nodes);
+    match->function = {.kind = kUnaryHardSwish};
+    return sum != nullptr && other_summand(*sum, 3) == match->x;
+  }
+
+  // value = sqrt(2 / pi) (x + 0.044715 x^3)
+  bool is_gelu_cubic(ir::ValueId value, Match* match) const {
+    Product product;
+    if (!expand_operand(value, 0, &product) || product.factors.size() != 1 ||
+        !is_about(product.scale, 0.7978845608))
+      return false;
+    match->nodes.append(product.nodes.begin(), product.nodes.end());
+    const ir::Node* sum = producer_of(product.factors[0], &match->nodes);
+    if (sum == nullptr || !is_binary(*sum, kBinaryAdd)) return false;
+    for (size_t i = 0; i < 2; ++i)
+      if (sum->inputs[i] == match->x) return is_cube(sum->inputs[1 - i], match);
+    return false;
+  }
+
+  // value = 0.044715 x^3, as a power or a product.
+  bool is_cube(ir::ValueId value, Match* match) const {
+    Product product;
+    if (!expand_operand(value, 0, &product) || !is_about(product.scale, 0.044715)) return false;
+    match->nodes.append(product.nodes.begin(), product.nodes.end());
+    if (product.factors.size() == 3)
+      return llvm::all_of(product.factors, [&](ir::ValueId factor) { return factor == match->x; });
+    if (product.factors.size() != 1) return false;
+    const ir::Node* power = producer_of(product.factors[0], &match->nodes);
+    if (power == nullptr || !is_binary(*power, kBinaryPow) || power->inputs[0] != match->x)
+      return false;
+    const auto exponent = number(power->inputs[1]);
+    return exponent && *exponent == 3;
+  }
+
+  const ir::Graph& graph_;
+};
+
+}  // namespace
+
+llvm::Error fuse_unary_patterns(ir::Graph& graph) {
+  std::vector<bool> dead(graph.nodes().size(), false);
+  // From the end: the last multiplication of a formula has all of it in front.
+  for (ir::NodeId id = static_cast<ir::NodeId>(graph.nodes().size()); id-- > 0;) {
+    if (dead[id]) continue;
+    const auto match = Matcher(graph).match(id);
+    if (!match) continue;
+    ir::Node& node = graph.node(id);
+    node.op = OpKind::Unary;
+    node.params = ir::OpParams::of(OpKind::Unary, match->function);
+    node.inputs = {match->x};
+    for (ir::NodeId before : match->nodes) dead[before] = true;
+  }
+  remove_dead(graph, dead);
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler
