@@ -7,18 +7,27 @@ namespace {
 
 constexpr int64_t kColumns = 64;
 
+// sums += factor * b. A whole block has a count that the compiler sees: vectors.
+template <typename T, typename Sum>
+void add_row(Sum factor, const T* b, int64_t columns, Sum* sums) {
+  if (columns == kColumns) {
+    for (int64_t i = 0; i < kColumns; ++i) sums[i] += factor * static_cast<Sum>(b[i]);
+  } else {
+    for (int64_t i = 0; i < columns; ++i) sums[i] += factor * static_cast<Sum>(b[i]);
+  }
+}
+
 // `a`: a's row. `b`: b's first column of the block.
 template <typename T, typename Sum>
 void multiply_block(const BatchMatMulWork& work, const T* a, const T* b, int64_t columns, T* y) {
   Sum sums[kColumns] = {};
-  for (int64_t k = 0; k < work.k; ++k, a += work.a_depth, b += work.b_depth) {
-    const Sum factor = static_cast<Sum>(*a);
-    if (work.b_column == 1) {
-      for (int64_t i = 0; i < columns; ++i) sums[i] += factor * static_cast<Sum>(b[i]);
-    } else {
-      for (int64_t i = 0; i < columns; ++i)
-        sums[i] += factor * static_cast<Sum>(b[i * work.b_column]);
-    }
+  if (work.b_depth == 1) {  // columns of b are lines of memory
+    for (int64_t i = 0; i < columns; ++i, b += work.b_column)
+      for (int64_t k = 0; k < work.k; ++k)
+        sums[i] += static_cast<Sum>(a[k * work.a_depth]) * static_cast<Sum>(b[k]);
+  } else {
+    for (int64_t k = 0; k < work.k; ++k, a += work.a_depth, b += work.b_depth)
+      add_row(static_cast<Sum>(*a), b, columns, sums);
   }
   for (int64_t i = 0; i < columns; ++i) y[i] = static_cast<T>(sums[i]);
 }

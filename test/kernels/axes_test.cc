@@ -327,6 +327,17 @@ TEST_CASE("what Normalize refuses") {
         "input and output of the same dims");
 }
 
+TEST_CASE("a GPU takes three groups of axes of a kind") {
+  const auto refused = [](int32_t mask) {
+    const NormalizeParams params = {.axes_mask = mask};
+    const OperandShape x = plain({2, 2, 2, 2, 2, 2, 2, 2});
+    return check({"normalize_f32_cl_buffer", &params, {x, x}});
+  };
+  CHECK(refused(0b10101010) == "at most 3 groups of axes on a GPU");
+  CHECK(refused(0b01010101) == "at most 3 groups of axes on a GPU");
+  CHECK(refused(0b00101010) == "ok");
+}
+
 // What a vector row makes of one line of floats.
 std::vector<float> run_line(const char* symbol, const void* params, std::vector<float> x) {
   const OperandShape shape = plain({static_cast<int32_t>(x.size())});
