@@ -96,9 +96,53 @@ void move_run(char* to, int64_t to_step, const char* from, int64_t from_step, in
     char element[kBytes];
     std::memcpy(element, from, kBytes);
     for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, element, kBytes);
+  } else if (to_step == kBytes) {
+    for (int64_t i = 0; i < count; ++i, from += from_step)
+      std::memcpy(to + i * kBytes, from, kBytes);
   } else {
     for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, kBytes);
   }
+}
+
+// Side of the squares that are turned on the stack: 64 bytes, a cache line, of four-byte elements.
+inline constexpr int64_t kTurnSide = 16;
+
+// The axis along which `from` is contiguous where that is not the last, but another, long enough to
+// be worth it: moving along the last would use one element of each cache line. Else -1.
+constexpr int32_t turned_axis(const LoopAxes& axes) {
+  if (axes.count == 0 || axes.last_step(0) == 1) return -1;
+  for (int32_t i = 0; i + 1 < axes.count; ++i)
+    if (axes.steps[i][0] == 1) return axes.extents[i] >= kTurnSide / 2 ? i : -1;
+  return -1;
+}
+
+// Up to kTurnSide x kTurnSide elements: row r of `to`, to_step bytes apart, has element r of each
+// of the columns of `from`, from_step bytes apart. Whole lines are read, and whole lines written.
+template <int64_t kBytes>
+void turn_square(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
+                 int64_t columns) {
+  char square[kTurnSide][kTurnSide * kBytes];
+  for (int64_t c = 0; c < columns; ++c)
+    std::memcpy(square[c], from + c * from_step, static_cast<size_t>(rows * kBytes));
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      std::memcpy(to + r * to_step + c * kBytes, &square[c][r * kBytes], kBytes);
+}
+
+template <int64_t kBytes>
+void turn_matrix(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
+                 int64_t columns) {
+  for (int64_t r = 0; r < rows; r += kTurnSide)
+    for (int64_t c = 0; c < columns; c += kTurnSide) {
+      char* const to_square = to + r * to_step + c * kBytes;
+      const char* const from_square = from + c * from_step + r * kBytes;
+      if (rows - r >= kTurnSide && columns - c >= kTurnSide)
+        turn_square<kBytes>(to_square, to_step, from_square, from_step, kTurnSide, kTurnSide);
+      else
+        turn_square<kBytes>(to_square, to_step, from_square, from_step,
+                            rows - r < kTurnSide ? rows - r : kTurnSide,
+                            columns - c < kTurnSide ? columns - c : kTurnSide);
+    }
 }
 
 template <int64_t kBytes>
@@ -108,14 +152,20 @@ void move_axes(const LoopAxes& axes, char* to, const char* from) {
     std::memcpy(to, from, kBytes);
     return;
   }
+  const int32_t turned = axes.steps[last][1] == 1 ? turned_axis(axes) : -1;
   int64_t index[kMaxRank] = {};
   int64_t from_offset = 0;
   int64_t to_offset = 0;
   while (true) {
-    move_run<kBytes>(to + to_offset, axes.steps[last][1] * kBytes, from + from_offset,
-                     axes.steps[last][0] * kBytes, axes.extents[last]);
+    if (turned >= 0)
+      turn_matrix<kBytes>(to + to_offset, axes.steps[turned][1] * kBytes, from + from_offset,
+                          axes.steps[last][0] * kBytes, axes.extents[turned], axes.extents[last]);
+    else
+      move_run<kBytes>(to + to_offset, axes.steps[last][1] * kBytes, from + from_offset,
+                       axes.steps[last][0] * kBytes, axes.extents[last]);
     int32_t i = last - 1;
     for (; i >= 0; --i) {
+      if (i == turned) continue;
       from_offset += axes.steps[i][0] * kBytes;
       to_offset += axes.steps[i][1] * kBytes;
       if (++index[i] < axes.extents[i]) break;
