@@ -1,87 +1,175 @@
-// Pooling.
+// Pooling. Max and Average of f32 over one or two axes are Pool2d, which has the fast kernels; all
+// else is a PoolNd.
 #include <algorithm>
 
+#include "compiler/frontend/compose.h"
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/spatial.h"
-#include "compiler/support/error.h"
-#include "schema/tables.h"
+#include "compiler/ops/shape_rules.h"
 
 namespace codl::compiler {
 namespace {
 
-// Dims of input 0. Unsupported unless rank 4.
-llvm::Expected<llvm::SmallVector<int64_t, 4>> map_dims(const OnnxNode& node,
-                                                       const Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  if (dims.size() != 4)
-    return unsupported_error(node.name, "expected rank 4, found {0}", dims.size());
-  return dims;
+// What there is to pool, and how.
+struct Pooling {
+  llvm::SmallVector<int64_t, 4> x;
+  DType dtype = DType::F32;
+  int32_t kind = kPoolNdMax;  // a member of PoolNd
+  int32_t p = 0;
+  bool is_ceil = false;
+  bool count_include_pad = false;
+  SpatialAttributes window;
+
+  llvm::ArrayRef<int64_t> map() const { return llvm::ArrayRef<int64_t>(x).drop_front(2); }
+};
+
+llvm::Expected<Pooling> read_pooling(const OnnxNode& node, const Importer& importer, int32_t kind) {
+  Pooling pool;
+  CODL_ASSIGN_OR_RETURN(x, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  if (x.size() < 3) return input_error(node.name, "expected rank >= 3, found {0}", x.size());
+  if (kind == kPoolNdLp) {
+    CODL_ASSIGN_OR_RETURN(p, node.int_or("p", 2));
+    if (p < 1 || p > INT32_MAX)
+      return input_error(node.name, "expected p of 1 or more, found {0}", p);
+    pool.p = static_cast<int32_t>(p);
+  }
+  pool.x = x;
+  pool.dtype = dtype;
+  pool.kind = kind;
+  return pool;
+}
+
+// True if every window of Pool2d would have an element to look at (Pool2d has no answer for
+// others), and its kernels take the padding.
+bool fits_pool2d(const Pooling& pool) {
+  const llvm::ArrayRef<SpatialAxis> axes = pool.window.axes;
+  if (axes.size() > 2 || pool.dtype != DType::F32) return false;
+  if (pool.kind != kPoolNdMax && pool.kind != kPoolNdAverage) return false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const SpatialAxis& axis = axes[i];
+    const WindowAxis window = {pool.map()[i], axis.kernel,    axis.stride,
+                               axis.dilation, axis.pad_begin, axis.pad_end};
+    if (axis.pad_begin >= window.extent()) return false;
+    if (axis.pad_begin > 0 && axis.dilation > window.in) return false;
+    if (window.first_tap(window_count(window, pool.is_ceil) - 1) >= window.in) return false;
+  }
+  return true;
+}
+
+ir::ValueId append_pool2d(Compose& c, const Pooling& pool) {
+  SpatialAttributes window = pool.window;
+  const bool is_line = window.axes.size() == 1;
+  ir::ValueId x = c.operand(0);
+  if (is_line) {
+    window.add_height();
+    x = c.reshape(x, {pool.x[0], pool.x[1], 1, pool.x[2]});
+  }
+  Pool2dParams params;
+  params.kind = pool.kind == kPoolNdMax ? kPool2dMax : kPool2dAverage;
+  params.kernel_h = window.axes[0].kernel;
+  params.kernel_w = window.axes[1].kernel;
+  set_window_2d(params, window.axes);
+  params.ceil_mode = pool.is_ceil;
+  params.count_include_pad = pool.count_include_pad;
+  const ir::ValueId y = c.node(OpKind::Pool2d, params, {x});
+  if (!is_line || y == ir::kNoId) return y;
+  return c.reshape(y, {pool.x[0], pool.x[1], c.dims(y)[3]});
+}
+
+ir::ValueId append_pool_nd(Compose& c, const Pooling& pool, bool is_column_major = false) {
+  PoolNdParams params;
+  params.kind = pool.kind;
+  params.p = pool.p;
+  params.ceil_mode = pool.is_ceil;
+  params.count_include_pad = pool.count_include_pad;
+  params.is_column_major = is_column_major;
+  const llvm::ArrayRef<SpatialAxis> axes = pool.window.axes;
+  params.kernel_0 = axes[0].kernel;
+  params.kernel_1 = axes.size() > 1 ? axes[1].kernel : 1;
+  params.kernel_2 = axes.size() > 2 ? axes[2].kernel : 1;
+  set_window_nd(params, axes);
+  return c.node(OpKind::PoolNd, params, {c.operand(0)});
+}
+
+ir::ValueId append_pool(Compose& c, const Pooling& pool) {
+  return fits_pool2d(pool) ? append_pool2d(c, pool) : append_pool_nd(c, pool);
 }
 
 llvm::Error import_window_pool(const OnnxNode& node, Importer& importer, int32_t kind) {
-  CODL_ASSIGN_OR_RETURN(dims, map_dims(node, importer));
-  CODL_ASSIGN_OR_RETURN(attributes,
-                        read_spatial_attributes(node, {dims[2], dims[3]}, std::nullopt));
+  CODL_ASSIGN_OR_RETURN(pool, read_pooling(node, importer, kind));
+  if (pool.x.size() > 5)
+    return unsupported_error(node.name, "expected 1 to 3 spatial axes, found {0}",
+                             pool.x.size() - 2);
+  CODL_ASSIGN_OR_RETURN(window, read_spatial_attributes(node, pool.map(), std::nullopt));
   CODL_ASSIGN_OR_RETURN(ceil_mode, node.int_or("ceil_mode", 0));
   CODL_ASSIGN_OR_RETURN(count_include_pad, node.int_or("count_include_pad", 0));
-  Pool2dParams params;
-  params.kind = kind;
-  params.kernel_h = attributes.kernel[0];
-  params.kernel_w = attributes.kernel[1];
-  params.stride_h = attributes.strides[0];
-  params.stride_w = attributes.strides[1];
-  params.dilation_h = attributes.dilations[0];
-  params.dilation_w = attributes.dilations[1];
-  params.pad_top = attributes.pads[0];
-  params.pad_left = attributes.pads[1];
-  params.pad_bottom = attributes.pads[2];
-  params.pad_right = attributes.pads[3];
+  CODL_ASSIGN_OR_RETURN(storage_order, node.int_or("storage_order", 0));
+  pool.window = window;
   // auto_pad fixes the number of windows by itself.
-  params.ceil_mode = ceil_mode != 0 && !attributes.has_automatic_pads;
-  params.count_include_pad = kind == kPool2dAverage && count_include_pad != 0;
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  CODL_ASSIGN_OR_RETURN(output, importer.append(node, "", OpKind::Pool2d, params, {x}));
-  importer.bind(node, output);
-  return llvm::Error::success();
+  pool.is_ceil = ceil_mode != 0 && !window.has_automatic_pads;
+  pool.count_include_pad = kind == kPoolNdAverage && count_include_pad != 0;
+  Compose c(node, importer);
+  if (llvm::Error error = c.bind(append_pool(c, pool))) return error;
+  if (kind != kPoolNdMax || !c.has_output(1)) return llvm::Error::success();
+  pool.kind = kPoolNdMaxIndex;
+  return c.bind(append_pool_nd(c, pool, storage_order != 0), 1);
 }
 
-// One window over the whole height and / or width.
-Pool2dParams whole_map_params(int32_t kind, int64_t kernel_h, int64_t kernel_w) {
-  Pool2dParams params;
-  params.kind = kind;
-  params.kernel_h = static_cast<int32_t>(kernel_h);
-  params.kernel_w = static_cast<int32_t>(kernel_w);
-  params.stride_h = params.stride_w = 1;
-  params.dilation_h = params.dilation_w = 1;
-  return params;
-}
-
+// A window as large as the map. More than two axes, or integers, or norms: the map as one line.
 llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t kind) {
-  CODL_ASSIGN_OR_RETURN(dims, map_dims(node, importer));
-  CODL_ASSIGN_OR_RETURN(x, importer.operand(node, 0));
-  CODL_ASSIGN_OR_RETURN(output, importer.append(node, "", OpKind::Pool2d,
-                                                whole_map_params(kind, dims[2], dims[3]), {x}));
-  importer.bind(node, output);
-  return llvm::Error::success();
+  CODL_ASSIGN_OR_RETURN(pool, read_pooling(node, importer, kind));
+  Compose c(node, importer);
+  const ir::ValueId x = c.operand(0);
+  if (pool.x.size() == 4 && pool.dtype == DType::F32 && kind != kPoolNdLp) {
+    for (int64_t extent : pool.map()) {
+      SpatialAxis axis;
+      axis.kernel = static_cast<int32_t>(extent);
+      pool.window.axes.push_back(axis);
+    }
+    return c.bind(append_pool2d(c, pool));
+  }
+  int64_t elements = 1;
+  for (int64_t extent : pool.map()) elements *= extent;
+  llvm::SmallVector<int64_t, 4> ones(pool.x.size(), 1);
+  ones[0] = pool.x[0];
+  ones[1] = pool.x[1];
+  PoolNdParams params;
+  params.kind = kind;
+  params.p = pool.p;
+  SpatialAxis axis;
+  set_window_nd(params, axis);
+  params.kernel_0 = static_cast<int32_t>(elements);
+  params.kernel_1 = params.kernel_2 = 1;
+  const ir::ValueId line = c.reshape(x, {pool.x[0], pool.x[1], elements});
+  return c.bind(c.reshape(c.node(OpKind::PoolNd, params, {line}), ones));
 }
 
 llvm::Error import_max_pool(const OnnxNode& node, Importer& importer) {
-  return import_window_pool(node, importer, kPool2dMax);
+  return import_window_pool(node, importer, kPoolNdMax);
 }
 llvm::Error import_average_pool(const OnnxNode& node, Importer& importer) {
-  return import_window_pool(node, importer, kPool2dAverage);
+  return import_window_pool(node, importer, kPoolNdAverage);
+}
+llvm::Error import_lp_pool(const OnnxNode& node, Importer& importer) {
+  return import_window_pool(node, importer, kPoolNdLp);
 }
 llvm::Error import_global_max_pool(const OnnxNode& node, Importer& importer) {
-  return import_global_pool(node, importer, kPool2dMax);
+  return import_global_pool(node, importer, kPoolNdMax);
 }
 llvm::Error import_global_average_pool(const OnnxNode& node, Importer& importer) {
-  return import_global_pool(node, importer, kPool2dAverage);
+  return import_global_pool(node, importer, kPoolNdAverage);
+}
+llvm::Error import_global_lp_pool(const OnnxNode& node, Importer& importer) {
+  return import_global_pool(node, importer, kPoolNdLp);
 }
 
 constexpr ImportRow kRows[] = {
     {"AveragePool", 7, kNewestOpset, import_average_pool},
     {"GlobalAveragePool", 7, kNewestOpset, import_global_average_pool},
+    {"GlobalLpPool", 7, kNewestOpset, import_global_lp_pool},
     {"GlobalMaxPool", 7, kNewestOpset, import_global_max_pool},
+    {"LpPool", 7, kNewestOpset, import_lp_pool},
     {"MaxPool", 7, kNewestOpset, import_max_pool},
 };
 
