@@ -64,6 +64,7 @@ constexpr BatchMatMulWork batch_matmul_work(const BatchMatMulParams& params, con
   // One b for rows that follow each other: they are rows of one product.
   if (work.batch.count == 1 && work.batch.steps[0][1] == 0 && work.a_depth == 1 &&
       work.batch.steps[0][0] == work.m * work.k) {
+    work.a_row = work.k;  // a transposed a of one row says 1
     work.m *= work.batch_count;
     work.batch_count = 1;
     work.batch = {};

@@ -47,6 +47,7 @@ inline std::vector<KernelCase> batch_matmul_cases() {
     add("tiles and panels", {2, 29, 19}, {2, 19, 49});
     add("attention", {1, 3, 50, 24}, {1, 3, 24, 50});
     add("one b for all", {4, 6, 8}, {8, 10});
+    add("one b for all single rows", {5, 1, 9}, {9, 5});
     add("one a for all", {6, 8}, {2, 3, 8, 10});
     add("both broadcast", {2, 1, 3, 4, 5}, {3, 1, 5, 6});
     add("rows in blocks", {200, 40}, {40, 33});
