@@ -1,2 +1,46 @@
-// SKELETON
-kernel void depth_to_space_f32_cl_buffer() {}
+// Blocks of channels to blocks of pixels, Nhwc buffers.
+//
+// Defines: IS_CHANNEL_MAJOR. One work-item is one output pixel times 16 channels; channels first,
+// then columns, rows, batch. Pixels behind x's and pad lanes become zero.
+kernel void depth_to_space_f32_cl_buffer(
+    global const float* restrict x, global float* restrict y, int item_count, int chunks,
+    int first_channel, int stored_count, int valid_count, int rows, int first_row,
+    int out_w,                                                                // the part
+    int out_channels, int block_h, int block_w, int crop_top, int crop_left,  //
+    int in_h, int in_w, int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride) {  // of first_row
+  int id = get_global_id(0);
+  if (id >= item_count) return;
+  const int in_part = id % chunks * 16;
+  const int channel = first_channel + in_part;
+  id /= chunks;
+  const int column = id % out_w;
+  id /= out_w;
+  const int row = id % rows;
+  const int n = id / rows;
+  const int stored = min(16, stored_count - in_part);
+  const int valid = min(16, valid_count - in_part);
+
+  const int y_row = first_row + row + crop_top;
+  const int y_column = column + crop_left;
+  const int i = y_row / block_h;
+  const int j = y_column / block_w;
+  const int place = y_row % block_h * block_w + y_column % block_w;
+#if IS_CHANNEL_MAJOR
+  const int step = block_h * block_w;
+  const int first = place + channel * step;
+#else
+  const int step = 1;
+  const int first = place * out_channels + channel;
+#endif
+  float lanes[16] = {0};
+  if (i < in_h && j < in_w) {
+    global const float* from = x + n * x_batch_stride + (i - x_row_begin) * x_row_stride +
+                               j * x_pixel_stride + first;
+    for (int lane = 0; lane < valid; ++lane) lanes[lane] = from[lane * step];
+  }
+  store_lanes(vload16(0, lanes),
+              y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride +
+                  channel,
+              stored);
+}

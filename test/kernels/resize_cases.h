@@ -1,10 +1,110 @@
-// SKELETON
+// Maps of f32 for the fast rows: every rounding and kind of coordinates, larger and smaller; any
+// axes and dtypes for the reference.
 #pragma once
 
 #include "test/kernels/kernel_case.h"
 
 namespace codl::test {
 
-inline std::vector<KernelCase> resize_cases() { return {}; }
+struct ResizeCase {
+  const char* name;
+  int32_t kind = kResizeLinear;
+  int32_t coordinates = kResizeHalfPixel;
+  int32_t nearest = kResizeRoundPreferFloor;
+  int32_t batch = 1;
+  int32_t channels = 5;
+  int32_t in_h = 4;
+  int32_t in_w = 5;
+  int32_t out_h = 8;
+  int32_t out_w = 10;
+  float scale_h = 0;  // 0: the quotient of the extents
+  float scale_w = 0;
+};
+
+inline KernelCase make_resize_case(const ResizeCase& resize) {
+  ResizeParams params;
+  params.kind = resize.kind;
+  params.coordinates = resize.coordinates;
+  params.nearest = resize.nearest;
+  params.scale_0 = params.scale_1 = 1.0f;
+  const auto quotient = [](int32_t out, int32_t in) {
+    return static_cast<float>(static_cast<double>(out) / in);
+  };
+  params.scale_2 = resize.scale_h != 0 ? resize.scale_h : quotient(resize.out_h, resize.in_h);
+  params.scale_3 = resize.scale_w != 0 ? resize.scale_w : quotient(resize.out_w, resize.in_w);
+  return {resize.name,
+          OpKind::Resize,
+          words_of(params),
+          {nhwc_operand({resize.batch, resize.channels, resize.in_h, resize.in_w}),
+           nhwc_operand({resize.batch, resize.channels, resize.out_h, resize.out_w})}};
+}
+
+// Cases of the reference alone: Plain.
+inline void add_any_resize_cases(std::vector<KernelCase>& cases) {
+  ResizeParams params;
+  params.coordinates = kResizeHalfPixel;
+  params.nearest = kResizeRoundPreferFloor;
+  params.cubic_coefficient = -0.75f;
+  params.scale_0 = params.scale_1 = 2.0f;
+  params.scale_2 = 0.5f;
+  const auto add = [&](const char* name, DType dtype) {
+    cases.push_back({name,
+                     OpKind::Resize,
+                     words_of(params),
+                     {typed_operand(dtype, {3, 2, 6}), typed_operand(dtype, {6, 4, 3})}});
+    if (params.has_scales != 0)
+      cases.back().operands.insert(cases.back().operands.begin() + 1, plain_operand({3}));
+    if (params.has_roi != 0)
+      cases.back().operands.insert(cases.back().operands.end() - 1, plain_operand({6}));
+  };
+  for (int32_t kind : {kResizeNearest, kResizeLinear, kResizeCubic}) {
+    params.kind = kind;
+    add("three axes", DType::F32);
+    params.is_antialias = params.excludes_outside = 1;
+    add("antialias", DType::F32);
+    params.is_antialias = params.excludes_outside = 0;
+    params.has_scales = params.has_roi = 1;
+    params.coordinates = kResizeTfCropAndResize;
+    add("scales and roi of any kind", DType::F32);
+    params.has_scales = params.has_roi = 0;
+    params.coordinates = kResizeHalfPixel;
+  }
+  params.kind = kResizeNearest;
+  for (DType dtype : {DType::U8, DType::BF16, DType::I64}) add("elements of any size", dtype);
+}
+
+inline std::vector<KernelCase> resize_cases() {
+  std::vector<KernelCase> cases;
+  const auto add = [&](const ResizeCase& resize) { cases.push_back(make_resize_case(resize)); };
+  for (int32_t coordinates : {kResizeHalfPixel, kResizeHalfPixelSymmetric, kResizePytorchHalfPixel,
+                              kResizeAlignCorners, kResizeAsymmetric}) {
+    for (int32_t nearest :
+         {kResizeRoundPreferFloor, kResizeRoundPreferCeil, kResizeFloor, kResizeCeil}) {
+      ResizeCase resize = {"nearest", kResizeNearest, coordinates, nearest};
+      add(resize);
+      resize.out_h = 9;
+      resize.out_w = 3;
+      add(resize);
+    }
+    ResizeCase resize = {"linear", kResizeLinear, coordinates};
+    add(resize);
+    resize.out_h = 3;
+    resize.out_w = 7;
+    add(resize);
+    resize.scale_h = 0.9f;
+    resize.scale_w = 1.5f;
+    add(resize);
+    resize.out_h = resize.out_w = 1;
+    resize.scale_h = resize.scale_w = 0.25f;
+    add(resize);
+  }
+  for (int32_t kind : {kResizeNearest, kResizeLinear}) {
+    for (int32_t channels : {1, 3, 4, 16, 17, 37})
+      add({.name = "channels", .kind = kind, .batch = 2, .channels = channels});
+    add({.name = "tasks", .kind = kind, .channels = 19, .out_h = 40, .out_w = 40});
+  }
+  add_any_resize_cases(cases);
+  return cases;
+}
 
 }  // namespace codl::test
