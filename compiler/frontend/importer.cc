@@ -106,6 +106,8 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
   if (!input.problem.empty()) return llvm::Error::success();
   if (!input.dtype || !input.has_shape)
     return input_error(where, "expected a type with a shape, found none");
+  if (llvm::is_contained(input.dims, 0))
+    return unsupported_error(where, "expected elements, found dims {0}", dims_text(input.dims));
   auto type = checked_type(where, *input.dtype, input.dims);
   if (!type) return type.takeError();
   binding.value = graph_.add_input(input.name, *type);
@@ -137,37 +139,41 @@ void Importer::pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes) {
   }
 }
 
-llvm::Expected<Importer> Importer::create(OnnxModel& model) {
-  Importer importer;
-  importer.graph_.name = model.graph_name;
+llvm::Error Importer::define(llvm::StringRef where, llvm::StringRef name) {
+  if (name.empty()) return input_error(where, "expected a name, found none");
+  if (!names_.insert(name).second)
+    return input_error(where, "expected each value to be defined once, found '{0}' again", name);
+  return llvm::Error::success();
+}
 
-  auto define = [&](llvm::StringRef where, llvm::StringRef name) -> llvm::Error {
-    if (name.empty()) return input_error(where, "expected a name, found none");
-    if (!importer.names_.insert(name).second)
-      return input_error(where, "expected each value to be defined once, found '{0}' again", name);
-    return llvm::Error::success();
-  };
-  for (const OnnxValueInfo& input : model.inputs)
-    if (llvm::Error error = define("graph inputs", input.name)) return error;
+llvm::Error Importer::declare(OnnxGraph& graph) {
   int64_t weight_bytes = 0;
-  for (OnnxInitializer& initializer : model.initializers) {
+  for (OnnxInitializer& initializer : graph.initializers) {
     if (llvm::Error error = define("initializers", initializer.name)) return error;
     weight_bytes += initializer.tensor.bytes.size();
-    importer.bindings_[initializer.name].constant =
-        importer.keep(initializer.name, std::move(initializer.tensor));
+    bindings_[initializer.name].constant = keep(initializer.name, std::move(initializer.tensor));
   }
-  for (const OnnxNode& node : model.nodes)
+  for (const OnnxNode& node : graph.nodes)
     for (const std::string& output : node.outputs)
       if (!output.empty())
         if (llvm::Error error = define(node.name, output)) return error;
-  for (const auto* infos : {&model.values, &model.outputs})
+  for (const auto* infos : {&graph.values, &graph.outputs})
     for (const OnnxValueInfo& info : *infos)
       if (info.has_shape && !llvm::is_contained(info.dims, kUnknownDim))
-        importer.declared_dims_[info.name] = info.dims;
-  importer.pass_declared_dims_back(model.nodes);
-  importer.evaluation_bytes_left_ = kEvaluationBytes + kEvaluationBytesPerWeightByte * weight_bytes;
+        declared_dims_[info.name] = info.dims;
+  evaluation_bytes_left_ += kEvaluationBytesPerWeightByte * weight_bytes;
+  return llvm::Error::success();
+}
+
+llvm::Expected<Importer> Importer::create(OnnxGraph& graph) {
+  Importer importer;
+  importer.graph_.name = graph.name;
+  importer.evaluation_bytes_left_ = kEvaluationBytes;
   importer.evaluation_macs_left_ = kEvaluationMacs;
-  for (const OnnxValueInfo& input : model.inputs)
+  for (const OnnxValueInfo& input : graph.inputs)
+    if (llvm::Error error = importer.define("graph inputs", input.name)) return error;
+  if (llvm::Error error = importer.declare(graph)) return error;
+  for (const OnnxValueInfo& input : graph.inputs)
     if (llvm::Error error = importer.add_input(input)) return error;
   return importer;
 }
@@ -494,6 +500,25 @@ llvm::Error Importer::resolve_extents(Binding& binding, llvm::StringRef name) {
   return llvm::Error::success();
 }
 
+llvm::Expected<std::vector<std::string>> Importer::import_body(const OnnxNode& node,
+                                                               const OnnxGraph& body,
+                                                               llvm::ArrayRef<std::string> inputs) {
+  return body_import_(node, body, inputs);
+}
+
+void Importer::bind_name(const OnnxNode& node, size_t output, llvm::StringRef name) {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return;
+  Binding copy = bindings_.lookup(name);
+  bindings_[node.outputs[output]] = std::move(copy);
+}
+
+std::string Importer::define_constant(const OnnxNode& node, llvm::StringRef suffix,
+                                      OnnxTensor tensor) {
+  const std::string name = output_name(node, suffix);
+  bindings_[name].constant = keep(name, std::move(tensor));
+  return name;
+}
+
 void Importer::bind_unavailable(const OnnxNode& node) {
   for (const std::string& output : node.outputs)
     if (!output.empty()) bindings_[output] = {};
@@ -533,12 +558,31 @@ llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::Val
   return append(copy, "", OpKind::Unary, UnaryParams{}, {value});
 }
 
-llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output,
-                                                   const Binding& binding) {
+void Importer::plan_elements(Binding& binding) {
+  if (binding.constant == nullptr || !binding.constant->tensor.problem.empty()) return;
+  OnnxTensor tensor;
+  tensor.dtype = binding.constant->tensor.dtype;
+  tensor.dims = binding.constant->tensor.dims;
+  if (!llvm::is_contained(tensor.dims, 0)) return;
+  ir::TensorType scalar;
+  scalar.dtype = DType::I64;
+  const ir::ValueId none = graph_.add_constant(fresh_name(binding.constant->name + ".none"), scalar,
+                                               std::vector<uint8_t>(sizeof(int64_t), 0));
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    if (tensor.dims[i] != 0) continue;
+    tensor.dims[i] = 1;
+    binding.extents.push_back({static_cast<int32_t>(i), none});
+  }
+  tensor.bytes.resize(tensor.element_count() * dtype_bytes(tensor.dtype));
+  binding.constant = keep(fresh_name(binding.constant->name + ".planned"), std::move(tensor));
+}
+
+llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, Binding& binding) {
   const std::string where = "output '" + output.name + "'";
   if (!output.problem.empty())
     return unsupported_error(where, "expected a tensor of a known data type, found {0}",
                              output.problem);
+  plan_elements(binding);
   CODL_ASSIGN_OR_RETURN(value, value_of(where, binding));
   if (output.dtype && held_dtype(*output.dtype) != type(value).dtype)
     return input_error(where, "expected the declared type {0}, computed {1}",
@@ -550,19 +594,17 @@ llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output,
   return value;
 }
 
-llvm::Error Importer::finish(const OnnxModel& model) {
-  if (model.outputs.empty())
-    return input_error(model.graph_name, "expected a graph output, found none");
+llvm::Error Importer::finish(const OnnxGraph& graph) {
+  if (graph.outputs.empty()) return input_error(graph.name, "expected a graph output, found none");
   llvm::SmallVector<ir::ValueId, 4> outputs;
   llvm::StringSet<> output_names;
-  for (const OnnxValueInfo& output : model.outputs) {
-    const auto found = bindings_.find(output.name);
+  for (const OnnxValueInfo& output : graph.outputs) {
+    auto found = bindings_.find(output.name);
     if (found == bindings_.end())
-      return input_error(model.graph_name,
-                         "expected output '{0}' to be computed, found no such value", output.name);
-    if (!output_names.insert(output.name).second)
-      return input_error(model.graph_name, "expected each output once, found '{0}' again",
+      return input_error(graph.name, "expected output '{0}' to be computed, found no such value",
                          output.name);
+    if (!output_names.insert(output.name).second)
+      return input_error(graph.name, "expected each output once, found '{0}' again", output.name);
     auto value = output_value(output, found->second);
     if (!value) return value.takeError();
     outputs.push_back(*value);
@@ -571,7 +613,7 @@ llvm::Error Importer::finish(const OnnxModel& model) {
   // away only when no value has them.
   llvm::SmallVector<ir::ValueId, 4> own;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const OnnxValueInfo& output = model.outputs[i];
+    const OnnxValueInfo& output = graph.outputs[i];
     auto value =
         own_value(output.name, outputs[i], output.dtype.value_or(type(outputs[i]).dtype), own);
     if (!value) return value.takeError();
@@ -579,8 +621,8 @@ llvm::Error Importer::finish(const OnnxModel& model) {
   }
   std::vector<ir::OutputExtent> extents;
   for (size_t i = 0; i < outputs.size(); ++i)
-    for (const Extent& extent : bindings_[model.outputs[i].name].extents) {
-      const std::string name = model.outputs[i].name + ".extent." + std::to_string(extent.dim);
+    for (const Extent& extent : bindings_[graph.outputs[i].name].extents) {
+      const std::string name = graph.outputs[i].name + ".extent." + std::to_string(extent.dim);
       auto count = own_value(fresh_name(name), extent.count, DType::I64, own);
       if (!count) return count.takeError();
       extents.push_back({static_cast<uint32_t>(i), extent.dim, static_cast<uint32_t>(own.size())});

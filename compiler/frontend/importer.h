@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,8 @@ struct ConstantView {
 
 class Importer {
  public:
-  // Takes the model's data. Errors: Input (a name defined twice, an input with bad dims).
-  static llvm::Expected<Importer> create(OnnxModel& model);
+  // Takes the graph's data. Errors: Input (a name defined twice, an input without type or dims).
+  static llvm::Expected<Importer> create(OnnxGraph& graph);
 
   ir::Graph& graph() { return graph_; }
   const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
@@ -59,8 +60,8 @@ class Importer {
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
   // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
-  // and, behind functions of one operand, for their result), if it does and every one is a number. For
-  // operators whose output dims follow from data.
+  // and, behind functions of one operand, for their result), if it does and every one is a number.
+  // For operators whose output dims follow from data.
   std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
 
   // ---- results of a rule's node ----
@@ -116,15 +117,34 @@ class Importer {
   // Operand `i`, whatever its extents.
   llvm::Expected<ir::ValueId> extent_operand(const OnnxNode& node, size_t i);
 
+  // ---- bodies of If and Loop ----
+
+  // Imports a body of the node in place, with the values of these names as its inputs. Names of its
+  // outputs; one that is not usable has been reported. Errors: Input.
+  llvm::Expected<std::vector<std::string>> import_body(const OnnxNode& node, const OnnxGraph& body,
+                                                       llvm::ArrayRef<std::string> inputs);
+  // What output `output` stands for is what `name` does.
+  void bind_name(const OnnxNode& node, size_t output, llvm::StringRef name);
+  // A constant for a body's input. Returns its name, made from the node's first output.
+  std::string define_constant(const OnnxNode& node, llvm::StringRef suffix, OnnxTensor tensor);
+
   // ---- for import_onnx() ----
 
+  using BodyImport = std::function<llvm::Expected<std::vector<std::string>>(
+      const OnnxNode&, const OnnxGraph&, llvm::ArrayRef<std::string>)>;
+  void set_body_import(BodyImport body_import) { body_import_ = std::move(body_import); }
+  // Takes the initializers of a graph, and what it says about its values. Errors: Input (a name
+  // defined twice).
+  llvm::Error declare(OnnxGraph& graph);
+
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
+  bool is_taken(llvm::StringRef name) const { return names_.contains(name); }
   bool is_usable(llvm::StringRef name) const;  // it is bound to a value or a constant
   // The node was not imported; nothing that depends on it can be.
   void bind_unavailable(const OnnxNode& node);
   bool is_available(const OnnxNode& node) const;  // every operand is
   // Declares the graph's outputs, each a value of its own with the model's name. Errors: Input.
-  llvm::Error finish(const OnnxModel& model);
+  llvm::Error finish(const OnnxGraph& graph);
 
  private:
   void pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes);
@@ -140,6 +160,7 @@ class Importer {
     llvm::SmallVector<Extent, 1> extents;  // of `value`
   };
 
+  llvm::Error define(llvm::StringRef where, llvm::StringRef name);
   llvm::Error add_input(const OnnxValueInfo& input);
   llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
   llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
@@ -157,7 +178,10 @@ class Importer {
   bool take_budget(ir::NodeId node);
   // With the count known and the value too: the elements that are meant, as a constant.
   llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
-  llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, const Binding& binding);
+  llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
+  // An output without elements: one element or more is planned, and an extent of 0 says that none
+  // is meant.
+  void plan_elements(Binding& binding);
   // The value as a graph output with this name and dtype: itself, or a Cast or copy of it.
   llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
                                         llvm::ArrayRef<ir::ValueId> others);
@@ -173,6 +197,7 @@ class Importer {
   llvm::StringMap<int> next_suffix_;  // by base of fresh_name()
   std::vector<bool> varies_;          // by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
+  BodyImport body_import_;
   int64_t evaluation_bytes_left_ = 0;
   double evaluation_macs_left_ = 0;
 };

@@ -6,29 +6,41 @@
 #include <queue>
 
 #include "compiler/frontend/importer.h"
+#include "compiler/frontend/inline_graph.h"
+#include "compiler/frontend/input_shapes.h"
 #include "compiler/support/error.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace codl::compiler {
 namespace {
 
+// Names of the node's operands, and of what its bodies read from around it.
+std::vector<std::string> names_read_by(const OnnxNode& node) {
+  std::vector<std::string> names = captured_names(node);
+  for (const std::string& input : node.inputs)
+    if (!input.empty()) names.push_back(input);
+  return names;
+}
+
 // Nodes in an order in which each stands behind what it reads: the file's order where that does,
 // and nearest to it otherwise (some exporters do not sort). Errors: Input (a value that nothing
 // defines, a cycle).
-llvm::Expected<std::vector<size_t>> topological_order(const OnnxModel& model,
+llvm::Expected<std::vector<size_t>> topological_order(const std::vector<OnnxNode>& nodes,
                                                       const Importer& importer) {
   llvm::StringMap<size_t> producer;
-  for (size_t i = 0; i < model.nodes.size(); ++i)
-    for (const std::string& output : model.nodes[i].outputs)
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (const std::string& output : nodes[i].outputs)
       if (!output.empty()) producer[output] = i;
 
-  std::vector<std::vector<size_t>> readers(model.nodes.size());
-  std::vector<size_t> open_inputs(model.nodes.size(), 0);
-  for (size_t i = 0; i < model.nodes.size(); ++i) {
-    for (const std::string& input : model.nodes[i].inputs) {
-      if (input.empty() || importer.is_defined(input)) continue;
+  std::vector<std::vector<size_t>> readers(nodes.size());
+  std::vector<size_t> open_inputs(nodes.size(), 0);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::string& input : names_read_by(nodes[i])) {
       const auto found = producer.find(input);
+      // A body's node may read what is around it.
+      if (found == producer.end() && importer.is_defined(input)) continue;
       if (found == producer.end())
-        return input_error(model.nodes[i].name, "expected input '{0}' to be defined, found nothing",
+        return input_error(nodes[i].name, "expected input '{0}' to be defined, found nothing",
                            input);
       readers[found->second].push_back(i);
       ++open_inputs[i];
@@ -36,7 +48,7 @@ llvm::Expected<std::vector<size_t>> topological_order(const OnnxModel& model,
   }
 
   std::priority_queue<size_t, std::vector<size_t>, std::greater<size_t>> ready;
-  for (size_t i = 0; i < model.nodes.size(); ++i)
+  for (size_t i = 0; i < nodes.size(); ++i)
     if (open_inputs[i] == 0) ready.push(i);
   std::vector<size_t> order;
   while (!ready.empty()) {
@@ -46,10 +58,10 @@ llvm::Expected<std::vector<size_t>> topological_order(const OnnxModel& model,
     for (size_t reader : readers[node])
       if (--open_inputs[reader] == 0) ready.push(reader);
   }
-  if (order.size() != model.nodes.size()) {
+  if (order.size() != nodes.size()) {
     const auto stuck = std::find_if(open_inputs.begin(), open_inputs.end(),
                                     [](size_t count) { return count != 0; });
-    return input_error(model.nodes[stuck - open_inputs.begin()].name,
+    return input_error(nodes[stuck - open_inputs.begin()].name,
                        "expected a graph without cycles, found one behind or through this node");
   }
   return order;
@@ -59,53 +71,91 @@ llvm::Expected<std::vector<size_t>> topological_order(const OnnxModel& model,
 // Nodes with the same operator and reason are named together.
 class UnsupportedNodes {
  public:
-  void add(const std::string& what, const std::string& reason, const std::string& name) {
-    for (Group& group : groups_)
-      if (group.what == what && group.reason == reason) {
-        group.names += ", " + name;
+  void add(const std::string& op_type, int64_t opset, const std::string& reason,
+           const std::string& name) {
+    ++size_;
+    for (ImportProblem& problem : problems_)
+      if (problem.op_type == op_type && problem.opset == opset && problem.reason == reason) {
+        problem.nodes.push_back(name);
         return;
       }
-    groups_.push_back({what, reason, name});
+    problems_.push_back({op_type, opset, {name}, reason});
   }
-  bool empty() const { return groups_.empty(); }
+  bool empty() const { return problems_.empty(); }
+  size_t size() const { return size_; }
 
   llvm::Error error(llvm::StringRef path) const {
     std::string text = "expected a model of operators that codl imports (codlc --list-ops), found";
-    for (size_t i = 0; i < groups_.size(); ++i)
-      text += (i == 0 ? " " : "; ") + groups_[i].what + " [" + groups_[i].names +
-              "]: " + groups_[i].reason;
-    return make_error(ErrorKind::Unsupported, path, std::move(text));
+    for (size_t i = 0; i < problems_.size(); ++i)
+      text += (i == 0 ? " " : "; ") + problems_[i].what() + " [" +
+              llvm::join(problems_[i].nodes, ", ") + "]: " + problems_[i].reason;
+    return llvm::make_error<ImportError>(path.str(), std::move(text), problems_);
   }
 
  private:
-  struct Group {
-    std::string what;
-    std::string reason;
-    std::string names;
-  };
-  std::vector<Group> groups_;
+  std::vector<ImportProblem> problems_;
+  size_t size_ = 0;  // calls of add()
 };
 
 class Import {
  public:
-  Import(const OnnxModel& model, Importer& importer) : model_(model), importer_(importer) {
-    for (const OnnxNode& node : model.nodes)
-      for (const std::string& input : node.inputs) read_names_.insert(input);
-    for (const OnnxValueInfo& output : model.outputs) read_names_.insert(output.name);
+  Import(OnnxModel& model, Importer& importer)
+      : model_(model),
+        importer_(importer),
+        inliner_(model, [&importer](llvm::StringRef name) { return importer.is_taken(name); }) {
+    importer.set_body_import(
+        [this](const OnnxNode& node, const OnnxGraph& body, llvm::ArrayRef<std::string> inputs) {
+          return import_body(node, body, inputs);
+        });
   }
 
   llvm::Expected<ir::Graph> run(llvm::StringRef path) {
-    CODL_ASSIGN_OR_RETURN(order, topological_order(model_, importer_));
-    for (const OnnxValueInfo& input : model_.inputs)
-      if (!input.problem.empty()) unsupported_.add("input", input.problem, input.name);
-    for (size_t i : order)
-      if (llvm::Error error = import_node(model_.nodes[i])) return error;
+    const OnnxGraph& graph = model_.graph;
+    for (const OnnxValueInfo& input : graph.inputs)
+      if (!input.problem.empty()) unsupported_.add("", 0, input.problem, input.name);
+    if (llvm::Error error = import_nodes(graph)) return error;
     if (!unsupported_.empty()) return unsupported_.error(path);
-    if (llvm::Error error = importer_.finish(model_)) return error;
+    if (llvm::Error error = importer_.finish(graph)) return error;
     return std::move(importer_.graph());
   }
 
  private:
+  // Nodes that no output needs are left alone: models carry what is left of a training.
+  llvm::Error import_nodes(const OnnxGraph& graph) {
+    auto order = topological_order(graph.nodes, importer_);
+    if (!order) return order.takeError();
+    for (const OnnxValueInfo& output : graph.outputs) read_names_.insert(output.name);
+    std::vector<bool> is_needed(graph.nodes.size(), false);
+    for (size_t i : llvm::reverse(*order)) {
+      const OnnxNode& node = graph.nodes[i];
+      is_needed[i] = llvm::any_of(
+          node.outputs, [&](const std::string& output) { return read_names_.contains(output); });
+      if (!is_needed[i]) continue;
+      for (const std::string& name : names_read_by(node)) read_names_.insert(name);
+    }
+    for (size_t i : *order)
+      if (is_needed[i])
+        if (llvm::Error error = import_node(graph.nodes[i])) return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<std::vector<std::string>> import_body(const OnnxNode& node, const OnnxGraph& body,
+                                                       llvm::ArrayRef<std::string> inputs) {
+    CODL_ASSIGN_OR_RETURN(instance, inliner_.instance_of(node, body, inputs));
+    if (llvm::Error error = importer_.declare(instance)) return error;
+    if (llvm::Error error = import_nodes(instance)) return error;
+    std::vector<std::string> outputs;
+    for (const OnnxValueInfo& output : instance.outputs) {
+      if (!importer_.is_defined(output.name))
+        return input_error(node.name,
+                           "expected output '{0}' of a body to be computed, found no "
+                           "such value",
+                           output.name);
+      outputs.push_back(output.name);
+    }
+    return outputs;
+  }
+
   llvm::Error import_node(const OnnxNode& node) {
     // Until a rule says what it is.
     importer_.bind_unavailable(node);
@@ -123,7 +173,14 @@ class Import {
   }
 
   llvm::Error run_rule(const ImportRow& row, const OnnxNode& node) {
+    const size_t reasons = unsupported_.size();
     if (llvm::Error error = row.rule(node, importer_)) return error;
+    for (const OnnxAttribute& attribute : node.attributes)
+      if (!attribute.was_asked)
+        return unsupported_error(node.name, "expected attributes of the operator, found '{0}'",
+                                 attribute.name);
+    // A body of the node has said why already.
+    if (unsupported_.size() != reasons) return llvm::Error::success();
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (read_names_.contains(node.outputs[i]) && !importer_.is_usable(node.outputs[i]))
         return unsupported_error(node.name, "expected output {0} not to be read, found a reader",
@@ -131,42 +188,63 @@ class Import {
     return llvm::Error::success();
   }
 
-  // Null, with a note, if the operator is not imported.
+  // Null, with a reason, if the operator is not imported.
   const ImportRow* find_row(const OnnxNode& node) {
     if (!node.domain.empty()) {
-      add_unsupported(
-          node, "expected an operator of the ONNX domain, found domain '" + node.domain + "'");
+      add_unsupported(node,
+                      "expected an operator of the ONNX domain or a function of the model, "
+                      "found domain '" +
+                          node.domain + "'");
       return nullptr;
     }
     bool is_known = false;
     for (const ImportRow& row : import_table()) {
       if (row.op_type != node.op_type) continue;
       is_known = true;
-      if (row.oldest_opset <= node.opset && node.opset <= row.newest_opset) return &row;
+      // The newest known meaning holds for opsets that are newer still.
+      const bool is_newest = row.newest_opset >= kNewestOpset;
+      if (row.oldest_opset <= node.opset && (node.opset <= row.newest_opset || is_newest))
+        return &row;
     }
     add_unsupported(node, is_known ? "not imported at this opset" : "operator not imported");
     return nullptr;
   }
 
   void add_unsupported(const OnnxNode& node, const std::string& reason) {
-    unsupported_.add(node.op_type + " (opset " + std::to_string(node.opset) + ")", reason,
-                     node.name);
+    unsupported_.add(node.op_type, node.opset, reason, node.name);
   }
 
   const OnnxModel& model_;
   Importer& importer_;
+  Inliner inliner_;
   llvm::StringSet<> read_names_;
   UnsupportedNodes unsupported_;
 };
 
 }  // namespace
 
-llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path) {
+char ImportError::ID;
+
+std::string ImportProblem::what() const {
+  return op_type.empty() ? "input" : op_type + " (opset " + std::to_string(opset) + ")";
+}
+
+llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path,
+                                      const ImportOptions& options,
+                                      std::vector<std::string>* notes) {
   // read_onnx() catches what protobuf throws; what is left is memory, asked for by a model whose
   // weights or folded constants do not fit.
   try {
     CODL_ASSIGN_OR_RETURN(model, read_onnx(bytes, path));
-    CODL_ASSIGN_OR_RETURN(importer, Importer::create(model));
+    if (model.opset > kNewestOpset)
+      model.notes.push_back(
+          llvm::formatv("opset {0} is newer than {1}: operators are read as in {1}", model.opset,
+                        kNewestOpset)
+              .str());
+    if (notes != nullptr) notes->insert(notes->end(), model.notes.begin(), model.notes.end());
+    if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) return error;
+    if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
+    CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
     return Import(model, importer).run(path);
   } catch (const std::bad_alloc&) {
     return make_error(ErrorKind::Limit, path,

@@ -1,8 +1,9 @@
-// An ONNX model as plain structs. onnx_model.cc is the only file that sees protobuf; the import
+// An ONNX model as plain structs. onnx_reader.cc is the only file that sees protobuf; the import
 // rules read these.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,12 @@
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
+
+// Opsets of the ONNX domain that a model may be of.
+inline constexpr int64_t kOldestOpset = 7;  // first with numpy broadcasting in Add, Mul ...
+// Newest whose operators the rules know; opsets in the rows of import_table() are those of ONNX's
+// operator changelog in which the rule's reading of attributes and inputs holds.
+inline constexpr int64_t kNewestOpset = 28;
 
 // The dtype of a TensorProto.DataType; none for the types codl does not hold (strings, complex
 // numbers, 4 and 8 bit floats ...).
@@ -43,8 +50,10 @@ struct OnnxTensor {
   }
 };
 
+struct OnnxGraph;
+
 struct OnnxAttribute {
-  enum class Type { Int, Ints, Float, Floats, String, Tensor, Other };
+  enum class Type { Int, Ints, Float, Floats, String, Strings, Tensor, Graph, Other };
   std::string name;
   Type type = Type::Other;
   int64_t int_value = 0;
@@ -52,14 +61,21 @@ struct OnnxAttribute {
   std::string string_value;
   std::vector<int64_t> ints;
   std::vector<float> floats;
+  std::vector<std::string> strings;
   OnnxTensor tensor;
+  std::shared_ptr<const OnnxGraph> graph;
+  // In a function's body: the attribute of the call whose value this one takes; else empty.
+  std::string reference;
+  // Some reader asked for it. An attribute that no rule knows must not be passed over in silence.
+  mutable bool was_asked = false;
 };
 
 struct OnnxNode {
   std::string name;  // the first output's name if the model gives none
   std::string op_type;
   std::string domain;               // empty: ONNX's own operators
-  int64_t opset = 0;                // of the model, for the default domain
+  std::string overload;             // of a function
+  int64_t opset = 0;                // of the node's domain; 0 if the model imports none
   std::vector<std::string> inputs;  // an empty name: an optional operand that is absent
   std::vector<std::string> outputs;
   std::vector<OnnxAttribute> attributes;
@@ -74,6 +90,8 @@ struct OnnxNode {
   // `count`: the number of elements expected, or -1.
   llvm::Expected<std::vector<int64_t>> ints_or(llvm::StringRef attribute,
                                                std::vector<int64_t> fallback, int count = -1) const;
+  llvm::Expected<std::vector<std::string>> strings_or(llvm::StringRef attribute,
+                                                      std::vector<std::string> fallback) const;
 };
 
 inline constexpr int64_t kUnknownDim = -1;
@@ -93,9 +111,9 @@ struct OnnxInitializer {
   OnnxTensor tensor;
 };
 
-struct OnnxModel {
-  std::string graph_name;
-  int64_t opset = 0;  // of the default domain
+// The model's graph, or the body of an If or Loop, which may read names from around it.
+struct OnnxGraph {
+  std::string name;
   std::vector<OnnxInitializer> initializers;
   std::vector<OnnxValueInfo> inputs;  // without those that are initializers too
   std::vector<OnnxValueInfo> outputs;
@@ -103,9 +121,32 @@ struct OnnxModel {
   std::vector<OnnxNode> nodes;        // in the file's order
 };
 
-// Reads a serialized ModelProto. Checks what can be checked without knowing operators: opset 7 to
-// 18, tensors whose data fits their dims, inputs with static dims. Errors: Input, Unsupported.
-// Nothing is thrown.
+// An operator that the model brings with it.
+struct OnnxFunction {
+  std::string domain;
+  std::string name;
+  std::string overload;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> attributes;  // without a default
+  std::vector<OnnxAttribute> defaults;
+  std::vector<OnnxValueInfo> values;
+  std::vector<OnnxNode> nodes;
+};
+
+struct OnnxModel {
+  OnnxGraph graph;
+  std::vector<OnnxFunction> functions;
+  int64_t opset = 0;               // of the ONNX domain; 0: none imported
+  std::vector<std::string> notes;  // for the user: what was converted
+};
+
+// Reads a serialized ModelProto. Checks what can be checked without knowing operators: tensors
+// whose data fits their dims, one opset per domain, sizes within reason. External data is read from
+// the folder of `path`, never from outside it. Errors: Input, Unsupported. Nothing is thrown.
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path);
+
+// Names that the node's bodies read from around it, each once.
+std::vector<std::string> captured_names(const OnnxNode& node);
 
 }  // namespace codl::compiler

@@ -1,0 +1,209 @@
+// If and Loop, as far as what runs is known before the network does. A plan has no branches.
+#include <cstring>
+
+#include "compiler/frontend/compose.h"
+#include "compiler/frontend/rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+// Of a Loop that is written out.
+constexpr int64_t kMaxTrips = 1024;
+
+using Names = std::vector<std::string>;
+
+llvm::Expected<const OnnxGraph*> body_of(const OnnxNode& node, llvm::StringRef attribute) {
+  const OnnxAttribute* found = node.find(attribute);
+  if (found == nullptr || found->graph == nullptr)
+    return input_error(node.name, "expected a graph as attribute '{0}', found none", attribute);
+  return found->graph.get();
+}
+
+bool are_usable(const Names& names, const Importer& importer) {
+  return llvm::all_of(names, [&](const std::string& name) { return importer.is_usable(name); });
+}
+
+llvm::Error expect_outputs(const OnnxNode& node, const Names& names, size_t count) {
+  if (names.size() == count) return llvm::Error::success();
+  return input_error(node.name, "expected a body with {0} outputs, found {1}", count, names.size());
+}
+
+// A constant of one element as a number.
+llvm::Expected<int64_t> known_scalar(const OnnxNode& node, Importer& importer, size_t i) {
+  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i));
+  if (elements.size() != 1)
+    return input_error(node.name, "expected one element as input {0}, found {1}", i,
+                       elements.size());
+  return elements[0];
+}
+
+// `node` with other operands and the output that is asked for: what Compose takes.
+OnnxNode with_operands(const OnnxNode& node, Names inputs, size_t output) {
+  OnnxNode result;
+  result.name = node.name;
+  result.op_type = node.op_type;
+  result.opset = node.opset;
+  result.inputs = std::move(inputs);
+  result.outputs = {node.outputs[output]};
+  return result;
+}
+
+// condition ? a : b, both computed: nothing in a graph has an effect but its value.
+llvm::Error bind_choice(const OnnxNode& choice, Importer& importer) {
+  Compose c(choice, importer);
+  const ir::ValueId condition = c.operand(0);
+  const ir::ValueId a = c.operand(1);
+  const ir::ValueId b = c.operand(2);
+  if (llvm::Error error = c.take_error()) return error;
+  if (c.type(a).dtype != c.type(b).dtype || c.type(a).dims != c.type(b).dims)
+    return unsupported_error(choice.name,
+                             "expected a constant condition, or branches of one type, found {0} "
+                             "and {1}",
+                             ir::to_string(c.type(a)), ir::to_string(c.type(b)));
+  if (c.type(condition).element_count() != 1)
+    return input_error(choice.name, "expected a condition of one element, found {0}",
+                       ir::to_string(c.type(condition)));
+  const llvm::SmallVector<int64_t, 4> ones(c.rank(a), 1);
+  return c.bind(c.where(c.reshape(condition, ones), a, b));
+}
+
+llvm::Error import_if(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(then_body, body_of(node, "then_branch"));
+  CODL_ASSIGN_OR_RETURN(else_body, body_of(node, "else_branch"));
+  if (importer.is_constant(node, 0)) {
+    CODL_ASSIGN_OR_RETURN(condition, known_scalar(node, importer, 0));
+    CODL_ASSIGN_OR_RETURN(names,
+                          importer.import_body(node, condition ? *then_body : *else_body, {}));
+    if (llvm::Error error = expect_outputs(node, names, node.outputs.size())) return error;
+    for (size_t i = 0; i < names.size(); ++i) importer.bind_name(node, i, names[i]);
+    return llvm::Error::success();
+  }
+  CODL_ASSIGN_OR_RETURN(then_names, importer.import_body(node, *then_body, {}));
+  CODL_ASSIGN_OR_RETURN(else_names, importer.import_body(node, *else_body, {}));
+  if (llvm::Error error = expect_outputs(node, then_names, node.outputs.size())) return error;
+  if (llvm::Error error = expect_outputs(node, else_names, node.outputs.size())) return error;
+  if (!are_usable(then_names, importer) || !are_usable(else_names, importer))
+    return llvm::Error::success();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    const OnnxNode choice = with_operands(node, {node.inputs[0], then_names[i], else_names[i]}, i);
+    if (llvm::Error error = bind_choice(choice, importer)) return error;
+  }
+  return llvm::Error::success();
+}
+
+OnnxTensor scalar_tensor(DType dtype, int64_t value) {
+  OnnxTensor tensor;
+  tensor.dtype = dtype;
+  tensor.bytes.resize(dtype_bytes(dtype));
+  std::memcpy(tensor.bytes.data(), &value, tensor.bytes.size());
+  return tensor;
+}
+
+// The values of one scan output, one per trip, along a new first dim.
+llvm::Error bind_scan(const OnnxNode& scan, Importer& importer) {
+  Compose c(scan, importer);
+  std::vector<ir::ValueId> rows;
+  for (size_t i = 0; i < scan.inputs.size(); ++i) {
+    const ir::ValueId row = c.operand(i);
+    if (llvm::Error error = c.take_error()) return error;
+    llvm::SmallVector<int64_t, 4> dims = {1};
+    dims.append(c.dims(row).begin(), c.dims(row).end());
+    rows.push_back(c.reshape(row, dims));
+  }
+  return c.bind(c.concat(rows, 0));
+}
+
+// Loop(trip count, condition, carried ...) -> carried ..., scans ...
+// body(trip, condition, carried ...) -> condition, carried ..., scans ...
+// Written out, if the number of trips is known.
+class LoopWriter {
+ public:
+  LoopWriter(const OnnxNode& node, const OnnxGraph& body, Importer& importer)
+      : node_(node), body_(body), importer_(importer) {}
+
+  llvm::Error run() {
+    if (node_.inputs.size() < 2)
+      return input_error(node_.name, "expected a trip count and a condition, found {0} inputs",
+                         node_.inputs.size());
+    carried_.assign(node_.inputs.begin() + 2, node_.inputs.end());
+    if (node_.outputs.size() < carried_.size())
+      return input_error(node_.name, "expected {0} outputs or more, found {1}", carried_.size(),
+                         node_.outputs.size());
+    scans_.resize(node_.outputs.size() - carried_.size());
+    int64_t trips = kMaxTrips + 1;
+    if (node_.has_input(0)) {
+      CODL_ASSIGN_OR_RETURN(count, known_scalar(node_, importer_, 0));
+      trips = count;
+    }
+    bool goes_on = true;
+    if (node_.has_input(1)) {
+      CODL_ASSIGN_OR_RETURN(condition, known_scalar(node_, importer_, 1));
+      goes_on = condition != 0;
+    }
+    for (int64_t trip = 0; goes_on && trip < trips; ++trip) {
+      if (trip == kMaxTrips)
+        return unsupported_error(node_.name, "expected at most {0} trips, found more", kMaxTrips);
+      auto condition = write_trip(trip);
+      if (!condition) return condition.takeError();
+      goes_on = *condition && is_complete_;
+    }
+    return is_complete_ ? bind_outputs() : llvm::Error::success();
+  }
+
+ private:
+  // The condition for the next.
+  llvm::Expected<bool> write_trip(int64_t trip) {
+    Names inputs = {importer_.define_constant(node_, "trip", scalar_tensor(DType::I64, trip)),
+                    importer_.define_constant(node_, "condition", scalar_tensor(DType::Bool, 1))};
+    inputs.insert(inputs.end(), carried_.begin(), carried_.end());
+    CODL_ASSIGN_OR_RETURN(outputs, importer_.import_body(node_, body_, inputs));
+    if (llvm::Error error = expect_outputs(node_, outputs, 1 + node_.outputs.size()))
+      return error;
+    is_complete_ = are_usable(outputs, importer_);
+    if (!is_complete_) return false;
+    for (size_t i = 0; i < carried_.size(); ++i) carried_[i] = outputs[1 + i];
+    for (size_t i = 0; i < scans_.size(); ++i)
+      scans_[i].push_back(outputs[1 + carried_.size() + i]);
+    CODL_ASSIGN_OR_RETURN(condition,
+                          known_scalar(with_operands(node_, {outputs[0]}, 0), importer_, 0));
+    return condition != 0;
+  }
+
+  llvm::Error bind_outputs() {
+    for (size_t i = 0; i < carried_.size(); ++i) importer_.bind_name(node_, i, carried_[i]);
+    for (size_t i = 0; i < scans_.size(); ++i) {
+      const size_t output = carried_.size() + i;
+      if (node_.outputs[output].empty()) continue;
+      if (scans_[i].empty())
+        return unsupported_error(node_.name, "expected one trip or more, found none");
+      if (llvm::Error error = bind_scan(with_operands(node_, scans_[i], output), importer_))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+
+  const OnnxNode& node_;
+  const OnnxGraph& body_;
+  Importer& importer_;
+  Names carried_;
+  std::vector<Names> scans_;  // by scan output, by trip
+  bool is_complete_ = true;   // false once something in the body was not imported
+};
+
+llvm::Error import_loop(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(body, body_of(node, "body"));
+  return LoopWriter(node, *body, importer).run();
+}
+
+constexpr ImportRow kRows[] = {
+    {"If", 7, kNewestOpset, import_if},
+    {"Loop", 7, kNewestOpset, import_loop},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> control_rows() { return kRows; }
+
+}  // namespace codl::compiler
