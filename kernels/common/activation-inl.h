@@ -35,15 +35,18 @@ inline Activation make_activation(int32_t kind, float alpha, float beta) {
   return activation;
 }
 
-// min(max(v, low), high); a NaN in v stays one.
+// min(max(v, low), high); a NaN in v stays one. V: a whole vector of float.
 template <class V>
 HWY_INLINE V limit(V v, V low, V high) {
   namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR
   const V raised = hn::IfThenElse(hn::Lt(v, low), low, v);
   return hn::IfThenElse(hn::Gt(raised, high), high, raised);
+#elif HWY_ARCH_ARM_A64
+  // Highway's Min and Max are vminnm and vmaxnm, which prefer the number.
+  return V(vminq_f32(high.raw, vmaxq_f32(low.raw, v.raw)));
 #else
-  // x86 gives the second operand if one is a NaN, NEON the NaN.
+  // x86 gives the second operand if one is a NaN.
   return hn::Min(high, hn::Max(low, v));
 #endif
 }

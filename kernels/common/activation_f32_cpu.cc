@@ -34,10 +34,13 @@ HWY_INLINE Vector exponential_below_zero(Vector x, Vector scale) {
 
 HWY_INLINE Vector sigmoid(Vector v) {
   const D d;
-  // 88: exp(88) is the last power of e that is finite in float; 1 / (1 + exp(88)) is below 1e-38.
-  const Vector x = limit(v, hn::Set(d, -88.0f), hn::Set(d, 88.0f));
+  // 88: exp(88) is the last power of e that is finite in float; 1 / (1 + exp(88)) is below 1e-38,
+  // but would not vanish beside a large factor.
+  const Vector low = hn::Set(d, -88.0f);
+  const Vector x = limit(v, low, hn::Set(d, 88.0f));
   const Vector one = hn::Set(d, 1.0f);
-  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  const Vector y = hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  return hn::IfThenZeroElse(hn::Lt(v, low), y);
 }
 
 // alpha x + beta, in [0, 1].

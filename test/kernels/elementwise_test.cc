@@ -212,6 +212,7 @@ TEST_CASE("unary functions at chosen points") {
       {kUnaryHardSwish, 0, 0, -4, 0},
       {kUnarySwish, 1, 0, 1, 0.7310586f},
       {kUnarySwish, 1.702f, 0, -1, -0.1542042f},
+      {kUnarySwish, 1, 0, -3e38f, 0},
       {kUnaryGelu, 0, 0, 1, 0.8413447f},
       {kUnaryGelu, 0, 0, -30, 0},
       {kUnaryGeluTanh, 0, 0, 1, 0.8411920f},
