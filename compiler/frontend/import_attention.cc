@@ -128,13 +128,13 @@ llvm::Expected<Heads> read_heads(const OnnxNode& node, Importer& importer, Compo
 
 // The heads of Q that share one of K and V, one below the other: no head of K is repeated.
 ir::ValueId grouped(Compose& c, const Heads& heads, ir::ValueId x) {
-  if (heads.query_heads == heads.key_heads) return x;
+  if (heads.query_heads == heads.key_heads || x == ir::kNoId) return x;
   const int64_t group = heads.query_heads / heads.key_heads;
   return c.reshape(x, {heads.batch, heads.key_heads, group * heads.query_length, c.dims(x)[3]});
 }
 
 ir::ValueId ungrouped(Compose& c, const Heads& heads, ir::ValueId x) {
-  if (heads.query_heads == heads.key_heads) return x;
+  if (heads.query_heads == heads.key_heads || x == ir::kNoId) return x;
   return c.reshape(x, {heads.batch, heads.query_heads, heads.query_length, c.dims(x)[3]});
 }
 
@@ -257,6 +257,7 @@ llvm::Error import_attention(const OnnxNode& node, Importer& importer) {
 // Pairs of elements (x1, x2) of the last dim of [batch, length, heads, size], turned by the angles.
 ir::ValueId rotated(Compose& c, ir::ValueId x, ir::ValueId cosines, ir::ValueId sines,
                     bool is_interleaved) {
+  if (x == ir::kNoId) return x;
   const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
   const int64_t half = dims.back() / 2;
   const int64_t step = is_interleaved ? 2 : 1;

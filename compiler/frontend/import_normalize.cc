@@ -107,23 +107,23 @@ llvm::Error scale_and_shift(const OnnxNode& node, Importer& importer, float epsi
 }
 
 // Parameters that are data.
-llvm::Error batch_norm_formula(const OnnxNode& node, Importer& importer, float epsilon) {
+llvm::Error batch_norm_formula(const OnnxNode& node, Importer& importer, float epsilon,
+                               size_t rank) {
   Compose c(node, importer);
   const ir::ValueId x = c.operand(0);
   const ir::ValueId deviation =
       c.unary(kUnarySqrt, c.add(c.operand(4), c.scalar(DType::F32, epsilon)));
   const ir::ValueId scale = c.div(c.operand(1), deviation);
   const ir::ValueId shift = c.sub(c.operand(2), c.mul(c.operand(3), scale));
-  const size_t rank = c.dims(x).size();
   return c.bind(c.add(c.mul(x, along(c, scale, 1, rank)), along(c, shift, 1, rank)));
 }
 
 // By the statistics of the operand; the running ones move towards them.
 llvm::Error batch_norm_training(const OnnxNode& node, Importer& importer,
-                                const BatchNorm& attributes) {
+                                const BatchNorm& attributes, llvm::ArrayRef<int64_t> x_dims) {
   Compose c(node, importer);
   const ir::ValueId x = c.operand(0);
-  const int32_t rank = c.rank(x);
+  const int32_t rank = static_cast<int32_t>(x_dims.size());
   const int32_t mask = mask_from(0, rank) & ~2;
   const ir::ValueId y = normalized(c, x, mask, attributes.epsilon, along(c, c.operand(1), 1, rank),
                                    along(c, c.operand(2), 1, rank));
@@ -138,7 +138,7 @@ llvm::Error batch_norm_training(const OnnxNode& node, Importer& importer,
   for (size_t i = 0; i < 2; ++i) {
     const ir::ValueId running = c.operand(3 + i);
     const ir::ValueId moved =
-        c.add(c.mul(running, momentum), c.mul(c.reshape(current[i], {c.dims(x)[1]}), rest));
+        c.add(c.mul(running, momentum), c.mul(c.reshape(current[i], {x_dims[1]}), rest));
     if (llvm::Error error = c.bind(moved, 1 + i)) return error;
   }
   return llvm::Error::success();
@@ -147,6 +147,7 @@ llvm::Error batch_norm_training(const OnnxNode& node, Importer& importer,
 llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(attributes, read_batch_norm(node));
   CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, x_dims)) return error;
   if (x_dims.size() < 2)
     return input_error(node.name, "expected rank >= 2, found {0}", x_dims.size());
   bool is_constant = true;
@@ -154,9 +155,9 @@ llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer)
     if (llvm::Error error = expect_vector(node, importer, i, x_dims[1])) return error;
     is_constant = is_constant && importer.is_constant(node, i);
   }
-  if (attributes.is_training) return batch_norm_training(node, importer, attributes);
+  if (attributes.is_training) return batch_norm_training(node, importer, attributes, x_dims);
   if (is_constant) return scale_and_shift(node, importer, attributes.epsilon, x_dims);
-  return batch_norm_formula(node, importer, attributes.epsilon);
+  return batch_norm_formula(node, importer, attributes.epsilon, x_dims.size());
 }
 
 // ---- by the statistics of the operand ----
@@ -165,6 +166,7 @@ llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer)
 llvm::Error import_instance_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   if (dims.size() < 3) return input_error(node.name, "expected rank >= 3, found {0}", dims.size());
   for (size_t i = 1; i < 3; ++i)
     if (llvm::Error error = expect_vector(node, importer, i, dims[1])) return error;
@@ -193,6 +195,7 @@ llvm::Error import_layer_normalization(const OnnxNode& node, Importer& importer)
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", -1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   Compose c(node, importer);
   const ir::ValueId x = c.operand(0);
@@ -209,6 +212,7 @@ llvm::Error import_rms_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", -1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   Compose c(node, importer);
   const ir::ValueId x = c.operand(0);
@@ -223,6 +227,7 @@ llvm::Error import_group_normalization(const OnnxNode& node, Importer& importer)
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
   CODL_ASSIGN_OR_RETURN(groups, node.int_or("num_groups", 0));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   if (dims.size() < 2) return input_error(node.name, "expected rank >= 2, found {0}", dims.size());
   if (groups < 1 || dims[1] % groups != 0)
     return input_error(node.name, "expected num_groups to divide {0} channels, found {1}", dims[1],
@@ -243,6 +248,7 @@ llvm::Error import_group_normalization(const OnnxNode& node, Importer& importer)
 llvm::Error import_mean_variance_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, node.ints_or("axes", {0, 2, 3}));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   int32_t mask = 0;
   for (int64_t axis : axes) {
     CODL_ASSIGN_OR_RETURN(positive, normalized_axis(node, axis, dims.size()));
@@ -286,6 +292,7 @@ llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(beta, node.float_or("beta", 0.75f));
   CODL_ASSIGN_OR_RETURN(bias, node.float_or("bias", 1.0f));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   if (size < 1) return input_error(node.name, "expected size >= 1, found {0}", size);
   if (dims.size() < 2) return input_error(node.name, "expected rank >= 2, found {0}", dims.size());
   const int64_t channels = dims[1];

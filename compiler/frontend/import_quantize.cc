@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/shape_operands.h"
+#include "compiler/frontend/spatial.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
@@ -52,9 +53,10 @@ ir::ValueId spread(const OnnxNode& node, Compose& c, ir::ValueId parameter, ir::
     c.fail(axis.takeError());
     return ir::kNoId;
   }
-  if (own.size() == 1 && block_size == 0) return along(c, parameter, *axis, dims.size());
-  if (own.size() != dims.size() || block_size < 1 ||
-      ceil_div(dims[*axis], block_size) != own[*axis]) {
+  if (own.size() == 1 && block_size == 0 && own[0] == dims[*axis])
+    return along(c, parameter, *axis, dims.size());
+  const int64_t block = std::min(block_size, dims[*axis]);
+  if (own.size() != dims.size() || block < 1 || ceil_div(dims[*axis], block) != own[*axis]) {
     c.fail(input_error(node.name, "expected scales for {0} in blocks of {1}, found {2}",
                        ir::to_string(c.type(x)), block_size, ir::to_string(c.type(parameter))));
     return ir::kNoId;
@@ -62,8 +64,8 @@ ir::ValueId spread(const OnnxNode& node, Compose& c, ir::ValueId parameter, ir::
   Dims64 column = own;
   column.insert(column.begin() + *axis + 1, 1);
   Dims64 repeated = column;
-  repeated[*axis + 1] = std::min(block_size, dims[*axis]);
-  own[*axis] *= repeated[*axis + 1];
+  repeated[*axis + 1] = block;
+  own[*axis] *= block;
   const ir::ValueId blocks = c.reshape(c.expand(c.reshape(parameter, column), repeated), own);
   return c.slice(blocks, *axis, 0, dims[*axis]);
 }
@@ -182,10 +184,77 @@ llvm::Error import_qlinear_matmul(const OnnxNode& node, Importer& importer) {
                           dtype, range));
 }
 
+// A scalar or a vector with an element per index of axis `axis` of `rank` dims.
+ir::ValueId per_channel(Compose& c, ir::ValueId parameter, int64_t axis, size_t rank) {
+  int64_t count = 1;
+  for (int32_t dim : c.dims(parameter)) count *= dim;
+  return count == 1 ? c.reshape(parameter, {}) : along(c, parameter, axis, rank);
+}
+
+// Places of a quantised convolution's operands.
+struct ConvOperands {
+  size_t w = 0;
+  size_t x_zero_point = 0;
+  size_t w_zero_point = 0;
+};
+
+// The convolution of integers, in f32: exact below 2^24.
+llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& importer,
+                                                Compose& c, const ConvOperands& operands) {
+  CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(w_dims, importer.dims_of(node, operands.w));
+  if (x_dims.size() != w_dims.size() || x_dims.size() < 3)
+    return input_error(node.name, "expected input and weights of one rank >= 3, found {0} and {1}",
+                       x_dims.size(), w_dims.size());
+  if (x_dims.size() > 5)
+    return unsupported_error(node.name, "expected 1 to 3 spatial axes, found {0}",
+                             x_dims.size() - 2);
+  CODL_ASSIGN_OR_RETURN(groups, node.int_or("group", 1));
+  if (groups < 1 || w_dims[0] % groups != 0)
+    return input_error(node.name, "expected group that divides {0}, found {1}", w_dims[0], groups);
+  CODL_ASSIGN_OR_RETURN(window,
+                        read_spatial_attributes(node, llvm::makeArrayRef(x_dims).drop_front(2),
+                                                llvm::makeArrayRef(w_dims).drop_front(2)));
+  ir::ValueId x = c.operand_as(0, DType::F32);
+  ir::ValueId w = c.operand_as(operands.w, DType::F32);
+  if (node.has_input(operands.x_zero_point))
+    x = c.sub(x, c.reshape(c.operand_as(operands.x_zero_point, DType::F32), {}));
+  if (node.has_input(operands.w_zero_point))
+    w = c.sub(w, per_channel(c, c.operand_as(operands.w_zero_point, DType::F32), 0, w_dims.size()));
+  ConvNdParams params = {};
+  params.groups = static_cast<int32_t>(groups);
+  set_window_nd(params, window.axes);
+  return c.node(OpKind::ConvNd, params, {x, w});
+}
+
+llvm::Error import_conv_integer(const OnnxNode& node, Importer& importer) {
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(y, integer_convolution(node, importer, c, {1, 2, 3}));
+  return c.bind(c.cast(y, DType::I32));
+}
+
+llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 7));
+  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(product, integer_convolution(node, importer, c, {3, 2, 5}));
+  if (llvm::Error error = c.take_error()) return error;
+  const size_t rank = c.dims(product).size();
+  ir::ValueId sum = product;
+  if (node.has_input(8)) sum = c.add(sum, along(c, c.operand_as(8, DType::F32), 1, rank));
+  const ir::ValueId weight_scale = per_channel(c, c.operand(4), 1, rank);
+  const ir::ValueId scale =
+      c.div(c.mul(c.reshape(c.operand(1), {}), weight_scale), c.reshape(c.operand(6), {}));
+  return c.bind(
+      saturated(c, c.mul(sum, scale), c.reshape(c.operand_as(7, DType::F32), {}), dtype, range));
+}
+
 constexpr ImportRow kRows[] = {
+    {"ConvInteger", 10, kNewestOpset, import_conv_integer},
     {"DequantizeLinear", 10, kNewestOpset, import_dequantize_linear},
     {"DynamicQuantizeLinear", 11, kNewestOpset, import_dynamic_quantize_linear},
     {"MatMulInteger", 10, kNewestOpset, import_matmul_integer},
+    {"QLinearConv", 10, kNewestOpset, import_qlinear_conv},
     {"QLinearMatMul", 10, kNewestOpset, import_qlinear_matmul},
     {"QuantizeLinear", 10, kNewestOpset, import_quantize_linear},
 };

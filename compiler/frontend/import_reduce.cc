@@ -169,6 +169,7 @@ llvm::Error reduce_at_run_time(const OnnxNode& node, Importer& importer, const R
 llvm::Error import_reduction(const OnnxNode& node, Importer& importer, const Reduction& reduction,
                              llvm::ArrayRef<int64_t> axes) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(named, mask_of(node, axes, dims.size()));
   const AxesMask mask = axes.empty() && !reduction.reduces_none ? every_axis(dims.size()) : named;
   if (element_count(dims) == 0)
@@ -194,6 +195,7 @@ llvm::Error import_reduce_18(const OnnxNode& node, Importer& importer) {
   if (!is_given(node, importer, 1)) return import_reduction(node, importer, reduction, {});
   if (!importer.is_constant(node, 1)) {
     CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+    if (llvm::Error error = check_dims(node, dims)) return error;
     return reduce_at_run_time(node, importer, reduction, dims);
   }
   CODL_ASSIGN_OR_RETURN(axes, importer.int_constant(node, 1));
@@ -208,6 +210,7 @@ llvm::Error import_arg(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(keepdims, node.int_or("keepdims", 1));
   CODL_ASSIGN_OR_RETURN(takes_last, node.int_or("select_last_index", 0));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   const Dims64 kept = reduced_dims(dims, AxesMask{1} << axis, keepdims != 0);
   if (element_count(dims) == 0 && element_count(kept) == 0)
@@ -230,6 +233,7 @@ llvm::Error import_cumulate(const OnnxNode& node, Importer& importer, bool is_pr
   CODL_ASSIGN_OR_RETURN(exclusive, node.int_or("exclusive", 0));
   CODL_ASSIGN_OR_RETURN(reverse, node.int_or("reverse", 0));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   if (element_count(dims) == 0) return importer.bind_operand(node, 0);
   CumulateParams params = {};
   params.is_product = is_product ? 1 : 0;
@@ -268,6 +272,7 @@ enum class Kin { Softmax, LogSoftmax, Hardmax };
 // 1 at the first of the largest elements, 0 elsewhere.
 ir::ValueId hardmax(Compose& c, ir::ValueId x, int32_t axis) {
   const ir::ValueId place = c.node(OpKind::Reduce, ReduceParams{kReduceArgMax, 1 << axis, 0}, {x});
+  if (place == ir::kNoId) return place;
   const ir::ValueId places = along(c, iota(c, c.dims(x)[axis]), axis, c.dims(x).size());
   return c.cast(c.binary(kBinaryEqual, places, place), DType::F32);
 }
@@ -283,6 +288,7 @@ template <Kin kKin>
 llvm::Error import_softmax_7(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   if (element_count(dims) == 0) return importer.bind_operand(node, 0);
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   const int64_t outer = element_count(llvm::makeArrayRef(dims).take_front(axis));
@@ -297,6 +303,7 @@ template <Kin kKin>
 llvm::Error import_softmax_13(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", -1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   if (element_count(dims) == 0) return importer.bind_operand(node, 0);
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   Compose c(node, importer);
