@@ -29,7 +29,8 @@ struct BlockAxis {
 
 int64_t position_count(llvm::ArrayRef<BlockAxis> axes) {
   int64_t count = 1;
-  for (const BlockAxis& axis : axes) count *= std::min<int64_t>(axis.positions(), kMaxDim);
+  for (const BlockAxis& axis : axes)
+    count = std::min(count * std::min<int64_t>(axis.positions(), kMaxDim), kMaxElements);
   return count;
 }
 
@@ -67,14 +68,21 @@ std::vector<int64_t> places_in_image(llvm::ArrayRef<BlockAxis> axes) {
   return places;
 }
 
-// All ways to write `product` as kernels of the axes with `positions` blocks.
+// Tables that a rule computes have at most this many entries: 32 MiB of i64.
+constexpr int64_t kMaxTable = int64_t{1} << 22;
+
+// Shapes of a block that is computed at run time: its elements can be factored in this many ways.
+constexpr size_t kMaxBlocks = 16;
+
+// All ways to write `product` as kernels of the axes with `positions` blocks; at most one more than
+// kMaxBlocks.
 void find_kernels(std::vector<BlockAxis>& axes, size_t next, int64_t product, int64_t positions,
                   std::vector<std::vector<BlockAxis>>& found) {
   if (next == axes.size()) {
     if (product == 1 && position_count(axes) == positions) found.push_back(axes);
     return;
   }
-  for (int64_t kernel = 1; kernel <= product && found.size() < 2; ++kernel) {
+  for (int64_t kernel = 1; kernel <= product && found.size() <= kMaxBlocks; ++kernel) {
     if (product % kernel != 0) continue;
     axes[next].kernel = kernel;
     if (axes[next].positions() > 0)
@@ -115,6 +123,68 @@ llvm::Expected<std::vector<int64_t>> image_shape(const OnnxNode& node, Importer&
   return std::vector<int64_t>(declared->begin() + 2, declared->end());
 }
 
+// The shapes that the block can have: operand 2, or all that the declared dims allow.
+llvm::Expected<std::vector<std::vector<BlockAxis>>> possible_blocks(const OnnxNode& node,
+                                                                    Importer& importer,
+                                                                    std::vector<BlockAxis> axes,
+                                                                    llvm::ArrayRef<int64_t> dims) {
+  CODL_ASSIGN_OR_RETURN(block, known_ints(node, importer, 2));
+  std::vector<std::vector<BlockAxis>> found;
+  if (block) {
+    if (block->size() != axes.size())
+      return input_error(node.name, "expected a block of {0} dims, found {1}", axes.size(),
+                         block->size());
+    for (size_t i = 0; i < axes.size(); ++i) axes[i].kernel = (*block)[i];
+    found.push_back(std::move(axes));
+    return found;
+  }
+  const auto declared = importer.declared_dims(node, 0);
+  if (!declared || declared->size() != axes.size() + 2 || (*declared)[1] < 1 ||
+      dims[1] % (*declared)[1] != 0)
+    return needs_constant(node, 2, "block_shape");
+  find_kernels(axes, 0, dims[1] / (*declared)[1], dims[2], found);
+  if (found.empty())
+    return input_error(node.name, "expected dims that blocks of the image have, found others");
+  if (found.size() > kMaxBlocks) return needs_constant(node, 2, "block_shape");
+  return found;
+}
+
+// Elements of one block. Input error unless blocks of that shape give the dims of operand 0.
+llvm::Expected<int64_t> block_elements(const OnnxNode& node, llvm::ArrayRef<BlockAxis> axes,
+                                       llvm::ArrayRef<int64_t> dims) {
+  int64_t elements = 1;
+  for (const BlockAxis& axis : axes) {
+    if (axis.kernel < 1 || axis.kernel > dims[1] || axis.positions() < 1)
+      return input_error(node.name, "expected blocks that fit the image, found a dim of {0}",
+                         axis.kernel);
+    elements = std::min<int64_t>(elements * axis.kernel, kMaxElements);
+  }
+  if (dims[1] % elements != 0 || dims[2] != position_count(axes))
+    return input_error(node.name, "expected [n, c * {0}, {1}], found {2} x {3}", elements,
+                       position_count(axes), dims[1], dims[2]);
+  return elements;
+}
+
+// A row of places_in_image(): of the block that the operand has when the network runs.
+ir::ValueId block_places(Compose& c, llvm::ArrayRef<std::vector<BlockAxis>> blocks) {
+  const auto table = [&](llvm::ArrayRef<BlockAxis> axes) {
+    const std::vector<int64_t> places = places_in_image(axes);
+    return c.ints(places, {1, static_cast<int64_t>(places.size())});
+  };
+  ir::ValueId places = table(blocks.front());
+  for (const std::vector<BlockAxis>& axes : blocks.drop_front()) {
+    std::vector<int64_t> kernels;
+    for (const BlockAxis& axis : axes) kernels.push_back(axis.kernel);
+    const ir::ValueId is_same = c.binary(kBinaryEqual, c.operand_as(2, DType::I64),
+                                         c.ints(kernels, {static_cast<int64_t>(kernels.size())}));
+    const ir::ValueId same = c.reduce(kReduceSum, c.cast(is_same, DType::I64), {0}, false);
+    const ir::ValueId is_all =
+        c.binary(kBinaryEqual, same, int_scalar(c, static_cast<int64_t>(kernels.size())));
+    places = c.where(is_all, table(axes), places);
+  }
+  return places;
+}
+
 // Overlapping blocks are added up in an image with one element more, for what lies in the padding.
 llvm::Error import_col2im(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -126,43 +196,22 @@ llvm::Error import_col2im(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, block_axes(node, image));
   if (dims.size() != 3 || element_count(dims) == 0)
     return input_error(node.name, "expected columns of rank 3, found rank {0}", dims.size());
-  CODL_ASSIGN_OR_RETURN(block, known_ints(node, importer, 2));
-  if (block) {
-    if (block->size() != axes.size())
-      return input_error(node.name, "expected a block of {0} dims, found {1}", axes.size(),
-                         block->size());
-    for (size_t i = 0; i < axes.size(); ++i) axes[i].kernel = (*block)[i];
-  } else {
-    // The block follows from the dims if only one shape gives them.
-    const auto declared = importer.declared_dims(node, 0);
-    if (!declared || declared->size() != axes.size() + 2 || (*declared)[1] < 1 ||
-        dims[1] % (*declared)[1] != 0)
-      return needs_constant(node, 2, "block_shape");
-    std::vector<std::vector<BlockAxis>> found;
-    find_kernels(axes, 0, dims[1] / (*declared)[1], dims[2], found);
-    if (found.size() != 1) return needs_constant(node, 2, "block_shape");
-    axes = found[0];
-  }
-  int64_t kernels = 1;
-  for (const BlockAxis& axis : axes) {
-    if (axis.kernel < 1 || axis.kernel > dims[1] || axis.positions() < 1)
-      return input_error(node.name, "expected blocks that fit the image, found a dim of {0}",
-                         axis.kernel);
-    kernels = std::min<int64_t>(kernels * axis.kernel, kMaxElements);
-  }
-  if (dims[1] % kernels != 0 || dims[2] != position_count(axes))
-    return input_error(node.name, "expected [n, c * {0}, {1}], found {2} x {3}", kernels,
-                       position_count(axes), dims[1], dims[2]);
+  CODL_ASSIGN_OR_RETURN(blocks, possible_blocks(node, importer, axes, dims));
+  CODL_ASSIGN_OR_RETURN(elements_per_block, block_elements(node, blocks.front(), dims));
 
-  Dims64 result = {dims[0], dims[1] / kernels};
+  Dims64 result = {dims[0], dims[1] / elements_per_block};
   result.append(image.begin(), image.end());
   if (llvm::Error error = check_dims(node, result)) return error;
   const int64_t maps = result[0] * result[1];
-  const int64_t columns = kernels * dims[2];
+  const int64_t columns = elements_per_block * dims[2];
   const int64_t elements = element_count(image);
+  if (columns * static_cast<int64_t>(blocks.size()) > kMaxTable)
+    return unsupported_error(node.name,
+                             "expected blocks of at most {0} elements together, found {1}",
+                             kMaxTable, columns);
   Compose c(node, importer);
   const ir::ValueId updates = c.reshape(c.operand(0), {maps, columns});
-  const ir::ValueId places = c.expand(c.ints(places_in_image(axes), {1, columns}), {maps, columns});
+  const ir::ValueId places = c.expand(block_places(c, blocks), {maps, columns});
   const ScatterElementsParams params = {.axis = 1, .reduction = kScatterElementsAdd};
   const ir::ValueId sums = c.node(OpKind::ScatterElements, params,
                                   {c.filled(dtype, 0, {maps, elements + 1}), places, updates});
@@ -204,18 +253,23 @@ llvm::Error import_affine_grid(const OnnxNode& node, Importer& importer) {
   if (llvm::Error error = check_dims(node, result)) return error;
   if (element_count(result) == 0) return bind_empty(node, importer, DType::F32, result);
 
-  const int64_t points = element_count(map);
-  std::vector<float> coordinates;
-  coordinates.reserve(points * (axes + 1));
-  for (int64_t point = 0; point < points; ++point) {
-    int64_t left = point;
-    for (int64_t axis = axes; axis-- > 0; left /= map[axis])  // the last axis is x
-      coordinates.push_back(grid_coordinate(left % map[axis], map[axis], align_corners != 0));
-    coordinates.push_back(1);
-  }
+  if (llvm::any_of(map, [](int64_t dim) { return dim > kMaxTable; }))
+    return unsupported_error(node.name, "expected a grid of at most {0} points a side, found more",
+                             kMaxTable);
   Compose c(node, importer);
-  const ir::ValueId base = c.floats(coordinates, {1, points, axes + 1});
-  const ir::ValueId grid = c.matmul(base, c.transpose(c.operand(0), {0, 2, 1}));
+  Dims64 column(map.begin(), map.end());  // one coordinate of every point
+  column.push_back(1);
+  std::vector<ir::ValueId> columns;
+  for (int64_t axis = axes; axis-- > 0;) {  // the last axis is x
+    std::vector<float> coordinates;
+    for (int64_t i = 0; i < map[axis]; ++i)
+      coordinates.push_back(grid_coordinate(i, map[axis], align_corners != 0));
+    const ir::ValueId vector = c.floats(coordinates, {map[axis]});
+    columns.push_back(c.expand(along(c, vector, axis, column.size()), column));
+  }
+  columns.push_back(c.filled(DType::F32, 1, column));
+  const ir::ValueId points = c.reshape(c.concat(columns, axes), {1, element_count(map), axes + 1});
+  const ir::ValueId grid = c.matmul(points, c.transpose(c.operand(0), {0, 2, 1}));
   return c.bind(c.reshape(grid, result));
 }
 

@@ -87,6 +87,12 @@ llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& n
 }
 
 ir::ValueId iota(Compose& c, int64_t count) {
+  // Longer ones are counted when they are needed: a model of a few bytes can ask for many.
+  constexpr int64_t kMaxListed = 4096;
+  if (count > kMaxListed) {
+    const CumulateParams params = {.axis = 0, .is_exclusive = 1};
+    return c.node(OpKind::Cumulate, params, {c.filled(DType::I64, 1, {count})});
+  }
   std::vector<int64_t> elements(count);
   std::iota(elements.begin(), elements.end(), 0);
   return c.ints(elements, {count});
