@@ -5,7 +5,6 @@
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
-#include "compiler/frontend/onnx_import.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
@@ -21,13 +20,13 @@ namespace codl::compiler {
 namespace {
 
 constexpr Pass kFrontendPasses[] = {
-    {"fold_constants", fold_constants},    // the fusions may use what becomes constant
-    {"eliminate_dead", eliminate_dead},    // copies would stand between what fuses
+    {"fold_constants", fold_constants},            // the fusions may use what becomes constant
+    {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
-    {"fold_batch_norm", fold_batch_norm},  // before a convolution has an activation
-    {"fuse_residual", fuse_residual},      // the same
-    {"fuse_activation", fuse_activation},  // the last thing a node does
-    {"assign_layouts", assign_layouts},    // its Converts would stand between, too
+    {"fold_batch_norm", fold_batch_norm},          // before a convolution has an activation
+    {"fuse_residual", fuse_residual},              // the same
+    {"fuse_activation", fuse_activation},          // the last thing a node does
+    {"assign_layouts", assign_layouts},            // its Converts would stand between, too
 };
 
 // One way to run the graph, through all stages that depend on it.
@@ -152,6 +151,17 @@ llvm::Error report_support(const ir::Graph& graph, const DeviceProfile& profile,
   return has_limits ? check_limits(report, options) : llvm::Error::success();
 }
 
+// The error itself, after its reasons have been printed where a report is asked for.
+llvm::Error report_refusal(llvm::Error error, const CompileOptions& options) {
+  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<ImportError> refusal) {
+    if (options.dump_to != nullptr && options.support == SupportFormat::Text)
+      print_text(*refusal, *options.dump_to);
+    if (options.dump_to != nullptr && options.support == SupportFormat::Json)
+      print_json(*refusal, *options.dump_to);
+    return llvm::Error(std::move(refusal));
+  });
+}
+
 void dump_stage(const CompileOptions& options, llvm::StringRef stage,
                 llvm::function_ref<std::string()> text) {
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
@@ -163,14 +173,17 @@ llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& profile, const CompileOptions& options) {
-  CODL_ASSIGN_OR_RETURN(graph, import_onnx(onnx, path));
+  CompileResult result;
+  auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
+  if (!imported) return report_refusal(imported.takeError(), options);
+  ir::Graph graph = std::move(*imported);
   if (llvm::Error error = run_passes(graph, kFrontendPasses, options.passes)) return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
 
   std::vector<Variant> variants;
   CODL_ASSIGN_OR_RETURN(first, make_first_variant(graph, profile, options.partition));
   if (llvm::Error error = report_support(graph, profile, first, options)) return error;
-  if (!options.builds_plan) return CompileResult();
+  if (!options.builds_plan) return result;
   variants.push_back(std::move(first));
   if (options.partition.strategy != "cpu") {
     PartitionOptions cpu_only;
@@ -179,7 +192,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     variants.push_back(std::move(fallback));
   }
 
-  CompileResult result;
   std::vector<Schedule> schedules;
   std::vector<MemoryPlan> memory;
   for (Variant& variant : variants) {

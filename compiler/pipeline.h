@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/device/device_profile.h"
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/options.h"
 #include "compiler/passes/pass.h"
 #include "llvm/Support/Error.h"
@@ -19,6 +20,7 @@ llvm::ArrayRef<Pass> frontend_passes();
 enum class SupportFormat { None, Text, Json };
 
 struct CompileOptions {
+  ImportOptions import;
   PartitionOptions partition;
   PassOptions passes;
   std::string dump;  // stage to print: graph, partition, schedule, memory; empty: none
@@ -46,6 +48,7 @@ struct CompileReport {
   std::vector<Variant> variants;
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
+  std::vector<std::string> notes;  // of the importer, one line each
 };
 
 struct CompileResult {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "compiler/frontend/suggestions.h"
 #include "compiler/report/support_report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -93,6 +94,39 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
           print_number(json, "gpu_placed", support.gpu_placed);
           print_number(json, "split_placed", support.split_placed);
           print_number(json, "handoffs", support.handoffs);
+        });
+    });
+  });
+  os << "\n";
+}
+
+void print_text(const ImportError& error, llvm::raw_ostream& os) {
+  os << error.where() << " is refused:\n";
+  for (const ImportProblem& problem : error.problems()) {
+    os << "- " << problem.what() << ", " << llvm::join(problem.nodes, ", ") << ": "
+       << problem.reason << "\n";
+    if (const llvm::StringRef text = suggestion_for(problem.op_type, problem.reason); !text.empty())
+      os << "  suggestion: " << text << "\n";
+  }
+}
+
+void print_json(const ImportError& error, llvm::raw_ostream& os) {
+  llvm::json::OStream json(os);
+  // Names come from the model and may be any bytes.
+  const auto text = [&](llvm::StringRef key, llvm::StringRef value) {
+    json.attribute(key, llvm::json::fixUTF8(value));
+  };
+  json.object([&] {
+    json.attributeArray("refused", [&] {
+      for (const ImportProblem& problem : error.problems())
+        json.object([&] {
+          text("operator", problem.op_type);
+          json.attribute("opset", problem.opset);
+          json.attributeArray("nodes", [&] {
+            for (const std::string& node : problem.nodes) json.value(llvm::json::fixUTF8(node));
+          });
+          text("reason", problem.reason);
+          text("suggestion", suggestion_for(problem.op_type, problem.reason));
         });
     });
   });

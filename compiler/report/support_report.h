@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/partition_plan.h"
 #include "compiler/schedule/schedule.h"
 #include "llvm/Support/raw_ostream.h"
@@ -55,5 +56,10 @@ SupportReport support_report(const ir::Graph& graph, const DeviceProfile& profil
 // A table and a summary; or one line of JSON, whose keys are the names above.
 void print_text(const SupportReport& report, llvm::raw_ostream& os);
 void print_json(const SupportReport& report, llvm::raw_ostream& os);
+
+// The same for a model that is refused: each reason, with a suggestion where there is one. JSON:
+// {"refused": [{operator, opset, nodes, reason, suggestion}]}; operator is empty for an input.
+void print_text(const ImportError& error, llvm::raw_ostream& os);
+void print_json(const ImportError& error, llvm::raw_ostream& os);
 
 }  // namespace codl::compiler

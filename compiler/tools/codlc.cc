@@ -29,6 +29,10 @@ cl::opt<std::string> device_flag(
 cl::opt<std::string> output_flag(
     "o", cl::desc("plan to write (default: MODEL.DEVICE.codl beside the model)"),
     cl::value_desc("FILE"), cl::cat(category));
+cl::list<std::string> input_shape_flag(
+    "input-shape",
+    cl::desc("dims of an input that the model leaves open, like input:1x3x224x224; repeatable"),
+    cl::value_desc("NAME:DIMS"), cl::cat(category));
 cl::opt<std::string> strategy_flag(
     "strategy",
     cl::desc("who computes what: auto = least predicted time, cpu, gpu (default: auto)"),
@@ -111,6 +115,26 @@ llvm::Error parse_partition_flags(PartitionOptions& options) {
   return llvm::Error::success();
 }
 
+// "NAME:1x3x224x224"; no dims ("NAME:") for a scalar. NAME may hold colons.
+llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
+  const auto [name, dims_text] = text.rsplit(':');
+  const bool is_pair = !name.empty() && name.size() < text.size();
+  llvm::SmallVector<llvm::StringRef, 4> words;
+  if (!dims_text.empty()) dims_text.split(words, 'x');
+  std::vector<int64_t> dims;
+  bool are_numbers = true;
+  for (llvm::StringRef word : words) {
+    dims.emplace_back();
+    are_numbers &= !word.getAsInteger(10, dims.back()) && dims.back() >= 0;
+  }
+  if (!is_pair || !are_numbers)
+    return input_error("--input-shape", "expected NAME:DIMS like input:1x3x224x224, found \"{0}\"",
+                       text);
+  if (!options.input_shapes.try_emplace(name, std::move(dims)).second)
+    return input_error("--input-shape", "expected each input once, found \"{0}\" again", name);
+  return llvm::Error::success();
+}
+
 // A format behind a flag whose value may be left out; "text" then.
 llvm::Error check_format(const cl::opt<std::string>& flag, llvm::StringRef other) {
   const llvm::StringRef value = flag.getValue();
@@ -147,6 +171,8 @@ llvm::Expected<CompileOptions> parse_flags() {
   CompileOptions options;
   if (llvm::Error error = parse_partition_flags(options.partition)) return error;
   if (llvm::Error error = parse_support_flags(options)) return error;
+  for (const std::string& shape : input_shape_flag)
+    if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
   options.passes.dump_after = dump_after_flag.getValue();
   options.passes.dump_to = &llvm::outs();
   options.dump = dump_flag.getValue();
@@ -216,6 +242,8 @@ llvm::Error run() {
     return input_error(model_flag, "expected a readable file, found: {0}",
                        model.getError().message());
   CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), model_flag, profile, options));
+  if (!quiet_flag)  // not among what is asked for on stdout
+    for (const std::string& note : result.report.notes) llvm::errs() << "note: " << note << "\n";
   if (!options.builds_plan) return llvm::Error::success();
   const std::string path = output_path(profile);
   if (llvm::Error error = write_file(path, result.plan)) return error;

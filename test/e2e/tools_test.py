@@ -108,6 +108,9 @@ class ToolsTest(unittest.TestCase):
         self.assertIn("host", self.run_ok("codlc", "--list-devices").split())
         self.assertIn("sd855", self.run_ok("codlc", "--list-devices").split())
         self.assertIn("Conv2d", self.run_ok("codlc", "--list-ops"))
+        self.assertIn("ONNX opset 7 to 28", self.run_ok("codlc", "--version"))
+        self.assertRegex(self.run_ok("codlc", "--list-ops=markdown"), r"\| Relu \| 7-\d+ \| Unary \|")
+        self.expect_error(1, run("codlc", "--list-ops=html"))
 
     # ---- bad input ----
 
@@ -124,7 +127,11 @@ class ToolsTest(unittest.TestCase):
                 [MODEL, "--device=no_such_device"], [MODEL, f"--device={bad_profile}"],
                 [MODEL, "--no-such-flag"], [MODEL, "--strategy=fastest"], [MODEL, "--split-dim=w"],
                 [MODEL, "--split-dim=h", "--ratio=1.5"], [MODEL, "--split-dim=h", "--ratio=half"],
-                [MODEL, "--max-chain=-1"], [MODEL, "--dump-after=no_such_pass"], []):
+                [MODEL, "--max-chain=-1"], [MODEL, "--dump-after=no_such_pass"], [],
+                [MODEL, "--report-support=xml"], [MODEL, "--max-fallback=101"],
+                [MODEL, "--max-fallback=few"], [MODEL, "--max-syncs=-1"],
+                [MODEL, "--input-shape=input"], [MODEL, "--input-shape=nobody:1x3"],
+                [MODEL, "--input-shape=input:1xax64x64"]):
             with self.subTest(arguments):
                 self.expect_error(1, run("codlc", *arguments, "-o", out))
                 self.assertFalse(os.path.exists(out))
@@ -132,17 +139,125 @@ class ToolsTest(unittest.TestCase):
 
     def test_codlc_names_every_unsupported_node_at_once(self):
         model = self.write("unsupported.onnx", onnx_bytes.model(
-            [onnx_bytes.node("Erf", ["x"], ["a"], "first_node"),
-             onnx_bytes.node("Relu", ["a"], ["b"], "fine_node"),
-             onnx_bytes.node("NonZero", ["b"], ["y"], "second_node")],
-            [onnx_bytes.value_info("x", [1, 8])], [onnx_bytes.value_info("y", [2, 8])]))
+            [onnx_bytes.node("Unique", ["x"], ["a"], "first_node"),
+             onnx_bytes.node("Relu", ["x"], ["b"], "fine_node"),
+             onnx_bytes.node("StringNormalizer", ["b"], ["y"], "second_node")],
+            [onnx_bytes.value_info("x", [1, 8])],
+            [onnx_bytes.value_info("a", [2, 8]), onnx_bytes.value_info("y", [2, 8])]))
         out = self.path("out.codl")
         result = run("codlc", model, "-o", out)
         self.assertEqual(result.returncode, 2, result.stderr)
-        for text in ("Erf", "first_node", "NonZero", "second_node"):
+        for text in ("Unique", "first_node", "StringNormalizer", "second_node"):
             self.assertIn(text, result.stderr)
         self.assertNotIn("fine_node", result.stderr)
         self.assertFalse(os.path.exists(out))
+
+    # ---- what a device makes of a model ----
+
+    def test_the_support_report_comes_before_a_plan(self):
+        out = self.path("out.codl")
+        shutil.copy(MODEL, self.path("net.onnx"))
+        text = self.run_ok("codlc", self.path("net.onnx"), "--report-support")
+        self.assertIn("Conv2d", text)
+        self.assertEqual(os.listdir(self.work), ["net.onnx"])
+        report = json.loads(self.run_ok("codlc", MODEL, "--report-support=json"))
+        convs = [op for op in report["operators"] if op["op"] == "Conv2d"][0]
+        self.assertEqual(convs["node_count"], convs["gpu_count"])
+        self.assertEqual(convs["node_count"],
+                         convs["cpu_placed"] + convs["gpu_placed"] + convs["split_placed"])
+        self.assertGreater(convs["height_split_count"], 0)
+        self.assertGreater(convs["macs"], 0.9 * report["macs"])
+        self.assertEqual(report["fallback_share"], 0)
+        self.run_ok("codlc", MODEL, "--report-support", "-o", out)
+        self.assertTrue(os.path.exists(out))
+
+    def test_limits_that_are_not_met_leave_no_file(self):
+        out = self.path("out.codl")
+        split = [MODEL, "-o", out, *MODES["h"]]
+        self.expect_error(3, run("codlc", *split, "--max-syncs=0"), "--max-syncs", "found ")
+        # Bools: the GPU has no kernel for them.
+        cpu_only = self.write("cpu_only.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Not", ["x"], ["a"], "not"), onnx_bytes.node("Not", ["a"], ["y"], "not2")],
+            [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
+            [onnx_bytes.value_info("y", [4], onnx_bytes.BOOL)]))
+        self.expect_error(3, run("codlc", cpu_only, "-o", out, "--max-fallback=99"),
+                          "--max-fallback", "found 100.0 %")
+        self.assertFalse(os.path.exists(out))
+        self.run_ok("codlc", cpu_only, "-o", out, "--max-fallback=100")
+        self.run_ok("codlc", MODEL, "-o", out, "--max-fallback=0", "--max-syncs=1000")
+
+    def test_a_refused_model_gets_reasons_and_suggestions(self):
+        model = self.write("refused.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Unique", ["x"], ["a"], "first_node"),
+             onnx_bytes.node("MaxRoiPool", ["x"], ["y"], "second_node")],
+            [onnx_bytes.value_info("x", [1, 8])],
+            [onnx_bytes.value_info("a", [2, 8]), onnx_bytes.value_info("y", [2, 8])]))
+        result = run("codlc", model, "--report-support")
+        self.expect_error(2, result, "Unique", "MaxRoiPool")
+        self.assertRegex(result.stdout, r"(?s)first_node.*second_node.*suggestion: .*RoiAlign")
+        result = run("codlc", model, "--report-support=json")
+        refused = json.loads(result.stdout)["refused"]
+        self.assertEqual([problem["nodes"] for problem in refused], [["first_node"], ["second_node"]])
+        self.assertTrue(all(problem["reason"] and problem["suggestion"] for problem in refused))
+
+    def test_dims_that_a_model_leaves_open_are_given_by_a_flag(self):
+        model = self.write("dynamic.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Relu", ["x"], ["y"], "relu")],
+            [onnx_bytes.value_info("x", ["batch", 8])], [onnx_bytes.value_info("y", ["batch", 8])]))
+        out = self.path("out.codl")
+        self.expect_error(1, run("codlc", model, "-o", out), "x", "--input-shape")
+        self.run_ok("codlc", model, "-o", out, "--input-shape=x:3x8")
+        self.assertIn("float32[3,8]", self.run_ok("codl-run", out))
+
+    # ---- element types and extents ----
+
+    def run_model(self, nodes, inputs, outputs, arrays, opset=13):
+        """{name: (descr, dims, values)} of the outputs; arrays: name -> (descr, dims, values)."""
+        model = self.write("model.onnx", onnx_bytes.model(
+            nodes, [onnx_bytes.value_info(*i) for i in inputs],
+            [onnx_bytes.value_info(*o) for o in outputs], opset))
+        self.run_ok("codlc", model, "-q", "-o", self.path("model.codl"))
+        flags = []
+        for name, (descr, dims, values) in arrays.items():
+            npy.write(self.path(name + ".in.npy"), dims, values, descr)
+            flags.append(f"--input={name}={self.path(name + '.in.npy')}")
+        self.run_ok("codl-run", self.path("model.codl"), f"--output-dir={self.work}", *flags)
+        found = {}
+        for output in outputs:
+            path = self.path(output[0] + ".npy")
+            dims, values = npy.read(path)
+            found[output[0]] = (npy.descr_of(path), dims, list(values))
+        return found
+
+    def test_element_types_come_in_and_go_out_as_declared(self):
+        relu = [onnx_bytes.node("Relu", ["x"], ["y"], "relu")]
+        bits = {-1.5: 0xBFC0, 2.0: 0x4000}  # bfloat16
+        for elem_type, descr, values, out_descr in (
+                (onnx_bytes.FLOAT16, "<f2", [-1.5, 2.0], "<f2"),
+                (onnx_bytes.DOUBLE, "<f8", [-1.5, 2.0], "<f8"),
+                (onnx_bytes.BFLOAT16, "<f4", [-1.5, 2.0], "<f4"),
+                (onnx_bytes.BFLOAT16, "|V2", [bits[-1.5], bits[2.0]], "<f4"),
+                (onnx_bytes.BFLOAT16, "<u2", [bits[-1.5], bits[2.0]], "<f4")):
+            with self.subTest(elem_type=elem_type, descr=descr):
+                found = self.run_model(relu, [("x", [2], elem_type)], [("y", [2], elem_type)],
+                                       {"x": (descr, [2], values)}, opset=14)
+                self.assertEqual(found["y"], (out_descr, (2,), [0.0, 2.0]))
+        found = self.run_model([onnx_bytes.node("Not", ["x"], ["y"], "not")],
+                               [("x", [], onnx_bytes.BOOL)], [("y", [], onnx_bytes.BOOL)],
+                               {"x": ("|b1", [], [1])})
+        self.assertEqual(found["y"], ("|b1", (), [0]))
+        npy.write(self.path("wrong.npy"), [], [1], "|u1")
+        self.expect_error(1, run("codl-run", self.path("model.codl"),
+                                 f"--input=x={self.path('wrong.npy')}"), "bool[]", "uint8[]")
+
+    def test_an_output_is_written_as_large_as_the_data_made_it(self):
+        nonzero = [onnx_bytes.node("NonZero", ["x"], ["y"], "nonzero")]
+        for values, expected in (([0, 3, 0, 4], ((2, 2), [0, 1, 1, 1])), ([0, 0, 0, 0], ((2, 0), [])),
+                                 ([1, 1, 1, 1], ((2, 4), [0, 0, 1, 1, 0, 1, 0, 1]))):
+            with self.subTest(values):
+                found = self.run_model(nonzero, [("x", [2, 2])], [("y", [2, "n"], onnx_bytes.INT64)],
+                                       {"x": ("<f4", [2, 2], values)})
+                self.assertEqual(found["y"], ("<i8", *expected))
 
     def test_an_output_that_cannot_be_written_is_an_input_error(self):
         self.expect_error(1, run("codlc", MODEL, "-o", self.path("no/such/folder/out.codl")))

@@ -18,11 +18,15 @@ def _field(number, value):
     return _varint(number << 3 | 2) + _varint(len(data)) + data
 
 
-def value_info(name, dims):
-    """A float32 value; a dim that is a string is symbolic."""
+# TensorProto.DataType
+FLOAT, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16 = 1, 7, 9, 10, 11, 16
+
+
+def value_info(name, dims, elem_type=FLOAT):
+    """A value; a dim that is a string is symbolic."""
     shape = b"".join(
         _field(1, _field(2, dim) if isinstance(dim, str) else _field(1, dim)) for dim in dims)
-    return _field(1, name) + _field(2, _field(1, _field(1, 1) + _field(2, shape)))
+    return _field(1, name) + _field(2, _field(1, _field(1, elem_type) + _field(2, shape)))
 
 
 def node(op, inputs, outputs, name):
