@@ -39,7 +39,9 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
 extern const OpSpec kBinarySpec;
 const OpSpec kBinarySpec = {
     .kind = OpKind::Binary,
-    .onnx_types = "Add Sub Mul Div",
+    .onnx_types =
+        "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual "
+        "Less LessOrEqual Max Mean Min Mod Mul Or PRelu Pow Sub Sum SwiGLU Xor",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

@@ -20,7 +20,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kCastSpec;
 const OpSpec kCastSpec = {
     .kind = OpKind::Cast,
-    .onnx_types = "",
+    .onnx_types = "BitCast Cast CastLike",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

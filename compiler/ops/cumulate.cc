@@ -24,7 +24,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kCumulateSpec;
 const OpSpec kCumulateSpec = {
     .kind = OpKind::Cumulate,
-    .onnx_types = "",
+    .onnx_types = "CumProd CumSum",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -19,7 +19,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kWhereSpec;
 const OpSpec kWhereSpec = {
     .kind = OpKind::Where,
-    .onnx_types = "",
+    .onnx_types = "Where",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,
