@@ -63,7 +63,7 @@ inline void zero_pad_lanes(const KernelArgs& args) {
       }
 }
 
-// Copies one element of 4 or 8 bytes: what moves data does not care which dtype it is.
+// Copies one element: what moves data does not care which dtype it is.
 inline void copy_element(const TensorView& to, int64_t to_offset, const TensorView& from,
                          int64_t from_offset) {
   const size_t bytes = dtype_bytes(to.shape.dtype);

@@ -145,6 +145,36 @@ TEST_CASE("convert copies rows that both sides hold") {
         "rank 4, or columns of a matrix, for a part");
 }
 
+TEST_CASE("transpose on a GPU turns squares where both axes are long") {
+  TransposeParams params;
+  params.perm_1 = 2;
+  params.perm_2 = 1;
+  const auto is_square = [&](const OperandShape& x, const OperandShape& y) {
+    const StepForTest step = {"transpose_f32_cl_buffer", &params, {x, y}};
+    REQUIRE(check(step) == "ok");
+    ClLaunch launch;
+    launch_of(step.shape(), &launch);
+    return launch.local[1] > 1;
+  };
+  CHECK(is_square(plain({5, 64, 40}), plain({5, 40, 64})));
+  CHECK(!is_square(plain({5, 64, 3}), plain({5, 3, 64})));
+  CHECK(!is_square(plain({5, 3, 64}), plain({5, 64, 3})));
+  // More groups than a GPU has along a dim but the first.
+  CHECK(is_square(plain({65535, 8, 8}), plain({65535, 8, 8})));
+  CHECK(!is_square(plain({65536, 8, 8}), plain({65536, 8, 8})));
+}
+
+TEST_CASE("a movement's traffic is its output's, read and written") {
+  SliceParams params;
+  params.step_0 = 1;
+  params.count_0 = 2;
+  OperandShape x = plain({1000000});
+  OperandShape y = plain({2});
+  x.dtype = y.dtype = DType::I8;
+  CHECK(feature({"slice_any_cpu", &params, {x, y}}, "mbytes") == 4e-6);
+  CHECK(feature({"slice_any_cpu", &params, {x, y}}, "steps") == 1.0);
+}
+
 // ---- what the rows of any dtype compute ---------------------------------------------------------
 
 using test::run_any;
