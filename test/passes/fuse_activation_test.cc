@@ -20,13 +20,13 @@ TEST_CASE("a unary function becomes the activation of what is in front") {
               kPasses) ==
         "input %x : f32[1,2,3,3]\n"
         "input %z : f32[1,4]\n"
-        "%b a = Conv2d(%x, %w, %a.bias) {stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, "
+        "%b a = Conv2d(%x, %w, %a.constant) {stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, "
         "groups=1, activation=LeakyRelu, activation_alpha=0.125} : f32[1,2,3,3]\n"
-        "%e c = DepthwiseConv2d(%b, %d, %c.bias) {stride_h=1, stride_w=1, dilation_h=1, "
+        "%e c = DepthwiseConv2d(%b, %d, %c.constant) {stride_h=1, stride_w=1, dilation_h=1, "
         "dilation_w=1, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1, activation=Sigmoid} : "
         "f32[1,2,3,3]\n"
         "%y f = Binary(%e, %x) {kind=Mul, activation=Tanh} : f32[1,2,3,3]\n"
-        "%q p = MatMul(%z, %m, %p.bias) {activation=Relu} : f32[1,5]\n"
+        "%q p = MatMul(%z, %m, %p.constant) {activation=Relu} : f32[1,5]\n"
         "output %y : f32[1,2,3,3]\n"
         "output %q : f32[1,5]\n");
 }
@@ -51,6 +51,18 @@ TEST_CASE("an activation stays where somebody sees the value in front") {
   const std::string output =
       after("g (float[3] x) => (float[3] y, float[3] a) { a = Add(x, x) y = Relu(a) }", kPasses);
   CHECK(output.find("kind=Relu") != std::string::npos);
+}
+
+TEST_CASE("every function from f32 to f32 is an activation, and no other") {
+  const std::string elu =
+      after("g (float[3] x) => (float[3] y) { a = Add(x, x) y = Elu(a) }", kPasses);
+  CHECK(elu.find("activation=Elu") != std::string::npos);
+  const std::string is_nan =
+      after("g (float[3] x) => (bool[3] y) { a = Add(x, x) y = IsNaN(a) }", kPasses);
+  CHECK(is_nan.find("kind=IsNan") != std::string::npos);
+  const std::string integers =
+      after("g (int32[3] x) => (int32[3] y) { a = Add(x, x) y = Abs(a) }", kPasses);
+  CHECK(integers.find("kind=Abs") != std::string::npos);
 }
 
 TEST_CASE("pooling and softmax take no activation") {
