@@ -106,8 +106,7 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
   if (!input.problem.empty()) return llvm::Error::success();
   if (!input.dtype || !input.has_shape)
     return input_error(where, "expected a type with a shape, found none");
-  if (llvm::is_contained(input.dims, 0))
-    return unsupported_error(where, "expected elements, found dims {0}", dims_text(input.dims));
+  if (llvm::is_contained(input.dims, 0)) return add_empty_input(input);
   auto type = checked_type(where, *input.dtype, input.dims);
   if (!type) return type.takeError();
   binding.value = graph_.add_input(input.name, *type);
@@ -137,6 +136,21 @@ void Importer::pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes) {
     const llvm::SmallVector<int64_t, 4> dims = declared->second;
     declared_dims_.try_emplace(node.inputs[0], dims);
   }
+}
+
+llvm::Error Importer::add_empty_input(const OnnxValueInfo& input) {
+  // Checked as if it had elements: its other dims are bounded too.
+  llvm::SmallVector<int64_t, 4> dims = input.dims;
+  std::replace(dims.begin(), dims.end(), int64_t{0}, int64_t{1});
+  auto type = checked_type("input '" + input.name + "'", *input.dtype, dims);
+  if (!type) return type.takeError();
+  type->dims.assign(input.dims.begin(), input.dims.end());
+  graph_.add_input(input.name, *type);
+  OnnxTensor tensor;
+  tensor.dtype = held_dtype(*input.dtype);
+  tensor.dims = input.dims;
+  bindings_[input.name].constant = keep(fresh_name(input.name + ".empty"), std::move(tensor));
+  return llvm::Error::success();
 }
 
 llvm::Error Importer::define(llvm::StringRef where, llvm::StringRef name) {

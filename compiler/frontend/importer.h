@@ -162,6 +162,8 @@ class Importer {
 
   llvm::Error define(llvm::StringRef where, llvm::StringRef name);
   llvm::Error add_input(const OnnxValueInfo& input);
+  // An input without elements is known: it stays in the network's interface, and is a constant.
+  llvm::Error add_empty_input(const OnnxValueInfo& input);
   llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
   llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
   llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
