@@ -48,19 +48,27 @@ struct NormalizeAxes {
   }
 };
 
-// Goes through all combinations of the axes: while (walk.next()) ... walk.offsets.
+// Goes through all combinations of the axes, the innermost of them as a line of `line_count`
+// elements that are line_strides apart: while (walk.next()) ... walk.offsets.
 struct NormalizeWalk {
   const NormalizeAxes& axes;
   int64_t offsets[3];
+  int64_t line_count = 1;
+  int64_t line_strides[3] = {};
   int64_t index[kMaxRank] = {};
   bool has_begun = false;
 
   constexpr NormalizeWalk(const NormalizeAxes& all, const int64_t (&begin)[3])
-      : axes(all), offsets{begin[0], begin[1], begin[2]} {}
+      : axes(all), offsets{begin[0], begin[1], begin[2]} {
+    if (axes.count == 0) return;
+    line_count = axes.extents[axes.count - 1];
+    for (int32_t k = 0; k < 3; ++k) line_strides[k] = axes.strides[axes.count - 1][k];
+  }
 
-  constexpr bool next() {
+  // To the next line. Not inlined: there are many lines of code that walk, and lines are long.
+  __attribute__((noinline)) bool next() {
     if (!has_begun) return has_begun = true;
-    for (int32_t i = axes.count - 1; i >= 0; --i) {
+    for (int32_t i = axes.count - 2; i >= 0; --i) {
       const int64_t step = ++index[i] < axes.extents[i] ? 1 : 1 - axes.extents[i];
       for (int32_t k = 0; k < 3; ++k) offsets[k] += step * axes.strides[i][k];
       if (step == 1) return true;

@@ -49,12 +49,6 @@ struct Operands {
   float* y;
 };
 
-// What turns distances from the mean into results.
-struct Moments {
-  Vector mean;
-  Vector factor;
-};
-
 Vector factor_of(const NormalizeWork& work, float epsilon, Vector squares) {
   const Floats d;
   const Vector variance = hn::Div(squares, hn::Set(d, static_cast<float>(work.element_count)));
@@ -71,128 +65,144 @@ HWY_INLINE Vector load_broadcast(const float* from, int64_t stride, int64_t coun
   return hn::Load(d, lanes);
 }
 
-// The results of lanes [lane, lane + count) of the run at `offsets`.
-HWY_INLINE void write_lanes(const NormalizeWork& work, const Operands& operands,
-                            const Moments& moments, const int64_t (&offsets)[3], int64_t lane,
-                            int64_t count) {
+// What turns distances from the mean into results: of all lanes (stride 0), or one for each from
+// the first on, with a vector's worth of numbers behind the last (1).
+struct Moments {
+  const float* means;
+  const float* factors;
+  int64_t stride;
+};
+
+// The results of lanes [lane, end) of the line at `walk`, element `i`, and the pad behind the last.
+HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
+                            const Moments& moments, const NormalizeWalk& walk, int64_t i,
+                            int64_t lane, int64_t end) {
   const Floats d;
-  const int64_t at = offsets[kNormalizeX] + lane;
-  const Vector x = load_lanes(d, operands.x + at, count);
-  Vector y = hn::Mul(hn::Sub(x, moments.mean), moments.factor);
-  if (operands.scale != nullptr) {
-    const int64_t stride = work.lane_strides[kNormalizeScale];
-    const float* scale = operands.scale + offsets[kNormalizeScale] + lane * stride;
-    y = hn::Mul(y, load_broadcast(scale, stride, count));
+  int64_t at[3];
+  for (int k = 0; k < 3; ++k)
+    at[k] = walk.offsets[k] + i * walk.line_strides[k] + lane * work.lane_strides[k];
+  const float* x = operands.x + at[kNormalizeX];
+  float* y = operands.y + at[kNormalizeX];
+  const int64_t scale_stride = work.lane_strides[kNormalizeScale];
+  const int64_t bias_stride = work.lane_strides[kNormalizeBias];
+  Vector mean = hn::Set(d, moments.means[0]);
+  Vector factor = hn::Set(d, moments.factors[0]);
+  const int64_t count = end - lane;
+#pragma GCC unroll 1
+  for (int64_t k = 0; k < count; k += kLanes) {
+    if (moments.stride != 0) {
+      mean = hn::LoadU(d, moments.means + k);
+      factor = hn::LoadU(d, moments.factors + k);
+    }
+    Vector v = hn::Mul(hn::Sub(load_lanes(d, x + k, count - k), mean), factor);
+    if (operands.scale != nullptr)
+      v = hn::Mul(v, load_broadcast(operands.scale + at[kNormalizeScale] + k * scale_stride,
+                                    scale_stride, count - k));
+    if (operands.bias != nullptr)
+      v = hn::Add(v, load_broadcast(operands.bias + at[kNormalizeBias] + k * bias_stride,
+                                    bias_stride, count - k));
+    store_lanes(d, v, y + k, count - k);
   }
-  if (operands.bias != nullptr) {
-    const int64_t stride = work.lane_strides[kNormalizeBias];
-    const float* bias = operands.bias + offsets[kNormalizeBias] + lane * stride;
-    y = hn::Add(y, load_broadcast(bias, stride, count));
-  }
-  store_lanes(d, y, operands.y + at, count);
+  if (end == work.lanes)
+    for (int64_t k = 0; k < work.pad; ++k) y[count + k] = 0.0f;
 }
 
-void zero_pad(const NormalizeWork& work, const Operands& operands, int64_t offset) {
-  for (int64_t i = 0; i < work.pad; ++i) operands.y[offset + work.lanes + i] = 0.0f;
+// The sum over runs of elements that begin at `begin`, of their distances from `mean` squared or of
+// the elements themselves.
+HWY_NOINLINE float sum_of_runs(const NormalizeWork& work, const Operands& operands,
+                               const int64_t (&begin)[3], bool are_squares, float mean) {
+  const Floats d;
+  const Vector mean_of_all = hn::Set(d, mean);
+  Sum sum;
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
+    for (int64_t i = 0; i < walk.line_count; ++i) {
+      const float* x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
+#pragma GCC unroll 1
+      for (int64_t k = 0; k < work.lanes; k += kLanes) {
+        const int64_t rest = work.lanes - k;
+        const Vector v = keep_lanes(d, hn::Sub(load_lanes(d, x + k, rest), mean_of_all), rest);
+        sum.add(are_squares ? hn::Mul(v, v) : v);
+      }
+    }
+  return hn::GetLane(hn::SumOfLanes(d, sum.get()));
 }
 
 // One mean over runs of elements that begin at `begin`.
 void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
                     const Operands& operands, const int64_t (&begin)[3]) {
   const Floats d;
-  Moments moments = {hn::Zero(d), hn::Zero(d)};
-  if (params.is_rms == 0) {
-    Sum sum;
-    for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-      for (int64_t i = 0; i < work.lanes; i += kLanes)
-        sum.add(load_lanes(d, operands.x + walk.offsets[kNormalizeX] + i, work.lanes - i));
-    moments.mean =
-        hn::Div(hn::SumOfLanes(d, sum.get()), hn::Set(d, static_cast<float>(work.element_count)));
-  }
-  Sum squares;
+  float mean = 0.0f;
+  if (params.is_rms == 0)
+    mean = sum_of_runs(work, operands, begin, /*are_squares=*/false, 0.0f) /
+           static_cast<float>(work.element_count);
+  const float squares = sum_of_runs(work, operands, begin, /*are_squares=*/true, mean);
+  const float factor = hn::GetLane(factor_of(work, params.epsilon, hn::Set(d, squares)));
+  const Moments moments = {&mean, &factor, 0};
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-    for (int64_t i = 0; i < work.lanes; i += kLanes) {
-      const int64_t rest = work.lanes - i;
-      const Vector x = load_lanes(d, operands.x + walk.offsets[kNormalizeX] + i, rest);
-      const Vector distance = keep_lanes(d, hn::Sub(x, moments.mean), rest);
-      squares.add(hn::Mul(distance, distance));
-    }
-  moments.factor = factor_of(work, params.epsilon, hn::SumOfLanes(d, squares.get()));
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
-    for (int64_t i = 0; i < work.lanes; i += kLanes)
-      write_lanes(work, operands, moments, walk.offsets, i, work.lanes - i);
-    zero_pad(work, operands, walk.offsets[kNormalizeX]);
-  }
+    for (int64_t i = 0; i < walk.line_count; ++i)
+      write_run(work, operands, moments, walk, i, 0, work.lanes);
 }
 
 // Vectors of neighbouring columns that are summed at once: so many lines of memory that follow each
 // other are read together. It does not change what is added to what.
 constexpr int kColumnVectors = 4;
 
-// Sum for each of the vectors; the additions into one are those of Sum.
-struct ColumnSums {
+// Sums over the lines of the columns from `lane` on, of their distances from `means` squared or of
+// the elements themselves. kIsWhole: `count` columns are kColumnVectors vectors.
+template <bool kIsWhole>
+HWY_NOINLINE void sum_columns(const NormalizeWork& work, const Operands& operands,
+                              const int64_t (&begin)[3], int64_t lane, int64_t count,
+                              bool are_squares, const float* means, float* sums) {
+  const Floats d;
   Vector whole[kColumnVectors];
   Vector piece[kColumnVectors];
-  int64_t piece_count;
-
-  HWY_INLINE ColumnSums() : piece_count(0) {
-    for (int v = 0; v < kColumnVectors; ++v) whole[v] = piece[v] = hn::Zero(Floats());
-  }
-  HWY_INLINE void end_of_line() {
-    if (++piece_count < kPiece) return;
-    for (int v = 0; v < kColumnVectors; ++v) {
-      whole[v] = hn::Add(whole[v], piece[v]);
-      piece[v] = hn::Zero(Floats());
+  for (int v = 0; v < kColumnVectors; ++v) whole[v] = piece[v] = hn::Zero(d);
+  int64_t piece_count = 0;
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
+    const float* x = operands.x + walk.offsets[kNormalizeX] + lane;
+    for (int64_t i = 0; i < walk.line_count; ++i, x += walk.line_strides[kNormalizeX]) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kColumnVectors; ++v) {
+        const float* from = x + v * kLanes;
+        Vector element = kIsWhole ? hn::LoadU(d, from) : load_lanes(d, from, count - v * kLanes);
+        element = hn::Sub(element, hn::LoadU(d, means + v * kLanes));
+        piece[v] = hn::Add(piece[v], are_squares ? hn::Mul(element, element) : element);
+      }
+      if (++piece_count < kPiece) continue;
+      for (int v = 0; v < kColumnVectors; ++v) {
+        whole[v] = hn::Add(whole[v], piece[v]);
+        piece[v] = hn::Zero(d);
+      }
+      piece_count = 0;
     }
-    piece_count = 0;
   }
-  HWY_INLINE Vector get(int v) const { return hn::Add(whole[v], piece[v]); }
-};
-
-// Vector `v` of `count` columns; kIsWhole: there are kColumnVectors vectors of them.
-template <bool kIsWhole>
-HWY_INLINE Vector load_columns(const float* x, int v, int64_t count) {
-  const Floats d;
-  if (kIsWhole) return hn::LoadU(d, x + v * kLanes);
-  return load_lanes(d, x + v * kLanes, count - v * kLanes);
+  for (int v = 0; v < kColumnVectors; ++v)
+    hn::StoreU(hn::Add(whole[v], piece[v]), d, sums + v * kLanes);
 }
 
 // The means of lanes [lane, end), at most kColumnVectors vectors.
-template <bool kIsWhole>
 void normalize_columns(const NormalizeWork& work, const NormalizeParams& params,
                        const Operands& operands, const int64_t (&begin)[3], int64_t lane,
                        int64_t end) {
   const Floats d;
   const int64_t count = end - lane;
+  const auto sum = count == kColumnVectors * kLanes ? sum_columns<true> : sum_columns<false>;
+  float means[kColumnVectors * kLanes] = {};
+  float sums[kColumnVectors * kLanes];
   const Vector element_count = hn::Set(d, static_cast<float>(work.element_count));
-  Moments moments[kColumnVectors];
-  for (Moments& each : moments) each.mean = hn::Zero(d);
   if (params.is_rms == 0) {
-    ColumnSums sums;
-    for (NormalizeWalk walk(work.reduced, begin); walk.next(); sums.end_of_line()) {
-      const float* x = operands.x + walk.offsets[kNormalizeX] + lane;
-#pragma GCC unroll 4
-      for (int v = 0; v < kColumnVectors; ++v)
-        sums.piece[v] = hn::Add(sums.piece[v], load_columns<kIsWhole>(x, v, count));
-    }
-    for (int v = 0; v < kColumnVectors; ++v) moments[v].mean = hn::Div(sums.get(v), element_count);
+    sum(work, operands, begin, lane, count, /*are_squares=*/false, means, sums);
+    for (int v = 0; v < kColumnVectors; ++v)
+      hn::StoreU(hn::Div(hn::LoadU(d, sums + v * kLanes), element_count), d, means + v * kLanes);
   }
-  ColumnSums squares;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next(); squares.end_of_line()) {
-    const float* x = operands.x + walk.offsets[kNormalizeX] + lane;
-#pragma GCC unroll 4
-    for (int v = 0; v < kColumnVectors; ++v) {
-      const Vector distance = hn::Sub(load_columns<kIsWhole>(x, v, count), moments[v].mean);
-      squares.piece[v] = hn::Add(squares.piece[v], hn::Mul(distance, distance));
-    }
-  }
+  sum(work, operands, begin, lane, count, /*are_squares=*/true, means, sums);
   for (int v = 0; v < kColumnVectors; ++v)
-    moments[v].factor = factor_of(work, params.epsilon, squares.get(v));
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
-    for (int v = 0; v < kColumnVectors && v * kLanes < count; ++v)
-      write_lanes(work, operands, moments[v], walk.offsets, lane + v * kLanes, count - v * kLanes);
-    if (end == work.lanes) zero_pad(work, operands, walk.offsets[kNormalizeX]);
-  }
+    hn::StoreU(factor_of(work, params.epsilon, hn::LoadU(d, sums + v * kLanes)), d,
+               sums + v * kLanes);
+  const Moments moments = {means, sums, 1};
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
+    for (int64_t i = 0; i < walk.line_count; ++i)
+      write_run(work, operands, moments, walk, i, lane, end);
 }
 
 void normalize_f32(const KernelArgs& args) {
@@ -223,10 +233,7 @@ void normalize_f32(const KernelArgs& args) {
     const int64_t end = last < work.lanes ? last : work.lanes;
     for (int64_t lane = block * kNormalizeBlock; lane < end; lane += kColumnVectors * kLanes) {
       const int64_t next = lane + kColumnVectors * kLanes;
-      if (next <= end)
-        normalize_columns<true>(work, params, operands, begin, lane, next);
-      else
-        normalize_columns<false>(work, params, operands, begin, lane, end);
+      normalize_columns(work, params, operands, begin, lane, next < end ? next : end);
     }
     unit += blocks;
   }
