@@ -107,6 +107,8 @@ llvm::Expected<TransposedAttributes> read_transposed_attributes(const OnnxNode& 
     return input_error(node.name, "expected {0} elements of attribute 'output_shape', found {1}",
                        count, shape.size());
   const bool is_same = auto_pad == AutoPad::SameUpper || auto_pad == AutoPad::SameLower;
+  // ONNX turned this round in opset 11.
+  const bool is_lower = (auto_pad != AutoPad::SameUpper) == (node.opset >= 11);
   TransposedAttributes attributes;
   attributes.window.has_automatic_pads = auto_pad != AutoPad::None || !shape.empty();
   for (size_t i = 0; i < count; ++i) {
@@ -118,8 +120,7 @@ llvm::Expected<TransposedAttributes> read_transposed_attributes(const OnnxNode& 
       const int64_t out = shape.empty() ? axis.in * axis.stride : shape[i];
       if (out < 1 || out > kMaxDim)
         return input_error(node.name, "expected output_shape in [1, {0}], found {1}", kMaxDim, out);
-      share_pads((axis.in - 1) * axis.stride + padding[i] + axis.extent() - out,
-                 auto_pad != AutoPad::SameUpper, &axis);
+      share_pads((axis.in - 1) * axis.stride + padding[i] + axis.extent() - out, is_lower, &axis);
       if (std::max(std::abs(axis.pad_begin), std::abs(axis.pad_end)) > kMaxDim)
         return input_error(node.name, "expected pads of at most {0}, found {1}", kMaxDim,
                            axis.pad_end);
