@@ -358,18 +358,21 @@ llvm::Error import_tile(const OnnxNode& node, Importer& importer) {
 
 // ---- joined ----
 
-// A step has room for this many inputs beside its output; longer lists are joined in groups.
+// A step has room for this many inputs beside its output; of longer lists, as many are joined
+// before as it takes.
 constexpr size_t kMaxPieces = kernels::kMaxOperands - 1;
 
 ir::ValueId join(Compose& c, std::vector<ir::ValueId> pieces, int64_t axis) {
   while (pieces.size() > kMaxPieces) {
-    std::vector<ir::ValueId> groups;
+    size_t excess = pieces.size() - kMaxPieces;
+    std::vector<ir::ValueId> joined;
     for (llvm::ArrayRef<ir::ValueId> rest = pieces; !rest.empty();) {
-      const auto group = rest.take_front(kMaxPieces);
-      groups.push_back(group.size() == 1 ? group[0] : c.concat(group, axis));
+      const auto group = rest.take_front(std::min(kMaxPieces, excess + 1));
+      joined.push_back(group.size() == 1 ? group[0] : c.concat(group, axis));
+      excess -= group.size() - 1;
       rest = rest.drop_front(group.size());
     }
-    pieces = std::move(groups);
+    pieces = std::move(joined);
   }
   return c.concat(pieces, axis);
 }

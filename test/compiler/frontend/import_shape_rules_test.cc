@@ -41,7 +41,6 @@ TEST_CASE("shape arithmetic on constants is gone after the import") {
 }
 
 TEST_CASE("Slice: clamped ends, negative steps, attributes") {
-  const std::string head = "g (float[6] x) => (float[n] y) <int64[1] s = {";
   auto sliced = [&](const std::string& start, const std::string& end, const std::string& step) {
     return run<float>("g (float[6] x) => (float[n] y) <int64[1] s = {" + start +
                           "}, int64[1] e = {" + end + "}, int64[1] a = {-1}, int64[1] t = {" +
