@@ -20,6 +20,12 @@ constexpr double kEvaluationMacs = 2e9;  // seconds, with the plain kernels
 // has 1.03e8).
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
+// ONNX operators whose output has the dims of their first operand, whatever else they read.
+constexpr llvm::StringRef kKeepsDims[] = {
+    "Abs", "Cast", "CastLike", "Ceil",  "Clip",    "Exp",  "Floor", "Identity", "Log",
+    "Neg", "Not",  "Relu",     "Round", "Sigmoid", "Sign", "Sqrt",  "Tanh",
+};
+
 std::string dims_text(llvm::ArrayRef<int64_t> dims) {
   return llvm::formatv("[{0}]", llvm::make_range(dims.begin(), dims.end())).str();
 }
@@ -177,6 +183,15 @@ llvm::Error Importer::declare(OnnxGraph& graph) {
         declared_dims_[info.name] = info.dims;
   evaluation_bytes_left_ += kEvaluationBytesPerWeightByte * weight_bytes;
   return llvm::Error::success();
+}
+
+void Importer::pass_declared_dims(const OnnxNode& node) {
+  if (!node.domain.empty() || !llvm::is_contained(kKeepsDims, node.op_type)) return;
+  if (!node.has_input(0) || node.outputs.empty()) return;
+  const auto output = declared_dims_.find(node.outputs[0]);
+  if (output == declared_dims_.end()) return;
+  const llvm::SmallVector<int64_t, 4> dims = output->second;
+  declared_dims_.insert({node.inputs[0], dims});
 }
 
 llvm::Expected<Importer> Importer::create(OnnxGraph& graph) {

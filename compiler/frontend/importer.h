@@ -136,6 +136,9 @@ class Importer {
   // Takes the initializers of a graph, and what it says about its values. Errors: Input (a name
   // defined twice).
   llvm::Error declare(OnnxGraph& graph);
+  // What the model says about the dims of an output of an elementwise function of one operand holds
+  // for the operand.
+  void pass_declared_dims(const OnnxNode& node);
 
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
   bool is_taken(llvm::StringRef name) const { return names_.contains(name); }

@@ -132,6 +132,7 @@ class Import {
           node.outputs, [&](const std::string& output) { return read_names_.contains(output); });
       if (!is_needed[i]) continue;
       for (const std::string& name : names_read_by(node)) read_names_.insert(name);
+      importer_.pass_declared_dims(node);
     }
     for (size_t i : *order)
       if (is_needed[i])
