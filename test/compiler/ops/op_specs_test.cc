@@ -156,7 +156,11 @@ TEST_CASE("nodes are cut where every part is a whole operator") {
                                             "sub per pixel",
                                             "sub of both",
                                             "add constant",
-                                            "pow per pixel"};
+                                            "pow per pixel",
+                                            "resize nearest",
+                                            "resize linear",
+                                            "resize linear, corners",
+                                            "depth to space"};
   for (const OpCase& op_case : op_cases()) {
     INFO(op_case.name);
     const ir::Graph graph = graph_of(op_case);
