@@ -73,7 +73,8 @@ Work work(const ir::NodeView& node) {
 extern const OpSpec kBatchMatMulSpec;
 const OpSpec kBatchMatMulSpec = {
     .kind = OpKind::BatchMatMul,
-    .onnx_types = "MatMul",
+    .onnx_types =
+        "AffineGrid Attention Einsum Gemm LinearAttention MatMul MatMulInteger QLinearMatMul",
     .infer = infer,
     .work = work,
     .splits = no_splits,

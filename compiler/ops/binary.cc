@@ -40,8 +40,11 @@ extern const OpSpec kBinarySpec;
 const OpSpec kBinarySpec = {
     .kind = OpKind::Binary,
     .onnx_types =
-        "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual "
-        "Less LessOrEqual Max Mean Min Mod Mul Or PRelu Pow Sub Sum SwiGLU Xor",
+        "Add And Attention BatchNormalization BitShift BitwiseAnd BitwiseOr BitwiseXor "
+        "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div DynamicQuantizeLinear "
+        "Equal Gemm Greater GreaterOrEqual Hardmax LRN Less LessOrEqual LinearAttention "
+        "LpNormalization MatMulInteger Max Mean Min Mod Mul OneHot Or PRelu Pow QLinearConv "
+        "QLinearMatMul QuantizeLinear RotaryEmbedding Sub Sum SwiGLU Xor",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

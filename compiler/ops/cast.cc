@@ -20,7 +20,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kCastSpec;
 const OpSpec kCastSpec = {
     .kind = OpKind::Cast,
-    .onnx_types = "BitCast Cast CastLike",
+    .onnx_types =
+        "BitCast Cast CastLike ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger "
+        "QLinearConv QLinearMatMul QuantizeLinear",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -25,7 +25,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kExpandSpec;
 const OpSpec kExpandSpec = {
     .kind = OpKind::Expand,
-    .onnx_types = "Expand",
+    .onnx_types = "Expand Tile",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

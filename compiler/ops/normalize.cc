@@ -49,7 +49,9 @@ bool computes_in_nhwc(const ir::NodeView& node) {
 extern const OpSpec kNormalizeSpec;
 const OpSpec kNormalizeSpec = {
     .kind = OpKind::Normalize,
-    .onnx_types = "LayerNormalization InstanceNormalization RMSNormalization",
+    .onnx_types =
+        "GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization "
+        "RMSNormalization",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

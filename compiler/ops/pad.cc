@@ -37,7 +37,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kPadSpec;
 const OpSpec kPadSpec = {
     .kind = OpKind::Pad,
-    .onnx_types = "Pad",
+    .onnx_types = "CenterCropPad Pad",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

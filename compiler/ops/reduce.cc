@@ -38,8 +38,9 @@ extern const OpSpec kReduceSpec;
 const OpSpec kReduceSpec = {
     .kind = OpKind::Reduce,
     .onnx_types =
-        "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum "
-        "ReduceLogSumExp ReduceSumSquare ArgMax ArgMin",
+        "ArgMax ArgMin DynamicQuantizeLinear Einsum Hardmax LpNormalization ReduceL1 ReduceL2 "
+        "ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
+        "ReduceSumSquare",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -27,7 +27,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kReshapeSpec;
 const OpSpec kReshapeSpec = {
     .kind = OpKind::Reshape,
-    .onnx_types = "Reshape Flatten Squeeze Unsqueeze",
+    .onnx_types = "Flatten Reshape SpaceToDepth Squeeze Unsqueeze",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

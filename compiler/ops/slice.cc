@@ -33,7 +33,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kSliceSpec;
 const OpSpec kSliceSpec = {
     .kind = OpKind::Slice,
-    .onnx_types = "Slice Split",
+    .onnx_types =
+        "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Slice Split",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

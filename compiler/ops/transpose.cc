@@ -34,7 +34,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kTransposeSpec;
 const OpSpec kTransposeSpec = {
     .kind = OpKind::Transpose,
-    .onnx_types = "Transpose",
+    .onnx_types = "Einsum SpaceToDepth Transpose",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

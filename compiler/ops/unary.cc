@@ -38,10 +38,10 @@ extern const OpSpec kUnarySpec;
 const OpSpec kUnarySpec = {
     .kind = OpKind::Unary,
     .onnx_types =
-        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Dropout Elu "
-        "Erf Exp Floor Gelu HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg "
-        "Not Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt "
-        "Swish Tan Tanh ThresholdedRelu",
+        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Dropout "
+        "DynamicQuantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity IsInf "
+        "IsNaN LeakyRelu Log Mish Neg Not QuantizeLinear Reciprocal Relu Round Selu Shrink "
+        "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

@@ -4,6 +4,8 @@
 
 #include "compiler/frontend/importer.h"
 #include "compiler/ops/op_spec.h"
+#include "kernels/binary/binary.h"
+#include "kernels/unary/unary.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace codl::compiler {
@@ -35,6 +37,22 @@ KernelFacts facts_of(OpKind op) {
   return facts;
 }
 
+// False if the member of Unary or Binary that the ONNX operator is named after has no float32
+// result of float32 operands (And, Equal, IsNaN ...): the rows of the GPU are of float32 on all
+// sides.
+bool computes_f32(OpKind op, llvm::StringRef onnx_type) {
+  if (onnx_type == "BitShift") return false;  // two members
+  for (const FamilyMember& member : kFamilyMembers) {
+    if (member.op != op || !onnx_type.equals_insensitive({member.name.data(), member.name.size()}))
+      continue;
+    if (op == OpKind::Unary)
+      return kernels::unary_output_dtype(member.kind, DType::F32) == DType::F32;
+    if (op == OpKind::Binary)
+      return kernels::binary_output_dtype(member.kind, DType::F32) == DType::F32;
+  }
+  return true;
+}
+
 bool names(const OpSpec& spec, llvm::StringRef onnx_type) {
   llvm::SmallVector<llvm::StringRef, 16> words;
   llvm::StringRef(spec.onnx_types.data(), spec.onnx_types.size()).split(words, ' ');
@@ -55,8 +73,9 @@ void describe_kernels(OperatorRow& row) {
   for (const OpSpec* spec : all_op_specs()) {
     if (!names(*spec, row.onnx_type)) continue;
     row.becomes += (row.becomes.empty() ? "" : " ") + std::string(op_row(spec->kind).name);
-    const KernelFacts facts = facts_of(spec->kind);
+    KernelFacts facts = facts_of(spec->kind);
     row.has_cpu &= facts.has_cpu;
+    if (!computes_f32(spec->kind, row.onnx_type)) facts = KernelFacts();
     has_buffer |= facts.has_buffer;
     has_image |= facts.has_image;
     is_partial |= !facts.has_gpu();

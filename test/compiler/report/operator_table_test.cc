@@ -36,6 +36,8 @@ TEST_CASE("kernels and splits are those of the operators that an ONNX operator b
   CHECK(shape.becomes == "");
   CHECK(shape.gpu == "-");
   CHECK(row_of("NonZero").gpu == "-");
+  CHECK(row_of("And").gpu == "-");  // of bools
+  CHECK(row_of("BitShift").gpu == "-");
   CHECK(row_of("Conv").gpu == "buffer,image by parts");
 }
 
