@@ -79,8 +79,10 @@ llvm::Error bind_map(Compose& c, ir::ValueId y, const Convolution& conv) {
 }
 
 // The bias operand, or zeros: Conv2d always has one.
-ir::ValueId bias_or_zeros(Compose& c, const Convolution& conv, int64_t channels) {
-  return conv.has_bias ? c.operand(2) : c.floats(std::vector<float>(channels, 0.0f), {channels});
+llvm::Expected<ir::ValueId> bias_or_zeros(const OnnxNode& node, Importer& importer,
+                                          int64_t channels) {
+  if (node.has_input(2)) return importer.operand(node, 2);
+  return importer.add_floats(node, "bias", {channels}, std::vector<float>(channels, 0.0f));
 }
 
 ir::ValueId append_conv_nd(Compose& c, const Convolution& conv, ConvNdParams params,
@@ -124,7 +126,7 @@ llvm::Error import_conv(const OnnxNode& node, Importer& importer) {
     w = c.floats(weights, as_map(conv.w));
   }
   const ir::ValueId x = to_map(c, c.operand(0), conv);
-  const ir::ValueId bias = bias_or_zeros(c, conv, conv.w[0]);
+  CODL_ASSIGN_OR_RETURN(bias, bias_or_zeros(node, importer, conv.w[0]));
   const bool is_depthwise =
       conv.groups > 1 && conv.groups == conv.x[1] && conv.w[0] == conv.x[1] && conv.w[1] == 1;
   return bind_map(c,

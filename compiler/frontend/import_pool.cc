@@ -57,10 +57,9 @@ bool fits_pool2d(const Pooling& pool) {
   return true;
 }
 
-ir::ValueId append_pool2d(Compose& c, const Pooling& pool) {
+ir::ValueId append_pool2d(Compose& c, const Pooling& pool, ir::ValueId x) {
   SpatialAttributes window = pool.window;
   const bool is_line = window.axes.size() == 1;
-  ir::ValueId x = c.operand(0);
   if (is_line) {
     window.add_height();
     x = c.reshape(x, {pool.x[0], pool.x[1], 1, pool.x[2]});
@@ -77,7 +76,8 @@ ir::ValueId append_pool2d(Compose& c, const Pooling& pool) {
   return c.reshape(y, {pool.x[0], pool.x[1], c.dims(y)[3]});
 }
 
-ir::ValueId append_pool_nd(Compose& c, const Pooling& pool, bool is_column_major = false) {
+ir::ValueId append_pool_nd(Compose& c, const Pooling& pool, ir::ValueId x,
+                           bool is_column_major = false) {
   PoolNdParams params;
   params.kind = pool.kind;
   params.p = pool.p;
@@ -89,11 +89,11 @@ ir::ValueId append_pool_nd(Compose& c, const Pooling& pool, bool is_column_major
   params.kernel_1 = axes.size() > 1 ? axes[1].kernel : 1;
   params.kernel_2 = axes.size() > 2 ? axes[2].kernel : 1;
   set_window_nd(params, axes);
-  return c.node(OpKind::PoolNd, params, {c.operand(0)});
+  return c.node(OpKind::PoolNd, params, {x});
 }
 
-ir::ValueId append_pool(Compose& c, const Pooling& pool) {
-  return fits_pool2d(pool) ? append_pool2d(c, pool) : append_pool_nd(c, pool);
+ir::ValueId append_pool(Compose& c, const Pooling& pool, ir::ValueId x) {
+  return fits_pool2d(pool) ? append_pool2d(c, pool, x) : append_pool_nd(c, pool, x);
 }
 
 llvm::Error import_window_pool(const OnnxNode& node, Importer& importer, int32_t kind) {
@@ -110,39 +110,31 @@ llvm::Error import_window_pool(const OnnxNode& node, Importer& importer, int32_t
   pool.is_ceil = ceil_mode != 0 && !window.has_automatic_pads;
   pool.count_include_pad = kind == kPoolNdAverage && count_include_pad != 0;
   Compose c(node, importer);
-  if (llvm::Error error = c.bind(append_pool(c, pool))) return error;
+  const ir::ValueId x = c.operand(0);
+  if (llvm::Error error = c.bind(append_pool(c, pool, x))) return error;
   if (kind != kPoolNdMax || !c.has_output(1)) return llvm::Error::success();
   pool.kind = kPoolNdMaxIndex;
-  return c.bind(append_pool_nd(c, pool, storage_order != 0), 1);
+  return c.bind(append_pool_nd(c, pool, x, storage_order != 0), 1);
 }
 
-// A window as large as the map. More than two axes, or integers, or norms: the map as one line.
+// A window as large as the map, which is taken as one line unless it has two axes.
 llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t kind) {
   CODL_ASSIGN_OR_RETURN(pool, read_pooling(node, importer, kind));
-  Compose c(node, importer);
-  const ir::ValueId x = c.operand(0);
-  if (pool.x.size() == 4 && pool.dtype == DType::F32 && kind != kPoolNdLp) {
-    for (int64_t extent : pool.map()) {
-      SpatialAxis axis;
-      axis.kernel = static_cast<int32_t>(extent);
-      pool.window.axes.push_back(axis);
-    }
-    return c.bind(append_pool2d(c, pool));
-  }
-  int64_t elements = 1;
-  for (int64_t extent : pool.map()) elements *= extent;
   llvm::SmallVector<int64_t, 4> ones(pool.x.size(), 1);
   ones[0] = pool.x[0];
   ones[1] = pool.x[1];
-  PoolNdParams params;
-  params.kind = kind;
-  params.p = pool.p;
-  SpatialAxis axis;
-  set_window_nd(params, axis);
-  params.kernel_0 = static_cast<int32_t>(elements);
-  params.kernel_1 = params.kernel_2 = 1;
-  const ir::ValueId line = c.reshape(x, {pool.x[0], pool.x[1], elements});
-  return c.bind(c.reshape(c.node(OpKind::PoolNd, params, {line}), ones));
+  if (pool.x.size() != 4) {
+    int64_t elements = 1;
+    for (int64_t extent : pool.map()) elements *= extent;
+    pool.x = {pool.x[0], pool.x[1], elements};
+  }
+  for (int64_t extent : pool.map()) {
+    SpatialAxis axis;
+    axis.kernel = static_cast<int32_t>(extent);
+    pool.window.axes.push_back(axis);
+  }
+  Compose c(node, importer);
+  return c.bind(c.reshape(append_pool(c, pool, c.reshape(c.operand(0), pool.x)), ones));
 }
 
 llvm::Error import_max_pool(const OnnxNode& node, Importer& importer) {

@@ -1,0 +1,127 @@
+// What convolutions, pooling, sampling and recurrent networks of ONNX become.
+#include "test/compiler/frontend/import_text.h"
+
+namespace codl::test {
+namespace {
+
+// How many nodes of the graph are of the operator.
+int count_of(const ir::Graph& graph, OpKind op) {
+  int count = 0;
+  for (const ir::Node& node : graph.nodes()) count += node.op == op;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("Conv over a line is one over a map of one row") {
+  const std::string text =
+      "g (float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1, 10}> { y = Conv(x, w) }";
+  CHECK(count_of(import_text(text), OpKind::Conv2d) == 1);
+  CHECK(computed(text, {1, 2, 3, 4}) == std::vector<float>{21, 32, 43});
+}
+
+TEST_CASE("Conv with computed weights, or over a box, is a ConvNd") {
+  CHECK(count_of(import_text("g (float[1,2,4,4] x, float[3,2,3,3] w) => (float[1,3,2,2] y) "
+                             "{ y = Conv(x, w) }"),
+                 OpKind::ConvNd) == 1);
+  CHECK(count_of(import_text("g (float[1,2,4,4] x, float[3] b) => (float[1,3,2,2] y) "
+                             "<float[3,2,3,3] w> { y = Conv(x, w, b) }"),
+                 OpKind::ConvNd) == 1);
+  CHECK(count_of(import_text("g (float[1,2,4,4,4] x) => (float[1,3,2,2,2] y) "
+                             "<float[3,2,3,3,3] w> { y = Conv(x, w) }"),
+                 OpKind::ConvNd) == 1);
+  CHECK(import_error("g (float[1,2,2,2,2,2] x) => (float[1,2,2,2,2,2] y) "
+                     "<float[2,2,1,1,1,1] w> { y = Conv(x, w) }")
+            .find("expected 1 to 3 spatial axes, found 4") != std::string::npos);
+}
+
+TEST_CASE("ConvTranspose with constant weights is a Conv2d of blocks") {
+  // 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200.
+  const std::string head =
+      "g (float[1,1,2] x) => (float[1,1,n] y) <float[1,1,3] w = {1, 10, 100}> ";
+  auto transposed = [&](const std::string& attributes) {
+    const std::string text = head + "{ y = ConvTranspose<strides = [2]" + attributes + ">(x, w) }";
+    const ir::Graph graph = import_text(text);
+    CHECK(count_of(graph, OpKind::Conv2d) == 1);
+    CHECK(count_of(graph, OpKind::DepthToSpace) == 1);
+    return computed(text, {1, 2});
+  };
+  CHECK(transposed("") == std::vector<float>{1, 10, 102, 20, 200});
+  CHECK(transposed(", pads = [1, 1]") == std::vector<float>{10, 102, 20});
+  CHECK(transposed(", pads = [3, 0]") == std::vector<float>{20, 200});
+  CHECK(transposed(", pads = [1, 0], output_padding = [1]") ==
+        std::vector<float>{10, 102, 20, 200, 0});
+  CHECK(transposed(", output_shape = [4]") == std::vector<float>{10, 102, 20, 200});
+  CHECK(transposed(", auto_pad = \"SAME_UPPER\"") == std::vector<float>{1, 10, 102, 20});
+  CHECK(transposed(", auto_pad = \"SAME_LOWER\"") == std::vector<float>{10, 102, 20, 200});
+  // Dilated, it stays what it is.
+  CHECK(count_of(import_text(head + "{ y = ConvTranspose<dilations = [2]>(x, w) }"),
+                 OpKind::ConvNd) == 1);
+}
+
+TEST_CASE("ConvTranspose in groups: each channel's block has its own weights") {
+  CHECK(computed("g (float[1,2,1,1] x) => (float[1,2,1,2] y) "
+                 "<float[2,1,1,2] w = {1, 2, 3, 4}, float[2] b = {0.5, 0.25}> "
+                 "{ y = ConvTranspose<group = 2, strides = [1, 2]>(x, w, b) }",
+                 {10, 100}) == std::vector<float>{10.5, 20.5, 300.25, 400.25});
+}
+
+TEST_CASE("pooling that Pool2d has no answer for is a PoolNd") {
+  CHECK(count_of(import_text("g (float[1,1,6] x) => (float[1,1,5] y) "
+                             "{ y = MaxPool<kernel_shape = [2]>(x) }"),
+                 OpKind::Pool2d) == 1);
+  for (const char* text :
+       {"g (float[1,1,4,4,4] x) => (float[1,1,3,3,3] y) { y = MaxPool<kernel_shape = [2, 2, 2]>(x) "
+        "}",
+        "g (uint8[1,1,4,4] x) => (uint8[1,1,3,3] y) { y = MaxPool<kernel_shape = [2, 2]>(x) }",
+        "g (float[1,1,4,4] x) => (float[1,1,3,3] y) { y = LpPool<kernel_shape = [2, 2]>(x) }",
+        "g (float[1,1,4] x) => (float[1,1,1] y) { y = GlobalLpPool(x) }",
+        "g (float[1,1,1] x) => (float[1,1,3] y) "
+        "{ y = MaxPool<kernel_shape = [1], pads = [1, 1]>(x) }"})
+    CHECK(count_of(import_text(text, 18), OpKind::PoolNd) == 1);
+}
+
+TEST_CASE("MaxPool's second output says where") {
+  const ir::Graph graph = import_text(
+      "g (float[1,1,4] x) => (float[1,1,3] y, int64[1,1,3] i) "
+      "{ y, i = MaxPool<kernel_shape = [2]>(x) }");
+  CHECK(count_of(graph, OpKind::Pool2d) == 1);
+  CHECK(count_of(graph, OpKind::PoolNd) == 1);
+}
+
+TEST_CASE("RoiAlign: the coordinates it means by default came with opset 16") {
+  const std::string text =
+      "g (float[1,1,4,4] x, float[2,4] r, int64[2] b) => (float[2,1,3,2] y) "
+      "{ y = RoiAlign<output_height = 3, output_width = 2>(x, r, b) }";
+  CHECK(import_text(text, 10).node(0).params.as<RoiAlignParams>().is_half_pixel == 0);
+  CHECK(import_text(text, 16).node(0).params.as<RoiAlignParams>().is_half_pixel == 1);
+}
+
+TEST_CASE("recurrent networks: activations, and outputs that are parts of one") {
+  const std::string head =
+      "g (float[5,2,3] x) => (float[2,2,4] h) <float[2,4,3] w, float[2,4,4] r> { ";
+  const ir::Graph graph = import_text(
+      head +
+      "y, h = RNN<direction = \"bidirectional\", hidden_size = 4, activations = [\"LeakyRelu\", "
+      "\"Tanh\"], activation_alpha = [0.5]>(x, w, r) }");
+  const auto params = graph.node(0).params.as<RecurrentParams>();
+  CHECK(graph.node(0).op == OpKind::Recurrent);
+  CHECK(params.direction == 2);
+  CHECK(params.activation_0 == kUnaryLeakyRelu);
+  CHECK(params.activation_alpha_0 == 0.5f);
+  CHECK(params.activation_1 == kUnaryTanh);
+  CHECK(import_error(head + "y, h = RNN<direction = \"bidirectional\", activations = "
+                            "[\"ScaledTanh\", \"Tanh\"]>(x, w, r) }")
+            .find("found ScaledTanh") != std::string::npos);
+}
+
+TEST_CASE("an LSTM with the batch first") {
+  const ir::Graph graph = import_text(
+      "g (float[2,5,3] x) => (float[2,5,1,4] y, float[2,1,4] h, float[2,1,4] c) "
+      "<float[1,16,3] w, float[1,16,4] r> { y, h, c = LSTM<layout = 1, hidden_size = 4>(x, w, r) }",
+      14);
+  CHECK(graph.value(graph.outputs()[0]).type.dims == ir::Dims{2, 5, 1, 4});
+  CHECK(graph.value(graph.outputs()[1]).type.dims == ir::Dims{2, 1, 4});
+}
+
+}  // namespace codl::test
