@@ -2,7 +2,6 @@
 // Range, Identity.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/shape_operands.h"

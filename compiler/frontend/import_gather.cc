@@ -1,5 +1,7 @@
 // Elements picked and placed by indices: Gather, GatherElements, GatherND, ScatterElements,
 // Scatter, ScatterND, TensorScatter, ReverseSequence.
+#include <algorithm>
+
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/shape_operands.h"
 #include "compiler/support/error.h"

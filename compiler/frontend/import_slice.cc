@@ -4,7 +4,6 @@
 // elements gathered; how many there are is said by the dims that the model declares, or is an
 // extent known at run time only.
 #include <algorithm>
-#include <limits>
 
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/shape_operands.h"

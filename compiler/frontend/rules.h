@@ -15,6 +15,7 @@ inline void ignore_attributes(const OnnxNode& node,
 }
 
 llvm::ArrayRef<ImportRow> attention_rows();
+llvm::ArrayRef<ImportRow> concat_rows();
 llvm::ArrayRef<ImportRow> constant_rows();
 llvm::ArrayRef<ImportRow> control_rows();
 llvm::ArrayRef<ImportRow> conv_rows();

@@ -1,6 +1,5 @@
 // What the operators about shapes and data movement become: constant, computed and missing
 // operands, values without elements, extents known at run time only.
-#include <limits>
 
 #include "test/compiler/frontend/import_text.h"
 
