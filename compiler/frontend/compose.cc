@@ -155,8 +155,10 @@ ir::ValueId Compose::filled(DType dtype, double value, llvm::ArrayRef<int64_t> d
   return expand(scalar(dtype, value), dims);
 }
 
-ir::ValueId Compose::floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims) {
-  return constant(DType::F32, dims, bytes_of(elements));
+ir::ValueId Compose::floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims,
+                            llvm::StringRef name) {
+  if (has_failed_) return ir::kNoId;
+  return take(importer_.add_constant(node_, name, DType::F32, dims, bytes_of(elements)));
 }
 
 ir::ValueId Compose::ints(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> dims) {
@@ -171,19 +173,21 @@ ir::ValueId Compose::unary(int32_t kind, ir::ValueId x, float alpha, float beta)
 
 // The value with dims of 1 in front until it has `rank` dims. A constant gets them in place of a
 // node.
-ir::ValueId Compose::of_rank(ir::ValueId x, int32_t rank) {
+ir::ValueId Compose::of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name) {
   if (has_failed_ || type(x).rank() == rank) return x;
   llvm::SmallVector<int64_t, 4> dims(rank - type(x).rank(), 1);
   dims.append(type(x).dims.begin(), type(x).dims.end());
   const ir::Value& value = importer_.graph().value(x);
-  if (value.is_constant) return constant(value.type.dtype, dims, value.bytes);
-  return reshape(x, dims);
+  return take(value.is_constant
+                  ? importer_.add_constant(node_, name, value.type.dtype, dims, value.bytes)
+                  : importer_.append_reshape(node_, name, x, dims));
 }
 
 // Operands of one rank: what kernels and layouts like.
 ir::ValueId Compose::binary(int32_t kind, ir::ValueId a, ir::ValueId b) {
   const int32_t rank = std::max(type(a).rank(), type(b).rank());
-  return node(OpKind::Binary, BinaryParams{.kind = kind}, {of_rank(a, rank), of_rank(b, rank)});
+  return node(OpKind::Binary, BinaryParams{.kind = kind},
+              {of_rank(a, rank, "operand_0"), of_rank(b, rank, "operand_1")});
 }
 
 ir::ValueId Compose::where(ir::ValueId condition, ir::ValueId a, ir::ValueId b) {

@@ -29,7 +29,9 @@ class Compose {
 
   // ---- constants ----
   ir::ValueId scalar(DType dtype, double value);  // rank 0; exact for integers up to 2^53
-  ir::ValueId floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims);
+  // `name`: behind the output's, in dumps and reports.
+  ir::ValueId floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims,
+                     llvm::StringRef name = "constant");
   ir::ValueId ints(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> dims);  // I64
   ir::ValueId constant(DType dtype, llvm::ArrayRef<int64_t> dims, std::vector<uint8_t> bytes);
   ir::ValueId filled(DType dtype, double value, llvm::ArrayRef<int64_t> dims);  // one value
@@ -84,7 +86,7 @@ class Compose {
   ir::ValueId append(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs);
   ir::ValueId append_shaped(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs,
                             llvm::ArrayRef<int64_t> dims);
-  ir::ValueId of_rank(ir::ValueId x, int32_t rank);
+  ir::ValueId of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name);
   // Counted from the front; after an error 0.
   int32_t axis_of(ir::ValueId x, int64_t axis);
   ir::ValueId take(llvm::Expected<ir::ValueId> value);

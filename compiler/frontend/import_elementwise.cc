@@ -197,13 +197,22 @@ llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
       return unsupported_error(node.name, "expected training_mode false, found true");
   }
   if (llvm::Error error = importer.bind_operand(node, 0)) return error;
-  Compose c(node, importer);
-  if (!c.has_output(1)) return llvm::Error::success();
+  if (node.outputs.size() < 2 || node.outputs[1].empty()) return llvm::Error::success();
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(x_dtype, importer.dtype_of(node, 0));
-  const DType dtype = node.opset < 10 ? x_dtype : DType::Bool;
-  if (element_count(dims) == 0) return bind_empty(node, importer, dtype, dims, 1);
-  return c.bind(c.filled(dtype, 1, dims), 1);
+  OnnxTensor mask;
+  mask.dims = dims;
+  mask.dtype = node.opset < 10 ? x_dtype : DType::Bool;
+  if (node.opset < 10) {
+    const std::vector<float> ones(element_count(dims), 1.0f);
+    const auto* first = reinterpret_cast<const uint8_t*>(ones.data());
+    mask.bytes.assign(first, first + ones.size() * sizeof(float));
+  } else {
+    mask.bytes.assign(element_count(dims), 1);
+  }
+  importer.bind_constant(node, std::move(mask), 1);
+  return llvm::Error::success();
 }
 
 // ---- of two operands ----
@@ -387,7 +396,7 @@ llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Abs", 7, kNewestOpset, import_function<kUnaryAbs>},
+    {"Abs", 6, kNewestOpset, import_function<kUnaryAbs>},
     {"Acos", 7, kNewestOpset, import_function<kUnaryAcos>},
     {"Acosh", 9, kNewestOpset, import_function<kUnaryAcosh>},
     {"Add", 7, kNewestOpset, import_arithmetic<kBinaryAdd>},
@@ -402,61 +411,61 @@ constexpr ImportRow kRows[] = {
     {"BitwiseNot", 18, kNewestOpset, import_function<kUnaryBitwiseNot>},
     {"BitwiseOr", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseOr>},
     {"BitwiseXor", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseXor>},
-    {"Cast", 7, kNewestOpset, import_cast},
+    {"Cast", 6, kNewestOpset, import_cast},
     {"CastLike", 15, kNewestOpset, import_cast_like},
-    {"Ceil", 7, kNewestOpset, import_function<kUnaryCeil>},
+    {"Ceil", 6, kNewestOpset, import_function<kUnaryCeil>},
     {"Celu", 12, kNewestOpset, import_celu},
-    {"Clip", 7, 10, import_clip_7},
+    {"Clip", 6, 10, import_clip_7},
     {"Clip", 11, kNewestOpset, import_clip_11},
     {"Cos", 7, kNewestOpset, import_function<kUnaryCos>},
     {"Cosh", 9, kNewestOpset, import_function<kUnaryCosh>},
     {"Div", 7, kNewestOpset, import_arithmetic<kBinaryDiv>},
     {"Dropout", 7, kNewestOpset, import_dropout},
-    {"Elu", 7, kNewestOpset, import_elu},
+    {"Elu", 6, kNewestOpset, import_elu},
     {"Equal", 7, kNewestOpset, import_comparison<kBinaryEqual>},
     {"Erf", 9, kNewestOpset, import_function<kUnaryErf>},
-    {"Exp", 7, kNewestOpset, import_function<kUnaryExp>},
-    {"Floor", 7, kNewestOpset, import_function<kUnaryFloor>},
+    {"Exp", 6, kNewestOpset, import_function<kUnaryExp>},
+    {"Floor", 6, kNewestOpset, import_function<kUnaryFloor>},
     {"Gelu", 20, kNewestOpset, import_gelu},
     {"Greater", 7, kNewestOpset, import_comparison<kBinaryGreater>},
     {"GreaterOrEqual", 12, kNewestOpset, import_comparison<kBinaryGreaterOrEqual>},
-    {"HardSigmoid", 7, kNewestOpset, import_hard_sigmoid},
+    {"HardSigmoid", 6, kNewestOpset, import_hard_sigmoid},
     {"HardSwish", 14, kNewestOpset, import_function<kUnaryHardSwish>},
     {"IsInf", 10, kNewestOpset, import_is_inf},
     {"IsNaN", 9, kNewestOpset, import_is_nan},
-    {"LeakyRelu", 7, kNewestOpset, import_leaky_relu},
+    {"LeakyRelu", 6, kNewestOpset, import_leaky_relu},
     {"Less", 7, kNewestOpset, import_comparison<kBinaryLess>},
     {"LessOrEqual", 12, kNewestOpset, import_comparison<kBinaryLessOrEqual>},
-    {"Log", 7, kNewestOpset, import_function<kUnaryLog>},
-    {"Max", 7, kNewestOpset, import_variadic<kBinaryMax>},
-    {"Mean", 7, kNewestOpset, import_mean},
-    {"Min", 7, kNewestOpset, import_variadic<kBinaryMin>},
+    {"Log", 6, kNewestOpset, import_function<kUnaryLog>},
+    {"Max", 6, kNewestOpset, import_variadic<kBinaryMax>},
+    {"Mean", 6, kNewestOpset, import_mean},
+    {"Min", 6, kNewestOpset, import_variadic<kBinaryMin>},
     {"Mish", 18, kNewestOpset, import_function<kUnaryMish>},
     {"Mod", 10, kNewestOpset, import_mod},
     {"Mul", 7, kNewestOpset, import_arithmetic<kBinaryMul>},
-    {"Neg", 7, kNewestOpset, import_function<kUnaryNeg>},
-    {"Not", 7, kNewestOpset, import_function<kUnaryNot>},
+    {"Neg", 6, kNewestOpset, import_function<kUnaryNeg>},
+    {"Not", 1, kNewestOpset, import_function<kUnaryNot>},
     {"Or", 7, kNewestOpset, import_comparison<kBinaryOr>},
     {"PRelu", 7, kNewestOpset, import_prelu},
     {"Pow", 7, kNewestOpset, import_pow},
-    {"Reciprocal", 7, kNewestOpset, import_function<kUnaryReciprocal>},
-    {"Relu", 7, kNewestOpset, import_function<kUnaryRelu>},
+    {"Reciprocal", 6, kNewestOpset, import_function<kUnaryReciprocal>},
+    {"Relu", 6, kNewestOpset, import_function<kUnaryRelu>},
     {"Round", 11, kNewestOpset, import_function<kUnaryRound>},
-    {"Selu", 7, kNewestOpset, import_selu},
+    {"Selu", 6, kNewestOpset, import_selu},
     {"Shrink", 9, kNewestOpset, import_shrink},
-    {"Sigmoid", 7, kNewestOpset, import_function<kUnarySigmoid>},
+    {"Sigmoid", 6, kNewestOpset, import_function<kUnarySigmoid>},
     {"Sign", 9, kNewestOpset, import_function<kUnarySign>},
     {"Sin", 7, kNewestOpset, import_function<kUnarySin>},
     {"Sinh", 9, kNewestOpset, import_function<kUnarySinh>},
-    {"Softplus", 7, kNewestOpset, import_function<kUnarySoftplus>},
-    {"Softsign", 7, kNewestOpset, import_function<kUnarySoftsign>},
-    {"Sqrt", 7, kNewestOpset, import_function<kUnarySqrt>},
+    {"Softplus", 1, kNewestOpset, import_function<kUnarySoftplus>},
+    {"Softsign", 1, kNewestOpset, import_function<kUnarySoftsign>},
+    {"Sqrt", 6, kNewestOpset, import_function<kUnarySqrt>},
     {"Sub", 7, kNewestOpset, import_arithmetic<kBinarySub>},
-    {"Sum", 7, kNewestOpset, import_variadic<kBinaryAdd>},
+    {"Sum", 6, kNewestOpset, import_variadic<kBinaryAdd>},
     {"SwiGLU", 28, kNewestOpset, import_swiglu},
     {"Swish", 24, kNewestOpset, import_swish},
     {"Tan", 7, kNewestOpset, import_function<kUnaryTan>},
-    {"Tanh", 7, kNewestOpset, import_function<kUnaryTanh>},
+    {"Tanh", 6, kNewestOpset, import_function<kUnaryTanh>},
     {"ThresholdedRelu", 10, kNewestOpset, import_thresholded_relu},
     {"Where", 9, kNewestOpset, import_where},
     {"Xor", 7, kNewestOpset, import_comparison<kBinaryXor>},

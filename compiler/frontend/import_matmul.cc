@@ -62,7 +62,7 @@ llvm::Expected<Gemm> read_gemm(const OnnxNode& node) {
 ir::ValueId packed_product(Compose& c, ir::ValueId x, ir::ValueId w, std::vector<float> bias) {
   const int64_t n = c.type(w).rank() == 2 ? c.dims(w)[1] : 0;
   if (bias.empty()) bias.assign(n, 0.0f);
-  return c.node(OpKind::MatMul, MatMulParams{}, {x, w, c.floats(bias, {n})});
+  return c.node(OpKind::MatMul, MatMulParams{}, {x, w, c.floats(bias, {n}, "bias")});
 }
 
 // alpha * B as [k, n]: B itself where that is what it is.
@@ -71,8 +71,8 @@ llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importe
   CODL_ASSIGN_OR_RETURN(b, importer.constant(node, 1));
   if (gemm.is_b_transposed)
     return c.floats(transposed(b.as<float>(), b.dims[0], b.dims[1], gemm.alpha),
-                    {b.dims[1], b.dims[0]});
-  if (gemm.alpha != 1) return c.floats(scaled(b.as<float>(), gemm.alpha), b.dims);
+                    {b.dims[1], b.dims[0]}, "weights");
+  if (gemm.alpha != 1) return c.floats(scaled(b.as<float>(), gemm.alpha), b.dims, "weights");
   return c.operand(1);
 }
 
@@ -160,7 +160,7 @@ llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
 
 constexpr ImportRow kRows[] = {
     {"Gemm", 7, kNewestOpset, import_gemm},
-    {"MatMul", 7, kNewestOpset, import_matmul},
+    {"MatMul", 1, kNewestOpset, import_matmul},
 };
 
 }  // namespace

@@ -321,10 +321,10 @@ llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
 constexpr ImportRow kRows[] = {
     {"BatchNormalization", 7, kNewestOpset, import_batch_normalization},
     {"GroupNormalization", 18, kNewestOpset, import_group_normalization},
-    {"InstanceNormalization", 7, kNewestOpset, import_instance_normalization},
-    {"LRN", 7, kNewestOpset, import_lrn},
+    {"InstanceNormalization", 6, kNewestOpset, import_instance_normalization},
+    {"LRN", 1, kNewestOpset, import_lrn},
     {"LayerNormalization", 17, kNewestOpset, import_layer_normalization},
-    {"LpNormalization", 7, kNewestOpset, import_lp_normalization},
+    {"LpNormalization", 1, kNewestOpset, import_lp_normalization},
     {"MeanVarianceNormalization", 9, kNewestOpset, import_mean_variance_normalization},
     {"RMSNormalization", 23, kNewestOpset, import_rms_normalization},
 };
