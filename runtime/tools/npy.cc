@@ -104,6 +104,7 @@ class HeaderReader {
     const std::string_view descr = quoted();
     for (const DTypeFacts& facts : kDTypes)
       if (descr == facts.descr) return facts.dtype;
+    if (descr == "<V2") return CODL_BFLOAT16;  // as NumPy saves arrays of ml_dtypes.bfloat16
     rest_ = before;
     fail("descr " + known_descrs());
   }

@@ -66,6 +66,14 @@ TEST_CASE("both versions, any order of keys and any quotes are read") {
         "accepted");
 }
 
+TEST_CASE("raw 16-bit words are bfloat16, however they are declared") {
+  for (const char* descr : {"|V2", "<V2"}) {
+    const std::string header =
+        std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (2,), }";
+    CHECK(parse_npy("x.npy", file_of(header, "abcd")).dtype == CODL_BFLOAT16);
+  }
+}
+
 TEST_CASE("everything else is refused in one line that names the file") {
   const auto header = [](const std::string& descr, const std::string& order,
                          const std::string& shape) {
