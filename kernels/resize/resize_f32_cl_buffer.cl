@@ -1,6 +1,6 @@
 // Rows and columns of maps resized, Nhwc buffers.
 //
-// Defines: IS_NEAREST; ROUNDING, of Nearest: 0 prefers the floor, 1 the ceiling, 2 floor, 3 ceiling.
+// Defines: IS_NEAREST; ROUNDING, of Nearest: 0 prefers the floor, 1 the ceiling, 2 floor, 3 ceil.
 // One work-item is one output pixel times 16 channels; channels first, then columns, rows, batch.
 // Positions are fractions of 64-bit integers (resize.h, ResizeLine), each number in two halves: so
 // every processor rounds them alike.

@@ -1,6 +1,6 @@
 // Rows and columns of maps resized, RGBA images.
 //
-// Defines: IS_NEAREST; ROUNDING, of Nearest: 0 prefers the floor, 1 the ceiling, 2 floor, 3 ceiling.
+// Defines: IS_NEAREST; ROUNDING, of Nearest: 0 prefers the floor, 1 the ceiling, 2 floor, 3 ceil.
 // Ids: texel of the channels, column, batch and row. Positions are fractions of 64-bit integers
 // (resize.h, ResizeLine), each number in two halves: so every processor rounds them alike.
 static inline long halves(uint low, int high) { return ((long)high << 32) | low; }
