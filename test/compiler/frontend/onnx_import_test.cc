@@ -67,65 +67,67 @@ TEST_CASE("single changed bytes never crash the importer") {
     }
 }
 
-TEST_CASE("opsets outside 7 to 18") {
-  for (int opset : {6, 19})
-    check(import_bytes(onnx_model(kConv, opset)), kUnsupported,
-          "m.onnx: expected opset 7 to 18, found " + std::to_string(opset));
-  for (int opset : {7, 18}) CHECK(import_bytes(onnx_model(kConv, opset)).exit_code == 0);
+TEST_CASE("opsets: as old as the rules say, as new as there are") {
+  check(import_bytes(onnx_model(kConv, 4)), kUnsupported,
+        "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found Conv "
+        "(opset 4) [c]: not imported at this opset; Relu (opset 4) [y]: not imported at this "
+        "opset");
+  for (int opset : {7, 18, 28}) CHECK(import_bytes(onnx_model(kConv, opset)).exit_code == 0);
   check(import_edited(kConv, [](auto& model) { model.clear_opset_import(); }), kInput,
         "m.onnx: expected an opset of the ONNX domain, found none");
+  std::vector<std::string> notes;
+  value_of(compiler::import_onnx(onnx_model(kConv, 40), "m.onnx", {}, &notes));
+  CHECK(notes ==
+        std::vector<std::string>{"opset 40 is newer than 28: operators are read as in 28"});
+}
+
+TEST_CASE("opsets of domains that nothing uses do no harm; ai.onnx is ONNX's own") {
+  const Outcome found = import_edited(kConv, [](auto& model) {
+    model.mutable_opset_import(0)->set_domain("ai.onnx");
+    auto* other = model.add_opset_import();
+    other->set_domain("com.example");
+    other->set_version(3);
+  });
+  CHECK(found.exit_code == 0);
+  check(import_edited(kConv,
+                      [](auto& model) {
+                        *model.add_opset_import() = model.opset_import(0);
+                        model.mutable_opset_import(1)->set_version(9);
+                      }),
+        kInput, "m.onnx: expected one opset of domain '', found 13 and 9");
 }
 
 TEST_CASE("everything that is not supported is listed at once, by reason") {
   check(import_bytes(onnx_model(R"(
-          g (float[1,2,4,4] x) => (float[1] y) <float[1,1,3] w>
-          { a = Erf(x)
+          g (float[1,2,4,4] x, string[2] names) => (float[] y) <float[1,1,3] w>
+          { a = Odder(x)
             b = Relu(a)
-            c = Erf(b)
-            d = Conv(x, w2)
-            w2 = Exp(x)
+            c = Odder(b)
             e = com.example.Odd(x)
-            f = ReduceMean<axes = [1]>(x)
-            y = Add(c, f) })")),
+            r = Relu<slope = 2>(x)
+            dead = Oddest(x)
+            y = Sum(c, e, r) })")),
         kUnsupported,
         "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found "
-        "Erf (opset 13) [a, c]: operator not imported; "
-        "Exp (opset 13) [w2]: operator not imported; "
-        "Odd (opset 13) [e]: expected an operator of the ONNX domain, found domain 'com.example'; "
-        "ReduceMean (opset 13) [f]: expected a mean over height and width, found other axes");
+        "input [names]: data type STRING; "
+        "Odder (opset 13) [a, c]: operator not imported; "
+        "Odd (opset 0) [e]: expected an operator of the ONNX domain or a function of the model, "
+        "found domain 'com.example'; "
+        "Relu (opset 13) [r]: expected attributes of the operator, found 'slope'");
 }
 
 TEST_CASE("attributes and operands that are valid and not supported") {
   auto reason = [](const std::string& graph, int opset = 13) {
     const Outcome found = import_bytes(onnx_model(graph, opset));
     CHECK(found.exit_code == kUnsupported);
-    return found.text.substr(found.text.rfind("]: ") + 3);
+    const size_t at = found.text.rfind("]: ");
+    return at == std::string::npos ? found.text : found.text.substr(at + 3);
   };
-  CHECK(reason("g (float[1,2,4] x) => (float[1] y) <float[3,2,3] w> { y = Conv(x, w) }") ==
-        "expected a 2-D convolution (rank 4), found rank 3");
-  CHECK(reason("g (float[1,2,4,4] x, float[3,2,1,1] w) => (float[1] y) { y = Conv(x, w) }") ==
-        "expected a constant as input 1 ('w'), found a computed value");
-  CHECK(reason("g (float[2,2] x) => (float[1] y) <float[2,2] b> { y = Gemm<transA = 1>(x, b) }") ==
-        "expected transA 0, found 1");
-  CHECK(reason("g (float[2,2] x, float[2,2] b) => (float[1] y) { y = MatMul(x, b) }") ==
-        "expected a constant as input 1 ('b'), found a computed value");
-  CHECK(reason("g (float[2,2] x, int64[1] s) => (float[1] y) { y = Reshape(x, s) }") ==
-        "data type INT64");
-  CHECK(reason("g (float[1,2,4,4] x) => (float[1] y) { m, i = MaxPool<kernel_shape = [2, 2]>(x) "
-               "y = Cast<to = 1>(i) }") ==
-        "expected only the first output to be read, found a reader of 'i'");
-  CHECK(reason("g (float[1,2,4,4] x) => (float[1] y) <float[2] s> "
-               "{ y = BatchNormalization<training_mode = 1>(x, s, s, s, s) }") ==
-        "expected training_mode 0, found 1");
   CHECK(reason("g (float[2] x) => (float[2] y) <float r = {0.5}, bool t = {1}> "
                "{ y = Dropout(x, r, t) }") == "expected training_mode false, found true");
-  CHECK(reason("g (float[2] x) => (float[2] y) <double[1] k = {1}> { y = Add(x, k) }") ==
-        "expected float data in 'k', found data type DOUBLE");
-  CHECK(reason("g (float[2] x) => (float[2] y) <int64[1] k = {1}> { y = Add(x, k) }") ==
-        "expected float data in 'k', found integers");
-  CHECK(reason("g (float[1,1,1,1,1,1,1,1] x) => (float[2] y) { y = Unsqueeze<axes = [0]>(x) }",
+  CHECK(reason("g (float[1,1,1,1,1,1,1,1] x) => (float[] y) { y = Unsqueeze<axes = [0]>(x) }",
                11) == "expected rank <= 8, found 9");
-  CHECK(reason("g (float[65536,1] x) => (float[2] y) <float[1,65536] k> { y = Add(x, k) }") ==
+  CHECK(reason("g (float[65536,1] x) => (float[] y) <float[1,65536] k> { y = Add(x, k) }") ==
         "expected at most 1073741824 elements, found more");
 }
 
@@ -138,29 +140,33 @@ TEST_CASE("an initializer that is an input too is a constant") {
   CHECK(found.exit_code == 0);
 }
 
-TEST_CASE("inputs need static dims") {
-  check(import_bytes(onnx_model("g (float[N,2] x) => (float[1] y) { y = Relu(x) }")), kInput,
-        "input 'x': expected a number as dim 0, found 'N'");
+TEST_CASE("inputs need a type") {
   check(import_edited(kConv,
-                      [](auto& model) {
-                        auto* type = model.mutable_graph()->mutable_input(0)->mutable_type();
-                        type->mutable_tensor_type()->mutable_shape()->mutable_dim(2)->clear_value();
-                      }),
-        kInput, "input 'x': expected a number as dim 2, found none");
-  check(import_edited(kConv,
-                      [](auto& model) {
-                        auto* type = model.mutable_graph()->mutable_input(0)->mutable_type();
-                        type->mutable_tensor_type()->clear_shape();
-                      }),
-        kInput, "input 'x': expected a static shape, found none");
-  for (int64_t dim : {int64_t{0}, int64_t{-3}, INT64_MIN})
-    check(import_edited(
-              kConv,
-              [&](auto& model) {
-                auto* type = model.mutable_graph()->mutable_input(0)->mutable_type();
-                type->mutable_tensor_type()->mutable_shape()->mutable_dim(2)->set_dim_value(dim);
-              }),
-          kInput, "input 'x': expected positive dims, found " + std::to_string(dim));
+                      [](auto& model) { model.mutable_graph()->mutable_input(0)->clear_type(); }),
+        kInput, "input 'x': expected a type with a shape, found none");
+  const Outcome sequence = import_edited(kConv, [](auto& model) {
+    auto* type = model.mutable_graph()->mutable_input(0)->mutable_type();
+    auto* element = type->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type();
+    element->set_elem_type(onnx::TensorProto::FLOAT);
+  });
+  check(sequence, kUnsupported,
+        "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found input "
+        "[x]: a type that is not a tensor");
+}
+
+TEST_CASE("outputs are what the model declares") {
+  check(import_bytes(onnx_model("g (float[2] x) => (float[3] y) { y = Relu(x) }")), kInput,
+        "output 'y': expected the declared dims [3], computed f32[2]");
+  check(import_bytes(onnx_model("g (float[2] x) => (int64[2] y) { y = Relu(x) }")), kInput,
+        "output 'y': expected the declared type i64, computed f32[2]");
+  CHECK(import_bytes(onnx_model("g (float[2] x) => (float[N] y) { y = Relu(x) }")).exit_code == 0);
+}
+
+TEST_CASE("floats of other widths are converted at the border") {
+  CHECK(nodes_of("g (double[2] x) => (float16[2] y) { y = Relu(x) }") ==
+        "%x.f32 x.f32 = Cast(%x) {to=1} : f32[2]\n"
+        "%y.value y = Unary(%x.f32) {kind=Relu} : f32[2]\n"
+        "%y y = Cast(%y.value) {to=12} : f16[2]\n");
 }
 
 TEST_CASE("tensors whose data does not fit their dims") {
@@ -187,14 +193,6 @@ TEST_CASE("tensors whose data does not fit their dims") {
                       }),
         kUnsupported,
         "w: expected at most 1073741824 elements, found a dim of 4611686018427387904");
-  const Outcome external = import_edited(kConv, [](auto& model) {
-    auto* w = model.mutable_graph()->mutable_initializer(0);
-    w->clear_float_data();
-    w->set_data_location(onnx::TensorProto::EXTERNAL);
-  });
-  check(external, kUnsupported,
-        "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found Conv "
-        "(opset 13) [c]: expected float or integer data in 'w', found data in an external file");
 }
 
 TEST_CASE("tensors that nothing reads do no harm") {
@@ -223,7 +221,7 @@ TEST_CASE("graphs that are none") {
         "g: expected a graph output, found none");
   check(import_edited(kConv,
                       [](auto& model) { model.mutable_graph()->mutable_node(0)->clear_output(); }),
-        kInput, "Conv: expected a node with a first output, found none");
+        kInput, "y: expected input 'c' to be defined, found nothing");
   check(import_edited(
             kConv,
             [](auto& model) { *model.mutable_graph()->add_output() = model.graph().output(0); }),
@@ -243,7 +241,7 @@ TEST_CASE("nodes that contradict their operator") {
     CHECK(found.exit_code == kInput);
     return found.text;
   };
-  const std::string map = "g (float[1,2,4,4] x) => (float[1] y) <float[3,2,3,3] w> ";
+  const std::string map = "g (float[1,2,4,4] x) => (float[] y) <float[3,2,3,3] w> ";
   CHECK(text(map + "{ y = Conv(x) }") == "y: expected input 1 of Conv, found 1 inputs");
   CHECK(text(map + "{ y = Conv<strides = [0, 1]>(x, w) }") ==
         "y: expected stride in [1, 16777216], found 0");
@@ -254,34 +252,32 @@ TEST_CASE("nodes that contradict their operator") {
   CHECK(text(map + "{ y = Conv<pads = [-1, 0, 0, 0]>(x, w) }") ==
         "y: expected pad in [0, 16777216], found -1");
   CHECK(text(map + "{ y = Conv<dilations = [4, 1]>(x, w) }") ==
-        "y: expected a filter that fits the padded input, found f32[3,2,3,3] over f32[1,2,4,4]");
+        "y.conv2d: expected a filter that fits the padded input, found f32[3,2,3,3] over "
+        "f32[1,2,4,4]");
   CHECK(text(map + "{ y = Conv<kernel_shape = [3, 2]>(x, w) }") ==
-        "y: expected kernel_shape 3x3 as the weights', found 3x2");
+        "y: expected kernel_shape [3, 3] as the weights', found [3, 2]");
   CHECK(text(map + "{ y = Conv<auto_pad = \"SAME\">(x, w) }") ==
         "y: expected auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID, found 'SAME'");
-  CHECK(text(map + "{ y = Conv<group = 0>(x, w) }") == "y: expected group in [1, 3], found 0");
-  CHECK(text(map + "{ y = Conv<group = 2>(x, w) }") ==
-        "y: expected groups that divide 3 output channels, found 2");
+  CHECK(text(map + "{ y = Conv<group = 0>(x, w) }") == "y: expected group that divides 3, found 0");
+  CHECK(text(map + "{ y = Conv<group = 2>(x, w) }") == "y: expected group that divides 3, found 2");
   CHECK(text(map + "{ y = MaxPool(x) }") == "y: expected attribute 'kernel_shape', found none");
   CHECK(text(map + "{ y = MaxPool<kernel_shape = [0, 1]>(x) }") ==
         "y: expected kernel size in [1, 16777216], found 0");
-  CHECK(text(map + "{ y = MaxPool<kernel_shape = [2, 2], pads = [2, 0, 0, 0]>(x) }") ==
-        "y: expected windows with an element, found window 0 in the padding");
-  CHECK(text("g (float[2,3] x) => (float[1] y) <int64[2] s = {4, -1}> { y = Reshape(x, s) }") ==
+  CHECK(text("g (float[2,3] x) => (float[] y) <int64[2] s = {4, -1}> { y = Reshape(x, s) }") ==
         "y: expected dims that divide 6 elements, found 4");
-  CHECK(text("g (float[2,3] x) => (float[1] y) <int64[2] s = {-1, -1}> { y = Reshape(x, s) }") ==
+  CHECK(text("g (float[2,3] x) => (float[] y) <int64[2] s = {-1, -1}> { y = Reshape(x, s) }") ==
         "y: expected one dim of -1, found two");
-  CHECK(text("g (float[2,3] x) => (float[1] y) <int64[1] s = {5}> { y = Reshape(x, s) }") ==
-        "y: expected as many elements as f32[2,3], found f32[5]");
-  CHECK(text("g (float[2,3] x) => (float[1] y) { y = Transpose<perm = [0, 0]>(x) }") ==
+  CHECK(text("g (float[2,3] x) => (float[] y) <int64[1] s = {5}> { y = Reshape(x, s) }") ==
+        "y: expected 6 elements, found 5");
+  CHECK(text("g (float[2,3] x) => (float[] y) { y = Transpose<perm = [0, 0]>(x) }") ==
         "y: expected a permutation of [0, 2), found 0 at 1");
-  CHECK(text("g (float[2,3] x) => (float[1] y) { y = Concat<axis = 2>(x, x) }") ==
+  CHECK(text("g (float[2,3] x) => (float[] y) { y = Concat<axis = 2>(x, x) }") ==
         "y: expected an axis in [-2, 2), found 2");
-  CHECK(text("g (float[2,3] x) => (float[1] y) { y = Squeeze<axes = [0]>(x) }", 11) ==
+  CHECK(text("g (float[2,3] x) => (float[] y) { y = Squeeze<axes = [0]>(x) }", 11) ==
         "y: expected dim 0 to be 1, found 2");
-  CHECK(text("g (float[2,3] x) => (float[1] y) <float[2,3] b> { y = MatMul(x, b) }") ==
-        "y: expected 2 columns of the first operand, found f32[2,3]");
-  CHECK(text("g (float[2,3] x) => (float[1] y) <float[2] lo = {0, 1}> { y = Clip(x, lo) }") ==
+  CHECK(text("g (float[2,3] x) => (float[] y) <float[2,3] b> { y = MatMul(x, b) }") ==
+        "y.matmul: expected 2 columns of the first operand, found f32[2,3]");
+  CHECK(text("g (float[2,3] x) => (float[] y) <float[2] lo = {0, 1}> { y = Clip(x, lo) }") ==
         "y: expected one element in 'lo', found 2");
   CHECK(text(map + "{ y = BatchNormalization(x, w, w, w, w) }") ==
         "y: expected 2 elements in 'w', found dims [3, 2, 3, 3]");
@@ -294,7 +290,7 @@ TEST_CASE("names of outputs and nodes are the model's") {
   REQUIRE(graph.outputs().size() == 3);
   CHECK(graph.value(graph.outputs()[0]).name == "y");
   CHECK(graph.value(graph.outputs()[1]).name == "z");
-  CHECK(graph.value(graph.outputs()[2]).name == "c.copy");
+  CHECK(graph.value(graph.outputs()[2]).name == "c");
   const Outcome named = import_edited(kConv, [](auto& model) {
     model.mutable_graph()->mutable_node(0)->set_name("first");
     model.mutable_graph()->mutable_node(0)->add_input("missing");

@@ -1,0 +1,180 @@
+// Open dims, external data, element types: what a model's file may hold.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "test/compiler/frontend/import_text.h"
+
+namespace codl::test {
+namespace {
+
+namespace fs = std::filesystem;
+using compiler::ImportOptions;
+
+std::string shape_error(const std::string& text, const ImportOptions& options = {}) {
+  return error_of(compiler::import_onnx(onnx_model(text), "m.onnx", options));
+}
+
+// A folder of this test that goes with it.
+struct Folder {
+  Folder() : path(fs::temp_directory_path() / ("codl_model_files_" + std::to_string(getpid()))) {
+    fs::create_directories(path / "model");
+  }
+  ~Folder() { fs::remove_all(path); }
+  void write(const std::string& name, const std::vector<float>& elements) const {
+    std::ofstream file(path / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(elements.data()),
+               static_cast<std::streamsize>(elements.size() * sizeof(float)));
+  }
+  fs::path path;
+};
+
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+// y = x + w, w [2] in another file.
+std::string external_error(const Folder& folder, const Entries& entries) {
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(
+      onnx_model("g (float[2] x) => (float[2] y) <float[2] w> { y = Add(x, w) }")));
+  auto* w = model.mutable_graph()->mutable_initializer(0);
+  w->clear_float_data();
+  w->set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto& [key, value] : entries) {
+    auto* entry = w->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  const std::string path = (folder.path / "model" / "m.onnx").string();
+  auto graph = compiler::import_onnx(model.SerializeAsString(), path);
+  if (!graph) return error_of(std::move(graph));
+  const std::vector<float> ones = {1, 1};
+  const auto* first = reinterpret_cast<const uint8_t*>(ones.data());
+  const auto outputs = value_of(compiler::interpret(*graph, {compiler::Bytes(first, first + 8)}));
+  const auto* y = reinterpret_cast<const float*>(outputs[0].data());
+  return std::to_string(int(y[0])) + " " + std::to_string(int(y[1]));
+}
+
+}  // namespace
+
+TEST_CASE("dims that stay open are an error with the flag to use, for all inputs at once") {
+  CHECK(
+      shape_error("g (float[N,3,H] x, float[?,2] z, float[2] k) => (float[] y) { y = Relu(x) }") ==
+      "m.onnx: expected inputs with a number for every dim, found 'x' [N,3,H] (use "
+      "--input-shape=x:<N>x3x<H>); 'z' [?,2] (use --input-shape=z:<dim>x2)");
+}
+
+TEST_CASE("--input-shape fixes dims, and those with the same name elsewhere") {
+  ImportOptions options;
+  options.input_shapes["x"] = {4, 3};
+  const ir::Graph graph = value_of(compiler::import_onnx(
+      onnx_model("g (float[N,3] x, float[N,1] z) => (float[N,3] y) { y = Add(x, z) }"), "m.onnx",
+      options));
+  CHECK(graph.value(graph.inputs()[1]).type.dims == ir::Dims{4, 1});
+  CHECK(graph.value(graph.outputs()[0]).type.dims == ir::Dims{4, 3});
+}
+
+TEST_CASE("--input-shape that does not fit the model") {
+  const std::string text = "g (float[N,3] x, float[N] z) => (float[] y) { y = Relu(x) }";
+  auto error = [&](const std::string& name, std::vector<int64_t> dims) {
+    ImportOptions options;
+    options.input_shapes[name] = std::move(dims);
+    return shape_error(text, options);
+  };
+  CHECK(error("q", {1}) == "--input-shape=q: expected an input of the model, found none");
+  CHECK(error("x", {1}) == "--input-shape=x: expected 2 dims as in [N,3], found 1");
+  CHECK(error("x", {1, 4}) ==
+        "--input-shape=x: expected 3 as dim 1, which the model fixes, found 4");
+  CHECK(error("x", {0, 3}) == "--input-shape=x: expected positive dims, found 0");
+  ImportOptions both;
+  both.input_shapes["x"] = {1, 3};
+  both.input_shapes["z"] = {2};
+  CHECK(shape_error(text, both) ==
+        "--input-shape=z: expected 1 as dim 0 ('N', fixed by another flag), found 2");
+}
+
+TEST_CASE("external data: a part of a file in the model's folder") {
+  const Folder folder;
+  folder.write("model/w.bin", {5, 6, 7, 8});
+  folder.write("secret.bin", {1, 2});
+  fs::create_directories(folder.path / "model" / "sub");
+  folder.write("model/sub/w.bin", {9, 9});
+  fs::create_symlink(folder.path / "secret.bin", folder.path / "model" / "link.bin");
+
+  CHECK(external_error(folder, {{"location", "w.bin"}}) == "6 7");
+  CHECK(external_error(folder, {{"location", "w.bin"}, {"offset", "8"}, {"length", "8"}}) == "8 9");
+  CHECK(external_error(folder, {{"location", "sub/w.bin"}}) == "10 10");
+  CHECK(external_error(folder, {{"location", "w.bin"}, {"offset", "12"}}) ==
+        "w: expected 8 bytes from byte 12 on in 'w.bin', found 16 bytes");
+  CHECK(external_error(folder, {{"location", "w.bin"}, {"offset", "18446744073709551615"}}) ==
+        "w: expected 8 bytes from byte 18446744073709551615 on in 'w.bin', found 16 bytes");
+  CHECK(external_error(folder, {{"location", "w.bin"}, {"length", "4"}}) ==
+        "w: expected 8 bytes of external data, found 4");
+  CHECK(external_error(folder, {{"location", "w.bin"}, {"offset", "-1"}}) ==
+        "w: expected a number as offset of external data, found '-1'");
+  CHECK(external_error(folder, {{"location", "none.bin"}}) ==
+        "w: expected external data in 'none.bin', found no such file");
+  CHECK(external_error(folder, {{"location", "sub"}}) ==
+        "w: expected external data in 'sub', found no regular file");
+  for (const std::string outside : {"../secret.bin", "sub/../../secret.bin", "/etc/passwd", ""})
+    CHECK(external_error(folder, {{"location", outside}}) ==
+          "w: expected external data inside the model's folder, found '" + outside + "'");
+  CHECK(external_error(folder, {{"location", "link.bin"}}) ==
+        "w: expected external data inside the model's folder, found a link 'link.bin' that leaves "
+        "it");
+}
+
+TEST_CASE("weights of other float types are converted, with one note per type") {
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(
+      onnx_model("g (float[2] x) => (float[2] y) <float[2] h, float[2] b, double[2] d = {0.5, 4}> "
+                 "{ s = Add(x, h) t = Add(s, b) y = Add(t, d) }")));
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() == "d") continue;
+    tensor.clear_float_data();
+    tensor.set_data_type(tensor.name() == "h" ? onnx::TensorProto::FLOAT16
+                                              : onnx::TensorProto::BFLOAT16);
+    // 1 and the smallest subnormal; 2 and -0.
+    for (int bits :
+         tensor.name() == "h" ? std::vector<int>{0x3c00, 0x0001} : std::vector<int>{0x4000, 0x8000})
+      tensor.add_int32_data(bits);
+  }
+  std::vector<std::string> notes;
+  const ir::Graph graph =
+      value_of(compiler::import_onnx(model.SerializeAsString(), "m.onnx", {}, &notes));
+  CHECK(notes == std::vector<std::string>{"1 tensor(s) of type BFLOAT16 converted to f32",
+                                          "1 tensor(s) of type DOUBLE converted to f32",
+                                          "1 tensor(s) of type FLOAT16 converted to f32"});
+  for (const ir::Value& value : graph.values()) {
+    if (value.name == "h") CHECK(value.as<float>().vec() == std::vector<float>{1, 0x1p-24f});
+    if (value.name == "b") CHECK(value.as<float>().vec() == std::vector<float>{2, -0.0f});
+    if (value.name == "d") CHECK(value.as<float>().vec() == std::vector<float>{0.5, 4});
+  }
+}
+
+TEST_CASE("data that cannot be held is an error where it is read") {
+  const std::string text = "g (float[2] x) => (float[2] y) <string[1] s = {\"a\"}> ";
+  CHECK(shape_error(text + "{ y = Relu(x) }") == "");
+  CHECK(shape_error(text + "{ y = Add(x, s) }").find("found data type STRING") !=
+        std::string::npos);
+}
+
+TEST_CASE("a value without elements is computed at compile time") {
+  const ir::Graph graph = import_text(
+      "g (float[0,3] x) => (float[2,3] y) <float[2,3] w> { y = Concat<axis = 0>(x, w) }");
+  CHECK(graph.value(graph.inputs()[0]).type.dims == ir::Dims{0, 3});
+  const ir::Graph none = import_text("g (float[0,3] x) => (float[3,0] y) { y = Transpose(x) }");
+  REQUIRE(none.extents().size() == 1);
+  CHECK(none.extents()[0].dim == 1);
+  CHECK(none.value(none.outputs()[none.extents()[0].count_output]).name == "y.extent.1");
+}
+
+TEST_CASE("a few bytes do not ask for much memory or time") {
+  CHECK(import_error(
+            "g (float[2] x) => (float[] y) <int64[1] n = {1000000000}> "
+            "{ a = ConstantOfShape(n) b = Add(a, a) s = Cast<to = 7>(b) y = Reshape(x, s) }") !=
+        "");
+}
+
+}  // namespace codl::test
