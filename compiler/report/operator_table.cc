@@ -98,7 +98,8 @@ std::vector<OperatorRow> operator_table() {
       rows.back().oldest_opset = import.oldest_opset;
     }
     OperatorRow& row = rows.back();
-    row.oldest_opset = std::min(row.oldest_opset, import.oldest_opset);
+    // Some rows begin where the operator does, before the first opset that is read at all.
+    row.oldest_opset = std::max(kOldestOpset, std::min(row.oldest_opset, import.oldest_opset));
     row.newest_opset = std::max(row.newest_opset, import.newest_opset);
   }
   for (OperatorRow& row : rows) describe_kernels(row);
