@@ -92,20 +92,18 @@ void Compose::fail(llvm::Error error) {
         if (has_failed_) return;
         has_failed_ = true;
         error_kind_ = first.kind();
-        error_where_ = first.where().str();
         error_text_ = first.text().str();
       },
       [&](const llvm::ErrorInfoBase& other) {
         if (has_failed_) return;
         has_failed_ = true;
-        error_where_ = node_.name;
         error_text_ = other.message();
       });
 }
 
 llvm::Error Compose::take_error() {
   if (!has_failed_) return llvm::Error::success();
-  return make_error(error_kind_, error_where_, error_text_);
+  return make_error(error_kind_, node_.name, error_text_);
 }
 
 ir::ValueId Compose::take(llvm::Expected<ir::ValueId> value) {

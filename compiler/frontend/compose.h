@@ -94,8 +94,7 @@ class Compose {
   const OnnxNode& node_;
   Importer& importer_;
   ir::ValueId first_value_;  // of those that the formula adds
-  std::string error_where_;  // of the first error
-  std::string error_text_;
+  std::string error_text_;   // of the first error; where it is, is the ONNX node
   ErrorKind error_kind_ = ErrorKind::Internal;
   bool has_failed_ = false;
 };

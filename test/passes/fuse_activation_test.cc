@@ -20,13 +20,13 @@ TEST_CASE("a unary function becomes the activation of what is in front") {
               kPasses) ==
         "input %x : f32[1,2,3,3]\n"
         "input %z : f32[1,4]\n"
-        "%b a = Conv2d(%x, %w, %a.constant) {stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, "
+        "%b a = Conv2d(%x, %w, %a.bias) {stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, "
         "groups=1, activation=LeakyRelu, activation_alpha=0.125} : f32[1,2,3,3]\n"
-        "%e c = DepthwiseConv2d(%b, %d, %c.constant) {stride_h=1, stride_w=1, dilation_h=1, "
+        "%e c = DepthwiseConv2d(%b, %d, %c.bias) {stride_h=1, stride_w=1, dilation_h=1, "
         "dilation_w=1, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1, activation=Sigmoid} : "
         "f32[1,2,3,3]\n"
         "%y f = Binary(%e, %x) {kind=Mul, activation=Tanh} : f32[1,2,3,3]\n"
-        "%q p = MatMul(%z, %m, %p.constant) {activation=Relu} : f32[1,5]\n"
+        "%q p = MatMul(%z, %m, %p.bias) {activation=Relu} : f32[1,5]\n"
         "output %y : f32[1,2,3,3]\n"
         "output %q : f32[1,5]\n");
 }
