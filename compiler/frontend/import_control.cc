@@ -159,8 +159,7 @@ class LoopWriter {
                     importer_.define_constant(node_, "condition", scalar_tensor(DType::Bool, 1))};
     inputs.insert(inputs.end(), carried_.begin(), carried_.end());
     CODL_ASSIGN_OR_RETURN(outputs, importer_.import_body(node_, body_, inputs));
-    if (llvm::Error error = expect_outputs(node_, outputs, 1 + node_.outputs.size()))
-      return error;
+    if (llvm::Error error = expect_outputs(node_, outputs, 1 + node_.outputs.size())) return error;
     is_complete_ = are_usable(outputs, importer_);
     if (!is_complete_) return false;
     for (size_t i = 0; i < carried_.size(); ++i) carried_[i] = outputs[1 + i];

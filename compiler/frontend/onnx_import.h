@@ -1,4 +1,4 @@
-// ONNX bytes to graph: read (onnx_model), then one rule per node (import_table).
+// ONNX bytes to graph: read (onnx_reader), then one rule per node (import_table).
 #pragma once
 
 #include <cstdint>
