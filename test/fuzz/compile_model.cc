@@ -17,8 +17,9 @@
 namespace codl::test {
 namespace {
 
-// A plan predicted to take longer is not run: the fuzzer is to see many models.
+// A plan predicted to take longer, or larger, is not run: the fuzzer is to see many models.
 constexpr double kMaxRunUs = 20000;
+constexpr size_t kMaxRunBytes = 1 << 26;
 
 [[noreturn]] void fail(const std::string& text) {
   std::fprintf(stderr, "compile_model: %s\n", text.c_str());
@@ -32,6 +33,16 @@ const compiler::DeviceProfile& host() {
     return std::move(*loaded);
   }();
   return profile;
+}
+
+size_t bytes_outside(const codl_plan_t* plan) {
+  size_t bytes = 0;
+  codl_tensor_info_t info;
+  for (size_t i = 0; i < codl_plan_input_count(plan); ++i)
+    if (codl_plan_input(plan, i, &info) == CODL_OK) bytes += info.bytes;
+  for (size_t i = 0; i < codl_plan_output_count(plan); ++i)
+    if (codl_plan_output(plan, i, &info) == CODL_OK) bytes += info.bytes;
+  return bytes;
 }
 
 std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inputs) {
@@ -51,11 +62,8 @@ std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inpu
   return buffers;
 }
 
-void run_plan(const std::vector<uint8_t>& bytes) {
+void run_session(const codl_plan_t* plan) {
   codl_diag_t diag;
-  codl_plan_t* plan = nullptr;
-  if (codl_plan_open(bytes.data(), bytes.size(), nullptr, &plan, &diag) != CODL_OK)
-    fail(std::string("expected a plan that opens, found ") + diag.message);
   codl_session_options_t options{};
   options.struct_size = sizeof options;
   options.thread_count = 1;
@@ -76,6 +84,17 @@ void run_plan(const std::vector<uint8_t>& bytes) {
   if (codl_session_run(session, in.data(), in.size(), out.data(), out.size(), &diag) != CODL_OK)
     fail(std::string("expected a run, found ") + diag.message);
   codl_session_destroy(session);
+}
+
+void run_plan(const compiler::CompileResult& result) {
+  codl_diag_t diag;
+  codl_plan_t* plan = nullptr;
+  if (codl_plan_open(result.plan.data(), result.plan.size(), nullptr, &plan, &diag) != CODL_OK)
+    fail(std::string("expected a plan that opens, found ") + diag.message);
+  const auto& variant = result.report.variants[0];
+  if (variant.predicted_us < kMaxRunUs && variant.arena_bytes < kMaxRunBytes &&
+      bytes_outside(plan) < kMaxRunBytes)
+    run_session(plan);
   codl_plan_close(plan);
 }
 
@@ -91,7 +110,7 @@ void compile_model(llvm::StringRef bytes) {
     });
     return;
   }
-  if (result->report.variants[0].predicted_us < kMaxRunUs) run_plan(result->plan);
+  run_plan(*result);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/frontend/importer.h"
+#include "compiler/frontend/onnx_model.h"
 
 namespace codl::test {
 namespace {
@@ -18,6 +19,8 @@ constexpr int64_t kEdges[] = {
     -2,  -3,  -128, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
 constexpr float kFloatEdges[] = {
     0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-30f, 3e38f, -3e38f, __builtin_inff(), __builtin_nanf("")};
+
+constexpr size_t kMaxConstantBytes = 1 << 16;  // of a tensor that takes an input's place
 
 class Mutator {
  public:
@@ -165,6 +168,27 @@ class Mutator {
     }
   }
 
+  // A graph input becomes a constant: what rules do with known data.
+  void make_constant(onnx::GraphProto& graph, const onnx::ValueInfoProto& input) {
+    if (!input.type().has_tensor_type()) return;
+    onnx::TensorProto tensor;
+    tensor.set_name(input.name());
+    tensor.set_data_type(input.type().tensor_type().elem_type());
+    const auto dtype = compiler::dtype_of_onnx(tensor.data_type());
+    if (!dtype) return;
+    size_t bytes = dtype_bytes(*dtype);
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      if (dim.dim_value() < 1 || dim.dim_value() > 4096) return;
+      tensor.add_dims(dim.dim_value());
+      bytes *= static_cast<size_t>(dim.dim_value());
+      if (bytes > kMaxConstantBytes) return;
+    }
+    std::string data(bytes, '\0');
+    for (char& byte : data) byte = static_cast<char>(below(8) == 0 ? random_() : 0);
+    tensor.set_raw_data(data);
+    *graph.add_initializer() = tensor;
+  }
+
   void mutate_graph(onnx::GraphProto& graph) {
     switch (below(12)) {
       case 0:
@@ -201,21 +225,7 @@ class Mutator {
         if (auto* node = pick(graph.mutable_node())) node->add_input(any_name(graph));
         break;
       case 8:
-        // A graph input becomes a constant: what rules do with known data.
-        if (auto* input = pick(graph.mutable_input())) {
-          if (!input->type().has_tensor_type()) break;
-          onnx::TensorProto* tensor = graph.add_initializer();
-          tensor->set_name(input->name());
-          tensor->set_data_type(input->type().tensor_type().elem_type());
-          int64_t count = 1;
-          for (const auto& dim : input->type().tensor_type().shape().dim()) {
-            tensor->add_dims(dim.dim_value());
-            count = dim.dim_value() < 0 || count > 4096 ? 0 : count * dim.dim_value();
-          }
-          std::string data(static_cast<size_t>(std::min<int64_t>(count, 4096)) * 8, '\0');
-          for (char& byte : data) byte = static_cast<char>(below(8) == 0 ? random_() : 0);
-          *tensor->mutable_raw_data() = data;
-        }
+        if (auto* input = pick(graph.mutable_input())) make_constant(graph, *input);
         break;
       default:
         if (auto* node = pick(graph.mutable_node())) mutate_attribute(node);
