@@ -10,14 +10,8 @@
 namespace codl::compiler {
 namespace {
 
-// Limits of what is computed while importing, over the whole model: a few bytes of a hostile file
-// may ask for any amount of memory and time. Bytes: room for shape arithmetic, masks and position
-// tables, and for weights that are computed from other weights (dequantized, transposed ...).
-constexpr int64_t kEvaluationBytes = int64_t{1} << 28;
-constexpr int64_t kEvaluationBytesPerWeightByte = 8;
-constexpr double kEvaluationMacs = 2e9;  // seconds, with the plain kernels
-// Of one value: more than any weight of a network (VGG-16's first fully connected layer
-// has 1.03e8).
+// Of one value computed while importing: more than any weight of a network (VGG-16's first fully
+// connected layer has 1.03e8).
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
 // ONNX operators whose output has the dims of their first operand, whatever else they read.
@@ -181,7 +175,7 @@ llvm::Error Importer::declare(OnnxGraph& graph) {
     for (const OnnxValueInfo& info : *infos)
       if (info.has_shape && !llvm::is_contained(info.dims, kUnknownDim))
         declared_dims_[info.name] = info.dims;
-  evaluation_bytes_left_ += kEvaluationBytesPerWeightByte * weight_bytes;
+  evaluation_budget_.add_weights(weight_bytes);
   return llvm::Error::success();
 }
 
@@ -197,8 +191,6 @@ void Importer::pass_declared_dims(const OnnxNode& node) {
 llvm::Expected<Importer> Importer::create(OnnxGraph& graph) {
   Importer importer;
   importer.graph_.name = graph.name;
-  importer.evaluation_bytes_left_ = kEvaluationBytes;
-  importer.evaluation_macs_left_ = kEvaluationMacs;
   for (const OnnxValueInfo& input : graph.inputs)
     if (llvm::Error error = importer.define("graph inputs", input.name)) return error;
   if (llvm::Error error = importer.declare(graph)) return error;
@@ -297,15 +289,6 @@ std::vector<ir::NodeId> Importer::nodes_to_evaluate(ir::ValueId value) const {
   return nodes;
 }
 
-bool Importer::take_budget(ir::NodeId node) {
-  const ir::NodeView view{graph_, graph_.node(node)};
-  const int64_t elements = view.output().element_count();
-  evaluation_bytes_left_ -= elements * static_cast<int64_t>(dtype_bytes(view.output().dtype));
-  evaluation_macs_left_ -= op_spec(view.node.op).work(view).macs;
-  return elements <= kMaxEvaluatedElements && evaluation_bytes_left_ >= 0 &&
-         evaluation_macs_left_ >= 0;
-}
-
 llvm::Error Importer::evaluate_node_of(ir::ValueId value) {
   const ir::Node& node = graph_.node(graph_.value(value).producer);
   llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> inputs;
@@ -328,7 +311,9 @@ llvm::Error Importer::evaluate_node_of(ir::ValueId value) {
 llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
   if (varies(value)) return nullptr;
   for (ir::NodeId node : nodes_to_evaluate(value)) {
-    if (!take_budget(node)) return nullptr;
+    const ir::NodeView view{graph_, graph_.node(node)};
+    if (view.output().element_count() > kMaxEvaluatedElements || !evaluation_budget_.take(view))
+      return nullptr;
     if (llvm::Error error = evaluate_node_of(graph_.node(node).output)) return error;
   }
   const auto found = evaluated_.find(value);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/frontend/onnx_model.h"
+#include "compiler/interp/interpreter.h"
 #include "compiler/ir/graph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -180,7 +181,6 @@ class Importer {
   // Nodes to run, in order, for the value to be known.
   std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
   llvm::Error evaluate_node_of(ir::ValueId value);
-  bool take_budget(ir::NodeId node);
   // With the count known and the value too: the elements that are meant, as a constant.
   llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
   llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
@@ -203,8 +203,7 @@ class Importer {
   std::vector<bool> varies_;          // by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
   BodyImport body_import_;
-  int64_t evaluation_bytes_left_ = 0;
-  double evaluation_macs_left_ = 0;
+  EvaluationBudget evaluation_budget_;
 };
 
 // Imports one node. Unsupported errors are collected over all nodes; any other ends the import.

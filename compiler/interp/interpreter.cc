@@ -1,5 +1,8 @@
 #include "compiler/interp/interpreter.h"
 
+#include <algorithm>
+
+#include "compiler/ops/op_spec.h"
 #include "compiler/support/error.h"
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
@@ -28,29 +31,54 @@ struct alignas(64) ScratchLine {
   uint8_t bytes[64];
 };
 
-// Scratch of the node's plain kernel. Where that kernel is also a CPU row for operands of any
-// dtype, the row's contract answers; the other plain kernels are oracles only and need none.
-llvm::Expected<uint64_t> scratch_bytes_of(const ir::NodeView& node,
-                                          llvm::ArrayRef<kernels::TensorView> operands) {
+// The node as a step of a row of its plain kernel.
+struct PlainStep {
   llvm::SmallVector<kernels::OperandShape, 4> shapes;
-  for (const kernels::TensorView& operand : operands) shapes.push_back(operand.shape);
   kernels::StepShape step;
-  step.params = node.node.params.data();
-  step.operands = shapes.data();
-  step.operand_count = static_cast<uint32_t>(shapes.size());
-  const char* refused = nullptr;
-  for (const KernelRow& row : kKernelRows) {
-    if (row.op != node.node.op || row.processor != Processor::Cpu || row.dtype != DType::Any)
-      continue;
-    step.row = &row;
-    kernels::StepNeeds needs;
-    refused = kernels::check_step(step, &needs);
-    if (refused == nullptr) return needs.scratch_bytes;
+
+  explicit PlainStep(const ir::NodeView& node) {
+    for (uint32_t i = 0; i < node.input_count(); ++i) shapes.push_back(plain_shape(node.input(i)));
+    shapes.push_back(plain_shape(node.output()));
+    step.params = node.node.params.data();
+    step.operands = shapes.data();
+    step.operand_count = static_cast<uint32_t>(shapes.size());
+    for (const KernelRow& row : kKernelRows)
+      if (row.op == node.node.op && row.processor == Processor::Cpu && row.dtype == DType::Any)
+        step.row = &row;
   }
-  if (refused != nullptr)
-    return internal_error(node.node.name, "expected {0}, found {1}", refused,
+  PlainStep(const PlainStep&) = delete;
+  PlainStep& operator=(const PlainStep&) = delete;
+
+  // Plain kernels without a row are oracles only: no contract speaks for them.
+  bool has_row() const { return step.row != nullptr; }
+};
+
+llvm::Expected<uint64_t> scratch_bytes_of(const ir::NodeView& node) {
+  const PlainStep plain(node);
+  if (!plain.has_row()) return 0;
+  kernels::StepNeeds needs;
+  if (const char* expected = kernels::check_step(plain.step, &needs))
+    return internal_error(node.node.name, "expected {0}, found {1}", expected,
                           ir::to_string(node.output()));
-  return 0;
+  return needs.scratch_bytes;
+}
+
+// Multiply-adds, comparisons and moved elements of the node's plain kernel, about.
+double evaluation_steps(const ir::NodeView& node) {
+  double elements = static_cast<double>(node.output().element_count());
+  for (uint32_t i = 0; i < node.input_count(); ++i)
+    elements += static_cast<double>(node.input(i).element_count());
+  double steps = op_spec(node.node.op).work(node).macs;
+  const PlainStep plain(node);
+  kernels::StepNeeds needs;
+  if (plain.has_row() && kernels::check_step(plain.step, &needs) == nullptr) {
+    kernels::Features features;
+    kernels::features_of(plain.step, &features);
+    for (uint32_t i = 0; i < features.count; ++i)
+      if (llvm::StringRef(features.items[i].name) == "mmacs")
+        steps = std::max(steps, features.items[i].value * 1e6);
+  }
+  return elements + steps;
 }
 
 }  // namespace
@@ -72,7 +100,7 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
   Bytes output(bytes_of(node.output()));
   operands.push_back(kernels::make_view(plain_shape(node.output()), output.data()));
 
-  CODL_ASSIGN_OR_RETURN(scratch_bytes, scratch_bytes_of(node, operands));
+  CODL_ASSIGN_OR_RETURN(scratch_bytes, scratch_bytes_of(node));
   std::vector<ScratchLine> scratch((scratch_bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine));
 
   kernels::KernelArgs args;
@@ -83,6 +111,15 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
   args.task_end = 1;
   kernels::ref_kernel(node.node.op)(args);
   return output;
+}
+
+bool EvaluationBudget::take(const ir::NodeView& node) {
+  const auto bytes = static_cast<int64_t>(bytes_of(node.output()));
+  const double steps = evaluation_steps(node);
+  if (bytes > bytes_left_ || steps > steps_left_) return false;
+  bytes_left_ -= bytes;
+  steps_left_ -= steps;
+  return true;
 }
 
 llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs) {

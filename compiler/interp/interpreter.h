@@ -15,6 +15,26 @@ using Bytes = std::vector<uint8_t>;
 llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
                                     llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
 
+// What evaluating nodes of one model while it is compiled may take: a few bytes of a hostile file
+// may ask for any amount of memory and time. There is room for shape arithmetic, masks and position
+// tables, and for weights that are computed from other weights (dequantized, transposed ...).
+class EvaluationBudget {
+ public:
+  // The model has so many bytes of weights, or so many more.
+  void add_weights(int64_t bytes) { bytes_left_ += kBytesPerWeightByte * bytes; }
+  // True, and less is left, if there is enough for the node.
+  bool take(const ir::NodeView& node);
+
+ private:
+  static constexpr int64_t kBytes = int64_t{1} << 28;
+  static constexpr int64_t kBytesPerWeightByte = 8;
+  // Multiply-adds, comparisons, moved elements: seconds, with the plain kernels.
+  static constexpr double kSteps = 2e9;
+
+  int64_t bytes_left_ = kBytes;
+  double steps_left_ = kSteps;
+};
+
 // The whole graph: inputs and outputs in the graph's order, ONNX order and dtype, whatever layouts
 // the graph has. Input error if the sizes of `inputs` are not those of the graph.
 llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs);

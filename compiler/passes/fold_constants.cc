@@ -2,7 +2,8 @@
 //
 // Needs:   a plain graph (no Convert).
 // Gives:   constants in place of the nodes; the bytes are the reference kernels'. Results above
-//          kMaxFoldedElements stay nodes.
+//          kMaxFoldedElements stay nodes, and so does what the EvaluationBudget has no room for.
+//          Nodes that no output needs are left alone.
 // Order:   first: what it makes constant, the fusions may use.
 #include "compiler/interp/interpreter.h"
 #include "compiler/passes/passes.h"
@@ -15,18 +16,33 @@ namespace {
 // 64 MiB of float: a broadcast of two small constants must not become most of a plan.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
 
+// By value: an output needs it.
+std::vector<bool> needed_values(const ir::Graph& graph) {
+  std::vector<bool> needed(graph.values().size(), false);
+  for (ir::ValueId output : graph.outputs()) needed[output] = true;
+  for (const ir::Node& node : llvm::reverse(graph.nodes()))
+    if (needed[node.output])
+      for (ir::ValueId input : node.inputs) needed[input] = true;
+  return needed;
+}
+
 }  // namespace
 
 llvm::Error fold_constants(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
+  const std::vector<bool> needed = needed_values(graph);
+  EvaluationBudget budget;
+  for (const ir::Value& value : graph.values())
+    if (value.is_constant) budget.add_weights(static_cast<int64_t>(value.bytes.size()));
   // In graph order, so that a constant found here makes its users constant in the same sweep.
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};
+    if (!needed[view.node.output]) continue;
     llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> inputs;
     for (uint32_t i = 0; i < view.input_count(); ++i)
       if (view.input_value(i).is_constant) inputs.push_back(view.input_value(i).bytes);
     if (inputs.size() != view.input_count()) continue;
-    if (view.output().element_count() > kMaxFoldedElements) continue;
+    if (view.output().element_count() > kMaxFoldedElements || !budget.take(view)) continue;
 
     CODL_ASSIGN_OR_RETURN(bytes, evaluate_node(view, inputs));
     ir::Value& output = graph.value(view.node.output);

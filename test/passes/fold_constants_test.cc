@@ -37,4 +37,33 @@ TEST_CASE("a broadcast does not fill the plan") {
   CHECK(graph.nodes().size() == 1);
 }
 
+TEST_CASE("a product that takes long is left to the run") {
+  // 2048^3 multiply-adds; the result would fit.
+  ir::Graph graph;
+  const ir::TensorType square = {DType::F32, {2048, 2048}};
+  const ir::ValueId a = graph.add_constant("a", square, std::vector<uint8_t>(size_t{4} << 22));
+  const ir::ValueId x = graph.add_constant("x", {DType::F32, {2}}, std::vector<uint8_t>(8));
+  const auto params = ir::OpParams::of(OpKind::BatchMatMul, BatchMatMulParams{});
+  const auto negation = ir::OpParams::of(OpKind::Unary, UnaryParams{.kind = kUnaryNeg});
+  graph.set_outputs(
+      {graph.add_node({OpKind::BatchMatMul, params, {a, a}, ir::kNoId, "product"}, "y", square),
+       graph.add_node({OpKind::Unary, negation, {x}, ir::kNoId, "negation"}, "z",
+                      {DType::F32, {2}})});
+  REQUIRE(error_of(compiler::fold_constants(graph)) == "");
+  REQUIRE(graph.nodes().size() == 1);  // what is cheap behind it has been computed
+  CHECK(graph.node(0).name == "product");
+}
+
+TEST_CASE("what nobody needs is not computed") {
+  ir::Graph graph;
+  const ir::TensorType type = {DType::F32, {2}};
+  const ir::ValueId x = graph.add_constant("x", type, std::vector<uint8_t>(8));
+  const auto negation = ir::OpParams::of(OpKind::Unary, UnaryParams{.kind = kUnaryNeg});
+  graph.add_node({OpKind::Unary, negation, {x}, ir::kNoId, "unused"}, "y", type);
+  graph.set_outputs({graph.add_node({OpKind::Unary, negation, {x}, ir::kNoId, "used"}, "z", type)});
+  REQUIRE(error_of(compiler::fold_constants(graph)) == "");
+  REQUIRE(graph.nodes().size() == 1);
+  CHECK(graph.node(0).name == "unused");
+}
+
 }  // namespace codl::test
