@@ -94,6 +94,25 @@ TEST_CASE("a profile without a GPU has no exchange and no GPU kernels") {
         "has no \"gpu\", found an object");
 }
 
+TEST_CASE("any_cpu and any_gpu are for the kernels without a model") {
+  const auto id_of = [](std::string_view symbol) {
+    return std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
+                        [&](const KernelRow& row) { return row.symbol == symbol; })
+        ->id;
+  };
+  const DeviceProfile without = value_of(parse_device_profile(kProfile, "box.json"));
+  CHECK(without.model_of(id_of("pad_any_cpu")) == nullptr);
+  const std::string text =
+      changed("\"models\": {",
+              "\"models\": {\"any_cpu\": {\"mbytes\": {\"value\": 7, \"origin\": \"assumed\", "
+              "\"source\": \"s\"}},");
+  const DeviceProfile with = value_of(parse_device_profile(text, "box.json"));
+  REQUIRE(with.model_of(id_of("pad_any_cpu")) != nullptr);
+  CHECK(with.model_of(id_of("pad_any_cpu"))->terms[0].coefficient.value == 7.0);
+  CHECK(with.model_of(id_of("conv2d_f32_cpu"))->terms[0].coefficient.value == 22.0);
+  CHECK(with.model_of(id_of("slice_f32_cl_buffer")) == nullptr);
+}
+
 TEST_CASE("every rule of the format has its error, with the place") {
   CHECK(
       error_of(changed("\"sub_buffer\"", "\"separate\"")) ==
