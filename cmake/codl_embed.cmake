@@ -1,12 +1,15 @@
 # Run as a script: cmake -DROOT=<source dir> -DOUT=<file.cc> -P codl_embed.cmake
 # Writes a .cc that defines codl::kernels::cl_text(): every kernels/<op>/<symbol>.cl as a string, the
-# prelude once. The row of kernels.def with that symbol is the only link; a row without its file, or
+# prelude once, without comments and indentation (lines stay where they are). The row of kernels.def with that symbol is the only link; a row without its file, or
 # a file without its row, is an error.
 file(STRINGS ${ROOT}/schema/kernels.def rows REGEX "^CODL_KERNEL\\(")
 file(GLOB texts ${ROOT}/kernels/*/*_cl_*.cl)
 
 function(codl_string_literal file out)
-  file(READ ${file} text HEX)
+  file(READ ${file} text)
+  string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+  string(REGEX REPLACE "\n +" "\n" text "${text}")
+  string(HEX "${text}" text)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${text}")
   string(REGEX REPLACE "(('.x..',){20})" "\\1\n" bytes "${bytes}")
   set(${out} "{${bytes}0}" PARENT_SCOPE)

@@ -1,5 +1,7 @@
 #include "compiler/frontend/inline_graph.h"
 
+#include <functional>
+
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
@@ -19,8 +21,8 @@ std::string key_of(llvm::StringRef domain, llvm::StringRef name, llvm::StringRef
 // Where names of a copy come from: a map, then a rule for what is not in it (null: they stay).
 class Renamer {
  public:
-  using Rule = llvm::function_ref<std::string(llvm::StringRef)>;
-  Renamer(Renaming& names, Rule rule) : names_(names), rule_(rule) {}
+  using Rule = std::function<std::string(llvm::StringRef)>;
+  Renamer(Renaming& names, Rule rule) : names_(names), rule_(std::move(rule)) {}
 
   void rename(std::string& name) {
     if (name.empty()) return;
@@ -246,3 +248,4 @@ llvm::Expected<OnnxGraph> Inliner::instance_of(const OnnxNode& node, const OnnxG
 }
 
 }  // namespace codl::compiler
+
