@@ -1,4 +1,4 @@
-// If and Loop, as far as what runs is known before the network does. A plan has no branches.
+// If, Loop and Scan, as far as what runs is known before the network does. A plan has no branches.
 #include <cstring>
 
 #include "compiler/frontend/compose.h"
@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// Of a Loop that is written out.
+// Of a Loop or Scan that is written out.
 constexpr int64_t kMaxTrips = 1024;
 
 using Names = std::vector<std::string>;
@@ -101,18 +101,21 @@ OnnxTensor scalar_tensor(DType dtype, int64_t value) {
   return tensor;
 }
 
-// The values of one scan output, one per trip, along a new first dim.
-llvm::Error bind_scan(const OnnxNode& scan, Importer& importer) {
+// The values of one scan output, one per trip, along a new dim.
+llvm::Error bind_scan(const OnnxNode& scan, Importer& importer, int64_t axis_attribute = 0) {
   Compose c(scan, importer);
   std::vector<ir::ValueId> rows;
+  int32_t axis = 0;
   for (size_t i = 0; i < scan.inputs.size(); ++i) {
     const ir::ValueId row = c.operand(i);
     if (llvm::Error error = c.take_error()) return error;
-    llvm::SmallVector<int64_t, 4> dims = {1};
-    dims.append(c.dims(row).begin(), c.dims(row).end());
+    CODL_ASSIGN_OR_RETURN(along, normalized_axis(scan, axis_attribute, c.dims(row).size() + 1));
+    axis = along;
+    llvm::SmallVector<int64_t, 4> dims(c.dims(row).begin(), c.dims(row).end());
+    dims.insert(dims.begin() + axis, 1);
     rows.push_back(c.reshape(row, dims));
   }
-  return c.bind(c.concat(rows, 0));
+  return c.bind(c.concat(rows, axis));
 }
 
 // Loop(trip count, condition, carried ...) -> carried ..., scans ...
@@ -196,9 +199,129 @@ llvm::Error import_loop(const OnnxNode& node, Importer& importer) {
   return LoopWriter(node, *body, importer).run();
 }
 
+// Scan(carried ..., scanned ...) -> carried ..., scans ...
+// body(carried ..., elements of what is scanned ...) -> carried ..., elements of scans ...
+// Written out: the number of trips is a dim.
+class ScanWriter {
+ public:
+  ScanWriter(const OnnxNode& node, const OnnxGraph& body, Importer& importer)
+      : node_(node), body_(body), importer_(importer) {}
+
+  llvm::Error run() {
+    if (llvm::Error error = read()) return error;
+    for (int64_t trip = 0; is_complete_ && trip < trips_; ++trip)
+      if (llvm::Error error = write_trip(trip)) return error;
+    return is_complete_ ? bind_outputs() : llvm::Error::success();
+  }
+
+ private:
+  // Of a scanned operand, or of a scan output.
+  struct Path {
+    int64_t axis = 0;
+    bool is_backwards = false;
+  };
+
+  llvm::Expected<std::vector<Path>> read_paths(llvm::StringRef axes, llvm::StringRef directions,
+                                               size_t count) {
+    const std::vector<int64_t> zeros(count, 0);
+    CODL_ASSIGN_OR_RETURN(axis, node_.ints_or(axes, zeros, static_cast<int>(count)));
+    CODL_ASSIGN_OR_RETURN(direction, node_.ints_or(directions, zeros, static_cast<int>(count)));
+    std::vector<Path> paths;
+    for (size_t i = 0; i < count; ++i) paths.push_back({axis[i], direction[i] != 0});
+    return paths;
+  }
+
+  llvm::Error read() {
+    CODL_ASSIGN_OR_RETURN(scanned, node_.int_or("num_scan_inputs", 0));
+    const int64_t inputs = static_cast<int64_t>(node_.inputs.size());
+    if (scanned < 1 || scanned > inputs)
+      return input_error(node_.name, "expected 1 to {0} scanned inputs, found {1}", inputs,
+                         scanned);
+    carried_.assign(node_.inputs.begin(), node_.inputs.end() - scanned);
+    if (node_.outputs.size() < carried_.size())
+      return input_error(node_.name, "expected {0} outputs or more, found {1}", carried_.size(),
+                         node_.outputs.size());
+    scans_.resize(node_.outputs.size() - carried_.size());
+    CODL_ASSIGN_OR_RETURN(from, read_paths("scan_input_axes", "scan_input_directions", scanned));
+    CODL_ASSIGN_OR_RETURN(to,
+                          read_paths("scan_output_axes", "scan_output_directions", scans_.size()));
+    from_ = from;
+    to_ = to;
+    for (size_t i = 0; i < from_.size(); ++i) {
+      CODL_ASSIGN_OR_RETURN(dims, importer_.dims_of(node_, carried_.size() + i));
+      CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node_, from_[i].axis, dims.size()));
+      if (i != 0 && dims[axis] != trips_)
+        return input_error(node_.name, "expected {0} elements of each scanned input, found {1}",
+                           trips_, dims[axis]);
+      from_[i].axis = axis;
+      trips_ = dims[axis];
+    }
+    if (trips_ < 1 || trips_ > kMaxTrips)
+      return unsupported_error(node_.name, "expected 1 to {0} trips, found {1}", kMaxTrips, trips_);
+    return llvm::Error::success();
+  }
+
+  // A name for what scanned operand `i` gives to a trip.
+  llvm::Expected<std::string> element_of(size_t i, int64_t trip) {
+    Compose c(node_, importer_);
+    const ir::ValueId x = c.operand(carried_.size() + i);
+    const int64_t place = from_[i].is_backwards ? trips_ - 1 - trip : trip;
+    llvm::SmallVector<int64_t, 4> dims(c.dims(x).begin(), c.dims(x).end());
+    if (llvm::Error error = c.take_error()) return error;
+    dims.erase(dims.begin() + from_[i].axis);
+    const ir::ValueId element = c.reshape(c.slice(x, from_[i].axis, place, 1), dims);
+    if (llvm::Error error = c.take_error()) return error;
+    return importer_.define_value(node_, "element", element);
+  }
+
+  llvm::Error write_trip(int64_t trip) {
+    Names inputs = carried_;
+    for (size_t i = 0; i < from_.size(); ++i) {
+      CODL_ASSIGN_OR_RETURN(element, element_of(i, trip));
+      inputs.push_back(element);
+    }
+    CODL_ASSIGN_OR_RETURN(outputs, importer_.import_body(node_, body_, inputs));
+    if (llvm::Error error = expect_outputs(node_, outputs, node_.outputs.size())) return error;
+    is_complete_ = are_usable(outputs, importer_);
+    for (size_t i = 0; i < carried_.size(); ++i) carried_[i] = outputs[i];
+    for (size_t i = 0; i < scans_.size(); ++i)
+      scans_[i].insert(to_[i].is_backwards ? scans_[i].begin() : scans_[i].end(),
+                       outputs[carried_.size() + i]);
+    return llvm::Error::success();
+  }
+
+  llvm::Error bind_outputs() {
+    for (size_t i = 0; i < carried_.size(); ++i) importer_.bind_name(node_, i, carried_[i]);
+    for (size_t i = 0; i < scans_.size(); ++i) {
+      const size_t output = carried_.size() + i;
+      if (node_.outputs[output].empty()) continue;
+      if (llvm::Error error =
+              bind_scan(with_operands(node_, scans_[i], output), importer_, to_[i].axis))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+
+  const OnnxNode& node_;
+  const OnnxGraph& body_;
+  Importer& importer_;
+  int64_t trips_ = 0;
+  Names carried_;
+  std::vector<Path> from_;    // by scanned operand
+  std::vector<Path> to_;      // by scan output
+  std::vector<Names> scans_;  // by scan output, in the order of its elements
+  bool is_complete_ = true;   // false once something in the body was not imported
+};
+
+llvm::Error import_scan(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(body, body_of(node, "body"));
+  return ScanWriter(node, *body, importer).run();
+}
+
 constexpr ImportRow kRows[] = {
     {"If", 7, kNewestOpset, import_if},
     {"Loop", 7, kNewestOpset, import_loop},
+    {"Scan", 9, kNewestOpset, import_scan},
 };
 
 }  // namespace

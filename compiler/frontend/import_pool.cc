@@ -1,11 +1,14 @@
-// Pooling. Max and Average of f32 over one or two axes are Pool2d, which has the fast kernels; all
-// else is a PoolNd.
+// Pooling, and MaxUnpool. Max and Average of f32 over one or two axes are Pool2d, which has the
+// fast kernels; all else is a PoolNd.
 #include <algorithm>
 
 #include "compiler/frontend/compose.h"
 #include "compiler/frontend/rules.h"
+#include "compiler/frontend/shape_operands.h"
 #include "compiler/frontend/spatial.h"
 #include "compiler/ops/shape_rules.h"
+#include "compiler/support/error.h"
+#include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
@@ -137,6 +140,62 @@ llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t
   return c.bind(c.reshape(append_pool(c, pool, c.reshape(c.operand(0), pool.x)), ones));
 }
 
+// The map that was pooled, as long as its windows did not overlap its end.
+llvm::Expected<Dims64> unpooled_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> pooled) {
+  const size_t axes = pooled.size() - 2;
+  CODL_ASSIGN_OR_RETURN(kernel, node.ints_or("kernel_shape", {}, static_cast<int>(axes)));
+  CODL_ASSIGN_OR_RETURN(
+      strides, node.ints_or("strides", std::vector<int64_t>(axes, 1), static_cast<int>(axes)));
+  CODL_ASSIGN_OR_RETURN(
+      pads, node.ints_or("pads", std::vector<int64_t>(2 * axes, 0), static_cast<int>(2 * axes)));
+  Dims64 dims(pooled.begin(), pooled.begin() + 2);
+  for (size_t i = 0; i < axes; ++i) {
+    for (int64_t extent : {kernel[i], strides[i], pads[i], pads[axes + i]})
+      if (extent < 0 || extent > kMaxDim)
+        return input_error(node.name, "expected kernels, strides and pads in [0, {0}], found {1}",
+                           kMaxDim, extent);
+    dims.push_back((pooled[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[axes + i]);
+  }
+  return dims;
+}
+
+// Every element back to the place that MaxPool found it at, which counts over all batches and
+// channels; zeros elsewhere. output_shape: more zeros behind each axis.
+llvm::Error import_max_unpool(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(pooled, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(index_dims, importer.dims_of(node, 1));
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  if (pooled.size() < 3 || pooled != index_dims)
+    return input_error(node.name, "expected elements of rank 3 or more and as many indices");
+  CODL_ASSIGN_OR_RETURN(dims, unpooled_dims(node, pooled));
+  if (llvm::Error error = check_dims(node, dims)) return error;
+  Dims64 result = dims;
+  if (is_given(node, importer, 2)) {
+    CODL_ASSIGN_OR_RETURN(known, known_ints(node, importer, 2));
+    const auto declared = importer.declared_dims(node, 0);
+    if (!known && !declared) return needs_constant(node, 2, "output shape");
+    result = known ? Dims64(known->begin(), known->end()) : *declared;
+  }
+  if (llvm::Error error = check_dims(node, result)) return error;
+  if (result.size() != dims.size())
+    return input_error(node.name, "expected an output of rank {0}, found {1}", dims.size(),
+                       result.size());
+  Dims64 behind;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    behind.push_back(result[i] - dims[i]);
+    if (behind[i] < 0)
+      return input_error(node.name, "expected dim {0} of {1} or more, found {2}", i, dims[i],
+                         result[i]);
+  }
+  Compose c(node, importer);
+  const int64_t count = element_count(pooled);
+  const ir::ValueId flat = c.node(
+      OpKind::ScatterElements, ScatterElementsParams{.axis = 0, .reduction = kScatterElementsNone},
+      {c.filled(dtype, 0, {element_count(dims)}), c.reshape(c.operand_as(1, DType::I64), {count}),
+       c.reshape(c.operand(0), {count})});
+  return c.bind(c.pad(c.reshape(flat, dims), Dims64(dims.size(), 0), behind));
+}
+
 llvm::Error import_max_pool(const OnnxNode& node, Importer& importer) {
   return import_window_pool(node, importer, kPoolNdMax);
 }
@@ -163,6 +222,7 @@ constexpr ImportRow kRows[] = {
     {"GlobalMaxPool", 7, kNewestOpset, import_global_max_pool},
     {"LpPool", 7, kNewestOpset, import_lp_pool},
     {"MaxPool", 7, kNewestOpset, import_max_pool},
+    {"MaxUnpool", 9, kNewestOpset, import_max_unpool},
 };
 
 }  // namespace

@@ -16,8 +16,9 @@ constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
 // ONNX operators whose output has the dims of their first operand, whatever else they read.
 constexpr llvm::StringRef kKeepsDims[] = {
-    "Abs", "Cast", "CastLike", "Ceil",  "Clip",    "Exp",  "Floor", "Identity", "Log",
-    "Neg", "Not",  "Relu",     "Round", "Sigmoid", "Sign", "Sqrt",  "Tanh",
+    "Abs",   "Cast",     "CastLike", "Ceil",    "Clip", "Erf",  "Exp",
+    "Floor", "Identity", "Log",      "Neg",     "Not",  "Relu", "Reciprocal",
+    "Round", "Sigmoid",  "Sign",     "Softmax", "Sqrt", "Tanh",
 };
 
 std::string dims_text(llvm::ArrayRef<int64_t> dims) {
@@ -120,22 +121,6 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
   if (!cast) return cast.takeError();
   binding.value = *cast;
   return llvm::Error::success();
-}
-
-// Models declare the dims of their outputs, seldom those in between; a function of one operand has
-// the dims of its operand. One sweep from the back, which sees every chain of a sorted model.
-void Importer::pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes) {
-  static constexpr llvm::StringRef kShapeKeepers[] = {
-      "Abs", "Cast", "CastLike", "Ceil",       "Erf",   "Exp",     "Floor",   "Identity", "Log",
-      "Neg", "Not",  "Relu",     "Reciprocal", "Round", "Sigmoid", "Softmax", "Sqrt",     "Tanh"};
-  for (const OnnxNode& node : llvm::reverse(nodes)) {
-    if (!node.has_input(0) || node.outputs.empty()) continue;
-    if (!llvm::is_contained(kShapeKeepers, llvm::StringRef(node.op_type))) continue;
-    const auto declared = declared_dims_.find(node.outputs[0]);
-    if (declared == declared_dims_.end()) continue;
-    const llvm::SmallVector<int64_t, 4> dims = declared->second;
-    declared_dims_.try_emplace(node.inputs[0], dims);
-  }
 }
 
 llvm::Error Importer::add_empty_input(const OnnxValueInfo& input) {
@@ -530,6 +515,13 @@ std::string Importer::define_constant(const OnnxNode& node, llvm::StringRef suff
                                       OnnxTensor tensor) {
   const std::string name = output_name(node, suffix);
   bindings_[name].constant = keep(name, std::move(tensor));
+  return name;
+}
+
+std::string Importer::define_value(const OnnxNode& node, llvm::StringRef suffix,
+                                   ir::ValueId value) {
+  const std::string name = output_name(node, suffix);
+  bindings_[name].value = value;
   return name;
 }
 

@@ -128,6 +128,8 @@ class Importer {
   void bind_name(const OnnxNode& node, size_t output, llvm::StringRef name);
   // A constant for a body's input. Returns its name, made from the node's first output.
   std::string define_constant(const OnnxNode& node, llvm::StringRef suffix, OnnxTensor tensor);
+  // The same for a value of the graph.
+  std::string define_value(const OnnxNode& node, llvm::StringRef suffix, ir::ValueId value);
 
   // ---- for import_onnx() ----
 
@@ -151,7 +153,6 @@ class Importer {
   llvm::Error finish(const OnnxGraph& graph);
 
  private:
-  void pass_declared_dims_back(llvm::ArrayRef<OnnxNode> nodes);
   struct Constant {
     std::string name;
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set

@@ -23,6 +23,7 @@ llvm::ArrayRef<ImportRow> einsum_rows();
 llvm::ArrayRef<ImportRow> elementwise_rows();
 llvm::ArrayRef<ImportRow> gather_rows();
 llvm::ArrayRef<ImportRow> image_rows();
+llvm::ArrayRef<ImportRow> loss_rows();
 llvm::ArrayRef<ImportRow> matmul_rows();
 llvm::ArrayRef<ImportRow> normalize_rows();
 llvm::ArrayRef<ImportRow> pad_rows();
@@ -34,6 +35,7 @@ llvm::ArrayRef<ImportRow> resize_rows();
 llvm::ArrayRef<ImportRow> sample_rows();
 llvm::ArrayRef<ImportRow> select_rows();
 llvm::ArrayRef<ImportRow> shape_rows();
+llvm::ArrayRef<ImportRow> signal_rows();
 llvm::ArrayRef<ImportRow> slice_rows();
 
 }  // namespace codl::compiler

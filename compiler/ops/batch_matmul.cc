@@ -74,7 +74,8 @@ extern const OpSpec kBatchMatMulSpec;
 const OpSpec kBatchMatMulSpec = {
     .kind = OpKind::BatchMatMul,
     .onnx_types =
-        "AffineGrid Attention Einsum Gemm LinearAttention MatMul MatMulInteger QLinearMatMul",
+        "AffineGrid Attention DFT Einsum Gemm LinearAttention MatMul MatMulInteger "
+        "QLinearMatMul STFT",
     .infer = infer,
     .work = work,
     .splits = no_splits,

@@ -43,8 +43,9 @@ const OpSpec kBinarySpec = {
         "Add And Attention BatchNormalization BitShift BitwiseAnd BitwiseOr BitwiseXor "
         "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div DynamicQuantizeLinear "
         "Equal Gemm Greater GreaterOrEqual Hardmax LRN Less LessOrEqual LinearAttention "
-        "LpNormalization MatMulInteger Max Mean Min Mod Mul OneHot Or PRelu Pow QLinearConv "
-        "QLinearMatMul QuantizeLinear RotaryEmbedding Sub Sum SwiGLU Xor",
+        "LpNormalization MatMulInteger Max Mean Min Mod Mul NegativeLogLikelihoodLoss OneHot Or "
+        "PRelu Pow QLinearConv QLinearMatMul QuantizeLinear RotaryEmbedding STFT "
+        "SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

@@ -23,7 +23,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kGatherSpec;
 const OpSpec kGatherSpec = {
     .kind = OpKind::Gather,
-    .onnx_types = "Gather",
+    .onnx_types = "Gather NegativeLogLikelihoodLoss STFT SoftmaxCrossEntropyLoss",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -24,7 +24,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kGatherElementsSpec;
 const OpSpec kGatherElementsSpec = {
     .kind = OpKind::GatherElements,
-    .onnx_types = "GatherElements ReverseSequence TopK",
+    .onnx_types =
+        "GatherElements NegativeLogLikelihoodLoss ReverseSequence SoftmaxCrossEntropyLoss TopK",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -38,9 +38,9 @@ extern const OpSpec kReduceSpec;
 const OpSpec kReduceSpec = {
     .kind = OpKind::Reduce,
     .onnx_types =
-        "ArgMax ArgMin DynamicQuantizeLinear Einsum Hardmax LpNormalization ReduceL1 ReduceL2 "
-        "ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-        "ReduceSumSquare",
+        "ArgMax ArgMin DynamicQuantizeLinear Einsum Hardmax LpNormalization "
+        "NegativeLogLikelihoodLoss ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
+        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare SoftmaxCrossEntropyLoss",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

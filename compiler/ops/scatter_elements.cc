@@ -27,7 +27,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kScatterElementsSpec;
 const OpSpec kScatterElementsSpec = {
     .kind = OpKind::ScatterElements,
-    .onnx_types = "Col2Im Scatter ScatterElements TensorScatter",
+    .onnx_types = "Col2Im MaxUnpool Scatter ScatterElements TensorScatter",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

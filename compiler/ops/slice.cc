@@ -34,7 +34,7 @@ extern const OpSpec kSliceSpec;
 const OpSpec kSliceSpec = {
     .kind = OpKind::Slice,
     .onnx_types =
-        "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Slice Split",
+        "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Scan Slice Split",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -40,8 +40,9 @@ const OpSpec kUnarySpec = {
     .onnx_types =
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Dropout "
         "DynamicQuantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity IsInf "
-        "IsNaN LeakyRelu Log Mish Neg Not QuantizeLinear Reciprocal Relu Round Selu Shrink "
-        "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu",
+        "IsNaN LeakyRelu Log Mish Neg NegativeLogLikelihoodLoss Not OptionalGetElement "
+        "QuantizeLinear Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh "
+        "SoftmaxCrossEntropyLoss Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

@@ -19,7 +19,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kWhereSpec;
 const OpSpec kWhereSpec = {
     .kind = OpKind::Where,
-    .onnx_types = "OneHot ReverseSequence Trilu Where",
+    .onnx_types =
+        "DFT NegativeLogLikelihoodLoss OneHot ReverseSequence SoftmaxCrossEntropyLoss Trilu "
+        "Where",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,
