@@ -220,6 +220,7 @@ llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
 // The dims that the operands broadcast to if one of them has no elements; else nothing.
 llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer& importer) {
   bool is_empty = false;
+  bool fits = true;
   Dims64 result;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, i));
@@ -227,10 +228,12 @@ llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer&
     if (dims.size() > result.size()) result.insert(result.begin(), dims.size() - result.size(), 1);
     for (size_t k = 0; k < dims.size(); ++k) {
       int64_t& dim = result[result.size() - dims.size() + k];
+      if (dims[k] != 1 && dim != 1 && dims[k] != dim) fits = false;
       if (dim == 1) dim = dims[k];
     }
   }
   if (!is_empty) return std::nullopt;
+  if (!fits) return input_error(node.name, "expected operands that broadcast, found others");
   return result;
 }
 

@@ -155,6 +155,9 @@ llvm::Error pad_declared(const OnnxNode& node, Importer& importer, Compose& c, i
   ir::ValueId x = c.operand(0);
   const ir::ValueId pads = c.operand_as(1, DType::I64);
   if (llvm::Error error = c.take_error()) return error;
+  if (c.dims(axes).size() != 1 || c.dims(pads).size() != 1 ||
+      c.dims(pads)[0] != 2 * c.dims(axes)[0])
+    return input_error(node.name, "expected two pads for each axis, found others");
   const ir::ValueId begins = c.slice(pads, 0, 0, c.dims(axes)[0]);
   ir::ValueId is_inside = ir::kNoId;
   for (size_t i = 0; i < rank; ++i) {

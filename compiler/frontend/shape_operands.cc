@@ -1,5 +1,6 @@
 #include "compiler/frontend/shape_operands.h"
 
+#include <limits>
 #include <numeric>
 
 #include "compiler/support/error.h"
@@ -8,7 +9,11 @@
 namespace codl::compiler {
 
 int64_t element_count(llvm::ArrayRef<int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+  if (llvm::is_contained(dims, 0)) return 0;
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    if (__builtin_mul_overflow(count, dim, &count)) return std::numeric_limits<int64_t>::max();
+  return count;
 }
 
 llvm::Expected<Dims64> planned_dims(const OnnxNode& node, Importer& importer, size_t i) {
@@ -45,6 +50,8 @@ OnnxTensor int_tensor(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> 
 llvm::Error bind_empty(const OnnxNode& node, Importer& importer, DType dtype,
                        llvm::ArrayRef<int64_t> dims, size_t output) {
   if (llvm::Error error = check_dims(node, dims)) return error;
+  if (element_count(dims) > 0)
+    return input_error(node.name, "expected operands with elements, found one without");
   OnnxTensor tensor;
   tensor.dtype = dtype;
   tensor.dims.assign(dims.begin(), dims.end());

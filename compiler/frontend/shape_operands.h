@@ -12,7 +12,7 @@ namespace codl::compiler {
 
 using Dims64 = llvm::SmallVector<int64_t, 4>;
 
-int64_t element_count(llvm::ArrayRef<int64_t> dims);
+int64_t element_count(llvm::ArrayRef<int64_t> dims);  // the largest int64 where it is more
 
 // Dims of operand `i`; the largest where an extent is only known at run time.
 llvm::Expected<Dims64> planned_dims(const OnnxNode& node, Importer& importer, size_t i);

@@ -54,15 +54,16 @@ class Mutator {
   }
   int64_t edge() { return kEdges[below(std::size(kEdges))]; }
   int64_t changed(int64_t value) {
+    const auto bits = static_cast<uint64_t>(value);  // wraps
     switch (below(4)) {
       case 0:
         return edge();
       case 1:
-        return value + 1;
+        return static_cast<int64_t>(bits + 1);
       case 2:
-        return value - 1;
+        return static_cast<int64_t>(bits - 1);
       default:
-        return -value;
+        return static_cast<int64_t>(-bits);
     }
   }
 

@@ -110,6 +110,8 @@ TEST_CASE("Pad: values, modes, negative and computed pads") {
                        {three[0], bytes_of(std::vector<int64_t>{2, 1})}, 0,
                        19) == padded("2, 1", mode));
   }
+  CHECK(import_error("g (float[3] x, int64 p) => (float[6] y) { y = Pad(x, p) }") ==
+        "y: expected two pads for each axis, found others");
 }
 
 TEST_CASE("what has no elements is left out") {
@@ -118,6 +120,8 @@ TEST_CASE("what has no elements is left out") {
   CHECK(nodes_of("g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] none, int64[4] z = "
                  "{1, 1, 4, 4}> { y = Resize(x, none, none, z) }")
             .find("Resize(%x) {kind=Nearest, ") != std::string::npos);
+  CHECK(import_error("g (float[3,4] x) => (bool[3,4] y) <float[2,0] e> { y = Less(x, e) }") ==
+        "y: expected operands that broadcast, found others");
 }
 
 TEST_CASE("NonZero: the most places there can be, and how many there are") {
