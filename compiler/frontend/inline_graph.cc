@@ -248,4 +248,3 @@ llvm::Expected<OnnxGraph> Inliner::instance_of(const OnnxNode& node, const OnnxG
 }
 
 }  // namespace codl::compiler
-

@@ -18,7 +18,7 @@ struct codl_session {
   const codl::plan::VariantDef* variant = nullptr;
   codl::rt::Arena host_arena;
   codl::rt::Array<int64_t> hidden_outputs;  // behind the plan's visible ones
-  codl::rt::GpuQueue gpu;  // these three are empty in a variant without GPU steps
+  codl::rt::GpuQueue gpu;                   // these three are empty in a variant without GPU steps
   codl::rt::GpuMemory gpu_memory;
   codl::rt::GpuPrograms gpu_programs;
   codl::rt::StepList steps;
