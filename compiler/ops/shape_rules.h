@@ -18,8 +18,8 @@ llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank);
 llvm::Error expect_typed(const ir::NodeView& node, uint32_t i, llvm::ArrayRef<DType> dtypes = {});
 llvm::Error expect_operand_count(const ir::NodeView& node, uint32_t count);
 
-// The dims that these operands broadcast to (numpy: aligned at the last, a missing one counts as 1).
-// Errors: Input, if there are none.
+// The dims that these operands broadcast to (numpy: aligned at the last, a missing one counts as
+// 1). Errors: Input, if there are none.
 llvm::Expected<llvm::SmallVector<int64_t, 8>> broadcast_dims(const ir::NodeView& node,
                                                              llvm::ArrayRef<uint32_t> operands);
 

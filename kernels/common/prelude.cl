@@ -8,8 +8,8 @@
 // (mad() is a multiplication and an addition in PoCL 3.1).
 #pragma OPENCL FP_CONTRACT ON
 
-// Members of Unary as in schema/ops.def that are activations; kernels/common/cl_launch.h asserts the
-// numbers.
+// Members of Unary as in schema/ops.def that are activations; kernels/common/cl_launch.h asserts
+// the numbers.
 #define UNARY_IDENTITY 0
 #define UNARY_RELU 1
 #define UNARY_LEAKY_RELU 2
@@ -52,8 +52,8 @@
 #define UNARY_ACOSH 39
 #define UNARY_ATANH 40
 
-// ACTIVATE(v, alpha, beta): the Unary member ACTIVATION of each lane of v, a float vector. alpha and
-// beta are floats. `v` stands for a variable: it is used more than once.
+// ACTIVATE(v, alpha, beta): the Unary member ACTIVATION of each lane of v, a float vector. alpha
+// and beta are floats. `v` stands for a variable: it is used more than once.
 #ifndef ACTIVATION
 #define ACTIVATION UNARY_IDENTITY
 #endif
@@ -242,7 +242,7 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 #define OUTSIDE (-(1 << 28))
 
 // Elements read in nested loops: AXES of them (-D, 0 to 8), extents e and steps s in elements, the
-// innermost last; kernels/common/cl_axes.h gives them. axes_offset: of element `element` of the nest.
+// innermost last; kernels/common/cl_axes.h gives them. axes_offset: of element `element` of them.
 #define AXES_PARAMS                                                                                \
   int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
       int e6, int s6, int e7, int s7
