@@ -9,6 +9,7 @@
 // Features: mmacs (million multiply-adds), mbytes (million bytes read and written), steps (1).
 #pragma once
 
+#include "kernels/common/broadcast.h"
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/loop_axes.h"
 #include "kernels/common/panel_tile.h"
@@ -30,12 +31,6 @@ struct BatchMatMulWork {
   int64_t batch_count = 1;
 };
 
-// Dim i of y's batch in an operand aligned from the right.
-constexpr int32_t batch_dim(const OperandShape& operand, const OperandShape& y, int32_t i) {
-  const int32_t own = i - (y.rank - operand.rank);
-  return own < 0 ? 1 : operand.dims[own];
-}
-
 constexpr BatchMatMulWork batch_matmul_work(const BatchMatMulParams& params, const OperandShape& a,
                                             const OperandShape& b, const OperandShape& y) {
   BatchMatMulWork work;
@@ -50,8 +45,8 @@ constexpr BatchMatMulWork batch_matmul_work(const BatchMatMulParams& params, con
   int64_t stride_a = work.m * work.k;
   int64_t stride_b = work.n * work.k;
   for (int32_t i = y.rank - 3; i >= 0; --i) {
-    const int32_t dim_a = batch_dim(a, y, i);
-    const int32_t dim_b = batch_dim(b, y, i);
+    const int32_t dim_a = broadcast_dim(a, y, i);
+    const int32_t dim_b = broadcast_dim(b, y, i);
     steps[i][0] = dim_a == 1 ? 0 : stride_a;
     steps[i][1] = dim_b == 1 ? 0 : stride_b;
     stride_a *= dim_a;

@@ -15,8 +15,8 @@ const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
   if (y.dims[y.rank - 2] != a.dims[a_m] || y.dims[y.rank - 1] != b.dims[b_n])
     return "an output of [m, n]";
   for (int32_t i = 0; i + 2 < y.rank; ++i) {
-    const int32_t dim_a = batch_dim(a, y, i);
-    const int32_t dim_b = batch_dim(b, y, i);
+    const int32_t dim_a = broadcast_dim(a, y, i);
+    const int32_t dim_b = broadcast_dim(b, y, i);
     if (dim_a != dim_b && dim_a != 1 && dim_b != 1) return "batch dims that broadcast";
     if (y.dims[i] != (dim_a > dim_b ? dim_a : dim_b)) return "an output of the broadcast batch";
   }

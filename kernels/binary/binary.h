@@ -36,6 +36,7 @@
 #pragma once
 
 #include "kernels/common/activation.h"
+#include "kernels/common/broadcast.h"
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tasks.h"
 
@@ -84,12 +85,6 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
     default:
       return is_number && !member_name(OpKind::Binary, kind).empty() ? dtype : DType::Any;
   }
-}
-
-// Dim i of y in an operand aligned from the right: 1 in front of its own.
-constexpr int32_t broadcast_dim(const OperandShape& operand, const OperandShape& y, int32_t i) {
-  const int32_t own = i - (y.rank - operand.rank);
-  return own < 0 ? 1 : operand.dims[own];
 }
 
 // Elements of one unit of work of a Plain step; a multiple of every vector length.

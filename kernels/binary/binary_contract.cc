@@ -7,11 +7,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
   const OperandShape& y = step.output();
   if (operand.layout != Layout::Plain && operand.layout != y.layout)
     return "inputs Plain or of the output's layout";
-  if (operand.rank > y.rank) return "inputs of at most the output's rank";
-  for (int32_t i = 0; i < y.rank; ++i) {
-    const int32_t dim = broadcast_dim(operand, y, i);
-    if (dim != 1 && dim != y.dims[i]) return "input dims that are 1 or the output's";
-  }
+  if (const char* expected = check_broadcast(operand, y)) return expected;
   if (step.row->processor == Processor::Gpu &&
       binary_operand_of(operand, y) == BinaryOperand::General)
     return "inputs like the output, scalar or per channel on a GPU";

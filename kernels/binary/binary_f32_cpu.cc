@@ -125,13 +125,10 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   const TensorView& a = args.operands[0];
   const TensorView& b = args.operands[1];
   const TensorView& y = args.output();
-  const auto step_of = [&y](const TensorView& view, int32_t i) {
-    const int32_t own = i - (y.shape.rank - view.shape.rank);
-    return own < 0 || view.shape.dims[own] == 1 ? int64_t{0} : view.strides[own];
-  };
   LoopAxes axes;
   for (int32_t i = 0; i < y.shape.rank; ++i)
-    axes.append(y.shape.dims[i], step_of(a, i), step_of(b, i));
+    axes.append(y.shape.dims[i], broadcast_stride(a.shape, y.shape, i),
+                broadcast_stride(b.shape, y.shape, i));
   const int64_t elements = element_count(y.shape);
   int64_t begin = units.begin * kBinaryPlainBlock;
   const int64_t end =

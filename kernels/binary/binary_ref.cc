@@ -216,13 +216,10 @@ void run_plain(const KernelArgs& args) {
   const DType dtype = a.shape.dtype;
   const auto bytes = static_cast<int64_t>(dtype_bytes(dtype));
   const auto y_bytes = static_cast<int64_t>(dtype_bytes(y.shape.dtype));
-  const auto step_of = [&y](const TensorView& view, int32_t i) {
-    const int32_t own = i - (y.shape.rank - view.shape.rank);
-    return own < 0 || view.shape.dims[own] == 1 ? int64_t{0} : view.strides[own];
-  };
   LoopAxes axes;
   for (int32_t i = 0; i < y.shape.rank; ++i)
-    axes.append(y.shape.dims[i], step_of(a, i), step_of(b, i));
+    axes.append(y.shape.dims[i], broadcast_stride(a.shape, y.shape, i),
+                broadcast_stride(b.shape, y.shape, i));
   const int64_t elements = element_count(y.shape);
   for (int64_t begin = 0; begin < elements;) {
     const int64_t rest = elements - begin;

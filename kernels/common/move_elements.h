@@ -26,6 +26,13 @@ inline void add_moved(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+// The same of operands data and indices: what is moved, and the indices.
+inline void add_gathered(const StepShape& step, Features* out_features) {
+  const double bytes = 2.0 * traffic_bytes(step.output()) + traffic_bytes(step.operands[1]);
+  out_features->add("mbytes", bytes * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
 // Elements of axes [begin, end).
 constexpr int64_t element_count(const OperandShape& shape, int32_t begin, int32_t end) {
   int64_t count = 1;

@@ -1,3 +1,4 @@
+#include "kernels/common/broadcast.h"
 #include "kernels/common/move_elements.h"
 #include "kernels/expand/expand.h"
 
@@ -9,11 +10,7 @@ const char* check(const StepShape& step, StepNeeds*) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (x.dtype != y.dtype) return "operands of one dtype";
-  if (x.rank > y.rank) return "an input of no higher rank than the output";
-  for (int32_t i = 0; i < x.rank; ++i)
-    if (x.dims[i] != 1 && x.dims[i] != y.dims[y.rank - x.rank + i])
-      return "input dims that are 1 or the output's";
-  return nullptr;
+  return check_broadcast(x, y);
 }
 
 }  // namespace

@@ -20,15 +20,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const double bytes = 2.0 * traffic_bytes(step.output()) + traffic_bytes(step.operands[1]);
-  out_features->add("mbytes", bytes * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 }  // namespace
 
 extern const Contract kGatherElementsContract;
-const Contract kGatherElementsContract = {check, nullptr, features};
+const Contract kGatherElementsContract = {check, nullptr, add_gathered};
 
 }  // namespace codl::kernels

@@ -16,6 +16,7 @@
 // Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
+#include "kernels/common/broadcast.h"
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tasks.h"
 
@@ -91,16 +92,6 @@ struct NormalizeWork {
   int64_t element_count = 1;  // of one mean
   int32_t task_count = 1;
 };
-
-// Elements of a broadcast operand per step of dim `axis` of x.
-constexpr int64_t broadcast_stride(const OperandShape& operand, const OperandShape& x,
-                                   int32_t axis) {
-  const int32_t own = axis - (x.rank - operand.rank);
-  if (own < 0 || operand.dims[own] == 1) return 0;
-  int64_t stride = 1;
-  for (int32_t i = own + 1; i < operand.rank; ++i) stride *= operand.dims[i];
-  return stride;
-}
 
 // Of a step that has passed the contract: operands are x, [scale], [bias], y.
 constexpr NormalizeWork normalize_work(const NormalizeParams& params, const OperandShape& x,

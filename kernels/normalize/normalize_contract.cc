@@ -4,12 +4,8 @@ namespace codl::kernels {
 namespace {
 
 bool broadcasts(const OperandShape& operand, const OperandShape& x) {
-  if (operand.dtype != DType::F32 || operand.layout != Layout::Plain) return false;
-  const int32_t missing = x.rank - operand.rank;
-  if (missing < 0) return false;
-  for (int32_t i = 0; i < operand.rank; ++i)
-    if (operand.dims[i] != 1 && operand.dims[i] != x.dims[i + missing]) return false;
-  return true;
+  return operand.dtype == DType::F32 && operand.layout == Layout::Plain &&
+         check_broadcast(operand, x) == nullptr;
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {

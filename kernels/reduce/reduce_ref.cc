@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/elements.h"
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {
@@ -63,34 +64,20 @@ Plan plan_of(const OperandShape& x, int32_t mask) {
 
 // ---- elements ----
 
-template <typename From, typename Wide>
-void widen_as(const void* x, int64_t offset, int64_t count, Wide* out) {
-  const From* from = static_cast<const From*>(x) + offset;
-  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Wide>(from[i]);
+const char* element_at(const TensorView& view, int64_t offset) {
+  return view.as<const char>() + offset * static_cast<int64_t>(dtype_bytes(view.shape.dtype));
 }
 
 void widen_elements(const TensorView& x, int64_t offset, int64_t count, int64_t* out) {
-  switch (x.shape.dtype) {
-    case DType::I8:
-      return widen_as<int8_t>(x.data, offset, count, out);
-    case DType::I16:
-      return widen_as<int16_t>(x.data, offset, count, out);
-    case DType::U16:
-      return widen_as<uint16_t>(x.data, offset, count, out);
-    case DType::I32:
-      return widen_as<int32_t>(x.data, offset, count, out);
-    case DType::U32:
-      return widen_as<uint32_t>(x.data, offset, count, out);
-    case DType::I64:
-    case DType::U64:
-      return widen_as<int64_t>(x.data, offset, count, out);
-    default:  // Bool, U8
-      return widen_as<uint8_t>(x.data, offset, count, out);
-  }
+  load_integers(x.shape.dtype, element_at(x, offset), 1, count, out);
 }
 
 void widen_elements(const TensorView& x, int64_t offset, int64_t count, double* out) {
-  if (x.shape.dtype == DType::F32) return widen_as<float>(x.data, offset, count, out);
+  if (x.shape.dtype == DType::F32) {
+    const float* from = x.as<const float>() + offset;
+    for (int64_t i = 0; i < count; ++i) out[i] = double{from[i]};
+    return;
+  }
   int64_t integers[kLanes];
   widen_elements(x, offset, count, integers);
   const bool is_unsigned = x.shape.dtype == DType::U64;
@@ -99,43 +86,15 @@ void widen_elements(const TensorView& x, int64_t offset, int64_t count, double* 
                          : static_cast<double>(integers[i]);
 }
 
-// The low bytes of an integer: it wraps.
 void store(const TensorView& y, int64_t offset, int64_t value) {
-  switch (dtype_bytes(y.shape.dtype)) {
-    case 1:
-      y.as<uint8_t>()[offset] = static_cast<uint8_t>(value);
-      return;
-    case 2:
-      y.as<uint16_t>()[offset] = static_cast<uint16_t>(value);
-      return;
-    case 4:
-      y.as<uint32_t>()[offset] = static_cast<uint32_t>(value);
-      return;
-    default:
-      y.as<int64_t>()[offset] = value;
-  }
+  store_integers(y.shape.dtype, &value, 1, const_cast<char*>(element_at(y, offset)));
 }
 
 void store(const TensorView& y, int64_t offset, double value) {
-  const DType dtype = y.shape.dtype;
-  if (dtype == DType::F32) {
+  if (y.shape.dtype == DType::F32)
     y.as<float>()[offset] = static_cast<float>(value);
-    return;
-  }
-  const bool is_signed =
-      dtype == DType::I8 || dtype == DType::I16 || dtype == DType::I32 || dtype == DType::I64;
-  const int bits = static_cast<int>(dtype_bytes(dtype)) * 8 - (is_signed ? 1 : 0);
-  const double end = std::ldexp(1.0, bits);  // one past the largest
-  int64_t integer = 0;
-  if (value >= end)
-    integer = bits == 64 ? -1 : static_cast<int64_t>((uint64_t{1} << bits) - 1);
-  else if (is_signed && value < -end)
-    integer = bits == 63 ? INT64_MIN : -(int64_t{1} << bits);
-  else if (!is_signed && value > 0)
-    integer = static_cast<int64_t>(static_cast<uint64_t>(value));
-  else if (is_signed && value == value)
-    integer = static_cast<int64_t>(value);
-  store(y, offset, integer);
+  else
+    store(y, offset, integer_of(y.shape.dtype, value));
 }
 
 // ---- arithmetic ----

@@ -1,3 +1,4 @@
+#include "kernels/common/broadcast.h"
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/loop_axes.h"
 #include "kernels/where/where.h"
@@ -10,9 +11,7 @@ template <typename T>
 void run(const KernelArgs& args) {
   const TensorView& y = args.output();
   const auto step_of = [&](uint32_t operand, int32_t i) {
-    const TensorView& view = args.operands[operand];
-    const int32_t own = i - (y.shape.rank - view.shape.rank);
-    return own < 0 || view.shape.dims[own] == 1 ? int64_t{0} : view.strides[own];
+    return broadcast_stride(args.operands[operand].shape, y.shape, i);
   };
   // Two nests of loops, as a nest has two inputs; a run is what is one in both.
   LoopAxes of_a;

@@ -440,7 +440,7 @@ TEST_CASE("expand repeats dims of one and dims that are missing") {
   CHECK(refusal(OpKind::Expand, nullptr, {columns}, tensor<int8_t>({2, 1}, {1, 1})) ==
         "input dims that are 1 or the output's");
   CHECK(refusal(OpKind::Expand, nullptr, {columns}, tensor<int8_t>({3}, {1, 1, 1})) ==
-        "an input of no higher rank than the output");
+        "inputs of at most the output's rank");
 }
 
 TEST_CASE("compress moves the slices that are wanted to the front") {
