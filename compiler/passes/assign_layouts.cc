@@ -2,12 +2,11 @@
 //
 // Needs:   a plain graph.
 // Gives:   Nhwc for f32 maps (rank 4) of operators that compute in it (OpSpec::computes_in_nhwc),
-// Plain
-//          for everything else; one Convert per value and layout where the two meet. Constants stay
-//          Plain; Concat, which copies its inputs as they lie, gets converted ones. Every graph
-//          input is read by Converts only and every graph output written by one, even if the layout
-//          stays: that memory is the application's, and only the CPU lane may touch it; an output
-//          without elements stays as it is. Numerics are unchanged.
+//          Plain for everything else; one Convert per value and layout where the two meet.
+//          Constants stay Plain; Concat, which copies its inputs as they lie, gets converted ones.
+//          Every graph input is read by Converts only and every graph output written by one, even
+//          if the layout stays: that memory is the application's, and only the CPU lane may touch
+//          it; an output without elements stays as it is. Numerics are unchanged.
 // Order:   last: the passes before look at neighbours, and Converts would stand between.
 #include <map>
 

@@ -9,8 +9,7 @@
 // Needs:   products of f32 in any order and grouping, with constants (multiplied or divided by)
 //          anywhere between the factors; nobody else reads what lies between x and the product.
 // Gives:   one Unary in the place of the last multiplication; the nodes before go. Numerics change
-// by
-//          rounding only: constants are recognised up to the digits that exporters keep.
+//          by rounding only: constants are recognised up to the digits that exporters keep.
 // Order:   after fold_constants and eliminate_dead, which leave the formula bare; before
 //          fuse_activation, which makes the Unary the activation of a convolution, and before the
 //          other fusions, which would take pieces of the formula.

@@ -7,8 +7,8 @@
 //   y  [n, oc, o...]
 //
 // All Plain f32. Along each axis input element i, tap k and output element o belong together if
-//   o * stride - pad_begin + k * dilation = i   (transposed: i * stride - pad_begin + k * dilation
-//   = o)
+//   o * stride - pad_begin + k * dilation = i
+//   i * stride - pad_begin + k * dilation = o   transposed
 // What lies outside x counts as zero. Pads may be negative: they crop. The output's extent is its
 // operand's; pad_end and output_padding only explain it.
 //

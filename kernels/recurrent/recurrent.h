@@ -1,11 +1,15 @@
 // Recurrent: ONNX's RNN, GRU and LSTM over a whole sequence.
 //
-//   x [s, b, i]   w [d, g*h, i]   r [d, g*h, h]      g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f
-//   c) bias [d, 2*g*h]       if has_bias: of w, then of r lengths [b] (i64)     if has_lengths:
-//   steps of each sequence, clamped to [0, s] h0 [d, b, h]          if has_h0, else zero c0 [d, b,
-//   h]          if has_c0 (Lstm), else zero peepholes [d, 3*h]    if has_peepholes (Lstm): i o f y
-//   [s + 2, d, b, h]    the output of every step, zero behind the end of a sequence; the last
-//                         hidden state; the last cell state (zero but for Lstm)
+//   x          [s, b, i]
+//   w          [d, g*h, i]       g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f c)
+//   r          [d, g*h, h]
+//   bias       [d, 2*g*h]        if has_bias: of w, then of r
+//   lengths    [b] (i64)         if has_lengths: steps of each sequence, clamped to [0, s]
+//   h0         [d, b, h]         if has_h0, else zero
+//   c0         [d, b, h]         if has_c0 (Lstm), else zero
+//   peepholes  [d, 3*h]          if has_peepholes (Lstm): i o f
+//   y          [s + 2, d, b, h]  the output of every step, zero behind the end of a sequence; the
+//                                last hidden state; the last cell state (zero but for Lstm)
 //
 // All Plain; f32 but for lengths. direction 0: forward, 1: from the end to the beginning, 2: both
 // (d = 2). The formulas are ONNX's; f, g, h are the activations, three for each direction (two Gru,

@@ -11,9 +11,8 @@
 //   Linear   f and f + 1, weights 1 - r and r
 //   Cubic    f - 1 ... f + 2, weights of Keys' cubic with cubic_coefficient
 //            (R. Keys, Cubic Convolution Interpolation for Digital Image Processing, IEEE 1981)
-//   is_antialias, Linear and Cubic along an axis of scale s < 1: the same weight function,
-//   stretched
-//            by 1 / s; the weights are divided by their sum
+//   is_antialias, Linear and Cubic along an axis of scale s < 1
+//            the same weight function, stretched by 1 / s; the weights are divided by their sum
 // Elements outside x are those at the edge; excludes_outside: they have no weight, and the others
 // are divided by their sum. Several axes: the product of their weights. TfCropAndResize: where p is
 // outside [0, extent - 1], y is extrapolation_value.
