@@ -21,6 +21,7 @@ inline std::vector<KernelCase> compress_cases() {
   add("columns", 1, plain_operand({5, 9}), 9, {5, 9});
   add("short condition", 1, plain_operand({5, 9}), 4, {5, 4});
   add("long condition", 1, plain_operand({2, 3, 4}), 7, {2, 3, 4});
+  add("rank 5", 2, plain_operand({2, 3, 5, 2, 3}), 5, {2, 3, 5, 2, 3});
   for (DType dtype : {DType::Bool, DType::U16, DType::I32, DType::I64})
     add("dtype", 1, typed_operand(dtype, {2, 6, 3}), 6, {2, 6, 3});
   return cases;

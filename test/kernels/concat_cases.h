@@ -50,6 +50,9 @@ inline std::vector<KernelCase> concat_cases() {
       {plain_operand({2, 3, 4}), plain_operand({2, 5, 4}), plain_operand({2, 8, 4})});
   add("plain, last axis", 2,
       {plain_operand({2, 3, 4}), plain_operand({2, 3, 21}), plain_operand({2, 3, 25})});
+  add("plain, rank 5", 1,
+      {plain_operand({2, 3, 2, 5, 3}), plain_operand({2, 1, 2, 5, 3}),
+       plain_operand({2, 4, 2, 5, 3})});
   add("tasks", 1,
       {nhwc_operand({2, 17, 5, 80}), nhwc_operand({2, 5, 5, 80}), nhwc_operand({2, 22, 5, 80})});
   add("tasks of a plain tensor", 1,

@@ -21,6 +21,7 @@ inline std::vector<KernelCase> conv_nd_cases() {
   };
   add("line", same, {2, 3, 9}, {4, 3, 3}, {2, 4, 7});
   add("box", same, {1, 2, 4, 5, 6}, {3, 2, 2, 3, 2}, {1, 3, 3, 3, 5});
+  add("box of two, odd channels", same, {2, 5, 3, 4, 3}, {17, 5, 2, 3, 1}, {2, 17, 2, 2, 3});
   ConvNdParams params = same;
   params.has_bias = 1;
   params.groups = 2;

@@ -13,6 +13,8 @@ inline std::vector<KernelCase> convert_cases() {
   };
   add("scalar", plain_operand({}), plain_operand({}));
   add("matrix", plain_operand({5, 7}), plain_operand({5, 7}));
+  add("rank 3", plain_operand({2, 5, 7}), plain_operand({2, 5, 7}));
+  add("rank 5", plain_operand({2, 3, 2, 5, 3}), plain_operand({2, 3, 2, 5, 3}));
   add("rank 8", plain_operand({1, 2, 1, 3, 1, 2, 1, 2}), plain_operand({1, 2, 1, 3, 1, 2, 1, 2}));
   // `rows` of x and of y; a Plain operand has them all.
   const auto add_layouts = [&](const char* name, std::initializer_list<int32_t> dims,

@@ -21,7 +21,7 @@ inline std::vector<KernelCase> grid_sample_cases() {
         };
         add("line", {2, 3, 7}, {2, 5, 1}, {2, 3, 5});
         add("map", {2, 3, 7, 4}, {2, 5, 6, 2}, {2, 3, 5, 6});
-        add("box", {1, 2, 3, 1, 4}, {1, 2, 3, 2, 3}, {1, 2, 2, 3, 2});
+        add("box", {2, 5, 3, 1, 4}, {2, 2, 3, 2, 3}, {2, 5, 2, 3, 2});
       }
   return cases;
 }

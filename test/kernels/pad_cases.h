@@ -34,6 +34,7 @@ inline std::vector<KernelCase> pad_cases() {
     add("more than the dim", kind, false, plain_operand({3, 2}), {7, 1}, {4, 9});
     add("dims of one", kind, false, plain_operand({1, 4, 1}), {2, 0, 1}, {0, 1, 3});
     add("map", kind, false, plain_operand({2, 3, 6, 7}), {0, 0, 1, 2}, {0, 0, 3, 1});
+    add("rank 5", kind, false, plain_operand({2, 3, 4, 5, 3}), {0, 0, 1, 2, 1}, {0, 0, 2, 0, 1});
     add("rank 8", kind, false, plain_operand({1, 2, 1, 2, 3, 1, 2, 2}), {0, 1, 0, 0, 1, 0, 0, 1},
         {1, 0, 0, 1, 0, 0, 0, 1});
     for (DType dtype : {DType::Bool, DType::U16, DType::I64})

@@ -25,6 +25,7 @@ inline std::vector<KernelCase> pool_nd_cases() {
     add("line", kind, DType::F32, {2, 3, 8}, {2, 3, 4});
     add("map", kind, DType::F32, {1, 3, 6, 5}, {1, 3, 3, 2});
     add("box", kind, DType::F32, {1, 2, 4, 5, 6}, {1, 2, 2, 2, 3});
+    add("box of two, odd channels", kind, DType::F32, {2, 17, 2, 4, 3}, {2, 17, 1, 2, 1});
     params.pad_begin_0 = 5;
     params.pad_end_1 = 3;
     params.dilation_1 = 2;

@@ -27,6 +27,8 @@ inline std::vector<KernelCase> reduce_cases() {
     cases.push_back(make_reduce_case(name + ", rows", kind, 2, {3, 300}));
     cases.push_back(make_reduce_case(name + ", columns", kind, 1, {5, 300}));
     cases.push_back(make_reduce_case(name + ", middle", kind, 4, {2, 3, 5, 7}));
+    cases.push_back(make_reduce_case(name + ", rank 3", kind, 4, {2, 5, 19}));
+    cases.push_back(make_reduce_case(name + ", rank 5", kind, 2, {2, 3, 2, 5, 7}));
     if (takes_one_axis) continue;
     cases.push_back(make_reduce_case(name + ", every second axis", kind, 21, {3, 2, 4, 3, 5}));
     cases.push_back(make_reduce_case(name + ", nothing", kind, 0, {2, 3}));

@@ -71,6 +71,17 @@ inline void add_any_resize_cases(std::vector<KernelCase>& cases) {
   }
   params.kind = kResizeNearest;
   for (DType dtype : {DType::U8, DType::BF16, DType::I64}) add("elements of any size", dtype);
+  params.scale_0 = params.scale_1 = 1.0f;
+  params.scale_2 = 2.0f;
+  params.scale_3 = 0.5f;
+  params.scale_4 = 1.5f;
+  for (int32_t kind : {kResizeNearest, kResizeLinear, kResizeCubic}) {
+    params.kind = kind;
+    cases.push_back({"boxes",
+                     OpKind::Resize,
+                     words_of(params),
+                     {plain_operand({2, 3, 2, 4, 6}), plain_operand({2, 3, 4, 2, 9})}});
+  }
 }
 
 inline std::vector<KernelCase> resize_cases() {

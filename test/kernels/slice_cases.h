@@ -35,6 +35,9 @@ inline std::vector<KernelCase> slice_cases() {
   add("columns", plain_operand({5, 33}), {{0, 1, 5}, {3, 1, 17}});
   add("every second column, rows backwards", plain_operand({5, 33}), {{4, -2, 3}, {1, 2, 16}});
   add("map", plain_operand({2, 7, 9, 11}), {{0, 1, 2}, {1, 2, 3}, {1, 1, 7}, {10, -3, 4}});
+  add("rank 3", plain_operand({2, 5, 17}), {{0, 1, 2}, {1, 2, 2}, {3, 1, 13}});
+  add("rank 5", plain_operand({2, 3, 4, 5, 7}),
+      {{1, 1, 1}, {0, 2, 2}, {3, -1, 3}, {0, 1, 5}, {5, -2, 3}});
   add("rank 8", plain_operand({2, 1, 3, 2, 1, 2, 3, 2}),
       {{1, -1, 2}, {0, 1, 1}, {0, 2, 2}, {0, 1, 2}, {0, 1, 1}, {1, 1, 1}, {2, -1, 3}, {0, 1, 2}});
   for (DType dtype : {DType::Bool, DType::I8, DType::F16, DType::I32, DType::I64, DType::F64}) {

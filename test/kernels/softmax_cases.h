@@ -25,6 +25,7 @@ inline std::vector<KernelCase> softmax_cases() {
     add("logarithm of pixels", axis, nhwc_operand({2, 5, 3, 5}), 1);
     add("logarithm", axis, plain_operand({2, 5, 3, 19}), 1);
   }
+  add("rank 3", 2, plain_operand({2, 3, 19}));
   add("rank 5", 2, plain_operand({2, 3, 4, 3, 5}));
   add("rows held", 1, nhwc_operand({2, 6, 8, 3}, {2, 5}));
   add("rows held, columns", 3, nhwc_operand({2, 6, 8, 3}, {2, 5}));

@@ -22,6 +22,7 @@ inline std::vector<KernelCase> top_k_cases() {
   };
   for (int32_t k : {1, 2, 5, 33, 100}) add("last axis", 1, k, k % 2, {3, 100});
   for (int32_t axis = 0; axis < 3; ++axis) add("some axis", axis, 3, 0, {4, 5, 7});
+  add("rank 5", 1, 2, 0, {2, 5, 3, 1, 7});
   add("one", 0, 1, 1, {1});
   return cases;
 }

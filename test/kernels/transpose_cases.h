@@ -30,6 +30,7 @@ inline std::vector<KernelCase> transpose_cases() {
   add("channels first", {2, 5, 7, 3}, {0, 3, 1, 2});
   add("runs kept", {4, 3, 9}, {1, 0, 2});
   add("axes of one", {1, 6, 1, 4}, {3, 2, 1, 0});
+  add("rank 5", {2, 3, 5, 4, 7}, {0, 2, 3, 4, 1});
   add("rank 8", {2, 1, 3, 2, 1, 2, 3, 2}, {7, 0, 3, 5, 1, 6, 2, 4});
   add("tasks", {170, 190}, {1, 0});
   add("last axes of many maps", {3, 5, 37, 41}, {0, 1, 3, 2});

@@ -23,6 +23,7 @@ inline std::vector<KernelCase> unary_cases() {
     add("scalar", kind, plain_operand({}), plain_operand({}));
     for (int32_t length : {1, 7, 16, 33, 1001})
       add("plain", kind, plain_operand({length}), plain_operand({length}));
+    add("plain of rank 3", kind, plain_operand({2, 5, 19}), plain_operand({2, 5, 19}));
     add("plain of rank 5", kind, plain_operand({2, 3, 1, 4, 5}), plain_operand({2, 3, 1, 4, 5}));
     for (int32_t channels : {5, 21})
       add("channels", kind, nhwc_operand({2, channels, 3, 5}), nhwc_operand({2, channels, 3, 5}));
