@@ -61,7 +61,7 @@ class Importer {
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
   // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
-  // and, behind functions of one operand, for their result), if it does and every one is a number.
+  // and what follows, see relate_dims()), if it does and every one is a number.
   // For operators whose output dims follow from data.
   std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
 
@@ -139,9 +139,9 @@ class Importer {
   // Takes the initializers of a graph, and what it says about its values. Errors: Input (a name
   // defined twice).
   llvm::Error declare(OnnxGraph& graph);
-  // What the model says about the dims of an output of an elementwise function of one operand holds
-  // for the operand.
-  void pass_declared_dims(const OnnxNode& node);
+  // Models declare the dims of their outputs, seldom those in between. What they say about a result
+  // of elementwise functions of one value and scalars holds for that value too. Nodes in order.
+  void relate_dims(llvm::ArrayRef<const OnnxNode*> nodes);
 
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
   bool is_taken(llvm::StringRef name) const { return names_.contains(name); }
@@ -153,6 +153,11 @@ class Importer {
   llvm::Error finish(const OnnxGraph& graph);
 
  private:
+  // The value that surely has the same dims and is nearest to the graph's inputs; kScalarDims of a
+  // scalar.
+  std::string dims_root(llvm::StringRef name) const;
+  std::string broadcast_root(const OnnxNode& node) const;
+
   struct Constant {
     std::string name;
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
@@ -198,6 +203,7 @@ class Importer {
   std::deque<Constant> constants_;  // addresses are kept in bindings_
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
+  llvm::StringMap<std::string> dims_roots_;
   llvm::StringSet<> names_;           // of every ONNX value and everything added
   llvm::StringSet<> appended_;        // ONNX names that a value of the graph has
   llvm::StringMap<int> next_suffix_;  // by base of fresh_name()

@@ -132,11 +132,13 @@ class Import {
           node.outputs, [&](const std::string& output) { return read_names_.contains(output); });
       if (!is_needed[i]) continue;
       for (const std::string& name : names_read_by(node)) read_names_.insert(name);
-      importer_.pass_declared_dims(node);
     }
+    std::vector<const OnnxNode*> needed;
     for (size_t i : *order)
-      if (is_needed[i])
-        if (llvm::Error error = import_node(graph.nodes[i])) return error;
+      if (is_needed[i]) needed.push_back(&graph.nodes[i]);
+    importer_.relate_dims(needed);
+    for (const OnnxNode* node : needed)
+      if (llvm::Error error = import_node(*node)) return error;
     return llvm::Error::success();
   }
 
