@@ -195,9 +195,9 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Concat", 7, kNewestOpset, import_concat},
+    {"Concat", 4, kNewestOpset, import_concat},
     {"Expand", 8, kNewestOpset, import_expand},
-    {"Tile", 7, kNewestOpset, import_tile},
+    {"Tile", 6, kNewestOpset, import_tile},
 };
 
 }  // namespace

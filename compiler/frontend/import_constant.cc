@@ -147,9 +147,9 @@ llvm::Error import_range(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Constant", 7, kNewestOpset, import_constant},
+    {"Constant", 1, kNewestOpset, import_constant},
     {"ConstantOfShape", 9, kNewestOpset, import_constant_of_shape},
-    {"Identity", 7, kNewestOpset, import_identity},
+    {"Identity", 1, kNewestOpset, import_identity},
     {"OptionalGetElement", 18, kNewestOpset, import_identity},
     {"OptionalHasElement", 18, kNewestOpset, import_optional_has_element},
     {"Range", 11, kNewestOpset, import_range},

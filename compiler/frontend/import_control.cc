@@ -319,8 +319,8 @@ llvm::Error import_scan(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"If", 7, kNewestOpset, import_if},
-    {"Loop", 7, kNewestOpset, import_loop},
+    {"If", 1, kNewestOpset, import_if},
+    {"Loop", 1, kNewestOpset, import_loop},
     {"Scan", 9, kNewestOpset, import_scan},
 };
 

@@ -260,8 +260,8 @@ llvm::Error import_conv_transpose(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Conv", 7, kNewestOpset, import_conv},
-    {"ConvTranspose", 7, kNewestOpset, import_conv_transpose},
+    {"Conv", 1, kNewestOpset, import_conv},
+    {"ConvTranspose", 1, kNewestOpset, import_conv_transpose},
 };
 
 }  // namespace

@@ -191,6 +191,7 @@ llvm::Error import_bit_cast(const OnnxNode& node, Importer& importer) {
 // Inference: nothing is dropped, and the mask is true throughout (before opset 10: 1).
 llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"ratio", "seed"});
+  if (llvm::Error error = expect_inference(node)) return error;
   if (node.has_input(2)) {
     CODL_ASSIGN_OR_RETURN(training, importer.int_constant(node, 2));
     if (llvm::any_of(training, [](int64_t flag) { return flag != 0; }))
@@ -240,6 +241,8 @@ llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer&
 // What `formula` makes of operands 0 and 1. `dtype` as in import_map().
 template <typename Formula>
 llvm::Error import_pair(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
+  // Without `axis`, what broadcast before opset 7 does so in the same way since.
+  if (node.opset < 7) ignore_attributes(node, {"broadcast"});
   CODL_ASSIGN_OR_RETURN(empty, empty_dims(node, importer));
   if (empty) {
     CODL_ASSIGN_OR_RETURN(a_dtype, importer.dtype_of(node, 0));
@@ -402,8 +405,8 @@ constexpr ImportRow kRows[] = {
     {"Abs", 6, kNewestOpset, import_function<kUnaryAbs>},
     {"Acos", 7, kNewestOpset, import_function<kUnaryAcos>},
     {"Acosh", 9, kNewestOpset, import_function<kUnaryAcosh>},
-    {"Add", 7, kNewestOpset, import_arithmetic<kBinaryAdd>},
-    {"And", 7, kNewestOpset, import_comparison<kBinaryAnd>},
+    {"Add", 6, kNewestOpset, import_arithmetic<kBinaryAdd>},
+    {"And", 1, kNewestOpset, import_comparison<kBinaryAnd>},
     {"Asin", 7, kNewestOpset, import_function<kUnaryAsin>},
     {"Asinh", 9, kNewestOpset, import_function<kUnaryAsinh>},
     {"Atan", 7, kNewestOpset, import_function<kUnaryAtan>},
@@ -422,22 +425,22 @@ constexpr ImportRow kRows[] = {
     {"Clip", 11, kNewestOpset, import_clip_11},
     {"Cos", 7, kNewestOpset, import_function<kUnaryCos>},
     {"Cosh", 9, kNewestOpset, import_function<kUnaryCosh>},
-    {"Div", 7, kNewestOpset, import_arithmetic<kBinaryDiv>},
-    {"Dropout", 7, kNewestOpset, import_dropout},
+    {"Div", 6, kNewestOpset, import_arithmetic<kBinaryDiv>},
+    {"Dropout", 6, kNewestOpset, import_dropout},
     {"Elu", 6, kNewestOpset, import_elu},
-    {"Equal", 7, kNewestOpset, import_comparison<kBinaryEqual>},
+    {"Equal", 1, kNewestOpset, import_comparison<kBinaryEqual>},
     {"Erf", 9, kNewestOpset, import_function<kUnaryErf>},
     {"Exp", 6, kNewestOpset, import_function<kUnaryExp>},
     {"Floor", 6, kNewestOpset, import_function<kUnaryFloor>},
     {"Gelu", 20, kNewestOpset, import_gelu},
-    {"Greater", 7, kNewestOpset, import_comparison<kBinaryGreater>},
+    {"Greater", 1, kNewestOpset, import_comparison<kBinaryGreater>},
     {"GreaterOrEqual", 12, kNewestOpset, import_comparison<kBinaryGreaterOrEqual>},
     {"HardSigmoid", 6, kNewestOpset, import_hard_sigmoid},
     {"HardSwish", 14, kNewestOpset, import_function<kUnaryHardSwish>},
     {"IsInf", 10, kNewestOpset, import_is_inf},
     {"IsNaN", 9, kNewestOpset, import_is_nan},
     {"LeakyRelu", 6, kNewestOpset, import_leaky_relu},
-    {"Less", 7, kNewestOpset, import_comparison<kBinaryLess>},
+    {"Less", 1, kNewestOpset, import_comparison<kBinaryLess>},
     {"LessOrEqual", 12, kNewestOpset, import_comparison<kBinaryLessOrEqual>},
     {"Log", 6, kNewestOpset, import_function<kUnaryLog>},
     {"Max", 6, kNewestOpset, import_variadic<kBinaryMax>},
@@ -445,12 +448,12 @@ constexpr ImportRow kRows[] = {
     {"Min", 6, kNewestOpset, import_variadic<kBinaryMin>},
     {"Mish", 18, kNewestOpset, import_function<kUnaryMish>},
     {"Mod", 10, kNewestOpset, import_mod},
-    {"Mul", 7, kNewestOpset, import_arithmetic<kBinaryMul>},
+    {"Mul", 6, kNewestOpset, import_arithmetic<kBinaryMul>},
     {"Neg", 6, kNewestOpset, import_function<kUnaryNeg>},
     {"Not", 1, kNewestOpset, import_function<kUnaryNot>},
-    {"Or", 7, kNewestOpset, import_comparison<kBinaryOr>},
+    {"Or", 1, kNewestOpset, import_comparison<kBinaryOr>},
     {"PRelu", 7, kNewestOpset, import_prelu},
-    {"Pow", 7, kNewestOpset, import_pow},
+    {"Pow", 1, kNewestOpset, import_pow},
     {"Reciprocal", 6, kNewestOpset, import_function<kUnaryReciprocal>},
     {"Relu", 6, kNewestOpset, import_function<kUnaryRelu>},
     {"Round", 11, kNewestOpset, import_function<kUnaryRound>},
@@ -463,7 +466,7 @@ constexpr ImportRow kRows[] = {
     {"Softplus", 1, kNewestOpset, import_function<kUnarySoftplus>},
     {"Softsign", 1, kNewestOpset, import_function<kUnarySoftsign>},
     {"Sqrt", 6, kNewestOpset, import_function<kUnarySqrt>},
-    {"Sub", 7, kNewestOpset, import_arithmetic<kBinarySub>},
+    {"Sub", 6, kNewestOpset, import_arithmetic<kBinarySub>},
     {"Sum", 6, kNewestOpset, import_variadic<kBinaryAdd>},
     {"SwiGLU", 28, kNewestOpset, import_swiglu},
     {"Swish", 24, kNewestOpset, import_swish},
@@ -471,7 +474,7 @@ constexpr ImportRow kRows[] = {
     {"Tanh", 6, kNewestOpset, import_function<kUnaryTanh>},
     {"ThresholdedRelu", 10, kNewestOpset, import_thresholded_relu},
     {"Where", 9, kNewestOpset, import_where},
-    {"Xor", 7, kNewestOpset, import_comparison<kBinaryXor>},
+    {"Xor", 1, kNewestOpset, import_comparison<kBinaryXor>},
 };
 
 }  // namespace

@@ -176,7 +176,7 @@ llvm::Error import_reverse_sequence(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Gather", 7, kNewestOpset, import_gather},
+    {"Gather", 1, kNewestOpset, import_gather},
     {"GatherElements", 11, kNewestOpset, import_gather_elements},
     {"GatherND", 11, kNewestOpset, import_gather_nd},
     {"ReverseSequence", 10, kNewestOpset, import_reverse_sequence},

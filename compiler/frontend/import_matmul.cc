@@ -55,6 +55,7 @@ llvm::Expected<Gemm> read_gemm(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(beta, node.float_or("beta", 1.0f));
   CODL_ASSIGN_OR_RETURN(transpose_a, node.int_or("transA", 0));
   CODL_ASSIGN_OR_RETURN(transpose_b, node.int_or("transB", 0));
+  if (node.opset < 7) ignore_attributes(node, {"broadcast"});  // since then C always does
   return Gemm{alpha, beta, transpose_a != 0, transpose_b != 0};
 }
 
@@ -159,7 +160,7 @@ llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Gemm", 7, kNewestOpset, import_gemm},
+    {"Gemm", 6, kNewestOpset, import_gemm},
     {"MatMul", 1, kNewestOpset, import_matmul},
 };
 

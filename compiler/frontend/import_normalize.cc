@@ -61,6 +61,7 @@ llvm::Expected<BatchNorm> read_batch_norm(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(momentum, node.float_or("momentum", 0.9f));
   CODL_ASSIGN_OR_RETURN(training, node.int_or("training_mode", 0));
   CODL_ASSIGN_OR_RETURN(spatial, node.int_or("spatial", 1));
+  if (llvm::Error error = expect_inference(node)) return error;
   if (spatial != 1) return unsupported_error(node.name, "expected spatial 1, found {0}", spatial);
   return BatchNorm{epsilon, momentum, training != 0};
 }
@@ -319,7 +320,7 @@ llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"BatchNormalization", 7, kNewestOpset, import_batch_normalization},
+    {"BatchNormalization", 6, kNewestOpset, import_batch_normalization},
     {"GroupNormalization", 18, kNewestOpset, import_group_normalization},
     {"InstanceNormalization", 6, kNewestOpset, import_instance_normalization},
     {"LRN", 1, kNewestOpset, import_lrn},

@@ -227,7 +227,7 @@ llvm::Error import_center_crop_pad(const OnnxNode& node, Importer& importer) {
 
 constexpr ImportRow kRows[] = {
     {"CenterCropPad", 18, kNewestOpset, import_center_crop_pad},
-    {"Pad", 7, 10, import_pad_7},
+    {"Pad", 2, 10, import_pad_7},
     {"Pad", 11, kNewestOpset, import_pad_11},
 };
 

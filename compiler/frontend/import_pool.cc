@@ -217,11 +217,11 @@ llvm::Error import_global_lp_pool(const OnnxNode& node, Importer& importer) {
 
 constexpr ImportRow kRows[] = {
     {"AveragePool", 7, kNewestOpset, import_average_pool},
-    {"GlobalAveragePool", 7, kNewestOpset, import_global_average_pool},
-    {"GlobalLpPool", 7, kNewestOpset, import_global_lp_pool},
-    {"GlobalMaxPool", 7, kNewestOpset, import_global_max_pool},
-    {"LpPool", 7, kNewestOpset, import_lp_pool},
-    {"MaxPool", 7, kNewestOpset, import_max_pool},
+    {"GlobalAveragePool", 1, kNewestOpset, import_global_average_pool},
+    {"GlobalLpPool", 2, kNewestOpset, import_global_lp_pool},
+    {"GlobalMaxPool", 1, kNewestOpset, import_global_max_pool},
+    {"LpPool", 2, kNewestOpset, import_lp_pool},
+    {"MaxPool", 1, kNewestOpset, import_max_pool},
     {"MaxUnpool", 9, kNewestOpset, import_max_unpool},
 };
 

@@ -396,10 +396,10 @@ llvm::Error import_space_to_depth(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"DepthToSpace", 7, kNewestOpset, import_depth_to_space},
+    {"DepthToSpace", 1, kNewestOpset, import_depth_to_space},
     {"Resize", 10, 10, import_upsample_9},
     {"Resize", 11, kNewestOpset, import_resize_11},
-    {"SpaceToDepth", 7, kNewestOpset, import_space_to_depth},
+    {"SpaceToDepth", 1, kNewestOpset, import_space_to_depth},
     {"Upsample", 7, 8, import_upsample_7},
     {"Upsample", 9, kNewestOpset, import_upsample_9},
 };

@@ -248,7 +248,7 @@ constexpr ImportRow kRows[] = {
     {"NonMaxSuppression", 10, kNewestOpset, import_non_max_suppression},
     {"NonZero", 9, kNewestOpset, import_non_zero},
     {"OneHot", 9, kNewestOpset, import_one_hot},
-    {"TopK", 7, 9, import_top_k_7},
+    {"TopK", 1, 9, import_top_k_7},
     {"TopK", 10, kNewestOpset, import_top_k_10},
     {"Trilu", 14, kNewestOpset, import_trilu},
 };

@@ -267,14 +267,14 @@ llvm::Error import_transpose(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Flatten", 7, kNewestOpset, import_flatten},
-    {"Reshape", 7, kNewestOpset, import_reshape},
-    {"Shape", 7, kNewestOpset, import_shape},
-    {"Size", 7, kNewestOpset, import_size},
-    {"Squeeze", 7, 12, import_squeeze_7},
+    {"Flatten", 1, kNewestOpset, import_flatten},
+    {"Reshape", 5, kNewestOpset, import_reshape},
+    {"Shape", 1, kNewestOpset, import_shape},
+    {"Size", 1, kNewestOpset, import_size},
+    {"Squeeze", 1, 12, import_squeeze_7},
     {"Squeeze", 13, kNewestOpset, import_squeeze_13},
-    {"Transpose", 7, kNewestOpset, import_transpose},
-    {"Unsqueeze", 7, 12, import_unsqueeze_7},
+    {"Transpose", 1, kNewestOpset, import_transpose},
+    {"Unsqueeze", 1, 12, import_unsqueeze_7},
     {"Unsqueeze", 13, kNewestOpset, import_unsqueeze_13},
 };
 

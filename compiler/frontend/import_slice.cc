@@ -393,9 +393,9 @@ llvm::Error import_slice_10(const OnnxNode& node, Importer& importer) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"Slice", 7, 9, import_slice_7},
+    {"Slice", 1, 9, import_slice_7},
     {"Slice", 10, kNewestOpset, import_slice_10},
-    {"Split", 7, 12, import_split_7},
+    {"Split", 2, 12, import_split_7},
     {"Split", 13, kNewestOpset, import_split_13},
 };
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "compiler/frontend/importer.h"
+#include "compiler/support/error.h"
 
 namespace codl::compiler {
 
@@ -12,6 +13,14 @@ namespace codl::compiler {
 inline void ignore_attributes(const OnnxNode& node,
                               std::initializer_list<llvm::StringRef> attributes) {
   for (llvm::StringRef attribute : attributes) static_cast<void>(node.find(attribute));
+}
+
+// Before opset 7 an operator that also trains did so unless its attribute `is_test` said otherwise.
+inline llvm::Error expect_inference(const OnnxNode& node) {
+  if (node.opset >= 7) return llvm::Error::success();
+  CODL_ASSIGN_OR_RETURN(is_test, node.int_or("is_test", 0));
+  if (is_test != 0) return llvm::Error::success();
+  return unsupported_error(node.name, "expected is_test 1, found 0: a model in training");
 }
 
 llvm::ArrayRef<ImportRow> attention_rows();

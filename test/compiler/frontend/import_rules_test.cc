@@ -270,4 +270,18 @@ TEST_CASE("Identity and Dropout leave no node, unless an output needs one") {
         "%y y = Unary(%x) : f32[2]\n");
 }
 
+TEST_CASE("before opset 7: broadcasting without an axis, operators that say they do not train") {
+  CHECK(computed("g (float[2,2] x) => (float[2,2] y) <float[2] b = {10, 20}> "
+                 "{ y = Add<broadcast = 1>(x, b) }",
+                 {1, 2, 3, 4}, 6) == std::vector<float>{11, 22, 13, 24});
+  CHECK(import_error("g (float[2,2] x) => (float[2,2] y) <float[2] b = {10, 20}> "
+                     "{ y = Add<broadcast = 1, axis = 0>(x, b) }",
+                     6)
+            .find("expected attributes of the operator, found 'axis'") != std::string::npos);
+  CHECK(nodes_of("g (float[2] x) => (float[2] y) { a = Dropout<is_test = 1>(x) y = Relu(a) }", 6) ==
+        "%y y = Unary(%x) {kind=Relu} : f32[2]\n");
+  CHECK(import_error("g (float[2] x) => (float[2] y) { y = Dropout(x) }", 6)
+            .find("expected is_test 1, found 0") != std::string::npos);
+}
+
 }  // namespace codl::test
