@@ -216,8 +216,8 @@ def main():
         print(f"  {operator:32} {passed:4} of {count:4}")
     if flags.rates:
         with open(flags.rates, "w", encoding="utf-8") as file:
-            json.dump(rates, file, indent=0)
-            file.write("\n")
+            lines = (f"  {json.dumps(name)}: {json.dumps(rate)}" for name, rate in rates.items())
+            file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
     counts = collections.Counter(outcome.result for outcome in outcomes)
     inside = [outcome for outcome in outcomes if outcome.in_scope]
