@@ -21,15 +21,20 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
 class EvaluationBudget {
  public:
   // The model has so many bytes of weights, or so many more.
-  void add_weights(int64_t bytes) { bytes_left_ += kBytesPerWeightByte * bytes; }
+  void add_weights(int64_t bytes) {
+    bytes_left_ += kBytesPerWeightByte * bytes;
+    steps_left_ += kStepsPerWeightByte * static_cast<double>(bytes);
+  }
   // True, and less is left, if there is enough for the node.
   bool take(const ir::NodeView& node);
 
  private:
   static constexpr int64_t kBytes = int64_t{1} << 28;
-  static constexpr int64_t kBytesPerWeightByte = 8;
-  // Multiply-adds, comparisons, moved elements: seconds, with the plain kernels.
+  // A weight of one byte becomes f32 (4 bytes), minus its zero point, times its scale, transposed.
+  static constexpr int64_t kBytesPerWeightByte = 16;
+  // Multiply-adds, comparisons, elements read and written: seconds, with the plain kernels.
   static constexpr double kSteps = 2e9;
+  static constexpr double kStepsPerWeightByte = 16;
 
   int64_t bytes_left_ = kBytes;
   double steps_left_ = kSteps;

@@ -38,7 +38,7 @@ TEST_CASE("a broadcast does not fill the plan") {
 }
 
 TEST_CASE("a product that takes long is left to the run") {
-  // 2048^3 multiply-adds; the result would fit.
+  // 2048^3 multiply-adds, and 2^24 bytes of weights; the result would fit.
   ir::Graph graph;
   const ir::TensorType square = {DType::F32, {2048, 2048}};
   const ir::ValueId a = graph.add_constant("a", square, std::vector<uint8_t>(size_t{4} << 22));
