@@ -37,8 +37,8 @@ ir::ValueId sum_of_all(Compose& c, ir::ValueId x) {
 }
 
 // From the logarithms of probabilities. Rows of class ignore_index neither add to the loss nor to
-// what a mean divides by. Operand 1: the classes; operand 2, if there: a weight for each class.
-ir::ValueId loss_of(const OnnxNode& node, Compose& c, ir::ValueId log_prob, ir::ValueId classes,
+// what a mean divides by. `weights`: of each class, or kNoId.
+ir::ValueId loss_of(Compose& c, ir::ValueId log_prob, ir::ValueId classes, ir::ValueId weights,
                     LossReduction reduction, std::optional<int64_t> ignored_class) {
   const llvm::SmallVector<int64_t, 4> rows(c.dims(classes).begin(), c.dims(classes).end());
   llvm::SmallVector<int64_t, 4> column = rows;
@@ -47,7 +47,7 @@ ir::ValueId loss_of(const OnnxNode& node, Compose& c, ir::ValueId log_prob, ir::
                                     {log_prob, c.reshape(classes, column)});
   ir::ValueId loss = c.unary(kUnaryNeg, c.reshape(picked, rows));
   ir::ValueId weight = ir::kNoId;
-  if (node.has_input(2)) weight = c.gather(c.operand(2), classes, 0);
+  if (weights != ir::kNoId) weight = c.gather(weights, classes, 0);
   if (ignored_class) {
     const ir::ValueId is_ignored = c.binary(kBinaryEqual, classes, c.ints({*ignored_class}, {}));
     const ir::ValueId zero = c.scalar(DType::F32, 0);
@@ -73,9 +73,14 @@ llvm::Error import_loss(const OnnxNode& node, Importer& importer, bool takes_sco
   const ir::ValueId classes = c.operand_as(1, DType::I64);
   if (llvm::Error error = c.take_error()) return error;
   if (llvm::Error error = expect_classes(node, c, log_prob, classes)) return error;
+  const ir::ValueId weights = node.has_input(2) ? c.operand(2) : ir::kNoId;
+  if (llvm::Error error = c.take_error()) return error;
+  if (weights != ir::kNoId && (c.rank(weights) != 1 || c.dims(weights)[0] != c.dims(log_prob)[1]))
+    return input_error(node.name, "expected a weight for each of {0} classes, found {1}",
+                       c.dims(log_prob)[1], ir::to_string(c.type(weights)));
   if (takes_scores)
     log_prob = c.node(OpKind::Softmax, SoftmaxParams{.axis = 1, .is_log = 1}, {log_prob});
-  const ir::ValueId loss = loss_of(node, c, log_prob, classes, reduction, ignored_class);
+  const ir::ValueId loss = loss_of(c, log_prob, classes, weights, reduction, ignored_class);
   if (llvm::Error error = c.bind(loss)) return error;
   return takes_scores && c.has_output(1) ? c.bind(log_prob, 1) : llvm::Error::success();
 }

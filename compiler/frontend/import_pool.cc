@@ -143,7 +143,10 @@ llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t
 // The map that was pooled, as long as its windows did not overlap its end.
 llvm::Expected<Dims64> unpooled_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> pooled) {
   const size_t axes = pooled.size() - 2;
-  CODL_ASSIGN_OR_RETURN(kernel, node.ints_or("kernel_shape", {}, static_cast<int>(axes)));
+  CODL_ASSIGN_OR_RETURN(kernel, node.ints_or("kernel_shape", {}));
+  if (kernel.size() != axes)
+    return input_error(node.name, "expected kernel_shape of {0} axes, found {1}", axes,
+                       kernel.size());
   CODL_ASSIGN_OR_RETURN(
       strides, node.ints_or("strides", std::vector<int64_t>(axes, 1), static_cast<int>(axes)));
   CODL_ASSIGN_OR_RETURN(

@@ -55,6 +55,9 @@ TEST_CASE("NegativeLogLikelihoodLoss: reductions, weights, ignored classes") {
   CHECK(import_error("g (float[2,3] x) => (float z) <int64[3] y = {0, 1, 2}> "
                      "{ z = NegativeLogLikelihoodLoss(x, y) }")
             .find("expected scores [n, c, ...] and classes [n, ...]") != std::string::npos);
+  CHECK(import_error("g (float[2,3] x) => (float z) <int64[2] y = {0, 1}, float[2] w = {1, 2}> "
+                     "{ z = NegativeLogLikelihoodLoss(x, y, w) }")
+            .find("expected a weight for each of 3 classes, found f32[2]") != std::string::npos);
 }
 
 TEST_CASE("SoftmaxCrossEntropyLoss gives the logarithms too") {
@@ -123,6 +126,9 @@ TEST_CASE("MaxUnpool: to the places of the maxima, zeros behind") {
   CHECK(output_of("g (float[1,1,1,1] x) => (float[1,1,2,3] y) <int64[1,1,1,1] i = {3}, "
                   "int64[4] s = {1, 1, 2, 3}> { y = MaxUnpool<kernel_shape = [2, 2]>(x, i, s) }",
                   {7}) == std::vector<float>{0, 0, 0, 0, 7, 0});
+  CHECK(import_error("g (float[1,1,1,1] x, int64[1,1,1,1] i) => (float[1,1,2,2] y) "
+                     "{ y = MaxUnpool(x, i) }")
+            .find("expected kernel_shape of 2 axes, found 0") != std::string::npos);
 }
 
 TEST_CASE("declared dims hold for what was combined with scalars") {
