@@ -210,7 +210,7 @@ class Importer {
   std::vector<bool> varies_;          // by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
   BodyImport body_import_;
-  EvaluationBudget evaluation_budget_;
+  EvaluationBudget evaluation_budget_{EvaluationBudget::kBytesOfRules};
 };
 
 // Imports one node. Unsupported errors are collected over all nodes; any other ends the import.

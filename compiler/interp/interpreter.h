@@ -20,6 +20,12 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
 // tables, and for weights that are computed from other weights (dequantized, transposed ...).
 class EvaluationBudget {
  public:
+  // What a rule asks for while the model is read, and what is left of the finished graph; of the
+  // first less, because the second takes its results for weights.
+  static constexpr int64_t kBytesOfRules = int64_t{1} << 23;
+  static constexpr int64_t kBytesOfGraph = int64_t{1} << 26;
+
+  explicit EvaluationBudget(int64_t bytes) : bytes_left_(bytes) {}
   // The model has so many bytes of weights, or so many more.
   void add_weights(int64_t bytes) {
     bytes_left_ += kBytesPerWeightByte * bytes;
@@ -29,14 +35,13 @@ class EvaluationBudget {
   bool take(const ir::NodeView& node);
 
  private:
-  static constexpr int64_t kBytes = int64_t{1} << 28;
   // A weight of one byte becomes f32 (4 bytes), minus its zero point, times its scale, transposed.
   static constexpr int64_t kBytesPerWeightByte = 16;
-  // Multiply-adds, comparisons, elements read and written: seconds, with the plain kernels.
-  static constexpr double kSteps = 2e9;
+  // Multiply-adds, comparisons, elements read and written: a second, with the plain kernels.
+  static constexpr double kSteps = 6e7;
   static constexpr double kStepsPerWeightByte = 16;
 
-  int64_t bytes_left_ = kBytes;
+  int64_t bytes_left_;
   double steps_left_ = kSteps;
 };
 

@@ -31,7 +31,7 @@ std::vector<bool> needed_values(const ir::Graph& graph) {
 llvm::Error fold_constants(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
   const std::vector<bool> needed = needed_values(graph);
-  EvaluationBudget budget;
+  EvaluationBudget budget(EvaluationBudget::kBytesOfGraph);
   for (const ir::Value& value : graph.values())
     if (value.is_constant) budget.add_weights(static_cast<int64_t>(value.bytes.size()));
   // In graph order, so that a constant found here makes its users constant in the same sweep.
