@@ -130,8 +130,8 @@ ir::ValueId Compose::operand_as(size_t i, DType dtype) { return cast(operand(i),
 
 const ir::TensorType& Compose::type(ir::ValueId value) const {
   // After an error, formulas go on and look at dims up to the last one there can be.
-  static const ir::TensorType any{DType::F32, ir::Dims(kMaxRank, 1), Layout::Plain};
-  return value == ir::kNoId ? any : importer_.type(value);
+  static const ir::TensorType kAnything{DType::F32, ir::Dims(kMaxRank, 1), Layout::Plain};
+  return value == ir::kNoId ? kAnything : importer_.type(value);
 }
 
 llvm::ArrayRef<int32_t> Compose::dims(ir::ValueId value) const { return type(value).dims; }

@@ -54,9 +54,10 @@ std::vector<int64_t> places_in_image(llvm::ArrayRef<BlockAxis> axes) {
       bool is_inside = true;
       for (size_t i = axes.size(); i-- > 0;) {
         const BlockAxis& axis = axes[i];
-        const int64_t at = p_left % axis.positions() * axis.stride - axis.pad_begin +
-                           k_left % axis.kernel * axis.dilation;
-        p_left /= axis.positions();
+        const int64_t blocks = std::max<int64_t>(1, axis.positions());
+        const int64_t at =
+            p_left % blocks * axis.stride - axis.pad_begin + k_left % axis.kernel * axis.dilation;
+        p_left /= blocks;
         k_left /= axis.kernel;
         is_inside = is_inside && at >= 0 && at < axis.image;
         place += at * pitch;
