@@ -23,8 +23,8 @@ std::vector<ImportRow> all_rows() {
 }  // namespace
 
 llvm::ArrayRef<ImportRow> import_table() {
-  static const std::vector<ImportRow> rows = all_rows();
-  return rows;
+  static const std::vector<ImportRow> kRows = all_rows();
+  return kRows;
 }
 
 }  // namespace codl::compiler
