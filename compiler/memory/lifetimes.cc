@@ -1,7 +1,5 @@
 #include "compiler/memory/lifetimes.h"
 
-#include <algorithm>
-
 namespace codl::compiler {
 
 bool is_planned(Storage storage) {
@@ -10,7 +8,7 @@ bool is_planned(Storage storage) {
 }
 
 Lifetimes::Lifetimes(const Schedule& schedule)
-    : order_(schedule), touches_(schedule.tensors.size()) {
+    : order_(schedule), touches_(schedule.tensors.size()), spans_(schedule.tensors.size()) {
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     const Step& step = schedule.steps[id];
     const size_t lane = static_cast<size_t>(step.lane);
@@ -18,6 +16,11 @@ Lifetimes::Lifetimes(const Schedule& schedule)
       Touches& touches = touches_[tensor];
       if (touches.first[lane] == ir::kNoId) touches.first[lane] = id;
       touches.last[lane] = id;
+      Span& span = spans_[tensor];
+      const bool is_first = span.first == ir::kNoId;
+      if (is_first) span.first = id;
+      span.last = id;
+      span.lane = is_first || span.lane == lane ? lane : kLaneCount;
     }
   }
 }
@@ -30,16 +33,8 @@ bool Lifetimes::is_before(TensorId a, TensorId b) const {
   return true;
 }
 
-StepId Lifetimes::first_step(TensorId tensor) const {
-  // kNoId is the largest id.
-  return *std::min_element(std::begin(touches_[tensor].first), std::end(touches_[tensor].first));
-}
+StepId Lifetimes::first_step(TensorId tensor) const { return spans_[tensor].first; }
 
-StepId Lifetimes::last_step(TensorId tensor) const {
-  StepId last = ir::kNoId;
-  for (StepId step : touches_[tensor].last)
-    if (step != ir::kNoId && (last == ir::kNoId || step > last)) last = step;
-  return last;
-}
+StepId Lifetimes::last_step(TensorId tensor) const { return spans_[tensor].last; }
 
 }  // namespace codl::compiler

@@ -20,7 +20,14 @@ class Lifetimes {
   explicit Lifetimes(const Schedule& schedule);
 
   // In every execution, one of the two is dead before the other is born.
-  bool may_share(TensorId a, TensorId b) const { return is_before(a, b) || is_before(b, a); }
+  bool may_share(TensorId a, TensorId b) const {
+    const Span& left = spans_[a];
+    const Span& right = spans_[b];
+    const bool is_one_after_the_other = left.last < right.first || right.last < left.first;
+    // Asked of every two tensors of a network: most are touched by one and the same lane.
+    if (left.lane == right.lane && left.lane < kLaneCount) return is_one_after_the_other;
+    return is_before(a, b) || is_before(b, a);
+  }
 
   // Steps in the list's order, for dumps and ties; kNoId for a tensor that nothing touches.
   StepId first_step(TensorId tensor) const;
@@ -34,11 +41,18 @@ class Lifetimes {
     StepId first[kLaneCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
     StepId last[kLaneCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
   };
+  // In the list's order. lane: the only one that touches the tensor, or kLaneCount.
+  struct Span {
+    StepId first = ir::kNoId;
+    StepId last = ir::kNoId;
+    size_t lane = kLaneCount;
+  };
 
   bool is_before(TensorId a, TensorId b) const;
 
   StepOrder order_;
   std::vector<Touches> touches_;  // by tensor
+  std::vector<Span> spans_;       // the same
 };
 
 }  // namespace codl::compiler

@@ -39,21 +39,26 @@ struct Extent {
   uint64_t end;
 };
 
-// The offset of the smallest gap between `taken` that holds `bytes`, or of the end.
-uint64_t best_fit(std::vector<Extent> taken, uint64_t bytes) {
-  llvm::sort(taken, [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
-  uint64_t best_offset = 0;
-  uint64_t best_gap = UINT64_MAX;
-  uint64_t end = 0;  // of the extents so far
-  for (const Extent& extent : taken) {
-    if (extent.begin > end && extent.begin - end >= bytes && extent.begin - end < best_gap) {
-      best_offset = end;
-      best_gap = extent.begin - end;
+// The smallest gap between extents that come in the order of their begins, for so many bytes.
+class BestFit {
+ public:
+  explicit BestFit(uint64_t bytes) : bytes_(bytes) {}
+  void add(const Extent& extent) {
+    if (extent.begin > end_ && extent.begin - end_ >= bytes_ && extent.begin - end_ < best_gap_) {
+      best_offset_ = end_;
+      best_gap_ = extent.begin - end_;
     }
-    end = std::max(end, extent.end);
+    end_ = std::max(end_, extent.end);
   }
-  return best_gap != UINT64_MAX ? best_offset : end;
-}
+  // The gap's offset, or the end if there is none.
+  uint64_t offset() const { return best_gap_ != UINT64_MAX ? best_offset_ : end_; }
+
+ private:
+  uint64_t bytes_;
+  uint64_t best_offset_ = 0;
+  uint64_t best_gap_ = UINT64_MAX;
+  uint64_t end_ = 0;  // of the extents so far
+};
 
 // Places tensors of one arena. Borrows the schedule and the lifetimes.
 class ArenaPlanner {
@@ -74,6 +79,7 @@ class ArenaPlanner {
   uint64_t place(std::vector<uint64_t>& offset_bytes) {
     sort_by(tensors_, lifetimes_, [&](TensorId id) { return bytes_of(id); });
     const uint64_t arena_bytes = place_in_order(offset_bytes);
+    if (arena_bytes == least_bytes()) return arena_bytes;
     std::vector<uint64_t> crowding(schedule_.tensors.size());
     for (TensorId id : tensors_) crowding[id] = bytes_alive_with(id);
     sort_by(tensors_, lifetimes_, [&](TensorId id) { return crowding[id]; });
@@ -89,6 +95,22 @@ class ArenaPlanner {
     return align_up(schedule_.tensors[id].shape.bytes, alignment_);
   }
 
+  // No arena is smaller: tensors that are live at one place of the list share nothing.
+  uint64_t least_bytes() const {
+    std::vector<uint64_t> born(schedule_.steps.size() + 1), dead(schedule_.steps.size() + 1);
+    for (TensorId id : tensors_) {
+      if (lifetimes_.first_step(id) == ir::kNoId) continue;
+      born[lifetimes_.first_step(id)] += bytes_of(id);
+      dead[lifetimes_.last_step(id) + 1] += bytes_of(id);
+    }
+    uint64_t live = 0, most = 0;
+    for (size_t step = 0; step < born.size(); ++step) {
+      live += born[step] - dead[step];
+      most = std::max(most, live);
+    }
+    return most;
+  }
+
   // Of the tensor and all that it may not share with.
   uint64_t bytes_alive_with(TensorId id) const {
     uint64_t bytes = 0;
@@ -99,14 +121,21 @@ class ArenaPlanner {
 
   uint64_t place_in_order(std::vector<uint64_t>& offset_bytes) const {
     uint64_t arena_bytes = 0;
-    for (size_t i = 0; i < tensors_.size(); ++i) {
-      std::vector<Extent> taken;
-      for (TensorId placed : llvm::makeArrayRef(tensors_).take_front(i))
-        if (!lifetimes_.may_share(tensors_[i], placed))
-          taken.push_back({offset_bytes[placed], offset_bytes[placed] + bytes_of(placed)});
-      const uint64_t offset = best_fit(std::move(taken), bytes_of(tensors_[i]));
-      offset_bytes[tensors_[i]] = offset;
-      arena_bytes = std::max(arena_bytes, offset + bytes_of(tensors_[i]));
+    struct Placed {
+      TensorId id;
+      Extent extent;
+    };
+    std::vector<Placed> placed;  // by begin
+    for (TensorId id : tensors_) {
+      BestFit fit(bytes_of(id));
+      for (const Placed& other : placed)
+        if (!lifetimes_.may_share(id, other.id)) fit.add(other.extent);
+      const Extent extent = {fit.offset(), fit.offset() + bytes_of(id)};
+      offset_bytes[id] = extent.begin;
+      arena_bytes = std::max(arena_bytes, extent.end);
+      const auto behind = llvm::partition_point(
+          placed, [&](const Placed& other) { return other.extent.begin <= extent.begin; });
+      placed.insert(behind, {id, extent});
     }
     return arena_bytes;
   }
@@ -195,8 +224,8 @@ llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DevicePro
       ArenaPlanner(schedule, lifetimes, Storage::Device, kDeviceAlignment).place(plan.offset_bytes);
   for (uint64_t arena_bytes : {plan.host_bytes, plan.shared_bytes, plan.device_bytes})
     if (arena_bytes > kMaxArenaBytes)
-      return internal_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",
-                            kMaxArenaBytes, arena_bytes);
+      return unsupported_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",
+                               kMaxArenaBytes, arena_bytes);
   if (llvm::Error error = place_images(schedule, lifetimes, profile, plan)) return error;
   return plan;
 }

@@ -47,10 +47,12 @@ llvm::Error fuse_activation(ir::Graph& graph) {
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     if (graph.node(id).op != OpKind::Unary) continue;
     if (graph.value(graph.node(id).inputs[0]).type.dtype != DType::F32) continue;
-    const ir::NodeId producer = sole_producer(graph, graph.node(id).inputs[0], id);
+    const ir::ValueId value = graph.node(id).inputs[0];
+    const ir::NodeId producer = graph.value(value).producer;
     if (producer == ir::kNoId) continue;
     ir::Node fused = graph.node(producer);
     if (!take_activation(fused, graph.node(id).params.as<UnaryParams>())) continue;
+    if (sole_producer(graph, value, id) == ir::kNoId) continue;
     fused.output = graph.node(id).output;
     graph.node(id) = std::move(fused);
     dead[producer] = true;

@@ -28,9 +28,10 @@ bool is_open_convolution(const ir::Node& node) {
 
 // The convolution that can take operand `i` of the Add over, else kNoId.
 ir::NodeId convolution_behind(const ir::Graph& graph, ir::NodeId add, uint32_t i) {
-  const ir::NodeId producer = sole_producer(graph, graph.node(add).inputs[i], add);
+  const ir::ValueId value = graph.node(add).inputs[i];
+  const ir::NodeId producer = graph.value(value).producer;
   if (producer == ir::kNoId || !is_open_convolution(graph.node(producer))) return ir::kNoId;
-  return producer;
+  return sole_producer(graph, value, add);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "compiler/schedule/step_access.h"
 #include "compiler/schedule/step_order.h"
 #include "compiler/support/error.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 namespace {
@@ -41,25 +42,23 @@ bool covers(llvm::ArrayRef<Region> parts, const Region& region) {
 
 llvm::Error check_tensor(const Schedule& schedule, const Tensor& tensor, llvm::StringRef name,
                          llvm::ArrayRef<Touch> touches, const StepOrder& order) {
-  for (size_t i = 0; i < touches.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      const Touch& a = touches[j];
-      const Touch& b = touches[i];
-      if ((!a.is_write && !b.is_write) || !a.region.overlaps(b.region) || a.step == b.step)
-        continue;
+  std::vector<Touch> writes;
+  llvm::copy_if(touches, std::back_inserter(writes), [](const Touch& t) { return t.is_write; });
+  for (const Touch& a : writes)
+    for (const Touch& b : touches) {
+      if (!a.region.overlaps(b.region) || a.step == b.step) continue;
       if (!order.happens_before(a.step, b.step) && !order.happens_before(b.step, a.step))
         return internal_error(name, "expected an order between {0} and {1}, found none",
-                              describe(schedule, a.step), describe(schedule, b.step));
+                              describe(schedule, std::min(a.step, b.step)),
+                              describe(schedule, std::max(a.step, b.step)));
     }
-  }
   if (tensor.storage == Storage::Input || tensor.storage == Storage::Weights)
     return llvm::Error::success();
   for (const Touch& read : touches) {
     if (read.is_write) continue;
     llvm::SmallVector<Region, 8> written;
-    for (const Touch& write : touches)
-      if (write.is_write && order.happens_before(write.step, read.step))
-        written.push_back(write.region);
+    for (const Touch& write : writes)
+      if (order.happens_before(write.step, read.step)) written.push_back(write.region);
     if (!covers(written, read.region))
       return internal_error(name, "expected all that {0} reads to be written before, found a gap",
                             describe(schedule, read.step));

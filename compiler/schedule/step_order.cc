@@ -1,26 +1,26 @@
 #include "compiler/schedule/step_order.h"
 
-#include <array>
+#include <algorithm>
 
 namespace codl::compiler {
 
-StepOrder::StepOrder(const Schedule& schedule) : before_(schedule.steps.size()) {
-  std::array<StepId, 3> latest_of_lane;  // by Lane
-  latest_of_lane.fill(ir::kNoId);
+StepOrder::StepOrder(const Schedule& schedule)
+    : done_(schedule.steps.size()), lane_(schedule.steps.size()) {
+  Done after_latest[3];  // by lane: what is done after the lane's latest step
   for (StepId step = 0; step < schedule.steps.size(); ++step) {
-    std::vector<bool>& before = before_[step];
-    before.resize(schedule.steps.size());
-    const auto add_predecessor = [&](StepId predecessor) {
+    const auto lane = static_cast<uint8_t>(schedule.steps[step].lane);
+    lane_[step] = lane;
+    Done& done = done_[step];
+    done = after_latest[lane];
+    for (StepId wait : schedule.steps[step].waits) {
       // A wait for a step that is not earlier can never end; it proves no order.
-      if (predecessor >= step || before[predecessor]) return;
-      before[predecessor] = true;
-      for (StepId i = 0; i < predecessor; ++i)
-        if (before_[predecessor][i]) before[i] = true;
-    };
-    StepId& latest = latest_of_lane[static_cast<size_t>(schedule.steps[step].lane)];
-    add_predecessor(latest);
-    for (StepId wait : schedule.steps[step].waits) add_predecessor(wait);
-    latest = step;
+      if (wait >= step) continue;
+      for (size_t i = 0; i < done.count.size(); ++i)
+        done.count[i] = std::max(done.count[i], done_[wait].count[i]);
+      done.count[lane_[wait]] = std::max(done.count[lane_[wait]], wait + 1);
+    }
+    after_latest[lane] = done;
+    after_latest[lane].count[lane] = step + 1;
   }
 }
 

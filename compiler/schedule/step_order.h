@@ -1,21 +1,27 @@
 // Which steps are certainly done before which: lane order and waits, closed transitively.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "compiler/schedule/schedule.h"
 
 namespace codl::compiler {
 
-// happens_before(a, b): a is complete when b starts, in every execution. Bit matrix, O(steps^2)
-// bits. CPU and GPU lanes run their own steps in order; Transfer steps too.
+// happens_before(a, b): a is complete when b starts, in every execution. CPU and GPU lanes run
+// their own steps in order; Transfer steps too, so of each lane the latest step done says it all.
 class StepOrder {
  public:
   explicit StepOrder(const Schedule& schedule);
-  bool happens_before(StepId a, StepId b) const { return a != b && before_[b][a]; }
+  bool happens_before(StepId a, StepId b) const { return a < done_[b].count[lane_[a]]; }
 
  private:
-  std::vector<std::vector<bool>> before_;  // before_[b][a]
+  // By lane: the steps of the lane with a smaller id are done.
+  struct Done {
+    std::array<StepId, 3> count{};
+  };
+  std::vector<Done> done_;     // when the step starts
+  std::vector<uint8_t> lane_;  // of each step
 };
 
 }  // namespace codl::compiler

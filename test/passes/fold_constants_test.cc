@@ -1,3 +1,4 @@
+#include "compiler/interp/interpreter.h"
 #include "test/passes/pass_text.h"
 
 namespace codl::test {
@@ -35,6 +36,25 @@ TEST_CASE("a broadcast does not fill the plan") {
                                     {DType::F32, {1 << 13, 1 << 13}})});
   REQUIRE(error_of(compiler::fold_constants(graph)) == "");
   CHECK(graph.nodes().size() == 1);
+}
+
+TEST_CASE("a few bytes do not become a large plan") {
+  // 64 tables of 4 MiB.
+  ir::Graph graph;
+  llvm::SmallVector<ir::ValueId, 4> operands;
+  for (const ir::Dims& dims : {ir::Dims{1 << 10, 1}, ir::Dims{1, 1 << 10}})
+    operands.push_back(graph.add_constant(std::to_string(operands.size()), {DType::F32, dims},
+                                          std::vector<uint8_t>(size_t{4} << 10)));
+  const auto params = ir::OpParams::of(OpKind::Binary, BinaryParams{.kind = kBinaryAdd});
+  llvm::SmallVector<ir::ValueId, 4> tables;
+  for (int i = 0; i < 64; ++i)
+    tables.push_back(graph.add_node({OpKind::Binary, params, operands, ir::kNoId, "add"},
+                                    "table" + std::to_string(i), {DType::F32, {1 << 10, 1 << 10}}));
+  graph.set_outputs(tables);
+  REQUIRE(error_of(compiler::fold_constants(graph)) == "");
+  int64_t bytes = 0;
+  for (const ir::Value& value : graph.values()) bytes += static_cast<int64_t>(value.bytes.size());
+  CHECK(bytes < 2 * compiler::EvaluationBudget::kBytesOfGraph);
 }
 
 TEST_CASE("a product that takes long is left to the run") {
