@@ -3,12 +3,12 @@
 #
 #   tidy.sh BUILD      a configured build folder with compile_commands.json
 #
-# Environment: CODL_TIDY_SECONDS  no file is started later than this (default 120; 0: no limit), so
+# Environment: CODL_TIDY_SECONDS  no file is started later than this (default 60; 0: no limit), so
 #                                 that a lint run stays short on two cores. Files not looked at are
 #                                 counted in the last line.
 set -uo pipefail
 build=$1
-limit=${CODL_TIDY_SECONDS:-120}
+limit=${CODL_TIDY_SECONDS:-60}
 
 # Left out: CPU kernels, which include themselves once per instruction set; dump_plan_json.cc, because
 # clang 14 in C++20 cannot compile LLVM 14's JSON.h with libstdc++ 12 (a vector of an incomplete type).
