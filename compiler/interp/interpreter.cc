@@ -69,6 +69,10 @@ double evaluation_steps(const ir::NodeView& node) {
   for (uint32_t i = 0; i < node.input_count(); ++i)
     elements += static_cast<double>(node.input(i).element_count());
   double steps = op_spec(node.node.op).work(node).macs;
+  if (node.node.op == OpKind::Pool2d) {  // its rows are of F32, and its work counts bytes only
+    const auto params = node.params<Pool2dParams>();
+    steps = static_cast<double>(node.output().element_count()) * params.kernel_h * params.kernel_w;
+  }
   const PlainStep plain(node);
   kernels::StepNeeds needs;
   if (plain.has_row() && kernels::check_step(plain.step, &needs) == nullptr) {

@@ -74,6 +74,16 @@ TEST_CASE("a product that takes long is left to the run") {
   CHECK(graph.node(0).name == "product");
 }
 
+TEST_CASE("a window of a million elements is left to the run") {
+  const char* model = R"(
+    g (float[1] x) => (float[1] y) <int64[4] dims = {1, 1, 2000, 2000}>
+    { a = ConstantOfShape(dims)
+      b = MaxPool<kernel_shape = [1000, 1000]>(a)
+      c = ReduceMax<axes = [0, 1, 2, 3], keepdims = 0>(b)
+      y = Add(x, c) })";
+  CHECK(after(model, kPasses).find("Pool2d") != std::string::npos);
+}
+
 TEST_CASE("what nobody needs is not computed") {
   ir::Graph graph;
   const ir::TensorType type = {DType::F32, {2}};
