@@ -607,8 +607,11 @@ llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::Val
       return value;
     }
   }
-  // The name goes to what leaves the network. An input keeps it.
-  if (source.name == name && !source.is_input) source.name = fresh_name(name + ".value");
+  // The name goes to what leaves the network, from the value itself or from another that it was
+  // computed of. An input keeps it.
+  for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
+    if (graph_.value(id).name == name && !graph_.value(id).is_input)
+      graph_.value(id).name = fresh_name(name + ".value");
   OnnxNode copy;
   copy.name = name;
   copy.outputs = {source.name == name ? fresh_name(name + ".copy") : name};

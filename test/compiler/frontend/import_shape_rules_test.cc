@@ -143,6 +143,15 @@ TEST_CASE("NonZero: the most places there can be, and how many there are") {
             .find("at run time") != std::string::npos);
 }
 
+TEST_CASE("an extent that is known is none, and the output has its name") {
+  const std::string text =
+      "g (float[1] x) => (float[n] y) <bool[3] keep = {0, 1, 1}, float[3] a = {1, 2, 3}> "
+      "{ y = Compress(a, keep) }";
+  const ir::Graph graph = import_text(text);
+  CHECK(graph.value(graph.outputs()[0]).name == "y");
+  CHECK(computed(text, {0}) == std::vector<float>{2, 3});
+}
+
 TEST_CASE("extents are joined") {
   const std::string text =
       "g (float[2] x, float[2] z) => (int64[1,n] y) "
