@@ -12,6 +12,7 @@ namespace {
 
 // Of one value computed while importing: more than any weight of a network (VGG-16's first fully
 // connected layer has 1.03e8).
+constexpr int64_t kMaxPlannedElements = int64_t{1} << 24;  // of an output that has none
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
 // ONNX operators whose output has the dims of their first operand, whatever else they read ...
@@ -621,12 +622,20 @@ llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::Val
   return append(copy, "", OpKind::Unary, UnaryParams{}, {value});
 }
 
-void Importer::plan_elements(Binding& binding) {
-  if (binding.constant == nullptr || !binding.constant->tensor.problem.empty()) return;
+llvm::Error Importer::plan_elements(llvm::StringRef where, Binding& binding) {
+  if (binding.constant == nullptr || !binding.constant->tensor.problem.empty())
+    return llvm::Error::success();
   OnnxTensor tensor;
   tensor.dtype = binding.constant->tensor.dtype;
   tensor.dims = binding.constant->tensor.dims;
-  if (!llvm::is_contained(tensor.dims, 0)) return;
+  if (!llvm::is_contained(tensor.dims, 0)) return llvm::Error::success();
+  int64_t planned = 1;
+  for (int64_t dim : tensor.dims)
+    if (__builtin_mul_overflow(planned, std::max<int64_t>(dim, 1), &planned) ||
+        planned > kMaxPlannedElements)
+      return unsupported_error(where,
+                               "expected at most {0} elements with 1 for dims of 0, found {1}",
+                               kMaxPlannedElements, dims_text(tensor.dims));
   ir::TensorType scalar;
   scalar.dtype = DType::I64;
   const ir::ValueId none = graph_.add_constant(fresh_name(binding.constant->name + ".none"), scalar,
@@ -638,6 +647,7 @@ void Importer::plan_elements(Binding& binding) {
   }
   tensor.bytes.resize(tensor.element_count() * dtype_bytes(tensor.dtype));
   binding.constant = keep(fresh_name(binding.constant->name + ".planned"), std::move(tensor));
+  return llvm::Error::success();
 }
 
 llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, Binding& binding) {
@@ -645,7 +655,7 @@ llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, 
   if (!output.problem.empty())
     return unsupported_error(where, "expected a tensor of a known data type, found {0}",
                              output.problem);
-  plan_elements(binding);
+  if (llvm::Error error = plan_elements(where, binding)) return error;
   CODL_ASSIGN_OR_RETURN(value, value_of(where, binding));
   if (output.dtype && held_dtype(*output.dtype) != type(value).dtype)
     return input_error(where, "expected the declared type {0}, computed {1}",

@@ -192,7 +192,7 @@ class Importer {
   llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
   // An output without elements: one element or more is planned, and an extent of 0 says that none
   // is meant.
-  void plan_elements(Binding& binding);
+  llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
   // The value as a graph output with this name and dtype: itself, or a Cast or copy of it.
   llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
                                         llvm::ArrayRef<ir::ValueId> others);

@@ -143,6 +143,12 @@ TEST_CASE("NonZero: the most places there can be, and how many there are") {
             .find("at run time") != std::string::npos);
 }
 
+TEST_CASE("an output without elements does not ask for gigabytes") {
+  CHECK(import_error("g (float[1] x) => (float[1000000, 0, 1000] y) <int64[3] dims = "
+                     "{1000000, 0, 1000}> { y = ConstantOfShape(dims) }")
+            .find("expected at most 16777216 elements") != std::string::npos);
+}
+
 TEST_CASE("an extent that is known is none, and the output has its name") {
   const std::string text =
       "g (float[1] x) => (float[n] y) <bool[3] keep = {0, 1, 1}, float[3] a = {1, 2, 3}> "
