@@ -12,8 +12,9 @@ namespace {
 
 // Of one value computed while importing: more than any weight of a network (VGG-16's first fully
 // connected layer has 1.03e8).
-constexpr int64_t kMaxPlannedElements = int64_t{1} << 24;  // of an output that has none
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
+// Planned for an output that has none: 64 MiB of f32, for what is never written.
+constexpr int64_t kMaxPlannedElements = int64_t{1} << 24;
 
 // ONNX operators whose output has the dims of their first operand, whatever else they read ...
 constexpr llvm::StringRef kKeepsDims[] = {

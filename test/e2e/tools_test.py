@@ -342,8 +342,14 @@ class ToolsTest(unittest.TestCase):
                                         "--json", f"--trace={trace}"))
         self.assertEqual(report["variant"], "coexec")
         self.assertGreater(report["median_us"], 0)
-        # How much the lanes overlap is the machine's business: on a busy one they miss each other.
-        self.assertGreaterEqual(report["recorded_run"]["overlap_us"], 0)
+        # How much the lanes overlap is the machine's business (on a busy one they miss each other), but
+        # not more than the one that is busy less, nor is one busy longer than the run takes.
+        run = report["recorded_run"]
+        busy_us = [lane["busy_us"] for lane in run["lanes"]]
+        self.assertEqual([lane["lane"] for lane in run["lanes"]], ["cpu", "gpu"])
+        self.assertGreater(min(busy_us), 0)
+        self.assertLessEqual(run["overlap_us"], min(busy_us))
+        self.assertLessEqual(max(busy_us), run["wall_us"])
         with open(trace) as file:
             events = json.load(file)["traceEvents"]
         tracks = {event["tid"] for event in events if event["ph"] == "X"}
