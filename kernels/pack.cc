@@ -10,44 +10,44 @@ namespace codl::kernels {
 
 namespace {
 
-constexpr uint32_t kWeights = 1;
-constexpr uint32_t kBias = 2;
-
-bool has_packed_operands(OpKind op) {
-  return op == OpKind::Conv2d || op == OpKind::DepthwiseConv2d || op == OpKind::MatMul;
+constexpr int32_t rank_of(Packing packing) {
+  if (packing == Packing::Bias) return 1;
+  return packing == Packing::MatMulPanels ? 2 : 4;
 }
 
 }  // namespace
 
-uint64_t packed_bytes(OpKind op, uint32_t operand, const int32_t* dims,
-                      [[maybe_unused]] int32_t rank, int32_t groups) {
-  if (!has_packed_operands(op)) return 0;
-  if (operand == kBias) {
-    assert(rank == 1);
-    return packed_bias_bytes(dims[0]);
-  }
-  if (operand != kWeights) return 0;
-  assert(rank == (op == OpKind::MatMul ? 2 : 4));
-  switch (op) {
-    case OpKind::Conv2d:
+uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank,
+                      int32_t groups) {
+  assert(packing == Packing::None || rank == rank_of(packing));
+  switch (packing) {
+    case Packing::None:
+      return 0;
+    case Packing::Bias:
+      return packed_bias_bytes(dims[0]);
+    case Packing::ConvPanels:
       return conv2d_packed_bytes(dims, groups);
-    case OpKind::DepthwiseConv2d:
+    case Packing::Depthwise:
       return depthwise_conv2d_packed_bytes(dims);
-    default:
+    case Packing::MatMulPanels:
       return matmul_packed_bytes(dims);
   }
+  __builtin_unreachable();
 }
 
-void pack(OpKind op, uint32_t operand, const int32_t* dims, [[maybe_unused]] int32_t rank,
-          int32_t groups, const float* src, float* dst) {
-  assert(packed_bytes(op, operand, dims, rank, groups) != 0);
-  if (operand == kBias) return pack_bias(dims[0], src, dst);
-  switch (op) {
-    case OpKind::Conv2d:
+void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, int32_t groups,
+          const float* src, float* dst) {
+  assert(packing != Packing::None && rank == rank_of(packing));
+  switch (packing) {
+    case Packing::None:
+      return;
+    case Packing::Bias:
+      return pack_bias(dims[0], src, dst);
+    case Packing::ConvPanels:
       return conv2d_pack(dims, groups, src, dst);
-    case OpKind::DepthwiseConv2d:
+    case Packing::Depthwise:
       return depthwise_conv2d_pack(dims, src, dst);
-    default:
+    case Packing::MatMulPanels:
       return matmul_pack(dims, src, dst);
   }
 }

@@ -100,7 +100,8 @@ struct KernelRow {
   OpKind op;
   Processor processor;
   DType dtype;
-  Layout layout;  // of the output
+  Layout layout;    // of the output
+  Packing packing;  // of the weights
   uint32_t splits;
 
   constexpr bool can_split(SplitDim dim) const {
@@ -108,11 +109,18 @@ struct KernelRow {
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
   }
+  // The form in which the row reads constant operand `operand`. Rows with packed weights have them
+  // in operand 1 and the bias in operand 2.
+  constexpr Packing packing_of(uint32_t operand) const {
+    if (packing == Packing::None || operand < 1 || operand > 2) return Packing::None;
+    return operand == 1 ? packing : Packing::Bias;
+  }
 };
 
 inline constexpr KernelRow kKernelRows[] = {
-#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, splits) \
-  {id, revision, #symbol, OpKind::op, Processor::processor, DType::dtype, Layout::layout, splits},
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits) \
+  {id,           revision,       #symbol,          OpKind::op, Processor::processor,     \
+   DType::dtype, Layout::layout, Packing::packing, splits},
 #include "schema/kernels.def"
 };
 inline constexpr size_t kKernelCount = std::size(kKernelRows);

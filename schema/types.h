@@ -33,6 +33,10 @@ enum class DType : uint8_t {
 //   Packed   a weight blob in the packing of its kernel (pack_weights)
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
 
+// The forms of a constant that kernels read: a fact of each row of kernels.def. In the compiler
+// only; a plan has the row. What lies where: kernels/pack.h.
+enum class Packing : uint8_t { None, Bias, ConvPanels, Depthwise, MatMulPanels };
+
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 
 // The dim along which an operator is divided between the processors.

@@ -11,9 +11,9 @@ namespace codl::compiler {
 
 namespace {
 
-// Bytes of the packed form; 0 if the kernels take the constant as it is.
-uint64_t packed_bytes_of(const ir::Value& value, const Blob& blob) {
-  return kernels::packed_bytes(blob.op, blob.operand, value.type.dims.data(), value.type.rank(),
+uint64_t bytes_of(const ir::Value& value, const Blob& blob) {
+  if (blob.packing == Packing::None) return value.bytes.size();
+  return kernels::packed_bytes(blob.packing, value.type.dims.data(), value.type.rank(),
                                blob.groups);
 }
 
@@ -28,8 +28,7 @@ llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
       const ir::Value& value = graph.value(blob.value);
       if (!value.is_constant)
         return internal_error("pack_weights", "expected a constant, found {0}", value.name);
-      const uint64_t packed_bytes = packed_bytes_of(value, blob);
-      const uint64_t bytes = packed_bytes != 0 ? packed_bytes : value.bytes.size();
+      const uint64_t bytes = bytes_of(value, blob);
       if (bytes != blob.bytes)
         return internal_error("pack_weights", "expected {0} of {1} bytes, found {2}", value.name,
                               bytes, blob.bytes);
@@ -46,10 +45,10 @@ void write_weights(const ir::Graph& graph, const PackedWeights& weights, uint8_t
     const Blob& blob = weights.blobs[i];
     const ir::Value& value = graph.value(blob.value);
     uint8_t* dst = data + weights.offsets[i];
-    if (packed_bytes_of(value, blob) == 0)
+    if (blob.packing == Packing::None)
       std::memcpy(dst, value.bytes.data(), value.bytes.size());
     else
-      kernels::pack(blob.op, blob.operand, value.type.dims.data(), value.type.rank(), blob.groups,
+      kernels::pack(blob.packing, value.type.dims.data(), value.type.rank(), blob.groups,
                     value.as<float>().data(), reinterpret_cast<float*>(dst));
   }
 }

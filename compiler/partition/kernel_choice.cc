@@ -31,13 +31,13 @@ int32_t groups_of(const ir::Node& node) {
   return node.op == OpKind::Conv2d ? node.params.as<Conv2dParams>().groups : 1;
 }
 
-kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand) {
+kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
+                                     const KernelRow& row) {
   kernels::OperandShape shape = value_shape(node.input(operand), Layout::Plain, {});
-  const uint64_t packed =
-      kernels::packed_bytes(node.node.op, operand, shape.dims, shape.rank, groups_of(node.node));
-  if (packed != 0) {
+  const Packing packing = row.packing_of(operand);
+  if (packing != Packing::None) {
     shape.layout = Layout::Packed;
-    shape.bytes = packed;
+    shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups_of(node.node));
   }
   return shape;
 }
@@ -50,9 +50,8 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   if (input_count + 1 > kernels::kMaxOperands) return std::nullopt;
   for (uint32_t i = 0; i < input_count; ++i) {
     const ir::Value& value = node.input_value(i);
-    shapes[i] = value.is_constant
-                    ? constant_shape(node, i)
-                    : value_shape(value.type, layout_on(value.type, processor, profile), {});
+    if (!value.is_constant)
+      shapes[i] = value_shape(value.type, layout_on(value.type, processor, profile), {});
   }
   shapes[input_count] =
       value_shape(node.output(), layout_on(node.output(), processor, profile), {});
@@ -70,19 +69,23 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
   const LatencyPredictor predictor(profile);
-  // A row made for the dtype before one for any.
+  std::optional<KernelChoice> best;
   for (const bool takes_any : {false, true}) {
     for (const KernelRow& row : kKernelRows) {
       if (row.op != node.node.op || row.processor != processor ||
           (row.dtype == DType::Any) != takes_any || !predictor.can_predict(row))
         continue;
       step.row = &row;
+      for (uint32_t i = 0; i < input_count; ++i)
+        if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, row);
       kernels::StepNeeds needs;
       if (kernels::check_step(step, &needs) != nullptr) continue;
-      return KernelChoice{&row, predictor.predict_us(step, other_processor_busy)};
+      const double predicted_us = predictor.predict_us(step, other_processor_busy);
+      if (!best || predicted_us < best->predicted_us) best = KernelChoice{&row, predicted_us};
     }
+    if (best) break;
   }
-  return std::nullopt;
+  return best;
 }
 
 }  // namespace codl::compiler

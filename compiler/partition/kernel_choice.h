@@ -18,8 +18,9 @@ Layout layout_on(const ir::TensorType& type, Processor processor, const DevicePr
 // rows: the window held; empty: all rows.
 kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows);
 
-// The operand of constant number `operand` of a node: packed if the op packs it, else as it is.
-kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand);
+// The operand of constant number `operand` of a node in the form that `row` reads.
+kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
+                                     const KernelRow& row);
 
 // int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);
@@ -29,9 +30,10 @@ struct KernelChoice {
   double predicted_us = 0;
 };
 
-// The first row of kernels.def that computes `part` along `dim` of the node on `processor`: layouts
-// and the device's image limits fit, its contract accepts the step, and the profile has a model.
-// Nothing if there is none.
+// The row of kernels.def that computes `part` along `dim` of the node on `processor` in the least
+// predicted time, among those that can: layouts and the device's image limits fit, its contract
+// accepts the step, and the profile has a model. A row of any dtype only where none is made for the
+// dtype. Of equals the first in the table; nothing if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
                                           SplitDim dim, Range part, const DeviceProfile& profile,
                                           bool other_processor_busy);

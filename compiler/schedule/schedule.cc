@@ -256,7 +256,7 @@ class Scheduler {
       step.owned = part.owned;
     }
     for (uint32_t i = 0; i < node.inputs.size(); ++i)
-      step.operands.push_back(operand_tensor(id, i, part.processor));
+      step.operands.push_back(operand_tensor(id, i, part));
     const TensorId output = placements_.values[node.output].tensor_on(part.processor);
     step.operands.push_back(output);
     if (part.processor == Processor::Gpu) {
@@ -267,12 +267,13 @@ class Scheduler {
     return push_kernel(std::move(step), division.is_split());
   }
 
-  TensorId operand_tensor(ir::NodeId id, uint32_t operand, Processor processor) {
+  TensorId operand_tensor(ir::NodeId id, uint32_t operand, const Part& part) {
     const ir::NodeView view{graph_, graph_.node(id)};
     const ir::ValueId value = view.node.inputs[operand];
-    if (!graph_.value(value).is_constant) return placements_.values[value].tensor_on(processor);
-    const kernels::OperandShape shape = constant_shape(view, operand);
-    const Blob blob{value, view.node.op, operand, groups_of(view.node), shape.bytes};
+    if (!graph_.value(value).is_constant)
+      return placements_.values[value].tensor_on(part.processor);
+    const kernels::OperandShape shape = constant_shape(view, operand, *part.kernel);
+    const Blob blob{value, part.kernel->packing_of(operand), groups_of(view.node), shape.bytes};
     const auto found = std::find(schedule_.blobs.begin(), schedule_.blobs.end(), blob);
     const auto index = static_cast<uint32_t>(found - schedule_.blobs.begin());
     if (found == schedule_.blobs.end()) {

@@ -30,12 +30,11 @@ struct Tensor {
   uint32_t index = 0;  // Input, Output: which; Weights: index into Schedule::blobs
 };
 
-// A packed constant: one per (value, op, operand), shared by parts, lanes and variants.
+// A constant in one packing, shared by the parts, lanes and variants that read it so.
 struct Blob {
   ir::ValueId value = ir::kNoId;
-  OpKind op = OpKind::Conv2d;
-  uint32_t operand = 0;
-  int32_t groups = 1;
+  Packing packing = Packing::None;
+  int32_t groups = 1;  // of the convolution whose weights it is
   uint64_t bytes = 0;
   friend bool operator==(const Blob&, const Blob&) = default;
 };

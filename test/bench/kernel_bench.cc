@@ -17,8 +17,8 @@ KernelCase matmul_case(int32_t m, int32_t k, int32_t n) {
   KernelCase item;
   item.op = OpKind::MatMul;
   item.params = words_of(MatMulParams{});
-  item.operands = {plain_operand({m, k}), packed_operand({k, n}, OpKind::MatMul, 1),
-                   packed_operand({n}, OpKind::MatMul, 2), plain_operand({m, n})};
+  item.operands = {plain_operand({m, k}), packed_operand({k, n}), packed_operand({n}),
+                   plain_operand({m, n})};
   return item;
 }
 
@@ -79,7 +79,7 @@ void run(benchmark::State& state, const KernelRow& row, kernels::CpuKernel kerne
   std::vector<GuardedMemory> memory;
   std::vector<kernels::TensorView> views;
   for (size_t i = 0; i + 1 < item.operands.size(); ++i)
-    memory.push_back(inputs.memory(i, item.operands[i]));
+    memory.push_back(inputs.memory(row, i, item.operands[i]));
   memory.emplace_back(static_cast<size_t>(item.operands.back().bytes));
   for (size_t i = 0; i < item.operands.size(); ++i)
     views.push_back(kernels::make_view(item.operands[i], memory[i].data()));
@@ -114,7 +114,7 @@ void add_benchmarks() {
         const kernels::CpuKernel kernel = kernel_for_target(row, target);
         if (kernel == nullptr) continue;
         const std::string name = std::string(shape.name) + "/" + kernels::cpu_target_name(target);
-        benchmark::RegisterBenchmark(name.c_str(), [=, item = shape.item,
+        benchmark::RegisterBenchmark(name.c_str(), [=, item = case_for(row, shape.item),
                                                     &row](benchmark::State& state) {
           run(state, row, kernel, item);
         })->Unit(benchmark::kMicrosecond);

@@ -78,7 +78,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
     if (is_output)
       memory.emplace_back(expected.bytes(), sizeof(float));
     else
-      memory.push_back(inputs.memory(i, item.operands[i]));
+      memory.push_back(inputs.memory(row, i, item.operands[i]));
     ClOperand operand;
     operand.data = memory[i].data();
     operand.bytes = memory[i].bytes();
@@ -110,9 +110,10 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     if (row.processor != Processor::Gpu || row.op != op) continue;
     int run_count = 0;
     for (size_t i = 0; i < cases.size(); ++i) {
-      if (is_small_run && !is_for_oclgrind(cases[i])) continue;
+      const KernelCase item = case_for(row, cases[i]);
+      if (is_small_run && !is_for_oclgrind(item)) continue;
       const char* limit = nullptr;
-      std::string error = run_case(device, row, cases[i], tile, &limit);
+      std::string error = run_case(device, row, item, tile, &limit);
       if (!limit) ++run_count;
       if (limit && kLimits.count(limit) == 0) error = std::string("the contract expected ") + limit;
       if (error.empty()) continue;

@@ -97,9 +97,8 @@ inline KernelCase make_conv_case(OpKind op, const ConvCase& conv) {
   }
   item.operands.push_back(nhwc_operand({conv.batch, in_c, conv.in_h, conv.in_w}, x_rows));
   item.operands.push_back(packed_operand({conv.out_c, is_depthwise ? 1 : in_c / conv.groups,
-                                          conv.window.kernel_h, conv.window.kernel_w},
-                                         op, 1, conv.groups));
-  item.operands.push_back(packed_operand({conv.out_c}, op, 2));
+                                          conv.window.kernel_h, conv.window.kernel_w}));
+  item.operands.push_back(packed_operand({conv.out_c}));
   if (conv.has_residual)
     item.operands.push_back(nhwc_operand({conv.batch, conv.out_c, out_h, out_w}, residual_rows));
   item.operands.push_back(nhwc_operand({conv.batch, conv.out_c, out_h, out_w}, y_rows));

@@ -7,11 +7,10 @@
 namespace codl::kernels {
 namespace {
 
-OperandShape packed(OpKind op, uint32_t index, std::initializer_list<int32_t> dims,
-                    int32_t groups = 1) {
+OperandShape packed(Packing packing, std::initializer_list<int32_t> dims, int32_t groups = 1) {
   OperandShape shape = plain(dims);
   shape.layout = Layout::Packed;
-  shape.bytes = packed_bytes(op, index, shape.dims, shape.rank, groups);
+  shape.bytes = packed_bytes(packing, shape.dims, shape.rank, groups);
   return shape;
 }
 
@@ -20,8 +19,8 @@ struct Conv {
   std::string_view symbol = "conv2d_f32_cpu";
   Conv2dParams params;
   OperandShape x = nhwc({2, 8, 9, 9});
-  OperandShape w = packed(OpKind::Conv2d, 1, {40, 8, 3, 3});
-  OperandShape bias = packed(OpKind::Conv2d, 2, {40});
+  OperandShape w = packed(Packing::ConvPanels, {40, 8, 3, 3});
+  OperandShape bias = packed(Packing::Bias, {40});
   std::vector<OperandShape> residual;
   OperandShape y = nhwc({2, 40, 9, 9});
   SplitDim part_dim = SplitDim::None;
@@ -54,7 +53,7 @@ std::string check_depthwise(Edit edit) {
   Conv conv;
   conv.symbol = "depthwise_conv2d_f32_cpu";
   conv.x = conv.y = nhwc({2, 40, 9, 9});
-  conv.w = packed(OpKind::DepthwiseConv2d, 1, {40, 1, 3, 3});
+  conv.w = packed(Packing::Depthwise, {40, 1, 3, 3});
   DepthwiseConv2dParams params;
   params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
   params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
@@ -76,7 +75,7 @@ TEST_CASE("conv2d takes what fits together") {
         }) == "ok");
   CHECK(check_edited([](Conv& c) {
           c.params.groups = 2;
-          c.w = packed(OpKind::Conv2d, 1, {40, 4, 3, 3}, 2);
+          c.w = packed(Packing::ConvPanels, {40, 4, 3, 3}, 2);
         }) == "ok");
 }
 
@@ -121,17 +120,17 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
   refuses([](Conv& c) { c.w = plain({40, 8, 3, 3}); }, "packed weights of rank 4");
   refuses(
       [](Conv& c) {
-        c.w = packed(OpKind::Conv2d, 1, {40, 8, 3, 3}), c.w.rank = 3;
+        c.w = packed(Packing::ConvPanels, {40, 8, 3, 3}), c.w.rank = 3;
       },
       "packed weights of rank 4");
   refuses(
       [](Conv& c) {
-        c.w = packed(OpKind::Conv2d, 1, {24, 8, 3, 3});
+        c.w = packed(Packing::ConvPanels, {24, 8, 3, 3});
       },
       "weights of the output channels and the input channels of a group");
   refuses(
       [](Conv& c) {
-        c.w = packed(OpKind::Conv2d, 1, {40, 4, 3, 3});
+        c.w = packed(Packing::ConvPanels, {40, 4, 3, 3});
       },
       "weights of the output channels and the input channels of a group");
   refuses([](Conv& c) { c.params.groups = 2; },
@@ -140,12 +139,12 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
   refuses(
       [](Conv& c) {
         c.params.pad_bottom = 1 << 15;
-        c.w = packed(OpKind::Conv2d, 1, {40, 8, 257, 3});
+        c.w = packed(Packing::ConvPanels, {40, 8, 257, 3});
         c.y = nhwc({2, 40, 9 + 1 + (1 << 15) - 256, 9});
       },
       "a filter of at most 256 x 256");
   refuses([](Conv& c) { c.bias = plain({40}); }, "a packed bias of one value per output channel");
-  refuses([](Conv& c) { c.bias = packed(OpKind::Conv2d, 2, {39}); },
+  refuses([](Conv& c) { c.bias = packed(Packing::Bias, {39}); },
           "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.bias.bytes -= 4; }, "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.tile = {1}; }, "no tile numbers for a CPU kernel");
@@ -156,8 +155,8 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
         c.x = nhwc({2, c.params.groups * 8, 9, 9});
         c.w = plain({c.params.groups, 8, 64, 64});
         c.w.layout = Layout::Packed;
-        c.w.bytes = packed_bytes(OpKind::Conv2d, 1, c.w.dims, 4, c.params.groups);
-        c.bias = packed(OpKind::Conv2d, 2, {c.params.groups});
+        c.w.bytes = packed_bytes(Packing::ConvPanels, c.w.dims, 4, c.params.groups);
+        c.bias = packed(Packing::Bias, {c.params.groups});
         c.params.pad_bottom = c.params.pad_right = 62;
         c.y = nhwc({2, c.params.groups, 9, 9});
       },
@@ -205,8 +204,8 @@ TEST_CASE("conv2d refuses residuals unlike the output and cuts inside a panel") 
   const auto check_groups = [](int32_t out_channels) {
     return check_edited([&](Conv& c) {
       c.params.groups = 2;
-      c.w = packed(OpKind::Conv2d, 1, {out_channels, 4, 3, 3}, 2);
-      c.bias = packed(OpKind::Conv2d, 2, {out_channels});
+      c.w = packed(Packing::ConvPanels, {out_channels, 4, 3, 3}, 2);
+      c.bias = packed(Packing::Bias, {out_channels});
       c.y = nhwc({2, out_channels, 9, 9});
       c.part_dim = SplitDim::OutputChannel;
       c.part = {16, 32};
@@ -225,10 +224,10 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
           c.x = nhwc({2, 39, 9, 9});
         }) == "as many output channels as input channels");
   CHECK(check_depthwise([](Conv& c, P&) {
-          c.w = packed(OpKind::DepthwiseConv2d, 1, {39, 1, 3, 3});
+          c.w = packed(Packing::Depthwise, {39, 1, 3, 3});
         }) == "weights of one filter per channel");
   CHECK(check_depthwise([](Conv& c, P&) {
-          c.w = packed(OpKind::DepthwiseConv2d, 1, {40, 2, 3, 3});
+          c.w = packed(Packing::Depthwise, {40, 2, 3, 3});
         }) == "weights of one filter per channel");
   CHECK(check_depthwise([](Conv& c, P&) { c.w.bytes += 4; }) ==
         "packed weights of their shape's size");
@@ -240,8 +239,8 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
 TEST_CASE("matmul refuses operands that do not fit each other") {
   MatMulParams params;
   const OperandShape x = plain({3, 20});
-  const OperandShape w = packed(OpKind::MatMul, 1, {20, 50});
-  const OperandShape bias = packed(OpKind::MatMul, 2, {50});
+  const OperandShape w = packed(Packing::MatMulPanels, {20, 50});
+  const OperandShape bias = packed(Packing::Bias, {50});
   const OperandShape y = plain({3, 50});
   const auto check_operands = [&](std::vector<OperandShape> operands, SplitDim dim = SplitDim::None,
                                   Range part = {}, std::vector<int32_t> tile = {}) {
@@ -263,10 +262,10 @@ TEST_CASE("matmul refuses operands that do not fit each other") {
   // 10^9 elements, 1.12 10^9 with the columns padded to 112.
   OperandShape large_w = plain({10'000'000, 100});
   large_w.layout = Layout::Packed;
-  large_w.bytes = packed_bytes(OpKind::MatMul, 1, large_w.dims, 2, 1);
-  CHECK(check_operands({plain({3, 10'000'000}), large_w, packed(OpKind::MatMul, 2, {100}),
+  large_w.bytes = packed_bytes(Packing::MatMulPanels, large_w.dims, 2, 1);
+  CHECK(check_operands({plain({3, 10'000'000}), large_w, packed(Packing::Bias, {100}),
                         plain({3, 100})}) == "packed weights of at most 2^30 elements");
-  CHECK(check_operands({x, w, packed(OpKind::MatMul, 2, {49}), y}) ==
+  CHECK(check_operands({x, w, packed(Packing::Bias, {49}), y}) ==
         "a packed bias of one value per column");
   CHECK(check_operands({x, w, plain({50}), y}) == "a packed bias of one value per column");
   CHECK(check_operands({x, w, bias, y}, SplitDim::None, {}, {1}) ==
@@ -300,8 +299,8 @@ TEST_CASE("features count the part, channels padded as the processor computes th
   const MatMulParams params = {};
   const StepForTest product = {"matmul_f32_cpu",
                                &params,
-                               {plain({3, 20}), packed(OpKind::MatMul, 1, {20, 50}),
-                                packed(OpKind::MatMul, 2, {50}), plain({3, 50})}};
+                               {plain({3, 20}), packed(Packing::MatMulPanels, {20, 50}),
+                                packed(Packing::Bias, {50}), plain({3, 50})}};
   CHECK(feature(product, "mmacs") == Approx(3 * 20 * 64 * 1e-6));
   CHECK(feature(product, "weight_mbytes") == Approx(21 * 64 * 4e-6));
 }
@@ -309,18 +308,18 @@ TEST_CASE("features count the part, channels padded as the processor computes th
 TEST_CASE("heavy steps are cut into tasks for eight workers, small ones are not") {
   Conv conv;
   conv.x = nhwc({1, 64, 56, 56});
-  conv.w = packed(OpKind::Conv2d, 1, {64, 64, 3, 3});
-  conv.bias = packed(OpKind::Conv2d, 2, {64});
+  conv.w = packed(Packing::ConvPanels, {64, 64, 3, 3});
+  conv.bias = packed(Packing::Bias, {64});
   conv.y = nhwc({1, 64, 56, 56});
   CHECK(task_count(conv.step()) >= 32);
   conv.x = nhwc({1, 512, 7, 7});
-  conv.w = packed(OpKind::Conv2d, 1, {512, 512, 3, 3});
-  conv.bias = packed(OpKind::Conv2d, 2, {512});
+  conv.w = packed(Packing::ConvPanels, {512, 512, 3, 3});
+  conv.bias = packed(Packing::Bias, {512});
   conv.y = nhwc({1, 512, 7, 7});
   CHECK(task_count(conv.step()) >= 16);
   conv.x = nhwc({1, 8, 4, 4});
-  conv.w = packed(OpKind::Conv2d, 1, {16, 8, 3, 3});
-  conv.bias = packed(OpKind::Conv2d, 2, {16});
+  conv.w = packed(Packing::ConvPanels, {16, 8, 3, 3});
+  conv.bias = packed(Packing::Bias, {16});
   conv.y = nhwc({1, 16, 4, 4});
   CHECK(task_count(conv.step()) == 1);
 }

@@ -34,15 +34,15 @@ class CaseInputs {
     }
   }
 
-  // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the packed
-  // weights.
-  GuardedMemory memory(size_t i, const OperandShape& shape) const {
+  // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the weights in
+  // the packing of `row`.
+  GuardedMemory memory(const KernelRow& row, size_t i, const OperandShape& shape) const {
     GuardedMemory memory(static_cast<size_t>(shape.bytes), dtype_bytes(shape.dtype) * (i + 1));
     if (shape.layout == Layout::Packed) {
       // Packed weights are 64-byte aligned in a plan.
       GuardedMemory packed(static_cast<size_t>(shape.bytes));
-      kernels::pack(item_->op, static_cast<uint32_t>(i), shape.dims, shape.rank, groups_of(*item_),
-                    whole_[i].data(), packed.data());
+      kernels::pack(row.packing_of(static_cast<uint32_t>(i)), shape.dims, shape.rank,
+                    groups_of(*item_), whole_[i].data(), packed.data());
       return packed;
     }
     copy_rows(i, shape, memory.data());
@@ -127,8 +127,9 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
   kernels::ref_kernel(item.op)(args);
 }
 
-// Runs a CPU kernel into `output` with its tasks cut into `pieces`, the last piece first, each with
-// a scratch of its own. Returns what is wrong besides the numbers, or "".
+// Runs a CPU kernel on a case_for() its row into `output` with its tasks cut into `pieces`, the
+// last piece first, each with a scratch of its own. Returns what is wrong besides the numbers, or
+// "".
 inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item,
                            const CaseInputs& inputs, int32_t pieces, float* output) {
   kernels::StepNeeds needs;
@@ -137,7 +138,7 @@ inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, cons
   std::vector<GuardedMemory> memory;
   std::vector<kernels::TensorView> views;
   for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
-    memory.push_back(inputs.memory(i, item.operands[i]));
+    memory.push_back(inputs.memory(row, i, item.operands[i]));
     views.push_back(kernels::make_view(item.operands[i], memory[i].data()));
   }
   views.push_back(kernels::make_view(item.operands.back(), output));

@@ -19,8 +19,9 @@ struct KernelCase {
   std::string name;
   OpKind op;
   std::vector<int32_t> params;  // the bytes of the op's Params struct
-  // The output last. Weights have layout Packed, the dims of the unpacked tensor and the packed
-  // size; a runner makes the unpacked tensor for the reference kernel.
+  // The output last. Weights have layout Packed, the dims of the unpacked tensor and, from
+  // case_for(), the size in the row's packing; a runner makes the unpacked tensor for the reference
+  // kernel.
   std::vector<OperandShape> operands;
   SplitDim part_dim = SplitDim::None;
   Range part = {};
@@ -57,11 +58,11 @@ inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows
   return shape;
 }
 
-inline OperandShape packed_operand(std::initializer_list<int32_t> dims, OpKind op, uint32_t operand,
-                                   int32_t groups = 1) {
+// Of no size yet: that is the row's.
+inline OperandShape packed_operand(std::initializer_list<int32_t> dims) {
   OperandShape shape = plain_operand(dims);
   shape.layout = Layout::Packed;
-  shape.bytes = kernels::packed_bytes(op, operand, shape.dims, shape.rank, groups);
+  shape.bytes = 0;
   return shape;
 }
 
@@ -71,6 +72,18 @@ inline int32_t groups_of(const KernelCase& item) {
   Conv2dParams params;
   std::memcpy(static_cast<void*>(&params), item.params.data(), sizeof params);
   return params.groups;
+}
+
+// The case with its constants in the packing of `row`.
+inline KernelCase case_for(const KernelRow& row, KernelCase item) {
+  const int32_t groups = groups_of(item);
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    OperandShape& shape = item.operands[i];
+    if (shape.layout == Layout::Packed)
+      shape.bytes = kernels::packed_bytes(row.packing_of(static_cast<uint32_t>(i)), shape.dims,
+                                          shape.rank, groups);
+  }
+  return item;
 }
 
 }  // namespace codl::test

@@ -18,8 +18,8 @@ inline std::vector<KernelCase> matmul_cases() {
     item.name = name;
     item.op = OpKind::MatMul;
     item.params = words_of(params);
-    item.operands = {plain_operand({m, k}), packed_operand({k, n}, OpKind::MatMul, 1),
-                     packed_operand({n}, OpKind::MatMul, 2), plain_operand({m, n})};
+    item.operands = {plain_operand({m, k}), packed_operand({k, n}), packed_operand({n}),
+                     plain_operand({m, n})};
     if (!columns.empty()) {
       item.part_dim = SplitDim::OutputChannel;
       item.part = columns;

@@ -107,7 +107,7 @@ TEST_CASE("parts of a step make the whole, bit by bit") {
     if (row.processor != Processor::Cpu) continue;
     std::vector<KernelCase> cases;
     for (const KernelCase& item : cases_of(row.op))
-      if (item.part_dim == SplitDim::None) cases.push_back(item);
+      if (item.part_dim == SplitDim::None) cases.push_back(case_for(row, item));
 
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
       if (!row.can_split(dim)) continue;

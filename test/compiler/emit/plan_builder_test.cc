@@ -147,7 +147,7 @@ TEST_CASE("weights lie packed where the plan says") {
     if (each->name()->str() == "a_w") blob = each;
   REQUIRE(blob != nullptr);
   std::vector<float> packed(blob->bytes() / 4);
-  kernels::pack(OpKind::Conv2d, 1, value.type.dims.data(), 4, 1, elements.data(), packed.data());
+  kernels::pack(Packing::ConvPanels, value.type.dims.data(), 4, 1, elements.data(), packed.data());
   CHECK(std::memcmp(file.data() + head_of(file).data_offset + blob->offset_bytes(), packed.data(),
                     blob->bytes()) == 0);
 }
