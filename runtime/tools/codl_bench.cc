@@ -28,6 +28,7 @@ constexpr int32_t kRecordedRuns = 5;
 struct BenchFlags {
   PlanFlags plan;
   int32_t num_runs = 50;
+  int32_t min_ms = 0;
   int32_t warmup_runs = 5;
 };
 
@@ -36,6 +37,7 @@ struct Report {
   double predicted_us = 0;
   double open_us = 0;
   double first_run_us = 0;
+  int64_t num_runs = 0;
   Latencies runs;
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
   RunTimes lanes;
@@ -78,8 +80,10 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   report->first_run_us = time_us([&] { run_session(session, inputs, outputs); });
   for (int32_t i = 0; i < flags.warmup_runs; ++i) run_session(session, inputs, outputs);
   std::vector<double> runs_us;
-  for (int32_t i = 0; i < flags.num_runs; ++i)
+  const double end_us = now_us() + 1000.0 * flags.min_ms;
+  for (int32_t i = 0; i < flags.num_runs || now_us() < end_us; ++i)
     runs_us.push_back(time_us([&] { run_session(session, inputs, outputs); }));
+  report->num_runs = static_cast<int64_t>(runs_us.size());
   report->runs = latencies_of(std::move(runs_us));
   report->peak_memory_bytes = peak_memory_bytes();
   report->session = facts_of(session);
@@ -111,7 +115,8 @@ void print_memory(const char* name, int64_t bytes) {
 void print_text(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   std::printf("%s\n", describe_session(session).c_str());
-  std::printf("run, %d times after %d to warm up\n", flags.num_runs, flags.warmup_runs);
+  std::printf("run, %lld times after %d to warm up\n", static_cast<long long>(report.num_runs),
+              flags.warmup_runs);
   std::printf("  min          %10.1f us\n", report.runs.min_us);
   std::printf("  median       %10.1f us    predicted %.1f us\n", report.runs.median_us,
               report.predicted_us);
@@ -166,7 +171,7 @@ void print_json(const BenchFlags& flags, const Report& report) {
   JsonWriter json;
   json.begin_object();
   write_session(json, flags.plan.plan_path, session);
-  json.key("num_runs").integer(flags.num_runs);
+  json.key("num_runs").integer(report.num_runs);
   json.key("warmup_runs").integer(flags.warmup_runs);
   json.key("predicted_us").number(report.predicted_us);
   json.key("min_us").number(report.runs.min_us);
@@ -192,6 +197,8 @@ void codl_bench(const std::vector<std::string>& arguments) {
   const std::vector<Flag> own_flags = {
       {"num-runs", "N", "runs that are timed; default: 50",
        [&](const std::string& value) { flags.num_runs = parse_int32("num-runs", value, 1); }},
+      {"min-ms", "N", "go on with timed runs for so many milliseconds at least; default: 0",
+       [&](const std::string& value) { flags.min_ms = parse_int32("min-ms", value, 0); }},
       {"warmup-runs", "N", "runs before those, besides the first; default: 5",
        [&](const std::string& value) { flags.warmup_runs = parse_int32("warmup-runs", value, 0); }},
   };
@@ -200,7 +207,7 @@ void codl_bench(const std::vector<std::string>& arguments) {
   Report report;
   Plan plan;
   report.open_us = time_us([&] { plan = open_plan(flags.plan, CODL_VERIFY_STRUCTURE); });
-  std::vector<Tensor> input_tensors = random_inputs(plan, flags.plan.seed);
+  std::vector<Tensor> input_tensors = inputs_of(plan, flags.plan);
   std::vector<Tensor> output_tensors = empty_outputs(plan);
   const std::vector<codl_buffer_t> inputs = buffers_of(input_tensors);
   const std::vector<codl_buffer_t> outputs = buffers_of(output_tensors);

@@ -25,8 +25,7 @@ constexpr char kSummary[] =
 
 struct RunFlags {
   PlanFlags plan;
-  std::vector<std::string> inputs;  // NAME=FILE.npy
-  std::string output_dir;           // empty: nothing is written
+  std::string output_dir;  // empty: nothing is written
 };
 
 struct OutputReport {
@@ -37,46 +36,6 @@ struct OutputReport {
 
 std::string_view bytes_of(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()};
-}
-
-std::string names_of(const std::vector<Tensor>& tensors) {
-  std::string names;
-  for (const Tensor& tensor : tensors) names += (names.empty() ? "" : ", ") + tensor.name;
-  return names;
-}
-
-// Fills the input that "NAME=FILE" names. NAME is matched against the plan's, because both it and
-// FILE may contain '='. Returns the input's number.
-size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Tensor& tensor = inputs[i];
-    const std::string prefix = tensor.name + "=";
-    if (argument.compare(0, prefix.size(), prefix) != 0) continue;
-    const std::string path = argument.substr(prefix.size());
-    Npy npy = parse_npy(path, read_file(path));
-    // NumPy has no bfloat16: its numbers come as float32, or as raw words of whatever name.
-    const bool is_bfloat16 = tensor.dtype == CODL_BFLOAT16;
-    if (is_bfloat16 && npy.dtype == CODL_FLOAT32)
-      npy.data = convert_elements(CODL_FLOAT32, CODL_BFLOAT16, npy.data);
-    const bool is_taken = npy.dtype == tensor.dtype ||
-                          (is_bfloat16 && (npy.dtype == CODL_FLOAT32 || npy.dtype == CODL_UINT16));
-    if (!is_taken || npy.dims != tensor.dims)
-      fail_input(path, describe_tensor(tensor.dtype, tensor.dims) + " for input " + tensor.name,
-                 describe_tensor(npy.dtype, npy.dims));
-    std::copy_n(reinterpret_cast<const std::byte*>(npy.data.data()), npy.data.size(),
-                tensor.data.begin());
-    return i;
-  }
-  fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs), argument);
-}
-
-void read_inputs(const std::vector<std::string>& arguments, std::vector<Tensor>& inputs) {
-  std::vector<bool> is_given(inputs.size());
-  for (const std::string& argument : arguments) {
-    const size_t index = read_input(argument, inputs);
-    if (is_given[index]) fail_input("--input", "each input once", argument);
-    is_given[index] = true;
-  }
 }
 
 // Characters outside A-Za-z0-9_.- become '_'.
@@ -160,16 +119,13 @@ void print_json(const PlanFlags& flags, const SessionFacts& facts,
 void codl_run(const std::vector<std::string>& arguments) {
   RunFlags flags;
   const std::vector<Flag> own_flags = {
-      {"input", "NAME=FILE.npy", "an input; random where none is given",
-       [&](const std::string& value) { flags.inputs.push_back(value); }},
       {"output-dir", "DIR", "write each output as DIR/NAME.npy; default: nothing is written",
        [&](const std::string& value) { flags.output_dir = value; }},
   };
   if (!parse_plan_flags("codl-run", kSummary, own_flags, arguments, &flags.plan)) return;
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
-  std::vector<Tensor> inputs = random_inputs(plan, flags.plan.seed);
-  read_inputs(flags.inputs, inputs);
+  std::vector<Tensor> inputs = inputs_of(plan, flags.plan);
   std::vector<Tensor> outputs = empty_outputs(plan);
   const std::vector<std::string> paths = output_paths(flags.output_dir, outputs);
 

@@ -1,8 +1,12 @@
 #include "runtime/tools/plan_tool.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <utility>
+
+#include "runtime/tools/files.h"
+#include "runtime/tools/npy.h"
 
 namespace codl::tools {
 
@@ -80,6 +84,46 @@ double random_value(codl_dtype_t dtype, SplitMix64& bits) {
   }
 }
 
+std::string names_of(const std::vector<Tensor>& tensors) {
+  std::string names;
+  for (const Tensor& tensor : tensors) names += (names.empty() ? "" : ", ") + tensor.name;
+  return names;
+}
+
+// Fills the input that "NAME=FILE" names. NAME is matched against the plan's, because both it and
+// FILE may contain '='. Returns the input's number.
+size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& tensor = inputs[i];
+    const std::string prefix = tensor.name + "=";
+    if (argument.compare(0, prefix.size(), prefix) != 0) continue;
+    const std::string path = argument.substr(prefix.size());
+    Npy npy = parse_npy(path, read_file(path));
+    // NumPy has no bfloat16: its numbers come as float32, or as raw words of whatever name.
+    const bool is_bfloat16 = tensor.dtype == CODL_BFLOAT16;
+    if (is_bfloat16 && npy.dtype == CODL_FLOAT32)
+      npy.data = convert_elements(CODL_FLOAT32, CODL_BFLOAT16, npy.data);
+    const bool is_taken = npy.dtype == tensor.dtype ||
+                          (is_bfloat16 && (npy.dtype == CODL_FLOAT32 || npy.dtype == CODL_UINT16));
+    if (!is_taken || npy.dims != tensor.dims)
+      fail_input(path, describe_tensor(tensor.dtype, tensor.dims) + " for input " + tensor.name,
+                 describe_tensor(npy.dtype, npy.dims));
+    std::copy_n(reinterpret_cast<const std::byte*>(npy.data.data()), npy.data.size(),
+                tensor.data.begin());
+    return i;
+  }
+  fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs), argument);
+}
+
+void read_inputs(const std::vector<std::string>& arguments, std::vector<Tensor>& inputs) {
+  std::vector<bool> is_given(inputs.size());
+  for (const std::string& argument : arguments) {
+    const size_t index = read_input(argument, inputs);
+    if (is_given[index]) fail_input("--input", "each input once", argument);
+    is_given[index] = true;
+  }
+}
+
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 Tensor tensor_of(const codl_tensor_info_t& info) {
@@ -109,6 +153,8 @@ std::vector<Flag> shared_flags(PlanFlags* flags) {
        [=](const std::string& value) { flags->opencl_platform = value; }},
       {"opencl-device", "TEXT", "part of the device's name; default: the first GPU, else the first",
        [=](const std::string& value) { flags->opencl_device = value; }},
+      {"input", "NAME=FILE.npy", "an input; random where none is given",
+       [=](const std::string& value) { flags->inputs.push_back(value); }},
       {"seed", "N", "of the random inputs; default: 0",
        [=](const std::string& value) { flags->seed = parse_uint64("seed", value); }},
       {"trace", "FILE", "write the timeline of one run (Chrome trace JSON, one track per lane)",
@@ -203,12 +249,13 @@ void fill_random(Tensor& tensor, uint64_t seed, size_t input_index) {
     write_element(tensor.dtype, random_value(tensor.dtype, values), tensor.data.data() + i * bytes);
 }
 
-std::vector<Tensor> random_inputs(const Plan& plan, uint64_t seed) {
+std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags) {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < plan.input_count(); ++i) {
     tensors.push_back(tensor_of(plan.input(i)));
-    fill_random(tensors.back(), seed, i);
+    fill_random(tensors.back(), flags.seed, i);
   }
+  read_inputs(flags.inputs, tensors);
   return tensors;
 }
 

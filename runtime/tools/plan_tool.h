@@ -23,6 +23,7 @@ struct PlanFlags {
   std::vector<int32_t> gpu_cores;
   std::string opencl_platform;
   std::string opencl_device;
+  std::vector<std::string> inputs;  // NAME=FILE.npy
   uint64_t seed = 0;
   std::string trace_path;  // empty: no trace
   bool is_json = false;
@@ -50,8 +51,9 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
 // An input error if the plan has no such variant.
 Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline);
 
-// Random tensors for the inputs; zeros for the outputs.
-std::vector<Tensor> random_inputs(const Plan& plan, uint64_t seed);
+// The inputs that the flags name a file for, and random tensors for the others.
+std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags);
+// Zeros.
 std::vector<Tensor> empty_outputs(const Plan& plan);
 
 // Fills the tensor with the random values of input `input_index`, the same on every machine:

@@ -23,12 +23,9 @@ import argparse
 import concurrent.futures
 import fnmatch
 import os
-import subprocess
 import sys
-import venv
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+from peer_tools import ROOT, file_name, relative_error, run, use_wheels
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import plan_facts
 
@@ -47,36 +44,11 @@ ZEROED = 1e-2
 
 
 def import_wheels():
-    """Imports numpy, onnx and onnxruntime, from a virtual environment if they are not here."""
-    global np, onnx, onnxruntime
-    try:
-        import numpy as np
-        import onnx
-        import onnxruntime
-    except ImportError as missing:
-        place = os.path.join(ROOT, "build", "peers")
-        python = os.path.join(place, "bin", "python")
-        if sys.prefix == place:
-            raise
-        if not os.path.exists(python):
-            print(f"{missing}: making a virtual environment in {place}", flush=True)
-            venv.create(place, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r",
-                        os.path.join(HERE, "requirements.txt")], check=True)
-        os.execv(python, [python, os.path.abspath(__file__)] + sys.argv[1:])
-
-
-def run(*command):
-    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if result.returncode:
-        raise RuntimeError(f"{os.path.basename(command[0])}: exit {result.returncode}: "
-                           f"{result.stderr.strip() or result.stdout.strip()}")
-    return result.stdout
-
-
-def file_name(tensor):
-    """As codl-run names an output's file."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in tensor) + ".npy"
+    """Imports numpy and onnxruntime, from a virtual environment if they are not here."""
+    global np, onnxruntime
+    use_wheels(["numpy", "onnx", "onnxruntime"], [["-r", "requirements.txt"]])
+    import numpy as np
+    import onnxruntime
 
 
 class Network:
@@ -162,9 +134,7 @@ class Network:
                 faults.append(f"{name}: expected {expected.dtype}{list(expected.shape)}, "
                               f"found {found.dtype}{list(found.shape)}")
                 continue
-            a, b = found.astype(np.float64), expected.astype(np.float64)
-            error = np.linalg.norm(a - b) / np.linalg.norm(b)
-            worst = max(worst, error) if np.isfinite(error) else np.inf
+            worst = max(worst, relative_error(found, expected))
         if not worst <= BOUND:
             faults.append(f"{variant}: expected a relative L2 error of at most {BOUND:g}, "
                           f"found {worst:.1e}")
