@@ -70,6 +70,7 @@ void multiply_tile(const BatchMatMulWork& work, const DepthBlock& block,
   for (int i = 0; i < tile_size_for(count); ++i)
     inputs[i] = rows + (i < count ? i : count - 1) * stride;
 
+  const TileFunctions functions(count);
   const auto panels = static_cast<int>(ceil_div(block.columns, kChannelPanel));
   for (int panel = 0; panel < panels; panel += kTilePanels) {
     const int panel_count = panels - panel < kTilePanels ? panels - panel : kTilePanels;
@@ -78,20 +79,21 @@ void multiply_tile(const BatchMatMulWork& work, const DepthBlock& block,
     float* to = y + first * work.n + int64_t{panel} * kChannelPanel;
     const PanelTile tile = {
         .inputs = inputs,
-        .first_channel = 0,
-        .tap_count = 1,
         .depth = block.depth,
+        .panel_elements = block.depth * kChannelPanel,
         .weights = block.panels + panel * kChannelPanel * block.depth,
         .bias = kNoBias,
+        .ahead = reinterpret_cast<uintptr_t>(block.panels),  // none: it is all there
         .residual = block.is_first ? nullptr : to,
         .residual_stride = work.n,
         .y = to,
         .y_stride = work.n,
         .pixel_count = count,
-        .low = 0.0f,
-        .high = 0.0f,
+        .last_lanes = lanes,
+        .low = activation.low,
+        .high = activation.high,
     };
-    run_tile(tile, panel_count, {&activation, lanes, lanes});
+    run_tile(tile, functions, panel_count, {&activation, lanes, lanes});
   }
 }
 

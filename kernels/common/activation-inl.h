@@ -35,20 +35,38 @@ inline Activation make_activation(int32_t kind, float alpha, float beta) {
   return activation;
 }
 
-// min(max(v, low), high); a NaN in v stays one. V: a whole vector of float.
+// max(v, low); a NaN in v stays one. V: a whole vector of float.
 template <class V>
-HWY_INLINE V limit(V v, V low, V high) {
+HWY_INLINE V at_least(V v, V low) {
   namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR
-  const V raised = hn::IfThenElse(hn::Lt(v, low), low, v);
-  return hn::IfThenElse(hn::Gt(raised, high), high, raised);
+  return hn::IfThenElse(hn::Lt(v, low), low, v);
 #elif HWY_ARCH_ARM_A64
   // Highway's Min and Max are vminnm and vmaxnm, which prefer the number.
-  return V(vminq_f32(high.raw, vmaxq_f32(low.raw, v.raw)));
+  return V(vmaxq_f32(low.raw, v.raw));
 #else
   // x86 gives the second operand if one is a NaN.
-  return hn::Min(high, hn::Max(low, v));
+  return hn::Max(low, v);
 #endif
+}
+
+// min(v, high), likewise.
+template <class V>
+HWY_INLINE V at_most(V v, V high) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET == HWY_SCALAR
+  return hn::IfThenElse(hn::Gt(v, high), high, v);
+#elif HWY_ARCH_ARM_A64
+  return V(vminq_f32(high.raw, v.raw));
+#else
+  return hn::Min(high, v);
+#endif
+}
+
+// min(max(v, low), high), likewise.
+template <class V>
+HWY_INLINE V limit(V v, V low, V high) {
+  return at_most(at_least(v, low), high);
 }
 
 using ActivationTag = hwy::HWY_NAMESPACE::ScalableTag<float>;

@@ -7,9 +7,10 @@
 // into an output element (bias, then taps in order, in each its input channels in order, then the
 // residual) whatever the tile, the task or the part: results are equal bit by bit.
 //
-// Why pointers per (tap, pixel), and no copy of the input ("im2col"): the table costs one entry per
-// tap, pixel and tile, against input channels times panels multiply-adds; padding is a pointer to a
-// row of zeros. Source: Dukhan, "The Indirect Convolution Algorithm", arXiv:1907.02129.
+// Why pointers to pixels, and no copy of the input ("im2col"): where every tap of every pixel lies
+// inside the map, the taps of a tile are one set of pointers at different offsets; elsewhere there
+// is a set for each tap, and padding is a pointer to a row of zeros. Source: Dukhan, "The Indirect
+// Convolution Algorithm", arXiv:1907.02129.
 #if defined(CODL_KERNELS_COMMON_PANEL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_PANEL_TILE_INL_H
 #undef CODL_KERNELS_COMMON_PANEL_TILE_INL_H
@@ -61,24 +62,37 @@ constexpr int tile_pixels_for(int64_t stride) {
   return kTilePixels > 6 && stride % 1024 == 0 ? 6 : kTilePixels;
 }
 
+// The list of taps of a matrix product.
+inline constexpr PanelTap kOneTap = {0, 0};
+
 // One call of the micro-kernel.
 struct PanelTile {
-  // inputs[tap * pixels + pixel]: where the pixel's channels of that tap are; `pixels` is the
-  // template argument, surplus pixels (see pixel_count) repeat a valid pointer.
+  // inputs[tap * tap_step + pixel]: where the pixel's channels of that tap are, less the offset of
+  // the tap. `tap_step` is 0, or the template argument. There are as many pixels as the template
+  // argument says; surplus ones (see pixel_count) repeat a valid pointer.
   const float* const* inputs;
-  int64_t first_channel;  // added to every pointer: the group's first input channel
-  int64_t tap_count;
-  int64_t depth;            // input channels of a tap
-  const float* weights;     // [panels][tap_count][depth][16]
-  const float* bias;        // [panels][16]
-  const float* residual;    // of the first pixel and channel, or null
-  int64_t residual_stride;  // elements from pixel to pixel
+  int64_t tap_step = 0;
+  const PanelTap* taps = &kOneTap;
+  int64_t tap_count = 1;
+  int64_t first_channel = 0;  // added to every pointer: the group's first input channel
+  int64_t depth;              // input channels of a tap
+  int64_t panel_elements;     // weights of a panel
+  const float* weights;       // [panels][taps][depth][16]
+  const float* bias;          // [panels][16]
+  // Address of weights to be needed later: some are brought into the second-level cache meanwhile,
+  // from here on, kAheadBytes per four channels of a tap. Behind the weights is harmless.
+  uintptr_t ahead;
+  const float* residual = nullptr;  // of the first pixel and channel, or null
+  int64_t residual_stride = 0;      // elements from pixel to pixel
   float* y;
   int64_t y_stride;
   int32_t pixel_count;  // pixels stored: the template argument, or one less
+  int32_t last_lanes;   // channels stored of the last panel; 16 unless kStoresPartOfPanel
   float low;            // limits of the activation
   float high;
 };
+
+constexpr int64_t kAheadBytes = 128;
 
 // The sums of a tile. Loops over them are unrolled, so that they are registers.
 template <int kPixels, int kPanels>
@@ -144,6 +158,31 @@ HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels>& sums, const float*
 #endif
 }
 
+// Where a vector is a panel, a mask on the last one costs nothing. Elsewhere narrow panels take the
+// general ending below.
+constexpr bool kStoresPartOfPanel = HWY_TARGET == HWY_AVX3;
+#if HWY_TARGET == HWY_AVX3
+using LastLanes = hwy::HWY_NAMESPACE::Mask<PanelTag>;
+HWY_INLINE LastLanes last_lanes_of(int32_t count) {
+  return hwy::HWY_NAMESPACE::FirstN(PanelTag{}, static_cast<size_t>(count));
+}
+HWY_INLINE PanelVec load_last(LastLanes lanes, const float* p) {
+  return hwy::HWY_NAMESPACE::MaskedLoad(lanes, PanelTag{}, p);
+}
+HWY_INLINE void store_last(LastLanes lanes, PanelVec v, float* p) {
+  hwy::HWY_NAMESPACE::BlendedStore(v, lanes, PanelTag{}, p);
+}
+#else
+struct LastLanes {};
+HWY_INLINE LastLanes last_lanes_of(int32_t) { return {}; }
+HWY_INLINE PanelVec load_last(LastLanes, const float* p) {
+  return hwy::HWY_NAMESPACE::LoadU(PanelTag{}, p);
+}
+HWY_INLINE void store_last(LastLanes, PanelVec v, float* p) {
+  hwy::HWY_NAMESPACE::StoreU(v, PanelTag{}, p);
+}
+#endif
+
 template <int kPixels, int kPanels>
 HWY_NOINLINE void compute_tile(const PanelTile& tile) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -157,37 +196,59 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
     for (int pixel = 0; pixel < kPixels; ++pixel) sums[pixel][v] = bias;
   }
 
-  const int64_t panel_elements = tile.tap_count * tile.depth * kChannelPanel;
-  const float* weights = tile.weights;
+  const int64_t panel_elements = tile.panel_elements;
   const float* const* inputs = tile.inputs;
-  for (int64_t tap = 0; tap < tile.tap_count; ++tap, inputs += kPixels) {
-    int64_t channel = tile.first_channel;
+  uintptr_t ahead = tile.ahead;
+  for (int64_t tap = 0; tap < tile.tap_count; ++tap, inputs += tile.tap_step) {
+    const float* weights = tile.weights + tile.taps[tap].weight_offset;
+    int64_t channel = tile.first_channel + tile.taps[tap].input_offset;
     const int64_t end = channel + tile.depth;
-    for (; channel + 4 <= end; channel += 4, weights += 4 * kChannelPanel)
+    for (; channel + 4 <= end; channel += 4, weights += 4 * kChannelPanel) {
       add_four_channels<kPixels, kPanels>(sums, inputs, channel, weights, panel_elements);
+      for (int64_t line = 0; line < kAheadBytes; line += 64)
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + line), 0, 2);
+      ahead += kAheadBytes;
+    }
     for (; channel < end; ++channel, weights += kChannelPanel)
       add_channel<kPixels, kPanels>(sums, inputs, channel, weights, panel_elements);
   }
 
+  const LastLanes last = last_lanes_of(tile.last_lanes);
   if (tile.residual != nullptr) {
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel) {
       if (pixel >= tile.pixel_count) break;
       const float* residual = tile.residual + pixel * tile.residual_stride;
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v)
-        sums[pixel][v] = hn::Add(sums[pixel][v], hn::LoadU(d, residual + v * kPanelLanes));
+      for (int v = 0; v < kVectors; ++v) {
+        const float* from = residual + v * kPanelLanes;
+        sums[pixel][v] =
+            hn::Add(sums[pixel][v], v + 1 == kVectors ? load_last(last, from) : hn::LoadU(d, from));
+      }
     }
   }
-  const PanelVec low = hn::Set(d, tile.low);
-  const PanelVec high = hn::Set(d, tile.high);
+  // Skipped where they change nothing: they take the ports that multiply.
+  if (tile.low > -__builtin_inff()) {
+    const PanelVec low = hn::Set(d, tile.low);
+#pragma GCC unroll 16
+    for (int pixel = 0; pixel < kPixels; ++pixel)
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sums[pixel][v] = at_least(sums[pixel][v], low);
+  }
+  if (tile.high < __builtin_inff()) {
+    const PanelVec high = hn::Set(d, tile.high);
+#pragma GCC unroll 16
+    for (int pixel = 0; pixel < kPixels; ++pixel)
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sums[pixel][v] = at_most(sums[pixel][v], high);
+  }
 #pragma GCC unroll 16
   for (int pixel = 0; pixel < kPixels; ++pixel) {
     if (pixel >= tile.pixel_count) break;
     float* y = tile.y + pixel * tile.y_stride;
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(limit(sums[pixel][v], low, high), d, y + v * kPanelLanes);
+    for (int v = 0; v + 1 < kVectors; ++v) hn::StoreU(sums[pixel][v], d, y + v * kPanelLanes);
+    store_last(last, sums[pixel][kVectors - 1], y + (kVectors - 1) * kPanelLanes);
   }
 }
 
@@ -221,9 +282,9 @@ struct PanelOutput {
   int32_t stored_lanes;
 };
 
-// Ends the sums of one panel that compute_tile() cannot end: a panel with fewer than 16 lanes, or
-// an activation with a curve. `sums` has bias and products, `sum_stride` elements from pixel to
-// pixel.
+// Ends the sums of one panel that compute_tile() cannot end: a panel with fewer than 16 lanes
+// (where pad lanes follow, or !kStoresPartOfPanel), or an activation with a curve. `sums` has bias
+// and products, `sum_stride` elements from pixel to pixel.
 inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* sums,
                                       int64_t sum_stride, const float* residual,
                                       int64_t residual_stride, float* y, int64_t y_stride,
@@ -244,27 +305,25 @@ inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* su
   }
 }
 
-// `panel_count` panels (1 to kTilePanels), the last with `output`'s lanes, the others whole, for a
-// tile of tile_size_for(tile.pixel_count) pixels. tile.low and tile.high are set here.
-HWY_INLINE void run_tile(PanelTile tile, int panel_count, const PanelOutput& output) {
-  const int size = tile_size_for(tile.pixel_count);
-  const Activation& activation = *output.activation;
-  TileFunction compute = tile_function<1>(size);
-  if constexpr (kTilePanels > 1)
-    if (panel_count > 1) compute = tile_function<kTilePanels>(size);
-  if (output.stored_lanes == kChannelPanel && output.valid_lanes == kChannelPanel &&
-      !activation.has_curve) {
-    tile.low = activation.low;
-    tile.high = activation.high;
-    return compute(tile);
-  }
+// The functions for tiles of `tile_size_for(pixel_count)` pixels: of one panel, and of kTilePanels.
+struct TileFunctions {
+  explicit TileFunctions(int pixel_count)
+      : of_one(tile_function<1>(tile_size_for(pixel_count))),
+        of_most(tile_function<kTilePanels>(tile_size_for(pixel_count))) {}
+  TileFunction of_one;
+  TileFunction of_most;
+};
 
+// Computes panels that are whole and end in limits, into a buffer, and ends them one by one.
+inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction compute,
+                                          int panel_count, const PanelOutput& output) {
   HWY_ALIGN float sums[kTilePixels * kTilePanels * kChannelPanel];
   constexpr int64_t kSumStride = kTilePanels * kChannelPanel;
   PanelTile raw = tile;
   raw.residual = nullptr;
   raw.y = sums;
   raw.y_stride = kSumStride;
+  raw.last_lanes = kChannelPanel;
   raw.low = -__builtin_inff();
   raw.high = __builtin_inff();
   compute(raw);
@@ -276,6 +335,37 @@ HWY_INLINE void run_tile(PanelTile tile, int panel_count, const PanelOutput& out
                  tile.residual == nullptr ? nullptr : tile.residual + offset, tile.residual_stride,
                  tile.y + offset, tile.y_stride, tile.pixel_count);
   }
+}
+
+// `panel_count` panels (1 or kTilePanels), the last with `output`'s lanes, the others whole. The
+// limits of the tile are the activation's, its last_lanes the valid ones of `output`.
+HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
+                         const PanelOutput& output) {
+  const TileFunction compute = panel_count == 1 ? functions.of_one : functions.of_most;
+  if (output.stored_lanes == output.valid_lanes && !output.activation->has_curve &&
+      (kStoresPartOfPanel || output.valid_lanes == kChannelPanel))
+    return compute(tile);
+  run_general_tile(tile, compute, panel_count, output);
+}
+
+// What a pass over the pixels uses again and again of the weights: half of the second-level cache,
+// of which processors with AVX3 have 1 MiB or more (but Ice and Rocket Lake, 512 KiB).
+constexpr int64_t kPassBytes = HWY_TARGET == HWY_AVX3 ? 512 * 1024 : kPanelPassBytes;
+
+// Panels of a pass; at least a tile's.
+constexpr int64_t pass_panels_for(int64_t panel_elements) {
+  const int64_t panels = kPassBytes / (panel_elements * int64_t{sizeof(float)});
+  return panels < kTilePanels ? kTilePanels : panels / kTilePanels * kTilePanels;
+}
+
+// PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the weights
+// of the next pass, which stand behind its own, as long as there are any.
+HWY_INLINE uintptr_t ahead_of(const float* weights, int64_t panel_count, int64_t panel_elements,
+                              int64_t pass_panels, int64_t tile) {
+  const int64_t panel_bytes = panel_elements * int64_t{sizeof(float)};
+  const int64_t begin = panel_elements / kChannelPanel / 4 * kAheadBytes * tile;
+  const int64_t next = begin < panel_count * panel_bytes ? pass_panels * panel_bytes + begin : 0;
+  return reinterpret_cast<uintptr_t>(weights) + static_cast<uintptr_t>(next);
 }
 
 }  // namespace codl::kernels::HWY_NAMESPACE

@@ -14,6 +14,12 @@ inline constexpr int32_t kPanelTileMaxPanels = 2;
 // the least per core of the processors in use.
 inline constexpr int64_t kPanelPassBytes = 256 * 1024;
 
+// A tap of the filter.
+struct PanelTap {
+  int64_t input_offset;   // elements, added to the pointers of the tile
+  int64_t weight_offset;  // elements from the first weight of a panel
+};
+
 // How the pixels (of one image) and panels of a step are cut into tasks. A task is a block of
 // pixels with a block of panels; neighbours share panels.
 struct PanelBlocks {
@@ -28,6 +34,8 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
                                    int64_t panel_depth) {
   // 84: a multiple of 14 and 6, so that a block has whole tiles on AVX3 and AVX2.
   constexpr int64_t kPixelGrain = 84;
+  // Where blocks are evened out, whole tiles on AVX3, where a surplus pixel costs most.
+  constexpr int64_t kEvenGrain = kPanelTileMaxPixels;
   // About 5 us of one core at 80 GFLOP/s, some ten times what handing out a task may cost.
   constexpr int64_t kLeastTaskMacs = 200'000;
   // Enough for the slowest of eight workers to leave little undone at the end.
@@ -45,8 +53,9 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   if (block < ceil_div(pixels, kMostPixelBlocks)) block = ceil_div(pixels, kMostPixelBlocks);
   block = ceil_div(block, kPixelGrain) * kPixelGrain;
   blocks.pixel_blocks = ceil_div(pixels, block);
-  // Evenly: 100 pixels are 2 x 50, not 84 + 16.
-  blocks.pixels_per_block = ceil_div(pixels, blocks.pixel_blocks);
+  // Evenly: 100 pixels are 56 + 44, not 84 + 16.
+  blocks.pixels_per_block =
+      ceil_div(ceil_div(pixels, blocks.pixel_blocks), kEvenGrain) * kEvenGrain;
   blocks.pixel_blocks = ceil_div(pixels, blocks.pixels_per_block);
 
   // Few pixels: let the panels make the tasks.
@@ -57,6 +66,51 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   blocks.panels_per_block = even_panels;
   blocks.panel_blocks = ceil_div(panels, even_panels);
   return blocks;
+}
+
+// Pixels of one image, flattened over the rows of the part.
+struct PixelRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// Tasks that form a rectangle of pixels and panels, so that a kernel may go through it in the order
+// that its caches like. Task t is block t % (images pixel_blocks) of the pixels, image by image,
+// with block t / (images pixel_blocks) of the panels.
+struct PanelRectangle {
+  int64_t block_begin;  // blocks of pixels, of all images
+  int64_t block_end;
+  Range panels;
+};
+
+// The rectangle that starts with *task: either a part of the pixels with one block of panels, or
+// all pixels with several. *task moves behind it; it is below task_end. `panels`: of the step.
+constexpr PanelRectangle take_rectangle(const PanelBlocks& blocks, int64_t images, Range panels,
+                                        int64_t task_end, int64_t* task) {
+  const int64_t column = images * blocks.pixel_blocks;
+  const int64_t begin = *task;
+  const int64_t panel_block = begin / column;
+  const int64_t first = begin % column;
+  const int64_t columns = first == 0 ? (task_end - begin) / column : 0;
+  PanelRectangle rectangle = {first, column, {}};
+  if (columns == 0 && task_end - begin < column - first)
+    rectangle.block_end = first + task_end - begin;
+  *task = columns > 0 ? begin + columns * column : begin + rectangle.block_end - first;
+  const int64_t panel = panels.begin + panel_block * blocks.panels_per_block;
+  const int64_t panel_end = panel + (columns > 0 ? columns : 1) * blocks.panels_per_block;
+  rectangle.panels = {static_cast<int32_t>(panel),
+                      static_cast<int32_t>(panel_end < panels.end ? panel_end : panels.end)};
+  return rectangle;
+}
+
+// The pixels of `image` in the rectangle, maybe none. `pixels`: of one image.
+constexpr PixelRange pixels_of(const PanelRectangle& rectangle, const PanelBlocks& blocks,
+                               int64_t pixels, int64_t image) {
+  int64_t begin = rectangle.block_begin - image * blocks.pixel_blocks;
+  int64_t end = rectangle.block_end - image * blocks.pixel_blocks;
+  begin = (begin < 0 ? 0 : begin) * blocks.pixels_per_block;
+  end = (end < blocks.pixel_blocks ? end : blocks.pixel_blocks) * blocks.pixels_per_block;
+  return {begin, end < pixels ? end : pixels};
 }
 
 }  // namespace codl::kernels

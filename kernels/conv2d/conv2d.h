@@ -44,8 +44,26 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
 // src OIHW; dst of conv2d_packed_bytes().
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
 
-// What a CPU step computes and how it is cut into tasks. Task t is block t % pixel_blocks of image
-// t / pixel_blocks % images, with block t / (pixel_blocks images) of the panels.
+// Whether a tile computes from copies of its inputs.
+//   Pixels  one tap, and pixels a multiple of 4096 bytes apart: they share a set of a first-level
+//           cache and push each other out. The copies lie in neighbouring sets.
+//   Taps    few channels: the taps of a pixel one behind the other, without the pad lanes, so that
+//           the micro-kernel has one tap of many channels instead of many of one to four.
+enum class ConvCopies : uint8_t { None, Pixels, Taps };
+
+constexpr ConvCopies conv2d_copies(const Conv2dParams& params, const OperandShape& x,
+                                   int64_t taps) {
+  // 64 KiB a pixel: beyond, those of a tile are no small part of a second-level cache.
+  constexpr int64_t kMostElements = 16384;
+  const int64_t channels = padded_channels(x);
+  if (taps == 1 && channels <= kMostElements && channels * params.stride_w % 1024 == 0)
+    return ConvCopies::Pixels;
+  if (taps > 1 && channels == kChannelPad && params.groups == 1 && taps * channels <= kMostElements)
+    return ConvCopies::Taps;
+  return ConvCopies::None;
+}
+
+// What a CPU step computes and how it is cut into tasks (PanelRectangle says which is which).
 struct Conv2dWork {
   Range rows;    // of the output
   Range panels;  // of packed w
@@ -53,8 +71,13 @@ struct Conv2dWork {
   int64_t pixels;  // of the part in one image
   PanelBlocks blocks;
   int64_t task_count;
-  // Scratch: the table of inputs of a tile, then a pixel of zeros that stands for padding.
+  ConvCopies copies;
+  int64_t copy_stride;  // elements from pixel to pixel of the copies
+  // Scratch: the table of inputs of a tile, two lists of taps, a pixel of zeros that stands for
+  // padding, and the copies.
   uint64_t table_bytes;
+  uint64_t taps_bytes;  // of one list
+  uint64_t zeros_bytes;
   uint64_t scratch_bytes;
 };
 
@@ -74,9 +97,19 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
   work.pixels = int64_t{work.rows.count()} * y.dims[3];
   work.blocks = panel_blocks(work.images, work.pixels, work.panels.count(), taps * w.dims[1]);
   work.task_count = work.images * work.blocks.pixel_blocks * work.blocks.panel_blocks;
-  work.table_bytes = static_cast<uint64_t>(taps) * kPanelTileMaxPixels * sizeof(float*);
-  work.table_bytes = (work.table_bytes + 63) / 64 * 64;
-  work.scratch_bytes = work.table_bytes + static_cast<uint64_t>(padded_channels(x)) * sizeof(float);
+  const auto lines = [](int64_t bytes) { return static_cast<uint64_t>((bytes + 63) / 64 * 64); };
+  work.table_bytes = lines(taps * kPanelTileMaxPixels * int64_t{sizeof(float*)});
+  work.taps_bytes = lines(taps * int64_t{sizeof(PanelTap)});
+  work.zeros_bytes = lines(padded_channels(x) * int64_t{sizeof(float)});
+  work.scratch_bytes = work.table_bytes + 2 * work.taps_bytes + work.zeros_bytes;
+  work.copies = conv2d_copies(params, x, taps);
+  if (work.copies != ConvCopies::None) {
+    // An odd number of lines, one more than the taps take: their copy writes whole vectors.
+    work.copy_stride =
+        ((ceil_div(taps * padded_channels(x), kChannelPanel) + 1) | 1) * int64_t{kChannelPanel};
+    work.scratch_bytes +=
+        static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride) * sizeof(float);
+  }
   return work;
 }
 

@@ -1,10 +1,14 @@
 // 2-D convolution, Nhwc, float32: tiles of output pixels x panels of output channels
 // (common/panel_tile-inl.h has the micro-kernel and the reasons).
 //
-// A task is a block of pixels of one image, flattened over rows, and a block of panels. Inside it
-// tiles of pixels come outermost and panels innermost: a table of inputs serves every panel, and
-// the weights of the pass (at most kPanelPassBytes, or one group of panels) come from the
-// second-level cache for each tile.
+// Tasks are taken by rectangles of pixels (of all images, flattened over rows) and panels. Panels
+// are passed over in groups that stay in the second-level cache; within a pass, tiles of pixels
+// come outermost and panels innermost, so that the inputs of a tile serve every panel of the pass.
+//
+// Where most taps lie in the padding (dilated filters), tiles are cut where the set of taps inside
+// the map changes, and the others are left out. Every pixel then adds exactly its taps inside,
+// however the work is cut. That is the sum over all taps but for weights that are not finite, and
+// but for the sign of a sum that is zero.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/conv2d/conv2d.h"
 
@@ -25,68 +29,299 @@ struct Conv2d {
   const TensorView* x;
   const TensorView* y;
   const TensorView* residual;  // null: none
-  const int32_t* filter;       // dims of w
+  WindowAxis vertical;
+  WindowAxis horizontal;
+  int64_t depth;           // input channels of a group
+  int32_t group_channels;  // of the output
+  int32_t group_panels;
+  int64_t panel_elements;
   const float* weights;
   const float* bias;
   Range rows;
   Activation activation;
-  const float** table;
-  const float* zeros;  // a pixel
+  bool skips_padding;
+  int64_t pass_panels;
+  // Scratch.
+  const float** table;  // of inputs
+  PanelTap* taps;       // all, with their offsets from the first
+  PanelTap* tile_taps;  // of a tile; unless padding is skipped, all without offsets
+  const float* zeros;   // a pixel
+  ConvCopies copies_of;
+  int64_t copy_stride;
+  float* copies;  // of the inputs of a tile
 };
 
-// Pixels of one image, flattened over the rows of the part.
-struct Pixels {
+// A tile: pixels [first, first + count) of one image, flattened over the rows of the part.
+struct TilePixels {
   int32_t image;
   int64_t first;
+  int32_t row;     // of the output, of the first pixel
+  int32_t column;  // likewise
   int32_t count;
+  int64_t number;  // of the tile in its pass
 };
 
-// Writes the table of inputs of a tile: for each tap, where each of `size` pixels reads. Pixels
-// past the tile's last repeat it.
-void fill_table(const Conv2d& conv, Pixels pixels, int size) {
-  const Conv2dParams& params = *conv.params;
+// What the tile reads.
+struct TileInputs {
+  int64_t tap_step;
+  const PanelTap* taps;
+  int64_t tap_count;
+};
+
+// Output positions in [0, output) whose tap `tap` is inside the map; maybe empty.
+Range positions_inside(const WindowAxis& axis, int32_t tap, int32_t input, int32_t output) {
+  const int64_t offset = int64_t{tap} * axis.dilation - axis.pad_begin;
+  const int64_t begin = offset < 0 ? ceil_div(-offset, axis.stride) : 0;
+  const int64_t end = offset < input ? ceil_div(input - offset, axis.stride) : 0;
+  return {static_cast<int32_t>(begin < output ? begin : output),
+          static_cast<int32_t>(end < output ? end : output)};
+}
+
+// The first column right of `column` whose taps inside are others than `column`'s.
+int32_t end_of_segment(const Conv2d& conv, int32_t column) {
+  const int32_t out_columns = conv.y->shape.dims[3];
+  int32_t end = out_columns;
+  for (int32_t tap = 0; tap < conv.horizontal.taps; ++tap) {
+    const Range inside = positions_inside(conv.horizontal, tap, conv.x->shape.dims[3], out_columns);
+    if (inside.begin > column && inside.begin < end) end = inside.begin;
+    if (inside.end > column && inside.end < end) end = inside.end;
+  }
+  return end;
+}
+
+// The share of (tap, position) pairs that are inside.
+double share_inside(const WindowAxis& axis, int32_t input, int32_t output) {
+  int64_t inside = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap)
+    inside += positions_inside(axis, tap, input, output).count();
+  return static_cast<double>(inside) / (static_cast<double>(axis.taps) * output);
+}
+
+// A question of the operator's shapes alone, for the result's last bit.
+bool skips_padding(const Conv2d& conv) {
+  const int32_t* in = conv.x->shape.dims;
+  const int32_t* out = conv.y->shape.dims;
+  // Less than this, or tiles smaller than this, and the smaller tiles cost what the skipped taps
+  // save.
+  constexpr double kMostInside = 0.6;
+  constexpr int32_t kLeastColumns = 4;
+  if (share_inside(conv.vertical, in[2], out[2]) * share_inside(conv.horizontal, in[3], out[3]) >
+      kMostInside)
+    return false;
+  int32_t segments = 0;
+  for (int32_t column = 0; column < out[3]; column = end_of_segment(conv, column)) ++segments;
+  return out[3] / segments >= kLeastColumns;
+}
+
+// Sets table[i] to where pixel i reads tap (down, right), in elements; the tap is inside the map
+// for each. Pixels past the tile's last repeat it.
+void point_at_tap(const Conv2d& conv, const TilePixels& pixels, int size, int32_t down,
+                  int32_t right) {
   const TensorView& x = *conv.x;
-  const int32_t in_rows = x.shape.dims[2];
-  const int32_t in_columns = x.shape.dims[3];
+  const int32_t out_columns = conv.y->shape.dims[3];
+  int32_t column = pixels.column;
+  const int64_t row = int64_t{pixels.row} * conv.vertical.stride - conv.vertical.pad_begin + down -
+                      x.shape.row_begin;
+  const float* next =
+      x.as<const float>() + pixels.image * x.strides[0] + row * x.strides[2] +
+      (int64_t{column} * conv.horizontal.stride - conv.horizontal.pad_begin + right) * x.strides[3];
+  const int64_t column_step = conv.horizontal.stride * x.strides[3];
+  const int64_t row_step = conv.vertical.stride * x.strides[2] - out_columns * column_step;
+  for (int32_t i = 0; i < pixels.count; ++i) {
+    conv.table[i] = next;
+    next += column_step;
+    if (++column == out_columns) {
+      column = 0;
+      next += row_step;
+    }
+  }
+  for (int32_t i = pixels.count; i < size; ++i) conv.table[i] = conv.table[pixels.count - 1];
+}
+
+// True if every tap of every pixel of the tile is inside the map.
+bool is_inside(const Conv2d& conv, const TilePixels& pixels) {
+  const int32_t out_columns = conv.y->shape.dims[3];
+  const bool is_one_row = pixels.column + pixels.count <= out_columns;
+  const int32_t last_row =
+      is_one_row ? pixels.row : pixels.row + (pixels.column + pixels.count - 1) / out_columns;
+  const auto holds = [](const WindowAxis& axis, int32_t begin, int32_t end, int32_t input) {
+    return int64_t{begin} * axis.stride >= axis.pad_begin &&
+           int64_t{end} * axis.stride - axis.pad_begin + int64_t{axis.taps - 1} * axis.dilation <
+               input;
+  };
+  return holds(conv.vertical, pixels.row, last_row, conv.x->shape.dims[2]) &&
+         holds(conv.horizontal, is_one_row ? pixels.column : 0,
+               is_one_row ? pixels.column + pixels.count - 1 : out_columns - 1,
+               conv.x->shape.dims[3]);
+}
+
+// The taps inside the map of a tile whose pixels have the same ones.
+TileInputs inputs_inside(const Conv2d& conv, const TilePixels& pixels, int size) {
+  const int32_t row = pixels.row * conv.vertical.stride - conv.vertical.pad_begin;
+  const int32_t column = pixels.column * conv.horizontal.stride - conv.horizontal.pad_begin;
+  int64_t count = 0;
+  int64_t first_offset = 0;
+  for (int32_t i = 0; i < conv.vertical.taps; ++i) {
+    const int32_t down = i * conv.vertical.dilation;
+    if (static_cast<uint32_t>(row + down) >= static_cast<uint32_t>(conv.x->shape.dims[2])) continue;
+    for (int32_t j = 0; j < conv.horizontal.taps; ++j) {
+      const int32_t right = j * conv.horizontal.dilation;
+      if (static_cast<uint32_t>(column + right) >= static_cast<uint32_t>(conv.x->shape.dims[3]))
+        continue;
+      PanelTap tap = conv.taps[i * conv.horizontal.taps + j];
+      if (count == 0) {
+        first_offset = tap.input_offset;
+        point_at_tap(conv, pixels, size, down, right);
+      }
+      tap.input_offset -= first_offset;
+      conv.tile_taps[count++] = tap;
+    }
+  }
+  return {0, conv.tile_taps, count};
+}
+
+// A set of pointers for each tap.
+TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size) {
+  const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
   int32_t row[kTilePixels];  // of tap 0, in the map; negative in the padding
   int32_t column[kTilePixels];
   int64_t offset[kTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
+  int32_t out_row = pixels.row;
+  int32_t out_column = pixels.column;
   for (int i = 0; i < size; ++i) {
-    const int64_t pixel = pixels.first + (i < pixels.count ? i : pixels.count - 1);
-    const int32_t out_row = conv.rows.begin + static_cast<int32_t>(pixel / out_columns);
-    const int32_t out_column = static_cast<int32_t>(pixel % out_columns);
-    row[i] = out_row * params.stride_h - params.pad_top;
-    column[i] = out_column * params.stride_w - params.pad_left;
+    row[i] = out_row * conv.vertical.stride - conv.vertical.pad_begin;
+    column[i] = out_column * conv.horizontal.stride - conv.horizontal.pad_begin;
     offset[i] = (row[i] - x.shape.row_begin) * x.strides[2] + column[i] * x.strides[3];
+    if (i + 1 < pixels.count && ++out_column == out_columns) {
+      out_column = 0;
+      ++out_row;
+    }
   }
   const float* image = x.as<const float>() + pixels.image * x.strides[0];
+  const uint32_t in_rows = static_cast<uint32_t>(x.shape.dims[2]);
+  const uint32_t in_columns = static_cast<uint32_t>(x.shape.dims[3]);
   const float** entry = conv.table;
-  for (int32_t i = 0; i < conv.filter[2]; ++i) {
-    for (int32_t j = 0; j < conv.filter[3]; ++j) {
-      const int32_t down = i * params.dilation_h;
-      const int32_t right = j * params.dilation_w;
-      const int64_t tap_offset = down * x.strides[2] + right * x.strides[3];
+  const PanelTap* tap = conv.taps;
+  for (int32_t i = 0; i < conv.vertical.taps; ++i) {
+    const int32_t down = i * conv.vertical.dilation;
+    for (int32_t j = 0; j < conv.horizontal.taps; ++j, ++tap, entry += size) {
+      const int32_t right = j * conv.horizontal.dilation;
       for (int pixel = 0; pixel < size; ++pixel) {
         // One comparison per axis: a negative position is a large unsigned one.
-        const bool is_inside =
-            static_cast<uint32_t>(row[pixel] + down) < static_cast<uint32_t>(in_rows) &&
-            static_cast<uint32_t>(column[pixel] + right) < static_cast<uint32_t>(in_columns);
-        entry[pixel] = is_inside ? image + (offset[pixel] + tap_offset) : conv.zeros;
+        const bool is_tap_inside = static_cast<uint32_t>(row[pixel] + down) < in_rows &&
+                                   static_cast<uint32_t>(column[pixel] + right) < in_columns;
+        entry[pixel] = is_tap_inside ? image + (offset[pixel] + tap->input_offset) : conv.zeros;
       }
-      entry += size;
     }
+  }
+  return {size, conv.tile_taps, tap - conv.taps};
+}
+
+void use_copies(const Conv2d& conv, int size) {
+  for (int i = 0; i < size; ++i) conv.table[i] = conv.copies + i * conv.copy_stride;
+}
+
+// One tap, inside the map.
+TileInputs inputs_of_copied_pixels(const Conv2d& conv, const TilePixels& pixels, int size) {
+  point_at_tap(conv, pixels, size, 0, 0);
+  const PanelTag d;
+  const int64_t channels = conv.x->strides[3];
+  for (int i = 0; i < size; ++i) {
+    float* copy = conv.copies + i * conv.copy_stride;
+    for (int64_t channel = 0; channel < channels; channel += kPanelLanes)
+      store_lanes(d, load_lanes(d, conv.table[i] + channel, channels - channel), copy + channel,
+                  channels - channel);
+  }
+  use_copies(conv, size);
+  return {0, &kOneTap, 1};
+}
+
+// Copies `count` neighbouring pixels of four lanes, of which `depth` are channels, and leaves out
+// the pad lanes. Writes up to a panel behind them. `order` selects the channels of a vector of
+// pixels.
+template <class Order>
+HWY_INLINE void copy_channels(const float* from, int32_t count, int64_t depth, const Order& order,
+                              float* to) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const PanelTag d;
+  constexpr int32_t kPixels = kPanelLanes / kChannelPad;
+  for (; count > 0; count -= kPixels) {
+    hn::StoreU(hn::TableLookupLanes(load_lanes(d, from, count * kChannelPad), order), d, to);
+    from += kPanelLanes;
+    to += kPixels * depth;
   }
 }
 
+// All taps as one.
+TileInputs inputs_of_copied_taps(const Conv2d& conv, const TilePixels& pixels, int size) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const PanelTag d;
+  const TensorView& x = *conv.x;
+  const int32_t depth = static_cast<int32_t>(conv.depth);
+  HWY_ALIGN int32_t lanes[kPanelLanes];
+  for (int32_t i = 0; i < kPanelLanes; ++i) {
+    const int32_t lane = i / depth * kChannelPad + i % depth;
+    lanes[i] = lane < kPanelLanes ? lane : 0;
+  }
+  const auto order = hn::SetTableIndices(d, lanes);
+  const int32_t taps = conv.horizontal.taps;
+  const int32_t out_columns = conv.y->shape.dims[3];
+  const int32_t in_columns = x.shape.dims[3];
+  const float* image = x.as<const float>() + pixels.image * x.strides[0];
+  int32_t out_row = pixels.row;
+  int32_t out_column = pixels.column;
+  for (int32_t pixel = 0; pixel < pixels.count; ++pixel) {
+    int32_t row = out_row * conv.vertical.stride - conv.vertical.pad_begin;
+    const int32_t column = out_column * conv.horizontal.stride - conv.horizontal.pad_begin;
+    const bool is_run = kPanelLanes >= kChannelPad && conv.horizontal.dilation == 1 &&
+                        column >= 0 && column + taps <= in_columns;
+    float* copy = conv.copies + pixel * conv.copy_stride;
+    for (int32_t i = 0; i < conv.vertical.taps; ++i, row += conv.vertical.dilation) {
+      const bool is_inside = static_cast<uint32_t>(row) < static_cast<uint32_t>(x.shape.dims[2]);
+      const int64_t offset = (int64_t{row} - x.shape.row_begin) * x.strides[2];
+      if (is_run && is_inside) {
+        copy_channels(image + (offset + column * x.strides[3]), taps, depth, order, copy);
+        copy += taps * depth;
+        continue;
+      }
+      int32_t in_column = column;
+      for (int32_t j = 0; j < taps; ++j, in_column += conv.horizontal.dilation) {
+        const float* from = conv.zeros;
+        if (is_inside && static_cast<uint32_t>(in_column) < static_cast<uint32_t>(in_columns))
+          from = image + (offset + in_column * x.strides[3]);
+        for (int32_t channel = 0; channel < depth; ++channel) *copy++ = from[channel];
+      }
+    }
+    if (++out_column == out_columns) {
+      out_column = 0;
+      ++out_row;
+    }
+  }
+  use_copies(conv, pixels.count);
+  for (int i = pixels.count; i < size; ++i) conv.table[i] = conv.table[pixels.count - 1];
+  return {0, &kOneTap, 1};
+}
+
+// Fills the table for a tile of `size` pixels, surplus ones with the last.
+TileInputs inputs_of(const Conv2d& conv, const TilePixels& pixels, int size) {
+  if (conv.skips_padding) return inputs_inside(conv, pixels, size);
+  if (conv.copies_of == ConvCopies::Taps) return inputs_of_copied_taps(conv, pixels, size);
+  if (!is_inside(conv, pixels)) return inputs_by_tap(conv, pixels, size);
+  if (conv.copies_of == ConvCopies::Pixels) return inputs_of_copied_pixels(conv, pixels, size);
+  point_at_tap(conv, pixels, size, 0, 0);
+  return {0, conv.taps, int64_t{conv.vertical.taps} * conv.horizontal.taps};
+}
+
 // Computes one tile of pixels and `panels`.
-void run_panels(const Conv2d& conv, Pixels pixels, Range panels) {
+void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunctions& functions,
+                Range panels) {
   const TensorView& y = *conv.y;
   const int32_t out_channels = y.shape.dims[1];
-  const int32_t group_channels = out_channels / conv.params->groups;
-  const int32_t group_panels = static_cast<int32_t>(ceil_div(group_channels, kChannelPanel));
-  const int64_t taps = int64_t{conv.filter[2]} * conv.filter[3];
-  const int64_t panel_elements = taps * conv.filter[1] * kChannelPanel;
+  const int32_t group_channels = conv.group_channels;
+  const int32_t group_panels = conv.group_panels;
+  const TileInputs inputs = inputs_of(conv, pixels, tile_size_for(pixels.count));
+
   // Pixels of the part lie one behind the other in y and the residual.
   float* y_pixels = y.as<float>() + pixels.image * y.strides[0] +
                     (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
@@ -98,19 +333,38 @@ void run_panels(const Conv2d& conv, Pixels pixels, Range panels) {
                       (conv.rows.begin - residual.shape.row_begin) * residual.strides[2] +
                       pixels.first * residual.strides[3];
   }
+  PanelTile tile = {
+      .inputs = conv.table,
+      .tap_step = inputs.tap_step,
+      .taps = inputs.taps,
+      .tap_count = inputs.tap_count,
+      .depth =
+          conv.copies_of == ConvCopies::Taps ? conv.panel_elements / kChannelPanel : conv.depth,
+      .panel_elements = conv.panel_elements,
+      .weights = nullptr,
+      .bias = nullptr,
+      .ahead = 0,
+      .residual_stride = y.strides[3],
+      .y = nullptr,
+      .y_stride = y.strides[3],
+      .pixel_count = pixels.count,
+      .last_lanes = kChannelPanel,
+      .low = conv.activation.low,
+      .high = conv.activation.high,
+  };
 
   int panel_count = 0;
+  int32_t group = conv.params->groups == 1 ? 0 : panels.begin / group_panels;
+  int32_t panel_in_group = panels.begin - group * group_panels;
   for (int32_t panel = panels.begin; panel < panels.end; panel += panel_count) {
-    const int32_t group = panel / group_panels;
-    const int32_t panel_in_group = panel % group_panels;
-    const int32_t left =
-        (panels.end < (group + 1) * group_panels ? panels.end : (group + 1) * group_panels) - panel;
+    int32_t left = group_panels - panel_in_group;
+    if (left > panels.end - panel) left = panels.end - panel;
     panel_count = left < kTilePanels ? 1 : kTilePanels;
     const int32_t channel = group * group_channels + panel_in_group * kChannelPanel;
-    const int32_t last = panel_in_group + panel_count - 1;
 
     PanelOutput output = {&conv.activation, kChannelPanel, kChannelPanel};
-    const int32_t channels_left = group_channels - last * kChannelPanel;
+    const int32_t channels_left =
+        group_channels - (panel_in_group + panel_count - 1) * kChannelPanel;
     if (channels_left < kChannelPanel) {
       output.valid_lanes = output.stored_lanes = channels_left;
       // The pad lanes of a pixel go with its last channel.
@@ -119,41 +373,79 @@ void run_panels(const Conv2d& conv, Pixels pixels, Range panels) {
     }
     // A panel of a group that is no multiple of 16 may reach past the end of the packed bias.
     HWY_ALIGN float bias[kTilePanels * kChannelPanel];
-    const float* panel_bias = conv.bias + channel;
+    tile.bias = conv.bias + channel;
     if (group_channels % kChannelPanel != 0) {
       for (int i = 0; i < panel_count * kChannelPanel; ++i)
         bias[i] = channel + i < out_channels ? conv.bias[channel + i] : 0.0f;
-      panel_bias = bias;
+      tile.bias = bias;
     }
-    const PanelTile tile = {
-        .inputs = conv.table,
-        .first_channel = int64_t{group} * conv.filter[1],
-        .tap_count = taps,
-        .depth = conv.filter[1],
-        .weights = conv.weights + panel * panel_elements,
-        .bias = panel_bias,
-        .residual = residual_pixels == nullptr ? nullptr : residual_pixels + channel,
-        .residual_stride = y.strides[3],
-        .y = y_pixels + channel,
-        .y_stride = y.strides[3],
-        .pixel_count = pixels.count,
-        .low = 0.0f,
-        .high = 0.0f,
-    };
-    run_tile(tile, panel_count, output);
+    tile.first_channel = group * conv.depth;
+    tile.weights = conv.weights + panel * conv.panel_elements;
+    tile.ahead =
+        ahead_of(tile.weights, panel_count, conv.panel_elements, conv.pass_panels, pixels.number);
+    if (residual_pixels != nullptr) tile.residual = residual_pixels + channel;
+    tile.last_lanes = output.valid_lanes;
+    tile.y = y_pixels + channel;
+    run_tile(tile, functions, panel_count, output);
+
+    panel_in_group += panel_count;
+    if (panel_in_group == group_panels) {
+      panel_in_group = 0;
+      ++group;
+    }
   }
 }
 
-// Tiles of about equal size, so that the last one is not a small one.
-void run_block(const Conv2d& conv, int32_t image, int64_t first, int64_t end, Range panels) {
-  const int tile_pixels = tile_pixels_for(conv.x->strides[3] * conv.params->stride_w);
-  const int64_t tiles = ceil_div(end - first, tile_pixels);
+// Tiles of about equal size, so that the last one is not a small one. `number`: of the next tile.
+void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panels,
+                int64_t* number) {
+  const int tile_pixels = conv.copies_of != ConvCopies::None
+                              ? kTilePixels
+                              : tile_pixels_for(conv.x->strides[3] * conv.params->stride_w);
+  const int64_t tiles = ceil_div(range.end - range.begin, tile_pixels);
+  // So many tiles have one pixel more than the others.
+  const int64_t longer_tiles = (range.end - range.begin) % tiles;
+  const int32_t out_columns = conv.y->shape.dims[3];
+  TilePixels pixels = {
+      .image = image,
+      .first = range.begin,
+      .row = conv.rows.begin + static_cast<int32_t>(range.begin) / out_columns,
+      .column = static_cast<int32_t>(range.begin) % out_columns,
+      .count = static_cast<int32_t>((range.end - range.begin) / tiles) + (longer_tiles > 0 ? 1 : 0),
+      .number = *number,
+  };
+  TileFunctions functions(pixels.count);
   for (int64_t tile = 0; tile < tiles; ++tile) {
-    const int64_t begin = first + (end - first) * tile / tiles;
-    const int64_t next = first + (end - first) * (tile + 1) / tiles;
-    const Pixels pixels = {image, begin, static_cast<int32_t>(next - begin)};
-    fill_table(conv, pixels, tile_size_for(pixels.count));
-    run_panels(conv, pixels, panels);
+    if (tile > 0 && tile == longer_tiles) functions = TileFunctions(--pixels.count);
+    run_panels(conv, pixels, functions, panels);
+    pixels.first += pixels.count;
+    ++pixels.number;
+    for (pixels.column += pixels.count; pixels.column >= out_columns; ++pixels.row)
+      pixels.column -= out_columns;
+  }
+  *number = pixels.number;
+}
+
+// All pixels of the rectangle with `panels`.
+void run_pass(const Conv2d& conv, const Conv2dWork& work, const PanelRectangle& rectangle,
+              Range panels) {
+  const int64_t out_columns = conv.y->shape.dims[3];
+  const int64_t first_image = rectangle.block_begin / work.blocks.pixel_blocks;
+  int64_t number = 0;
+  for (int64_t image = first_image; image * work.blocks.pixel_blocks < rectangle.block_end;
+       ++image) {
+    const PixelRange range = pixels_of(rectangle, work.blocks, work.pixels, image);
+    PixelRange piece = range;
+    for (; piece.begin < range.end; piece.begin = piece.end) {
+      piece.end = range.end;
+      if (conv.skips_padding) {
+        const int64_t row = piece.begin / out_columns;
+        const int32_t column = static_cast<int32_t>(piece.begin % out_columns);
+        const int64_t end = row * out_columns + end_of_segment(conv, column);
+        if (end < piece.end) piece.end = end;
+      }
+      run_pixels(conv, static_cast<int32_t>(image), piece, panels, &number);
+    }
   }
 }
 
@@ -163,45 +455,62 @@ void conv2d_f32(const KernelArgs& args) {
   const TensorView& w = args.operands[1];
   const TensorView& y = args.output();
   const Conv2dWork work = conv2d_work(params, x.shape, w.shape, y.shape, args.part_dim, args.part);
-  float* zeros = reinterpret_cast<float*>(static_cast<char*>(args.scratch) + work.table_bytes);
-  for (int64_t i = 0; i < x.strides[3]; ++i) zeros[i] = 0.0f;
-  const Conv2d conv = {
+  char* scratch = static_cast<char*>(args.scratch);
+  char* taps = scratch + work.table_bytes;
+  float* zeros = reinterpret_cast<float*>(taps + 2 * work.taps_bytes);
+  Conv2d conv = {
       .params = &params,
       .x = &x,
       .y = &y,
       .residual = params.has_residual != 0 ? &args.operands[3] : nullptr,
-      .filter = w.shape.dims,
+      .vertical = vertical_axis(params, w.shape.dims),
+      .horizontal = horizontal_axis(params, w.shape.dims),
+      .depth = w.shape.dims[1],
+      .group_channels = y.shape.dims[1] / params.groups,
+      .group_panels =
+          static_cast<int32_t>(ceil_div(y.shape.dims[1] / params.groups, kChannelPanel)),
+      .panel_elements =
+          int64_t{w.shape.dims[1]} * w.shape.dims[2] * w.shape.dims[3] * kChannelPanel,
       .weights = w.as<const float>(),
       .bias = args.operands[2].as<const float>(),
       .rows = work.rows,
       .activation =
           make_activation(params.activation, params.activation_alpha, params.activation_beta),
-      .table = static_cast<const float**>(args.scratch),
+      .skips_padding = false,
+      .pass_panels = 0,
+      .table = reinterpret_cast<const float**>(scratch),
+      .taps = reinterpret_cast<PanelTap*>(taps),
+      .tile_taps = reinterpret_cast<PanelTap*>(taps + work.taps_bytes),
       .zeros = zeros,
+      .copies_of = work.copies,
+      .copy_stride = work.copy_stride,
+      .copies = zeros + work.zeros_bytes / sizeof(float),
   };
-  // A panel larger than the pass's share of the cache goes over the pixels alone.
-  const int64_t panel_bytes = int64_t{w.shape.dims[1]} * w.shape.dims[2] * w.shape.dims[3] *
-                              kChannelPanel * int64_t{sizeof(float)};
-  int64_t pass_panels = kPanelPassBytes / panel_bytes;
-  if (pass_panels < kTilePanels) pass_panels = kTilePanels;
+  conv.skips_padding = skips_padding(conv);
+  // A tile of 6 pixels has no need of copies of them.
+  if (conv.skips_padding || (conv.copies_of == ConvCopies::Pixels && kTilePixels <= 6))
+    conv.copies_of = ConvCopies::None;
+  conv.pass_panels = pass_panels_for(conv.panel_elements);
+  for (int64_t i = 0; i < x.strides[3]; ++i) zeros[i] = 0.0f;
+  for (int32_t i = 0; i < conv.vertical.taps; ++i)
+    for (int32_t j = 0; j < conv.horizontal.taps; ++j) {
+      const int64_t tap = i * conv.horizontal.taps + j;
+      const int64_t weight_offset = tap * conv.depth * kChannelPanel;
+      conv.taps[tap] = {int64_t{i} * conv.vertical.dilation * x.strides[2] +
+                            int64_t{j} * conv.horizontal.dilation * x.strides[3],
+                        weight_offset};
+      conv.tile_taps[tap] = {0, weight_offset};
+    }
 
-  const PanelBlocks& blocks = work.blocks;
-  for (int64_t task = args.task_begin; task < args.task_end; ++task) {
-    const int64_t pixel_block = task % blocks.pixel_blocks;
-    const int32_t image = static_cast<int32_t>(task / blocks.pixel_blocks % work.images);
-    const int64_t panel_block = task / (blocks.pixel_blocks * work.images);
-    const int64_t first = pixel_block * blocks.pixels_per_block;
-    const int64_t end = first + blocks.pixels_per_block < work.pixels
-                            ? first + blocks.pixels_per_block
-                            : work.pixels;
-    const int64_t panel_begin = work.panels.begin + panel_block * blocks.panels_per_block;
-    const int64_t panel_end = panel_begin + blocks.panels_per_block < work.panels.end
-                                  ? panel_begin + blocks.panels_per_block
-                                  : work.panels.end;
-    for (int64_t panel = panel_begin; panel < panel_end; panel += pass_panels) {
-      const int64_t pass_end = panel + pass_panels < panel_end ? panel + pass_panels : panel_end;
-      run_block(conv, image, first, end,
-                {static_cast<int32_t>(panel), static_cast<int32_t>(pass_end)});
+  for (int64_t task = args.task_begin; task < args.task_end;) {
+    const PanelRectangle rectangle =
+        take_rectangle(work.blocks, work.images, work.panels, args.task_end, &task);
+    Range pass = rectangle.panels;
+    for (; pass.begin < rectangle.panels.end; pass.begin = pass.end) {
+      pass.end = rectangle.panels.end - pass.begin > conv.pass_panels
+                     ? pass.begin + static_cast<int32_t>(conv.pass_panels)
+                     : rectangle.panels.end;
+      run_pass(conv, work, rectangle, pass);
     }
   }
 }

@@ -28,7 +28,6 @@ constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
 void matmul_pack(const int32_t* dims, const float* src, float* dst);
 
 // What a CPU step computes and how it is cut into tasks: as Conv2d, with the rows of x for pixels.
-// Task t is block t % pixel_blocks of the rows with block t / pixel_blocks of the panels.
 struct MatMulWork {
   Range panels;
   int64_t rows;

@@ -18,16 +18,42 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-// Rows [first, first + row_count), at most kTilePixels, and `panels`.
-void run_rows(const KernelArgs& args, const Activation& activation, int64_t first,
-              int32_t row_count, Range panels) {
-  const TensorView& x = args.operands[0];
-  const TensorView& y = args.output();
-  const int64_t depth = x.shape.dims[1];
+// What every tile uses.
+struct MatMul {
+  const TensorView* x;
+  const TensorView* y;
+  const float* weights;
+  const float* bias;
+  Activation activation;
+  int64_t panel_elements;
+  int64_t pass_panels;
+};
+
+// Rows [first, first + row_count), at most kTilePixels, and `panels`. `number`: of the tile in its
+// pass.
+void run_rows(const MatMul& matmul, int64_t first, int32_t row_count, Range panels,
+              int64_t number) {
+  const TensorView& x = *matmul.x;
+  const TensorView& y = *matmul.y;
   const int32_t columns = y.shape.dims[1];
+  const TileFunctions functions(row_count);
   const float* inputs[kTilePixels];
   for (int i = 0; i < tile_size_for(row_count); ++i)
     inputs[i] = x.as<const float>() + (first + (i < row_count ? i : row_count - 1)) * x.strides[0];
+  PanelTile tile = {
+      .inputs = inputs,
+      .depth = x.shape.dims[1],
+      .panel_elements = matmul.panel_elements,
+      .weights = nullptr,
+      .bias = nullptr,
+      .ahead = 0,
+      .y = nullptr,
+      .y_stride = y.strides[0],
+      .pixel_count = row_count,
+      .last_lanes = kChannelPanel,
+      .low = matmul.activation.low,
+      .high = matmul.activation.high,
+  };
 
   int panel_count = 0;
   for (int32_t panel = panels.begin; panel < panels.end; panel += panel_count) {
@@ -35,48 +61,48 @@ void run_rows(const KernelArgs& args, const Activation& activation, int64_t firs
     const int32_t column = panel * kChannelPanel;
     const int32_t columns_left = columns - (panel + panel_count - 1) * kChannelPanel;
     const int32_t lanes = columns_left < kChannelPanel ? columns_left : kChannelPanel;
-    const PanelOutput output = {&activation, lanes, lanes};
-    const PanelTile tile = {
-        .inputs = inputs,
-        .first_channel = 0,
-        .tap_count = 1,
-        .depth = depth,
-        .weights = args.operands[1].as<const float>() + column * depth,
-        .bias = args.operands[2].as<const float>() + column,
-        .residual = nullptr,
-        .residual_stride = 0,
-        .y = y.as<float>() + first * y.strides[0] + column,
-        .y_stride = y.strides[0],
-        .pixel_count = row_count,
-        .low = 0.0f,
-        .high = 0.0f,
-    };
-    run_tile(tile, panel_count, output);
+    const PanelOutput output = {&matmul.activation, lanes, lanes};
+    tile.weights = matmul.weights + panel * matmul.panel_elements;
+    tile.bias = matmul.bias + column;
+    tile.ahead =
+        ahead_of(tile.weights, panel_count, matmul.panel_elements, matmul.pass_panels, number);
+    tile.last_lanes = lanes;
+    tile.y = y.as<float>() + first * y.strides[0] + column;
+    run_tile(tile, functions, panel_count, output);
   }
 }
 
 void matmul_f32(const KernelArgs& args) {
   const auto& params = args.params_as<MatMulParams>();
-  const MatMulWork work =
-      matmul_work(args.operands[0].shape, args.output().shape, args.part_dim, args.part);
-  const PanelBlocks& blocks = work.blocks;
-  const Activation activation =
-      make_activation(params.activation, params.activation_alpha, params.activation_beta);
-  const int tile_pixels = tile_pixels_for(args.operands[0].strides[0]);
-  for (int64_t task = args.task_begin; task < args.task_end; ++task) {
-    const int64_t first = task % blocks.pixel_blocks * blocks.pixels_per_block;
-    const int64_t end =
-        first + blocks.pixels_per_block < work.rows ? first + blocks.pixels_per_block : work.rows;
-    const int64_t panel = work.panels.begin + task / blocks.pixel_blocks * blocks.panels_per_block;
-    const int64_t panel_end = panel + blocks.panels_per_block < work.panels.end
-                                  ? panel + blocks.panels_per_block
-                                  : work.panels.end;
-    const int64_t tiles = ceil_div(end - first, tile_pixels);
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      const int64_t begin = first + (end - first) * tile / tiles;
-      const int64_t next = first + (end - first) * (tile + 1) / tiles;
-      run_rows(args, activation, begin, static_cast<int32_t>(next - begin),
-               {static_cast<int32_t>(panel), static_cast<int32_t>(panel_end)});
+  const TensorView& x = args.operands[0];
+  const MatMulWork work = matmul_work(x.shape, args.output().shape, args.part_dim, args.part);
+  MatMul matmul = {
+      .x = &x,
+      .y = &args.output(),
+      .weights = args.operands[1].as<const float>(),
+      .bias = args.operands[2].as<const float>(),
+      .activation =
+          make_activation(params.activation, params.activation_alpha, params.activation_beta),
+      .panel_elements = int64_t{x.shape.dims[1]} * kChannelPanel,
+      .pass_panels = 0,
+  };
+  matmul.pass_panels = pass_panels_for(matmul.panel_elements);
+  const int tile_pixels = tile_pixels_for(x.strides[0]);
+  for (int64_t task = args.task_begin; task < args.task_end;) {
+    const PanelRectangle rectangle =
+        take_rectangle(work.blocks, 1, work.panels, args.task_end, &task);
+    const PixelRange rows = pixels_of(rectangle, work.blocks, work.rows, 0);
+    const int64_t tiles = ceil_div(rows.end - rows.begin, tile_pixels);
+    Range pass = rectangle.panels;
+    for (; pass.begin < rectangle.panels.end; pass.begin = pass.end) {
+      pass.end = rectangle.panels.end - pass.begin > matmul.pass_panels
+                     ? pass.begin + static_cast<int32_t>(matmul.pass_panels)
+                     : rectangle.panels.end;
+      for (int64_t tile = 0; tile < tiles; ++tile) {
+        const int64_t begin = rows.begin + (rows.end - rows.begin) * tile / tiles;
+        const int64_t next = rows.begin + (rows.end - rows.begin) * (tile + 1) / tiles;
+        run_rows(matmul, begin, static_cast<int32_t>(next - begin), pass, tile);
+      }
     }
   }
 }

@@ -137,6 +137,47 @@ inline std::vector<KernelCase> conv2d_cases() {
        .activation = kUnaryRelu,
        .has_residual = true});
   add({.name = "tasks of both", .in_c = 64, .out_c = 160, .in_h = 14, .in_w = 14});
+  // Tiles computed from copies: few channels, and pixels 4096 bytes apart.
+  for (int32_t channels : {1, 2, 4})
+    for (const ConvWindow& window : {k5x5, kUneven})
+      add({.name = "few channels",
+           .in_c = channels,
+           .out_c = 40,
+           .in_h = 9,
+           .in_w = 17,
+           .window = window,
+           .has_residual = true});
+  add({.name = "pixels of 4096 bytes",
+       .in_c = 1022,
+       .out_c = 52,
+       .in_h = 3,
+       .in_w = 11,
+       .window = k1x1});
+  add({.name = "pixels of 2048 bytes, stride 2",
+       .in_c = 512,
+       .out_c = 20,
+       .in_h = 5,
+       .in_w = 7,
+       .window = k1x1Stride2});
+  // Taps left out: filters that are mostly in the padding, with few channels and with many.
+  for (int32_t channels : {3, 21})
+    for (const Range rows : {Range{}, Range{3, 9}})
+      add({.name = "dilated by 6",
+           .batch = 2,
+           .in_c = channels,
+           .out_c = 40,
+           .in_h = 14,
+           .in_w = 15,
+           .window = kDilatedBy6,
+           .activation = kUnaryRelu,
+           .rows = rows,
+           .is_part = !rows.empty()});
+  add({.name = "no tap inside",
+       .in_c = 5,
+       .out_c = 20,
+       .in_h = 1,
+       .in_w = 2,
+       .window = {2, 2, 1, 1, 18, 18, 18, 18, 18, 18}});
   // More weights than one pass takes.
   add({.name = "long reduction", .in_c = 520, .out_c = 50, .in_h = 4, .in_w = 4});
   return cases;
