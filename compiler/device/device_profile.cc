@@ -19,6 +19,10 @@ namespace codl::compiler {
 
 namespace {
 
+constexpr int64_t kProfileVersion = 2;
+// Profiles that a profile may stand on.
+constexpr int kMostBases = 4;
+
 // Texts of the profile's table of sources, by id.
 using Sources = std::map<std::string, std::string>;
 
@@ -28,9 +32,9 @@ Sources read_sources(const JsonValue& json) {
   return sources;
 }
 
-Quantity read_quantity(const JsonValue& json, const Sources& sources) {
+// "origin" and "source" of an object; the value is left 0.
+Quantity read_origin(const JsonValue& json, const Sources& sources) {
   Quantity quantity;
-  quantity.value = json.member("value").as_number();
   quantity.origin = static_cast<Origin>(
       json.member("origin").as_choice({"measured", "fitted", "published", "assumed"}));
   const JsonValue source = json.member("source");
@@ -39,6 +43,13 @@ Quantity read_quantity(const JsonValue& json, const Sources& sources) {
     quantity.source = found->second;
   else
     source.expected("a key of /sources");
+  return quantity;
+}
+
+Quantity read_quantity(const JsonValue& json, const Sources& sources) {
+  const double value = json.member("value").as_number();
+  Quantity quantity = read_origin(json, sources);
+  quantity.value = value;
   return quantity;
 }
 
@@ -54,7 +65,8 @@ ExchangeCosts read_exchange(const JsonValue& json, const Sources& sources) {
   costs.map_us = read_quantity(json.member("map_us"), sources);
   costs.map_us_per_mb = read_quantity(json.member("map_us_per_mb"), sources);
   costs.copy_us_per_mb = read_quantity(json.member("copy_us_per_mb"), sources);
-  costs.contention_percent = read_quantity(json.member("contention_percent"), sources);
+  costs.contention_percent[0] = read_quantity(json.member("cpu_contention_percent"), sources);
+  costs.contention_percent[1] = read_quantity(json.member("gpu_contention_percent"), sources);
   return costs;
 }
 
@@ -78,7 +90,37 @@ const KernelRow* find_symbol(llvm::StringRef symbol) {
   return nullptr;
 }
 
+void read_fit(const JsonValue& json, LatencyModel& model) {
+  if (const JsonValue revision = json.optional_member("revision"))
+    model.revision = static_cast<int32_t>(revision.as_integer(1, UINT16_MAX));
+  // For people.
+  json.member("samples").as_integer(1, INT32_MAX);
+  json.member("median_error_percent").as_number();
+  json.member("within_10_percent").as_number();
+  model.interval_low = json.member("interval_low").as_number();
+  model.interval_high = json.member("interval_high").as_number();
+  if (model.interval_low > model.interval_high)
+    json.member("interval_low").expected("a number of at most interval_high");
+}
+
+// Terms whose numbers are one fit: they share the origin and the source.
+LatencyModel read_fitted_model(const JsonValue& json, const Sources& sources) {
+  json.member("kind").as_choice({"analytic"});
+  LatencyModel model;
+  model.is_fitted = true;
+  const JsonValue terms = json.member("terms");
+  for (const std::string& feature : terms.keys()) {
+    Quantity quantity = read_origin(json, sources);
+    quantity.value = terms.member(feature).as_number();
+    model.terms.push_back({feature, quantity});
+  }
+  if (model.terms.empty()) terms.expected("one term or more");
+  read_fit(json.member("fit"), model);
+  return model;
+}
+
 LatencyModel read_model(const JsonValue& json, const Sources& sources) {
+  if (json.has_member("terms")) return read_fitted_model(json, sources);
   LatencyModel model;
   for (const std::string& feature : json.keys())
     model.terms.push_back({feature, read_quantity(json.member(feature), sources)});
@@ -126,6 +168,48 @@ std::vector<std::string> profile_directories() {
   return {installed.str().str(), CODL_SOURCE_PROFILES};
 }
 
+// The file that a name or a path means. `where` asks, for messages.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_profile(llvm::StringRef name_or_path,
+                                                                 llvm::StringRef where) {
+  std::vector<std::string> candidates;
+  if (name_or_path.endswith(".json"))
+    candidates.push_back(name_or_path.str());
+  else if (is_file_name_part(name_or_path))
+    for (const std::string& directory : profile_directories())
+      candidates.push_back((directory + "/" + name_or_path + ".json").str());
+  for (const std::string& path : candidates) {
+    if (!llvm::sys::fs::is_regular_file(path)) continue;
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file)
+      return input_error(path, "expected a readable file, found: {0}", file.getError().message());
+    return std::move(*file);
+  }
+  const std::vector<std::string> names = list_devices();
+  return input_error(where, "expected a JSON file or one of {0}; found \"{1}\"",
+                     llvm::join(names, ", "), name_or_path);
+}
+
+// The document over the profile that its "base" names, over that one's base, and so on. Appends all
+// texts to `texts`, for the hash.
+llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef json,
+                                                               llvm::StringRef path, int most_bases,
+                                                               std::string& texts) {
+  texts += json;
+  CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
+  const JsonValue base = document->root().optional_member("base");
+  if (!base) return document;
+  const std::string name = base.as_string();
+  if (most_bases == 0) base.expected("at most 4 profiles over each other");
+  if (!is_file_name_part(name)) base.expected("the name of a profile");
+  if (document->has_error()) return document->finish();
+  CODL_ASSIGN_OR_RETURN(file, read_profile(name, (path + ": /base").str()));
+  CODL_ASSIGN_OR_RETURN(
+      base_document,
+      parse_with_bases(file->getBuffer(), file->getBufferIdentifier(), most_bases - 1, texts));
+  document->inherit(*base_document);
+  return document;
+}
+
 }  // namespace
 
 const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
@@ -136,12 +220,15 @@ const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
 }
 
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path) {
-  CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
+  std::string texts;
+  CODL_ASSIGN_OR_RETURN(document, parse_with_bases(json, path, kMostBases, texts));
   const JsonValue root = document->root();
+  root.member("format_version").as_integer(kProfileVersion, kProfileVersion);
+  root.optional_member("base");
   const Sources sources = read_sources(root.member("sources"));
 
   DeviceProfile profile;
-  profile.hash = hash_of(json);
+  profile.hash = hash_of(texts);
   profile.name = root.member("name").as_string();
   if (!is_file_name_part(profile.name))
     root.member("name").expected("a name of the characters A-Z, a-z, 0-9, '_', '-', '.'");
@@ -165,22 +252,8 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
 }
 
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path) {
-  std::vector<std::string> candidates;
-  if (name_or_path.endswith(".json"))
-    candidates.push_back(name_or_path.str());
-  else if (is_file_name_part(name_or_path))
-    for (const std::string& directory : profile_directories())
-      candidates.push_back((directory + "/" + name_or_path + ".json").str());
-  for (const std::string& path : candidates) {
-    if (!llvm::sys::fs::is_regular_file(path)) continue;
-    auto file = llvm::MemoryBuffer::getFile(path);
-    if (!file)
-      return input_error(path, "expected a readable file, found: {0}", file.getError().message());
-    return parse_device_profile((*file)->getBuffer(), path);
-  }
-  const std::vector<std::string> names = list_devices();
-  return input_error("--device", "expected a JSON file or one of {0}; found \"{1}\"",
-                     llvm::join(names, ", "), name_or_path);
+  CODL_ASSIGN_OR_RETURN(file, read_profile(name_or_path, "--device"));
+  return parse_device_profile(file->getBuffer(), file->getBufferIdentifier());
 }
 
 std::vector<std::string> list_devices() {

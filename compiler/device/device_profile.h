@@ -33,6 +33,14 @@ struct LatencyModel {
     Quantity coefficient;  // microseconds per unit of the feature
   };
   std::vector<Term> terms;
+  // Made by codl-profile: the features are those of kernels::model_features_of().
+  bool is_fitted = false;
+  // Of a fitted model: nine measurements in ten were between prediction * interval_low and
+  // prediction * interval_high or above and below, one in ten on each side. 0: not known.
+  double interval_low = 0;
+  double interval_high = 0;
+  // The row's revision that was measured; 0: not known.
+  int32_t revision = 0;
 };
 
 enum class GpuSharing { FineSvm, SubBuffer, Separate };
@@ -40,11 +48,12 @@ enum class GpuGate { HostEnqueue, UserEvent };
 
 // Costs of handing data from one lane to the other, in one direction; microseconds, MB = 1e6 bytes.
 struct ExchangeCosts {
-  Quantity sync_us;             // one hand-off: event, poll or queue round trip
-  Quantity map_us;              // fixed part of map + unmap (SubBuffer)
-  Quantity map_us_per_mb;       // cache maintenance by size
-  Quantity copy_us_per_mb;      // Upload, Download (Separate)
-  Quantity contention_percent;  // slow-down of one lane while the other runs
+  Quantity sync_us;         // one hand-off: event, poll or queue round trip
+  Quantity map_us;          // fixed part of map + unmap (SubBuffer)
+  Quantity map_us_per_mb;   // cache maintenance by size
+  Quantity copy_us_per_mb;  // Upload, Download (Separate)
+  // Slow-down of a lane while the other runs, by processor.
+  Quantity contention_percent[2];
 };
 
 struct DeviceProfile {
@@ -74,7 +83,7 @@ struct DeviceProfile {
 };
 
 // Reads a profile; every unknown or missing key is an Input error with its JSON path. `path` is for
-// messages.
+// messages. A "base" is a profile that load_device_profile() finds.
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path);
 
 // `name_or_path`: a name ("sd855": <name>.json in share/codl/profiles of the install tree that the

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/kernel_table.h"
+#include "kernels/model_features.h"
 
 namespace codl::compiler {
 
@@ -23,12 +24,24 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   const LatencyModel* model = profile_.model_of(step.row->id);
   assert(model != nullptr && "asked for a row the profile has no model of");
   kernels::Features features;
-  kernels::features_of(step, &features);
+  if (model->is_fitted)
+    kernels::model_features_of(step, profile_.cpu_threads, &features);
+  else
+    kernels::features_of(step, &features);
   double latency_us = 0;
   for (const LatencyModel::Term& term : model->terms)
     latency_us += term.coefficient.value * value_of(features, term.feature);
-  if (other_processor_busy) latency_us *= 1 + profile_.exchange.contention_percent.value / 100;
+  if (other_processor_busy)
+    latency_us *=
+        1 +
+        profile_.exchange.contention_percent[static_cast<size_t>(step.row->processor)].value / 100;
   return latency_us;
+}
+
+LatencyPredictor::Interval LatencyPredictor::interval_of(const KernelRow& row) const {
+  const LatencyModel* model = profile_.model_of(row.id);
+  if (model == nullptr || model->interval_high == 0) return {};
+  return {model->interval_low, model->interval_high};
 }
 
 double LatencyPredictor::hand_off_us(double bytes) const {

@@ -17,6 +17,14 @@ class LatencyPredictor {
   // Microseconds of a step that has passed check_step(); `other_processor_busy` adds contention.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
+  // What predict_us(), taken as the median, may be multiplied with: a tenth of the measurements
+  // behind the row's model lay below `low`, a tenth above `high`. {1, 1} if nothing was measured.
+  struct Interval {
+    double low = 1;
+    double high = 1;
+  };
+  Interval interval_of(const KernelRow& row) const;
+
   // Exchange of `bytes` between the lanes, without the time spent in convert kernels.
   double hand_off_us(double bytes) const;
 

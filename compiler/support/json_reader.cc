@@ -143,6 +143,22 @@ JsonValue JsonDocument::root() {
   return root;
 }
 
+bool JsonDocument::has_error() const { return !state_->error_message.empty(); }
+
+void JsonDocument::inherit(const JsonDocument& base) {
+  Json& own = state_->json;
+  if (!own.is_object() || !base.state_->json.is_object()) return;
+  for (const auto& [key, value] : base.state_->json.items()) {
+    const auto found = own.find(key);
+    if (found == own.end()) {
+      own[key] = value;
+    } else if (found->is_object() && value.is_object()) {
+      for (const auto& [inner_key, inner_value] : value.items())
+        if (!found->contains(inner_key)) (*found)[inner_key] = inner_value;
+    }
+  }
+}
+
 llvm::Error JsonDocument::finish() {
   if (state_->error_message.empty()) {
     for (const auto& [object, asked] : state_->asked)
@@ -161,6 +177,10 @@ void JsonValue::expected(const std::string& what) const {
   if (json_ == nullptr) return;
   document_->state_->fail(
       pointer_, "expected " + what + ", found " + shown(*static_cast<const Json*>(json_)));
+}
+
+bool JsonValue::has_member(llvm::StringRef key) const {
+  return json_ != nullptr && static_cast<const Json*>(json_)->contains(key.str());
 }
 
 JsonValue JsonValue::optional_member(llvm::StringRef key) const {
@@ -216,8 +236,10 @@ double JsonValue::as_number() const {
   if (json_ == nullptr) return 0;
   const Json& json = *static_cast<const Json*>(json_);
   // The parser has refused numbers that are not finite.
-  if (json.is_number() && json.get<double>() >= 0) return json.get<double>();
-  expected("a number of 0 or more");
+  constexpr double kMost = 1e12;
+  if (json.is_number() && json.get<double>() >= 0 && json.get<double>() <= kMost)
+    return json.get<double>();
+  expected("a number from 0 to 10^12");
   return 0;
 }
 

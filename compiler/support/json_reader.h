@@ -37,11 +37,13 @@ class JsonValue {
   // that was looked into.
   JsonValue member(llvm::StringRef key) const;
   JsonValue optional_member(llvm::StringRef key) const;
+  // Without asking for it.
+  bool has_member(llvm::StringRef key) const;
   // All keys of an object in the file's order; asks for each of them.
   std::vector<std::string> keys() const;
 
   std::string as_string() const;
-  // A finite number, 0 or more: nothing a profile holds is negative.
+  // A number from 0 to 10^12: nothing a profile holds is negative, and what is larger is a slip.
   double as_number() const;
   // A whole number in [least, most].
   int64_t as_integer(int64_t least, int64_t most) const;
@@ -70,6 +72,10 @@ class JsonDocument {
   JsonDocument& operator=(const JsonDocument&) = delete;
 
   JsonValue root();
+  bool has_error() const;
+  // Takes over what the root lacks and `base` has; where both have an object, its members that are
+  // lacking here. What is deeper is one thing: it is of one of the two.
+  void inherit(const JsonDocument& base);
   // The first error, or that a key was never asked for.
   llvm::Error finish();
 

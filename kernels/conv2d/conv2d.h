@@ -26,6 +26,7 @@
 //   mbytes         million bytes of activations: the rows of x and the residual read once, y
 //                  written once
 //   weight_mbytes  million bytes of packed w and bias read once
+//   mtaps          million output pixels times taps of the filter
 //   steps          1
 #pragma once
 

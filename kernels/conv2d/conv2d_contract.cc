@@ -63,6 +63,7 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add(macs_name, pixels * depth * padded_channel_count * 1e-6);
   out_features->add("mbytes", conv_activation_mbytes<Conv2dParams>(step));
   out_features->add("weight_mbytes", (depth + 1.0) * padded_channel_count * sizeof(float) * 1e-6);
+  out_features->add("mtaps", pixels * w.dims[2] * w.dims[3] * 1e-6);
   out_features->add("steps", 1.0);
 }
 

@@ -13,6 +13,7 @@
 // Features (of the part):
 //   mmacs   million multiply-adds; channels rounded up to 16 on a CPU row, to 4 on a GPU row
 //   mbytes  million bytes of activations: the rows of x and the residual read once, y written once
+//   mtaps   million output pixels times taps of the filter
 //   steps   1
 #pragma once
 

@@ -41,6 +41,7 @@ void features(const StepShape& step, Features* out_features) {
   }
   out_features->add("mbytes", conv_activation_mbytes<DepthwiseConv2dParams>(whole_channels) *
                                   (is_part ? share : 1.0));
+  out_features->add("mtaps", pixels * w.dims[2] * w.dims[3] * 1e-6);
   out_features->add("steps", 1.0);
 }
 

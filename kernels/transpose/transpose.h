@@ -5,7 +5,8 @@
 //
 // perm_0 ... perm_(rank-1) name each axis of x once. No parts. Nothing past the end is read.
 //
-// Features: mbytes (million bytes read and written), steps (1).
+// Features: mbytes (million bytes read and written), moved_mbytes (the same, if the innermost axis
+// does not stay innermost), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -11,6 +11,7 @@ namespace {
 using test::value_of;
 
 constexpr const char* kProfile = R"({
+  "format_version": 2,
   "name": "box",
   "description": "a box",
   "kernel_library": "codl",
@@ -25,7 +26,8 @@ constexpr const char* kProfile = R"({
     "map_us": {"value": 2, "origin": "fitted", "source": "s"},
     "map_us_per_mb": {"value": 3, "origin": "assumed", "source": "s"},
     "copy_us_per_mb": {"value": 4, "origin": "assumed", "source": "s"},
-    "contention_percent": {"value": 5, "origin": "assumed", "source": "s"}
+    "cpu_contention_percent": {"value": 5, "origin": "assumed", "source": "s"},
+    "gpu_contention_percent": {"value": 6, "origin": "assumed", "source": "s"}
   },
   "models": {
     "conv2d_f32_cl_image": {"mmacs_1x1": {"value": 12.9, "origin": "fitted", "source": "s"}},
@@ -63,8 +65,8 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.exchange.sync_us.value == 1.5);
   CHECK(profile.exchange.sync_us.origin == Origin::Measured);
   CHECK(profile.exchange.map_us.origin == Origin::Fitted);
-  CHECK(profile.exchange.contention_percent.value == 5);
-  CHECK(profile.exchange.contention_percent.source == "a table");
+  CHECK(profile.exchange.contention_percent[0].value == 5);
+  CHECK(profile.exchange.contention_percent[1].source == "a table");
   REQUIRE(profile.models.size() == 2);
   CHECK(profile.models[0].kernel_id == 1);  // by kernel id, not in the file's order
   REQUIRE(profile.model_of(3) != nullptr);
@@ -79,7 +81,8 @@ TEST_CASE("the hash is of the bytes: a space changes it") {
 }
 
 TEST_CASE("a profile without a GPU has no exchange and no GPU kernels") {
-  constexpr const char* kCpuOnly = R"({"name": "c", "description": "", "kernel_library": "codl",
+  constexpr const char* kCpuOnly =
+      R"({"format_version": 2, "name": "c", "description": "", "kernel_library": "codl",
     "cpu": {"name": "cores", "threads": 1}, "sources": {"s": "t"},
     "models": {"MODEL": {"steps": {"value": 1, "origin": "assumed", "source": "s"}}}})";
   const auto with_model = [&](llvm::StringRef symbol) {
@@ -133,7 +136,7 @@ TEST_CASE("every rule of the format has its error, with the place") {
         "box.json: /name: expected a name of the characters A-Z, a-z, 0-9, '_', '-', '.', found "
         "\"a/b\"");
   CHECK(error_of(changed("1.5", "-1.5")) ==
-        "box.json: /exchange/sync_us/value: expected a number of 0 or more, found -1.5");
+        "box.json: /exchange/sync_us/value: expected a number from 0 to 10^12, found -1.5");
   CHECK(error_of(changed("\"measured\"", "\"guessed\"")) ==
         "box.json: /exchange/sync_us/origin: expected \"measured\", \"fitted\", \"published\" or "
         "\"assumed\", found \"guessed\"");
@@ -150,6 +153,87 @@ TEST_CASE("every rule of the format has its error, with the place") {
         "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
         "box.json: /cpu: expected a key of \"name\" or \"threads\", found \"core\"");
+}
+
+// A model as codl-profile writes it.
+std::string with_fitted_model() {
+  return changed(
+      "\"conv2d_f32_cl_image\": {\"mmacs_1x1\": {\"value\": 12.9, \"origin\": \"fitted\", "
+      "\"source\": \"s\"}}",
+      R"("conv2d_f32_cl_image": {"kind": "analytic", "origin": "fitted", "source": "s",
+         "terms": {"mmacs_1x1": 12.9, "kitems": 0.5},
+         "fit": {"revision": 1, "samples": 20, "median_error_percent": 3, "within_10_percent": 90,
+                 "interval_low": 0.9, "interval_high": 1.1}})");
+}
+
+TEST_CASE("a fitted model has one origin for all its terms, and an interval") {
+  const DeviceProfile profile = value_of(parse_device_profile(with_fitted_model(), "box.json"));
+  const LatencyModel* model = profile.model_of(3);
+  REQUIRE(model != nullptr);
+  CHECK(model->is_fitted);
+  CHECK(model->revision == 1);
+  CHECK(model->interval_low == 0.9);
+  CHECK(model->interval_high == 1.1);
+  REQUIRE(model->terms.size() == 2);
+  CHECK(model->terms[1].coefficient.value == 0.5);
+  CHECK(model->terms[1].coefficient.origin == Origin::Fitted);
+  CHECK(model->terms[1].coefficient.source == "a table");
+}
+
+TEST_CASE("a damaged profile is refused with the place and the reason") {
+  const std::string whole = with_fitted_model();
+  for (size_t length = 0; length < whole.size(); length += 3)
+    CHECK_FALSE(error_of(whole.substr(0, length)).empty());
+  const auto error_with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    return error_of(text.replace(text.find(from), from.size(), to));
+  };
+  CHECK(error_with("12.9", "-12.9") ==
+        "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
+        "found -12.9");
+  CHECK(error_with("12.9", "1e300") ==
+        "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
+        "found 1e+300");
+  CHECK(error_with("12.9", "NaN").find("box.json: line ") == 0);
+  CHECK(error_with("12.9", "1e999").find("box.json") == 0);
+  CHECK(error_with("12.9", "\"fast\"") ==
+        "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
+        "found \"fast\"");
+  CHECK(error_with("\"format_version\": 2", "\"format_version\": 1") ==
+        "box.json: /format_version: expected a whole number from 2 to 2, found 1");
+  CHECK(error_with("\"format_version\": 2,", "") ==
+        "box.json: expected the key \"format_version\", found none");
+  CHECK(error_with("\"analytic\"", "\"forest\"") ==
+        "box.json: /models/conv2d_f32_cl_image/kind: expected \"analytic\", found \"forest\"");
+  CHECK(error_with("\"samples\": 20", "\"samples\": 0") ==
+        "box.json: /models/conv2d_f32_cl_image/fit/samples: expected a whole number from 1 to "
+        "2147483647, found 0");
+  CHECK(error_with("\"interval_low\": 0.9", "\"interval_low\": 1.9") ==
+        "box.json: /models/conv2d_f32_cl_image/fit/interval_low: expected a number of at most "
+        "interval_high, found 1.9");
+}
+
+TEST_CASE("a profile over another has what it does not say itself from there") {
+  const DeviceProfile base = value_of(load_device_profile("host"));
+  const DeviceProfile profile = value_of(parse_device_profile(R"({
+    "format_version": 2, "base": "host", "name": "mine",
+    "cpu": {"threads": 3},
+    "exchange": {"sync_us": {"value": 77, "origin": "assumed", "source": "me"}},
+    "sources": {"me": "I say so"}})",
+                                                              "mine.json"));
+  CHECK(profile.name == "mine");
+  CHECK(profile.cpu_threads == 3);
+  CHECK(profile.cpu_name == base.cpu_name);
+  CHECK(profile.exchange.sync_us.value == 77);
+  CHECK(profile.exchange.sync_us.source == "I say so");
+  CHECK(profile.exchange.map_us.value == base.exchange.map_us.value);
+  CHECK(profile.models.size() == base.models.size());
+  CHECK(profile.hash != base.hash);
+  CHECK(error_of(R"({"format_version": 2, "base": "../host", "name": "x"})") ==
+        "box.json: /base: expected the name of a profile, found \"../host\"");
+  CHECK(
+      error_of(R"({"base": "no_such"})").find("box.json: /base: expected a JSON file or one of") ==
+      0);
 }
 
 TEST_CASE(

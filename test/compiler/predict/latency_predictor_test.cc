@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/kernel_table.h"
+#include "kernels/model_features.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -18,7 +19,7 @@ DeviceProfile profile_of(uint16_t kernel_id, std::vector<std::pair<std::string, 
   for (const auto& [feature, value] : terms)
     model.terms.push_back({feature, {value, Origin::Assumed, "test"}});
   profile.models.push_back(model);
-  profile.exchange.contention_percent.value = 50;
+  profile.exchange.contention_percent[0].value = 50;
   return profile;
 }
 
@@ -89,7 +90,7 @@ std::set<std::string> features_of_row(uint16_t kernel_id) {
        {SampleStep::Options{.kernel = 1}, SampleStep::Options{.kernel = 3},
         SampleStep::Options{.kernel = 3, .stride = 2}, SampleStep::Options{.kernel = 5}}) {
     kernels::Features features;
-    kernels::features_of(SampleStep(kernel_id, options).shape(), &features);
+    kernels::model_features_of(SampleStep(kernel_id, options).shape(), 1, &features);
     for (uint32_t i = 0; i < features.count; ++i) names.insert(features.items[i].name);
   }
   return names;

@@ -79,8 +79,8 @@ TEST_CASE("a value of the wrong kind is an error at its pointer") {
   const auto integer = [](const JsonValue& value) { value.as_integer(1, 64); };
   CHECK(of("1", [](const JsonValue& value) { value.as_string(); }) ==
         "x.json: /a~1b: expected a string, found 1");
-  CHECK(of("-1", number) == "x.json: /a~1b: expected a number of 0 or more, found -1");
-  CHECK(of("\"1\"", number) == "x.json: /a~1b: expected a number of 0 or more, found \"1\"");
+  CHECK(of("-1", number) == "x.json: /a~1b: expected a number from 0 to 10^12, found -1");
+  CHECK(of("\"1\"", number) == "x.json: /a~1b: expected a number from 0 to 10^12, found \"1\"");
   CHECK(of("0", integer) == "x.json: /a~1b: expected a whole number from 1 to 64, found 0");
   CHECK(of("65", integer) == "x.json: /a~1b: expected a whole number from 1 to 64, found 65");
   CHECK(of("1.5", integer) == "x.json: /a~1b: expected a whole number from 1 to 64, found 1.5");
