@@ -44,18 +44,24 @@ bool has_transfers(const plan::VariantDef& variant) {
 
 }  // namespace
 
+codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScope* scope,
+                           ClApi* out_api, codl_diag_t* diag) {
+  const bool is_first = !opencl_is_started.exchange(true);
+  if (is_first && core_count != 0) {
+    prepare_environment(core_count);
+    scope->enter(cores, core_count);
+  }
+  return load_cl_api(out_api, diag);
+}
+
 codl_status_t GpuQueue::open(const ClApi* api, const plan::VariantDef& variant,
                              const GpuQueueOptions& options, codl_diag_t* diag) {
   AffinityScope scope;
   if (api != nullptr) {
     api_ = *api;
   } else {
-    const bool is_first = !opencl_is_started.exchange(true);
-    if (is_first && options.core_count != 0) {
-      prepare_environment(options.core_count);
-      scope.enter(options.cores, options.core_count);
-    }
-    const codl_status_t status = load_cl_api(&api_, diag);
+    const codl_status_t status =
+        start_opencl(options.cores, options.core_count, &scope, &api_, diag);
     if (status != CODL_OK) return status;
   }
   const codl_status_t status = open_context(variant, options, diag);

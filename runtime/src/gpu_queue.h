@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codl/codl.h"
+#include "runtime/src/affinity.h"
 #include "runtime/src/cl_api.h"
 #include "runtime/src/gpu_device.h"
 
@@ -21,6 +22,11 @@ struct GpuQueueOptions {
   size_t core_count = 0;
   bool record_times = false;
 };
+
+// Loads OpenCL. The process's first call keeps the calling thread on `cores` (none: where it is)
+// until `scope` ends, see GpuQueueOptions::cores: first use of the device belongs inside the scope.
+codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScope* scope,
+                           ClApi* out_api, codl_diag_t* diag);
 
 class GpuQueue {
  public:

@@ -80,4 +80,30 @@ void JsonWriter::quote(std::string_view text) {
   text_ += '"';
 }
 
+std::string pretty_json(std::string_view json, size_t depth) {
+  std::string text;
+  size_t level = 0;
+  bool is_quoted = false;
+  const auto new_line = [&] { text += '\n' + std::string(2 * level, ' '); };
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char character = json[i];
+    if (character == '"' && (i == 0 || json[i - 1] != '\\')) is_quoted = !is_quoted;
+    const bool closes = !is_quoted && (character == '}' || character == ']');
+    if (closes && level-- <= depth) new_line();
+    text += character;
+    if (is_quoted || character == '"') continue;
+    if (character == '{' || character == '[') {
+      if (++level <= depth) new_line();
+    } else if (character == ',') {
+      if (level <= depth)
+        new_line();
+      else
+        text += ' ';
+    } else if (character == ':') {
+      text += ' ';
+    }
+  }
+  return text + '\n';
+}
+
 }  // namespace codl::tools

@@ -182,21 +182,21 @@ int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>&
   }
 }
 
-bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
-                      const std::vector<Flag>& own_flags, const std::vector<std::string>& arguments,
-                      PlanFlags* flags) {
+bool parse_tool_flags(const std::string& tool_name, const std::string& summary,
+                      const std::string& positional_name, std::vector<Flag> flags,
+                      const std::vector<std::string>& arguments,
+                      std::vector<std::string>* out_positional) {
   bool asks_help = false;
   bool asks_version = false;
-  std::vector<Flag> all = own_flags;
-  for (Flag& flag : shared_flags(flags)) all.push_back(std::move(flag));
-  all.push_back({"help", "", "print this text", [&](const std::string&) { asks_help = true; }});
-  all.push_back({"version", "", "print the version and the newest plan format it reads",
-                 [&](const std::string&) { asks_version = true; }});
+  flags.push_back({"help", "", "print this text", [&](const std::string&) { asks_help = true; }});
+  flags.push_back({"version", "", "print the version and the newest plan format it reads",
+                   [&](const std::string&) { asks_version = true; }});
 
-  const std::vector<std::string> positional = parse_flags(all, arguments);
+  *out_positional = parse_flags(flags, arguments);
   if (asks_help) {
-    std::printf("%s\n\nusage: %s PLAN [flags]\n\n%s\n%s", summary.c_str(), tool_name.c_str(),
-                describe_flags(all).c_str(),
+    std::printf("%s\n\nusage: %s %s[flags]\n\n%s\n%s", summary.c_str(), tool_name.c_str(),
+                positional_name.empty() ? "" : (positional_name + " ").c_str(),
+                describe_flags(flags).c_str(),
                 "exit codes: 0 ok, 1 wrong input, 2 valid but not supported here, 70 internal or "
                 "device error\n");
     return false;
@@ -206,6 +206,17 @@ bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
                 codl_plan_format_version());
     return false;
   }
+  return true;
+}
+
+bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
+                      const std::vector<Flag>& own_flags, const std::vector<std::string>& arguments,
+                      PlanFlags* flags) {
+  std::vector<Flag> all = own_flags;
+  for (Flag& flag : shared_flags(flags)) all.push_back(std::move(flag));
+  std::vector<std::string> positional;
+  if (!parse_tool_flags(tool_name, summary, "PLAN", std::move(all), arguments, &positional))
+    return false;
   if (positional.size() != 1)
     fail_input(tool_name, "one plan file", std::to_string(positional.size()) + " arguments");
   flags->plan_path = positional[0];

@@ -16,6 +16,8 @@ layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
 layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
+# Times kernels as the runtime runs them: from its parts, not through its API.
+layer(profiler ^profiler/ schema/ kernels/ runtime/src/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
 # The compiler is a line: a folder may include itself and those before it.
 set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit report)
@@ -40,7 +42,7 @@ set(fenced
   "^hwy/=^kernels/|^test/kernels/")
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/schema/* ${ROOT}/kernels/* ${ROOT}/compiler/*
-  ${ROOT}/runtime/* ${ROOT}/examples/* ${ROOT}/test/*)
+  ${ROOT}/runtime/* ${ROOT}/profiler/* ${ROOT}/examples/* ${ROOT}/test/*)
 list(FILTER files INCLUDE REGEX "[.](h|hpp|cc|c|cl)$")
 set(faults "")
 foreach(file ${files})

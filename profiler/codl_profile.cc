@@ -1,0 +1,263 @@
+// codl-profile: times codl's kernels on the machine it runs on and writes a device profile.
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "profiler/cpu_lane.h"
+#include "profiler/gpu_lane.h"
+#include "profiler/profile_json.h"
+#include "profiler/session.h"
+#include "runtime/src/affinity.h"
+#include "runtime/tools/files.h"
+#include "runtime/tools/flags.h"
+#include "runtime/tools/json_writer.h"
+#include "runtime/tools/plan_tool.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr char kSummary[] =
+    "Times codl's kernels on this machine and writes a device profile for codlc --device=FILE.";
+
+struct ProfileFlags {
+  std::string output;
+  std::string evaluation;
+  std::string samples;  // empty: beside the output
+  std::string name;
+  std::string description;
+  double budget_s = 300;
+  bool resumes = false;
+  bool fits_only = false;
+  bool cpu_only = false;
+  int32_t thread_count = 1;
+  std::string layout = "auto";
+  std::vector<int32_t> cpu_cores;
+  std::vector<int32_t> gpu_cores;
+  std::string platform;
+  std::string device;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// "90", "90s", "10m".
+double parse_seconds(const std::string& flag, const std::string& text) {
+  double scale = 1;
+  std::string digits = text;
+  if (!digits.empty() && (digits.back() == 's' || digits.back() == 'm')) {
+    scale = digits.back() == 'm' ? 60 : 1;
+    digits.pop_back();
+  }
+  return scale * tools::parse_int32(flag, digits, 1);
+}
+
+std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
+  const auto text = [](std::string* target) {
+    return [=](const std::string& value) { *target = value; };
+  };
+  const auto yes = [](bool* target) { return [=](const std::string&) { *target = true; }; };
+  return {
+      {"output", "FILE", "the profile, also -o; FILE.samples.csv keeps what was measured",
+       text(&flags->output)},
+      {"time-budget", "TIME", "like 90s or 10m, for sampling; default: 5m",
+       [=](const std::string& value) { flags->budget_s = parse_seconds("time-budget", value); }},
+      {"resume", "", "go on with the samples of a run that was interrupted", yes(&flags->resumes)},
+      {"fit-only", "", "measure nothing; fit the samples there are", yes(&flags->fits_only)},
+      {"samples", "FILE", "the sample file, if it is not beside the output", text(&flags->samples)},
+      {"evaluation", "FILE", "write every sample's features and held-out prediction",
+       text(&flags->evaluation)},
+      {"name", "NAME", "of the device; default: the output's name", text(&flags->name)},
+      {"description", "TEXT", "one line for codlc --list-devices", text(&flags->description)},
+      {"num-threads", "N", "CPU threads of a plan; default: 1",
+       [=](const std::string& value) {
+         flags->thread_count = tools::parse_int32("num-threads", value, 1);
+       }},
+      {"cpu-only", "", "leave OpenCL devices alone", yes(&flags->cpu_only)},
+      {"layout", "NAME", "of maps on the GPU: buffer, image or auto (the faster); default: auto",
+       text(&flags->layout)},
+      {"cpu-cores", "LIST", "cores for the CPU threads, like 0,2,4-7; default: not pinned",
+       [=](const std::string& value) {
+         flags->cpu_cores = tools::parse_cores("cpu-cores", value);
+       }},
+      {"gpu-cores", "LIST", "cores for an OpenCL implementation that computes on the CPU",
+       [=](const std::string& value) {
+         flags->gpu_cores = tools::parse_cores("gpu-cores", value);
+       }},
+      {"opencl-platform", "TEXT", "part of the platform's name; default: the first with a device",
+       text(&flags->platform)},
+      {"opencl-device", "TEXT", "part of the device's name; default: the first GPU, else the first",
+       text(&flags->device)},
+  };
+}
+
+// The first "model name" of /proc/cpuinfo, or "Hardware" (Android).
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line))
+    for (const char* key : {"model name", "Hardware"})
+      if (line.starts_with(key) && line.find(": ") != std::string::npos)
+        return line.substr(line.find(": ") + 2);
+  return "unknown processor";
+}
+
+std::string today() {
+  char text[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+// Numbers behind "#probe," at the sample file's beginning.
+void read_probe(const std::string& text, double (&probe_us)[2]) {
+  double cpu = 0;
+  double gpu = 0;
+  if (std::sscanf(text.c_str(), "#probe,%lf,%lf", &cpu, &gpu) != 2) return;
+  probe_us[0] = cpu;
+  probe_us[1] = gpu;
+}
+
+void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
+  const rt::GpuDevice& device = lane.device();
+  facts->has_gpu = true;
+  facts->gpu_name = std::string(device.device_name) + ", " +
+                    std::to_string(lane.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
+  facts->sharing = device.has_fine_svm      ? "fine_svm"
+                   : device.has_host_memory ? "sub_buffer"
+                                            : "separate";
+  // 16384: the least of a full profile, for devices that have no images to limit.
+  facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
+  facts->image_max_height =
+      device.has_images ? static_cast<double>(device.max_image_height) : 16384;
+  const ExchangeTimes times = lane.measure_exchange();
+  facts->launch_us = times.launch_us;
+  facts->sync_us = times.poll_us;
+  facts->map_us = times.map_us;
+  facts->map_us_per_mb = times.map_us_per_mb;
+  facts->copy_us_per_mb = times.copy_us_per_mb;
+  std::fprintf(stderr,
+               "launch %.1f us, hand-off %.1f us polling, %.1f us with an event, map %.1f us + "
+               "%.2f us/MB, copy %.1f us/MB\n",
+               times.launch_us, times.poll_us, times.event_us, times.map_us, times.map_us_per_mb,
+               times.copy_us_per_mb);
+  facts->source +=
+      "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
+}
+
+// Whether convolutions are faster on images than on buffers, by the models' sums over the shapes
+// that both were measured on.
+bool images_are_faster(const std::vector<Sample>& samples, const std::vector<FittedModel>& models) {
+  const LinearModel* buffer = nullptr;
+  const LinearModel* image = nullptr;
+  for (const FittedModel& model : models) {
+    if (model.symbol == "conv2d_f32_cl_buffer") buffer = &model.model;
+    if (model.symbol == "conv2d_f32_cl_image") image = &model.model;
+  }
+  if (buffer == nullptr || image == nullptr) return false;
+  double buffer_us = 0;
+  double image_us = 0;
+  for (const Sample& sample : samples) {
+    if (sample.row->op != OpKind::Conv2d || sample.row->processor != Processor::Gpu) continue;
+    const NamedFeatures features = features_of(*sample.row, sample.item, 1);
+    buffer_us += buffer->predict_us(features);
+    image_us += image->predict_us(features);
+  }
+  return image_us < buffer_us;
+}
+
+void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sample>& samples) {
+  std::printf("%-34s %8s %8s %10s\n", "held-out accuracy (5 folds)", "samples", "in 10 %",
+              "median err");
+  double sum[2] = {};
+  size_t count[2] = {};
+  for (const FittedModel& model : models) {
+    std::printf("%-34s %8zu %7.1f%% %9.1f%%\n", model.symbol.c_str(), model.held_out.count,
+                model.held_out.within_10, model.held_out.median_absolute);
+    if (model.revision == 0) continue;
+    const size_t processor = model.symbol.find("_cl_") != std::string::npos ? 1 : 0;
+    sum[processor] += model.held_out.within_10;
+    ++count[processor];
+  }
+  for (size_t i = 0; i < 2; ++i)
+    if (count[i] != 0)
+      std::printf(
+          "mean over %zu %s kernels: %.1f %% within 10 %%; a repeated measurement: %.1f %%\n",
+          count[i], i == 0 ? "CPU" : "GPU", sum[i] / static_cast<double>(count[i]),
+          noise_floor_percent(samples, static_cast<Processor>(i)));
+}
+
+void codl_profile(const std::vector<std::string>& given) {
+  std::vector<std::string> arguments = given;
+  for (std::string& argument : arguments)
+    if (argument == "-o") argument = "--output";
+  ProfileFlags flags;
+  const std::vector<tools::Flag> known = flags_of(&flags);
+  std::vector<std::string> positional;
+  if (!tools::parse_tool_flags("codl-profile", kSummary, "", known, arguments, &positional)) return;
+  if (!positional.empty()) tools::fail_input("codl-profile", "flags only", positional[0]);
+  if (flags.output.empty()) tools::fail_input("command line", "-o FILE.json", "nothing");
+  if (flags.layout != "auto" && flags.layout != "image" && flags.layout != "buffer")
+    tools::fail_input("--layout", "buffer, image or auto", flags.layout);
+  const std::filesystem::path output(flags.output);
+  const std::string sample_path =
+      flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
+
+  std::string sample_text;
+  if (flags.resumes || flags.fits_only) sample_text = tools::read_file(sample_path);
+  double probe_us[2] = {};
+  read_probe(sample_text, probe_us);
+  std::vector<Sample> samples = read_samples(sample_text, sample_path);
+
+  DeviceFacts facts;
+  facts.name = flags.name.empty() ? output.stem().string() : flags.name;
+  facts.cpu_threads = flags.thread_count;
+  facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();
+  facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();
+
+  // OpenCL first: its workers are to start on their cores.
+  std::unique_ptr<GpuLane> gpu;
+  if (!flags.cpu_only)
+    gpu = std::make_unique<GpuLane>(flags.platform.empty() ? nullptr : flags.platform.c_str(),
+                                    flags.device.empty() ? nullptr : flags.device.c_str(),
+                                    flags.gpu_cores);
+  CpuLane cpu(flags.thread_count, flags.cpu_cores);
+  if (gpu) add_gpu_facts(*gpu, &facts);
+  if (!flags.fits_only) {
+    std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
+    if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
+    std::vector<Lane*> lanes = {&cpu};
+    if (gpu) lanes.push_back(gpu.get());
+    Session session(lanes, cpu.thread_count(), std::move(samples), probe_us,
+                    [&](const std::string& line) { file << line << '\n'
+                                                        << std::flush; });
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    if (!session.run(flags.budget_s, [] { return interrupted != 0; })) {
+      std::fprintf(stderr, "\ninterrupted; --resume goes on\n");
+      return;
+    }
+    const Contention contention = session.measure_contention();
+    facts.cpu_contention_percent = contention.cpu_percent;
+    facts.gpu_contention_percent = contention.gpu_percent;
+    samples = session.samples();
+  }
+  const std::vector<FittedModel> models = fit_models(samples, flags.thread_count);
+  facts.uses_images =
+      flags.layout == "image" || (flags.layout == "auto" && images_are_faster(samples, models));
+  facts.description = flags.description.empty()
+                          ? facts.cpu_name + (gpu ? " and " + facts.gpu_name : "")
+                          : flags.description;
+  tools::write_file(flags.output, tools::pretty_json(profile_json(facts, models), 2));
+  if (!flags.evaluation.empty())
+    tools::write_file(flags.evaluation, evaluation_text(samples, flags.thread_count));
+  print_accuracy(models, samples);
+}
+
+}  // namespace
+}  // namespace codl::profiler
+
+int main(int argc, char** argv) {
+  return codl::tools::run_tool(argc, argv, codl::profiler::codl_profile);
+}

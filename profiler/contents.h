@@ -1,0 +1,30 @@
+// What operands hold while a step is timed. No kernel's time depends on the values, but for
+// denormal numbers, which are slow, and indices, which must be some.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/common/contract.h"
+
+namespace codl::profiler {
+
+// f32: between -1 and 1; other types: 0 and 1.
+inline void fill(const kernels::OperandShape& shape, void* data, size_t bytes) {
+  auto* out = static_cast<uint8_t*>(data);
+  if (shape.dtype != DType::F32) {
+    const size_t size = dtype_bytes(shape.dtype);
+    std::memset(out, 0, bytes);
+    for (size_t i = 0; i + size <= bytes; i += 2 * size) out[i] = 1;
+    return;
+  }
+  uint32_t state = 1;
+  for (size_t i = 0; i + sizeof(float) <= bytes; i += sizeof(float)) {
+    state = state * 1664525u + 1013904223u;
+    const float value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+    std::memcpy(out + i, &value, sizeof(value));
+  }
+}
+
+}  // namespace codl::profiler

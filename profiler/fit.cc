@@ -1,0 +1,249 @@
+#include "profiler/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace codl::profiler {
+namespace {
+
+using Vector = std::vector<double>;
+using Matrix = std::vector<Vector>;
+
+// Solves the symmetric positive definite system in place by Cholesky's method. A pivot that is
+// nothing but rounding gives 0: the column depends on those before.
+Vector solve_positive(Matrix a, Vector b) {
+  const size_t n = b.size();
+  Vector scale(n);
+  for (size_t i = 0; i < n; ++i) scale[i] = a[i][i];
+  for (size_t j = 0; j < n; ++j) {
+    for (size_t k = 0; k < j; ++k) a[j][j] -= a[j][k] * a[j][k];
+    const bool depends = a[j][j] <= 1e-12 * scale[j];
+    a[j][j] = depends ? 0 : std::sqrt(a[j][j]);
+    for (size_t i = j + 1; i < n; ++i) {
+      for (size_t k = 0; k < j; ++k) a[i][j] -= a[i][k] * a[j][k];
+      a[i][j] = depends ? 0 : a[i][j] / a[j][j];
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
+    b[i] = a[i][i] > 0 ? b[i] / a[i][i] : 0;
+  }
+  for (size_t i = n; i-- > 0;) {
+    for (size_t k = i + 1; k < n; ++k) b[i] -= a[k][i] * b[k];
+    b[i] = a[i][i] > 0 ? b[i] / a[i][i] : 0;
+  }
+  return b;
+}
+
+struct NormalEquations {
+  Matrix gram;   // A^T A
+  Vector right;  // A^T b
+};
+
+NormalEquations normal_equations(const Matrix& rows, const Vector& b) {
+  const size_t n = rows.empty() ? 0 : rows[0].size();
+  NormalEquations normal = {Matrix(n, Vector(n)), Vector(n)};
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (size_t i = 0; i < n; ++i) {
+      normal.right[i] += rows[r][i] * b[r];
+      for (size_t j = 0; j < n; ++j) normal.gram[i][j] += rows[r][i] * rows[r][j];
+    }
+  return normal;
+}
+
+// Least squares over the columns of the set; 0 elsewhere.
+Vector solve_subset(const NormalEquations& normal, const std::vector<bool>& in_set) {
+  std::vector<size_t> columns;
+  for (size_t i = 0; i < in_set.size(); ++i)
+    if (in_set[i]) columns.push_back(i);
+  Matrix gram(columns.size(), Vector(columns.size()));
+  Vector right(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    right[i] = normal.right[columns[i]];
+    for (size_t j = 0; j < columns.size(); ++j) gram[i][j] = normal.gram[columns[i]][columns[j]];
+  }
+  const Vector solved = solve_positive(std::move(gram), std::move(right));
+  Vector x(in_set.size());
+  for (size_t i = 0; i < columns.size(); ++i) x[columns[i]] = solved[i];
+  return x;
+}
+
+// The column outside the set along which the error falls fastest, or in_set.size().
+size_t steepest_column(const NormalEquations& normal, const Vector& x,
+                       const std::vector<bool>& in_set, const std::vector<bool>& refused) {
+  size_t best = in_set.size();
+  double best_slope = 0;
+  for (size_t i = 0; i < in_set.size(); ++i) {
+    if (in_set[i] || refused[i] || normal.gram[i][i] <= 0) continue;
+    double slope = normal.right[i];
+    for (size_t j = 0; j < x.size(); ++j) slope -= normal.gram[i][j] * x[j];
+    slope /= std::sqrt(normal.gram[i][i]);
+    if (slope <= best_slope + 1e-10 * std::abs(normal.right[i])) continue;
+    best = i;
+    best_slope = slope;
+  }
+  return best;
+}
+
+double value_of(const NamedFeatures& features, const std::string& name) {
+  for (const auto& [feature, value] : features)
+    if (feature == name) return value;
+  return 0;
+}
+
+// Names of all features, in order of first appearance.
+std::vector<std::string> feature_names(const std::vector<Observation>& observations) {
+  std::vector<std::string> names;
+  for (const Observation& observation : observations)
+    for (const auto& [name, value] : observation.features)
+      if (value > 0 && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  return names;
+}
+
+// Features over the time: a model is exact where the row times the coefficients is 1.
+Vector relative_row(const NamedFeatures& features, const std::vector<std::string>& names,
+                    double us) {
+  Vector row;
+  for (const std::string& name : names) row.push_back(value_of(features, name) / us);
+  return row;
+}
+
+double quantile(const Vector& sorted, double share) {
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<size_t>(std::lround(share * last))];
+}
+
+}  // namespace
+
+double LinearModel::predict_us(const NamedFeatures& features) const {
+  double us = 0;
+  for (const auto& [name, coefficient] : terms) us += coefficient * value_of(features, name);
+  return us;
+}
+
+std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
+                                               const std::vector<double>& b) {
+  const NormalEquations normal = normal_equations(rows, b);
+  const size_t n = normal.right.size();
+  Vector x(n);
+  std::vector<bool> in_set(n);
+  std::vector<bool> refused(n);  // since x last changed: adding them took them out again
+  for (size_t round = 0; round < 10 * n; ++round) {
+    const size_t added = steepest_column(normal, x, in_set, refused);
+    if (added == n) break;
+    in_set[added] = true;
+    const Vector before = x;
+    for (;;) {
+      const Vector target = solve_subset(normal, in_set);
+      // As far towards the target as no coefficient turns negative.
+      double step = 1;
+      for (size_t i = 0; i < n; ++i)
+        if (in_set[i] && target[i] <= 0 && x[i] - target[i] > 0)
+          step = std::min(step, x[i] / (x[i] - target[i]));
+        else if (in_set[i] && target[i] <= 0)
+          step = 0;
+      for (size_t i = 0; i < n; ++i)
+        if (in_set[i]) x[i] += step * (target[i] - x[i]);
+      if (step >= 1) break;
+      for (size_t i = 0; i < n; ++i)
+        if (in_set[i] && target[i] <= 0 && x[i] <= 1e-12 * std::abs(target[i])) {
+          in_set[i] = false;
+          x[i] = 0;
+        }
+    }
+    if (x == before)
+      refused[added] = true;
+    else
+      refused.assign(n, false);
+  }
+  return x;
+}
+
+LinearModel fit_model(const std::vector<Observation>& observations) {
+  // 8 %: about the spread of repeated measurements on machines whose clock is not held.
+  constexpr double kBend = 0.08;
+  constexpr int kRounds = 12;
+  LinearModel model;
+  const std::vector<std::string> names = feature_names(observations);
+  Matrix plain;
+  for (const Observation& observation : observations)
+    plain.push_back(relative_row(observation.features, names, observation.us));
+  Vector weights(observations.size(), 1.0);
+  Vector coefficients;
+  for (int round = 0; round < kRounds; ++round) {
+    Matrix rows = plain;
+    Vector ones(plain.size());
+    for (size_t i = 0; i < plain.size(); ++i) {
+      for (double& value : rows[i]) value *= weights[i];
+      ones[i] = weights[i];
+    }
+    coefficients = non_negative_least_squares(rows, ones);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      double ratio = 0;
+      for (size_t j = 0; j < names.size(); ++j) ratio += plain[i][j] * coefficients[j];
+      const double error = std::abs(ratio - 1);
+      weights[i] = error <= kBend ? 1 : std::sqrt(kBend / error);
+    }
+  }
+  for (size_t j = 0; j < coefficients.size(); ++j)
+    if (coefficients[j] > 0) model.terms.emplace_back(names[j], coefficients[j]);
+  return model;
+}
+
+Residuals residuals_of(std::vector<double> errors_percent) {
+  Residuals residuals;
+  residuals.count = errors_percent.size();
+  if (errors_percent.empty()) return residuals;
+  std::sort(errors_percent.begin(), errors_percent.end());
+  residuals.p10 = quantile(errors_percent, 0.1);
+  residuals.p90 = quantile(errors_percent, 0.9);
+  size_t within = 0;
+  for (double& error : errors_percent) {
+    error = std::abs(error);
+    if (error <= 10) ++within;
+  }
+  residuals.within_10 = 100.0 * static_cast<double>(within) / static_cast<double>(residuals.count);
+  std::sort(errors_percent.begin(), errors_percent.end());
+  residuals.median_absolute = quantile(errors_percent, 0.5);
+  return residuals;
+}
+
+std::vector<double> predict_held_out(const std::vector<Observation>& observations,
+                                     const std::vector<size_t>& folds, size_t fold_count) {
+  Vector predictions(observations.size());
+  for (size_t fold = 0; fold < fold_count; ++fold) {
+    std::vector<Observation> seen;
+    for (size_t i = 0; i < observations.size(); ++i)
+      if (folds[i] != fold) seen.push_back(observations[i]);
+    const LinearModel model = fit_model(seen);
+    for (size_t i = 0; i < observations.size(); ++i)
+      if (folds[i] == fold) predictions[i] = model.predict_us(observations[i].features);
+  }
+  return predictions;
+}
+
+Residuals cross_validate(const std::vector<Observation>& observations,
+                         const std::vector<size_t>& folds, size_t fold_count) {
+  Vector errors = predict_held_out(observations, folds, fold_count);
+  for (size_t i = 0; i < errors.size(); ++i) errors[i] = 100 * (errors[i] / observations[i].us - 1);
+  return residuals_of(std::move(errors));
+}
+
+double leverage(const std::vector<Observation>& observations, const NamedFeatures& features,
+                double us) {
+  std::vector<Observation> all = observations;
+  all.push_back({features, us});
+  const std::vector<std::string> names = feature_names(all);
+  Matrix rows;
+  for (const Observation& observation : all)
+    rows.push_back(relative_row(observation.features, names, observation.us));
+  NormalEquations normal = normal_equations(rows, Vector(rows.size()));
+  const Vector& row = rows.back();
+  const Vector solved = solve_positive(std::move(normal.gram), row);
+  double value = 0;
+  for (size_t i = 0; i < row.size(); ++i) value += row[i] * solved[i];
+  return std::clamp(value, 0.0, 1.0);
+}
+
+}  // namespace codl::profiler

@@ -1,0 +1,60 @@
+// Latency models: non-negative least squares on relative errors.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace codl::profiler {
+
+using NamedFeatures = std::vector<std::pair<std::string, double>>;
+
+// What a fit sees of a measurement.
+struct Observation {
+  NamedFeatures features;
+  double us = 0;  // more than 0
+};
+
+// us = sum of coefficient * feature; no coefficient is negative.
+struct LinearModel {
+  NamedFeatures terms;  // feature and microseconds per unit; terms of 0 are left out
+  double predict_us(const NamedFeatures& features) const;
+};
+
+// predicted / measured - 1, in percent.
+struct Residuals {
+  size_t count = 0;
+  double median_absolute = 0;
+  double within_10 = 0;  // share of the observations within +-10 %, in percent
+  double p10 = 0;        // of the signed errors: nine tenths lie above
+  double p90 = 0;
+};
+
+// The least x >= 0 of |A x - b|^2 after Lawson and Hanson, "Solving Least Squares Problems", 1974,
+// chapter 23. `rows` of A have equal lengths.
+std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
+                                               const std::vector<double>& b);
+
+// Minimises the Huber loss of predicted / measured - 1 (bend at 8 %) by reweighting: one disturbed
+// measurement does not turn the model. `observations` may be empty: a model without terms.
+LinearModel fit_model(const std::vector<Observation>& observations);
+
+// Each observation predicted by a model that has not seen it nor its `fold_count`-th of the rest:
+// observation i belongs to fold folds[i]. Those of one shape must be in one fold.
+// Returns the predictions.
+std::vector<double> predict_held_out(const std::vector<Observation>& observations,
+                                     const std::vector<size_t>& folds, size_t fold_count);
+
+// Of predict_held_out().
+Residuals cross_validate(const std::vector<Observation>& observations,
+                         const std::vector<size_t>& folds, size_t fold_count);
+
+Residuals residuals_of(std::vector<double> errors_percent);
+
+// What a further observation with these features would tell: its leverage, 0 to 1, in the fit of
+// the ones there are. `us` is a guess of its time.
+double leverage(const std::vector<Observation>& observations, const NamedFeatures& features,
+                double us);
+
+}  // namespace codl::profiler

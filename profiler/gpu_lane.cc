@@ -1,0 +1,355 @@
+#include "profiler/gpu_lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+#include "profiler/contents.h"
+#include "profiler/fit.h"
+#include "runtime/src/cpu_pool.h"
+#include "runtime/tools/tool_error.h"
+
+namespace codl::profiler {
+namespace {
+
+// See CpuLane.
+constexpr size_t kOtherBytes = size_t{4} << 20;
+
+// probe: a chain of arithmetic per work-item. touch: reads all of a buffer, and leaves the
+// compiler in doubt whether it will write.
+constexpr char kOwnKernels[] = R"(
+__kernel void probe(__global float* out) {
+  uint value = get_global_id(0) + 1;
+  for (int i = 0; i < 10000; ++i) value = (value ^ value >> 7) * 1664525u + 1013904223u;
+  if (value == 1u) out[get_global_id(0)] = 1.0f;
+}
+__kernel void touch(__global const float* in, int count, __global float* out) {
+  float sum = 0.0f;
+  for (int i = get_global_id(0); i < count; i += get_global_size(0)) sum += in[i];
+  if (sum == -1.2345f) out[0] = sum;
+}
+__kernel void nothing(__global float* out) {}
+)";
+
+double micros_since(int64_t start_ns) {
+  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// us = fixed + per_mb * MB through measured points.
+struct Line {
+  double fixed = 0;
+  double per_mb = 0;
+};
+Line line_through(const std::vector<std::pair<double, double>>& mb_us) {
+  std::vector<Observation> points;
+  for (const auto& [mb, us] : mb_us) points.push_back({{{"steps", 1.0}, {"mb", mb}}, us});
+  Line line;
+  for (const auto& [name, value] : fit_model(points).terms)
+    (name == "mb" ? line.per_mb : line.fixed) = value;
+  return line;
+}
+
+}  // namespace
+
+class GpuStep : public PreparedStep {
+ public:
+  GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item);
+  ~GpuStep() override {
+    for (cl_mem memory : memory_) lane_->api_.clReleaseMemObject(memory);
+    if (kernel_ != nullptr) lane_->api_.clReleaseKernel(kernel_);
+  }
+  double run_us() override;
+  void keep_busy(double us, double step_us) override;
+
+ private:
+  cl_event enqueue() { return lane_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr); }
+
+  GpuLane* lane_;
+  cl_kernel kernel_ = nullptr;
+  size_t global_[3] = {1, 1, 1};
+  size_t local_[3] = {1, 1, 1};
+  bool has_local_ = false;
+  std::vector<cl_mem> memory_;
+  std::vector<std::pair<cl_mem, size_t>> inputs_;  // buffers of activations
+};
+
+GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item) : lane_(lane) {
+  const rt::ClApi& api = lane->api_;
+  kernels::ClLaunch launch;
+  kernels::launch_of(step_of(row, item), &launch);
+  std::string options = "-cl-std=CL1.2";
+  for (uint32_t i = 0; i < launch.define_count; ++i)
+    options +=
+        std::string(" -D") + launch.defines[i].name + "=" + std::to_string(launch.defines[i].value);
+  const kernels::ClText text = kernels::cl_text(row);
+  const char* texts[] = {text.prelude, text.text};
+  kernel_ = lane->kernel_of(texts, 2, options, row.symbol);
+  cl_uint argument = 0;
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    const OperandShape& shape = item.operands[i];
+    const bool is_image = shape.layout == Layout::Image2d;
+    const auto bytes = static_cast<size_t>(
+        is_image ? static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float)
+                 : shape.bytes);
+    std::vector<uint8_t> contents(bytes);
+    fill(shape, contents.data(), bytes);
+    cl_mem memory = nullptr;
+    if (is_image) {
+      const cl_image_format format = {CL_RGBA, CL_FLOAT};
+      cl_image_desc desc = {};
+      desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+      desc.image_width = static_cast<size_t>(kernels::image_width(shape));
+      desc.image_height = static_cast<size_t>(kernels::image_height(shape));
+      cl_int error = CL_SUCCESS;
+      memory = api.clCreateImage(lane->context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format,
+                                 &desc, contents.data(), &error);
+      lane->check("clCreateImage", error);
+    } else {
+      memory = lane->make_buffer(bytes, CL_MEM_COPY_HOST_PTR, contents.data());
+      if (i + 1 < item.operands.size() && shape.layout != Layout::Packed)
+        inputs_.emplace_back(memory, bytes);
+    }
+    memory_.push_back(memory);
+    lane->check("clSetKernelArg", api.clSetKernelArg(kernel_, argument++, sizeof(memory), &memory));
+  }
+  for (uint32_t i = 0; i < launch.scalar_count; ++i)
+    lane->check("clSetKernelArg", api.clSetKernelArg(kernel_, argument++, 4, &launch.scalars[i]));
+  has_local_ = launch.local[0] != 0;
+  for (int i = 0; i < 3; ++i) {
+    global_[i] = static_cast<size_t>(launch.global[i]);
+    local_[i] = static_cast<size_t>(launch.local[i]);
+  }
+}
+
+double GpuStep::run_us() {
+  lane_->touch(lane_->other_memory_, kOtherBytes);
+  for (const auto& [buffer, bytes] : inputs_) lane_->touch(buffer, bytes);
+  return lane_->wait_and_time_us(enqueue());
+}
+
+void GpuStep::keep_busy(double us, double step_us) {
+  const int count = static_cast<int>(std::clamp(us / std::max(step_us, 1.0), 1.0, 1000.0));
+  for (int i = 0; i < count; ++i) lane_->api_.clReleaseEvent(enqueue());
+  lane_->api_.clFlush(lane_->queue_);
+}
+
+GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int32_t>& cores) {
+  codl_diag_t diag = {};
+  rt::AffinityScope scope;
+  codl_status_t status = rt::start_opencl(cores.data(), cores.size(), &scope, &api_, &diag);
+  if (status == CODL_OK) status = rt::choose_device(api_, platform, device, &device_, &diag);
+  if (status != CODL_OK) throw tools::ToolError(tools::exit_code_of(status), diag.message);
+  cl_int error = CL_SUCCESS;
+  context_ = api_.clCreateContext(nullptr, 1, &device_.device, nullptr, nullptr, &error);
+  check("clCreateContext", error);
+  queue_ = api_.clCreateCommandQueue(context_, device_.device, CL_QUEUE_PROFILING_ENABLE, &error);
+  check("clCreateCommandQueue", error);
+  const char* texts[] = {kOwnKernels};
+  probe_ = kernel_of(texts, 1, "", "probe");
+  touch_ = kernel_of(texts, 1, "", "touch");
+  nothing_ = kernel_of(texts, 1, "", "nothing");
+  std::vector<float> zeros(kOtherBytes / sizeof(float));
+  other_memory_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
+  result_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
+  for (cl_kernel kernel : {probe_, nothing_})
+    check("clSetKernelArg", api_.clSetKernelArg(kernel, 0, sizeof(result_), &result_));
+  check("clSetKernelArg", api_.clSetKernelArg(touch_, 2, sizeof(result_), &result_));
+  probe_us();  // inside the scope: workers that start at first use inherit the cores
+}
+
+GpuLane::~GpuLane() {
+  if (queue_ == nullptr) return;
+  finish();
+  for (cl_kernel kernel : {probe_, touch_, nothing_}) api_.clReleaseKernel(kernel);
+  for (const auto& [key, program] : programs_) api_.clReleaseProgram(program);
+  for (cl_mem memory : {other_memory_, result_}) api_.clReleaseMemObject(memory);
+  api_.clReleaseCommandQueue(queue_);
+  api_.clReleaseContext(context_);
+}
+
+void GpuLane::check(const char* call, cl_int error) const {
+  if (error != CL_SUCCESS)
+    throw tools::ToolError(tools::ExitCode::Internal,
+                           std::string(call) + ": OpenCL error " + std::to_string(error));
+}
+
+std::string GpuLane::info(cl_device_info what) const {
+  char text[4096] = {};
+  if (api_.clGetDeviceInfo(device_.device, what, sizeof(text) - 1, text, nullptr) != CL_SUCCESS)
+    return {};
+  return text;
+}
+
+uint64_t GpuLane::number(cl_device_info what) const {
+  uint64_t value = 0;
+  size_t size = 0;
+  if (api_.clGetDeviceInfo(device_.device, what, sizeof(value), &value, &size) != CL_SUCCESS)
+    return 0;
+  return value;  // little endian: the upper bytes of a shorter answer stay zero
+}
+
+cl_kernel GpuLane::kernel_of(const char* const* texts, cl_uint text_count,
+                             const std::string& options, const std::string& name) {
+  const std::string own = text_count == 1 ? "own" : name + options;
+  cl_program& program = programs_[own];
+  cl_int error = CL_SUCCESS;
+  if (program == nullptr) {
+    program = api_.clCreateProgramWithSource(context_, text_count, const_cast<const char**>(texts),
+                                             nullptr, &error);
+    check("clCreateProgramWithSource", error);
+    error = api_.clBuildProgram(program, 1, &device_.device, options.c_str(), nullptr, nullptr);
+    if (error != CL_SUCCESS)
+      throw tools::ToolError(
+          tools::ExitCode::Internal,
+          "clBuildProgram (" + name + "): OpenCL error " + std::to_string(error));
+  }
+  const cl_kernel kernel = api_.clCreateKernel(program, name.c_str(), &error);
+  check("clCreateKernel", error);
+  return kernel;
+}
+
+cl_mem GpuLane::make_buffer(size_t bytes, cl_mem_flags flags, void* data) {
+  cl_int error = CL_SUCCESS;
+  const cl_mem buffer = api_.clCreateBuffer(context_, CL_MEM_READ_WRITE | flags,
+                                            std::max<size_t>(bytes, 4), data, &error);
+  check("clCreateBuffer", error);
+  return buffer;
+}
+
+cl_event GpuLane::enqueue(cl_kernel kernel, const size_t* global, const size_t* local) {
+  cl_event event = nullptr;
+  check("clEnqueueNDRangeKernel",
+        api_.clEnqueueNDRangeKernel(queue_, kernel, 3, nullptr, global, local, 0, nullptr, &event));
+  return event;
+}
+
+void GpuLane::touch(cl_mem buffer, size_t bytes) {
+  const auto count = static_cast<cl_int>(bytes / sizeof(float));
+  check("clSetKernelArg", api_.clSetKernelArg(touch_, 0, sizeof(buffer), &buffer));
+  check("clSetKernelArg", api_.clSetKernelArg(touch_, 1, sizeof(count), &count));
+  const size_t global[] = {1024, 1, 1};
+  const size_t local[] = {64, 1, 1};
+  api_.clReleaseEvent(enqueue(touch_, global, local));
+}
+
+void GpuLane::wait_polling(cl_event event) {
+  check("clFlush", api_.clFlush(queue_));
+  cl_int state = CL_QUEUED;
+  while (state > CL_COMPLETE) {
+    check("clGetEventInfo", api_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                sizeof(state), &state, nullptr));
+    for (int i = 0; i < 32; ++i) rt::pause_core();
+  }
+  check("a kernel", state);
+}
+
+double GpuLane::wait_and_time_us(cl_event event) {
+  check("clWaitForEvents", api_.clWaitForEvents(1, &event));
+  cl_ulong start = 0;
+  cl_ulong end = 0;
+  check("clGetEventProfilingInfo", api_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START,
+                                                                sizeof(start), &start, nullptr));
+  check("clGetEventProfilingInfo",
+        api_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr));
+  api_.clReleaseEvent(event);
+  return static_cast<double>(end - start) / 1000;
+}
+
+std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepCase& item) {
+  for (const OperandShape& shape : item.operands) {
+    if (shape.layout != Layout::Image2d) continue;
+    if (!device_.has_images ||
+        kernels::image_width(shape) > static_cast<int64_t>(device_.max_image_width) ||
+        kernels::image_height(shape) > static_cast<int64_t>(device_.max_image_height))
+      return nullptr;
+  }
+  auto step = std::make_unique<GpuStep>(this, row, item);
+  step->run_us();  // PoCL and some drivers compile for the work-group size at first use
+  return step;
+}
+
+double GpuLane::probe_us() {
+  const size_t global[] = {16, 1, 1};
+  return wait_and_time_us(enqueue(probe_, global, global));
+}
+
+void GpuLane::finish() { check("clFinish", api_.clFinish(queue_)); }
+
+ExchangeTimes GpuLane::measure_exchange() {
+  constexpr int kRounds = 51;
+  constexpr int kBatch = 100;
+  const size_t one[] = {1, 1, 1};
+  ExchangeTimes times;
+  std::vector<double> launches;
+  for (int round = 0; round < 5; ++round) {
+    finish();
+    const int64_t start_ns = rt::now_ns();
+    for (int i = 0; i < kBatch; ++i) api_.clReleaseEvent(enqueue(nothing_, one, one));
+    finish();
+    launches.push_back(micros_since(start_ns) / kBatch);
+  }
+  times.launch_us = median(launches);
+  // There and back again: a kernel that does nothing, seen done by the host. Half of it is a
+  // hand-off in one direction.
+  std::vector<double> polls;
+  std::vector<double> events;
+  for (int round = 0; round < kRounds; ++round) {
+    int64_t start_ns = rt::now_ns();
+    cl_event event = enqueue(nothing_, one, one);
+    wait_polling(event);
+    polls.push_back(micros_since(start_ns));
+    api_.clReleaseEvent(event);
+    start_ns = rt::now_ns();
+    event = enqueue(nothing_, one, one);
+    check("clWaitForEvents", api_.clWaitForEvents(1, &event));
+    events.push_back(micros_since(start_ns));
+    api_.clReleaseEvent(event);
+  }
+  times.poll_us = median(polls) / 2;
+  times.event_us = median(events) / 2;
+
+  std::vector<std::pair<double, double>> maps;
+  std::vector<std::pair<double, double>> copies;
+  for (const size_t bytes :
+       {size_t{16} << 10, size_t{256} << 10, size_t{1} << 20, size_t{4} << 20}) {
+    std::vector<uint8_t> host(bytes, 1);
+    const cl_mem shared = make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    std::vector<double> map_us;
+    std::vector<double> copy_us;
+    for (int round = 0; round < 15; ++round) {
+      finish();
+      cl_int error = CL_SUCCESS;
+      int64_t start_ns = rt::now_ns();
+      void* mapped = api_.clEnqueueMapBuffer(queue_, shared, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                             bytes, 0, nullptr, nullptr, &error);
+      check("clEnqueueMapBuffer", error);
+      check("clEnqueueUnmapMemObject",
+            api_.clEnqueueUnmapMemObject(queue_, shared, mapped, 0, nullptr, nullptr));
+      finish();
+      map_us.push_back(micros_since(start_ns));
+      start_ns = rt::now_ns();
+      check("clEnqueueWriteBuffer", api_.clEnqueueWriteBuffer(queue_, result_, CL_TRUE, 0, bytes,
+                                                              host.data(), 0, nullptr, nullptr));
+      check("clEnqueueReadBuffer", api_.clEnqueueReadBuffer(queue_, result_, CL_TRUE, 0, bytes,
+                                                            host.data(), 0, nullptr, nullptr));
+      copy_us.push_back(micros_since(start_ns) / 2);
+    }
+    api_.clReleaseMemObject(shared);
+    maps.emplace_back(static_cast<double>(bytes) * 1e-6, median(map_us));
+    copies.emplace_back(static_cast<double>(bytes) * 1e-6, median(copy_us));
+  }
+  const Line map = line_through(maps);
+  times.map_us = map.fixed;
+  times.map_us_per_mb = map.per_mb;
+  times.copy_us_per_mb = line_through(copies).per_mb;
+  return times;
+}
+
+}  // namespace codl::profiler

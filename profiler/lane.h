@@ -1,0 +1,37 @@
+// Where steps are timed: on the CPU's workers, or on an OpenCL device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler/step_case.h"
+
+namespace codl::profiler {
+
+// A step with its operands in memory, ready to run as often as wanted.
+class PreparedStep {
+ public:
+  virtual ~PreparedStep() = default;
+  // One run with the caches as a network leaves them between two steps: what the step reads of
+  // activations was touched last, other memory before that. Microseconds. Throws ToolError if the
+  // device fails.
+  virtual double run_us() = 0;
+  // Starts runs that go on for about `us` and returns at once (GPU) or blocks (CPU): load for the
+  // other lane.
+  virtual void keep_busy(double us, double step_us) = 0;
+};
+
+class Lane {
+ public:
+  virtual ~Lane() = default;
+  virtual Processor processor() const = 0;
+  // Null: the device cannot hold the operands.
+  virtual std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) = 0;
+  // A fixed chain of multiply-adds: how fast the clock is now. Microseconds.
+  virtual double probe_us() = 0;
+  // Until everything started is done.
+  virtual void finish() = 0;
+};
+
+}  // namespace codl::profiler

@@ -1,0 +1,223 @@
+#include "profiler/profile_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "runtime/tools/json_writer.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr size_t kFolds = 5;
+// Fewer than this say nothing; any_cpu and any_gpu stand in.
+constexpr size_t kLeastSamples = 8;
+
+// Four significant digits: more than a measurement has.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+std::vector<size_t> folds_of(size_t count) {
+  std::vector<size_t> folds;
+  for (size_t i = 0; i < count; ++i) folds.push_back(i % kFolds);
+  return folds;
+}
+
+FittedModel fit(const std::string& symbol, int32_t revision,
+                const std::vector<Observation>& observations) {
+  FittedModel fitted;
+  fitted.symbol = symbol;
+  fitted.revision = revision;
+  fitted.model = fit_model(observations);
+  for (auto& [name, coefficient] : fitted.model.terms) coefficient = rounded(coefficient);
+  fitted.held_out = cross_validate(observations, folds_of(observations.size()), kFolds);
+  return fitted;
+}
+
+// Rows whose time is not arithmetic under a name of its own: what any_gpu stands for.
+bool is_plain(const NamedFeatures& features) {
+  for (const auto& [name, value] : features)
+    if (name.starts_with("mmacs_") || name == "weight_mbytes") return false;
+  return true;
+}
+
+// The features that rows of any operator may have.
+NamedFeatures common_features(const NamedFeatures& features) {
+  NamedFeatures common;
+  for (const auto& [name, value] : features)
+    if (name == "mmacs" || name == "mbytes" || name == "steps") common.emplace_back(name, value);
+  return common;
+}
+
+class ProfileWriter {
+ public:
+  explicit ProfileWriter(const DeviceFacts& facts) : facts_(facts) {}
+
+  std::string write(const std::vector<FittedModel>& models) {
+    json_.begin_object();
+    json_.key("format_version").integer(2);
+    json_.key("name").string(facts_.name);
+    json_.key("description").string(facts_.description);
+    json_.key("kernel_library").string("codl");
+    json_.key("cpu").begin_object();
+    json_.key("name").string(facts_.cpu_name);
+    json_.key("threads").integer(facts_.cpu_threads);
+    json_.end_object();
+    if (facts_.has_gpu) write_gpu();
+    json_.key("models").begin_object();
+    for (const FittedModel& model : models) write_model(model);
+    json_.end_object();
+    json_.key("sources").begin_object();
+    json_.key("device").string(facts_.source);
+    json_.end_object();
+    json_.end_object();
+    return json_.text();
+  }
+
+ private:
+  void quantity(const char* key, double value) {
+    json_.key(key).begin_object();
+    json_.key("value").number(rounded(value));
+    json_.key("origin").string("measured");
+    json_.key("source").string("device");
+    json_.end_object();
+  }
+
+  void write_gpu() {
+    json_.key("gpu").begin_object();
+    json_.key("name").string(facts_.gpu_name);
+    json_.key("layout").string(facts_.uses_images ? "image" : "buffer");
+    json_.key("sharing").string(facts_.sharing);
+    json_.key("gate").string("host_enqueue");
+    quantity("image_max_width", facts_.image_max_width);
+    quantity("image_max_height", facts_.image_max_height);
+    json_.end_object();
+    json_.key("exchange").begin_object();
+    quantity("sync_us", facts_.sync_us);
+    quantity("map_us", facts_.map_us);
+    quantity("map_us_per_mb", facts_.map_us_per_mb);
+    quantity("copy_us_per_mb", facts_.copy_us_per_mb);
+    quantity("cpu_contention_percent", facts_.cpu_contention_percent);
+    quantity("gpu_contention_percent", facts_.gpu_contention_percent);
+    json_.end_object();
+  }
+
+  void write_model(const FittedModel& fitted) {
+    json_.key(fitted.symbol).begin_object();
+    json_.key("kind").string("analytic");
+    json_.key("origin").string("fitted");
+    json_.key("source").string("device");
+    json_.key("terms").begin_object();
+    // Times are from a kernel's start to its end; in a full queue the launch comes on top.
+    const bool is_gpu =
+        fitted.symbol.find("_cl_") != std::string::npos || fitted.symbol == "any_gpu";
+    double steps = is_gpu ? facts_.launch_us : 0;
+    for (const auto& [name, coefficient] : fitted.model.terms) {
+      if (name == "steps")
+        steps += coefficient;
+      else
+        json_.key(name).number(coefficient);
+    }
+    json_.key("steps").number(rounded(steps));
+    json_.end_object();
+    json_.key("fit").begin_object();
+    if (fitted.revision != 0) json_.key("revision").integer(fitted.revision);
+    json_.key("samples").integer(static_cast<int64_t>(fitted.held_out.count));
+    json_.key("median_error_percent").number(rounded(fitted.held_out.median_absolute));
+    json_.key("within_10_percent").number(rounded(fitted.held_out.within_10));
+    // measured / predicted: what a prediction is to be multiplied with.
+    json_.key("interval_low").number(rounded(1 / (1 + fitted.held_out.p90 / 100)));
+    json_.key("interval_high").number(rounded(1 / std::max(0.05, 1 + fitted.held_out.p10 / 100)));
+    json_.end_object();
+    json_.end_object();
+  }
+
+  const DeviceFacts& facts_;
+  tools::JsonWriter json_;
+};
+
+}  // namespace
+
+std::vector<FittedModel> fit_models(const std::vector<Sample>& samples, int32_t thread_count) {
+  std::map<uint16_t, std::vector<Observation>> by_row;
+  std::vector<Observation> any[2];
+  for (const Sample& sample : samples) {
+    if (sample.is_repeat) continue;
+    const NamedFeatures features = features_of(*sample.row, sample.item, thread_count);
+    by_row[sample.row->id].push_back({features, sample.us});
+    // On the CPU these are the reference rows; a GPU has none.
+    if (sample.row->dtype == DType::Any ||
+        (sample.row->processor == Processor::Gpu && is_plain(features)))
+      any[static_cast<size_t>(sample.row->processor)].push_back(
+          {common_features(features), sample.us});
+  }
+  std::vector<FittedModel> models;
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow& row = *find_kernel(id);
+    if (observations.size() >= kLeastSamples)
+      models.push_back(fit(row.symbol, row.revision, observations));
+  }
+  const char* const names[] = {"any_cpu", "any_gpu"};
+  for (size_t i = 0; i < 2; ++i)
+    if (!any[i].empty()) models.push_back(fit(names[i], 0, any[i]));
+  return models;
+}
+
+std::string evaluation_text(const std::vector<Sample>& samples, int32_t thread_count) {
+  std::map<uint16_t, std::vector<Observation>> by_row;
+  for (const Sample& sample : samples)
+    if (!sample.is_repeat)
+      by_row[sample.row->id].push_back(
+          {features_of(*sample.row, sample.item, thread_count), sample.us});
+  std::string text;
+  for (const auto& [id, observations] : by_row) {
+    const std::vector<size_t> folds = folds_of(observations.size());
+    const std::vector<double> predictions = predict_held_out(observations, folds, kFolds);
+    for (size_t i = 0; i < observations.size(); ++i) {
+      char head[128];
+      std::snprintf(head, sizeof(head), "%s,%zu,%.6g,%.6g,", find_kernel(id)->symbol, folds[i],
+                    observations[i].us, predictions[i]);
+      text += head;
+      for (const auto& [name, value] : observations[i].features) {
+        std::snprintf(head, sizeof(head), "%s=%.6g ", name.c_str(), value);
+        text += head;
+      }
+      text.back() = '\n';
+    }
+  }
+  return text;
+}
+
+double noise_floor_percent(const std::vector<Sample>& samples, Processor processor) {
+  size_t count = 0;
+  size_t within = 0;
+  for (const Sample& repeat : samples) {
+    if (!repeat.is_repeat || repeat.row->processor != processor) continue;
+    Sample first = repeat;
+    first.is_repeat = false;
+    // A step's line without its numbers says which step it is.
+    const auto key = [](Sample sample) {
+      sample.us = sample.spread_percent = 1;
+      sample.run_count = 0;
+      sample.is_repeat = false;
+      return to_line(sample);
+    };
+    for (const Sample& sample : samples) {
+      if (sample.is_repeat || sample.row != repeat.row || key(sample) != key(repeat)) continue;
+      ++count;
+      if (std::abs(repeat.us / sample.us - 1) <= 0.1) ++within;
+      break;
+    }
+  }
+  return count == 0 ? -1 : 100.0 * static_cast<double>(within) / static_cast<double>(count);
+}
+
+std::string profile_json(const DeviceFacts& facts, const std::vector<FittedModel>& models) {
+  return ProfileWriter(facts).write(models);
+}
+
+}  // namespace codl::profiler

@@ -1,0 +1,53 @@
+// From samples to a profile file (docs/PROFILE_FORMAT.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/sample.h"
+
+namespace codl::profiler {
+
+// The model of a row, or of all rows of a processor without one (symbol any_cpu, any_gpu).
+struct FittedModel {
+  std::string symbol;
+  int32_t revision = 0;  // 0: of several rows
+  LinearModel model;
+  Residuals held_out;  // of a five-fold cross-validation
+};
+
+// A model for every row with enough samples, then any_cpu and, with GPU samples, any_gpu.
+std::vector<FittedModel> fit_models(const std::vector<Sample>& samples, int32_t thread_count);
+
+// For evaluations: a line per sample that is no repeat, "symbol,fold,us,held-out prediction in us,"
+// and features "name=value" with spaces between; the folds are those of fit_models().
+std::string evaluation_text(const std::vector<Sample>& samples, int32_t thread_count);
+
+// How often a second measurement of a step is within 10 % of the first; -1 without repeats.
+double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
+
+struct DeviceFacts {
+  std::string name;
+  std::string description;
+  std::string cpu_name;
+  int32_t cpu_threads = 1;
+  bool has_gpu = false;
+  std::string gpu_name;
+  bool uses_images = false;
+  std::string sharing;  // as in the profile
+  double image_max_width = 0;
+  double image_max_height = 0;
+  double sync_us = 0;
+  double launch_us = 0;
+  double map_us = 0;
+  double map_us_per_mb = 0;
+  double copy_us_per_mb = 0;
+  double cpu_contention_percent = 0;
+  double gpu_contention_percent = 0;
+  std::string source;  // which device, tool, driver, date
+};
+
+std::string profile_json(const DeviceFacts& facts, const std::vector<FittedModel>& models);
+
+}  // namespace codl::profiler

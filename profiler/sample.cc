@@ -1,0 +1,156 @@
+#include "profiler/sample.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+#include "kernels/model_features.h"
+#include "runtime/tools/tool_error.h"
+
+namespace codl::profiler {
+namespace {
+
+// Cuts `text` at every `separator`.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i)
+    if (i == text.size() || text[i] == separator) {
+      parts.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  return parts;
+}
+
+template <typename Number>
+bool parse(std::string_view text, Number* out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+template <typename Number>
+bool parse_list(std::string_view text, char separator, std::vector<Number>* out) {
+  if (text.empty()) return true;
+  for (std::string_view part : split(text, separator)) {
+    Number number = 0;
+    if (!parse(part, &number)) return false;
+    out->push_back(number);
+  }
+  return true;
+}
+
+// dtype:layout:row_begin:row_end:bytes:dims
+std::string to_text(const OperandShape& shape) {
+  char text[96];
+  std::snprintf(text, sizeof(text), "%d:%d:%d:%d:%llu:", static_cast<int>(shape.dtype),
+                static_cast<int>(shape.layout), shape.row_begin, shape.row_end,
+                static_cast<unsigned long long>(shape.bytes));
+  std::string line = text;
+  for (int32_t i = 0; i < shape.rank; ++i)
+    line += (i == 0 ? "" : "x") + std::to_string(shape.dims[i]);
+  return line;
+}
+
+// What the contracts take for granted (OperandShape) holds of what it returns true for.
+bool parse_operand(std::string_view text, OperandShape* out) {
+  const std::vector<std::string_view> fields = split(text, ':');
+  int dtype = 0;
+  int layout = 0;
+  std::vector<int32_t> dims;
+  if (fields.size() != 6 || !parse(fields[0], &dtype) || !parse(fields[1], &layout) ||
+      !parse(fields[2], &out->row_begin) || !parse(fields[3], &out->row_end) ||
+      !parse(fields[4], &out->bytes) || !parse_list(fields[5], 'x', &dims))
+    return false;
+  if (dtype < 1 || dtype >= kDTypeEnd || layout < 0 || layout > 3 || dims.size() > kMaxRank ||
+      out->bytes > uint64_t{1} << 32)
+    return false;
+  out->dtype = static_cast<DType>(dtype);
+  out->layout = static_cast<Layout>(layout);
+  double elements = 1;
+  for (int32_t dim : dims) {
+    if (dim < 1) return false;
+    elements *= dim;
+    out->dims[out->rank++] = dim;
+  }
+  const bool is_map = out->layout == Layout::Nhwc || out->layout == Layout::Image2d;
+  if (is_map && (out->rank != 4 || out->row_begin < 0 || out->row_end <= out->row_begin ||
+                 out->row_end > out->dims[2]))
+    return false;
+  return elements < 0x1p30;
+}
+
+bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
+  const std::vector<std::string_view> fields = split(line, ',');
+  int32_t revision = 0;
+  int32_t is_repeat = 0;
+  std::vector<int32_t> part;
+  if (fields.size() != 9 || !parse(fields[1], &revision) || !parse(fields[2], &out->us) ||
+      !parse(fields[3], &out->spread_percent) || !parse(fields[4], &out->run_count) ||
+      !parse(fields[5], &is_repeat) || !parse_list(fields[6], ' ', &part) || part.size() != 3 ||
+      part[0] < 0 || part[0] > 2 || !parse_list(fields[7], ' ', &out->item.params) ||
+      !std::isfinite(out->us) || out->us <= 0 || out->us > 1e9)
+    return false;
+  for (std::string_view text : split(fields[8], ' ')) {
+    OperandShape shape;
+    if (!parse_operand(text, &shape)) return false;
+    out->item.operands.push_back(shape);
+  }
+  out->is_repeat = is_repeat != 0;
+  out->item.part_dim = static_cast<SplitDim>(part[0]);
+  out->item.part = {part[1], part[2]};
+  for (const KernelRow& row : kKernelRows)
+    if (fields[0] == row.symbol && revision == row.revision) out->row = &row;
+  *out_is_known = false;
+  if (out->row == nullptr) return true;
+  out->item.op = out->row->op;
+  kernels::StepNeeds needs;
+  *out_is_known = out->item.params.size() * 4 == op_row(out->item.op).params_bytes &&
+                  kernels::check_step(step_of(*out->row, out->item), &needs) == nullptr;
+  return true;
+}
+
+}  // namespace
+
+NamedFeatures features_of(const KernelRow& row, const StepCase& item, int32_t thread_count) {
+  kernels::Features features;
+  kernels::model_features_of(step_of(row, item), thread_count, &features);
+  NamedFeatures named;
+  for (uint32_t i = 0; i < features.count; ++i)
+    named.emplace_back(features.items[i].name, features.items[i].value);
+  return named;
+}
+
+std::string to_line(const Sample& sample) {
+  char head[160];
+  std::snprintf(head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.row->symbol,
+                sample.row->revision, sample.us, sample.spread_percent, sample.run_count,
+                sample.is_repeat ? 1 : 0, static_cast<int>(sample.item.part_dim),
+                sample.item.part.begin, sample.item.part.end);
+  std::string line = head;
+  for (size_t i = 0; i < sample.item.params.size(); ++i)
+    line += (i == 0 ? "" : " ") + std::to_string(sample.item.params[i]);
+  line += ",";
+  for (size_t i = 0; i < sample.item.operands.size(); ++i)
+    line += (i == 0 ? "" : " ") + to_text(sample.item.operands[i]);
+  return line;
+}
+
+std::vector<Sample> read_samples(std::string_view text, const std::string& path) {
+  std::vector<Sample> samples;
+  size_t number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    if (line.empty() || line[0] == '#') continue;
+    Sample sample;
+    bool is_known = false;
+    if (!parse_line(line, &sample, &is_known))
+      tools::fail_input(path + ": line " + std::to_string(number), "a sample",
+                        std::string(line.substr(0, 40)));
+    if (is_known) samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+}  // namespace codl::profiler

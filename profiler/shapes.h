@@ -1,0 +1,24 @@
+// Steps to time: random ones, of the sizes that networks have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+
+#include "profiler/step_case.h"
+
+namespace codl::profiler {
+
+// Multiply-adds, or elements where there are none, that a step of a row may have: steps of a few
+// microseconds to a few milliseconds on the processor at hand.
+struct WorkLimits {
+  double most_macs = 3e8;
+  double most_elements = 4e6;
+};
+
+// A step that the row may run, or nothing if its operator has no generator here: any_cpu and
+// any_gpu stand for such rows.
+std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,
+                                  std::mt19937_64& random);
+
+}  // namespace codl::profiler

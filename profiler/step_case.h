@@ -1,0 +1,41 @@
+// One step to be timed: everything of kernels::StepShape but the row, owned.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "kernels/common/contract.h"
+
+namespace codl::profiler {
+
+using kernels::OperandShape;
+
+struct StepCase {
+  OpKind op = OpKind::Conv2d;
+  std::vector<int32_t> params;         // the bytes of the op's Params struct
+  std::vector<OperandShape> operands;  // the output last
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+};
+
+template <typename Params>
+std::vector<int32_t> words_of(const Params& params) {
+  std::vector<int32_t> words(sizeof(Params) / 4);
+  std::memcpy(words.data(), &params, sizeof(Params));
+  return words;
+}
+
+// Borrows the case.
+inline kernels::StepShape step_of(const KernelRow& row, const StepCase& item) {
+  kernels::StepShape step;
+  step.row = &row;
+  step.params = item.params.data();
+  step.operands = item.operands.data();
+  step.operand_count = static_cast<uint32_t>(item.operands.size());
+  step.part_dim = item.part_dim;
+  step.part = item.part;
+  return step;
+}
+
+}  // namespace codl::profiler

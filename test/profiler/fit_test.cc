@@ -1,0 +1,80 @@
+#include "profiler/fit.h"
+
+#include <cmath>
+
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+double coefficient_of(const LinearModel& model, const std::string& name) {
+  for (const auto& [feature, value] : model.terms)
+    if (feature == name) return value;
+  return 0;
+}
+
+// Steps that take 3 us, 2 us a unit of a and 5 us a unit of b.
+std::vector<Observation> exact_observations() {
+  std::vector<Observation> observations;
+  for (int i = 1; i <= 12; ++i) {
+    const double a = i;
+    const double b = i % 4;
+    observations.push_back({{{"a", a}, {"b", b}, {"steps", 1}}, 3 + 2 * a + 5 * b});
+  }
+  return observations;
+}
+
+TEST_CASE("least squares without a bound that binds are least squares") {
+  // x + y = 3, x - y = 1
+  const std::vector<double> x = non_negative_least_squares({{1, 1}, {1, -1}}, {3, 1});
+  CHECK(x[0] == Approx(2));
+  CHECK(x[1] == Approx(1));
+}
+
+TEST_CASE("no coefficient is negative, and the rest make the best of it") {
+  // The free solution is (2, -1); with y = 0 the best x for x = 2, x = 1 is 1.5.
+  const std::vector<double> x = non_negative_least_squares({{1, 0}, {1, 1}}, {2, 1});
+  CHECK(x[0] == Approx(1.5));
+  CHECK(x[1] == 0);
+}
+
+TEST_CASE("columns that say the same do not stop the solver") {
+  const std::vector<double> x = non_negative_least_squares({{1, 1}, {2, 2}, {3, 3}}, {2, 4, 6});
+  CHECK(x[0] + x[1] == Approx(2));
+  CHECK(non_negative_least_squares({}, {}).empty());
+}
+
+TEST_CASE("a fit finds the model behind exact measurements") {
+  const LinearModel model = fit_model(exact_observations());
+  CHECK(coefficient_of(model, "steps") == Approx(3));
+  CHECK(coefficient_of(model, "a") == Approx(2));
+  CHECK(coefficient_of(model, "b") == Approx(5));
+  CHECK(model.predict_us({{"a", 10}, {"steps", 1}}) == Approx(23));
+}
+
+TEST_CASE("one disturbed measurement does not turn the model") {
+  std::vector<Observation> observations = exact_observations();
+  observations[5].us *= 10;
+  const LinearModel model = fit_model(observations);
+  CHECK(std::abs(model.predict_us({{"a", 10}, {"b", 2}, {"steps", 1}}) / 33 - 1) < 0.03);
+}
+
+TEST_CASE("cross-validation predicts what the fit has not seen") {
+  const std::vector<Observation> observations = exact_observations();
+  std::vector<size_t> folds;
+  for (size_t i = 0; i < observations.size(); ++i) folds.push_back(i % 3);
+  const Residuals residuals = cross_validate(observations, folds, 3);
+  CHECK(residuals.count == observations.size());
+  CHECK(residuals.within_10 == 100);
+  CHECK(residuals.median_absolute < 0.1);
+}
+
+TEST_CASE("a step unlike all others has a leverage of almost 1, one seen often has little") {
+  std::vector<Observation> observations;
+  for (int i = 0; i < 20; ++i) observations.push_back({{{"a", 1}, {"steps", 1}}, 10});
+  CHECK(leverage(observations, {{"a", 1}, {"steps", 1}}, 10) < 0.1);
+  CHECK(leverage(observations, {{"a", 100}, {"steps", 1}}, 10) > 0.9);
+}
+
+}  // namespace
+}  // namespace codl::profiler

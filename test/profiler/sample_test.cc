@@ -1,0 +1,81 @@
+#include "profiler/sample.h"
+
+#include "kernels/kernel_table.h"
+#include "profiler/shapes.h"
+#include "runtime/tools/tool_error.h"
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+Sample drawn(const KernelRow& row, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Sample sample;
+  sample.row = &row;
+  const auto item = draw_step(row, {}, random);
+  REQUIRE(item.has_value());
+  sample.item = *item;
+  sample.us = 12.5;
+  sample.run_count = 7;
+  return sample;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    read_samples(text, "x.csv");
+  } catch (const tools::ToolError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE(
+    "every row of the heavy operators has steps to time, within the limits and its contract") {
+  for (const KernelRow& row : kKernelRows) {
+    std::mt19937_64 random(1);
+    INFO(row.symbol);
+    const bool is_heavy = row.op == OpKind::Conv2d || row.op == OpKind::DepthwiseConv2d ||
+                          row.op == OpKind::MatMul || row.op == OpKind::BatchMatMul;
+    for (int i = 0; i < 5; ++i) {
+      const auto item = draw_step(row, {}, random);
+      if (is_heavy) REQUIRE(item.has_value());
+      if (!item) break;
+      kernels::StepNeeds needs;
+      CHECK(kernels::check_step(step_of(row, *item), &needs) == nullptr);
+    }
+  }
+}
+
+TEST_CASE("a sample comes back from its line") {
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op != OpKind::Conv2d) continue;
+    const Sample sample = drawn(row, 3);
+    const std::string line = to_line(sample);
+    const std::vector<Sample> read = read_samples("#probe,1,2\n" + line + "\n", "x.csv");
+    REQUIRE(read.size() == 1);
+    CHECK(read[0].row == &row);
+    CHECK(read[0].us == 12.5);
+    CHECK(to_line(read[0]) == line);
+  }
+}
+
+TEST_CASE("a file that is cut or touched is refused with its line, or its step left out") {
+  const std::string line = to_line(drawn(kKernelRows[0], 3));
+  for (size_t length = 1; length + 1 < line.size(); ++length) {
+    const std::string text = line + "\n" + line.substr(0, length);
+    const std::string error = error_of(text);
+    if (!error.empty()) CHECK(error.find("x.csv: line 2: expected a sample") == 0);
+  }
+  CHECK(error_of("nonsense").find("x.csv: line 1") == 0);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = line;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  for (const char* us : {",nan,", ",-1,", ",1e300,", ",0,", ",inf,"})
+    CHECK_FALSE(error_of(with(",12.5,", us)).empty());
+  // A kernel that this build does not have, or another revision of it: not an error, not a sample.
+  CHECK(read_samples(with("conv2d_f32_cpu", "conv9d_f32_cpu"), "x.csv").empty());
+}
+
+}  // namespace
+}  // namespace codl::profiler
