@@ -14,16 +14,6 @@ namespace codl::compiler {
 
 namespace {
 
-llvm::Expected<const plan::PlanDef*> open_plan(const void* bytes, size_t size,
-                                               llvm::StringRef path) {
-  const plan::PlanDef* plan = nullptr;
-  const PlanFault fault = verify_plan(bytes, size, VerifyLevel::All, kernels::check_step, &plan);
-  if (fault.ok()) return plan;
-  // A plan for another version is not damaged; codl-run and codl-bench tell the two apart as well.
-  const bool is_damaged = fault.kind == PlanFault::Corrupt;
-  return plan_fault_error(is_damaged ? ErrorKind::Input : ErrorKind::Unsupported, path, fault);
-}
-
 PlanHead head_of(const void* bytes) {
   PlanHead head;
   std::memcpy(&head, bytes, sizeof(head));
@@ -161,6 +151,16 @@ class TextDump {
 };
 
 }  // namespace
+
+llvm::Expected<const plan::PlanDef*> open_plan(const void* bytes, size_t size,
+                                               llvm::StringRef path) {
+  const plan::PlanDef* plan = nullptr;
+  const PlanFault fault = verify_plan(bytes, size, VerifyLevel::All, kernels::check_step, &plan);
+  if (fault.ok()) return plan;
+  // A plan for another version is not damaged; codl-run and codl-bench tell the two apart as well.
+  const bool is_damaged = fault.kind == PlanFault::Corrupt;
+  return plan_fault_error(is_damaged ? ErrorKind::Input : ErrorKind::Unsupported, path, fault);
+}
 
 llvm::Expected<std::string> dump_plan_text(const void* bytes, size_t size, llvm::StringRef path) {
   CODL_ASSIGN_OR_RETURN(plan, open_plan(bytes, size, path));

@@ -6,8 +6,13 @@
 #include <string>
 
 #include "llvm/Support/Error.h"
+#include "schema/plan_generated.h"
 
 namespace codl::compiler {
+
+// The tables of a plan file. Borrowed from `bytes`; errors as below.
+llvm::Expected<const plan::PlanDef*> open_plan(const void* bytes, size_t size,
+                                               llvm::StringRef path);
 
 // `bytes`: a whole file, 8-byte aligned. Input error (`path: expected ..., found ...`) if it is no
 // valid plan; the checksum is looked at too.

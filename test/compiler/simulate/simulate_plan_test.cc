@@ -1,0 +1,108 @@
+#include "compiler/simulate/simulate_plan.h"
+
+#include "compiler/emit/dump_plan.h"
+#include "compiler/emit/pack_weights.h"
+#include "compiler/emit/plan_builder.h"
+#include "compiler/memory/memory_plan.h"
+#include "compiler/partition/partition.h"
+#include "compiler/simulate/simulate.h"
+#include "nlohmann/json.hpp"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::value_of;
+
+// Two convolutions in a row, each split in halves along the rows.
+struct Example {
+  DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  double predicted_us = 0;
+  std::vector<uint8_t> file;
+  const plan::VariantDef* variant = nullptr;
+
+  Example() {
+    test::GraphBuilder builder(16, 256, 256);
+    const ir::Graph graph =
+        builder.finish(builder.conv("b", builder.conv("a", builder.input(), 32), 32));
+    PartitionOptions forced;
+    forced.split_dim = SplitDim::Height;
+    forced.ratio = 0.5;
+    const PartitionPlan division = value_of(partition(graph, profile, forced));
+    std::vector<Schedule> schedules;
+    schedules.push_back(value_of(make_schedule(graph, division, profile, "coexec")));
+    std::vector<MemoryPlan> memory;
+    memory.push_back(value_of(plan_memory(schedules[0], profile)));
+    predicted_us = simulate(schedules[0], profile).total_us;
+    file = value_of(build_plan(graph, schedules, memory, value_of(pack_weights(graph, schedules)),
+                               {"box", "00000000000000aa", "00000000000000bb", 3}));
+    variant = value_of(open_plan(file.data(), file.size(), "x.codl"))->variants()->Get(0);
+  }
+
+  SimulatedPlan run(const SimulatedLoad& load = {}, bool counts_hand_offs = true) const {
+    return value_of(simulate_plan(*variant, profile, load, counts_hand_offs));
+  }
+};
+
+TEST_CASE("a plan takes as long as the compiler said, if nothing contends") {
+  const Example example;
+  CHECK(example.run().total_us == Approx(example.predicted_us).epsilon(1e-4));
+}
+
+TEST_CASE("a lane is never in two steps, and a step starts after what it waits for") {
+  const Example example;
+  const SimulatedPlan simulated = example.run();
+  double free_us[3] = {};
+  const auto& steps = *example.variant->steps();
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    const SimulatedPlanStep& step = simulated.steps[i];
+    double& lane_free_us = free_us[static_cast<size_t>(steps[i]->lane())];
+    CHECK(step.start_us >= lane_free_us - 1e-6);
+    CHECK(step.end_us >= step.start_us);
+    lane_free_us = step.end_us;
+    for (uint32_t wait : *steps[i]->waits())
+      CHECK(step.start_us >=
+            simulated.steps[wait].end_us + example.profile.exchange.sync_us.value - 1e-6);
+  }
+  CHECK(simulated.overlap_us > 0);
+}
+
+TEST_CASE("kernel time leaves the hand-offs out") {
+  const Example example;
+  CHECK(example.run({}, false).total_us < example.run().total_us);
+}
+
+TEST_CASE("contention and other work make a plan slower, never faster") {
+  Example example;
+  const double alone_us = example.run().total_us;
+  CHECK(example.run({.cpu_percent = 50}).total_us > alone_us);
+  CHECK(example.run({.gpu_frame_percent = 50}).total_us > alone_us);
+  // Both lanes 100 % slower while both are busy: at most twice the time.
+  example.profile.exchange.contention_percent[0].value = 100;
+  example.profile.exchange.contention_percent[1].value = 100;
+  const double contended_us = example.run().total_us;
+  CHECK(contended_us > alone_us);
+  CHECK(contended_us <= 2 * alone_us + 1e-6);
+}
+
+TEST_CASE("the trace has a name per lane and an event per step") {
+  const Example example;
+  const auto trace = nlohmann::json::parse(chrome_trace(*example.variant, example.run()));
+  size_t events = 0;
+  for (const auto& event : trace["traceEvents"])
+    if (event["ph"] == "X") ++events;
+  CHECK(events == example.variant->steps()->size());
+  CHECK(trace["traceEvents"][0]["args"]["name"] == "coexec");
+}
+
+TEST_CASE("a profile without a model of a kernel is refused") {
+  Example example;
+  example.profile.models.clear();
+  CHECK(test::error_of(simulate_plan(*example.variant, example.profile, {}, true))
+            .find("expected a kernel that profile") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace codl::compiler
