@@ -42,7 +42,8 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-// Compact JSON with line ends and indentation down to `depth` levels; what is deeper stays in a line.
+// Compact JSON with line ends and indentation down to `depth` levels; what is deeper stays in a
+// line.
 std::string pretty_json(std::string_view json, size_t depth);
 
 }  // namespace codl::tools

@@ -40,8 +40,8 @@ struct Tensor {
 // without an error for --help and --version.
 int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>& arguments));
 
-// Reads `flags`, --help and --version. False if one of the two was asked for and has been answered on
-// stdout. `positional_name`: of the other arguments, for the usage; empty: there are none.
+// Reads `flags`, --help and --version. False if one of the two was asked for and has been answered
+// on stdout. `positional_name`: of the other arguments, for the usage; empty: there are none.
 bool parse_tool_flags(const std::string& tool_name, const std::string& summary,
                       const std::string& positional_name, std::vector<Flag> flags,
                       const std::vector<std::string>& arguments,
