@@ -1,16 +1,28 @@
 #include "runtime/src/arena.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 namespace codl::rt {
 namespace {
 
+// A huge page of x86 and of aarch64 with pages of 4 KiB.
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+// Large blocks ask for huge pages: a five-hundredth of the page faults while a session is created,
+// and fewer misses of the TLB in a run. Only whole ones, so that no memory is held in vain; where
+// the system has none to give, the pages are the usual ones.
 void* allocate_aligned(void*, size_t size, size_t alignment) {
-  void* memory = nullptr;
+  const bool is_large = size >= kHugePageBytes;
   // posix_memalign wants at least the alignment of a pointer.
-  if (alignment < sizeof(void*)) alignment = sizeof(void*);
-  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+  alignment = std::max(alignment, is_large ? kHugePageBytes : sizeof(void*));
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, size) != 0) return nullptr;
+  if (is_large) madvise(memory, size / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+  return memory;
 }
 
 void release_aligned(void*, void* memory, size_t, size_t) { std::free(memory); }
