@@ -44,14 +44,16 @@ int64_t now_ns() {
 }
 
 uint32_t WaitableCounter::wait_for_change(uint32_t old) {
-  const int64_t start_ns = now_ns();
+  int64_t start_ns = 0;  // 0: the clock, which costs as much as a hand-over, was not read yet
   for (;;) {
     for (int32_t i = 0; i < kPausesPerLook; ++i) {
       const uint32_t value = load();
       if (value != old) return value;
       pause_core();
     }
-    const int64_t spun_ns = now_ns() - start_ns;
+    const int64_t time_ns = now_ns();
+    if (start_ns == 0) start_ns = time_ns;
+    const int64_t spun_ns = time_ns - start_ns;
     if (spun_ns > kSpinNs) break;
     if (spun_ns > kYieldAfterNs) sched_yield();
   }
@@ -95,8 +97,8 @@ codl_status_t CpuPool::start(const codl_allocator_t& allocator, int32_t worker_c
 
 void CpuPool::stop() {
   if (started_count_ == 0) return;
-  stopping_ = true;
-  generation_.set(generation_.load() + 1);
+  handover_.is_last = true;
+  handover_.generation.set(handover_.generation.load() + 1);
   for (int32_t i = 1; i <= started_count_; ++i)
     pthread_join(workers_[static_cast<size_t>(i)].thread, nullptr);
   started_count_ = 0;
@@ -113,19 +115,19 @@ void CpuPool::run(int32_t task_count, Job job, void* context) {
     job(context, 0, 0, task_count);
     return;
   }
-  job_ = job;
-  context_ = context;
-  task_count_ = task_count;
+  handover_.job = job;
+  handover_.context = context;
+  handover_.task_count = task_count;
   busy_count_.set(static_cast<uint32_t>(started_count_));
-  generation_.set(generation_.load() + 1);
+  handover_.generation.set(handover_.generation.load() + 1);
   run_share(0);
   for (uint32_t busy = busy_count_.load(); busy != 0;) busy = busy_count_.wait_for_change(busy);
 }
 
 void CpuPool::run_share(int32_t worker) {
-  const int32_t begin = share_begin(task_count_, worker, worker_count_);
-  const int32_t end = share_begin(task_count_, worker + 1, worker_count_);
-  if (begin < end) job_(context_, worker, begin, end);
+  const int32_t begin = share_begin(handover_.task_count, worker, worker_count_);
+  const int32_t end = share_begin(handover_.task_count, worker + 1, worker_count_);
+  if (begin < end) handover_.job(handover_.context, worker, begin, end);
 }
 
 void* CpuPool::thread_main(void* argument) {
@@ -139,8 +141,8 @@ void* CpuPool::thread_main(void* argument) {
 
 void CpuPool::serve(int32_t worker) {
   for (uint32_t seen = 0;;) {
-    seen = generation_.wait_for_change(seen);
-    if (stopping_) return;
+    seen = handover_.generation.wait_for_change(seen);
+    if (handover_.is_last) return;
     run_share(worker);
     busy_count_.subtract_one();
   }

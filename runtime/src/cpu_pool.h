@@ -94,14 +94,18 @@ class CpuPool {
   int32_t worker_count_ = 1;
   int32_t started_count_ = 0;  // threads that exist
 
-  // Written by the caller before it raises generation_, read by workers after they saw it rise.
-  Job job_ = nullptr;
-  void* context_ = nullptr;
-  int32_t task_count_ = 0;
-  bool stopping_ = false;
-
-  // 64: apart from each other, so that finishing workers do not disturb waiting ones.
-  alignas(64) WaitableCounter generation_;
+  // What a hand-over moves from core to core: one line of the cache there, one back. 64: apart from
+  // each other and from the rest, so that finishing workers do not disturb waiting ones.
+  struct alignas(64) Handover {
+    WaitableCounter generation;
+    // Written by the caller before it raises the generation, read by workers after they saw it
+    // rise.
+    Job job = nullptr;
+    void* context = nullptr;
+    int32_t task_count = 0;
+    bool is_last = false;  // no job: the workers end
+  };
+  Handover handover_;
   alignas(64) WaitableCounter busy_count_;
 };
 
