@@ -30,6 +30,8 @@ import statistics
 import sys
 
 from peer_tools import HERE, ROOT, file_name, relative_error, run, use_wheels
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import markdown
 
 BOUND = 1e-4  # relative L2 error of codl against ONNX Runtime
 PEERS = ["onnxruntime", "mnn", "ncnn", "codl"]
@@ -165,11 +167,6 @@ def geometric_mean(values):
     return statistics.geometric_mean(values) if values else float("nan")
 
 
-def markdown_table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
-
-
 def run_table(samples, networks, threads, peers, published):
     """Latencies with one number of threads. Also says what is published, not measured."""
     others = [peer for peer in peers if peer != "codl"]
@@ -198,7 +195,7 @@ def run_table(samples, networks, threads, peers, published):
                f"XNNPACK as published {geometric_mean(ratios_with):.3f}, least "
                f"{min(ratios_with, default=float('nan')):.2f}.")
     return [f"{threads} thread{'s' if threads > 1 else ''}, ms, median (min-max) over rounds:", "",
-            *markdown_table(head, rows), "", summary]
+            *markdown.table(head, rows), "", summary]
 
 
 def scaling_line(samples, networks, threads, peers):
@@ -237,20 +234,9 @@ def load_table(samples, networks, threads, peers):
             [f"first / steady {peer}" for peer in peers])
     return [f"{threads} thread, median over rounds. Peak of codl: the whole process; of the others: "
             "the growth of a Python process from before the runtime was imported.", "",
-            *markdown_table(head, rows), "",
+            *markdown.table(head, rows), "",
             f"Load, geometric mean of least / codl: {geometric_mean(gains):.1f}, least "
             f"{min(gains, default=float('nan')):.1f}."]
-
-
-def write_markdown(path, what, lines):
-    begin, end = f"<!-- compare.py {what} -->", "<!-- end -->"
-    text = open(path).read() if os.path.exists(path) else f"{begin}\n{end}\n"
-    if begin not in text:
-        text += f"\n{begin}\n{end}\n"
-    head, rest = text.split(begin, 1)
-    tail = rest.split(end, 1)[1]
-    with open(path, "w") as file:
-        file.write(head + begin + "\n" + "\n".join(lines) + "\n" + end + tail)
 
 
 def overhead_network(folder):
@@ -277,7 +263,7 @@ def measure_all(networks, threads, options):
                 for peer in options.peers[shift:] + options.peers[:shift]:
                     try:
                         facts = network.measure(peer, count)
-                    except (RuntimeError, KeyError, ValueError) as error:
+                    except (RuntimeError, KeyError, ValueError, OSError) as error:
                         print(f"{network.name} {peer}: {error}", file=sys.stderr, flush=True)
                         continue
                     samples.add((network.name, count, peer), facts)
@@ -371,11 +357,11 @@ def main():
         samples = measure_all([network], options.threads[:1], options)
         cells = [f"{1000 * samples.median(key, 'median_ms'):.1f}" for key in samples.of]
         sections["overhead"] = ["One call for a Relu of 64 numbers, us:", "",
-                                *markdown_table([key[2] for key in samples.of], [cells])]
+                                *markdown.table([key[2] for key in samples.of], [cells])]
     for what, lines in sections.items():
         print("\n".join(lines) + "\n")
         if options.markdown:
-            write_markdown(options.markdown, what, lines)
+            markdown.write_section(options.markdown, f"compare.py {what}", lines)
     sys.exit(len(failed) > 0)
 
 
