@@ -44,19 +44,37 @@ TEST_CASE("a busy neighbour slows a step down by the profile's percentage") {
   CHECK(LatencyPredictor(profile).predict_us(conv.shape(), true) == Approx(6));
 }
 
-TEST_CASE("more rows never take less time") {
+// Into how many pieces a step is cut: tasks, or work-items.
+double piece_count(const kernels::StepShape& step) {
+  kernels::StepNeeds needs;
+  REQUIRE(kernels::check_step(step, &needs) == nullptr);
+  if (step.row->processor == Processor::Cpu) return needs.task_count;
+  kernels::ClLaunch launch;
+  kernels::launch_of(step, &launch);
+  return static_cast<double>(launch.global[0]) * static_cast<double>(launch.global[1]) *
+         static_cast<double>(launch.global[2]);
+}
+
+// Models of what was measured jump where a step is cut anew, down too: two tasks on two workers
+// take half the time of one.
+TEST_CASE("more rows never take less time, cut into as many pieces") {
   for (const std::string& name : list_devices()) {
     const DeviceProfile profile = test::value_of(load_device_profile(name));
     const LatencyPredictor predictor(profile);
     for (const KernelRow& row : kKernelRows) {
       if (row.op != OpKind::Conv2d || !predictor.can_predict(row)) continue;
+      const LatencyModel* model = profile.model_of(row.id);
       double previous_us = 0;
+      double previous_pieces = 0;
       for (int32_t rows = 1; rows <= 16; ++rows) {
         const SampleStep conv(row.id,
                               {.rows = 16, .part_dim = SplitDim::Height, .part = {0, rows}});
         const double latency_us = predictor.predict_us(conv.shape(), false);
-        CHECK(latency_us >= previous_us);
+        const double pieces = piece_count(conv.shape());
+        INFO(name << " " << row.symbol << " rows " << rows);
+        if (!model->is_fitted || pieces == previous_pieces) CHECK(latency_us >= previous_us);
         previous_us = latency_us;
+        previous_pieces = pieces;
       }
     }
   }
@@ -85,7 +103,10 @@ TEST_CASE("a hand-off costs what its kind of sharing takes") {
 
 // Every feature that the row has for some step.
 std::set<std::string> features_of_row(uint16_t kernel_id) {
-  std::set<std::string> names;
+  // Of kinds, axes and layouts that the sample steps do not have.
+  std::set<std::string> names = {"melements_hard",  "melements_exp", "melements_erf",
+                                 "melements_other", "row_mbytes",    "column_mbytes",
+                                 "moved_mbytes"};
   for (const SampleStep::Options& options :
        {SampleStep::Options{.kernel = 1}, SampleStep::Options{.kernel = 3},
         SampleStep::Options{.kernel = 3, .stride = 2}, SampleStep::Options{.kernel = 5}}) {
