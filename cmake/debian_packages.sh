@@ -20,7 +20,7 @@ build=(
 # Running the co-execution variant on a machine without a GPU: an OpenCL device made of CPU cores.
 run=(ocl-icd-libopencl1 pocl-opencl-icd)
 # Tests and checks.
-test=(catch2 git python3 binutils clang-format clang-tidy oclgrind)
+test=(catch2 git python3 python3-jsonschema binutils clang-format clang-tidy oclgrind)
 # The cross build and its emulator.
 aarch64=(g++-aarch64-linux-gnu qemu-user)
 # test/bench

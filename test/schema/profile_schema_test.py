@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""schema/profile.schema.json accepts every profile of the tree, which is at most 64 KB, and refuses
+one example per rule. profile_schema_test.py ROOT"""
+import copy
+import glob
+import json
+import os
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("[SKIP] profile schema: no Python package jsonschema")
+    sys.exit(77)
+
+MOST_BYTES = 64 * 1024
+
+
+def damaged(profile):
+    """Pairs of what is wrong and the profile that has it wrong."""
+    def with_change(what, change):
+        copied = copy.deepcopy(profile)
+        change(copied)
+        return what, copied
+
+    model = next(iter(profile["models"]))
+    term = next(iter(profile["models"][model]))
+    yield with_change("another version", lambda p: p.update(format_version=1))
+    yield with_change("no version", lambda p: p.pop("format_version"))
+    yield with_change("an unknown key", lambda p: p.update(speed=1))
+    yield with_change("no models", lambda p: p.pop("models"))
+    yield with_change("a path as name", lambda p: p.update(name="a/b"))
+    yield with_change("no threads", lambda p: p["cpu"].update(threads=0))
+    yield with_change("an unknown layout", lambda p: p["gpu"].update(layout="texture"))
+    yield with_change("a negative number", lambda p: p["exchange"]["sync_us"].update(value=-1))
+    yield with_change("a number beyond all", lambda p: p["exchange"]["sync_us"].update(value=1e300))
+    yield with_change("no source", lambda p: p["exchange"]["sync_us"].pop("source"))
+    yield with_change("an unknown origin",
+                      lambda p: p["models"][model][term].update(origin="guessed"))
+    yield with_change("a model without terms", lambda p: p["models"].update({model: {}}))
+    yield with_change("a fitted model without its fit", lambda p: p["models"].update(
+        {model: {"kind": "analytic", "origin": "fitted", "source": "s", "terms": {"steps": 1}}}))
+
+
+def main():
+    root = sys.argv[1]
+    with open(os.path.join(root, "schema", "profile.schema.json")) as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    faults = []
+    paths = sorted(glob.glob(os.path.join(root, "profiles", "*.json")) +
+                   glob.glob(os.path.join(root, "test", "profiles", "*.json")))
+    for path in paths:
+        with open(path) as file:
+            text = file.read()
+        if len(text) > MOST_BYTES:
+            faults.append(f"{path}: expected at most {MOST_BYTES} bytes, found {len(text)}")
+        for error in validator.iter_errors(json.loads(text)):
+            faults.append(f"{path}: {error.json_path}: {error.message[:200]}")
+    with open(os.path.join(root, "profiles", "sd855.json")) as file:
+        example = json.load(file)
+    for what, profile in damaged(example):
+        if validator.is_valid(profile):
+            faults.append(f"expected {what} to be refused, found it accepted")
+    if len(paths) < 2:
+        faults.append(f"{root}: expected profiles, found {len(paths)}")
+    print("\n".join(faults) or f"{len(paths)} profiles fit the schema")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
