@@ -73,10 +73,19 @@ using ActivationTag = hwy::HWY_NAMESPACE::ScalableTag<float>;
 using ActivationVector = hwy::HWY_NAMESPACE::Vec<ActivationTag>;
 
 // The members that are more than limits; relative error below 1e-6, of those with erf absolute. In
-// activation_f32_cpu.cc, once for all kernels: it is long, and the loops that call it now and then
-// must keep their registers.
+// activation_f32_cpu.cc, once for all kernels: they are long, and the loops that call them must
+// keep their registers.
+//
+// Vector by vector, where there is one now and then:
 ActivationVector activation_curve(const Activation& activation,
                                   hwy::HWY_NAMESPACE::VecArg<ActivationVector> v);
+
+// y = activation(x) for `rows` rows of `count` elements, whose starts are `x_stride` and `y_stride`
+// elements apart; y may be x. has_curve only. The members that networks are full of (HardSwish,
+// Swish, Sigmoid, HardSigmoid) have loops of their own, so this is how a kernel ends what it has
+// just stored: a load, a store and some ten instructions per vector in the first level cache.
+void activate_rows(const Activation& activation, const float* x, int64_t x_stride, float* y,
+                   int64_t y_stride, int64_t rows, int64_t count);
 
 // activation(v) for any kind that is_activation().
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>

@@ -282,9 +282,9 @@ struct PanelOutput {
   int32_t stored_lanes;
 };
 
-// Ends the sums of one panel that compute_tile() cannot end: a panel with fewer than 16 lanes
-// (where pad lanes follow, or !kStoresPartOfPanel), or an activation with a curve. `sums` has bias
-// and products, `sum_stride` elements from pixel to pixel.
+// Ends the sums of one panel that compute_tile() cannot store: one with fewer than 16 lanes, where
+// pad lanes follow or !kStoresPartOfPanel. `sums` has bias and products, `sum_stride` elements from
+// pixel to pixel.
 inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* sums,
                                       int64_t sum_stride, const float* residual,
                                       int64_t residual_stride, float* y, int64_t y_stride,
@@ -314,7 +314,7 @@ struct TileFunctions {
   TileFunction of_most;
 };
 
-// Computes panels that are whole and end in limits, into a buffer, and ends them one by one.
+// Computes panels that are whole into a buffer, and ends them one by one.
 inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction compute,
                                           int panel_count, const PanelOutput& output) {
   HWY_ALIGN float sums[kTilePixels * kTilePanels * kChannelPanel];
@@ -342,10 +342,14 @@ inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction co
 HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
                          const PanelOutput& output) {
   const TileFunction compute = panel_count == 1 ? functions.of_one : functions.of_most;
-  if (output.stored_lanes == output.valid_lanes && !output.activation->has_curve &&
-      (kStoresPartOfPanel || output.valid_lanes == kChannelPanel))
-    return compute(tile);
-  run_general_tile(tile, compute, panel_count, output);
+  if (output.stored_lanes != output.valid_lanes ||
+      (!kStoresPartOfPanel && output.valid_lanes != kChannelPanel))
+    return run_general_tile(tile, compute, panel_count, output);
+  compute(tile);
+  // What was just stored is in the first-level cache.
+  if (output.activation->has_curve)
+    activate_rows(*output.activation, tile.y, tile.y_stride, tile.y, tile.y_stride,
+                  tile.pixel_count, (panel_count - 1) * kChannelPanel + output.valid_lanes);
 }
 
 // What a pass over the pixels uses again and again of the weights: half of the second-level cache,

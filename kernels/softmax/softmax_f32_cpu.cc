@@ -1,5 +1,6 @@
-// Three passes over the axis: maximum, exponentials and their sum, division (is_log: subtraction).
-// Along a contiguous axis the vectors lie along it; else along the neighbours of its elements.
+// Three passes over the axis: maximum, exponentials and their sum, multiplication by its inverse
+// (is_log: subtraction). Along a contiguous axis the vectors lie along it; else along the
+// neighbours of its elements.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
@@ -9,6 +10,8 @@
 //
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
+#include "kernels/common/exponential-inl.h"
 #include "kernels/common/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,19 +23,22 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// Highway's functions make numbers of NaN; a NaN must reach every element of its run.
-Vector exp_of(Vector x) {
-  const Vector power = hn::Exp(Floats(), x);
-  return hn::IfThenElse(hn::IsNaN(x), x, power);
+// e^x for x <= 0; a NaN must reach every element of its run.
+HWY_INLINE Vector exp_of(Vector x) {
+  const Floats d;
+  const Vector low = hn::Set(d, kLeastExponent);
+  return hn::IfThenZeroElse(hn::Lt(x, low), power_of_e(d, limit(x, low, hn::Zero(d))));
 }
+// Highway's function makes numbers of NaN.
 Vector log_of(Vector x) {
   const Vector log = hn::Log(Floats(), x);
   return hn::IfThenElse(hn::IsNaN(x), x, log);
 }
 
 // The last pass over a vector: `power` is e^(x - maximum) and not read where is_log.
-Vector result_of(bool is_log, Vector x, Vector power, Vector maximum, Vector sum, Vector log_sum) {
-  return is_log ? hn::Sub(hn::Sub(x, maximum), log_sum) : hn::Div(power, sum);
+HWY_INLINE Vector result_of(bool is_log, Vector x, Vector power, Vector maximum, Vector factor,
+                            Vector log_sum) {
+  return is_log ? hn::Sub(hn::Sub(x, maximum), log_sum) : hn::Mul(power, factor);
 }
 
 // `count` elements that follow each other in memory.
@@ -53,11 +59,12 @@ void softmax_contiguous(const float* x, float* y, int64_t count, bool is_log) {
     sums = hn::Add(sums, keep_lanes(d, power, count - i));
   }
   const Vector sum = hn::SumOfLanes(d, sums);
-  const Vector log_sum = log_of(sum);
+  const Vector factor = hn::Div(hn::Set(d, 1.0f), sum);
+  const Vector log_sum = is_log ? log_of(sum) : factor;
   for (i = 0; i < count; i += kLanes)
     store_lanes(d,
                 result_of(is_log, load_lanes(d, x + i, count - i), load_lanes(d, y + i, count - i),
-                          maximum, sum, log_sum),
+                          maximum, factor, log_sum),
                 y + i, count - i);
 }
 
@@ -76,11 +83,12 @@ void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int6
       store_lanes(d, power, y + k * step, rest);
       sum = hn::Add(sum, power);
     }
-    const Vector log_sum = log_of(sum);
+    const Vector factor = hn::Div(hn::Set(d, 1.0f), sum);
+    const Vector log_sum = is_log ? log_of(sum) : factor;
     for (int64_t k = 0; k < count; ++k)
       store_lanes(d,
                   result_of(is_log, load_lanes(d, x + k * step, rest),
-                            load_lanes(d, y + k * step, rest), maximum, sum, log_sum),
+                            load_lanes(d, y + k * step, rest), maximum, factor, log_sum),
                   y + k * step, rest);
   }
 }
