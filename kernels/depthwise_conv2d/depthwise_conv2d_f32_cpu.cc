@@ -1,6 +1,7 @@
-// Depthwise 2-D convolution, Nhwc, float32: vectors along the channels, 16 of them (a cache line of
-// each pixel) at a time, for several neighbouring pixels of a row, so that a weight loaded serves
-// them all. A 3x3 filter that moves by one also reuses its inputs: a load serves three outputs.
+// Depthwise 2-D convolution, Nhwc, float32: vectors along the channels, for several neighbouring
+// pixels of an output row, so that a weight loaded serves them all, and an input all taps that it
+// is under. Filters of 3x3 and 5x5 with stride 1 or 2, and 1x1 (a scale and shift), have code of
+// their own.
 //
 // Taps in the padding are left out. Which those are depends on the output position alone, and the
 // others are added in order, so no cut of rows, channels or tasks changes a bit.
@@ -23,132 +24,189 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, kChannelPanel>;
 using Vec = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
-constexpr int kVectors = kChannelPanel / kLanes;
-// Pixels at once, where there are so many; else 4, else 1: enough sums to hide the latency of an
-// addition (4 cycles, two per cycle), few enough for the registers with three columns of weights
-// beside them.
-constexpr int kPixels = kVectors == 1 ? 8 : kVectors <= 4 ? 4 : 1;
+// Pixels at once, where there are so many: enough sums to hide the latency of an addition (4
+// cycles, two per cycle), few enough for 16 registers with five weights beside them. Scalar code is
+// there to be right.
+constexpr int kMostPixels = kLanes == 1 ? 1 : 8;
 
-// One panel of channels of one output row.
-struct Row {
-  const float* x;  // row of the first tap inside the map, column 0, first channel of the panel
+// Some neighbouring outputs of a row, a block of their channels. Pointers are to the first channel
+// of the block.
+struct Run {
+  const float* x;        // row of the first tap inside the map, column 0
   const float* weights;  // of the first tap row inside the map, column 0
   const float* bias;
-  const float* residual;  // or null
-  float* y;
-  int32_t tap_rows;   // inside the map
-  int64_t x_tap_row;  // elements between rows of taps
-  int64_t x_pixel;    // elements between input pixels, which is also those of y
-  int64_t y_pixel;
+  const float* residual;  // of the first output, or null
+  float* y;               // of the first output
+  int32_t tap_rows;       // inside the map
+  int32_t tap_columns;
+  int32_t column;         // input column of the first output's first tap; maybe outside
+  int32_t input_columns;  // of the map
+  int32_t stride;
+  int32_t dilation;
+  int64_t x_tap_row;   // elements between rows of taps
+  int64_t pixel;       // elements between pixels of x and of y
   int64_t weight_row;  // elements between rows of weights
   int64_t weight_pixel;
-  int32_t stored_lanes;
-  int32_t valid_lanes;
+  int64_t channels;  // of the block that are computed in whole vectors, kLanes at least
+  float low;         // limits of the activation
+  float high;
+
+  bool is_inside(int64_t input_column) const {
+    return static_cast<uint64_t>(input_column) < static_cast<uint64_t>(input_columns);
+  }
 };
 
-template <bool kIsWhole>
-HWY_INLINE Vec load(const Row& row, const float* p, int v) {
-  if constexpr (kIsWhole) return hn::LoadU(Tag{}, p + v * kLanes);
-  return load_lanes(Tag{}, p + v * kLanes, row.stored_lanes - v * kLanes);
+// sums[i] += the taps of one row for outputs 0 to kCount. An input serves every output that it is
+// under; kTaps columns of the filter, side by side.
+template <int kCount, int kTaps, int kStride>
+HWY_INLINE void add_row(const Run& run, const float* x, const float* weights, Vec* sums) {
+  const Tag d;
+  Vec w[kTaps];
+#pragma GCC unroll 8
+  for (int tap = 0; tap < kTaps; ++tap) w[tap] = hn::LoadU(d, weights + tap * run.weight_pixel);
+#pragma GCC unroll 32
+  for (int i = 0; i < (kCount - 1) * kStride + kTaps; ++i) {
+    if (!run.is_inside(int64_t{run.column} + i)) continue;
+    const Vec value = hn::LoadU(d, x + (int64_t{run.column} + i) * run.pixel);
+#pragma GCC unroll 8
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const int output = (i - tap) / kStride;
+      if (i >= tap && output * kStride == i - tap && output < kCount)
+        sums[output] = hn::MulAdd(value, w[tap], sums[output]);
+    }
+  }
 }
 
-// Outputs `column` to `column + kCount` of the row, whose taps [tap_begin, tap_end) of a row of the
-// filter are inside the map; kIsSliding: the filter has three columns, all inside, stride and
-// dilation 1.
-template <int kCount, bool kIsWhole, bool kIsSliding>
-HWY_INLINE void compute_pixels(const Row& row, const DepthwiseConv2dParams& params,
-                               const Activation& activation, int32_t column, Range taps) {
+// The same for any filter, stride and dilation.
+template <int kCount>
+HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights, Vec* sums) {
   const Tag d;
-  Vec sums[kCount][kVectors];
-#pragma GCC unroll 16
-  for (int v = 0; v < kVectors; ++v) {
-    const Vec bias = hn::LoadU(d, row.bias + v * kLanes);
+  for (int32_t tap = 0; tap < run.tap_columns; ++tap) {
+    const Vec w = hn::LoadU(d, weights + tap * run.weight_pixel);
+    const int64_t column = int64_t{run.column} + int64_t{tap} * run.dilation;
 #pragma GCC unroll 8
-    for (int i = 0; i < kCount; ++i) sums[i][v] = bias;
-  }
-
-  // At the first tap inside the map; without one nothing is read.
-  const int64_t first =
-      int64_t{column} * params.stride_w - params.pad_left + int64_t{taps.begin} * params.dilation_w;
-  const float* x_row = row.x + (taps.empty() ? 0 : first * row.x_pixel);
-  const float* w_row = row.weights;
-  for (int32_t tap_row = 0; tap_row < row.tap_rows; ++tap_row) {
-    if constexpr (kIsSliding) {
-      Vec w[3][kVectors];
-#pragma GCC unroll 3
-      for (int tap = 0; tap < 3; ++tap)
-#pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v)
-          w[tap][v] = hn::LoadU(d, w_row + tap * row.weight_pixel + v * kLanes);
-#pragma GCC unroll 16
-      for (int i = 0; i < kCount + 2; ++i) {
-#pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v) {
-          const Vec x = load<kIsWhole>(row, x_row + i * row.x_pixel, v);
-          if (i >= 2) sums[i - 2][v] = hn::MulAdd(x, w[2][v], sums[i - 2][v]);
-          if (i >= 1 && i <= kCount) sums[i - 1][v] = hn::MulAdd(x, w[1][v], sums[i - 1][v]);
-          if (i < kCount) sums[i][v] = hn::MulAdd(x, w[0][v], sums[i][v]);
-        }
-      }
-    } else {
-      for (int32_t tap = taps.begin; tap < taps.end; ++tap) {
-        const float* x = x_row + (tap - taps.begin) * params.dilation_w * row.x_pixel;
-#pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v) {
-          const Vec w = hn::LoadU(d, w_row + tap * row.weight_pixel + v * kLanes);
-#pragma GCC unroll 8
-          for (int i = 0; i < kCount; ++i)
-            sums[i][v] = hn::MulAdd(load<kIsWhole>(row, x + i * params.stride_w * row.x_pixel, v),
-                                    w, sums[i][v]);
-        }
-      }
+    for (int i = 0; i < kCount; ++i) {
+      const int64_t place = column + int64_t{i} * run.stride;
+      if (run.is_inside(place))
+        sums[i] = hn::MulAdd(hn::LoadU(d, x + place * run.pixel), w, sums[i]);
     }
-    x_row += row.x_tap_row;
-    w_row += row.weight_row;
   }
+}
 
-  const Vec low = hn::Set(d, activation.low);
-  const Vec high = hn::Set(d, activation.high);
+// kTaps 0: any filter.
+template <int kCount, int kTaps, int kStride>
+HWY_NOINLINE void compute_run(const Run& run) {
+  const Tag d;
+  const Vec low = hn::Set(d, run.low);
+  const Vec high = hn::Set(d, run.high);
+  const int64_t last = run.channels - kLanes;
+  // The last vector begins early where the channels end in the middle of one: what it computes
+  // again comes out as before.
+  for (int64_t c = 0;; c = c + kLanes < last ? c + kLanes : last) {
+    Vec sums[kCount];
+    const Vec bias = hn::LoadU(d, run.bias + c);
 #pragma GCC unroll 8
-  for (int i = 0; i < kCount; ++i) {
-    const int64_t offset = (int64_t{column} + i) * row.y_pixel;
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) {
-      Vec sum = sums[i][v];
-      if (row.residual != nullptr)
-        sum = hn::Add(sum, load<kIsWhole>(row, row.residual + offset, v));
-      sum = limit(sum, low, high);
-      float* y = row.y + offset + v * kLanes;
-      if constexpr (kIsWhole)
-        hn::StoreU(sum, d, y);
+    for (int i = 0; i < kCount; ++i) sums[i] = bias;
+    const float* x = run.x + c;
+    const float* weights = run.weights + c;
+    for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row) {
+      if constexpr (kTaps == 0)
+        add_any_row<kCount>(run, x, weights, sums);
       else
-        store_lanes(d, keep_lanes(d, sum, row.valid_lanes - v * kLanes), y,
-                    row.stored_lanes - v * kLanes);
+        add_row<kCount, kTaps, kStride>(run, x, weights, sums);
+      x += run.x_tap_row;
+      weights += run.weight_row;
     }
+    if (run.residual != nullptr) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i)
+        sums[i] = hn::Add(sums[i], hn::LoadU(d, run.residual + i * run.pixel + c));
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i)
+      hn::StoreU(limit(sums[i], low, high), d, run.y + i * run.pixel + c);
+    if (c == last) return;
   }
 }
 
-// Applies the curve of an activation to a finished row, in place.
-HWY_NOINLINE void apply_curve(const Row& row, const Activation& activation, int32_t columns) {
-  const Tag d;
-  for (int32_t column = 0; column < columns; ++column)
-    for (int v = 0; v < kVectors; ++v) {
-      float* y = row.y + column * row.y_pixel + v * kLanes;
-      const int32_t count = row.stored_lanes - v * kLanes;
-      const Vec value = activate(d, activation, load_lanes(d, y, count));
-      store_lanes(d, keep_lanes(d, value, row.valid_lanes - v * kLanes), y, count);
-    }
+using RunFunction = void (*)(const Run& run);
+
+// By number of outputs.
+struct RunFunctions {
+  RunFunction of_8;
+  RunFunction of_7;
+  RunFunction of_4;
+  RunFunction of_1;
+};
+
+template <int kTaps, int kStride>
+constexpr RunFunctions run_functions() {
+  if constexpr (kMostPixels == 1) {
+    return {compute_run<1, 0, 0>, compute_run<1, 0, 0>, compute_run<1, 0, 0>, compute_run<1, 0, 0>};
+  } else {
+    return {compute_run<8, kTaps, kStride>, compute_run<7, kTaps, kStride>,
+            compute_run<4, kTaps, kStride>, compute_run<1, kTaps, kStride>};
+  }
 }
 
-// Columns of the output whose taps are all inside the map: [begin, end), maybe empty.
-Range inner_columns(const WindowAxis& axis, int32_t input, int32_t output) {
-  const int64_t begin = ceil_div(axis.pad_begin, axis.stride);
-  const int64_t last_tap = int64_t{axis.taps - 1} * axis.dilation - axis.pad_begin;
-  const int64_t room = input - 1 - last_tap;
-  int64_t end = room < 0 ? 0 : room / axis.stride + 1;
-  if (end > output) end = output;
-  if (begin >= end) return {output, output};
-  return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
+RunFunctions functions_for(const WindowAxis& axis) {
+  if (axis.dilation == 1 && axis.taps == 3 && axis.stride == 1) return run_functions<3, 1>();
+  if (axis.dilation == 1 && axis.taps == 3 && axis.stride == 2) return run_functions<3, 2>();
+  if (axis.dilation == 1 && axis.taps == 5 && axis.stride == 1) return run_functions<5, 1>();
+  if (axis.dilation == 1 && axis.taps == 5 && axis.stride == 2) return run_functions<5, 2>();
+  if (axis.taps == 1 && axis.stride == 1) return run_functions<1, 1>();
+  return run_functions<0, 0>();
+}
+
+// Outputs of the next run when `rest` are left. Sevens make up the maps of most networks.
+constexpr int32_t run_count(int32_t rest) {
+  if (kMostPixels == 1) return 1;
+  if (rest % 7 == 0 && rest % 8 != 0) return 7;
+  return rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
+}
+
+// A vector of channels of which `valid` are computed, and zeros stored behind them up to `stored`.
+HWY_NOINLINE void compute_rest(const Run& run, int32_t outputs, int64_t valid, int64_t stored) {
+  const Tag d;
+  const Vec low = hn::Set(d, run.low);
+  const Vec high = hn::Set(d, run.high);
+  for (int32_t i = 0; i < outputs; ++i) {
+    Vec sum = hn::LoadU(d, run.bias);
+    for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row)
+      for (int32_t tap = 0; tap < run.tap_columns; ++tap) {
+        const int64_t place =
+            int64_t{run.column} + int64_t{i} * run.stride + int64_t{tap} * run.dilation;
+        if (!run.is_inside(place)) continue;
+        const Vec x = load_lanes(d, run.x + tap_row * run.x_tap_row + place * run.pixel, stored);
+        const Vec w = hn::LoadU(d, run.weights + tap_row * run.weight_row + tap * run.weight_pixel);
+        sum = hn::MulAdd(x, w, sum);
+      }
+    if (run.residual != nullptr)
+      sum = hn::Add(sum, load_lanes(d, run.residual + i * run.pixel, stored));
+    store_lanes(d, keep_lanes(d, limit(sum, low, high), valid), run.y + i * run.pixel, stored);
+  }
+}
+
+// `run.channels` are those of the block, of which [.., stored) are in memory.
+void compute_outputs(Run run, RunFunction function, const Activation& activation, int32_t outputs,
+                     int64_t valid, int64_t stored) {
+  const bool may_begin_early = run.residual == nullptr && valid == stored && stored >= kLanes;
+  const int64_t whole = may_begin_early ? stored : valid / kLanes * kLanes;
+  if (whole != 0) {
+    run.channels = whole;
+    function(run);
+  }
+  for (int64_t c = whole; c < stored; c += kLanes) {
+    Run rest = run;
+    rest.x += c;
+    rest.weights += c;
+    rest.bias += c;
+    if (rest.residual != nullptr) rest.residual += c;
+    rest.y += c;
+    compute_rest(rest, outputs, valid - c, stored - c);
+  }
+  if (activation.has_curve)
+    activate_rows(activation, run.y, run.pixel, run.y, run.pixel, outputs, valid);
 }
 
 // Taps of output position `position` that are inside the map.
@@ -161,107 +219,131 @@ Range inner_taps(const WindowAxis& axis, int32_t input, int32_t position) {
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
 }
 
-// kCount outputs of a whole panel with every tap inside the map.
-template <int kCount>
-HWY_INLINE void compute_inner(const Row& row, const DepthwiseConv2dParams& params,
-                              const Activation& activation, int32_t column,
-                              const WindowAxis& axis) {
-  const Range taps = {0, axis.taps};
-  if (axis.taps == 3 && axis.stride == 1 && axis.dilation == 1)
-    compute_pixels<kCount, true, true>(row, params, activation, column, taps);
-  else
-    compute_pixels<kCount, true, false>(row, params, activation, column, taps);
+// Channels of a pass over the rows of a task: inputs and weights of a row of outputs stay in the
+// first-level cache for the next row. At least two cache lines of a pixel, which are fetched in
+// pairs. All of them where no input is used twice, and where the maps come from beyond the
+// second-level cache: there only a stream is fast.
+constexpr int64_t kPassBytes = 32 * 1024;
+constexpr uint64_t kStreamedBytes = 2048 * 1024;
+int64_t pass_channels(const WindowAxis& vertical, const WindowAxis& horizontal,
+                      const OperandShape& x, const OperandShape& y) {
+  if (vertical.taps == 1 || x.bytes + y.bytes > kStreamedBytes) return kMaxElements;
+  const int64_t lines = int64_t{vertical.taps} * (int64_t{x.dims[3]} + horizontal.taps);
+  const int64_t channels =
+      kPassBytes / (lines * int64_t{sizeof(float)}) / kChannelPanel * kChannelPanel;
+  return channels < 2 * kChannelPanel ? 2 * kChannelPanel : channels;
 }
 
-// One panel of one output row. A panel that is not whole, the last one of few networks, goes pixel
-// by pixel.
-template <bool kIsWhole>
-HWY_NOINLINE void compute_row(const Row& row, const DepthwiseConv2dParams& params,
-                              const Activation& activation, const WindowAxis& axis, int32_t input,
-                              int32_t output) {
-  const Range inner = inner_columns(axis, input, output);
-  const Range all_taps = {0, axis.taps};
-  for (int32_t column = 0; column < output;) {
-    if (column < inner.begin || column >= inner.end) {
-      compute_pixels<1, kIsWhole, false>(row, params, activation, column,
-                                         inner_taps(axis, input, column));
-      ++column;
-    } else if (kIsWhole && column + kPixels <= inner.end) {
-      compute_inner<kPixels>(row, params, activation, column, axis);
-      column += kPixels;
-    } else if (kIsWhole && kPixels > 4 && column + 4 <= inner.end) {
-      compute_inner<4>(row, params, activation, column, axis);
-      column += 4;
-    } else {
-      compute_pixels<1, kIsWhole, false>(row, params, activation, column, all_taps);
-      ++column;
-    }
+// The operands, and what follows from the parameters.
+struct Depthwise {
+  const TensorView& x;
+  const TensorView& w;
+  const TensorView& bias;
+  const TensorView* residual;
+  const TensorView& y;
+  WindowAxis vertical;
+  WindowAxis horizontal;
+  Activation activation;
+  RunFunctions functions;
+};
+
+// Channels [begin, end) of a row of outputs; `stored`: the end with the pixel's pad lanes, where
+// they go with the block.
+void compute_row(const Depthwise& step, int64_t image, int32_t row, int64_t begin, int64_t end,
+                 int64_t stored) {
+  const TensorView& x = step.x;
+  const TensorView& y = step.y;
+  const int32_t input_rows = x.shape.dims[2];
+  const Range taps = inner_taps(step.vertical, input_rows, row);
+  const int64_t weight_pixel = panel_channels(y.shape.dims[1]);
+  const int64_t weight_row = step.horizontal.taps * weight_pixel;
+  // Without a tap inside the map x is not read.
+  const int64_t first_row = int64_t{row} * step.vertical.stride - step.vertical.pad_begin +
+                            int64_t{taps.begin} * step.vertical.dilation - x.shape.row_begin;
+  Run run = {
+      .x = x.as<const float>() + image * x.strides[0] +
+           (taps.empty() ? 0 : first_row * x.strides[2]) + begin,
+      .weights = step.w.as<const float>() + taps.begin * weight_row + begin,
+      .bias = step.bias.as<const float>() + begin,
+      .residual = nullptr,
+      .y = y.as<float>() + image * y.strides[0] + (row - y.shape.row_begin) * y.strides[2] + begin,
+      .tap_rows = taps.empty() ? 0 : taps.count(),
+      .tap_columns = step.horizontal.taps,
+      .column = -step.horizontal.pad_begin,
+      .input_columns = x.shape.dims[3],
+      .stride = step.horizontal.stride,
+      .dilation = step.horizontal.dilation,
+      .x_tap_row = step.vertical.dilation * x.strides[2],
+      .pixel = y.strides[3],
+      .weight_row = weight_row,
+      .weight_pixel = weight_pixel,
+      .channels = 0,
+      .low = step.activation.low,
+      .high = step.activation.high,
+  };
+  if (step.residual != nullptr)
+    run.residual = step.residual->as<const float>() + image * step.residual->strides[0] +
+                   (row - step.residual->shape.row_begin) * step.residual->strides[2] + begin;
+  for (int32_t rest = y.shape.dims[3]; rest > 0;) {
+    const int32_t count = run_count(rest);
+    const RunFunction function = count == 8   ? step.functions.of_8
+                                 : count == 7 ? step.functions.of_7
+                                 : count == 4 ? step.functions.of_4
+                                              : step.functions.of_1;
+    compute_outputs(run, function, step.activation, count, end - begin, stored - begin);
+    run.column += count * step.horizontal.stride;
+    run.y += count * run.pixel;
+    if (run.residual != nullptr) run.residual += count * run.pixel;
+    rest -= count;
   }
-  if (activation.has_curve) apply_curve(row, activation, output);
 }
 
 void depthwise_conv2d_f32(const KernelArgs& args) {
   const auto& params = args.params_as<DepthwiseConv2dParams>();
-  const TensorView& x = args.operands[0];
-  const TensorView& w = args.operands[1];
   const TensorView& y = args.output();
-  const TensorView* residual = params.has_residual != 0 ? &args.operands[3] : nullptr;
+  const TensorView& w = args.operands[1];
+  Depthwise step = {
+      .x = args.operands[0],
+      .w = w,
+      .bias = args.operands[2],
+      .residual = params.has_residual != 0 ? &args.operands[3] : nullptr,
+      .y = y,
+      .vertical = vertical_axis(params, w.shape.dims),
+      .horizontal = horizontal_axis(params, w.shape.dims),
+      .activation =
+          make_activation(params.activation, params.activation_alpha, params.activation_beta),
+      .functions = {},
+  };
+  step.functions = functions_for(step.horizontal);
   const DepthwiseConv2dWork work =
       depthwise_conv2d_work(w.shape, y.shape, args.part_dim, args.part);
-  const Activation activation =
-      make_activation(params.activation, params.activation_alpha, params.activation_beta);
-  const WindowAxis vertical = vertical_axis(params, w.shape.dims);
-  const WindowAxis horizontal = horizontal_axis(params, w.shape.dims);
-  const int64_t weight_pixel = panel_channels(y.shape.dims[1]);
+  const int64_t pass = pass_channels(step.vertical, step.horizontal, step.x.shape, y.shape);
 
-  for (int64_t task = args.task_begin; task < args.task_end; ++task) {
-    const int64_t row_block = task % work.row_blocks;
+  // Neighbouring tasks share panels: their rows are one piece.
+  for (int64_t task = args.task_begin; task < args.task_end;) {
     const int64_t panel_block = task / work.row_blocks;
+    const int64_t first_block = task % work.row_blocks;
+    const int64_t last_block = first_block + (args.task_end - task) < work.row_blocks
+                                   ? first_block + (args.task_end - task)
+                                   : work.row_blocks;
+    task += last_block - first_block;
     const Units rows =
         units_of_tasks(work.image_rows, static_cast<int32_t>(work.row_blocks),
-                       static_cast<int32_t>(row_block), static_cast<int32_t>(row_block) + 1);
+                       static_cast<int32_t>(first_block), static_cast<int32_t>(last_block));
     const Units panels =
         units_of_tasks(work.panels.count(), static_cast<int32_t>(work.panel_blocks),
                        static_cast<int32_t>(panel_block), static_cast<int32_t>(panel_block) + 1);
-    // Panels outermost: the rows of a filter then find the inputs of the row before in the first
-    // level cache (3 x 112 pixels x 64 bytes = 21 KiB).
-    for (int64_t i = panels.begin; i < panels.end; ++i) {
-      const int64_t channel = (work.panels.begin + i) * kChannelPanel;
-      for (int64_t unit = rows.begin; unit < rows.end; ++unit) {
-        const int64_t image = unit / work.rows.count();
-        const int32_t out_row = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
-        const Range taps = inner_taps(vertical, x.shape.dims[2], out_row);
-        const int64_t in_row = int64_t{out_row} * params.stride_h - params.pad_top +
-                               int64_t{taps.begin} * params.dilation_h;
-        const int64_t stored = y.strides[3] - channel;
-        const int64_t valid = y.shape.dims[1] - channel;
-        const Row row = {
-            // Without a tap inside the map x is not read.
-            .x = x.as<const float>() + image * x.strides[0] +
-                 (taps.empty() ? 0 : in_row - x.shape.row_begin) * x.strides[2] + channel,
-            .weights = w.as<const float>() + taps.begin * w.shape.dims[3] * weight_pixel + channel,
-            .bias = args.operands[2].as<const float>() + channel,
-            .residual = residual == nullptr
-                            ? nullptr
-                            : residual->as<const float>() + image * residual->strides[0] +
-                                  (out_row - residual->shape.row_begin) * residual->strides[2] +
-                                  channel,
-            .y = y.as<float>() + image * y.strides[0] +
-                 (out_row - y.shape.row_begin) * y.strides[2] + channel,
-            .tap_rows = taps.empty() ? 0 : taps.count(),
-            .x_tap_row = params.dilation_h * x.strides[2],
-            .x_pixel = x.strides[3],
-            .y_pixel = y.strides[3],
-            .weight_row = w.shape.dims[3] * weight_pixel,
-            .weight_pixel = weight_pixel,
-            .stored_lanes = static_cast<int32_t>(stored < kChannelPanel ? stored : kChannelPanel),
-            .valid_lanes = static_cast<int32_t>(valid < kChannelPanel ? valid : kChannelPanel),
-        };
-        if (row.valid_lanes == kChannelPanel)
-          compute_row<true>(row, params, activation, horizontal, x.shape.dims[3], y.shape.dims[3]);
-        else
-          compute_row<false>(row, params, activation, horizontal, x.shape.dims[3], y.shape.dims[3]);
-      }
+    const int64_t end_panel = (work.panels.begin + panels.end) * kChannelPanel;
+    const int64_t end = end_panel < y.shape.dims[1] ? end_panel : y.shape.dims[1];
+    for (int64_t c = (work.panels.begin + panels.begin) * kChannelPanel; c < end;) {
+      // A last pass of less than a panel would be slow.
+      const int64_t next = end - c >= pass + kChannelPanel ? c + pass : end;
+      const int64_t stored = next == y.shape.dims[1] ? y.strides[3] : next;
+      for (int64_t unit = rows.begin; unit < rows.end; ++unit)
+        compute_row(step, unit / work.rows.count(),
+                    work.rows.begin + static_cast<int32_t>(unit % work.rows.count()), c, next,
+                    stored);
+      c = next;
     }
   }
 }

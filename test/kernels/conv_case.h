@@ -30,6 +30,7 @@ inline constexpr ConvWindow k1x1Stride2 = {1, 1, 2, 2, 1, 1, 0, 0, 0, 0};
 inline constexpr ConvWindow k3x3 = {};
 inline constexpr ConvWindow k3x3Stride2 = {3, 3, 2, 2, 1, 1, 0, 0, 1, 1};
 inline constexpr ConvWindow k5x5 = {5, 5, 1, 1, 1, 1, 2, 2, 2, 2};
+inline constexpr ConvWindow k5x5Stride2 = {5, 5, 2, 2, 1, 1, 2, 2, 2, 2};
 inline constexpr ConvWindow k7x7Stride2 = {7, 7, 2, 2, 1, 1, 3, 3, 3, 3};
 inline constexpr ConvWindow kDilated = {3, 3, 1, 1, 2, 3, 2, 3, 2, 3};
 inline constexpr ConvWindow kDilatedBy6 = {3, 3, 1, 1, 6, 6, 6, 6, 6, 6};

@@ -68,6 +68,11 @@ inline std::vector<KernelCase> depthwise_conv2d_cases() {
        .activation = kUnarySigmoid,
        .has_residual = true,
        .channels = {16, 35}});
+  // Runs of 8, 7, 4 and 1 outputs, with stride 2 as well; passes of 32 and 40 channels.
+  for (int32_t width : {14, 15, 21, 37})
+    for (const ConvWindow& window : {k3x3Stride2, k5x5, k5x5Stride2})
+      add({.name = "runs", .out_c = 24, .in_h = 5, .in_w = width, .window = window});
+  add({.name = "passes of channels", .out_c = 72, .in_h = 5, .in_w = 120});
   // Enough work for several tasks: rows, and rows with panels.
   add({.name = "tasks of rows", .batch = 2, .out_c = 32, .in_h = 29, .in_w = 28});
   add({.name = "tasks of rows and panels", .out_c = 500, .in_h = 7, .in_w = 7});
