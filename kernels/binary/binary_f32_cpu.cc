@@ -62,16 +62,9 @@ HWY_INLINE Vector choose(M takes_a, Vector a, Vector b) {
   return hn::IfThenElse(hn::Or(takes_a, hn::IsNaN(a)), a, b);
 }
 
-HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
+// The members that few networks have.
+HWY_INLINE Vector combine_rare(int32_t kind, Vector a, Vector b) {
   switch (kind) {
-    case kBinaryAdd:
-      return hn::Add(a, b);
-    case kBinarySub:
-      return hn::Sub(a, b);
-    case kBinaryMul:
-      return hn::Mul(a, b);
-    case kBinaryDiv:
-      return hn::Div(a, b);
     case kBinaryPow:
       return power(a, b);
     case kBinaryMin:
@@ -91,18 +84,41 @@ struct RunOp {
   Activation activation;
 };
 
-HWY_INLINE void combine_at(const RunOp& op, RunInput a, RunInput b, float* y, int64_t i,
-                           int64_t count) {
+template <class Function>
+HWY_INLINE void combine_elements(const Activation& activation, RunInput a, RunInput b, float* y,
+                                 int64_t count, Function function) {
   const Floats d;
-  const Vector value = combine(op.kind, load_run(a, i, count), load_run(b, i, count));
-  store_lanes(d, activate(d, op.activation, value), y + i, count);
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  const Vector low = hn::Set(d, activation.low);
+  const Vector high = hn::Set(d, activation.high);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(limit(function(load_run(a, i, kLanes), load_run(b, i, kLanes)), low, high), d,
+               y + i);
+  if (i < count)
+    store_lanes(d, limit(function(load_run(a, i, count - i), load_run(b, i, count - i)), low, high),
+                y + i, count - i);
 }
 
 void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
-  constexpr int64_t kLanes = hn::MaxLanes(Floats());
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) combine_at(op, a, b, y, i, kLanes);
-  if (i < count) combine_at(op, a, b, y, i, count - i);
+  const auto combine = [&](auto function)
+                           HWY_ATTR { combine_elements(op.activation, a, b, y, count, function); };
+  switch (op.kind) {
+    case kBinaryAdd:
+      combine([](Vector l, Vector r) HWY_ATTR { return hn::Add(l, r); });
+      break;
+    case kBinarySub:
+      combine([](Vector l, Vector r) HWY_ATTR { return hn::Sub(l, r); });
+      break;
+    case kBinaryMul:
+      combine([](Vector l, Vector r) HWY_ATTR { return hn::Mul(l, r); });
+      break;
+    case kBinaryDiv:
+      combine([](Vector l, Vector r) HWY_ATTR { return hn::Div(l, r); });
+      break;
+    default:
+      combine([&](Vector l, Vector r) HWY_ATTR { return combine_rare(op.kind, l, r); });
+  }
 }
 
 // An input under an output of rank 4: elements per step of the output's n, c, h, w; 0 where the
@@ -138,6 +154,9 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
     combine_run(op, {a.as<const float>() + run.offsets[0], axes.last_step(0)},
                 {b.as<const float>() + run.offsets[1], axes.last_step(1)}, y.as<float>() + begin,
                 run.count);
+    if (op.activation.has_curve)
+      activate_rows(op.activation, y.as<float>() + begin, run.count, y.as<float>() + begin,
+                    run.count, 1, run.count);
     begin += run.count;
   }
 }
@@ -152,12 +171,16 @@ void combine_row(const RunOp& op, RunInput a, RunInput b, const int64_t* column_
   const bool is_one_run = channels.begin == 0 && pad_end == pixel && runs_on(a, column_steps[0]) &&
                           runs_on(b, column_steps[1]);
   if (is_one_run) combine_run(op, a, b, y, columns * pixel);
+  for (int32_t w = 0; !is_one_run && w < columns; ++w) {
+    combine_run(op, a, b, y + w * pixel + channels.begin, channels.count());
+    a.first += column_steps[0];
+    b.first += column_steps[1];
+  }
+  if (op.activation.has_curve)
+    activate_rows(op.activation, y + channels.begin, pixel, y + channels.begin, pixel, columns,
+                  channels.count());
+  if (channels.end == pad_end) return;
   for (int32_t w = 0; w < columns; ++w, y += pixel) {
-    if (!is_one_run) {
-      combine_run(op, a, b, y + channels.begin, channels.count());
-      a.first += column_steps[0];
-      b.first += column_steps[1];
-    }
     for (int64_t lane = channels.end; lane < pad_end; ++lane) y[lane] = 0.0f;
   }
 }
