@@ -14,6 +14,7 @@
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
+#include "kernels/conv2d/winograd.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace codl::compiler {
@@ -209,6 +210,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
 
   CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
   result.report.weight_bytes = weights.data_bytes;
+  for (const Blob& blob : weights.blobs)
+    if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
   const PlanInfo info{profile.name, to_hex(hash_of(onnx)), to_hex(profile.hash),
                       static_cast<uint32_t>(profile.cpu_threads)};
   CODL_ASSIGN_OR_RETURN(plan, build_plan(graph, schedules, memory, weights, info));

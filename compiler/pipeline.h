@@ -48,6 +48,7 @@ struct CompileReport {
   std::vector<Variant> variants;
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
+  uint64_t winograd_bytes = 0;     // of them filters transformed by Winograd's method
   std::vector<std::string> notes;  // of the importer, one line each
 };
 

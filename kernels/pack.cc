@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/matmul/matmul.h"
 
@@ -31,6 +32,8 @@ uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int
       return depthwise_conv2d_packed_bytes(dims);
     case Packing::MatMulPanels:
       return matmul_packed_bytes(dims);
+    case Packing::Winograd4:
+      return winograd_packed_bytes(packing, dims);
   }
   __builtin_unreachable();
 }
@@ -49,6 +52,8 @@ void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, i
       return depthwise_conv2d_pack(dims, src, dst);
     case Packing::MatMulPanels:
       return matmul_pack(dims, src, dst);
+    case Packing::Winograd4:
+      return winograd_pack(packing, dims, src, dst);
   }
 }
 

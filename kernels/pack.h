@@ -12,6 +12,7 @@ namespace codl::kernels {
 //   ConvPanels    [ceil(oc/16)][kh][kw][ic/groups][16]    groups > 1: see conv2d.h
 //   Depthwise     [kh][kw][round_up(c, 16)]
 //   MatMulPanels  [ceil(n/16)][k][16]
+//   Winograd4     [ceil(oc/16)][6 x 6][ic][16]           3x3 filters transformed, see winograd.h
 //   Bias          [round_up(oc, 16)]
 // Padding is zero.
 uint64_t packed_bytes(Packing packing, const int32_t* dims, int32_t rank, int32_t groups);

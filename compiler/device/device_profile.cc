@@ -213,6 +213,7 @@ llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef j
 }  // namespace
 
 const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
+  if (llvm::is_contained(unused_kernels, kernel_id)) return nullptr;
   for (const LatencyModel& model : models)
     if (model.kernel_id == kernel_id) return &model;
   const LatencyModel& any = any_models[static_cast<size_t>(find_kernel(kernel_id)->processor)];

@@ -77,6 +77,8 @@ struct DeviceProfile {
   // "any_cpu" and "any_gpu", by processor: of rows without a model of their own. Without terms:
   // such rows are not used on this device.
   LatencyModel any_models[2];
+  // Rows that the user does not want, whatever models there are.
+  std::vector<uint16_t> unused_kernels;
 
   // Null: the row is not used.
   const LatencyModel* model_of(uint16_t kernel_id) const;

@@ -1,5 +1,6 @@
 #include "compiler/partition/kernel_choice.h"
 
+#include "compiler/partition/split_geometry.h"
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
@@ -61,6 +62,14 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
         (kernels::image_width(shape) > profile.image_max_width ||
          kernels::image_height(shape) > profile.image_max_height))
       return std::nullopt;
+  // The schedule promises a part no more rows than it reads.
+  if (dim == SplitDim::Height) {
+    for (uint32_t i = 0; i < input_count; ++i)
+      if (!node.input_value(i).is_constant)
+        shapes[i] =
+            value_shape(node.input(i), shapes[i].layout, read_region(node, i, dim, part).rows);
+    shapes[input_count] = value_shape(node.output(), shapes[input_count].layout, part);
+  }
 
   kernels::StepShape step;
   step.params = node.node.params.data();

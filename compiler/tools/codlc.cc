@@ -6,6 +6,7 @@
 #include "compiler/report/operator_table.h"
 #include "compiler/support/error.h"
 #include "compiler/support/version.h"
+#include "kernels/conv2d/winograd.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,6 +49,10 @@ cl::opt<std::string> ratio_flag(
 cl::opt<std::string> max_chain_flag(
     "max-chain", cl::desc("nodes in one chain at most; 1: no chains (default: 32)"),
     cl::value_desc("N"), cl::cat(category));
+cl::opt<bool> no_winograd_flag(
+    "no-winograd",
+    cl::desc("no convolution by Winograd's method: larger weights, results further from exact"),
+    cl::cat(category));
 cl::opt<std::string> dump_flag("dump",
                                cl::desc("print a stage: graph, partition, schedule or memory"),
                                cl::value_desc("STAGE"), cl::cat(category));
@@ -208,8 +213,12 @@ llvm::Error write_file(llvm::StringRef path, llvm::ArrayRef<uint8_t> bytes) {
 void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
                   llvm::raw_ostream& os) {
   os << path
-     << llvm::formatv(": {0:f1} MB, weights {1:f1} MB\n", static_cast<double>(bytes) / 1e6,
+     << llvm::formatv(": {0:f1} MB, weights {1:f1} MB", static_cast<double>(bytes) / 1e6,
                       static_cast<double>(report.weight_bytes) / 1e6);
+  if (report.winograd_bytes > 0)
+    os << llvm::formatv(" ({0:f1} MB of them for Winograd)",
+                        static_cast<double>(report.winograd_bytes) / 1e6);
+  os << "\n";
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(
         "  {0,-8} predicted {1,8:f2} ms  arenas {2,6:f1} MB  GPU {3,3:f0} % of MACs  {4} nodes "
@@ -236,6 +245,9 @@ llvm::Error run() {
   if (model_flag.empty()) return input_error("codlc", "expected a model, found none (try --help)");
   CODL_ASSIGN_OR_RETURN(options, parse_flags());
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(device_flag.getValue()));
+  if (no_winograd_flag)
+    for (const KernelRow& row : kKernelRows)
+      if (kernels::winograd_outputs(row.packing) != 0) profile.unused_kernels.push_back(row.id);
   auto model =
       llvm::MemoryBuffer::getFile(model_flag, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!model)

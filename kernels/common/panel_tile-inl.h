@@ -98,10 +98,11 @@ constexpr int64_t kAheadBytes = 128;
 template <int kPixels, int kPanels>
 using TileSums = PanelVec[kPixels][kPanels * kPanelVectors];
 
-// sums += input * weights for one input channel; `weights` is the first panel's 16 at it.
-template <int kPixels, int kPanels>
-HWY_INLINE void add_channel(TileSums<kPixels, kPanels>& sums, const float* const* inputs,
-                            int64_t channel, const float* weights, int64_t panel_elements) {
+// sums += input * weights for one input channel; `weights` is the first panel's 16 at it,
+// inputs[pixel] where the pixel's channels are.
+template <int kPixels, int kPanels, class Inputs>
+HWY_INLINE void add_channel(TileSums<kPixels, kPanels>& sums, const Inputs& inputs, int64_t channel,
+                            const float* weights, int64_t panel_elements) {
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
   PanelVec w[kPanels * kPanelVectors];
@@ -138,8 +139,8 @@ HWY_INLINE void add_lane(TileSums<kPixels, kPanels>& sums, const float32x4_t* x,
 #endif
 
 // Four input channels from `channel` on.
-template <int kPixels, int kPanels>
-HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels>& sums, const float* const* inputs,
+template <int kPixels, int kPanels, class Inputs>
+HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels>& sums, const Inputs& inputs,
                                   int64_t channel, const float* weights, int64_t panel_elements) {
 #if HWY_TARGET == HWY_NEON
   static_cast<void>(panel_elements);

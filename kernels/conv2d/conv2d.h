@@ -28,6 +28,16 @@
 //   weight_mbytes  million bytes of packed w and bias read once
 //   mtaps          million output pixels times taps of the filter
 //   steps          1
+//
+// The rows by Winograd's method (winograd.h) take 3x3 filters of one group with stride and dilation
+// 1, and other weights. Parts: as above; a part of rows that does not begin and end on the grid of
+// tiles computes those tiles, too, and x holds the rows that they reach. Their features:
+//   mmacs             million multiply-adds of the products, output channels rounded up to 16
+//   transform_mbytes  million bytes of transformed inputs and of products
+//   mbytes            as above
+//   weight_mbytes     million bytes of packed w: once, or if they do not stay in a second-level
+//                     cache once per block of tiles
+//   steps             1
 #pragma once
 
 #include "kernels/common/conv_window.h"

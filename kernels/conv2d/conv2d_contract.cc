@@ -1,4 +1,5 @@
 #include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd.h"
 
 namespace codl::kernels {
 
@@ -17,7 +18,15 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "groups that divide the input and output channels";
   if (w.dims[0] != y.dims[1] || w.dims[1] != x.dims[1] / params.groups)
     return "weights of the output channels and the input channels of a group";
-  const uint64_t weight_bytes = conv2d_packed_bytes(w.dims, params.groups);
+  const int32_t winograd = winograd_outputs(step.row->packing);
+  if (winograd != 0) {
+    if (const char* expected = check_winograd(params, w)) return expected;
+    const Range rows = winograd_rows(winograd, rows_of_part(step.part_dim, step.part, y), y);
+    if (!holds_rows_of(x, input_rows_of(vertical_axis(params, w.dims), x.dims[2], rows)))
+      return "input rows of the part's tiles inside the operand";
+  }
+  const uint64_t weight_bytes = winograd != 0 ? winograd_packed_bytes(step.row->packing, w.dims)
+                                              : conv2d_packed_bytes(w.dims, params.groups);
   if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
     return "packed weights of at most 2^30 elements";
   if (w.bytes != weight_bytes) return "packed weights of their shape's size";
@@ -29,16 +38,39 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
     return "groups of whole texels of 4 channels for images";
 
-  if (step.row->processor == Processor::Cpu) {
-    const Conv2dWork work = conv2d_work(params, x, w, y, step.part_dim, step.part);
+  if (step.row->processor != Processor::Cpu) return nullptr;
+  const auto need = [&](const auto& work) -> const char* {
     if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
     out_needs->task_count = static_cast<int32_t>(work.task_count);
     out_needs->scratch_bytes = work.scratch_bytes;
-  }
-  return nullptr;
+    return nullptr;
+  };
+  if (winograd != 0) return need(winograd_work(winograd, x, y, step.part_dim, step.part));
+  return need(conv2d_work(params, x, w, y, step.part_dim, step.part));
+}
+
+void winograd_features(const StepShape& step, int32_t outputs, Features* out_features) {
+  const OperandShape& x = step.operands[0];
+  const WinogradWork work = winograd_work(outputs, x, step.output(), step.part_dim, step.part);
+  const double positions = (outputs + 2) * (outputs + 2);
+  const double in_channels = x.dims[1];
+  const double out_channels = work.panels.count() * kChannelPanel;
+  const auto tiles = static_cast<double>(work.tiles);
+  const double weight_bytes = positions * in_channels * out_channels * sizeof(float);
+  const double passes =
+      weight_bytes > kWinogradInputBytes ? static_cast<double>(work.tile_blocks) : 1.0;
+  out_features->add("mmacs", positions * tiles * in_channels * out_channels * 1e-6);
+  out_features->add("transform_mbytes", positions * tiles *
+                                            (round_up(x.dims[1], kChannelPanel) + out_channels) *
+                                            sizeof(float) * 1e-6);
+  out_features->add("mbytes", conv_activation_mbytes<Conv2dParams>(step));
+  out_features->add("weight_mbytes", passes * weight_bytes * 1e-6);
+  out_features->add("steps", 1.0);
 }
 
 void features(const StepShape& step, Features* out_features) {
+  if (const int32_t winograd = winograd_outputs(step.row->packing))
+    return winograd_features(step, winograd, out_features);
   const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();

@@ -94,7 +94,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   if (!error.empty()) return error;
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an operand";
-  return difference(expected, memory.back(), tolerance_of(row.dtype));
+  return difference(expected, memory.back(), tolerance_of(row));
 }
 
 void check_rows(OpKind op, const std::vector<KernelCase>& cases,

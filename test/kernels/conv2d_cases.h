@@ -69,6 +69,45 @@ inline std::vector<KernelCase> conv2d_cases() {
          .is_part = true});
   }
 
+  // Tiles of 2 x 2 to 6 x 6 outputs: whole ones, ragged ones, several blocks of them, more input
+  // channels than a panel; rows held and parts on the grid of tiles and off it.
+  for (int32_t pad : {0, 1, 2, 5})
+    for (int32_t height : {3, 6, 8, 13})
+      add({.name = "3x3, tiles",
+           .batch = 2,
+           .in_c = 19,
+           .out_c = 37,
+           .in_h = height,
+           .in_w = 14,
+           .window = {3, 3, 1, 1, 1, 1, pad, pad, pad, pad},
+           .activation = kUnaryHardSwish,
+           .has_residual = true});
+  add({.name = "3x3, uneven padding",
+       .in_c = 16,
+       .out_c = 16,
+       .in_h = 10,
+       .in_w = 9,
+       .window = {3, 3, 1, 1, 1, 1, 0, 2, 1, 0},
+       .activation = kUnaryRelu});
+  add({.name = "3x3, blocks of tiles",
+       .batch = 2,
+       .in_c = 5,
+       .out_c = 40,
+       .in_h = 45,
+       .in_w = 43,
+       .activation = kUnaryRelu});
+  for (Range rows : {Range{4, 8}, Range{3, 10}, Range{12, 13}})
+    for (bool is_part : {false, true})
+      add({.name = "3x3, rows",
+           .batch = 2,
+           .in_c = 19,
+           .out_c = 20,
+           .in_h = 13,
+           .in_w = 11,
+           .has_residual = true,
+           .rows = rows,
+           .is_part = is_part});
+
   add({.name = "groups of 12 and 20", .in_c = 24, .out_c = 40, .in_h = 5, .in_w = 6, .groups = 2});
   add({.name = "groups of 3 and 1",
        .in_c = 15,

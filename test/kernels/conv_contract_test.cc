@@ -192,6 +192,53 @@ TEST_CASE("conv2d refuses a part whose rows are not in memory") {
         }) == "input rows of the part inside the operand");
 }
 
+TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
+  const auto check_winograd = [](auto edit) {
+    return check_edited([&](Conv& c) {
+      c.symbol = "conv2d_winograd4_f32_cpu";
+      c.w = packed(Packing::Winograd4, {40, 8, 3, 3});
+      edit(c);
+    });
+  };
+  CHECK(check_winograd([](Conv&) {}) == "ok");
+  const std::string limit = "a 3x3 filter of one group that moves by one";
+  CHECK(check_winograd([](Conv& c) {
+          c.params.stride_h = 2;
+          c.y = nhwc({2, 40, 5, 9});
+        }) == limit);
+  CHECK(check_winograd([](Conv& c) {
+          c.params.dilation_w = c.params.pad_left = c.params.pad_right = 2;
+        }) == limit);
+  CHECK(check_winograd([](Conv& c) {
+          c.params.groups = 2;
+          c.w = packed(Packing::Winograd4, {40, 4, 3, 3});
+        }) == limit);
+  CHECK(check_winograd([](Conv& c) {
+          c.w = packed(Packing::Winograd4, {40, 8, 1, 3});
+          c.params.pad_top = c.params.pad_bottom = 0;
+        }) == limit);
+  // 36 products for 9 weights.
+  CHECK(packed(Packing::Winograd4, {40, 8, 3, 3}).bytes ==
+        4 * packed(Packing::ConvPanels, {40, 8, 3, 3}).bytes);
+  CHECK(check_winograd([](Conv& c) {
+          c.w = packed(Packing::ConvPanels, {40, 8, 3, 3});
+        }) == "packed weights of their shape's size");
+  CHECK(check_winograd([](Conv& c) { c.tile = {4}; }) == "no tile numbers for a CPU kernel");
+
+  // Rows 5 and 6 are in the tile of rows 4 to 7, which reads input rows 3 to 8.
+  const auto check_rows = [&](Range part, Range x_rows) {
+    return check_winograd([&](Conv& c) {
+      c.x = nhwc({2, 8, 9, 9}, x_rows);
+      c.part_dim = SplitDim::Height;
+      c.part = part;
+    });
+  };
+  CHECK(check_rows({5, 7}, {3, 9}) == "ok");
+  CHECK(check_rows({5, 7}, {4, 9}) == "input rows of the part's tiles inside the operand");
+  CHECK(check_rows({5, 7}, {3, 8}) == "input rows of the part's tiles inside the operand");
+  CHECK(check_rows({8, 9}, {7, 9}) == "ok");
+}
+
 TEST_CASE("conv2d refuses residuals unlike the output and cuts inside a panel") {
   const auto check_residual = [](const OperandShape& residual) {
     return check_edited([&](Conv& c) {
@@ -295,6 +342,17 @@ TEST_CASE("features count the part, channels padded as the processor computes th
   CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 48 / 3 * 1e-6));
   // Rows 0 to 2 read rows 0 to 3.
   CHECK(feature(conv.step(), "mbytes") == Approx(2 * 9 * (4 * 8 + 3 * 40) * 4e-6));
+
+  // 2 images x 3 x 3 tiles of 4 x 4, 36 positions.
+  conv = {};
+  conv.symbol = "conv2d_winograd4_f32_cpu";
+  conv.w = packed(Packing::Winograd4, {40, 8, 3, 3});
+  CHECK(feature(conv.step(), "mmacs") == Approx(18 * 36 * 8 * 48 * 1e-6));
+  CHECK(feature(conv.step(), "transform_mbytes") == Approx(18 * 36 * (16 + 48) * 4e-6));
+  CHECK(feature(conv.step(), "weight_mbytes") == Approx(36 * 8 * 48 * 4e-6));
+  conv.part_dim = SplitDim::Height;
+  conv.part = {0, 4};
+  CHECK(feature(conv.step(), "mmacs") == Approx(6 * 36 * 8 * 48 * 1e-6));
 
   const MatMulParams params = {};
   const StepForTest product = {"matmul_f32_cpu",

@@ -97,7 +97,7 @@ void run_random(const KernelRow& row, int32_t count) {
       GuardedMemory found(expected.bytes());
       std::string error = run_cpu(row, kernel, item, inputs, 1, found.data());
       if (error.empty() && !found.has_whole_guards()) error = "a write outside the output";
-      if (error.empty()) error = difference(expected, found, tolerance_of(row.dtype));
+      if (error.empty()) error = difference(expected, found, tolerance_of(row));
       if (!error.empty())
         FAIL_CHECK(row.symbol << " " << kernels::cpu_target_name(target) << ", seed " << seed
                               << ": " << error);

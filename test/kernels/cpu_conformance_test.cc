@@ -46,7 +46,7 @@ std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const Kern
   if (!error.empty()) return error;
   if (!whole.has_whole_guards()) return "a write outside the output";
   if (dtype == DType::F32)
-    error = difference(expected, whole, tolerance_of(dtype));
+    error = difference(expected, whole, tolerance_of(row));
   else if (!same_bytes(expected, whole))
     error = "not the bytes of the reference";
   if (!error.empty()) return error;

@@ -30,8 +30,8 @@ class GraphBuilder {
   ir::ValueId input_;
 };
 
-// A GPU and a CPU of the same speed with every kernel row. A hand-off costs 5 us, moving data
-// nothing.
+// A GPU and a CPU of the same speed with every kernel row but Winograd's, which would compute less
+// than the GPU and not every part. A hand-off costs 5 us, moving data nothing.
 compiler::DeviceProfile test_profile(compiler::GpuSharing sharing,
                                      Layout gpu_layout = Layout::Nhwc);
 
