@@ -20,27 +20,10 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// Vectors added up before they go into the sum of all: the error of a float sum grows with the
-// number of additions in a row, which so is this or the number of such pieces, not their product.
-constexpr int64_t kPiece = 128;
-
-struct Sum {
-  Vector whole;
-  Vector piece;
-  int64_t piece_count;
-
-  // Written out: one that the compiler makes would not be compiled for the target.
-  HWY_INLINE Sum() : whole(hn::Zero(Floats())), piece(hn::Zero(Floats())), piece_count(0) {}
-
-  HWY_INLINE void add(Vector v) {
-    piece = hn::Add(piece, v);
-    if (++piece_count < kPiece) return;
-    whole = hn::Add(whole, piece);
-    piece = hn::Zero(Floats());
-    piece_count = 0;
-  }
-  HWY_INLINE Vector get() const { return hn::Add(whole, piece); }
-};
+// Lines of columns that one piece of a mean is made of: 64 columns of them fit a first-level cache.
+constexpr int64_t kPieceLines = 128;
+// Elements of a run that one piece is made of.
+constexpr int64_t kPieceElements = 2048;
 
 struct Operands {
   const float* x;
@@ -107,102 +90,251 @@ HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
     for (int64_t k = 0; k < work.pad; ++k) y[count + k] = 0.0f;
 }
 
-// The sum over runs of elements that begin at `begin`, of their distances from `mean` squared or of
-// the elements themselves.
-HWY_NOINLINE float sum_of_runs(const NormalizeWork& work, const Operands& operands,
-                               const int64_t (&begin)[3], bool are_squares, float mean) {
+// Four sums side by side, so that additions need not wait for each other.
+struct Sums {
+  Vector parts[4];
+
+  // Written out: one that the compiler makes would not be compiled for the target.
+  HWY_INLINE Sums() {
+    for (Vector& part : parts) part = hn::Zero(Floats());
+  }
+  HWY_INLINE double total() const {
+    const Floats d;
+    const Vector sum = hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3]));
+    return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  }
+};
+
+// The sum of `count` elements, of their distances from `mean` squared or of the elements
+// themselves.
+template <bool kAreSquares>
+HWY_INLINE double sum_of(const float* x, int64_t count, float mean) {
   const Floats d;
   const Vector mean_of_all = hn::Set(d, mean);
-  Sum sum;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-    for (int64_t i = 0; i < walk.line_count; ++i) {
-      const float* x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
-#pragma GCC unroll 1
-      for (int64_t k = 0; k < work.lanes; k += kLanes) {
-        const int64_t rest = work.lanes - k;
-        const Vector v = keep_lanes(d, hn::Sub(load_lanes(d, x + k, rest), mean_of_all), rest);
-        sum.add(are_squares ? hn::Mul(v, v) : v);
-      }
-    }
-  return hn::GetLane(hn::SumOfLanes(d, sum.get()));
+  Sums sums;
+  const auto add = [&](Vector v, Vector& sum)
+                       HWY_ATTR { sum = kAreSquares ? hn::MulAdd(v, v, sum) : hn::Add(sum, v); };
+  int64_t k = 0;
+  for (; k + 4 * kLanes <= count; k += 4 * kLanes)
+    for (int i = 0; i < 4; ++i)
+      add(hn::Sub(hn::LoadU(d, x + k + i * kLanes), mean_of_all), sums.parts[i]);
+  for (int i = 0; k < count; ++i, k += kLanes)
+    add(keep_lanes(d, hn::Sub(load_lanes(d, x + k, count - k), mean_of_all), count - k),
+        sums.parts[i]);
+  return sums.total();
 }
 
-// One mean over runs of elements that begin at `begin`.
+// One mean over runs of elements that begin at `begin`: of pieces that are read twice while a
+// cache has them, put together as in Chan, Golub and LeVeque, "Algorithms for Computing the Sample
+// Variance", The American Statistician 37(3), 1983.
 void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
                     const Operands& operands, const int64_t (&begin)[3]) {
   const Floats d;
-  float mean = 0.0f;
-  if (params.is_rms == 0)
-    mean = sum_of_runs(work, operands, begin, /*are_squares=*/false, 0.0f) /
-           static_cast<float>(work.element_count);
-  const float squares = sum_of_runs(work, operands, begin, /*are_squares=*/true, mean);
-  const float factor = hn::GetLane(factor_of(work, params.epsilon, hn::Set(d, squares)));
-  const Moments moments = {&mean, &factor, 0};
+  double seen = 0;
+  double mean = 0;
+  double squares = 0;
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
+    for (int64_t i = 0; i < walk.line_count; ++i) {
+      const float* x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
+      for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
+        const int64_t count = work.lanes - k < kPieceElements ? work.lanes - k : kPieceElements;
+        const double elements = static_cast<double>(count);
+        double piece_mean = 0;
+        if (params.is_rms == 0)
+          piece_mean = sum_of</*kAreSquares=*/false>(x + k, count, 0.0f) / elements;
+        // The mean that the distances are from is a float.
+        const auto near_mean = static_cast<float>(piece_mean);
+        const double off = piece_mean - static_cast<double>(near_mean);
+        squares += sum_of</*kAreSquares=*/true>(x + k, count, near_mean) - off * off * elements;
+        const double away = piece_mean - mean;
+        squares += away * away * (seen * elements / (seen + elements));
+        mean += away * (elements / (seen + elements));
+        seen += elements;
+      }
+    }
+  const float mean_of_all = static_cast<float>(mean);
+  // What rounding makes negative is zero; a NaN stays one.
+  const Vector squares_of_all = hn::Set(d, squares < 0 ? 0.0f : static_cast<float>(squares));
+  const float factor = hn::GetLane(factor_of(work, params.epsilon, squares_of_all));
+  const Moments moments = {&mean_of_all, &factor, 0};
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     for (int64_t i = 0; i < walk.line_count; ++i)
       write_run(work, operands, moments, walk, i, 0, work.lanes);
 }
 
-// Vectors of neighbouring columns that are summed at once: so many lines of memory that follow each
-// other are read together. It does not change what is added to what.
+// Vectors of neighbouring columns that are computed at once: so many lines of memory that follow
+// each other are read together. It does not change what is added to what.
 constexpr int kColumnVectors = 4;
 
-// Sums over the lines of the columns from `lane` on, of their distances from `means` squared or of
-// the elements themselves. kIsWhole: `count` columns are kColumnVectors vectors.
-template <bool kIsWhole>
-HWY_NOINLINE void sum_columns(const NormalizeWork& work, const Operands& operands,
-                              const int64_t (&begin)[3], int64_t lane, int64_t count,
-                              bool are_squares, const float* means, float* sums) {
-  const Floats d;
-  Vector whole[kColumnVectors];
-  Vector piece[kColumnVectors];
-  for (int v = 0; v < kColumnVectors; ++v) whole[v] = piece[v] = hn::Zero(d);
-  int64_t piece_count = 0;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
-    const float* x = operands.x + walk.offsets[kNormalizeX] + lane;
-    for (int64_t i = 0; i < walk.line_count; ++i, x += walk.line_strides[kNormalizeX]) {
-#pragma GCC unroll 4
-      for (int v = 0; v < kColumnVectors; ++v) {
-        const float* from = x + v * kLanes;
-        Vector element = kIsWhole ? hn::LoadU(d, from) : load_lanes(d, from, count - v * kLanes);
-        element = hn::Sub(element, hn::LoadU(d, means + v * kLanes));
-        piece[v] = hn::Add(piece[v], are_squares ? hn::Mul(element, element) : element);
-      }
-      if (++piece_count < kPiece) continue;
-      for (int v = 0; v < kColumnVectors; ++v) {
-        whole[v] = hn::Add(whole[v], piece[v]);
-        piece[v] = hn::Zero(d);
-      }
-      piece_count = 0;
-    }
-  }
-  for (int v = 0; v < kColumnVectors; ++v)
-    hn::StoreU(hn::Add(whole[v], piece[v]), d, sums + v * kLanes);
+// Columns from `lane` on: kVectors vectors, the last with `last_lanes` lanes.
+struct Columns {
+  int64_t lane;
+  int64_t last_lanes;
+};
+
+// Vector `v` of kVectors from `from`.
+template <int kVectors>
+HWY_INLINE Vector load_column(const Columns& columns, const float* from, int v) {
+  if (v + 1 < kVectors) return hn::LoadU(Floats(), from + v * kLanes);
+  return load_lanes(Floats(), from + v * kLanes, columns.last_lanes);
 }
 
-// The means of lanes [lane, end), at most kColumnVectors vectors.
-void normalize_columns(const NormalizeWork& work, const NormalizeParams& params,
-                       const Operands& operands, const int64_t (&begin)[3], int64_t lane,
-                       int64_t end) {
+// The means of columns over the lines, and the sums of squared distances from them, piece by piece
+// as in normalize_runs().
+template <int kVectors>
+void moments_of_columns(const NormalizeWork& work, const Operands& operands,
+                        const int64_t (&begin)[3], const Columns& columns, bool is_rms,
+                        float* means, float* squares) {
   const Floats d;
-  const int64_t count = end - lane;
-  const auto sum = count == kColumnVectors * kLanes ? sum_columns<true> : sum_columns<false>;
-  float means[kColumnVectors * kLanes] = {};
-  float sums[kColumnVectors * kLanes];
-  const Vector element_count = hn::Set(d, static_cast<float>(work.element_count));
-  if (params.is_rms == 0) {
-    sum(work, operands, begin, lane, count, /*are_squares=*/false, means, sums);
-    for (int v = 0; v < kColumnVectors; ++v)
-      hn::StoreU(hn::Div(hn::LoadU(d, sums + v * kLanes), element_count), d, means + v * kLanes);
+  Vector mean[kVectors];
+  Vector square[kVectors];
+  for (int v = 0; v < kVectors; ++v) mean[v] = square[v] = hn::Zero(d);
+  double seen = 0;
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
+    const int64_t stride = walk.line_strides[kNormalizeX];
+    const float* x = operands.x + walk.offsets[kNormalizeX] + columns.lane;
+    for (int64_t i = 0; i < walk.line_count; i += kPieceLines, x += kPieceLines * stride) {
+      const int64_t rest = walk.line_count - i;
+      const int64_t lines = rest < kPieceLines ? rest : kPieceLines;
+      // Even lines and odd ones, so that additions need not wait for each other.
+      Vector even[kVectors];
+      Vector odd[kVectors];
+      Vector piece_mean[kVectors];
+      for (int v = 0; v < kVectors; ++v) even[v] = odd[v] = piece_mean[v] = hn::Zero(d);
+      if (!is_rms) {
+        int64_t line = 0;
+        for (; line + 2 <= lines; line += 2)
+          for (int v = 0; v < kVectors; ++v) {
+            const float* from = x + line * stride;
+            even[v] = hn::Add(even[v], load_column<kVectors>(columns, from, v));
+            odd[v] = hn::Add(odd[v], load_column<kVectors>(columns, from + stride, v));
+          }
+        const Vector share = hn::Set(d, 1.0f / static_cast<float>(lines));
+        for (int v = 0; v < kVectors; ++v) {
+          if (line < lines)
+            even[v] = hn::Add(even[v], load_column<kVectors>(columns, x + line * stride, v));
+          piece_mean[v] = hn::Mul(hn::Add(even[v], odd[v]), share);
+          even[v] = odd[v] = hn::Zero(d);
+        }
+      }
+      int64_t line = 0;
+      for (; line + 2 <= lines; line += 2)
+        for (int v = 0; v < kVectors; ++v) {
+          const float* from = x + line * stride;
+          const Vector a = hn::Sub(load_column<kVectors>(columns, from, v), piece_mean[v]);
+          const Vector b = hn::Sub(load_column<kVectors>(columns, from + stride, v), piece_mean[v]);
+          even[v] = hn::MulAdd(a, a, even[v]);
+          odd[v] = hn::MulAdd(b, b, odd[v]);
+        }
+      const double all = seen + static_cast<double>(lines);
+      const Vector mean_share = hn::Set(d, static_cast<float>(static_cast<double>(lines) / all));
+      const Vector square_share =
+          hn::Set(d, static_cast<float>(seen * static_cast<double>(lines) / all));
+      for (int v = 0; v < kVectors; ++v) {
+        if (line < lines) {
+          const float* from = x + line * stride;
+          const Vector a = hn::Sub(load_column<kVectors>(columns, from, v), piece_mean[v]);
+          even[v] = hn::MulAdd(a, a, even[v]);
+        }
+        const Vector away = hn::Sub(piece_mean[v], mean[v]);
+        square[v] = hn::Add(square[v], hn::Add(even[v], odd[v]));
+        square[v] = hn::MulAdd(hn::Mul(away, away), square_share, square[v]);
+        mean[v] = hn::MulAdd(away, mean_share, mean[v]);
+      }
+      seen = all;
+    }
   }
-  sum(work, operands, begin, lane, count, /*are_squares=*/true, means, sums);
-  for (int v = 0; v < kColumnVectors; ++v)
-    hn::StoreU(factor_of(work, params.epsilon, hn::LoadU(d, sums + v * kLanes)), d,
-               sums + v * kLanes);
-  const Moments moments = {means, sums, 1};
+  for (int v = 0; v < kVectors; ++v) {
+    hn::StoreU(mean[v], d, means + v * kLanes);
+    hn::StoreU(square[v], d, squares + v * kLanes);
+  }
+}
+
+// One scale and one bias per column: all that is written is (x - mean) * factor + bias.
+template <int kVectors>
+void write_columns(const NormalizeWork& work, const Operands& operands, const int64_t (&begin)[3],
+                   const Columns& columns, const float* means, const float* factors) {
+  const Floats d;
+  Vector mean[kVectors];
+  Vector factor[kVectors];
+  Vector bias[kVectors];
+  const auto of_columns = [&](const float* from, int k, int v) HWY_ATTR {
+    const int64_t stride = work.lane_strides[k];
+    const int64_t count = v + 1 < kVectors ? kLanes : columns.last_lanes;
+    return load_broadcast(from + begin[k] + (columns.lane + v * kLanes) * stride, stride, count);
+  };
+  for (int v = 0; v < kVectors; ++v) {
+    mean[v] = hn::LoadU(d, means + v * kLanes);
+    factor[v] = hn::LoadU(d, factors + v * kLanes);
+    if (operands.scale != nullptr)
+      factor[v] = hn::Mul(factor[v], of_columns(operands.scale, kNormalizeScale, v));
+    bias[v] = operands.bias == nullptr ? hn::Zero(d) : of_columns(operands.bias, kNormalizeBias, v);
+  }
+  const int64_t end = columns.lane + (kVectors - 1) * kLanes + columns.last_lanes;
+  const int64_t pad = end == work.lanes ? work.pad : 0;
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
+    const int64_t stride = walk.line_strides[kNormalizeX];
+    const float* x = operands.x + walk.offsets[kNormalizeX] + columns.lane;
+    float* y = operands.y + walk.offsets[kNormalizeX] + columns.lane;
+    for (int64_t i = 0; i < walk.line_count; ++i, x += stride, y += stride) {
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector away = hn::Sub(load_column<kVectors>(columns, x, v), mean[v]);
+        const Vector result = hn::MulAdd(away, factor[v], bias[v]);
+        if (v + 1 < kVectors)
+          hn::StoreU(result, d, y + v * kLanes);
+        else
+          store_lanes(d, result, y + v * kLanes, columns.last_lanes);
+      }
+      for (int64_t k = 0; k < pad; ++k) y[(kVectors - 1) * kLanes + columns.last_lanes + k] = 0.0f;
+    }
+  }
+}
+
+// True if scale and bias are the same on every line.
+bool has_even_lines(const NormalizeWork& work) {
+  for (int32_t i = 0; i < work.reduced.count; ++i)
+    if (work.reduced.strides[i][kNormalizeScale] != 0 ||
+        work.reduced.strides[i][kNormalizeBias] != 0)
+      return false;
+  return true;
+}
+
+template <int kVectors>
+void normalize_columns(const NormalizeWork& work, const NormalizeParams& params,
+                       const Operands& operands, const int64_t (&begin)[3],
+                       const Columns& columns) {
+  const Floats d;
+  float means[kVectors * kLanes];
+  float factors[kVectors * kLanes];
+  moments_of_columns<kVectors>(work, operands, begin, columns, params.is_rms != 0, means, factors);
+  for (int v = 0; v < kVectors; ++v) {
+    float* at = factors + v * kLanes;
+    hn::StoreU(factor_of(work, params.epsilon, hn::LoadU(d, at)), d, at);
+  }
+  if (has_even_lines(work))
+    return write_columns<kVectors>(work, operands, begin, columns, means, factors);
+  const Moments moments = {means, factors, 1};
+  const int64_t end = columns.lane + (kVectors - 1) * kLanes + columns.last_lanes;
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     for (int64_t i = 0; i < walk.line_count; ++i)
-      write_run(work, operands, moments, walk, i, lane, end);
+      write_run(work, operands, moments, walk, i, columns.lane, end);
+}
+
+// The means of lanes [lane, end).
+void normalize_lanes(const NormalizeWork& work, const NormalizeParams& params,
+                     const Operands& operands, const int64_t (&begin)[3], int64_t lane,
+                     int64_t end) {
+  while (end - lane >= kColumnVectors * kLanes) {
+    normalize_columns<kColumnVectors>(work, params, operands, begin, {lane, kLanes});
+    lane += kColumnVectors * kLanes;
+  }
+  if (end - lane >= 2 * kLanes) {
+    normalize_columns<2>(work, params, operands, begin, {lane, kLanes});
+    lane += 2 * kLanes;
+  }
+  for (; lane < end; lane += kLanes)
+    normalize_columns<1>(work, params, operands, begin,
+                         {lane, end - lane < kLanes ? end - lane : kLanes});
 }
 
 void normalize_f32(const KernelArgs& args) {
@@ -231,10 +363,7 @@ void normalize_f32(const KernelArgs& args) {
     const int64_t blocks = rest < units.end - unit ? rest : units.end - unit;
     const int64_t last = (block + blocks) * kNormalizeBlock;
     const int64_t end = last < work.lanes ? last : work.lanes;
-    for (int64_t lane = block * kNormalizeBlock; lane < end; lane += kColumnVectors * kLanes) {
-      const int64_t next = lane + kColumnVectors * kLanes;
-      normalize_columns(work, params, operands, begin, lane, next < end ? next : end);
-    }
+    normalize_lanes(work, params, operands, begin, block * kNormalizeBlock, end);
     unit += blocks;
   }
 }
