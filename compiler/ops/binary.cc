@@ -51,6 +51,7 @@ const OpSpec kBinarySpec = {
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = has_f32_rows,
+    .follows_layout = true,
 };
 
 }  // namespace codl::compiler

@@ -57,6 +57,7 @@ const OpSpec kNormalizeSpec = {
     .splits = no_splits,
     .input_range = whole_range,
     .computes_in_nhwc = computes_in_nhwc,
+    .follows_layout = true,
 };
 
 }  // namespace codl::compiler

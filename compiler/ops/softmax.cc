@@ -33,6 +33,7 @@ const OpSpec kSoftmaxSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .follows_layout = true,
 };
 
 }  // namespace codl::compiler

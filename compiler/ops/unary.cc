@@ -48,6 +48,7 @@ const OpSpec kUnarySpec = {
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = has_f32_rows,
+    .follows_layout = true,
 };
 
 }  // namespace codl::compiler

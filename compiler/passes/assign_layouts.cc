@@ -2,11 +2,12 @@
 //
 // Needs:   a plain graph.
 // Gives:   Nhwc for f32 maps (rank 4) of operators that compute in it (OpSpec::computes_in_nhwc),
-//          Plain for everything else; one Convert per value and layout where the two meet.
-//          Constants stay Plain; Concat, which copies its inputs as they lie, gets converted ones.
-//          Every graph input is read by Converts only and every graph output written by one, even
-//          if the layout stays: that memory is the application's, and only the CPU lane may touch
-//          it; an output without elements stays as it is. Numerics are unchanged.
+//          unless they follow their operands (OpSpec::follows_layout) and those are Plain; Plain
+//          for everything else; one Convert per value and layout where the two meet. Constants stay
+//          Plain; Concat, which copies its inputs as they lie, gets converted ones. Every graph
+//          input is read by Converts only and every graph output written by one, even if the layout
+//          stays: that memory is the application's, and only the CPU lane may touch it; an output
+//          without elements stays as it is. Numerics are unchanged.
 // Order:   last: the passes before look at neighbours, and Converts would stand between.
 #include <map>
 
@@ -17,15 +18,22 @@
 namespace codl::compiler {
 namespace {
 
+// Layouts of the operands are final: nodes stand in topological order.
 bool works_in_nhwc(const ir::NodeView& node) {
   const auto is_f32_map = [](const ir::TensorType& type) {
     return type.dtype == DType::F32 && type.rank() == 4;
   };
   const OpSpec& spec = op_spec(node.node.op);
   if (spec.computes_in_nhwc == nullptr || !is_f32_map(node.output())) return false;
-  for (uint32_t i = 0; i < node.input_count(); ++i)
-    if (!node.input_value(i).is_constant && !is_f32_map(node.input(i))) return false;
-  return spec.computes_in_nhwc(node);
+  bool has_nhwc = !spec.follows_layout;
+  for (uint32_t i = 0; i < node.input_count(); ++i) {
+    const ir::Value& operand = node.input_value(i);
+    if (operand.is_constant) continue;
+    if (!is_f32_map(operand.type)) return false;
+    // What an input is converted to costs the same either way.
+    has_nhwc = has_nhwc || operand.is_input || operand.type.layout == Layout::Nhwc;
+  }
+  return has_nhwc && spec.computes_in_nhwc(node);
 }
 
 class LayoutAssignment {

@@ -89,4 +89,30 @@ TEST_CASE("a Concat that does not join channels is plain") {
       "output %y : f32[1,2,2,2]\n");
 }
 
+TEST_CASE("what follows its operands stays plain between plain ones") {
+  CHECK(after(R"(
+    g (float[2,4,3] x) => (float[1,2,4,3] y) <int64[4] d = {1, 2, 4, 3}>
+    { r = Reshape(x, d)
+      s = Softmax<axis = 3>(r)
+      y = Add(s, r) })",
+              kPasses) ==
+        "input %x : f32[2,4,3]\n"
+        "%x.plain x.plain = Convert(%x) : f32[2,4,3]\n"
+        "%r r = Reshape(%x.plain) : f32[1,2,4,3]\n"
+        "%s s = Softmax(%r) {axis=3} : f32[1,2,4,3]\n"
+        "%y.computed y = Binary(%s, %r) {kind=Add} : f32[1,2,4,3]\n"
+        "%y y = Convert(%y.computed) : f32[1,2,4,3]\n"
+        "output %y : f32[1,2,4,3]\n");
+}
+
+TEST_CASE("one operand in nhwc is enough to follow it") {
+  CHECK(after(R"(
+    g (float[1,2,4,3] x, float[2,4,3] z) => (float[1,2,4,3] y) <int64[4] d = {1, 2, 4, 3}>
+    { p = Relu(x)
+      r = Reshape(z, d)
+      y = Add(p, r) })",
+              kPasses)
+            .find("Binary(%p, %r.nhwc) {kind=Add} : f32[1,2,4,3] nhwc") != std::string::npos);
+}
+
 }  // namespace codl::test
