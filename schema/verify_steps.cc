@@ -64,7 +64,14 @@ bool may_touch(Lane lane, Storage storage, bool writes) {
   return false;
 }
 
-bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
+// A Reshape on the CPU, which changes no byte, may leave them where they are.
+bool may_stay_in_place(const StepDef& step, OpKind op, const TensorDef& x, const TensorDef& y) {
+  return op == OpKind::Reshape && step.lane() == Lane::Cpu && x.storage() == y.storage() &&
+         x.offset_bytes() == y.offset_bytes() && x.bytes() == y.bytes();
+}
+
+bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDef& step,
+                           OpKind op) {
   const uint32_t operand_count = step.operands()->size();
   if (!c.expect(operand_count >= 1, "at least one operand", operand_count)) return false;
   const TensorDef& output = operand_of(variant, step, operand_count - 1);
@@ -73,7 +80,8 @@ bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDe
     const bool is_output = i + 1 == operand_count;
     if (!c.expect(may_touch(step.lane(), operand.storage(), is_output),
                   "operands in storage that the lane may read, an output that it may write", i) ||
-        !c.expect(is_output || !share_bytes(operand, output),
+        !c.expect(is_output || !share_bytes(operand, output) ||
+                      may_stay_in_place(step, op, operand, output),
                   "an output that shares no byte with an input", i))
       return false;
   }
@@ -123,7 +131,7 @@ bool check_kernel_step(PlanCheck& c, const VariantDef& variant, const StepDef& s
                 "the lane of the kernel's processor", static_cast<int64_t>(step.lane())) ||
       !c.expect(step.tile()->size() <= kernels::kMaxTileInts, "at most 8 tile numbers",
                 step.tile()->size()) ||
-      !check_params(c, step, row->op) || !check_kernel_operands(c, variant, step) ||
+      !check_params(c, step, row->op) || !check_kernel_operands(c, variant, step, row->op) ||
       !check_part(c, step, operand_of(variant, step, step.operands()->size() - 1)))
     return false;
   OperandShape shapes[kernels::kMaxOperands];

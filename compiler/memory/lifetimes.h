@@ -12,14 +12,20 @@ namespace codl::compiler {
 bool is_planned(Storage storage);
 
 // A tensor is live from the first step that touches it to the last; every operand of a step counts,
-// those of Map, Unmap, Upload and Download too. Lanes run at the same time, so "first" and "last"
-// are not places in the list: two tensors may share memory only if every step that touches one is
-// certainly done (StepOrder) before any step that touches the other starts.
+// those of Map, Unmap, Upload and Download too. Tensors with one home are live together. Lanes run
+// at the same time, so "first" and "last" are not places in the list: two tensors may share memory
+// only if every step that touches one is certainly done (StepOrder) before any step that touches
+// the other starts.
 class Lifetimes {
  public:
   explicit Lifetimes(const Schedule& schedule);
 
-  // In every execution, one of the two is dead before the other is born.
+  // The tensor whose place this one takes: the operand of the Reshape that computes it, where both
+  // are the host's. Both hold the same bytes, each computed once, so that neither can spoil the
+  // other. Else the tensor itself.
+  TensorId home(TensorId tensor) const { return homes_[tensor]; }
+
+  // In every execution, one of the two is dead before the other is born. Two homes.
   bool may_share(TensorId a, TensorId b) const {
     const Span& left = spans_[a];
     const Span& right = spans_[b];
@@ -51,7 +57,8 @@ class Lifetimes {
   bool is_before(TensorId a, TensorId b) const;
 
   StepOrder order_;
-  std::vector<Touches> touches_;  // by tensor
+  std::vector<TensorId> homes_;   // by tensor
+  std::vector<Touches> touches_;  // by home
   std::vector<Span> spans_;       // the same
 };
 

@@ -60,7 +60,7 @@ class BestFit {
   uint64_t end_ = 0;  // of the extents so far
 };
 
-// Places tensors of one arena. Borrows the schedule and the lifetimes.
+// Places tensors of one arena, each where its home is. Borrows the schedule and the lifetimes.
 class ArenaPlanner {
  public:
   ArenaPlanner(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
@@ -68,9 +68,11 @@ class ArenaPlanner {
       : schedule_(schedule),
         lifetimes_(lifetimes),
         alignment_(alignment),
-        tensors_(tensors_in(schedule, storage)) {}
+        tensors_(tensors_in(schedule, storage)) {
+    llvm::erase_if(tensors_, [&](TensorId id) { return lifetimes.home(id) != id; });
+  }
 
-  // Writes the offsets of its tensors; returns the arena's size.
+  // Writes the offsets of its homes; returns the arena's size.
   //
   // Greedy, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference",
   // 2020 (arXiv:2001.03288), section 5, with the tightest gap in place of the first: by size, and
@@ -222,6 +224,8 @@ llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DevicePro
       ArenaPlanner(schedule, lifetimes, Storage::Shared, kDeviceAlignment).place(plan.offset_bytes);
   plan.device_bytes =
       ArenaPlanner(schedule, lifetimes, Storage::Device, kDeviceAlignment).place(plan.offset_bytes);
+  for (TensorId id = 0; id < schedule.tensors.size(); ++id)
+    plan.offset_bytes[id] = plan.offset_bytes[lifetimes.home(id)];
   for (uint64_t arena_bytes : {plan.host_bytes, plan.shared_bytes, plan.device_bytes})
     if (arena_bytes > kMaxArenaBytes)
       return unsupported_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",

@@ -29,7 +29,8 @@ struct MemoryPlan {
 llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DeviceProfile& profile);
 
 // Independent of how the plan was made: no two tensors share a byte (or an image) unless every step
-// that touches one is ordered before every step that touches the other; alignments and arena sizes
+// that touches one is ordered before every step that touches the other, or one is a copy of the
+// other, made by Reshapes, in the same place; alignments and arena sizes
 // hold; an image slot is at least as large as each tensor in it. Internal error: names both
 // tensors.
 llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan);

@@ -1,7 +1,8 @@
 // Reshape: the elements of x, in ONNX order, under other dims.
 //
 //   x, y  Plain, one dtype (f32, or any on the row of any dtype), any rank, the same number of
-//         elements. y must not overlap x.
+//         elements. y may be x itself, in the same
+//         place; else it must not overlap it.
 //
 // No parts. Nothing past the end is read.
 //

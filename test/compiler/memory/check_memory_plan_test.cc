@@ -77,6 +77,26 @@ TEST_CASE("rule: tensors that live together share no byte") {
         "offsets 0 and 64");
 }
 
+TEST_CASE("rule: only a Reshape on the CPU may leave its operand in place, all of it") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Host, 128);
+  const TensorId b = builder.tensor(Storage::Host, 128);
+  const StepId step = builder.step(Lane::Cpu, {a, b});
+  MemoryPlan plan;
+  plan.offset_bytes = {0, 0};
+  plan.host_bytes = 192;
+  const auto is_refused = [&] {
+    return test::error_of(check_memory_plan(builder.schedule, plan)).find("no memory in common") !=
+           std::string::npos;
+  };
+  CHECK(is_refused());
+  builder.schedule.steps[step].kernel = find_kernel(23);
+  REQUIRE(builder.schedule.steps[step].kernel->op == OpKind::Reshape);
+  CHECK(!is_refused());
+  plan.offset_bytes = {0, 64};
+  CHECK(is_refused());
+}
+
 TEST_CASE("rule: images that live together are two") {
   Example example;
   example.plan.offset_bytes[example.other_image] = 0;

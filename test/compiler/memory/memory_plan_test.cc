@@ -39,6 +39,38 @@ TEST_CASE("in one lane, memory is used again once its tensor is dead") {
   CHECK(plan.host_bytes == 1536);
 }
 
+// Makes a step a Reshape on the CPU.
+void make_reshape(Schedule& schedule, StepId step) {
+  schedule.steps[step].kernel = find_kernel(23);
+  REQUIRE(schedule.steps[step].kernel->op == OpKind::Reshape);
+}
+
+TEST_CASE("a Reshape leaves its operand where it is, as long as either lives") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Host, 1024);
+  const TensorId b = builder.tensor(Storage::Host, 1024);
+  const TensorId c = builder.tensor(Storage::Host, 1024);
+  const TensorId d = builder.tensor(Storage::Host, 1024);
+  builder.step(Lane::Cpu, {a});
+  make_reshape(builder.schedule, builder.step(Lane::Cpu, {a, b}));
+  builder.step(Lane::Cpu, {a, c});
+  builder.step(Lane::Cpu, {c, b, d});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  CHECK(plan.offset_bytes[a] == plan.offset_bytes[b]);
+  CHECK(plan.host_bytes == 3 * 1024);  // one for a and b, whose life ends with b's
+}
+
+TEST_CASE("a Reshape of another arena copies") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Shared, 1024);
+  const TensorId b = builder.tensor(Storage::Shared, 1024);
+  const TensorId c = builder.tensor(Storage::Host, 1024);
+  builder.step(Lane::Cpu, {a});
+  make_reshape(builder.schedule, builder.step(Lane::Cpu, {a, b}));
+  make_reshape(builder.schedule, builder.step(Lane::Cpu, {b, c}));
+  CHECK(plan_of(builder.schedule).shared_bytes == 2048);
+}
+
 TEST_CASE("lanes that run at the same time never share memory, in whatever order they are listed") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Shared, 1024);
