@@ -152,6 +152,16 @@ struct SubPixelAxis {
   // Tap of the transposed convolution that tap `t` is for element `a` of a block; kernel or more:
   // none.
   int64_t tap(int64_t a, int64_t t) const { return a + stride * (taps - 1 - t); }
+  // Taps that element `a` of a block has: the last ones.
+  int64_t taps_of(int64_t a) const { return ceil_div(kernel - a, stride); }
+  // The plain convolution that computes element `a` of every block; its padding may be negative.
+  SpatialAxis conv_of(int64_t a) const {
+    SpatialAxis result = conv;
+    result.kernel = static_cast<int32_t>(taps_of(a));
+    result.pad_begin -= static_cast<int32_t>(taps - taps_of(a));
+    return result;
+  }
+  bool has_conv_of_each() const { return kernel >= stride && conv_of(stride - 1).pad_begin >= 0; }
 };
 
 SubPixelAxis sub_pixel_axis(const SpatialAxis& axis, int64_t in, int64_t output_padding) {
@@ -178,52 +188,93 @@ bool is_sub_pixel(const SpatialAxis& axis, const SubPixelAxis& parts) {
          parts.out <= kMaxDim && axis.stride <= 2 * axis.kernel;
 }
 
-// Weights [oc * stride_h * stride_w, ic / groups, taps_h, taps_w], from [ic, oc / groups, kh, kw].
-std::vector<float> sub_pixel_weights(llvm::ArrayRef<float> w, const Dims& dims, int64_t groups,
-                                     const SubPixelAxis& h, const SubPixelAxis& v) {
-  const int64_t out_of_group = dims[1];
-  const int64_t in_of_group = dims[0] / groups;
-  std::vector<float> result;
-  result.reserve(out_of_group * groups * h.stride * v.stride * in_of_group * h.taps * v.taps);
-  for (int64_t o = 0; o < out_of_group * groups; ++o)
-    for (int64_t block = 0; block < h.stride * v.stride; ++block)
-      for (int64_t i = 0; i < in_of_group; ++i)
-        for (int64_t tap = 0; tap < h.taps * v.taps; ++tap) {
-          const int64_t row = h.tap(block / v.stride, tap / v.taps);
-          const int64_t column = v.tap(block % v.stride, tap % v.taps);
-          const int64_t from =
-              (o / out_of_group * in_of_group + i) * out_of_group + o % out_of_group;
-          const bool is_there = row < h.kernel && column < v.kernel;
-          result.push_back(is_there ? w[(from * h.kernel + row) * v.kernel + column] : 0.0f);
+// The transposed convolution of two axes as plain ones.
+struct SubPixelWeights {
+  llvm::ArrayRef<float> w;  // [ic, oc / groups, kh, kw]
+  Dims dims;
+  int64_t groups;
+  SubPixelAxis h;
+  SubPixelAxis v;
+
+  // Appends the weights [ic / groups, taps_h, taps_w] of output channel `o`, element (a, b) of a
+  // block, from the taps (row, column) on.
+  void append(int64_t o, int64_t a, int64_t b, int64_t row, int64_t column,
+              std::vector<float>& to) const {
+    const int64_t out_of_group = dims[1];
+    const int64_t in_of_group = dims[0] / groups;
+    for (int64_t i = 0; i < in_of_group; ++i) {
+      const int64_t from = (o / out_of_group * in_of_group + i) * out_of_group + o % out_of_group;
+      for (int64_t t = row; t < h.taps; ++t)
+        for (int64_t u = column; u < v.taps; ++u) {
+          const bool is_there = h.tap(a, t) < h.kernel && v.tap(b, u) < v.kernel;
+          to.push_back(is_there ? w[(from * h.kernel + h.tap(a, t)) * v.kernel + v.tap(b, u)]
+                                : 0.0f);
         }
-  return result;
+    }
+  }
+};
+
+// True if one convolution for each element of a block is cheaper than one for all: that multiplies
+// by zeros where taps do not divide evenly, this has another pass over the output. A pass takes
+// about as long as 64 multiply-adds for each element of it.
+bool pays_per_element(const Convolution& conv, const SubPixelAxis& h, const SubPixelAxis& v) {
+  const int64_t block = h.stride * v.stride;
+  const int64_t zeros = h.taps * h.stride * v.taps * v.stride - h.kernel * v.kernel;
+  // An operator has at most 16 operands, its output among them.
+  return conv.groups == 1 && block <= 9 && h.has_conv_of_each() && v.has_conv_of_each() &&
+         zeros * conv.w[0] >= 64 * block;
 }
 
 llvm::Error import_sub_pixel(const OnnxNode& node, Importer& importer, const Convolution& conv,
                              const SubPixelAxis& h, const SubPixelAxis& v) {
   const int64_t block = h.stride * v.stride;
   const int64_t channels = conv.w[1] * conv.groups;
-  CODL_ASSIGN_OR_RETURN(weights, importer.float_constant(node, 1));
-  std::vector<float> bias(channels * block, 0.0f);
+  CODL_ASSIGN_OR_RETURN(given_weights, importer.float_constant(node, 1));
+  const SubPixelWeights weights = {given_weights, as_map(conv.w), conv.groups, h, v};
+  std::vector<float> bias(channels, 0.0f);
   if (conv.has_bias) {
     CODL_ASSIGN_OR_RETURN(given, importer.float_constant(node, 2));
     if (static_cast<int64_t>(given.size()) != channels)
       return input_error(node.name, "expected a bias of {0} elements, found {1}", channels,
                          given.size());
-    for (int64_t i = 0; i < channels * block; ++i) bias[i] = given[i / block];
+    bias.assign(given.begin(), given.end());
   }
-  Compose c(node, importer);
-  const ir::ValueId w = c.floats(sub_pixel_weights(weights, as_map(conv.w), conv.groups, h, v),
-                                 {channels * block, conv.w[0] / conv.groups, h.taps, v.taps});
-  const ir::ValueId blocks =
-      append_conv2d(c, to_map(c, c.operand(0), conv), w, c.floats(bias, {channels * block}),
-                    conv.groups, {h.conv, v.conv});
   DepthToSpaceParams params;
   params.block_h = static_cast<int32_t>(h.stride);
   params.block_w = static_cast<int32_t>(v.stride);
-  params.is_channel_major = 1;
+  // Channels that follow each other are moved together; those of a group must stay together.
+  params.is_channel_major = conv.groups > 1 ? 1 : 0;
   params.crop_top = static_cast<int32_t>(h.crop);
   params.crop_left = static_cast<int32_t>(v.crop);
+
+  Compose c(node, importer);
+  const ir::ValueId x = to_map(c, c.operand(0), conv);
+  ir::ValueId blocks = ir::kNoId;
+  if (pays_per_element(conv, h, v)) {
+    llvm::SmallVector<ir::ValueId, 9> elements;
+    for (int64_t i = 0; i < block; ++i) {
+      const int64_t a = i / v.stride, b = i % v.stride;
+      std::vector<float> w;
+      for (int64_t o = 0; o < channels; ++o)
+        weights.append(o, a, b, h.taps - h.taps_of(a), v.taps - v.taps_of(b), w);
+      elements.push_back(
+          append_conv2d(c, x, c.floats(w, {channels, conv.w[0], h.taps_of(a), v.taps_of(b)}),
+                        c.floats(bias, {channels}), conv.groups, {h.conv_of(a), v.conv_of(b)}));
+    }
+    blocks = c.concat(elements, 1);
+  } else {
+    std::vector<float> w;
+    std::vector<float> biases;
+    for (int64_t i = 0; i < channels * block; ++i) {
+      const int64_t o = params.is_channel_major != 0 ? i / block : i % channels;
+      const int64_t at = params.is_channel_major != 0 ? i % block : i / channels;
+      weights.append(o, at / v.stride, at % v.stride, 0, 0, w);
+      biases.push_back(bias[o]);
+    }
+    blocks = append_conv2d(c, x,
+                           c.floats(w, {channels * block, conv.w[0] / conv.groups, h.taps, v.taps}),
+                           c.floats(biases, {channels * block}), conv.groups, {h.conv, v.conv});
+  }
   return bind_map(
       c, c.shaped_node(OpKind::DepthToSpace, params, {blocks}, {conv.x[0], channels, h.out, v.out}),
       conv);

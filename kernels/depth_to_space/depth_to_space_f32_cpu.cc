@@ -1,4 +1,5 @@
-// Nhwc: one output pixel at a time, whose channels are together or evenly apart in one pixel of x.
+// Nhwc: one output pixel at a time, whose channels are together or evenly apart in one pixel of x;
+// or all pixels of a row of a block, where they are together.
 #include <cstring>
 
 #include "kernels/common/cpu_dispatch.h"
@@ -23,6 +24,7 @@ void depth_to_space_f32(const KernelArgs& args) {
   const Range channels = work.channels;
   const bool has_last = channels.end == y.shape.dims[1];
   const int64_t stored = (has_last ? padded_channels(y.shape) : channels.end) - channels.begin;
+  const bool has_runs = params.is_channel_major == 0 && channels.count() == y.strides[3];
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const int64_t n = unit / work.rows.count();
@@ -34,18 +36,23 @@ void depth_to_space_f32(const KernelArgs& args) {
         x.as<const float>() + n * x.strides[0] + (i - x.shape.row_begin) * x.strides[2];
     float* pixel =
         y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] + channels.begin;
-    for (int64_t ow = 0; ow < y.shape.dims[3]; ++ow, pixel += y.strides[3]) {
+    int64_t pixels = 1;  // moved at once
+    for (int64_t ow = 0; ow < y.shape.dims[3]; ow += pixels, pixel += pixels * y.strides[3]) {
       const int64_t column = ow + params.crop_left;
       const int64_t j = column / params.block_w;
+      if (has_runs) {
+        const int64_t in_block = params.block_w - column % params.block_w;
+        pixels = in_block < y.shape.dims[3] - ow ? in_block : y.shape.dims[3] - ow;
+      }
       int64_t written = 0;
       if (i < x.shape.dims[2] && j < x.shape.dims[3]) {
         const DepthChannels from = depth_channels(params, y.shape.dims[1], a,
                                                   static_cast<int32_t>(column % params.block_w));
         gather_channels(x_row + j * x.strides[3] + from.first + int64_t{channels.begin} * from.step,
-                        from.step, channels.count(), pixel);
-        written = channels.count();
+                        from.step, pixels * channels.count(), pixel);
+        written = pixels * channels.count();
       }
-      for (; written < stored; ++written) pixel[written] = 0.0f;
+      for (; written < pixels * stored; ++written) pixel[written] = 0.0f;
     }
   }
 }

@@ -59,6 +59,31 @@ TEST_CASE("ConvTranspose with constant weights is a Conv2d of blocks") {
                  OpKind::ConvNd) == 1);
 }
 
+TEST_CASE("ConvTranspose of many channels is a convolution for each element of a block") {
+  std::string weights;
+  for (int32_t i = 0; i < 128; ++i)
+    weights += std::string(i == 0 ? "" : ", ") + (i == 5     ? "1, 2, 3"
+                                                  : i == 100 ? "10, 20, 30"
+                                                             : "0, 0, 0");
+  std::vector<float> x(128 * 3);
+  x[5 * 3] = 1;
+  x[5 * 3 + 1] = 2;
+  x[100 * 3 + 2] = 1;
+  auto transposed = [&](const std::string& attributes, const std::string& out) {
+    const std::string text =
+        "g (float[1,128,3] x) => (float[1,1," + out + "] y) <float[128,1,3] w = {" + weights +
+        "}, float[1] b = {0.5}> { y = ConvTranspose<strides = [2]" + attributes + ">(x, w, b) }";
+    const ir::Graph graph = import_text(text);
+    CHECK(count_of(graph, OpKind::Conv2d) == 2);
+    CHECK(count_of(graph, OpKind::DepthToSpace) == 1);
+    return computed(text, x);
+  };
+  CHECK(transposed("", "7") == std::vector<float>{1.5, 2.5, 5.5, 4.5, 16.5, 20.5, 30.5});
+  CHECK(transposed(", pads = [1, 1], output_padding = [1]", "6") ==
+        std::vector<float>{2.5, 5.5, 4.5, 16.5, 20.5, 30.5});
+  CHECK(transposed(", pads = [0, 2]", "5") == std::vector<float>{1.5, 2.5, 5.5, 4.5, 16.5});
+}
+
 TEST_CASE("ConvTranspose in groups: each channel's block has its own weights") {
   CHECK(computed("g (float[1,2,1,1] x) => (float[1,2,1,2] y) "
                  "<float[2,1,1,2] w = {1, 2, 3, 4}, float[2] b = {0.5, 0.25}> "
