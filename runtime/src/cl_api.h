@@ -24,6 +24,8 @@ namespace codl::rt {
   CODL_CL(clCreateImage)                             \
   CODL_CL(clReleaseMemObject)                        \
   CODL_CL(clCreateProgramWithSource)                 \
+  CODL_CL(clCreateProgramWithBinary)                 \
+  CODL_CL(clGetProgramInfo)                          \
   CODL_CL(clBuildProgram)                            \
   CODL_CL(clGetProgramBuildInfo)                     \
   CODL_CL(clReleaseProgram)                          \

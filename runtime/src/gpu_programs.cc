@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "kernels/kernel_table.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
 
@@ -14,6 +13,36 @@ using kernels::ClLaunch;
 
 // 16 defines of up to 60 characters.
 constexpr size_t kMaxOptionBytes = 1024;
+constexpr size_t kKeyBytes = 64;
+// More than any driver makes of one program.
+constexpr size_t kMaxBinaryBytes = size_t{1} << 26;
+
+// FNV-1a, 64 bits. Source: draft-eastlake-fnv, "The FNV Non-Cryptographic Hash Algorithm".
+constexpr uint64_t kFnvStart = 0xcbf29ce484222325;
+uint64_t add_to_hash(uint64_t hash, const char* text) {
+  // The zero at the end, too: "a", "bc" is not "ab", "c".
+  for (;; ++text) {
+    hash = (hash ^ static_cast<uint8_t>(*text)) * 0x100000001b3;
+    if (*text == 0) return hash;
+  }
+}
+
+// What a built program depends on: the device and its driver, the text and its options.
+void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText& text,
+               const char* options, char (&key)[kKeyBytes]) {
+  char driver[256] = {};
+  if (api.clGetDeviceInfo(device.device, CL_DRIVER_VERSION, sizeof(driver) - 1, driver, nullptr) !=
+      CL_SUCCESS)
+    driver[0] = 0;
+  const char* const places[] = {device.platform_name, device.device_name, driver};
+  const char* const texts[] = {text.prelude, text.text, options};
+  uint64_t where = kFnvStart;
+  uint64_t what = kFnvStart;
+  for (const char* place : places) where = add_to_hash(where, place);
+  for (const char* part : texts) what = add_to_hash(what, part);
+  std::snprintf(key, sizeof(key), "codl-%016llx-%016llx", static_cast<unsigned long long>(where),
+                static_cast<unsigned long long>(what));
+}
 
 bool same_defines(const ClLaunch& a, const ClLaunch& b) {
   if (a.define_count != b.define_count) return false;
@@ -48,9 +77,11 @@ cl_int GpuKernel::enqueue(GpuQueue& gpu, cl_uint wait_count, const cl_event* wai
 }
 
 codl_status_t GpuPrograms::create(const codl_allocator_t& allocator, GpuQueue& gpu,
-                                  size_t step_count, codl_diag_t* diag) {
+                                  const codl_program_cache_t* cache, size_t step_count,
+                                  codl_diag_t* diag) {
   allocator_ = allocator;
   gpu_ = &gpu;
+  cache_ = cache;
   if (programs_.allocate(allocator, step_count) && kernels_.allocate(allocator, step_count))
     return CODL_OK;
   set_diag(diag, "no memory for %zu OpenCL kernels", step_count);
@@ -103,7 +134,6 @@ codl_status_t GpuPrograms::find_or_build(const KernelRow& row, const ClLaunch& l
 }
 
 codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
-  const ClApi& api = gpu_->api();
   char options[kMaxOptionBytes];
   if (!write_options(program.launch, options)) {
     set_diag(diag, "%s: expected build options of at most %zu characters", program.row->symbol,
@@ -111,6 +141,18 @@ codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
     return CODL_DEVICE_ERROR;
   }
   const kernels::ClText text = kernels::cl_text(*program.row);
+  if (cache_ == nullptr) return build_text(program, text, options, diag);
+  char key[kKeyBytes];
+  write_key(gpu_->api(), gpu_->device(), text, options, key);
+  if (load_binary(program, key, options)) return CODL_OK;
+  const codl_status_t status = build_text(program, text, options, diag);
+  if (status == CODL_OK) store_binary(program, key);
+  return status;
+}
+
+codl_status_t GpuPrograms::build_text(Program& program, const kernels::ClText& text,
+                                      const char* options, codl_diag_t* diag) {
+  const ClApi& api = gpu_->api();
   const char* texts[] = {text.prelude, text.text};
   cl_int error = CL_SUCCESS;
   program.program = api.clCreateProgramWithSource(gpu_->context(), 2, texts, nullptr, &error);
@@ -118,6 +160,42 @@ codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
   ++program_count_;
   error = api.clBuildProgram(program.program, 1, &gpu_->device().device, options, nullptr, nullptr);
   return error == CL_SUCCESS ? CODL_OK : report_build_log(program, error, diag);
+}
+
+bool GpuPrograms::load_binary(Program& program, const char* key, const char* options) {
+  const ClApi& api = gpu_->api();
+  const size_t size = cache_->load(cache_->context, key, nullptr, 0);
+  Array<uint8_t> bytes;
+  if (size == 0 || size > kMaxBinaryBytes || !bytes.allocate(allocator_, size) ||
+      cache_->load(cache_->context, key, bytes.data(), size) != size)
+    return false;
+  const uint8_t* data = bytes.data();
+  cl_int error = CL_SUCCESS;
+  program.program = api.clCreateProgramWithBinary(gpu_->context(), 1, &gpu_->device().device, &size,
+                                                  &data, nullptr, &error);
+  if (program.program == nullptr) return false;
+  if (api.clBuildProgram(program.program, 1, &gpu_->device().device, options, nullptr, nullptr) !=
+      CL_SUCCESS) {
+    api.clReleaseProgram(program.program);
+    program.program = nullptr;
+    return false;
+  }
+  ++program_count_;
+  return true;
+}
+
+void GpuPrograms::store_binary(const Program& program, const char* key) {
+  const ClApi& api = gpu_->api();
+  size_t size = 0;
+  Array<uint8_t> bytes;
+  if (api.clGetProgramInfo(program.program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size,
+                           nullptr) != CL_SUCCESS ||
+      size == 0 || size > kMaxBinaryBytes || !bytes.allocate(allocator_, size))
+    return;
+  uint8_t* data = bytes.data();
+  if (api.clGetProgramInfo(program.program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) ==
+      CL_SUCCESS)
+    cache_->store(cache_->context, key, data, size);
 }
 
 codl_status_t GpuPrograms::report_build_log(const Program& program, cl_int error,

@@ -5,6 +5,7 @@
 
 #include "codl/codl.h"
 #include "kernels/common/contract.h"
+#include "kernels/kernel_table.h"
 #include "runtime/src/arena.h"
 #include "runtime/src/gpu_memory.h"
 #include "runtime/src/gpu_queue.h"
@@ -30,9 +31,10 @@ class GpuPrograms {
   GpuPrograms& operator=(const GpuPrograms&) = delete;
   ~GpuPrograms() { release(); }
 
-  // Room for `step_count` kernels. `gpu` must be open and outlive this. Once per object.
-  codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu, size_t step_count,
-                       codl_diag_t* diag);
+  // Room for `step_count` kernels. `gpu` must be open and outlive this; `cache` may be null. Once
+  // per object.
+  codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu,
+                       const codl_program_cache_t* cache, size_t step_count, codl_diag_t* diag);
   void release();
 
   // Makes the kernel of one step whose operands are `tensors`; builds its program unless a step
@@ -57,6 +59,12 @@ class GpuPrograms {
   codl_status_t find_or_build(const KernelRow& row, const kernels::ClLaunch& launch,
                               Program** out_program, codl_diag_t* diag);
   codl_status_t build(Program& program, codl_diag_t* diag);
+  codl_status_t build_text(Program& program, const kernels::ClText& text, const char* options,
+                           codl_diag_t* diag);
+  // A program that the cache lacks, or that the driver no longer takes, is built from its text; one
+  // that cannot be stored is not.
+  bool load_binary(Program& program, const char* key, const char* options);
+  void store_binary(const Program& program, const char* key);
   codl_status_t report_build_log(const Program& program, cl_int error, codl_diag_t* diag);
   codl_status_t set_arguments(cl_kernel kernel, const kernels::StepShape& step,
                               const kernels::ClLaunch& launch, const uint32_t* tensors,
@@ -65,6 +73,7 @@ class GpuPrograms {
 
   codl_allocator_t allocator_ = {};
   GpuQueue* gpu_ = nullptr;
+  const codl_program_cache_t* cache_ = nullptr;
   Array<Program> programs_;
   size_t program_count_ = 0;
   Array<cl_kernel> kernels_;

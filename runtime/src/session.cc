@@ -77,7 +77,7 @@ codl_status_t open_gpu(codl_session& session, const codl_session_options_t& opti
     status = session.gpu_memory.create(session.allocator, session.gpu, *session.plan,
                                        *session.variant, diag);
   if (status == CODL_OK)
-    status = session.gpu_programs.create(session.allocator, session.gpu,
+    status = session.gpu_programs.create(session.allocator, session.gpu, options.program_cache,
                                          session.variant->steps()->size(), diag);
   return status;
 }

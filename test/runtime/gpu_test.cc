@@ -1,4 +1,7 @@
 // The GPU lane: on the OpenCL of this machine for its results, on a fake one for its calls.
+#include <algorithm>
+#include <cstring>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -140,6 +143,60 @@ TEST_CASE("programs of equal text and defines are built once") {
   CHECK(session.info().variant == std::string("coexec"));
   CHECK(cl.count("clBuildProgram") == 1);
   CHECK(cl.count("clCreateKernel") == 2);
+}
+
+// Programs in memory.
+struct ProgramStore {
+  std::map<std::string, std::string> programs;
+  codl_program_cache_t cache = {this, load, store};
+
+  static size_t load(void* context, const char* key, void* data, size_t capacity) {
+    const auto& programs = static_cast<ProgramStore*>(context)->programs;
+    const auto found = programs.find(key);
+    if (found == programs.end()) return 0;
+    if (capacity >= found->second.size())
+      std::memcpy(data, found->second.data(), found->second.size());
+    return found->second.size();
+  }
+  static void store(void* context, const char* key, const void* data, size_t size) {
+    static_cast<ProgramStore*>(context)->programs[key] =
+        std::string(static_cast<const char*>(data), size);
+  }
+};
+
+TEST_CASE("a program is built from its text once, then taken from the application's cache") {
+  const OpenPlan plan(relu_plan({.half = GpuHalf::FineSvm}));
+  ProgramStore store;
+  Options options = ReluSession::defaults();
+  options.require_variant = 1;
+  options.program_cache = &store.cache;
+  // The names of the calls that making a session takes; `fail_at`: the one that fails.
+  const auto calls_of_session = [&](int fail_at) {
+    FakeCl cl;
+    cl.fail_at(fail_at, CL_INVALID_BINARY);
+    {
+      ReluSession session(plan, options, &cl.api());
+      CHECK(session.status == CODL_OK);
+    }
+    CHECK(cl.live_count() == 0);
+    return cl.calls();
+  };
+  const auto count = [](const std::vector<std::string>& calls, const char* name) {
+    return std::count(calls.begin(), calls.end(), name);
+  };
+  CHECK(count(calls_of_session(-1), "clCreateProgramWithSource") == 1);
+  REQUIRE(store.programs.size() == 1);
+  CHECK(store.programs.begin()->first.size() < 64);
+  CHECK(store.programs.begin()->second == "fake");
+  const std::vector<std::string> calls = calls_of_session(-1);
+  CHECK(count(calls, "clCreateProgramWithSource") == 0);
+  CHECK(count(calls, "clCreateProgramWithBinary") == 1);
+
+  // A driver that does not take the program any longer, at either call.
+  for (const char* call : {"clCreateProgramWithBinary", "clBuildProgram"}) {
+    const auto at = std::find(calls.begin(), calls.end(), call) - calls.begin();
+    CHECK(count(calls_of_session(static_cast<int>(at)), "clCreateProgramWithSource") == 1);
+  }
 }
 
 TEST_CASE("only events that somebody waits for are made, and the lanes are flushed before") {

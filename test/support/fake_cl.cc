@@ -136,6 +136,16 @@ rt::ClApi simulated_api() {
   api.clReleaseMemObject = release_object<cl_mem>;
   api.clCreateProgramWithSource = [](cl_context, cl_uint, const char**, const size_t*,
                                      cl_int* error) { return make_object<cl_program>(error); };
+  api.clCreateProgramWithBinary = [](cl_context, cl_uint, const cl_device_id*, const size_t*,
+                                     const unsigned char**, cl_int*,
+                                     cl_int* error) { return make_object<cl_program>(error); };
+  // Of one device: four bytes.
+  api.clGetProgramInfo = [](cl_program, cl_program_info what, size_t size, void* out,
+                            size_t* out_size) {
+    if (what == CL_PROGRAM_BINARY_SIZES) return answer(size, out, out_size, size_t{4});
+    std::memcpy(*static_cast<unsigned char**>(out), "fake", 4);
+    return cl_int{CL_SUCCESS};
+  };
   api.clBuildProgram = [](cl_program, cl_uint, const cl_device_id*, const char*,
                           void (*)(cl_program, void*), void*) { return cl_int{CL_SUCCESS}; };
   api.clGetProgramBuildInfo = [](cl_program, cl_device_id, cl_program_build_info, size_t size,

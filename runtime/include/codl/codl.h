@@ -134,6 +134,18 @@ CODL_CHECKED codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t ind
 
 typedef struct codl_session codl_session_t;
 
+/* Keeps built OpenCL programs between sessions: building one from its text takes 50 to 500 ms. A
+ * key is a file name of less than 64 letters, digits and dashes that stands for the text, its
+ * options, the device and the driver. Called by codl_session_create only, on its thread. The driver
+ * trusts what it is given: keep the programs where only the application writes. */
+typedef struct codl_program_cache {
+  void* context;
+  /* The size of the program kept under `key`, 0 if there is none; copies it to `data` if `capacity`
+   * is at least that. */
+  size_t (*load)(void* context, const char* key, void* data, size_t capacity);
+  void (*store)(void* context, const char* key, const void* data, size_t size);
+} codl_program_cache_t;
+
 typedef struct codl_session_options {
   size_t struct_size;
   const char* variant; /* null: the plan's first */
@@ -151,7 +163,8 @@ typedef struct codl_session_options {
       opencl_device;       /* part of a device's name; null: the first GPU, else the first device */
   int32_t require_variant; /* 0: fall back to a CPU variant when the GPU cannot be used; 1: fail */
   int32_t record_timeline; /* 1: codl_session_timeline has the times of the last run */
-  const codl_allocator_t* allocator; /* null: malloc; must outlive the session */
+  const codl_allocator_t* allocator;         /* null: malloc; must outlive the session */
+  const codl_program_cache_t* program_cache; /* null: none */
 } codl_session_options_t;
 
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
