@@ -7,6 +7,12 @@ file(GLOB texts ${ROOT}/kernels/*/*_cl_*.cl)
 
 function(codl_string_literal file out)
   file(READ ${file} text)
+  # A text that several rows share: #include "kernels/common/<name>.cl", at the start of a line.
+  string(REGEX MATCH "\n#include \"([a-z0-9_/.]+)\"\n" include "${text}")
+  if(include)
+    file(READ ${ROOT}/${CMAKE_MATCH_1} shared)
+    string(REPLACE "${include}" "\n${shared}\n" text "${text}")
+  endif()
   string(REGEX REPLACE "//[^\n]*" "" text "${text}")
   string(REGEX REPLACE "\n +" "\n" text "${text}")
   string(HEX "${text}" text)

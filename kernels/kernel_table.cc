@@ -111,4 +111,9 @@ void features_of(const StepShape& step, Features* out_features) {
   contract_of(step.row->op).features(step, out_features);
 }
 
+uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
+  const Contract& contract = contract_of(step.row->op);
+  return contract.choose_tile == nullptr ? 0 : contract.choose_tile(step, gpu, out_tile);
+}
+
 }  // namespace codl::kernels

@@ -53,8 +53,8 @@ Quantity read_quantity(const JsonValue& json, const Sources& sources) {
   return quantity;
 }
 
-// A limit in texels: a Quantity that is a whole number.
-int32_t read_texels(const JsonValue& json, const Sources& sources) {
+// A limit in texels, or a number of things: a Quantity that is a whole number.
+int32_t read_whole(const JsonValue& json, const Sources& sources) {
   read_quantity(json, sources);
   return static_cast<int32_t>(json.member("value").as_integer(1, kMaxDim));
 }
@@ -80,8 +80,12 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
       static_cast<GpuGate>(json.member("gate").as_choice({"host_enqueue", "user_event"}));
   if (profile.sharing == GpuSharing::Separate && profile.gate == GpuGate::UserEvent)
     json.member("gate").expected("\"host_enqueue\" with separate sharing");
-  profile.image_max_width = read_texels(json.member("image_max_width"), sources);
-  profile.image_max_height = read_texels(json.member("image_max_height"), sources);
+  if (const JsonValue units = json.optional_member("units"))
+    profile.gpu_facts.units = read_whole(units, sources);
+  if (const JsonValue registers = json.optional_member("registers"))
+    profile.gpu_facts.registers = read_whole(registers, sources);
+  profile.image_max_width = read_whole(json.member("image_max_width"), sources);
+  profile.image_max_height = read_whole(json.member("image_max_height"), sources);
 }
 
 const KernelRow* find_symbol(llvm::StringRef symbol) {

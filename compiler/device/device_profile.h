@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/contract.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/tables.h"
@@ -68,6 +69,7 @@ struct DeviceProfile {
   std::string gpu_name;
   bool has_gpu = false;
   Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
+  kernels::GpuFacts gpu_facts;
   GpuSharing sharing = GpuSharing::FineSvm;
   GpuGate gate = GpuGate::HostEnqueue;
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH

@@ -260,11 +260,20 @@ class Scheduler {
     const TensorId output = placements_.values[node.output].tensor_on(part.processor);
     step.operands.push_back(output);
     if (part.processor == Processor::Gpu) {
+      step.tile = tile_of(step);
       for (TensorId tensor : step.operands)
         if (mapped_[tensor] == Mapped::Write) unmap(tensor);
       unmap(output);
     }
     return push_kernel(std::move(step), division.is_split());
+  }
+
+  llvm::SmallVector<int32_t, 4> tile_of(const Step& step) const {
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    int32_t tile[kernels::kMaxTileInts];
+    const uint32_t count =
+        kernels::choose_tile(step.shape(schedule_.tensors, shapes), profile_.gpu_facts, tile);
+    return {tile, tile + count};
   }
 
   TensorId operand_tensor(ir::NodeId id, uint32_t operand, const Part& part) {

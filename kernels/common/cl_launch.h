@@ -36,17 +36,22 @@ inline constexpr uint64_t kClGridItems = 4;
 // Least CL_DEVICE_MAX_WORK_GROUP_SIZE of the devices in use (NVIDIA, Adreno 6xx; Mali from G7x on).
 inline constexpr int32_t kClMaxGroupItems = 1024;
 
-// Tile of a GPU row: none, or three numbers, the local size. A kernel that computes in a line takes
-// their product; one whose work-items share local memory keeps its own local size.
-constexpr const char* check_cl_tile(const StepShape& step) {
-  if (step.tile_count == 0) return nullptr;
-  if (step.tile_count != 3) return "no tile, or the three local sizes, for a GPU row";
+// The first three tile numbers as a local size. A kernel that computes in a line takes their
+// product; one whose work-items share local memory keeps its own local size.
+constexpr const char* check_cl_local_sizes(const StepShape& step) {
   int64_t items = 1;
   for (uint32_t i = 0; i < 3; ++i) {
     if (step.tile[i] < 1 || step.tile[i] > kClMaxGroupItems) return "local sizes of 1 to 1024";
     items *= step.tile[i];
   }
   return items <= kClMaxGroupItems ? nullptr : "at most 1024 work-items in a group";
+}
+
+// Tile of a GPU row that has no other numbers: none, or the local size.
+constexpr const char* check_cl_tile(const StepShape& step) {
+  if (step.tile_count == 0) return nullptr;
+  if (step.tile_count != 3) return "no tile, or the three local sizes, for a GPU row";
+  return check_cl_local_sizes(step);
 }
 
 constexpr uint64_t cl_round_up(uint64_t value, uint64_t multiple) {
@@ -57,7 +62,7 @@ constexpr uint64_t cl_round_up(uint64_t value, uint64_t multiple) {
 // count, which is its first scalar.
 inline void set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
   uint64_t items = kClLineItems;
-  if (step.tile_count == 3)
+  if (step.tile_count >= 3)
     items = static_cast<uint64_t>(int64_t{step.tile[0]} * step.tile[1] * step.tile[2]);
   out->local[0] = items;
   out->local[1] = out->local[2] = 1;

@@ -95,6 +95,12 @@ struct Features {
   void add(const char* name, double value) { items[count++] = {name, value}; }
 };
 
+// What a GPU's profile says that tiles depend on; 0: unknown.
+struct GpuFacts {
+  int32_t units = 0;      // compute units, each with work-groups of its own
+  int32_t registers = 0;  // 32-bit registers that a work-item may use without spilling
+};
+
 // All that is known of an operator's kernels without running them. One constant per kernels/<op>/,
 // named k<Op>Contract.
 struct Contract {
@@ -105,6 +111,10 @@ struct Contract {
   void (*launch)(const StepShape& step, ClLaunch* out_launch);
   // The step has passed check().
   void (*features)(const StepShape& step, Features* out_features);
+  // GPU rows only, null for most operators; the step has no tile and has passed check(), and passes
+  // it with the tile. Writes at most kMaxTileInts numbers and returns how many; 0: the defaults.
+  // What decides the order of additions must not depend on the part.
+  uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
 };
 
 // One operand while a CPU kernel runs.

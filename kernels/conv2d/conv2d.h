@@ -38,9 +38,23 @@
 //   weight_mbytes     million bytes of packed w: once, or if they do not stay in a second-level
 //                     cache once per block of tiles
 //   steps             1
+//
+// GPU rows, what a work-item does for one input channel (image: for a texel of four) of a tap:
+//   row     computes                multiply-adds  loads, and multiply-adds of each  registers
+//   buffer  7 pixels, 16 channels   112            1 of 16 floats, 7 of one: 14      135
+//           7 pixels, 32 channels   224            2 of 16 floats, 7 of one: 25      263
+//   image   4 pixels, 4 channels    64             4 texels, 4 of 4 floats: 8        48
+//   tiled   8 pixels, 8 channels    64             4 of 4 floats, local memory: 16   104
+//           4 pixels, 4 channels    16             2 of 4 floats, local memory: 8    32
+// Registers are floats: sums, factors and, tiled, what is on its way to local memory. From global
+// memory a tiled row loads 4 floats for 4 M N / (M + N) multiply-adds: 171 in a tile of 64 x 128,
+// 64 in one of 32 x 32.
 #pragma once
 
+#include <string_view>
+
 #include "kernels/common/conv_window.h"
+#include "kernels/common/gemm_tile.h"
 #include "kernels/common/panel_tile.h"
 
 namespace codl::kernels {
@@ -54,6 +68,47 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
 
 // src OIHW; dst of conv2d_packed_bytes().
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
+
+// The row of tiles in local memory: one group, tile numbers as in kernels/common/gemm_tile.h.
+constexpr bool is_conv2d_tiled(const KernelRow& row) {
+  return std::string_view(row.symbol) == "conv2d_f32_cl_tiled";
+}
+
+constexpr bool is_conv2d_buffer(const KernelRow& row) {
+  return std::string_view(row.symbol) == "conv2d_f32_cl_buffer";
+}
+
+// The product that the operator is, whole.
+constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w,
+                                    const OperandShape& y) {
+  return {int64_t{y.dims[0]} * y.dims[2] * y.dims[3], y.dims[1],
+          int64_t{w.dims[2]} * w.dims[3] * padded_channels(x)};
+}
+
+// The buffer row: tile numbers are the local sizes, then the pixels and the panels of 16 output
+// channels of a work-item.
+//   7 pixels divide the widths of most networks (112, 56, 28, 14, 7) and leave one over at 13, 27
+//   and 55; seven sums of 16 lanes hide the latency of an AVX-512 multiply-add
+//   14 pixels or 2 panels halve the loads per multiply-add, where there are registers for more
+//   sums: on a processor with AVX-512, not on a GPU
+inline constexpr int32_t kConv2dBufferPixels = 7;
+inline constexpr uint32_t kConv2dBufferTileInts = 5;
+
+// Panels that a part writes, of all groups; a part of channels has whole ones.
+constexpr Range conv2d_panels(const Conv2dParams& params, const OperandShape& y, SplitDim part_dim,
+                              Range part) {
+  if (part_dim == SplitDim::OutputChannel)
+    return {part.begin / kChannelPanel, static_cast<int32_t>(ceil_div(part.end, kChannelPanel))};
+  return {0,
+          static_cast<int32_t>(params.groups * ceil_div(y.dims[1] / params.groups, kChannelPanel))};
+}
+
+// Whether the buffer row can compute `panels` panels in a work-item.
+constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShape& y,
+                                   SplitDim part_dim, Range part, int32_t panels) {
+  return panels == 1 || (panels == 2 && params.groups == 1 &&
+                         conv2d_panels(params, y, part_dim, part).count() % 2 == 0);
+}
 
 // Whether a tile computes from copies of its inputs.
 //   Pixels  one tap, and pixels a multiple of 4096 bytes apart: they share a set of a first-level
@@ -97,12 +152,7 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
                                  Range part) {
   Conv2dWork work = {};
   work.rows = rows_of_part(part_dim, part, y);
-  if (part_dim == SplitDim::OutputChannel)
-    work.panels = {part.begin / kChannelPanel,
-                   static_cast<int32_t>(ceil_div(part.end, kChannelPanel))};
-  else
-    work.panels = {0, static_cast<int32_t>(params.groups *
-                                           ceil_div(y.dims[1] / params.groups, kChannelPanel))};
+  work.panels = conv2d_panels(params, y, part_dim, part);
   const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
   work.images = y.dims[0];
   work.pixels = int64_t{work.rows.count()} * y.dims[3];

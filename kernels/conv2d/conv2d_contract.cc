@@ -38,7 +38,18 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
     return "groups of whole texels of 4 channels for images";
 
-  if (step.row->processor != Processor::Cpu) return nullptr;
+  if (is_conv2d_tiled(*step.row)) {
+    if (params.groups != 1) return "one group for tiles in local memory";
+    return check_gemm_tile(step);
+  }
+  if (is_conv2d_buffer(*step.row) && step.tile_count == kConv2dBufferTileInts) {
+    if (step.tile[3] != kConv2dBufferPixels && step.tile[3] != 2 * kConv2dBufferPixels)
+      return "7 or 14 pixels in a work-item";
+    if (!conv2d_takes_panels(params, y, step.part_dim, step.part, step.tile[4]))
+      return "1 panel in a work-item, or 2 of one group that has an even number of them";
+    return check_cl_local_sizes(step);
+  }
+  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
   const auto need = [&](const auto& work) -> const char* {
     if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
     out_needs->task_count = static_cast<int32_t>(work.task_count);
@@ -99,9 +110,26 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
+  const OperandShape& y = step.output();
+  if (is_conv2d_tiled(*step.row))
+    return write_gemm_tile(
+        fastest_gemm_tile(conv2d_gemm_size(step.operands[0], step.operands[1], y), gpu.units),
+        out_tile);
+  // Sums, a row of weights for each panel, and one pixel of x.
+  constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
+  if (!is_conv2d_buffer(*step.row) || gpu.registers < kRegisters ||
+      !conv2d_takes_panels(step.params_as<Conv2dParams>(), y, step.part_dim, step.part, 2))
+    return 0;
+  const int32_t tile[kConv2dBufferTileInts] = {static_cast<int32_t>(kClLineItems), 1, 1,
+                                               kConv2dBufferPixels, 2};
+  for (uint32_t i = 0; i < kConv2dBufferTileInts; ++i) out_tile[i] = tile[i];
+  return kConv2dBufferTileInts;
+}
+
 }  // namespace
 
 extern const Contract kConv2dContract;
-const Contract kConv2dContract = {check, conv2d_launch, features};
+const Contract kConv2dContract = {check, conv2d_launch, features, choose_tile};
 
 }  // namespace codl::kernels

@@ -1,5 +1,5 @@
 // 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring pixels of one output
-// row times one panel of 16 output channels, all of it in float16 accumulators.
+// row times PANELS panels of 16 output channels, all of it in float16 accumulators.
 //
 //   x         [batch, rows held, in_w, round_up(c, 4)], first row held: x_row_begin
 //   w         [panel][kernel_h][kernel_w][group_in_c][16], ceil(group_out_c / 16) panels a group
@@ -7,11 +7,14 @@
 //   residual  laid out like y, may have another window; only with HAS_RESIDUAL
 //   y         [batch, rows held, out_w, round_up(out_c, 4)]; pad lanes written as zero
 //
-// Defines: PIXELS, HAS_RESIDUAL, ACTIVATION.
-// Order of the work: `inner_panels` panels, then the pixels of all rows, then the next panels, so
-// that the weights in use stay in a cache of the size the launch assumes while x passes by.
+// Defines: PIXELS, PANELS (divides the panels of the part; 1 with more than one group),
+// HAS_RESIDUAL, ACTIVATION.
+// Order of the work: `inner_blocks` blocks of PANELS panels, then the pixels of all rows, then the
+// next panels, so that the weights in use stay in a cache of the size the launch assumes while x
+// passes by.
 //
-// Per input channel: PIXELS * 16 multiply-adds for one vector load and PIXELS scalar loads.
+// Per input channel: PANELS * PIXELS * 16 multiply-adds for PANELS vector loads and PIXELS scalar
+// loads; PANELS * PIXELS sums in registers.
 // Padding costs nothing in the innermost loop: a tap that reaches outside for some pixels runs on
 // all of them at a clamped address, and those pixels take their old sums back afterwards. (Not a
 // product with zero: what lies at the clamped address may be infinite.)
@@ -21,7 +24,7 @@ kernel void conv2d_f32_cl_buffer(
 #if HAS_RESIDUAL
     global const float* residual,
 #endif
-    global float* y, int item_count, int inner_panels, int panel_begin, int panel_end,  //
+    global float* y, int item_count, int inner_blocks, int panel_begin, int panel_end,  //
     int blocks, int rows, int batch, int out_w,           // blocks of PIXELS in a row; part's rows
     int first_row,                                        // of the part, global
     int in_h, int in_w, int group_in_c, int group_out_c,  //
@@ -36,26 +39,29 @@ kernel void conv2d_f32_cl_buffer(
     float alpha, float beta) {
   int id = get_global_id(0);
   if (id >= item_count) return;
-  int panel = panel_begin + id % inner_panels;
-  id /= inner_panels;
+  int panel = panel_begin + id % inner_blocks * PANELS;
+  id /= inner_blocks;
   const int first_pixel = id % blocks * PIXELS;
   id /= blocks;
   const int row = id % rows;
   id /= rows;
   const int n = id % batch;
-  panel += id / batch * inner_panels;
+  panel += id / batch * inner_blocks * PANELS;
   if (panel >= panel_end) return;
 
   const int group_panels = (group_out_c + 15) / 16;
   const int group = panel / group_panels;
   const int group_channel = panel % group_panels * 16;
   const int channel = group * group_out_c + group_channel;
-  const int valid = min(16, group_out_c - group_channel);
+  const int panel_floats = kernel_h * kernel_w * group_in_c * 16;
 
-  const float16 start = load_lanes(bias + channel, valid);
-  float16 sum[PIXELS];
+  float16 sum[PANELS][PIXELS];
 #pragma unroll
-  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+  for (int b = 0; b < PANELS; ++b) {
+    const float16 start = load_lanes(bias + channel + b * 16, group_out_c - group_channel - b * 16);
+#pragma unroll
+    for (int p = 0; p < PIXELS; ++p) sum[b][p] = start;
+  }
 
   const int in_row0 = (first_row + row) * stride_h - pad_top;
   const int in_column0 = first_pixel * stride_w - pad_left;
@@ -75,33 +81,41 @@ kernel void conv2d_f32_cl_buffer(
       if (column >= 0 && column + (PIXELS - 1) * stride_w < in_w) {
         global const float* const x_tap = x_row + column * x_pixel_stride;
         for (int c = 0; c < group_in_c; ++c) {
-          const float16 weights = vload16(c, w_tap);
 #pragma unroll
-          for (int p = 0; p < PIXELS; ++p) sum[p] += (float16)(x_tap[p * step + c]) * weights;
+          for (int b = 0; b < PANELS; ++b) {
+            const float16 weights = vload16(c, w_tap + b * panel_floats);
+#pragma unroll
+            for (int p = 0; p < PIXELS; ++p) sum[b][p] += (float16)(x_tap[p * step + c]) * weights;
+          }
         }
         continue;
       }
-      float16 before[PIXELS];
+      float16 before[PANELS][PIXELS];
       int offset[PIXELS];
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
-        before[p] = sum[p];
+#pragma unroll
+        for (int b = 0; b < PANELS; ++b) before[b][p] = sum[b][p];
         offset[p] = clamp(column + p * stride_w, 0, in_w - 1) * x_pixel_stride;
       }
       for (int c = 0; c < group_in_c; ++c) {
-        const float16 weights = vload16(c, w_tap);
 #pragma unroll
-        for (int p = 0; p < PIXELS; ++p) sum[p] += (float16)(x_row[offset[p] + c]) * weights;
+        for (int b = 0; b < PANELS; ++b) {
+          const float16 weights = vload16(c, w_tap + b * panel_floats);
+#pragma unroll
+          for (int p = 0; p < PIXELS; ++p) sum[b][p] += (float16)(x_row[offset[p] + c]) * weights;
+        }
       }
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
         const int at = column + p * stride_w;
-        if (at < 0 || at >= in_w) sum[p] = before[p];
+        if (at >= 0 && at < in_w) continue;
+#pragma unroll
+        for (int b = 0; b < PANELS; ++b) sum[b][p] = before[b][p];
       }
     }
   }
 
-  const int stored = channel + valid == out_c ? y_pixel_stride - channel : valid;
   const int y_base = row * y_row_stride + first_pixel * y_pixel_stride + channel;
   global float* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
 #if HAS_RESIDUAL
@@ -109,17 +123,23 @@ kernel void conv2d_f32_cl_buffer(
       residual + residual_offset + n * residual_batch_stride + y_base;
 #endif
 #pragma unroll
-  for (int p = 0; p < PIXELS; ++p) {
-    if (first_pixel + p < out_w) {
-      float16 v = sum[p];
+  for (int b = 0; b < PANELS; ++b) {
+    const int valid = min(16, group_out_c - group_channel - b * 16);
+    const bool is_last = channel + b * 16 + valid == out_c;
+    const int stored = is_last ? y_pixel_stride - channel - b * 16 : valid;
+#pragma unroll
+    for (int p = 0; p < PIXELS; ++p) {
+      if (first_pixel + p >= out_w) break;
+      const int at = p * y_pixel_stride + b * 16;
+      float16 v = sum[b][p];
 #if HAS_RESIDUAL
-      v += load_lanes(residual_pixels + p * y_pixel_stride, stored);
+      v += load_lanes(residual_pixels + at, stored);
 #endif
       v = ACTIVATE(v, alpha, beta);
       if (valid < 16) v = keep_lanes(v, valid);
-      store_lanes(v, y_pixels + p * y_pixel_stride, stored);
+      store_lanes(v, y_pixels + at, stored);
       // A ragged last group and the pad lanes behind it may be more than a panel: 15 + 3.
-      for (int lane = 16; lane < stored; ++lane) y_pixels[p * y_pixel_stride + lane] = 0.0f;
+      for (int lane = 16; lane < stored; ++lane) y_pixels[at + lane] = 0.0f;
     }
   }
 }

@@ -1,12 +1,10 @@
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/gemm_tile.h"
 #include "kernels/conv2d/conv2d.h"
 
 namespace codl::kernels {
 namespace {
 
-// Pixels of one work-item. Buffer: 7 divides the widths of most networks (112, 56, 28, 14, 7) and
-// leaves one over at 13, 27 and 55; seven sums hide the latency of an AVX-512 multiply-add.
-constexpr int32_t kBufferPixels = 7;
+// Pixels of one work-item.
 constexpr int32_t kImagePixels = 4;
 // Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
 // of the processors that run buffer kernels.
@@ -50,19 +48,18 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const Conv2dParams& params = shape.params;
   const OperandShape& y = shape.y;
-  // Panels never span groups; a part of channels is asked for only where they are whole panels.
-  const int32_t group_panels = static_cast<int32_t>(ceil_div(shape.group_out_c, kChannelPanel));
-  const bool is_part = step.part_dim == SplitDim::OutputChannel;
-  const int32_t panel_begin = is_part ? step.part.begin / kChannelPanel : 0;
-  const int32_t panel_end = is_part ? static_cast<int32_t>(ceil_div(step.part.end, kChannelPanel))
-                                    : params.groups * group_panels;
+  const Range panels = conv2d_panels(params, y, step.part_dim, step.part);
+  const bool has_tile = step.tile_count == kConv2dBufferTileInts;
+  const int32_t item_pixels = has_tile ? step.tile[3] : kConv2dBufferPixels;
+  const int32_t item_panels = has_tile ? step.tile[4] : 1;
 
   const int64_t panel_bytes = int64_t{shape.w.dims[2]} * shape.w.dims[3] * shape.group_in_c *
                               kChannelPanel * int64_t{sizeof(float)};
-  int64_t inner_panels = kInnerWeightBytes / panel_bytes;
-  if (inner_panels < 1) inner_panels = 1;
-  if (inner_panels > panel_end - panel_begin) inner_panels = panel_end - panel_begin;
-  const int64_t outer_panels = ceil_div(panel_end - panel_begin, inner_panels);
+  const int32_t panel_blocks = panels.count() / item_panels;
+  int64_t inner_blocks = kInnerWeightBytes / (panel_bytes * item_panels);
+  if (inner_blocks < 1) inner_blocks = 1;
+  if (inner_blocks > panel_blocks) inner_blocks = panel_blocks;
+  const int64_t outer_blocks = ceil_div(panel_blocks, inner_blocks);
 
   // A 1x1 filter that moves by one sees no rows: they are joined into one, which leaves fewer
   // pixels over. Both operands hold the rows of the part one behind the other.
@@ -72,17 +69,18 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const int32_t rows = is_pointwise ? 1 : shape.rows.count();
   const int32_t out_w = is_pointwise ? shape.rows.count() * y.dims[3] : y.dims[3];
   const int32_t in_w = is_pointwise ? out_w : shape.x.dims[3];
-  const int64_t blocks = ceil_div(out_w, kBufferPixels);
+  const int64_t blocks = ceil_div(out_w, item_pixels);
 
   const ClStrides x = cl_strides(shape.x);
   const ClStrides to = cl_strides(y);
-  out->define("PIXELS", kBufferPixels);
+  out->define("PIXELS", item_pixels);
+  out->define("PANELS", item_panels);
   out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
   out->define("ACTIVATION", params.activation);
-  set_line(step, inner_panels * blocks * rows * y.dims[0] * outer_panels, out);
-  out->add_int(static_cast<int32_t>(inner_panels));
-  out->add_int(panel_begin);
-  out->add_int(panel_end);
+  set_line(step, inner_blocks * blocks * rows * y.dims[0] * outer_blocks, out);
+  out->add_int(static_cast<int32_t>(inner_blocks));
+  out->add_int(panels.begin);
+  out->add_int(panels.end);
   out->add_int(static_cast<int32_t>(blocks));
   out->add_int(rows);
   out->add_int(y.dims[0]);
@@ -147,11 +145,57 @@ void launch_image(const StepShape& step, ClLaunch* out) {
   out->add_float(params.activation_beta);
 }
 
+void launch_tiled(const StepShape& step, ClLaunch* out) {
+  const Conv2dShape shape = shape_of(step);
+  const Conv2dParams& params = shape.params;
+  const OperandShape& y = shape.y;
+  const Range panels = conv2d_panels(params, y, step.part_dim, step.part);
+  const int32_t image_pixels = shape.rows.count() * y.dims[3];
+  const int32_t pixels = image_pixels * y.dims[0];
+  const ClStrides x = cl_strides(shape.x);
+  const ClStrides to = cl_strides(y);
+  const ClChannels stored = cl_channels(step);
+  out->define("HAS_PAD_CHANNELS", shape.group_in_c % kChannelPad != 0 ? 1 : 0);
+  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
+  out->define("ACTIVATION", params.activation);
+  const GemmTile tile = gemm_tile_of(step, conv2d_gemm_size(shape.x, shape.w, y));
+  set_gemm(tile, pixels, panels.count(), out);
+  out->add_int(pixels);
+  out->add_int(image_pixels);
+  out->add_int(panels.begin);
+  out->add_int(panels.end);
+  out->add_int(stored.begin + stored.stored_count);
+  out->add_int(y.dims[1]);
+  out->add_int(y.dims[3]);
+  out->add_int(shape.rows.begin);
+  out->add_int(shape.x.dims[2]);
+  out->add_int(shape.x.dims[3]);
+  out->add_int(shape.group_in_c);
+  out->add_int(shape.w.dims[2]);
+  out->add_int(shape.w.dims[3]);
+  add_window(params, out);
+  out->add_int(shape.x.row_begin);
+  out->add_int(x.batch);
+  out->add_int(x.row);
+  out->add_int(x.pixel);
+  out->add_int(cl_row_offset(y, shape.rows.begin));
+  out->add_int(to.batch);
+  out->add_int(to.pixel);
+  if (params.has_residual != 0) {
+    out->add_int(cl_row_offset(shape.residual, shape.rows.begin));
+    out->add_int(cl_strides(shape.residual).batch);
+  }
+  out->add_float(params.activation_alpha);
+  out->add_float(params.activation_beta);
+}
+
 }  // namespace
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
   if (step.output().layout == Layout::Image2d)
     launch_image(step, out_launch);
+  else if (is_conv2d_tiled(*step.row))
+    launch_tiled(step, out_launch);
   else
     launch_buffer(step, out_launch);
 }

@@ -14,6 +14,8 @@
 //   steps         1
 #pragma once
 
+#include <string_view>
+
 #include "kernels/common/panel_tile.h"
 
 namespace codl::kernels {
@@ -26,6 +28,19 @@ constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
 
 // src [k, n] row-major; dst of matmul_packed_bytes().
 void matmul_pack(const int32_t* dims, const float* src, float* dst);
+
+// Rows of x up to which the reading of the weights takes the time on a GPU.
+inline constexpr int32_t kMatMulFewRows = 8;
+
+// Tiles in local memory (kernels/common/gemm_tile.h): more than kMatMulFewRows rows, k a multiple
+// of 4.
+constexpr bool is_matmul_tiled(const KernelRow& row) {
+  return std::string_view(row.symbol) == "matmul_f32_cl_tiled";
+}
+// Coalesced reading of the weights: at most kMatMulFewRows rows.
+constexpr bool is_matmul_gemv(const KernelRow& row) {
+  return std::string_view(row.symbol) == "matmul_f32_cl_gemv";
+}
 
 // What a CPU step computes and how it is cut into tasks: as Conv2d, with the rows of x for pixels.
 struct MatMulWork {

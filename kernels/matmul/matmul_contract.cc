@@ -1,5 +1,5 @@
 #include "kernels/common/activation.h"
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/gemm_tile.h"
 #include "kernels/matmul/matmul.h"
 #include "schema/plan_layout.h"
 
@@ -29,6 +29,13 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (bias.layout != Layout::Packed || bias.rank != 1 || bias.dims[0] != y.dims[1] ||
       bias.bytes != packed_bias_bytes(y.dims[1]))
     return "a packed bias of one value per column";
+  if (is_matmul_tiled(*step.row)) {
+    if (x.dims[0] <= kMatMulFewRows) return "more than 8 rows for tiles in local memory";
+    if (x.dims[1] % 4 != 0) return "a depth of whole quads for tiles in local memory";
+    return check_gemm_tile(step);
+  }
+  if (is_matmul_gemv(*step.row) && x.dims[0] > kMatMulFewRows)
+    return "at most 8 rows for a matrix-vector product";
   if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
   if (step.tile_count != 0) return "no tile numbers for a CPU kernel";
 
@@ -51,9 +58,16 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
+  if (!is_matmul_tiled(*step.row)) return 0;
+  const OperandShape& x = step.operands[0];
+  return write_gemm_tile(
+      fastest_gemm_tile({x.dims[0], step.output().dims[1], x.dims[1]}, gpu.units), out_tile);
+}
+
 }  // namespace
 
 extern const Contract kMatMulContract;
-const Contract kMatMulContract = {check, matmul_launch, features};
+const Contract kMatMulContract = {check, matmul_launch, features, choose_tile};
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/gemm_tile.h"
 #include "kernels/matmul/matmul.h"
 
 namespace codl::kernels {
@@ -9,30 +9,61 @@ constexpr int32_t kRows = 4;
 // Work-items that share a panel: 1000 outputs give 63 panels, too few for a GPU by themselves; a
 // power of two, at least half a warp.
 constexpr int32_t kSplit = 16;
+// The same where neighbours read neighbouring quads: 256 of them have 8 reads each in flight.
+constexpr int32_t kGemvItems = 256;
 
-}  // namespace
-
-void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
+void launch_tiled(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
-  const OperandShape& x = step.operands[0];
+  const int32_t depth = step.operands[0].dims[1];
+  const OperandShape& y = step.output();
+  const Range columns = channels_of_part(step.part_dim, step.part, y);
+  const int32_t panel_begin = columns.begin / kChannelPanel;
+  const int32_t panel_end = static_cast<int32_t>(ceil_div(columns.end, kChannelPanel));
+  out->define("HAS_WHOLE_QUADS", y.dims[1] % 4 == 0 ? 1 : 0);
+  out->define("ACTIVATION", params.activation);
+  const GemmTile tile = gemm_tile_of(step, {y.dims[0], y.dims[1], depth});
+  set_gemm(tile, y.dims[0], panel_end - panel_begin, out);
+  out->add_int(y.dims[0]);
+  out->add_int(depth);
+  out->add_int(y.dims[1]);
+  out->add_int(panel_begin);
+  out->add_int(panel_end);
+  out->add_float(params.activation_alpha);
+  out->add_float(params.activation_beta);
+}
+
+// A group per panel and block of rows: the rows buffer and gemv.
+void launch_panels(const StepShape& step, const char* items_name, int32_t items, ClLaunch* out) {
+  const auto& params = step.params_as<MatMulParams>();
   const OperandShape& y = step.output();
   const Range columns = channels_of_part(step.part_dim, step.part, y);
   const int32_t m = y.dims[0];
   const int32_t rows = m == 1 ? 1 : kRows;
-  out_launch->define("ROWS", rows);
-  out_launch->define("SPLIT", kSplit);
-  out_launch->define("ACTIVATION", params.activation);
-  out_launch->local[0] = kSplit;
-  out_launch->local[1] = out_launch->local[2] = 1;
-  out_launch->global[0] = static_cast<uint64_t>(ceil_div(columns.count(), kChannelPanel)) * kSplit;
-  out_launch->global[1] = static_cast<uint64_t>(ceil_div(m, rows));
-  out_launch->global[2] = 1;
-  out_launch->add_int(m);
-  out_launch->add_int(x.dims[1]);
-  out_launch->add_int(y.dims[1]);
-  out_launch->add_int(columns.begin / kChannelPanel);
-  out_launch->add_float(params.activation_alpha);
-  out_launch->add_float(params.activation_beta);
+  out->define("ROWS", rows);
+  out->define(items_name, items);
+  out->define("ACTIVATION", params.activation);
+  out->local[0] = static_cast<uint64_t>(items);
+  out->local[1] = out->local[2] = 1;
+  out->global[0] = static_cast<uint64_t>(ceil_div(columns.count(), kChannelPanel)) * out->local[0];
+  out->global[1] = static_cast<uint64_t>(ceil_div(m, rows));
+  out->global[2] = 1;
+  out->add_int(m);
+  out->add_int(step.operands[0].dims[1]);
+  out->add_int(y.dims[1]);
+  out->add_int(columns.begin / kChannelPanel);
+  out->add_float(params.activation_alpha);
+  out->add_float(params.activation_beta);
+}
+
+}  // namespace
+
+void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
+  if (is_matmul_tiled(*step.row))
+    launch_tiled(step, out_launch);
+  else if (is_matmul_gemv(*step.row))
+    launch_panels(step, "ITEMS", kGemvItems, out_launch);
+  else
+    launch_panels(step, "SPLIT", kSplit, out_launch);
 }
 
 }  // namespace codl::kernels

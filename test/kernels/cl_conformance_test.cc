@@ -26,6 +26,10 @@ const std::set<std::string_view> kLimits = {
     "at most 8 inputs on a GPU",
     "inputs like the output, scalar or per channel on a GPU",
     "groups of whole texels of 4 channels for images",
+    "one group for tiles in local memory",
+    "a depth of whole quads for tiles in local memory",
+    "more than 8 rows for tiles in local memory",
+    "at most 8 rows for a matrix-vector product",
 };
 
 // oclgrind interprets, some thousand times slower than a processor: it gets the small cases.
@@ -76,7 +80,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
     const OperandShape& shape = device_item.operands[i];
     const bool is_output = i + 1 == item.operands.size();
     if (is_output)
-      memory.emplace_back(expected.bytes(), sizeof(float));
+      memory.emplace_back(expected.bytes());
     else
       memory.push_back(inputs.memory(row, i, item.operands[i]));
     ClOperand operand;
@@ -97,8 +101,9 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   return difference(expected, memory.back(), tolerance_of(row));
 }
 
+// `rows`: part of the symbols of the rows to run.
 void check_rows(OpKind op, const std::vector<KernelCase>& cases,
-                const std::vector<int32_t>& tile = {}) {
+                const std::vector<int32_t>& tile = {}, const char* rows = "_cl_") {
   std::string reason;
   ClDevice* device = ClDevice::get(&reason);
   if (!device) {
@@ -107,7 +112,9 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
   }
   const bool is_small_run = std::getenv("CODL_SMALL_CASES") != nullptr;
   for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Gpu || row.op != op) continue;
+    if (row.processor != Processor::Gpu || row.op != op ||
+        std::string_view(row.symbol).find(rows) == std::string_view::npos)
+      continue;
     int run_count = 0;
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(row, cases[i]);
@@ -175,12 +182,59 @@ TEST_CASE("as many inputs as an OpenCL concat has", "[opencl]") {
 TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
   const KernelCase conv = make_conv_case(
       OpKind::Conv2d, {.name = "tile", .batch = 2, .in_c = 3, .out_c = 19, .in_h = 3, .in_w = 8});
-  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3});
+  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_buffer");
+  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3, 14, 2}, "_cl_buffer");
+  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_image");
   const KernelCase unary = {"tile",
                             OpKind::Unary,
                             words_of(UnaryParams{.kind = kUnarySigmoid, .alpha = 0, .beta = 0}),
                             {nhwc_operand({1, 21, 5, 7}), nhwc_operand({1, 21, 5, 7})}};
   check_rows(OpKind::Unary, {unary}, {8, 2, 1});
+}
+
+// Cases that reach over the edges of every tile: rows, columns and depth, with and without slices
+// of the depth.
+TEST_CASE("tiles in local memory", "[opencl]") {
+  std::vector<KernelCase> convs;
+  for (const ConvWindow& window : {k1x1, k3x3Stride2})
+    for (int32_t in_c : {3, 20})
+      convs.push_back(make_conv_case(OpKind::Conv2d, {.name = "tile edges",
+                                                      .batch = 2,
+                                                      .in_c = in_c,
+                                                      .out_c = 83,
+                                                      .in_h = 12,
+                                                      .in_w = 11,
+                                                      .window = window,
+                                                      .activation = kUnarySigmoid,
+                                                      .has_residual = true}));
+  convs.push_back(make_conv_case(OpKind::Conv2d, {.name = "small",
+                                                  .in_c = 7,
+                                                  .out_c = 19,
+                                                  .in_h = 3,
+                                                  .in_w = 5,
+                                                  .window = kUneven,
+                                                  .activation = kUnarySigmoid,
+                                                  .has_residual = true}));
+  std::vector<KernelCase> products;
+  for (int32_t columns : {19, 84}) {
+    KernelCase item;
+    item.name = "tile edges";
+    item.op = OpKind::MatMul;
+    item.params = words_of(MatMulParams{});
+    item.operands = {plain_operand({70, 44}), packed_operand({44, columns}),
+                     packed_operand({columns}), plain_operand({70, columns})};
+    products.push_back(item);
+  }
+  // The tiles of gemm_tile.cc, the largest work-items first; then most slices.
+  for (const std::vector<int32_t>& tile :
+       std::vector<std::vector<int32_t>>{{64, 128, 16, 8, 8, 1},
+                                         {64, 64, 32, 8, 4, 2},
+                                         {32, 32, 32, 4, 4, 4},
+                                         {16, 32, 64, 4, 4, 8},
+                                         {16, 16, 128, 4, 4, 16}}) {
+    check_rows(OpKind::Conv2d, convs, tile, "_cl_tiled");
+    check_rows(OpKind::MatMul, products, tile, "_cl_tiled");
+  }
 }
 
 }  // namespace

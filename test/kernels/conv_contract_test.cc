@@ -321,6 +321,119 @@ TEST_CASE("matmul refuses operands that do not fit each other") {
   CHECK(check_operands({x, w, bias, y}) == "a known activation");
 }
 
+TEST_CASE("rows of matmul for many and for few rows") {
+  const MatMulParams params;
+  const auto check_rows = [&](std::string_view symbol, int32_t m, int32_t k) {
+    return check({symbol,
+                  &params,
+                  {plain({m, k}), packed(Packing::MatMulPanels, {k, 50}),
+                   packed(Packing::Bias, {50}), plain({m, 50})},
+                  SplitDim::None,
+                  {},
+                  {}});
+  };
+  CHECK(check_rows("matmul_f32_cl_tiled", 9, 20) == "ok");
+  CHECK(check_rows("matmul_f32_cl_tiled", 8, 20) == "more than 8 rows for tiles in local memory");
+  CHECK(check_rows("matmul_f32_cl_tiled", 9, 21) ==
+        "a depth of whole quads for tiles in local memory");
+  CHECK(check_rows("matmul_f32_cl_gemv", 8, 21) == "ok");
+  CHECK(check_rows("matmul_f32_cl_gemv", 9, 21) == "at most 8 rows for a matrix-vector product");
+}
+
+TEST_CASE("a work-item of the buffer row computes one panel or two") {
+  const auto check_panels = [](int32_t panels, int32_t channels, Range part) {
+    return check_edited([&](Conv& c) {
+      c.symbol = "conv2d_f32_cl_buffer";
+      c.tile = {32, 1, 1, 7, panels};
+      c.w = packed(Packing::ConvPanels, {channels, 8, 3, 3});
+      c.bias = packed(Packing::Bias, {channels});
+      c.y = nhwc({2, channels, 9, 9});
+      if (part.empty()) return;
+      c.part_dim = SplitDim::OutputChannel;
+      c.part = part;
+    });
+  };
+  const std::string expected =
+      "1 panel in a work-item, or 2 of one group that has an even number of them";
+  CHECK(check_panels(1, 40, {}) == "ok");
+  CHECK(check_panels(2, 40, {}) == expected);
+  CHECK(check_panels(2, 40, {0, 32}) == "ok");
+  CHECK(check_panels(2, 50, {}) == "ok");
+  for (int32_t bad : {INT32_MIN, -1, 0, 3, 4, INT32_MAX})
+    CHECK(check_panels(bad, 64, {}) == expected);
+  CHECK(check_edited([](Conv& c) {
+          c.symbol = "conv2d_f32_cl_buffer";
+          c.tile = {32, 33, 1, 14, 1};
+        }) == "at most 1024 work-items in a group");
+  for (int32_t bad : {INT32_MIN, -7, 0, 1, 21})
+    CHECK(check_edited([&](Conv& c) {
+            c.symbol = "conv2d_f32_cl_buffer";
+            c.tile = {32, 1, 1, bad, 1};
+          }) == "7 or 14 pixels in a work-item");
+}
+
+TEST_CASE("tiles are chosen for the GPU, and pass") {
+  const auto choose = [](std::string_view symbol, int32_t channels, kernels::GpuFacts gpu) {
+    Conv c;
+    c.symbol = symbol;
+    c.w = packed(Packing::ConvPanels, {channels, 8, 3, 3});
+    c.bias = packed(Packing::Bias, {channels});
+    c.y = nhwc({2, channels, 9, 9});
+    std::vector<int32_t> tile(kernels::kMaxTileInts);
+    const StepForTest step = c.step();
+    tile.resize(kernels::choose_tile(step.shape(), gpu, tile.data()));
+    c.tile = tile;
+    CHECK(check(c.step()) == "ok");
+    return tile;
+  };
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {}).empty());
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {132, 255}).empty());
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {1, 512}) == std::vector<int32_t>{32, 1, 1, 7, 2});
+  CHECK(choose("conv2d_f32_cl_buffer", 48, {1, 512}).empty());
+  // Two units take larger tiles than 132, which are to be filled.
+  const std::vector<int32_t> few = choose("conv2d_f32_cl_tiled", 64, {2, 255});
+  const std::vector<int32_t> many = choose("conv2d_f32_cl_tiled", 64, {132, 255});
+  REQUIRE(few.size() == 6);
+  REQUIRE(many.size() == 6);
+  CHECK(few[0] * few[1] > many[0] * many[1]);
+  CHECK(choose("conv2d_f32_cl_tiled", 64, {}) == many);
+}
+
+TEST_CASE("tiles in local memory are bounded") {
+  const auto check_tile = [](std::vector<int32_t> tile) {
+    return check_edited([&](Conv& c) {
+      c.symbol = "conv2d_f32_cl_tiled";
+      c.tile = std::move(tile);
+    });
+  };
+  CHECK(check_tile({}) == "ok");
+  CHECK(check_tile({64, 128, 16, 8, 8, 1}) == "ok");
+  CHECK(check_tile({8, 8, 8}) == "no tile, or its six numbers");
+  const std::string extents = "a tile of 16 to 256 rows and columns, multiples of 16";
+  for (int32_t bad : {INT32_MIN, -16, 0, 15, 40, 272, INT32_MAX}) {
+    CHECK(check_tile({bad, 64, 16, 4, 4, 1}) == extents);
+    CHECK(check_tile({64, bad, 16, 4, 4, 1}) == extents);
+  }
+  for (int32_t bad : {INT32_MIN, 0, 2, 24, 512})
+    CHECK(check_tile({64, 64, bad, 4, 4, 1}) == "a depth of a step of 4 to 256, a power of two");
+  for (int32_t bad : {INT32_MIN, 0, 2, 12, 16}) {
+    CHECK(check_tile({64, 64, 16, bad, 4, 1}) ==
+          "work-items of 4 or 8 rows and columns that divide the tile");
+    CHECK(check_tile({64, 64, 16, 4, bad, 1}) ==
+          "work-items of 4 or 8 rows and columns that divide the tile");
+  }
+  for (int32_t bad : {INT32_MIN, -1, 0, 3, 32})
+    CHECK(check_tile({64, 64, 16, 4, 4, bad}) == "slices that divide the depth of a step");
+  CHECK(check_tile({256, 256, 16, 4, 4, 1}) == "at most 1024 work-items in a group");
+  CHECK(check_tile({16, 128, 16, 4, 4, 1}) == "loads that the work-items share evenly");
+  CHECK(check_tile({128, 128, 64, 8, 8, 1}) == "48 KB of local memory at most");
+  CHECK(check_edited([](Conv& c) {
+          c.symbol = "conv2d_f32_cl_tiled";
+          c.params.groups = 2;
+          c.w = packed(Packing::ConvPanels, {40, 4, 3, 3}, 2);
+        }) == "one group for tiles in local memory");
+}
+
 TEST_CASE("features count the part, channels padded as the processor computes them") {
   Conv conv;
   // 2 images x 9 x 9 pixels x 9 taps x 8 channels = 11664 multiply-adds per output channel.

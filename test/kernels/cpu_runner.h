@@ -35,9 +35,10 @@ class CaseInputs {
   }
 
   // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the weights in
-  // the packing of `row`.
+  // the packing of `row`. Aligned as little as a row of the CPU may count on, 64 bytes for OpenCL.
   GuardedMemory memory(const KernelRow& row, size_t i, const OperandShape& shape) const {
-    GuardedMemory memory(static_cast<size_t>(shape.bytes), dtype_bytes(shape.dtype) * (i + 1));
+    GuardedMemory memory(static_cast<size_t>(shape.bytes),
+                         row.processor == Processor::Gpu ? 0 : dtype_bytes(shape.dtype) * (i + 1));
     if (shape.layout == Layout::Packed) {
       // Packed weights are 64-byte aligned in a plan.
       GuardedMemory packed(static_cast<size_t>(shape.bytes));

@@ -31,7 +31,8 @@ class ClDevice {
   // Empty if all went well, else the call and its error, or the compiler's messages.
   //
   // Buffers use the host's memory in place where the device can (PoCL), so bytes around `data` show
-  // writes outside an operand. `repeats` runs, of which out_micros gets the fastest.
+  // writes outside an operand; more than one of `repeats` runs use the device's own memory.
+  // out_micros gets the fastest.
   std::string run(const KernelRow& row, const kernels::ClLaunch& launch,
                   std::span<const ClOperand> operands, int repeats = 1,
                   double* out_micros = nullptr);

@@ -1,0 +1,114 @@
+// 2-D convolution, Nhwc buffers, as a matrix product in tiles of local memory: A has a row for each
+// output pixel of the part and a column for each tap and input channel, and is never stored; B is
+// the packed weights. One group; input channels are rounded up to 4 (pad lanes of x are zero).
+//
+//   x, w, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes
+//
+// Defines: those of gemm_tile.cl; HAS_PAD_CHANNELS, input channels are no multiple of 4;
+// HAS_RESIDUAL, ACTIVATION.
+#include "kernels/common/gemm_tile.cl"
+
+// The row of a panel's weights for depth k of A, -1 for a pad lane.
+static inline int weight_row(int k, int in_c, int padded_in_c) {
+#if HAS_PAD_CHANNELS
+  return k % padded_in_c < in_c ? k / padded_in_c * in_c + k % padded_in_c : -1;
+#else
+  return k;
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_tiled(
+    global const float* restrict x, global const float* restrict w,
+    global const float* restrict bias,
+#if HAS_RESIDUAL
+    global const float* residual,
+#endif
+    global float* y, int column_tiles, int pixels, int image_pixels,  // of the part, of one image
+    int panel_begin, int panel_end, int channel_end, int out_c,       // channel_end: stored
+    int out_w, int first_row, int in_h, int in_w, int in_c,           //
+    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
+    int pad_top, int pad_left,                                                  //
+    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
+    int y_offset, int y_batch_stride, int y_pixel_stride,                       // of first_row
+#if HAS_RESIDUAL
+    int residual_offset, int residual_batch_stride,
+#endif
+    float alpha, float beta) {
+  local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
+  const TilePlace place = tile_place();
+  const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);
+  const int first_pixel = (int)get_group_id(0) / column_tiles * TILE_M;
+  const int padded_in_c = (in_c + 3) / 4 * 4;
+  const int step_count = (kernel_h * kernel_w * padded_in_c + TILE_K - 1) / TILE_K;
+
+  // Of the pixels this work-item brings: row and column of the first tap, offset of the image.
+  int row[A_LOADS];
+  int column[A_LOADS];
+  int offset[A_LOADS];
+#pragma unroll
+  for (int i = 0; i < A_LOADS; ++i) {
+    const int pixel = min(first_pixel + a_load_m(i), pixels - 1);
+    const int in_image = pixel % image_pixels;
+    row[i] = (first_row + in_image / out_w) * stride_h - pad_top;
+    column[i] = in_image % out_w * stride_w - pad_left;
+    offset[i] = pixel / image_pixels * x_batch_stride;
+  }
+  // Its place in the depth: tap (tap_row, tap_column), channel.
+  int tap_row = 0;
+  int tap_column = 0;
+  int channel = a_load_k();
+  const int panel_floats = kernel_h * kernel_w * in_c * 16;
+
+#define LOAD(step)                                                                                \
+  while (channel >= padded_in_c) {                                                                \
+    channel -= padded_in_c;                                                                       \
+    if (++tap_column == kernel_w) {                                                               \
+      tap_column = 0;                                                                             \
+      ++tap_row;                                                                                  \
+    }                                                                                             \
+  }                                                                                               \
+  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                           \
+    const int in_row = row[i] + tap_row * dilation_h;                                             \
+    const int in_column = column[i] + tap_column * dilation_w;                                    \
+    a[i] = (float4)(0.0f);                                                                        \
+    if (tap_row < kernel_h && in_row >= 0 && in_row < in_h && in_column >= 0 && in_column < in_w) \
+      a[i] = *(global const float4*)(x + offset[i] + (in_row - x_row_begin) * x_row_stride +      \
+                                     in_column * x_pixel_stride + channel);                       \
+  }                                                                                               \
+  channel += TILE_K;                                                                              \
+  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                           \
+    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                          \
+    const int k = weight_row((step)*TILE_K + b_load_k(i), in_c, padded_in_c);                     \
+    b[i] = (float4)(0.0f);                                                                        \
+    if (k >= 0 && k * 16 < panel_floats)                                                          \
+      b[i] = *(global const float4*)(w + panel * panel_floats + k * 16 + b_load_lane());          \
+  }
+
+  float4 sums[ITEM_M][QUADS_N];
+#pragma unroll
+  for (int i = 0; i < ITEM_M; ++i)
+#pragma unroll
+    for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);
+  MULTIPLY_TILES(memory, step_count, place, sums, LOAD)
+  if (place.slice != 0) return;
+
+#pragma unroll
+  for (int j = 0; j < QUADS_N; ++j) {
+    const int first_channel = first_panel * 16 + j * 4 * THREADS_N + place.n;
+    if (first_channel >= channel_end) continue;
+    const float4 start = *(global const float4*)(bias + first_channel);
+#pragma unroll
+    for (int i = 0; i < ITEM_M; ++i) {
+      const int pixel = first_pixel + i / 4 * 4 * THREADS_M + place.m + i % 4;
+      if (pixel >= pixels) continue;
+      const int n = pixel / image_pixels;
+      const int at = (pixel - n * image_pixels) * y_pixel_stride + first_channel;
+      float4 v = sums[i][j] + start;
+#if HAS_RESIDUAL
+      v += *(global const float4*)(residual + residual_offset + n * residual_batch_stride + at);
+#endif
+      v = keep_lanes4(ACTIVATE(v, alpha, beta), out_c - first_channel);
+      *(global float4*)(y + y_offset + n * y_batch_stride + at) = v;
+    }
+  }
+}

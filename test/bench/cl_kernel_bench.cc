@@ -1,0 +1,154 @@
+// Speed of the OpenCL rows of Conv2d and MatMul on the first OpenCL device, by its own clock, next
+// to each other and checked against each other. Not run by ctest.
+//
+//   cl_kernel_bench [--rows=PART] [--tile=M,N,K,IM,IN,S]... [--repeats=N] SHAPE...
+//
+// SHAPE: conv:IN_C:OUT_C:SIDE:KERNEL:STRIDE:PAD[:GROUPS], matmul:M:K:N. A tiled row is timed with
+// its own choice and with every --tile that its contract accepts; PART is of the symbols.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "test/kernels/conv_case.h"
+#include "test/kernels/cpu_runner.h"
+#include "test/support/cl_device.h"
+
+namespace codl::test {
+namespace {
+
+std::vector<int32_t> numbers_of(const std::string& text, char separator) {
+  std::vector<int32_t> numbers;
+  for (size_t at = 0; at < text.size();) {
+    numbers.push_back(std::atoi(text.c_str() + at));
+    const size_t end = text.find(separator, at);
+    at = end == std::string::npos ? text.size() : end + 1;
+  }
+  return numbers;
+}
+
+KernelCase case_of(const std::string& shape) {
+  const std::vector<int32_t> n = numbers_of(shape.substr(shape.find(':') + 1), ':');
+  if (shape.starts_with("conv:") && n.size() >= 6) {
+    const ConvWindow window = {n[3], n[3], n[4], n[4], 1, 1, n[5], n[5], n[5], n[5]};
+    return make_conv_case(OpKind::Conv2d, {.name = "",
+                                           .in_c = n[0],
+                                           .out_c = n[1],
+                                           .in_h = n[2],
+                                           .in_w = n[2],
+                                           .window = window,
+                                           .groups = n.size() > 6 ? n[6] : 1,
+                                           .activation = kUnaryRelu});
+  }
+  if (!shape.starts_with("matmul:") || n.size() != 3) {
+    std::fprintf(stderr, "expected conv:... or matmul:..., found %s\n", shape.c_str());
+    std::exit(1);
+  }
+  KernelCase item;
+  item.op = OpKind::MatMul;
+  item.params = words_of(MatMulParams{});
+  item.operands = {plain_operand({n[0], n[1]}), packed_operand({n[1], n[2]}),
+                   packed_operand({n[2]}), plain_operand({n[0], n[2]})};
+  return item;
+}
+
+double gflop_of(const KernelCase& item) {
+  const OperandShape& w = item.operands[1];
+  double macs = static_cast<double>(kernels::element_count(item.operands.back()));
+  for (int32_t i = item.op == OpKind::MatMul ? 0 : 1; i < w.rank; ++i)
+    if (item.op != OpKind::MatMul || i == 0) macs *= w.dims[i];
+  return 2e-9 * macs;
+}
+
+struct Bench {
+  ClDevice* device;
+  std::string rows;
+  std::vector<std::vector<int32_t>> tiles;
+  int repeats = 5;
+
+  void run(const std::string& shape) const {
+    const KernelCase item = case_of(shape);
+    const CaseInputs inputs(item, 1);
+    GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
+    bool has_expected = false;
+    for (const KernelRow& row : kKernelRows) {
+      if (row.op != item.op || row.processor != Processor::Gpu ||
+          std::strstr(row.symbol, rows.c_str()) == nullptr)
+        continue;
+      KernelCase device_item = case_for(row, item);
+      std::vector<GuardedMemory> memory;
+      for (size_t i = 0; i + 1 < item.operands.size(); ++i)
+        memory.push_back(inputs.memory(row, i, device_item.operands[i]));
+      for (OperandShape& operand : device_item.operands)
+        if (row.layout == Layout::Image2d && operand.layout == Layout::Nhwc) {
+          operand.layout = Layout::Image2d;
+          operand.bytes = 0;
+        }
+      for (const std::vector<int32_t>& tile : tiles) {
+        kernels::StepShape step = step_of(row, device_item);
+        step.tile = tile.data();
+        step.tile_count = static_cast<uint32_t>(tile.size());
+        kernels::StepNeeds needs;
+        if (kernels::check_step(step, &needs) != nullptr) continue;
+        kernels::ClLaunch launch;
+        kernels::launch_of(step, &launch);
+        GuardedMemory y(static_cast<size_t>(item.operands.back().bytes));
+        std::vector<ClOperand> operands;
+        for (size_t i = 0; i < item.operands.size(); ++i) {
+          const OperandShape& operand = device_item.operands[i];
+          const bool is_output = i + 1 == item.operands.size();
+          ClOperand& to = operands.emplace_back();
+          to.data = is_output ? y.data() : memory[i].data();
+          to.bytes = is_output ? y.bytes() : memory[i].bytes();
+          to.is_output = is_output;
+          to.is_image = operand.layout == Layout::Image2d;
+          if (!to.is_image) continue;
+          to.width = static_cast<size_t>(kernels::image_width(operand));
+          to.height = static_cast<size_t>(kernels::image_height(operand));
+        }
+        double us = 0;
+        std::string error = device->run(row, launch, operands, repeats, &us);
+        if (error.empty() && has_expected) error = difference(expected, y, tolerance_of(row.dtype));
+        if (!has_expected) std::memcpy(expected.data(), y.data(), y.bytes());
+        has_expected = true;
+        std::string numbers;
+        for (uint32_t i = 0; i < launch.define_count; ++i)
+          numbers += " " + std::to_string(launch.defines[i].value);
+        std::printf(
+            "%-28s %-24s%s%-28s %9.1f us %9.1f GFLOP/s groups %llu %s\n", shape.c_str(), row.symbol,
+            tile.empty() ? " " : "*", numbers.c_str(), us, gflop_of(item) / us * 1e6,
+            static_cast<unsigned long long>(
+                launch.local[0] == 0 ? 0 : launch.global[0] / launch.local[0] * launch.global[1]),
+            error.substr(0, 300).c_str());
+        std::fflush(stdout);
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace codl::test
+
+int main(int argc, char** argv) {
+  using namespace codl::test;
+  std::string reason;
+  Bench bench = {ClDevice::get(&reason), "", {{}}};
+  if (!bench.device) {
+    std::fprintf(stderr, "%s\n", reason.c_str());
+    return 1;
+  }
+  std::printf("device: %s\n", bench.device->name().c_str());
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    if (text.starts_with("--rows="))
+      bench.rows = text.substr(7);
+    else if (text.starts_with("--tile="))
+      bench.tiles.push_back(numbers_of(text.substr(7), ','));
+    else if (text.starts_with("--repeats="))
+      bench.repeats = std::atoi(text.c_str() + 10);
+    else
+      bench.run(text);
+  }
+  return 0;
+}
