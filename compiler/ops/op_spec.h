@@ -43,8 +43,8 @@ struct OpSpec {
   Range (*input_range)(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
   // True if a node of f32 maps (rank 4) computes in Nhwc; null: the operator computes in Plain.
   bool (*computes_in_nhwc)(const ir::NodeView& node) = nullptr;
-  // True where all of its rows for Nhwc compute in Plain as well, as fast: a node whose operands are
-  // Plain stays so.
+  // True where all of its rows for Nhwc compute in Plain as well, as fast: a node whose operands
+  // are Plain stays so.
   bool follows_layout = false;
 };
 
