@@ -1,6 +1,6 @@
 // Three passes over the axis: maximum, exponentials and their sum, multiplication by its inverse
-// (is_log: subtraction). Along a contiguous axis the vectors lie along it; else along the
-// neighbours of its elements.
+// (is_log: subtraction). Along a contiguous axis the vectors lie along it; else, and where that
+// axis is short, along the neighbours of its elements.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
@@ -69,8 +69,8 @@ void softmax_contiguous(const float* x, float* y, int64_t count, bool is_log) {
 }
 
 // `width` neighbouring columns, each along `count` elements that are `step` apart.
-void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width,
-                     bool is_log) {
+HWY_NOINLINE void softmax_columns(const float* x, float* y, int64_t count, int64_t step,
+                                  int64_t width, bool is_log) {
   const Floats d;
   for (int64_t i = 0; i < width; i += kLanes, x += kLanes, y += kLanes) {
     const int64_t rest = width - i;
@@ -93,6 +93,28 @@ void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int6
   }
 }
 
+// Axes up to this are shorter than what a vector along them costs.
+constexpr int64_t kShortAxis = 16;
+
+// `runs` runs of `count` <= kShortAxis elements that follow each other, `stride` apart: as many at
+// once as a vector has lanes.
+void softmax_short(const float* x, float* y, int64_t runs, int64_t count, int64_t stride,
+                   bool is_log) {
+  HWY_ALIGN float from[kShortAxis * kLanes];
+  HWY_ALIGN float to[kShortAxis * kLanes];
+  for (int64_t first = 0; first < runs;
+       first += kLanes, x += kLanes * stride, y += kLanes * stride) {
+    const int64_t width = runs - first < kLanes ? runs - first : kLanes;
+    for (int64_t run = 0; run < width; ++run)
+      for (int64_t k = 0; k < count; ++k) from[k * kLanes + run] = x[run * stride + k];
+    softmax_columns(from, to, count, kLanes, width, is_log);
+    for (int64_t run = 0; run < width; ++run) {
+      for (int64_t k = 0; k < count; ++k) y[run * stride + k] = to[k * kLanes + run];
+      for (int64_t k = count; k < stride; ++k) y[run * stride + k] = 0.0f;
+    }
+  }
+}
+
 // The pad lanes among elements [begin, end) of a run of pixels.
 void zero_pad_lanes(float* run, int64_t begin, int64_t end, int64_t channels, int64_t pixel) {
   for (int64_t first = begin / pixel * pixel; first < end; first += pixel)
@@ -110,6 +132,11 @@ void softmax_f32(const KernelArgs& args) {
   const int64_t channels = is_nhwc ? y.shape.dims[1] : 0;
   const int64_t pixel = is_nhwc ? y.strides[3] : 0;
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (work.inner == 1 && work.axis <= kShortAxis) {
+    const int64_t offset = units.begin * work.outer_stride;
+    return softmax_short(x.as<const float>() + offset, y.as<float>() + offset,
+                         units.end - units.begin, work.axis, work.outer_stride, is_log);
+  }
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const int64_t offset = unit / work.inner_blocks * work.outer_stride;
     const float* x_run = x.as<const float>() + offset;

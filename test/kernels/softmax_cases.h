@@ -29,6 +29,8 @@ inline std::vector<KernelCase> softmax_cases() {
   add("rank 5", 2, plain_operand({2, 3, 4, 3, 5}));
   add("rows held", 1, nhwc_operand({2, 6, 8, 3}, {2, 5}));
   add("rows held, columns", 3, nhwc_operand({2, 6, 8, 3}, {2, 5}));
+  for (int32_t length : {2, 3, 16}) add("many short runs", 2, plain_operand({3, 37, length}));
+  add("tasks of short runs", 1, nhwc_operand({2, 2, 40, 200}));
   add("tasks", 1, nhwc_operand({2, 21, 5, 80}));
   add("tasks of columns", 0, plain_operand({30, 1001}));
   return cases;
