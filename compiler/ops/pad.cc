@@ -32,6 +32,12 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, x.dtype, dims);
 }
 
+// Pixels are moved whole.
+bool computes_in_nhwc(const ir::NodeView& node) {
+  const kernels::PadAxes pads = kernels::pad_axes(node.params<PadParams>());
+  return pads.begin[0] == 0 && pads.end[0] == 0 && pads.begin[1] == 0 && pads.end[1] == 0;
+}
+
 }  // namespace
 
 extern const OpSpec kPadSpec;
@@ -42,6 +48,7 @@ const OpSpec kPadSpec = {
     .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
+    .computes_in_nhwc = computes_in_nhwc,
 };
 
 }  // namespace codl::compiler

@@ -4,8 +4,16 @@
 namespace codl::kernels {
 namespace {
 
-const char* check(const StepShape& step, StepNeeds*) {
-  if (const char* expected = check_plain_operands(step, 2, 3)) return expected;
+// What the Nhwc row asks for besides.
+const char* check_pixels(const PadAxes& axes, const OperandShape& x, const OperandShape& y) {
+  if (!holds_all_rows(x) || !holds_all_rows(y)) return "all rows in memory";
+  for (int32_t i = 0; i < 2; ++i)
+    if (axes.begin[i] != 0 || axes.end[i] != 0) return "pads of rows and columns";
+  return nullptr;
+}
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
+  if (const char* expected = check_operands(step, 2, 3)) return expected;
   const auto& params = step.params_as<PadParams>();
   if (params.kind < kPadConstant || params.kind > kPadWrap) return "a member of Pad";
   if (params.has_value != 0 && params.has_value != 1) return "has_value 0 or 1";
@@ -13,10 +21,13 @@ const char* check(const StepShape& step, StepNeeds*) {
     return "the operator's number of operands";
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
+  if (x.layout != y.layout) return "input and output of one layout";
+  if (y.layout != Layout::Plain && y.layout != Layout::Nhwc) return "Plain or Nhwc operands";
   if (x.dtype != y.dtype) return "operands of one dtype";
   if (params.has_value == 1) {
     const OperandShape& value = step.operands[1];
-    if (value.dtype != y.dtype || element_count(value) != 1) return "a value of one element";
+    if (value.dtype != y.dtype || value.layout != Layout::Plain || element_count(value) != 1)
+      return "a value of one element";
   }
   if (x.rank != y.rank) return "input and output of one rank";
   const PadAxes axes = pad_axes(params);
@@ -25,7 +36,9 @@ const char* check(const StepShape& step, StepNeeds*) {
     if (int64_t{axes.begin[i]} + x.dims[i] + axes.end[i] != y.dims[i])
       return "output dims that are the input's and the pads'";
   }
-  return nullptr;
+  if (y.layout == Layout::Plain) return nullptr;
+  out_needs->task_count = pad_work(y).task_count;
+  return check_pixels(axes, x, y);
 }
 
 }  // namespace

@@ -1,18 +1,10 @@
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/common/move_elements.h"
+#include "kernels/common/ref_index.h"
 #include "kernels/pad/pad.h"
 
 namespace codl::kernels {
 namespace {
-
-// The element of x, of `dim`, that stands at `place`, which may lie in front of x or behind it.
-int64_t place_in_x(int32_t kind, int64_t place, int64_t dim) {
-  if (kind == kPadEdge || dim == 1) return place < 0 ? 0 : place < dim ? place : dim - 1;
-  const int64_t period = kind == kPadWrap ? dim : 2 * (dim - 1);
-  place %= period;
-  if (place < 0) place += period;
-  return place < dim ? place : period - place;
-}
 
 void pad_constant(const KernelArgs& args, const PadAxes& pads) {
   const TensorView& x = args.operands[0];
@@ -48,24 +40,46 @@ void pad_with_x(const KernelArgs& args, const PadAxes& pads) {
     int64_t rest = row;
     for (int32_t i = last - 1; i >= 0; --i) {
       const int64_t place = rest % y.shape.dims[i] - pads.begin[i];
-      offset += place_in_x(kind, place, x.shape.dims[i]) * x.strides[i];
+      offset += pad_place_in_x(kind, place, x.shape.dims[i]) * x.strides[i];
       rest /= y.shape.dims[i];
     }
     const char* from = x.as<const char>() + offset * bytes;
     char* to = y.as<char>() + row * columns * bytes;
     for (int64_t i = 0; i < begin; ++i)
-      move_few(to + i * bytes, from + place_in_x(kind, i - begin, x_columns) * bytes, bytes);
+      move_few(to + i * bytes, from + pad_place_in_x(kind, i - begin, x_columns) * bytes, bytes);
     std::memcpy(to + begin * bytes, from, static_cast<size_t>(x_columns * bytes));
     for (int64_t i = begin + x_columns; i < columns; ++i)
-      move_few(to + i * bytes, from + place_in_x(kind, i - begin, x_columns) * bytes, bytes);
+      move_few(to + i * bytes, from + pad_place_in_x(kind, i - begin, x_columns) * bytes, bytes);
   }
+}
+
+// Element by element, in any layout.
+void pad_map(const KernelArgs& args, const PadAxes& pads) {
+  const auto& params = args.params_as<PadParams>();
+  const TensorView& x = args.operands[0];
+  const TensorView& y = args.output();
+  const float value = params.has_value == 1 ? *args.operands[1].as<const float>() : 0.0f;
+  for_each_output(args, [&](const int32_t* index) {
+    int32_t from[4];
+    bool is_inside = true;
+    for (int32_t i = 0; i < 4; ++i) {
+      const int32_t place = index[i] - pads.begin[i];
+      is_inside = is_inside && place >= 0 && place < x.shape.dims[i];
+      from[i] = static_cast<int32_t>(pad_place_in_x(params.kind, place, x.shape.dims[i]));
+    }
+    y.as<float>()[offset_of(y, index)] =
+        params.kind == kPadConstant && !is_inside ? value : x.as<const float>()[offset_of(x, from)];
+  });
+  zero_pad_lanes(args);
 }
 
 }  // namespace
 
 void pad_ref(const KernelArgs& args) {
   const PadAxes pads = pad_axes(args.params_as<PadParams>());
-  if (args.params_as<PadParams>().kind == kPadConstant || args.output().shape.rank == 0)
+  if (args.output().shape.layout == Layout::Nhwc)
+    pad_map(args, pads);
+  else if (args.params_as<PadParams>().kind == kPadConstant || args.output().shape.rank == 0)
     pad_constant(args, pads);
   else
     pad_with_x(args, pads);

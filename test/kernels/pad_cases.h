@@ -1,4 +1,4 @@
-// Every kind, pads of none, few and more than the dim, with and without a value.
+// Every kind and layout, pads of none, few and more than the dim, with and without a value.
 #pragma once
 
 #include "test/kernels/kernel_case.h"
@@ -15,13 +15,14 @@ inline std::vector<KernelCase> pad_cases() {
     item.params.assign(sizeof(PadParams) / 4, 0);
     item.params[0] = kind;
     item.params[1] = has_value ? 1 : 0;
-    OperandShape y = x;
+    OperandShape y = x;  // Nhwc: all rows held
     for (size_t i = 0; i < begin.size(); ++i) {
       item.params[2 + i] = begin[i];
       item.params[2 + kMaxRank + i] = end[i];
       y.dims[i] += begin[i] + end[i];
     }
-    y.bytes = static_cast<uint64_t>(kernels::element_count(y)) * dtype_bytes(y.dtype);
+    if (y.layout == Layout::Nhwc) y.row_end = y.dims[2];
+    y.bytes = static_cast<uint64_t>(kernels::stored_elements(y)) * dtype_bytes(y.dtype);
     item.operands = {x};
     if (has_value) item.operands.push_back(typed_operand(x.dtype, {}));
     item.operands.push_back(y);
@@ -37,10 +38,19 @@ inline std::vector<KernelCase> pad_cases() {
     add("rank 5", kind, false, plain_operand({2, 3, 4, 5, 3}), {0, 0, 1, 2, 1}, {0, 0, 2, 0, 1});
     add("rank 8", kind, false, plain_operand({1, 2, 1, 2, 3, 1, 2, 2}), {0, 1, 0, 0, 1, 0, 0, 1},
         {1, 0, 0, 1, 0, 0, 0, 1});
+    for (int32_t channels : {1, 4, 5, 16, 35})
+      add("pixels", kind, false, nhwc_operand({2, channels, 5, 4}), {0, 0, 1, 2}, {0, 0, 3, 1});
+    add("no pixels", kind, false, nhwc_operand({1, 3, 5, 4}), {0, 0, 0, 0}, {0, 0, 0, 0});
+    add("pixels of one", kind, false, nhwc_operand({1, 3, 1, 1}), {0, 0, 2, 0}, {0, 0, 1, 3});
+    add("more pixels than there are", kind, false, nhwc_operand({1, 8, 2, 3}), {0, 0, 5, 7},
+        {0, 0, 4, 9});
+    add("tasks of pixels", kind, false, nhwc_operand({2, 17, 30, 40}), {0, 0, 1, 1}, {0, 0, 1, 1});
     for (DType dtype : {DType::Bool, DType::U16, DType::I64})
       add("dtype", kind, false, typed_operand(dtype, {3, 4}), {1, 2}, {2, 1});
   }
   add("value", kPadConstant, true, plain_operand({2, 3}), {1, 1}, {0, 2});
+  add("value of pixels", kPadConstant, true, nhwc_operand({2, 3, 4, 5}), {0, 0, 1, 1},
+      {0, 0, 0, 2});
   add("value of a dtype", kPadConstant, true, typed_operand(DType::I8, {2, 3}), {1, 1}, {0, 2});
   return cases;
 }
