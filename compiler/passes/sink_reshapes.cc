@@ -1,0 +1,84 @@
+// Moves a Reshape behind the elementwise node that reads it.
+//
+// Needs:   a Unary, or a Binary whose other operand is a constant of one element or of one per
+// index
+//          of the last dim, behind a Reshape that nothing else reads; the Reshape keeps the last
+//          dim.
+// Gives:   the elementwise node on the Reshape's operand, the Reshape behind it. Numerics are
+//          unchanged.
+// Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before
+//          eliminate_dead, which joins Reshapes that now stand one behind the other; before the
+//          fusions: a MatMul of a batch of matrices is one of rows between two Reshapes, and what
+//          follows it is its bias or its activation.
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace codl::compiler {
+namespace {
+
+// The operand of an elementwise node that is not a constant; kNoId: there are two, or the constant
+// does not fit.
+uint32_t moved_operand(const ir::NodeView& node) {
+  constexpr uint32_t kNone = ir::kNoId;
+  if (node.node.op == OpKind::Unary) return 0;
+  if (node.node.op != OpKind::Binary) return kNone;
+  const uint32_t constant = node.input_value(0).is_constant ? 0 : 1;
+  const ir::Value& value = node.input_value(constant);
+  if (!value.is_constant || node.input_value(1 - constant).is_constant) return kNone;
+  if (node.input(1 - constant).dims != node.output().dims || node.output().rank() == 0)
+    return kNone;
+  const int64_t count = value.type.element_count();
+  const bool is_row = value.type.rank() > 0 && value.type.dims.back() == count &&
+                      node.output().dims.back() == count;
+  return count == 1 || is_row ? 1 - constant : kNone;
+}
+
+// The constant with the rank of `like`: its elements along the last dim.
+ir::ValueId with_rank(ir::Graph& graph, ir::ValueId constant, const ir::Dims& like) {
+  const ir::Value& value = graph.value(constant);
+  ir::TensorType type = value.type;
+  type.dims.assign(like.size(), 1);
+  type.dims.back() = static_cast<int32_t>(value.type.element_count());
+  if (type.dims == value.type.dims) return constant;
+  std::string name = graph.unique_name(value.name + ".row");
+  std::vector<uint8_t> bytes = value.bytes;
+  return graph.add_constant(std::move(name), std::move(type), std::move(bytes));
+}
+
+bool sink(ir::Graph& graph, ir::NodeId id) {
+  const uint32_t moved = moved_operand(ir::NodeView{graph, graph.node(id)});
+  if (moved == ir::kNoId) return false;
+  const ir::NodeId reshape = sole_producer(graph, graph.node(id).inputs[moved], id);
+  if (reshape == ir::kNoId || graph.node(reshape).op != OpKind::Reshape) return false;
+  const ir::ValueId from = graph.node(reshape).inputs[0];
+  const ir::Dims from_dims = graph.value(from).type.dims;
+  const ir::Dims& to_dims = graph.value(graph.node(reshape).output).type.dims;
+  if (from_dims.empty() || to_dims.empty() || from_dims.back() != to_dims.back()) return false;
+
+  // The two nodes change places: the first now computes, under the type of its operand, what the
+  // second computed, and the second gives that the dims.
+  ir::Node computes = graph.node(id);
+  ir::Node reshapes = graph.node(reshape);
+  computes.inputs[moved] = from;
+  if (computes.op == OpKind::Binary)
+    computes.inputs[1 - moved] = with_rank(graph, computes.inputs[1 - moved], from_dims);
+  computes.output = graph.node(reshape).output;
+  ir::TensorType type = graph.value(graph.node(id).output).type;
+  type.dims = from_dims;
+  graph.value(computes.output).type = std::move(type);
+  reshapes.inputs[0] = computes.output;
+  reshapes.output = graph.node(id).output;
+  graph.node(reshape) = std::move(computes);
+  graph.node(id) = std::move(reshapes);
+  return true;
+}
+
+}  // namespace
+
+llvm::Error sink_reshapes(ir::Graph& graph) {
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) sink(graph, id);
+  graph.remove_unused_values();
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler
