@@ -274,6 +274,8 @@ inline std::vector<BenchShape> sequence_operators() {
         OpKind::Pad,
         pad,
         {plain_operand({1, 32, 128, 128}), plain_operand({1, 32, 130, 130})}}});
+  add({"pad reflect 32x256x256",
+       {"", OpKind::Pad, pad, {nhwc_operand({1, 32, 256, 256}), nhwc_operand({1, 32, 258, 258})}}});
   add(step("gather 197 rows of 4096x768", OpKind::Gather, GatherParams{},
            {plain_operand({4096, 768}), indices({197}), plain_operand({197, 768})}));
   add(step("gather elements 197x768", OpKind::GatherElements, GatherElementsParams{},
