@@ -62,9 +62,16 @@ HWY_INLINE Vector choose(M takes_a, Vector a, Vector b) {
   return hn::IfThenElse(hn::Or(takes_a, hn::IsNaN(a)), a, b);
 }
 
-// The members that few networks have.
-HWY_INLINE Vector combine_rare(int32_t kind, Vector a, Vector b) {
+HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
   switch (kind) {
+    case kBinaryAdd:
+      return hn::Add(a, b);
+    case kBinarySub:
+      return hn::Sub(a, b);
+    case kBinaryMul:
+      return hn::Mul(a, b);
+    case kBinaryDiv:
+      return hn::Div(a, b);
     case kBinaryPow:
       return power(a, b);
     case kBinaryMin:
@@ -84,40 +91,40 @@ struct RunOp {
   Activation activation;
 };
 
-template <class Function>
-HWY_INLINE void combine_elements(const Activation& activation, RunInput a, RunInput b, float* y,
-                                 int64_t count, Function function) {
+// Whole vectors of a sum or product, whose inputs step by one or zero. Returns how many elements.
+template <bool kIsSum>
+HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, RunInput b, float* y,
+                                   int64_t count) {
   const Floats d;
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
   const Vector low = hn::Set(d, activation.low);
   const Vector high = hn::Set(d, activation.high);
+  const Vector first_a = hn::Set(d, *a.first);
+  const Vector first_b = hn::Set(d, *b.first);
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    hn::StoreU(limit(function(load_run(a, i, kLanes), load_run(b, i, kLanes)), low, high), d,
-               y + i);
-  if (i < count)
-    store_lanes(d, limit(function(load_run(a, i, count - i), load_run(b, i, count - i)), low, high),
-                y + i, count - i);
+  for (; i + kLanes <= count; i += kLanes) {
+    const Vector left = a.step == 0 ? first_a : hn::LoadU(d, a.first + i);
+    const Vector right = b.step == 0 ? first_b : hn::LoadU(d, b.first + i);
+    const Vector value = kIsSum ? hn::Add(left, right) : hn::Mul(left, right);
+    hn::StoreU(limit(value, low, high), d, y + i);
+  }
+  return i;
 }
 
+// Without the curve of the activation. `count` is at least one.
 void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
-  const auto combine = [&](auto function)
-                           HWY_ATTR { combine_elements(op.activation, a, b, y, count, function); };
-  switch (op.kind) {
-    case kBinaryAdd:
-      combine([](Vector l, Vector r) HWY_ATTR { return hn::Add(l, r); });
-      break;
-    case kBinarySub:
-      combine([](Vector l, Vector r) HWY_ATTR { return hn::Sub(l, r); });
-      break;
-    case kBinaryMul:
-      combine([](Vector l, Vector r) HWY_ATTR { return hn::Mul(l, r); });
-      break;
-    case kBinaryDiv:
-      combine([](Vector l, Vector r) HWY_ATTR { return hn::Div(l, r); });
-      break;
-    default:
-      combine([&](Vector l, Vector r) HWY_ATTR { return combine_rare(op.kind, l, r); });
+  const Floats d;
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  int64_t i = 0;
+  if ((a.step == 0 || a.step == 1) && (b.step == 0 || b.step == 1)) {
+    if (op.kind == kBinaryAdd) i = combine_vectors<true>(op.activation, a, b, y, count);
+    if (op.kind == kBinaryMul) i = combine_vectors<false>(op.activation, a, b, y, count);
+  }
+  const Vector low = hn::Set(d, op.activation.low);
+  const Vector high = hn::Set(d, op.activation.high);
+  for (; i < count; i += kLanes) {
+    const Vector value = combine(op.kind, load_run(a, i, count - i), load_run(b, i, count - i));
+    store_lanes(d, limit(value, low, high), y + i, count - i);
   }
 }
 
