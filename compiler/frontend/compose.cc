@@ -174,12 +174,11 @@ ir::ValueId Compose::unary(int32_t kind, ir::ValueId x, float alpha, float beta)
 // node.
 ir::ValueId Compose::of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name) {
   if (has_failed_ || type(x).rank() == rank) return x;
+  if (importer_.graph().value(x).is_constant)
+    return take(importer_.constant_of_rank(node_, name, x, rank));
   llvm::SmallVector<int64_t, 4> dims(rank - type(x).rank(), 1);
   dims.append(type(x).dims.begin(), type(x).dims.end());
-  const ir::Value& value = importer_.graph().value(x);
-  return take(value.is_constant
-                  ? importer_.add_constant(node_, name, value.type.dtype, dims, value.bytes)
-                  : importer_.append_reshape(node_, name, x, dims));
+  return take(importer_.append_reshape(node_, name, x, dims));
 }
 
 // Operands of one rank: what kernels and layouts like.

@@ -55,6 +55,16 @@ llvm::Error expect_declared_dims(const OnnxValueInfo& output, const ir::TensorTy
                      dims_text(output.dims), ir::to_string(type));
 }
 
+// Of the initializers and of the tensors that nodes have as attributes.
+int64_t weight_bytes_of(const OnnxGraph& graph) {
+  int64_t bytes = 0;
+  for (const OnnxInitializer& initializer : graph.initializers)
+    bytes += initializer.tensor.bytes.size();
+  for (const OnnxNode& node : graph.nodes)
+    for (const OnnxAttribute& attribute : node.attributes) bytes += attribute.tensor.bytes.size();
+  return bytes;
+}
+
 // The first `count` elements of dim `dim`.
 OnnxTensor first_elements(const OnnxTensor& tensor, int32_t dim, int64_t count) {
   OnnxTensor result;
@@ -231,6 +241,7 @@ void Importer::relate_dims(llvm::ArrayRef<const OnnxNode*> nodes) {
 llvm::Expected<Importer> Importer::create(OnnxGraph& graph) {
   Importer importer;
   importer.graph_.name = graph.name;
+  importer.constant_bytes_left_ += kConstantBytesPerWeightByte * weight_bytes_of(graph);
   for (const OnnxValueInfo& input : graph.inputs)
     if (llvm::Error error = importer.define("graph inputs", input.name)) return error;
   if (llvm::Error error = importer.declare(graph)) return error;
@@ -321,6 +332,8 @@ std::vector<ir::NodeId> Importer::nodes_to_evaluate(ir::ValueId value) const {
     open.pop_back();
     const ir::NodeId producer = graph_.value(at).producer;
     if (producer == ir::kNoId || evaluated_.count(at) != 0) continue;
+    // What is behind it has been looked at.
+    if (too_costly_.contains(at)) continue;
     if (!is_listed.insert({at, true}).second) continue;
     nodes.push_back(producer);
     for (ir::ValueId input : graph_.node(producer).inputs) open.push_back(input);
@@ -350,12 +363,20 @@ llvm::Error Importer::evaluate_node_of(ir::ValueId value) {
 
 llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
   if (varies(value)) return nullptr;
+  bool gives_up = false;
   for (ir::NodeId node : nodes_to_evaluate(value)) {
     const ir::NodeView view{graph_, graph_.node(node)};
-    if (view.output().element_count() > kMaxEvaluatedElements || !evaluation_budget_.take(view))
-      return nullptr;
-    if (llvm::Error error = evaluate_node_of(graph_.node(node).output)) return error;
+    if (llvm::any_of(view.node.inputs,
+                     [&](ir::ValueId input) { return too_costly_.contains(input); }) ||
+        (!gives_up && (view.output().element_count() > kMaxEvaluatedElements ||
+                       !evaluation_budget_.take(view)))) {
+      too_costly_.insert(view.node.output);
+      gives_up = true;
+    }
+    if (gives_up) continue;
+    if (llvm::Error error = evaluate_node_of(view.node.output)) return error;
   }
+  if (too_costly_.contains(value)) return nullptr;
   const auto found = evaluated_.find(value);
   if (found != evaluated_.end()) return found->second;
   // A constant that a rule added.
@@ -442,8 +463,7 @@ std::string Importer::fresh_name(std::string base) {
 
 std::string Importer::output_name(const OnnxNode& origin, llvm::StringRef suffix) {
   std::string first;
-  for (const std::string& output : origin.outputs)
-    if (first.empty()) first = output;
+  for (size_t i = 0; first.empty() && i < origin.outputs.size(); ++i) first = origin.outputs[i];
   if (suffix.empty() && appended_.insert(first).second) return first;
   return fresh_name(suffix.empty() ? first : first + "." + suffix.str());
 }
@@ -451,6 +471,7 @@ std::string Importer::output_name(const OnnxNode& origin, llvm::StringRef suffix
 llvm::Expected<ir::ValueId> Importer::append_node(const OnnxNode& origin, llvm::StringRef suffix,
                                                   OpKind op, ir::OpParams params,
                                                   llvm::SmallVector<ir::ValueId, 4> inputs) {
+  if (llvm::Error error = expect_room(origin.name)) return error;
   ir::Node node;
   node.op = op;
   node.params = std::move(params);
@@ -464,6 +485,7 @@ llvm::Expected<ir::ValueId> Importer::append_shaped(const OnnxNode& origin, llvm
                                                     OpKind op, ir::OpParams params,
                                                     llvm::SmallVector<ir::ValueId, 4> inputs,
                                                     llvm::ArrayRef<int64_t> dims) {
+  if (llvm::Error error = expect_room(origin.name)) return error;
   CODL_ASSIGN_OR_RETURN(output_type, checked_type(origin.name, type(inputs[0]).dtype, dims));
   ir::Node node;
   node.op = op;
@@ -490,7 +512,26 @@ llvm::Expected<ir::ValueId> Importer::add_constant(const OnnxNode& origin, llvm:
                                                    DType dtype, llvm::ArrayRef<int64_t> dims,
                                                    std::vector<uint8_t> bytes) {
   CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, dtype, dims));
+  constant_bytes_left_ -= static_cast<int64_t>(bytes.size());
+  if (constant_bytes_left_ < 0)
+    return unsupported_error(origin.name,
+                             "expected operators that need at most {0} bytes of constants beside "
+                             "{1} for each of weights, found more",
+                             kMaxConstantBytes, kConstantBytesPerWeightByte);
   return graph_.add_constant(output_name(origin, suffix), constant_type, std::move(bytes));
+}
+
+llvm::Expected<ir::ValueId> Importer::constant_of_rank(const OnnxNode& origin,
+                                                       llvm::StringRef suffix, ir::ValueId constant,
+                                                       int32_t rank) {
+  const auto known = constants_of_rank_.find({constant, rank});
+  if (known != constants_of_rank_.end()) return known->second;
+  const ir::Value& value = graph_.value(constant);
+  llvm::SmallVector<int64_t, 4> dims(rank - value.type.rank(), 1);
+  dims.append(value.type.dims.begin(), value.type.dims.end());
+  CODL_ASSIGN_OR_RETURN(added, add_constant(origin, suffix, value.type.dtype, dims, value.bytes));
+  constants_of_rank_[{constant, rank}] = added;
+  return added;
 }
 
 llvm::Expected<ir::ValueId> Importer::add_floats(const OnnxNode& origin, llvm::StringRef suffix,
@@ -586,6 +627,12 @@ void Importer::bind_unavailable(const OnnxNode& node) {
     if (!output.empty()) bindings_[output] = {};
 }
 
+llvm::Error Importer::expect_room(llvm::StringRef where) const {
+  if (graph_.nodes().size() < kMaxNodes) return llvm::Error::success();
+  return unsupported_error(where, "expected fewer than {0} nodes once written out, found more",
+                           kMaxNodes);
+}
+
 bool Importer::is_usable(llvm::StringRef name) const {
   const auto found = bindings_.find(name);
   return found != bindings_.end() &&
@@ -598,10 +645,10 @@ bool Importer::is_available(const OnnxNode& node) const {
 }
 
 llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::ValueId value,
-                                                DType dtype, llvm::ArrayRef<ir::ValueId> others) {
+                                                DType dtype, const GivenNames& given) {
   ir::Value& source = graph_.value(value);
   const bool is_cast = source.type.dtype != dtype;
-  if (!is_cast && source.producer != ir::kNoId && !llvm::is_contained(others, value)) {
+  if (!is_cast && source.producer != ir::kNoId && !given.values.contains(value)) {
     if (source.name == name) return value;
     // Another name for a value that nothing outside knows: this name, unless it is taken.
     if (appended_.insert(name).second) {
@@ -611,7 +658,7 @@ llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::Val
   }
   // The name goes to what leaves the network, from the value itself or from another that it was
   // computed of. An input keeps it.
-  for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
+  for (ir::ValueId id : given.by_name.lookup(name))
     if (graph_.value(id).name == name && !graph_.value(id).is_input)
       graph_.value(id).name = fresh_name(name + ".value");
   OnnxNode copy;
@@ -685,22 +732,27 @@ llvm::Error Importer::finish(const OnnxGraph& graph) {
   }
   // Every output has memory of its own under its own name. After the loop above: names are given
   // away only when no value has them.
+  GivenNames given;
+  for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
+    given.by_name[graph_.value(id).name].push_back(id);
   llvm::SmallVector<ir::ValueId, 4> own;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OnnxValueInfo& output = graph.outputs[i];
     auto value =
-        own_value(output.name, outputs[i], output.dtype.value_or(type(outputs[i]).dtype), own);
+        own_value(output.name, outputs[i], output.dtype.value_or(type(outputs[i]).dtype), given);
     if (!value) return value.takeError();
     own.push_back(*value);
+    given.values.insert(*value);
   }
   std::vector<ir::OutputExtent> extents;
   for (size_t i = 0; i < outputs.size(); ++i)
     for (const Extent& extent : bindings_[graph.outputs[i].name].extents) {
       const std::string name = graph.outputs[i].name + ".extent." + std::to_string(extent.dim);
-      auto count = own_value(fresh_name(name), extent.count, DType::I64, own);
+      auto count = own_value(fresh_name(name), extent.count, DType::I64, given);
       if (!count) return count.takeError();
       extents.push_back({static_cast<uint32_t>(i), extent.dim, static_cast<uint32_t>(own.size())});
       own.push_back(*count);
+      given.values.insert(*count);
     }
   graph_.set_outputs(std::move(own));
   graph_.set_extents(std::move(extents));

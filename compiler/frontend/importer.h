@@ -14,6 +14,7 @@
 #include "compiler/interp/interpreter.h"
 #include "compiler/ir/graph.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -35,6 +36,13 @@ class Importer {
  public:
   // Takes the graph's data. Errors: Input (a name defined twice, an input without type or dims).
   static llvm::Expected<Importer> create(OnnxGraph& graph);
+
+  // Of the graph: more than any network has; a model that asks for more is an attack or an
+  // accident.
+  static constexpr size_t kMaxNodes = size_t{1} << 14;
+  // Made by rules, beside as many bytes for each byte of weights as a few forms of them take.
+  static constexpr int64_t kMaxConstantBytes = int64_t{1} << 28;
+  static constexpr int64_t kConstantBytesPerWeightByte = 16;
 
   ir::Graph& graph() { return graph_; }
   const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
@@ -87,10 +95,14 @@ class Importer {
                                             llvm::ArrayRef<int64_t> dims);
   llvm::Expected<ir::ValueId> append_reshape(const OnnxNode& origin, llvm::StringRef suffix,
                                              ir::ValueId input, llvm::ArrayRef<int64_t> dims);
-  // A constant made by a rule, named after the first output.
+  // A constant made by a rule, named after the first output. Unsupported error if rules have made
+  // far more than the model's weights.
   llvm::Expected<ir::ValueId> add_constant(const OnnxNode& origin, llvm::StringRef suffix,
                                            DType dtype, llvm::ArrayRef<int64_t> dims,
                                            std::vector<uint8_t> bytes);
+  // A constant with dims of 1 in front until it has `rank` dims: one for all that ask.
+  llvm::Expected<ir::ValueId> constant_of_rank(const OnnxNode& origin, llvm::StringRef suffix,
+                                               ir::ValueId constant, int32_t rank);
   llvm::Expected<ir::ValueId> add_floats(const OnnxNode& origin, llvm::StringRef suffix,
                                          llvm::ArrayRef<int64_t> dims,
                                          llvm::ArrayRef<float> elements);
@@ -146,6 +158,8 @@ class Importer {
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
   bool is_taken(llvm::StringRef name) const { return names_.contains(name); }
   bool is_usable(llvm::StringRef name) const;  // it is bound to a value or a constant
+  // Unsupported error if the graph has kMaxNodes.
+  llvm::Error expect_room(llvm::StringRef where) const;
   // The node was not imported; nothing that depends on it can be.
   void bind_unavailable(const OnnxNode& node);
   bool is_available(const OnnxNode& node) const;  // every operand is
@@ -193,9 +207,14 @@ class Importer {
   // An output without elements: one element or more is planned, and an extent of 0 says that none
   // is meant.
   llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
+  // What graph outputs may no longer take.
+  struct GivenNames {
+    llvm::DenseSet<ir::ValueId> values;                          // that are graph outputs
+    llvm::StringMap<llvm::SmallVector<ir::ValueId, 1>> by_name;  // before outputs got theirs
+  };
   // The value as a graph output with this name and dtype: itself, or a Cast or copy of it.
   llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
-                                        llvm::ArrayRef<ir::ValueId> others);
+                                        const GivenNames& given);
   std::string output_name(const OnnxNode& origin, llvm::StringRef suffix);
   std::string fresh_name(std::string base);
 
@@ -209,6 +228,9 @@ class Importer {
   llvm::StringMap<int> next_suffix_;  // by base of fresh_name()
   std::vector<bool> varies_;          // by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
+  llvm::DenseSet<ir::ValueId> too_costly_;  // that evaluate() gave up, and what needs them
+  llvm::DenseMap<std::pair<ir::ValueId, int32_t>, ir::ValueId> constants_of_rank_;
+  int64_t constant_bytes_left_ = kMaxConstantBytes;  // for rules
   BodyImport body_import_;
   EvaluationBudget evaluation_budget_{EvaluationBudget::kBytesOfRules};
 };

@@ -83,6 +83,8 @@ void bind_attributes(OnnxNode& node, const OnnxNode& call, const OnnxFunction& f
   node.attributes = std::move(bound);
 }
 
+int64_t bytes_of(const OnnxGraph& graph);
+
 // Memory that a copy of the node takes, roughly.
 int64_t bytes_of(const OnnxNode& node) {
   int64_t bytes = sizeof(OnnxNode) + node.name.size();
@@ -92,10 +94,19 @@ int64_t bytes_of(const OnnxNode& node) {
     bytes += sizeof attribute + attribute.tensor.bytes.size() + attribute.string_value.size() +
              8 * (attribute.ints.size() + attribute.floats.size());
     if (attribute.graph == nullptr) continue;
+    bytes += bytes_of(*attribute.graph);
     for (const OnnxNode& inner : attribute.graph->nodes) bytes += bytes_of(inner);
-    for (const OnnxInitializer& initializer : attribute.graph->initializers)
-      bytes += initializer.tensor.bytes.size();
   }
+  return bytes;
+}
+
+// The same of a graph without its nodes.
+int64_t bytes_of(const OnnxGraph& graph) {
+  int64_t bytes = sizeof graph;
+  for (const auto* infos : {&graph.inputs, &graph.outputs, &graph.values})
+    for (const OnnxValueInfo& info : *infos) bytes += sizeof info + info.name.size();
+  for (const OnnxInitializer& initializer : graph.initializers)
+    bytes += sizeof initializer + initializer.name.size() + initializer.tensor.bytes.size();
   return bytes;
 }
 
@@ -129,11 +140,11 @@ std::string Inliner::fresh_name(llvm::StringRef prefix, llvm::StringRef name) {
   return fresh;
 }
 
-llvm::Error Inliner::take_budget(const OnnxNode& node) {
-  nodes_left_ -= 1;
-  bytes_left_ -= bytes_of(node);
+llvm::Error Inliner::take_budget(llvm::StringRef where, int64_t nodes, int64_t bytes) {
+  nodes_left_ -= nodes;
+  bytes_left_ -= bytes;
   if (nodes_left_ >= 0 && bytes_left_ >= 0) return llvm::Error::success();
-  return unsupported_error(node.name,
+  return unsupported_error(where,
                            "expected functions and bodies of at most {0} nodes and {1} bytes once "
                            "written out, found more",
                            kMaxCopiedNodes, kMaxCopiedBytes);
@@ -202,7 +213,7 @@ llvm::Error Inliner::expand_call(const OnnxNode& call, const OnnxFunction& funct
   }
   Renamer renamer(names, [&](llvm::StringRef name) { return fresh_name(prefix, name); });
   for (const OnnxNode& original : function.nodes) {
-    if (llvm::Error error = take_budget(original)) return error;
+    if (llvm::Error error = take_budget(original.name, 1, bytes_of(original))) return error;
     OnnxNode node = original;
     bind_attributes(node, call, function);
     renamer.rename(node);
@@ -218,8 +229,9 @@ llvm::Expected<OnnxGraph> Inliner::instance_of(const OnnxNode& node, const OnnxG
   if (inputs.size() != body.inputs.size())
     return input_error(node.name, "expected a body with {0} inputs, found {1}", inputs.size(),
                        body.inputs.size());
+  if (llvm::Error error = take_budget(node.name, 0, bytes_of(body))) return error;
   for (const OnnxNode& original : body.nodes)
-    if (llvm::Error error = take_budget(original)) return error;
+    if (llvm::Error error = take_budget(original.name, 1, bytes_of(original))) return error;
   const std::string prefix = prefix_of(node);
   Renaming names;
   auto define = [&](const std::string& name) -> llvm::Error {

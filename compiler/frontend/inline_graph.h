@@ -36,7 +36,7 @@ class Inliner {
   llvm::Error expand_call(const OnnxNode& call, const OnnxFunction& function,
                           std::vector<OnnxNode>& into);
   std::string fresh_name(llvm::StringRef prefix, llvm::StringRef name);
-  llvm::Error take_budget(const OnnxNode& node);
+  llvm::Error take_budget(llvm::StringRef where, int64_t nodes, int64_t bytes);
 
   const std::vector<OnnxFunction>& functions_;
   Predicate is_taken_;

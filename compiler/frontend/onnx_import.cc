@@ -137,8 +137,11 @@ class Import {
     for (size_t i : *order)
       if (is_needed[i]) needed.push_back(&graph.nodes[i]);
     importer_.relate_dims(needed);
-    for (const OnnxNode* node : needed)
+    for (const OnnxNode* node : needed) {
       if (llvm::Error error = import_node(*node)) return error;
+      // The one reason that matters then: every later node would have it too.
+      if (llvm::Error error = importer_.expect_room(node->name)) return error;
+    }
     return llvm::Error::success();
   }
 

@@ -19,6 +19,7 @@ namespace {
 // More than any network has; a file of this many nodes is an attack or an accident.
 constexpr int kMaxNodes = 1 << 17;
 constexpr int kMaxAttributes = 1 << 8;  // of one node
+constexpr int kMaxOutputs = 1 << 12;    // the same
 
 // Product of the dims. Input error for a negative one, Unsupported above kMaxElements.
 llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims) {
@@ -348,6 +349,9 @@ class Reader {
     if (proto.attribute_size() > kMaxAttributes)
       return unsupported_error(node.name, "expected at most {0} attributes, found {1}",
                                kMaxAttributes, proto.attribute_size());
+    if (proto.output_size() > kMaxOutputs)
+      return unsupported_error(node.name, "expected at most {0} outputs, found {1}", kMaxOutputs,
+                               proto.output_size());
     llvm::StringSet<> names;
     for (onnx::AttributeProto& attribute_proto : *proto.mutable_attribute()) {
       if (!names.insert(attribute_proto.name()).second)

@@ -1,6 +1,7 @@
 // Models that are wrong, not supported or hostile: one clear error each, never a crash.
 #include <functional>
 
+#include "compiler/frontend/importer.h"
 #include "compiler/support/error.h"
 #include "llvm/Support/raw_ostream.h"
 #include "test/compiler/frontend/import_text.h"
@@ -128,6 +129,52 @@ TEST_CASE("attributes and operands that are valid and not supported") {
                11) == "expected rank <= 8, found 9");
   CHECK(reason("g (float[65536,1] x) => (float[] y) <float[1,65536] k> { y = Add(x, k) }") ==
         "expected at most 1073741824 elements, found more");
+}
+
+TEST_CASE("more nodes than any network has are refused, with this one reason") {
+  // Sum becomes one addition less than it has operands; the node behind it would be the last.
+  auto sum_of = [](size_t operand_count) {
+    std::string operands = "x";
+    for (size_t i = 1; i < operand_count; ++i) operands += ", x";
+    return import_bytes(
+        onnx_model("g (float[1] x) => (float[1] y) { s = Sum(" + operands + ") y = Erf(s) }"));
+  };
+  CHECK(sum_of(compiler::Importer::kMaxNodes - 2).exit_code == 0);
+  check(sum_of(compiler::Importer::kMaxNodes + 1), kUnsupported,
+        "s: expected fewer than 16384 nodes once written out, found more");
+}
+
+TEST_CASE("a constant that many nodes read at a higher rank is one constant more") {
+  const ir::Graph graph = import_text(
+      "g (float[1,1,4] x) => (float[1,1,4] y) <float[4] w> "
+      "{ a = Add(x, w) b = Mul(w, a) y = Sub(b, w) }");
+  size_t constants = 0;
+  for (const ir::Value& value : graph.values()) constants += value.is_constant;
+  CHECK(constants == 2);
+}
+
+TEST_CASE("weights in the body of a Loop count for what its trips take") {
+  const std::string graph =
+      "g (float[262144] x) => (float[262144] y) <int64 n = {COUNT}, bool go = {1}> { y = "
+      "Loop<body = b (int64 i, bool c, float[262144] v) => (bool d, float[262144] w) "
+      "{ d = Identity(c) w = Add(v, k) }>(n, go, x) }";
+  const auto import_trips = [&](const std::string& count) {
+    std::string text = graph;
+    text.replace(text.find("COUNT"), 5, count);
+    return import_edited(text, [](onnx::ModelProto& model) {
+      onnx::GraphProto& body =
+          *model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+      onnx::TensorProto& weights = *body.add_initializer();
+      weights.set_name("k");
+      weights.set_data_type(onnx::TensorProto::FLOAT);
+      weights.add_dims(262144);
+      weights.set_raw_data(std::string(1 << 20, '\0'));
+    });
+  };
+  CHECK(import_trips("2").exit_code == 0);
+  const Outcome found = import_trips("1000");
+  CHECK(found.exit_code == kUnsupported);
+  CHECK(found.text.find("268435456 bytes once written out, found more") != std::string::npos);
 }
 
 TEST_CASE("an initializer that is an input too is a constant") {
