@@ -21,6 +21,8 @@ constexpr float kFloatEdges[] = {
     0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-30f, 3e38f, -3e38f, __builtin_inff(), __builtin_nanf("")};
 
 constexpr size_t kMaxConstantBytes = 1 << 16;  // of a tensor that takes an input's place
+// Copies of a node or an operand: enough to show what grows faster than the model.
+constexpr uint64_t kMaxCopiesLog2 = 11;
 
 class Mutator {
  public:
@@ -29,6 +31,7 @@ class Mutator {
   void run() {
     const int count = 1 + static_cast<int>(below(4));
     for (int i = 0; i < count; ++i) mutate_graph(*model_.mutable_graph());
+    if (below(64) == 0) repeat(*model_.mutable_graph());
     if (below(16) == 0 && model_.opset_import_size() > 0)
       model_.mutable_opset_import(0)->set_version(static_cast<int64_t>(below(32)));
   }
@@ -167,6 +170,40 @@ class Mutator {
         node->mutable_attribute()->DeleteSubrange(
             static_cast<int>(below(static_cast<uint64_t>(node->attribute_size()))), 1);
     }
+  }
+
+  // One operand of a node many times, or the node many times: each copy on what the one before
+  // computes, or side by side with graph outputs of their own.
+  void repeat(onnx::GraphProto& graph) {
+    onnx::NodeProto* node = pick(graph.mutable_node());
+    if (node == nullptr || node->input_size() == 0 || node->output_size() == 0) return;
+    const uint64_t copies = uint64_t{1} << below(kMaxCopiesLog2 + 1);
+    const int operand = static_cast<int>(below(static_cast<uint64_t>(node->input_size())));
+    const uint64_t how = below(3);
+    if (how == 0)
+      for (uint64_t i = 0; i < copies; ++i) node->add_input(node->input(operand));
+    if (how == 0) return;
+    const onnx::NodeProto original = *node;
+    const std::string& result = original.output(0);
+    for (uint64_t i = 0; i < copies; ++i) {
+      onnx::NodeProto copy = original;
+      for (std::string& output : *copy.mutable_output())
+        if (!output.empty()) output += "_" + std::to_string(i);
+      if (how == 1) {
+        // The last of the row is the original: it keeps the result's name.
+        if (i > 0) copy.set_input(operand, result + "_" + std::to_string(i - 1));
+      } else if (graph.output_size() > 0) {
+        onnx::ValueInfoProto output = graph.output(0);
+        output.set_name(copy.output(0));
+        *graph.add_output() = output;
+      }
+      *graph.add_node() = copy;
+    }
+    // Nodes may have moved.
+    if (how == 1)
+      for (onnx::NodeProto& at : *graph.mutable_node())
+        if (at.output_size() > 0 && at.output(0) == result && operand < at.input_size())
+          at.set_input(operand, result + "_" + std::to_string(copies - 1));
   }
 
   // A graph input becomes a constant: what rules do with known data.
