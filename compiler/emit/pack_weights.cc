@@ -4,7 +4,6 @@
 
 #include "compiler/support/error.h"
 #include "kernels/pack.h"
-#include "llvm/ADT/STLExtras.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
@@ -19,12 +18,20 @@ uint64_t bytes_of(const ir::Value& value, const Blob& blob) {
 
 }  // namespace
 
+std::optional<uint32_t> PackedWeights::find(const Blob& blob) const {
+  const auto known = of_constant.find(blob.value);
+  if (known == of_constant.end()) return std::nullopt;
+  for (uint32_t index : known->second)
+    if (blobs[index] == blob) return index;
+  return std::nullopt;
+}
+
 llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
                                            llvm::ArrayRef<Schedule> variants) {
   PackedWeights weights;
   for (const Schedule& variant : variants) {
     for (const Blob& blob : variant.blobs) {
-      if (llvm::is_contained(weights.blobs, blob)) continue;
+      if (weights.find(blob)) continue;
       const ir::Value& value = graph.value(blob.value);
       if (!value.is_constant)
         return internal_error("pack_weights", "expected a constant, found {0}", value.name);
@@ -32,6 +39,7 @@ llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
       if (bytes != blob.bytes)
         return internal_error("pack_weights", "expected {0} of {1} bytes, found {2}", value.name,
                               bytes, blob.bytes);
+      weights.of_constant[blob.value].push_back(static_cast<uint32_t>(weights.blobs.size()));
       weights.blobs.push_back(blob);
       weights.offsets.push_back(weights.data_bytes);
       weights.data_bytes += (bytes + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;

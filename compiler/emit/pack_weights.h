@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/schedule/schedule.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
 
@@ -16,6 +18,10 @@ struct PackedWeights {
   std::vector<Blob> blobs;        // union over the variants, in first-use order
   std::vector<uint64_t> offsets;  // by blob, in the data section; multiples of kBlobAlignment
   uint64_t data_bytes = 0;
+  llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;  // its blobs
+
+  // The blob's number, if it is there.
+  std::optional<uint32_t> find(const Blob& blob) const;
 };
 
 // Lays the blobs out. Internal error: a blob whose size is not that of its packing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -105,9 +106,9 @@ class TableBuilder {
 
   // Number of the variant's blob in the plan.
   uint32_t blob_index(const Blob& blob) const {
-    const auto found = llvm::find(weights_.blobs, blob);
-    assert(found != weights_.blobs.end() && "pack_weights saw every variant");
-    return static_cast<uint32_t>(found - weights_.blobs.begin());
+    const std::optional<uint32_t> index = weights_.find(blob);
+    assert(index && "pack_weights saw every variant");
+    return *index;
   }
 
   fb::Offset<plan::TensorDef> tensor(const Schedule& schedule, const Tensor& tensor,

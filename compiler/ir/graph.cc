@@ -30,29 +30,41 @@ ValueId Graph::add_constant(std::string constant_name, TensorType type,
 }
 
 ValueId Graph::add_node(Node node, std::string output_name, TensorType output_type) {
-  return insert_node(static_cast<NodeId>(nodes_.size()), std::move(node), std::move(output_name),
-                     std::move(output_type));
-}
-
-ValueId Graph::insert_node(NodeId before, Node node, std::string output_name,
-                           TensorType output_type) {
-  assert(before <= nodes_.size());
-  for (size_t i = before; i < nodes_.size(); ++i) ++values_[nodes_[i].output].producer;
-
   const ValueId output = static_cast<ValueId>(values_.size());
   Value value;
   value.name = std::move(output_name);
   value.type = std::move(output_type);
-  value.producer = before;
+  value.producer = static_cast<NodeId>(nodes_.size());
   values_.push_back(std::move(value));
   node.output = output;
-  nodes_.insert(nodes_.begin() + before, std::move(node));
+  nodes_.push_back(std::move(node));
   return output;
 }
 
-void Graph::replace_uses(ValueId from, ValueId to) {
-  for (Node& node : nodes_) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
-  std::replace(outputs_.begin(), outputs_.end(), from, to);
+void Graph::set_outputs(llvm::SmallVector<ValueId, 4> outputs) {
+  outputs_ = std::move(outputs);
+  is_output_.clear();
+  for (ValueId output : outputs_) {
+    if (output >= is_output_.size()) is_output_.resize(output + size_t{1}, false);
+    is_output_[output] = true;
+  }
+}
+
+void Graph::replace_output(ValueId from, ValueId to) {
+  llvm::SmallVector<ValueId, 4> outputs = outputs_;
+  std::replace(outputs.begin(), outputs.end(), from, to);
+  set_outputs(std::move(outputs));
+}
+
+void Graph::reorder_nodes(llvm::ArrayRef<NodeId> order) {
+  assert(order.size() == nodes_.size());
+  std::vector<Node> ordered;
+  ordered.reserve(order.size());
+  for (NodeId id : order) {
+    values_[nodes_[id].output].producer = static_cast<NodeId>(ordered.size());
+    ordered.push_back(std::move(nodes_[id]));
+  }
+  nodes_ = std::move(ordered);
 }
 
 void Graph::remove_nodes(const std::vector<bool>& dead) {
@@ -98,26 +110,9 @@ void Graph::remove_unused_values() {
     for (ValueId& input : node.inputs) input = new_id[input];
   }
   for (ValueId& input : inputs_) input = new_id[input];
-  for (ValueId& output : outputs_) output = new_id[output];
-}
-
-llvm::SmallVector<NodeId, 4> Graph::users(ValueId value) const {
-  llvm::SmallVector<NodeId, 4> result;
-  for (size_t i = 0; i < nodes_.size(); ++i)
-    if (llvm::is_contained(nodes_[i].inputs, value)) result.push_back(static_cast<NodeId>(i));
-  return result;
-}
-
-bool Graph::is_output(ValueId value) const { return llvm::is_contained(outputs_, value); }
-
-std::string Graph::unique_name(llvm::StringRef base) const {
-  auto is_taken = [&](llvm::StringRef candidate) {
-    return llvm::any_of(values_, [&](const Value& value) { return value.name == candidate; });
-  };
-  std::string candidate = base.str();
-  for (int suffix = 1; is_taken(candidate); ++suffix)
-    candidate = base.str() + "." + std::to_string(suffix);
-  return candidate;
+  llvm::SmallVector<ValueId, 4> outputs = outputs_;
+  for (ValueId& output : outputs) output = new_id[output];
+  set_outputs(std::move(outputs));
 }
 
 }  // namespace codl::ir

@@ -71,28 +71,25 @@ class Graph {
   ValueId add_constant(std::string name, TensorType type, std::vector<uint8_t> bytes);
   // Appends; operands must exist. Returns the output value.
   ValueId add_node(Node node, std::string output_name, TensorType output_type);
-  // The same, ahead of `before`; ids of nodes from there on go up by one.
-  ValueId insert_node(NodeId before, Node node, std::string output_name, TensorType output_type);
-  void set_outputs(llvm::SmallVector<ValueId, 4> outputs) { outputs_ = std::move(outputs); }
+  void set_outputs(llvm::SmallVector<ValueId, 4> outputs);
   void set_extents(std::vector<OutputExtent> extents) { extents_ = std::move(extents); }
 
-  // Every operand and graph output that is `from` becomes `to`.
-  void replace_uses(ValueId from, ValueId to);
+  // Every graph output that is `from` becomes `to`.
+  void replace_output(ValueId from, ValueId to);
+  // Puts the nodes into this order: each id once.
+  void reorder_nodes(llvm::ArrayRef<NodeId> order);
   // Removes the nodes marked in `dead` (size nodes().size()); node ids are renumbered.
   void remove_nodes(const std::vector<bool>& dead);
   // Removes values nothing refers to; value ids are renumbered. Graph inputs stay.
   void remove_unused_values();
-  // Nodes that read the value, in order. A graph output is not a user; see is_output().
-  llvm::SmallVector<NodeId, 4> users(ValueId value) const;
-  bool is_output(ValueId value) const;
-  // `base`, or `base.1`, `base.2` ... : the first that no value has.
-  std::string unique_name(llvm::StringRef base) const;
+  bool is_output(ValueId value) const { return value < is_output_.size() && is_output_[value]; }
 
  private:
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   llvm::SmallVector<ValueId, 4> inputs_;
   llvm::SmallVector<ValueId, 4> outputs_;
+  std::vector<bool> is_output_;  // by value, as far as there are outputs
   std::vector<OutputExtent> extents_;
 };
 

@@ -5,6 +5,7 @@
 #include "compiler/ops/op_spec.h"
 #include "compiler/support/error.h"
 #include "kernels/common/contract.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace codl::ir {
@@ -31,6 +32,7 @@ class Verifier {
 
   llvm::Error check_values() const {
     llvm::StringSet<> names;
+    const llvm::DenseSet<ValueId> inputs(graph_.inputs().begin(), graph_.inputs().end());
     size_t input_count = 0;
     for (size_t i = 0; i < graph_.values().size(); ++i) {
       const Value& value = graph_.values()[i];
@@ -47,7 +49,7 @@ class Verifier {
         return wrong("expected the producer of value '{0}' to have it as its output", value.name);
       if (value.is_input) {
         ++input_count;
-        if (!llvm::is_contained(graph_.inputs(), static_cast<ValueId>(i)))
+        if (!inputs.contains(static_cast<ValueId>(i)))
           return wrong("expected value '{0}' among the graph's inputs", value.name);
       }
       if (value.is_constant &&

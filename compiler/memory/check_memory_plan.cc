@@ -1,5 +1,14 @@
-// Judges a memory plan by the definition alone, pair by pair and step by step; shares nothing with
-// the planner but StepOrder.
+// Judges a memory plan by the definition alone, step by step; shares nothing with the planner but
+// StepOrder.
+//
+// "Every step that touches a is done before any that touches b" is transitive. So the tensors that
+// take turns at one byte need not be compared each with each: in the order of their first steps,
+// each with the one before it is enough.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
 #include "compiler/memory/memory_plan.h"
 #include "compiler/schedule/step_order.h"
 #include "compiler/support/error.h"
@@ -50,33 +59,88 @@ llvm::Error check_place(const Schedule& schedule, const MemoryPlan& plan, Tensor
   return llvm::Error::success();
 }
 
-// Both stand in one memory and have a byte (or an image) in common.
-bool share_memory(const Schedule& schedule, const MemoryPlan& plan, TensorId a, TensorId b) {
-  const Tensor& left = schedule.tensors[a];
-  const Tensor& right = schedule.tensors[b];
-  if (left.storage != right.storage) return false;
-  if (left.storage == Storage::Image) return plan.offset_bytes[a] == plan.offset_bytes[b];
-  return takes_arena_bytes(left.storage) &&
-         plan.offset_bytes[a] < plan.offset_bytes[b] + right.shape.bytes &&
-         plan.offset_bytes[b] < plan.offset_bytes[a] + left.shape.bytes;
+// The steps that touch a tensor.
+struct Life {
+  StepId first = ir::kNoId;  // in the list
+  // By lane: none that touches it has this number or a larger one.
+  std::array<StepId, 3> end{};
+  // By lane: all with a smaller number are done before any that touches it starts.
+  StepOrder::Done done_before;
+
+  void add(StepId step, size_t lane, const StepOrder::Done& done) {
+    if (first == ir::kNoId) {
+      first = step;
+      done_before = done;
+    }
+    end[lane] = std::max(end[lane], step + 1);
+    for (size_t i = 0; i < end.size(); ++i)
+      done_before.count[i] = std::min(done_before.count[i], done.count[i]);
+  }
+  bool is_over_before(const Life& later) const {
+    for (size_t i = 0; i < end.size(); ++i)
+      if (end[i] > later.done_before.count[i]) return false;
+    return true;
+  }
+};
+
+// What a tensor takes: bytes of an arena, or an image as a unit.
+struct Place {
+  uint64_t begin;
+  uint64_t end;
+};
+
+Place place_of(const Schedule& schedule, const MemoryPlan& plan, TensorId id) {
+  const uint64_t begin = plan.offset_bytes[id];
+  const Tensor& tensor = schedule.tensors[id];
+  return {begin, begin + (tensor.storage == Storage::Image ? 1 : tensor.shape.bytes)};
 }
 
-bool all_before(const StepOrder& order, llvm::ArrayRef<StepId> earlier,
-                llvm::ArrayRef<StepId> later) {
-  for (StepId a : earlier)
-    for (StepId b : later)
-      if (!order.happens_before(a, b)) return false;
-  return true;
-}
+// Who was in a memory last, byte by byte.
+class Tenants {
+ public:
+  // Puts `id` in its place. Calls leave(tenant) for each that is there.
+  template <typename Leave>
+  void move_in(TensorId id, const Place& place, Leave leave) {
+    if (place.begin == place.end) return;
+    cut(place.begin);
+    cut(place.end);
+    const auto begin = at_.lower_bound(place.begin);
+    const auto end = at_.lower_bound(place.end);
+    for (auto it = begin; it != end; ++it)
+      if (it->second.second != ir::kNoId) leave(it->second.second);
+    at_.erase(begin, end);
+    at_[place.begin] = {place.end, id};
+  }
 
-// By tensor: the one it is a copy of, through Reshapes only, on the CPU's lane; else itself.
-std::vector<TensorId> originals_of(const Schedule& schedule) {
-  std::vector<TensorId> originals(schedule.tensors.size());
-  for (TensorId id = 0; id < originals.size(); ++id) originals[id] = id;
-  for (const Step& step : schedule.steps)
-    if (step.kernel != nullptr && step.lane == Lane::Cpu && step.kernel->op == OpKind::Reshape)
-      originals[step.operands[1]] = originals[step.operands[0]];
-  return originals;
+ private:
+  // Makes no extent lie across the offset.
+  void cut(uint64_t offset) {
+    auto behind = at_.upper_bound(offset);
+    if (behind == at_.begin()) return;
+    auto& [begin, extent] = *std::prev(behind);
+    if (begin == offset || extent.first <= offset) return;
+    at_[offset] = extent;
+    extent.first = offset;
+  }
+
+  std::map<uint64_t, std::pair<uint64_t, TensorId>> at_;  // by begin: end and tenant
+};
+
+// By tensor: the one in whose place it lies, byte by byte, as a copy of it by Reshapes on the CPU's
+// lane (what writes one writes what the other holds); else itself.
+std::vector<TensorId> homes_of(const Schedule& schedule, const MemoryPlan& plan) {
+  std::vector<TensorId> homes(schedule.tensors.size());
+  std::iota(homes.begin(), homes.end(), 0);
+  for (const Step& step : schedule.steps) {
+    if (step.kernel == nullptr || step.lane != Lane::Cpu || step.kernel->op != OpKind::Reshape)
+      continue;
+    const TensorId x = step.operands[0], y = step.operands[1];
+    if (schedule.tensors[x].storage == schedule.tensors[y].storage &&
+        schedule.tensors[x].shape.bytes == schedule.tensors[y].shape.bytes &&
+        plan.offset_bytes[x] == plan.offset_bytes[y])
+      homes[y] = homes[x];
+  }
+  return homes;
 }
 
 }  // namespace
@@ -86,29 +150,37 @@ llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan) 
   if (plan.offset_bytes.size() != tensor_count)
     return internal_error("memory", "expected a place for each of {0} tensors, found {1}",
                           tensor_count, plan.offset_bytes.size());
-  std::vector<std::vector<StepId>> touching(tensor_count);  // by tensor
-  for (StepId step = 0; step < schedule.steps.size(); ++step)
-    for (TensorId tensor : schedule.steps[step].operands) touching[tensor].push_back(step);
-
   for (TensorId id = 0; id < tensor_count; ++id)
     if (llvm::Error error = check_place(schedule, plan, id)) return error;
 
-  // Copies may lie one upon the other, byte by byte: what writes one writes what the other holds.
-  const std::vector<TensorId> originals = originals_of(schedule);
-  const auto is_copy = [&](TensorId a, TensorId b) {
-    return originals[a] == originals[b] && plan.offset_bytes[a] == plan.offset_bytes[b] &&
-           schedule.tensors[a].shape.bytes == schedule.tensors[b].shape.bytes;
-  };
+  // Copies in one place are one tenant, from the birth of the first to the death of the last: each
+  // is made from one that is alive.
+  const std::vector<TensorId> homes = homes_of(schedule, plan);
   const StepOrder order(schedule);
-  for (TensorId a = 0; a < tensor_count; ++a)
-    for (TensorId b = a + 1; b < tensor_count; ++b)
-      if (share_memory(schedule, plan, a, b) && !is_copy(a, b) &&
-          !all_before(order, touching[a], touching[b]) &&
-          !all_before(order, touching[b], touching[a]))
-        return internal_error("memory: t" + std::to_string(a),
-                              "expected no memory in common with t{0}, which is live at the same "
-                              "time, found offsets {1} and {2}",
-                              b, plan.offset_bytes[a], plan.offset_bytes[b]);
+  std::vector<Life> lives(tensor_count);
+  std::vector<TensorId> by_birth;  // those that steps touch, in the order of their first steps
+  for (StepId step = 0; step < schedule.steps.size(); ++step)
+    for (TensorId operand : schedule.steps[step].operands) {
+      const TensorId tensor = homes[operand];
+      if (lives[tensor].first == ir::kNoId) by_birth.push_back(tensor);
+      lives[tensor].add(step, static_cast<size_t>(schedule.steps[step].lane),
+                        order.done_before(step));
+    }
+  std::map<Storage, Tenants> tenants;
+  TensorId other = ir::kNoId;  // the first that is still alive where another is put
+  for (TensorId id : by_birth) {
+    const Storage storage = schedule.tensors[id].storage;
+    if (!takes_arena_bytes(storage) && storage != Storage::Image) continue;
+    tenants[storage].move_in(id, place_of(schedule, plan, id), [&](TensorId tenant) {
+      if (other == ir::kNoId && !lives[tenant].is_over_before(lives[id])) other = tenant;
+    });
+    if (other == ir::kNoId) continue;
+    const auto [a, b] = std::minmax(id, other);
+    return internal_error("memory: t" + std::to_string(a),
+                          "expected no memory in common with t{0}, which is live at the same "
+                          "time, found offsets {1} and {2}",
+                          b, plan.offset_bytes[a], plan.offset_bytes[b]);
+  }
   return llvm::Error::success();
 }
 

@@ -1,5 +1,6 @@
 #include "compiler/memory/lifetimes.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace codl::compiler {
@@ -29,11 +30,13 @@ std::vector<TensorId> homes_of(const Schedule& schedule) {
 Lifetimes::Lifetimes(const Schedule& schedule)
     : order_(schedule),
       homes_(homes_of(schedule)),
+      step_count_(static_cast<StepId>(schedule.steps.size())),
       touches_(schedule.tensors.size()),
       spans_(schedule.tensors.size()) {
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     const Step& step = schedule.steps[id];
     const size_t lane = static_cast<size_t>(step.lane);
+    steps_of_lane_[lane].push_back(id);
     for (TensorId operand : step.operands) {
       const TensorId tensor = homes_[operand];
       Touches& touches = touches_[tensor];
@@ -46,6 +49,36 @@ Lifetimes::Lifetimes(const Schedule& schedule)
       span.lane = is_first || span.lane == lane ? lane : kLaneCount;
     }
   }
+}
+
+Lifetimes::Window Lifetimes::window(TensorId tensor, size_t lane) const {
+  const Touches& touches = touches_[tensor];
+  const std::vector<StepId>& steps = steps_of_lane_[lane];
+  if (spans_[tensor].first == ir::kNoId || steps.empty()) return {};
+  Window window = {ir::kNoId, 0};
+  for (StepId first : touches.first)
+    if (first != ir::kNoId)
+      window.begin = std::min(window.begin, order_.done_before(first).count[lane]);
+  // Along a lane, what is done only grows.
+  const auto behind = std::partition_point(steps.begin(), steps.end(), [&](StepId step) {
+    return std::any_of(std::begin(touches.last), std::end(touches.last), [&](StepId last) {
+      return last != ir::kNoId && !order_.happens_before(last, step);
+    });
+  });
+  window.end = behind == steps.end() ? step_count_ : *behind;
+  return window;
+}
+
+Lifetimes::Window Lifetimes::life_on(TensorId tensor, size_t lane) const {
+  const Touches& touches = touches_[tensor];
+  if (touches.first[lane] == ir::kNoId) return {};
+  return {touches.first[lane], touches.last[lane] + 1};
+}
+
+Lifetimes::Window Lifetimes::life(TensorId tensor) const {
+  const Span& span = spans_[tensor];
+  if (span.first == ir::kNoId) return {};
+  return {span.first, span.last + 1};
 }
 
 bool Lifetimes::is_before(TensorId a, TensorId b) const {

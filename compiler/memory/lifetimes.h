@@ -30,17 +30,35 @@ class Lifetimes {
     const Span& left = spans_[a];
     const Span& right = spans_[b];
     const bool is_one_after_the_other = left.last < right.first || right.last < left.first;
-    // Asked of every two tensors of a network: most are touched by one and the same lane.
+    // Most tensors are touched by one and the same lane.
     if (left.lane == right.lane && left.lane < kLaneCount) return is_one_after_the_other;
     return is_before(a, b) || is_before(b, a);
   }
+
+  static constexpr size_t kLaneCount = 3;
+  // The only lane that touches the tensor; kLaneCount if several do, or none.
+  size_t only_lane(TensorId tensor) const { return spans_[tensor].lane; }
+
+  // Steps [begin, end) of the list. Two overlap if each begins before the other ends.
+  struct Window {
+    StepId begin = 0;
+    StepId end = 0;
+  };
+  // Those of `lane` that may run while the tensor is alive.
+  Window window(TensorId tensor, size_t lane) const;
+  // From the first that touches the tensor to the last, of `lane` and of all lanes. Empty if none.
+  Window life_on(TensorId tensor, size_t lane) const;
+  Window life(TensorId tensor) const;
+  // Tensors a and b may not share memory if, and only if, on some lane b's life_on() overlaps a's
+  // window(), or the lives of both overlap. Else each lane's steps of b are all done before a is
+  // born or begin behind its death; were some lanes before and some behind, b's life would
+  // overlap a's. For a tensor of one lane, that lane alone says it.
 
   // Steps in the list's order, for dumps and ties; kNoId for a tensor that nothing touches.
   StepId first_step(TensorId tensor) const;
   StepId last_step(TensorId tensor) const;
 
  private:
-  static constexpr size_t kLaneCount = 3;
   // Of the steps that touch the tensor. A lane runs in order, so its first and last stand for all
   // between them.
   struct Touches {
@@ -57,7 +75,9 @@ class Lifetimes {
   bool is_before(TensorId a, TensorId b) const;
 
   StepOrder order_;
-  std::vector<TensorId> homes_;   // by tensor
+  std::vector<TensorId> homes_;  // by tensor
+  StepId step_count_;
+  std::vector<StepId> steps_of_lane_[kLaneCount];
   std::vector<Touches> touches_;  // by home
   std::vector<Span> spans_;       // the same
 };

@@ -1,11 +1,13 @@
 #include "compiler/memory/memory_plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/memory/lifetimes.h"
 #include "compiler/support/error.h"
 #include "kernels/common/tensor_view.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
@@ -39,26 +41,147 @@ struct Extent {
   uint64_t end;
 };
 
-// The smallest gap between extents that come in the order of their begins, for so many bytes.
-class BestFit {
+// What is taken, in order, without gaps of no bytes.
+class Extents {
  public:
-  explicit BestFit(uint64_t bytes) : bytes_(bytes) {}
-  void add(const Extent& extent) {
-    if (extent.begin > end_ && extent.begin - end_ >= bytes_ && extent.begin - end_ < best_gap_) {
-      best_offset_ = end_;
-      best_gap_ = extent.begin - end_;
+  void add(Extent extent) {
+    const auto first =
+        llvm::partition_point(list_, [&](const Extent& known) { return known.end < extent.begin; });
+    const auto last = std::partition_point(
+        first, list_.end(), [&](const Extent& known) { return known.begin <= extent.end; });
+    if (first == last) {
+      list_.insert(first, extent);
+      return;
     }
-    end_ = std::max(end_, extent.end);
+    first->begin = std::min(first->begin, extent.begin);
+    first->end = std::max(std::prev(last)->end, extent.end);
+    list_.erase(std::next(first), last);
   }
-  // The gap's offset, or the end if there is none.
-  uint64_t offset() const { return best_gap_ != UINT64_MAX ? best_offset_ : end_; }
+  llvm::ArrayRef<Extent> list() const { return list_; }
 
  private:
-  uint64_t bytes_;
-  uint64_t best_offset_ = 0;
-  uint64_t best_gap_ = UINT64_MAX;
-  uint64_t end_ = 0;  // of the extents so far
+  std::vector<Extent> list_;
 };
+
+// The extents of tensors by their lives. A tree of step ranges, so that neither a long life nor
+// many tensors make it slow: a tensor is kept where a range is the first that lies within its life,
+// and known to the ranges above.
+class Occupancy {
+ public:
+  explicit Occupancy(size_t step_count)
+      : step_count_(static_cast<StepId>(llvm::PowerOf2Ceil(std::max<size_t>(step_count, 1)))) {}
+
+  void add(const Lifetimes::Window& life, const Extent& extent) {
+    if (life.begin == life.end) return;
+    if (ranges_.empty()) ranges_.resize(2 * size_t{step_count_});
+    visit(1, {0, step_count_}, life, [&](size_t range, bool is_within) {
+      ranges_[range].some_steps.add(extent);
+      if (is_within) ranges_[range].all_steps.add(extent);
+    });
+  }
+
+  // Appends what is taken in one of the steps of the window or more.
+  void append(const Lifetimes::Window& window, std::vector<Extent>& taken) const {
+    if (ranges_.empty()) return;
+    visit(1, {0, step_count_}, window, [&](size_t range, bool is_within) {
+      const Range& found = ranges_[range];
+      llvm::append_range(taken, (is_within ? found.some_steps : found.all_steps).list());
+    });
+  }
+
+ private:
+  struct Range {
+    Extents all_steps;   // in each step of the range
+    Extents some_steps;  // in one of them or more
+  };
+
+  // Calls at(range, true) for the largest ranges within the window, at(range, false) for those
+  // above.
+  template <typename At>
+  static void visit(size_t range, Lifetimes::Window steps, const Lifetimes::Window& window,
+                    const At& at) {
+    if (window.end <= steps.begin || steps.end <= window.begin) return;
+    const bool is_within = window.begin <= steps.begin && steps.end <= window.end;
+    at(range, is_within);
+    if (is_within) return;
+    const StepId middle = steps.begin + (steps.end - steps.begin) / 2;
+    visit(2 * range, {steps.begin, middle}, window, at);
+    visit(2 * range + 1, {middle, steps.end}, window, at);
+  }
+
+  StepId step_count_;          // a power of 2
+  std::vector<Range> ranges_;  // halves of range i: 2 i and 2 i + 1; none before the first add()
+};
+
+// What the tensors placed so far take. Borrows the lifetimes.
+class Tenants {
+ public:
+  Tenants(const Lifetimes& lifetimes, size_t step_count)
+      : lifetimes_(lifetimes),
+        by_lane_(Lifetimes::kLaneCount, Occupancy(step_count)),
+        of_several_lanes_(step_count) {}
+
+  void add(TensorId id, const Extent& extent) {
+    for (size_t lane = 0; lane < Lifetimes::kLaneCount; ++lane)
+      by_lane_[lane].add(lifetimes_.life_on(id, lane), extent);
+    if (lifetimes_.only_lane(id) == Lifetimes::kLaneCount)
+      of_several_lanes_.add(lifetimes_.life(id), extent);
+  }
+
+  // Extents that cover what `id` may not share, and nothing else; in no order.
+  std::vector<Extent> beside(TensorId id) const {
+    std::vector<Extent> taken;
+    for (size_t lane = 0; lane < Lifetimes::kLaneCount; ++lane)
+      by_lane_[lane].append(lifetimes_.window(id, lane), taken);
+    of_several_lanes_.append(lifetimes_.life(id), taken);
+    return taken;
+  }
+
+ private:
+  const Lifetimes& lifetimes_;
+  std::vector<Occupancy> by_lane_;  // by the lives on that lane
+  Occupancy of_several_lanes_;      // by the whole lives
+};
+
+// How many bytes of tensors that one lane alone touches are born or dead at each step.
+class Traffic {
+ public:
+  explicit Traffic(size_t step_count) : born_(step_count + 1), dead_(step_count + 1) {}
+  void add(StepId first, StepId last, uint64_t bytes) {
+    born_[first + 1] += bytes;
+    dead_[last + 1] += bytes;
+  }
+  // After the last add(): makes sums of the counts.
+  void sum_up() {
+    std::partial_sum(born_.begin(), born_.end(), born_.begin());
+    std::partial_sum(dead_.begin(), dead_.end(), dead_.begin());
+  }
+  // Bytes of the tensors that are neither dead before the window nor born behind it.
+  uint64_t bytes_in(const Lifetimes::Window& window) const {
+    return born_[window.end] - dead_[window.begin];
+  }
+
+ private:
+  std::vector<uint64_t> born_;  // by step: before it
+  std::vector<uint64_t> dead_;  // by step: the last that touches them is before it
+};
+
+// The offset of the smallest gap between the extents that holds so many bytes; their end if none
+// does. Sorts them.
+uint64_t best_fit(std::vector<Extent>& taken, uint64_t bytes) {
+  llvm::sort(taken, [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  uint64_t best_offset = 0;
+  uint64_t best_gap = UINT64_MAX;
+  uint64_t end = 0;  // of the extents so far
+  for (const Extent& extent : taken) {
+    if (extent.begin > end && extent.begin - end >= bytes && extent.begin - end < best_gap) {
+      best_offset = end;
+      best_gap = extent.begin - end;
+    }
+    end = std::max(end, extent.end);
+  }
+  return best_gap != UINT64_MAX ? best_offset : end;
+}
 
 // Places tensors of one arena, each where its home is. Borrows the schedule and the lifetimes.
 class ArenaPlanner {
@@ -81,9 +204,8 @@ class ArenaPlanner {
   uint64_t place(std::vector<uint64_t>& offset_bytes) {
     sort_by(tensors_, lifetimes_, [&](TensorId id) { return bytes_of(id); });
     const uint64_t arena_bytes = place_in_order(offset_bytes);
-    if (arena_bytes == least_bytes()) return arena_bytes;
-    std::vector<uint64_t> crowding(schedule_.tensors.size());
-    for (TensorId id : tensors_) crowding[id] = bytes_alive_with(id);
+    if (arena_bytes == least_bytes() || !can_tell_crowding()) return arena_bytes;
+    const std::vector<uint64_t> crowding = bytes_alive_with_each();
     sort_by(tensors_, lifetimes_, [&](TensorId id) { return crowding[id]; });
     std::vector<uint64_t> other_offsets = offset_bytes;
     const uint64_t other_bytes = place_in_order(other_offsets);
@@ -113,34 +235,54 @@ class ArenaPlanner {
     return most;
   }
 
-  // Of the tensor and all that it may not share with.
-  uint64_t bytes_alive_with(TensorId id) const {
-    uint64_t bytes = 0;
-    for (TensorId other : tensors_)
-      if (other == id || !lifetimes_.may_share(id, other)) bytes += bytes_of(other);
+  bool is_of_one_lane(TensorId id) const {
+    return lifetimes_.only_lane(id) < Lifetimes::kLaneCount;
+  }
+
+  // Each tensor is compared with all that several lanes touch: thousands in no network.
+  bool can_tell_crowding() const {
+    return llvm::count_if(tensors_, [&](TensorId id) { return !is_of_one_lane(id); }) <
+           kMaxOfSeveralLanes;
+  }
+
+  // By tensor: bytes of all that it may not share with, and its own.
+  std::vector<uint64_t> bytes_alive_with_each() const {
+    std::vector<Traffic> by_lane(Lifetimes::kLaneCount, Traffic(schedule_.steps.size()));
+    std::vector<TensorId> others;  // that several lanes touch
+    for (TensorId id : tensors_)
+      if (is_of_one_lane(id))
+        by_lane[lifetimes_.only_lane(id)].add(lifetimes_.first_step(id), lifetimes_.last_step(id),
+                                              bytes_of(id));
+      else
+        others.push_back(id);
+    for (Traffic& traffic : by_lane) traffic.sum_up();
+    std::vector<uint64_t> bytes(schedule_.tensors.size());
+    for (TensorId id : tensors_) {
+      // One of one lane is in that lane's window itself.
+      if (!is_of_one_lane(id)) bytes[id] = bytes_of(id);
+      for (size_t lane = 0; lane < Lifetimes::kLaneCount; ++lane)
+        bytes[id] += by_lane[lane].bytes_in(lifetimes_.window(id, lane));
+      for (TensorId other : others)
+        if (other != id && !lifetimes_.may_share(id, other)) bytes[id] += bytes_of(other);
+    }
     return bytes;
   }
 
   uint64_t place_in_order(std::vector<uint64_t>& offset_bytes) const {
     uint64_t arena_bytes = 0;
-    struct Placed {
-      TensorId id;
-      Extent extent;
-    };
-    std::vector<Placed> placed;  // by begin
+    Tenants tenants(lifetimes_, schedule_.steps.size());
     for (TensorId id : tensors_) {
-      BestFit fit(bytes_of(id));
-      for (const Placed& other : placed)
-        if (!lifetimes_.may_share(id, other.id)) fit.add(other.extent);
-      const Extent extent = {fit.offset(), fit.offset() + bytes_of(id)};
+      std::vector<Extent> taken = tenants.beside(id);
+      const uint64_t offset = best_fit(taken, bytes_of(id));
+      const Extent extent = {offset, offset + bytes_of(id)};
+      tenants.add(id, extent);
       offset_bytes[id] = extent.begin;
       arena_bytes = std::max(arena_bytes, extent.end);
-      const auto behind = llvm::partition_point(
-          placed, [&](const Placed& other) { return other.extent.begin <= extent.begin; });
-      placed.insert(behind, {id, extent});
     }
     return arena_bytes;
   }
+
+  static constexpr ptrdiff_t kMaxOfSeveralLanes = 4096;
 
   const Schedule& schedule_;
   const Lifetimes& lifetimes_;
@@ -180,7 +322,7 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
                      static_cast<uint32_t>(kernels::image_height(shape))};
   };
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
-  std::vector<std::vector<TensorId>> tenants;  // by slot
+  Tenants tenants(lifetimes, schedule.steps.size());  // slot i is extent [i, i + 1)
   std::vector<TensorId> tensors = tensors_in(schedule, Storage::Image);
   sort_by(tensors, lifetimes, size_of);
   for (TensorId id : tensors) {
@@ -190,18 +332,14 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
       return internal_error(
           "plan_memory", "expected images of at most {0} x {1}, found t{2} of {3} x {4}",
           profile.image_max_width, profile.image_max_height, id, image.width, image.height);
-    llvm::SmallVector<bool, 16> is_free;
-    for (const std::vector<TensorId>& slot : tenants)
-      is_free.push_back(
-          llvm::all_of(slot, [&](TensorId tenant) { return lifetimes.may_share(id, tenant); }));
+    llvm::SmallVector<bool, 16> is_free(plan.images.size(), true);
+    for (const Extent& taken : tenants.beside(id))
+      std::fill(is_free.begin() + taken.begin, is_free.begin() + taken.end, false);
     const size_t slot = choose_slot(plan.images, is_free, image);
-    if (slot == plan.images.size()) {
-      plan.images.emplace_back();
-      tenants.emplace_back();
-    }
+    if (slot == plan.images.size()) plan.images.emplace_back();
     plan.images[slot].width = std::max(plan.images[slot].width, image.width);
     plan.images[slot].height = std::max(plan.images[slot].height, image.height);
-    tenants[slot].push_back(id);
+    tenants.add(id, {slot, slot + 1});
     plan.offset_bytes[id] = slot;
   }
   return llvm::Error::success();

@@ -127,15 +127,19 @@ class Checker {
 
   // No path from a chain's node to another leaves the chain in between.
   bool is_convex(llvm::ArrayRef<ir::NodeId> nodes) const {
-    std::vector<bool> is_inside(graph_.nodes().size(), false);
-    for (ir::NodeId id : nodes) is_inside[id] = true;
-    std::vector<bool> left_chain(graph_.nodes().size(), false);  // outside, and reached from inside
-    for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) {
+    // Such a path lies between the first and the last of them.
+    const auto [first, last] = std::minmax_element(nodes.begin(), nodes.end());
+    std::vector<bool> is_inside(*last - *first + 1, false);
+    for (ir::NodeId id : nodes) is_inside[id - *first] = true;
+    std::vector<bool> left_chain(is_inside.size(), false);  // outside, and reached from inside
+    for (ir::NodeId id = *first; id <= *last; ++id) {
+      const size_t at = id - *first;
       for (ir::ValueId input : graph_.node(id).inputs) {
         const ir::NodeId producer = graph_.value(input).producer;
-        if (producer == ir::kNoId) continue;
-        if (left_chain[producer] && is_inside[id]) return false;
-        if (!is_inside[id] && (is_inside[producer] || left_chain[producer])) left_chain[id] = true;
+        if (producer == ir::kNoId || producer < *first) continue;
+        const size_t source = producer - *first;
+        if (left_chain[source] && is_inside[at]) return false;
+        if (!is_inside[at] && (is_inside[source] || left_chain[source])) left_chain[at] = true;
       }
     }
     return true;

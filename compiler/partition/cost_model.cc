@@ -20,7 +20,7 @@ bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 CostModel::CostModel(const ir::Graph& graph, const DeviceProfile& profile)
-    : graph_(graph), profile_(profile), predictor_(profile) {
+    : graph_(graph), profile_(profile), predictor_(profile), known_parts_(graph.nodes().size()) {
   for (const ir::Node& node : graph.nodes()) {
     const ir::NodeView view{graph, node};
     whole_[index_of(Processor::Cpu)].push_back(
@@ -43,6 +43,17 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor) co
   division.parts.push_back({processor, choice->row, {0, 1}, {0, 1}, choice->predicted_us});
   segment.divisions.push_back(std::move(division));
   return segment;
+}
+
+std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
+                                                   SplitDim dim, Range part) const {
+  std::vector<KnownPart>& known_parts = known_parts_[node];
+  for (const KnownPart& known : known_parts)
+    if (known.processor == processor && known.dim == dim && known.part == part) return known.choice;
+  const auto choice =
+      choose_kernel({graph_, graph_.node(node)}, processor, dim, part, profile_, true);
+  known_parts.push_back({processor, dim, part, choice});
+  return choice;
 }
 
 std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, SplitDim dim,
@@ -70,8 +81,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
         dim == SplitDim::Height ? computed_rows(graph_, nodes, own) : own;
     double lane_us = 0;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const auto choice = choose_kernel({graph_, graph_.node(nodes[i])}, processor, dim,
-                                        computed[i], profile_, true);
+      const auto choice = choose_part(nodes[i], processor, dim, computed[i]);
       if (!choice) return std::nullopt;
       lane_us += choice->predicted_us;
       segment.divisions[i].node = nodes[i];

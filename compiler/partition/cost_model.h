@@ -44,12 +44,22 @@ class CostModel {
                      const Segment& segment) const;
 
  private:
+  // choose_kernel() for a part of a split node. Longer and longer chains ask for the same ones.
+  std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, SplitDim dim,
+                                          Range part) const;
   double move_us(const ir::Value& value, double share, bool to_gpu) const;
 
   const ir::Graph& graph_;
   const DeviceProfile& profile_;
   LatencyPredictor predictor_;
   std::vector<std::optional<KernelChoice>> whole_[2];  // by processor and node
+  struct KnownPart {
+    Processor processor;
+    SplitDim dim;
+    Range part;
+    std::optional<KernelChoice> choice;
+  };
+  mutable std::vector<std::vector<KnownPart>> known_parts_;  // by node
 };
 
 }  // namespace codl::compiler

@@ -13,6 +13,7 @@
 
 #include "compiler/ops/op_spec.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
@@ -38,17 +39,22 @@ bool works_in_nhwc(const ir::NodeView& node) {
 
 class LayoutAssignment {
  public:
-  explicit LayoutAssignment(ir::Graph& graph) : graph_(graph) {}
+  explicit LayoutAssignment(ir::Graph& graph) : graph_(graph), names_(graph) {}
 
   void run() {
-    // The node list grows in front of `id`, never behind it.
-    for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) id = assign(id);
+    // Converts are added behind all nodes and brought to their places at the end.
+    const auto node_count = static_cast<ir::NodeId>(graph_.nodes().size());
+    for (ir::NodeId id = 0; id < node_count; ++id) {
+      assign(id);
+      order_.push_back(id);
+    }
     convert_outputs();
+    graph_.reorder_nodes(order_);
   }
 
  private:
-  // Gives the node its layout. Returns its id behind the Converts inserted for it.
-  ir::NodeId assign(ir::NodeId id) {
+  // Gives the node its layout, with Converts in front of it.
+  void assign(ir::NodeId id) {
     const Layout layout =
         works_in_nhwc(ir::NodeView{graph_, graph_.node(id)}) ? Layout::Nhwc : Layout::Plain;
     for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
@@ -56,34 +62,32 @@ class LayoutAssignment {
       const ir::Value& value = graph_.value(operand);
       if (value.is_constant && graph_.node(id).op != OpKind::Concat) continue;
       if (value.type.layout == layout && !value.is_input) continue;
-      const ir::ValueId converted = convert(operand, layout, &id);
+      const ir::ValueId converted = convert(operand, layout);
       graph_.node(id).inputs[i] = converted;
     }
     graph_.value(graph_.node(id).output).type.layout = layout;
-    return id;
   }
 
-  // The operand in `layout`, by a Convert in front of node `*id` if there is none yet.
-  ir::ValueId convert(ir::ValueId operand, Layout layout, ir::NodeId* id) {
+  // The operand in `layout`, by a Convert in this place of the order if there is none yet.
+  ir::ValueId convert(ir::ValueId operand, Layout layout) {
     const auto found = converted_.find({operand, layout});
     if (found != converted_.end()) return found->second;
     const std::string base =
         graph_.value(operand).name + (layout == Layout::Nhwc ? ".nhwc" : ".plain");
-    const ir::ValueId result = insert_convert(*id, operand, layout, graph_.unique_name(base));
-    ++*id;
+    const ir::ValueId result = add_convert(operand, layout, names_.take(base));
     converted_[{operand, layout}] = result;
     return result;
   }
 
-  ir::ValueId insert_convert(ir::NodeId before, ir::ValueId operand, Layout layout,
-                             const std::string& name) {
+  ir::ValueId add_convert(ir::ValueId operand, Layout layout, const std::string& name) {
     ir::Node node;
     node.op = OpKind::Convert;
     node.inputs = {operand};
     node.name = name;
     ir::TensorType type = graph_.value(operand).type;
     type.layout = layout;
-    return graph_.insert_node(before, std::move(node), name, std::move(type));
+    order_.push_back(static_cast<ir::NodeId>(graph_.nodes().size()));
+    return graph_.add_node(std::move(node), name, std::move(type));
   }
 
   // The converted value takes the output's name: it is what the application reads.
@@ -97,14 +101,15 @@ class LayoutAssignment {
         continue;
       }
       const std::string name = graph_.value(value).name;
-      graph_.value(value).name = graph_.unique_name(name + ".computed");
-      outputs.push_back(insert_convert(static_cast<ir::NodeId>(graph_.nodes().size()), value,
-                                       Layout::Plain, name));
+      graph_.value(value).name = names_.take(name + ".computed");
+      outputs.push_back(add_convert(value, Layout::Plain, name));
     }
     graph_.set_outputs(std::move(outputs));
   }
 
   ir::Graph& graph_;
+  NewNames names_;
+  std::vector<ir::NodeId> order_;
   std::map<std::pair<ir::ValueId, Layout>, ir::ValueId> converted_;
 };
 

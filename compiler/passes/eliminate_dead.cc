@@ -7,6 +7,8 @@
 //          graph input or output (assign_layouts puts it there on purpose). Numerics are unchanged.
 // Order:   after fold_constants (leaves unused operands); before the fusions, which look at the
 //          only user of a value.
+#include <numeric>
+
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -39,7 +41,7 @@ bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
   }
 }
 
-// Makes the users of a copy read its operand. False if the copy has to stay.
+// Makes the copy's operand a graph output where the copy is one. False if the copy has to stay.
 bool bypass(ir::Graph& graph, const ir::Node& copy) {
   const ir::ValueId from = copy.output;
   const ir::ValueId to = copy.inputs[0];
@@ -48,8 +50,8 @@ bool bypass(ir::Graph& graph, const ir::Node& copy) {
     const ir::Value& source = graph.value(to);
     if (source.is_input || source.is_constant || graph.is_output(to)) return false;
     std::swap(graph.value(from).name, graph.value(to).name);
+    graph.replace_output(from, to);
   }
-  graph.replace_uses(from, to);
   return true;
 }
 
@@ -57,15 +59,20 @@ bool bypass(ir::Graph& graph, const ir::Node& copy) {
 
 llvm::Error eliminate_dead(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
+  std::vector<ir::ValueId> source(graph.values().size());  // by value: what it is a copy of
+  std::iota(source.begin(), source.end(), 0);
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     ir::Node& node = graph.node(id);
+    for (ir::ValueId& input : node.inputs) input = source[input];
     if (node.op == OpKind::Reshape) {
       // Only the last dims of a row of Reshapes matter.
       const ir::NodeId producer = graph.value(node.inputs[0]).producer;
       if (producer != ir::kNoId && graph.node(producer).op == OpKind::Reshape)
         node.inputs[0] = graph.node(producer).inputs[0];
     }
-    if (is_copy(graph, ir::NodeView{graph, node})) dead[id] = bypass(graph, node);
+    if (!is_copy(graph, ir::NodeView{graph, node})) continue;
+    dead[id] = bypass(graph, node);
+    if (dead[id]) source[node.output] = node.inputs[0];
   }
 
   // From the back: a node lives if a graph output or a live node reads it.

@@ -8,6 +8,7 @@
 // Order:   after fold_constants (makes the operands constant) and eliminate_dead (removes what
 //          stands between the two); before fuse_residual and fuse_activation, which look at the
 //          user of the convolution.
+#include <map>
 #include <optional>
 
 #include "compiler/passes/passes.h"
@@ -17,6 +18,10 @@ namespace codl::compiler {
 namespace {
 
 enum Operand : uint32_t { kX = 0, kW = 1, kBias = 2 };
+
+// That the pass may compute beside those of the graph's constants, each once: thousands of
+// convolutions with the same weights would each get their own.
+constexpr int64_t kMaxNewElements = int64_t{1} << 24;
 
 // y[c] = scale[c] * x[c] + shift[c]; in double, so that a row of foldings rounds once each.
 struct Affine {
@@ -64,6 +69,14 @@ std::optional<Affine> binary_affine(const ir::NodeView& node) {
   return affine;
 }
 
+// The x of a node that may be such a map; kNoId for others.
+ir::ValueId operand_of_affine(const ir::NodeView& node) {
+  if (node.output().rank() < 2) return ir::kNoId;
+  if (node.node.op == OpKind::DepthwiseConv2d) return node.node.inputs[kX];
+  if (node.node.op == OpKind::Binary) return node.node.inputs[node.input_value(0).is_constant];
+  return ir::kNoId;
+}
+
 std::optional<Affine> affine_of(const ir::NodeView& node) {
   if (node.node.op == OpKind::DepthwiseConv2d) return depthwise_affine(node);
   if (node.node.op == OpKind::Binary) return binary_affine(node);
@@ -105,16 +118,16 @@ bool can_absorb(const ir::NodeView& node) {
   return node.input_value(kW).is_constant && node.input_value(kBias).is_constant;
 }
 
-ir::ValueId add_floats(ir::Graph& graph, llvm::StringRef base, const ir::TensorType& type,
+ir::ValueId add_floats(ir::Graph& graph, const std::string& name, const ir::TensorType& type,
                        llvm::ArrayRef<float> elements) {
   const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return graph.add_constant(graph.unique_name(base), type,
+  return graph.add_constant(name, type,
                             std::vector<uint8_t>(first, first + elements.size() * sizeof(float)));
 }
 
 // Weights with channel c times scale[c]. Convolutions: the first dim is the output channel; MatMul:
 // the last.
-ir::ValueId scaled_weights(ir::Graph& graph, OpKind op, ir::ValueId weights,
+ir::ValueId scaled_weights(ir::Graph& graph, NewNames& names, OpKind op, ir::ValueId weights,
                            const std::vector<double>& scale) {
   std::vector<float> elements = graph.value(weights).as<float>().vec();
   const size_t channels = scale.size();
@@ -124,15 +137,26 @@ ir::ValueId scaled_weights(ir::Graph& graph, OpKind op, ir::ValueId weights,
     elements[i] = static_cast<float>(elements[i] * scale[c]);
   }
   const ir::TensorType type = graph.value(weights).type;
-  return add_floats(graph, graph.value(weights).name + ".scaled", type, elements);
+  return add_floats(graph, names.take(graph.value(weights).name + ".scaled"), type, elements);
 }
 
-ir::ValueId shifted_bias(ir::Graph& graph, ir::ValueId bias, const Affine& affine) {
+ir::ValueId shifted_bias(ir::Graph& graph, NewNames& names, ir::ValueId bias,
+                         const Affine& affine) {
   std::vector<float> elements = graph.value(bias).as<float>().vec();
   for (size_t c = 0; c < elements.size(); ++c)
     elements[c] = static_cast<float>(elements[c] * affine.scale[c] + affine.shift[c]);
   const ir::TensorType type = graph.value(bias).type;
-  return add_floats(graph, graph.value(bias).name + ".shifted", type, elements);
+  return add_floats(graph, names.take(graph.value(bias).name + ".shifted"), type, elements);
+}
+
+// What `second` makes of what `first` gives.
+Affine composed(const Affine& first, const Affine& second) {
+  Affine both = first;
+  for (size_t c = 0; c < both.scale.size(); ++c) {
+    both.scale[c] = first.scale[c] * second.scale[c];
+    both.shift[c] = first.shift[c] * second.scale[c] + second.shift[c];
+  }
+  return both;
 }
 
 void set_activation(ir::Node& node, const Activation& activation) {
@@ -151,11 +175,25 @@ void set_activation(ir::Node& node, const Activation& activation) {
 
 llvm::Error fold_batch_norm(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
+  Readers readers(graph);
+  int64_t elements_left = kMaxNewElements;
+  for (const ir::Value& value : graph.values())
+    if (value.is_constant) elements_left += value.type.element_count();
+  std::map<ir::NodeId, Affine> folded;  // by merged node: what its constants have yet to take
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
-    const std::optional<Affine> affine = affine_of(ir::NodeView{graph, graph.node(id)});
-    if (!affine) continue;
-    const ir::NodeId producer = sole_producer(graph, affine->x, id);
+    const ir::NodeView view{graph, graph.node(id)};
+    const ir::ValueId x = operand_of_affine(view);
+    if (x == ir::kNoId) continue;
+    const ir::NodeId producer = readers.sole_producer(x, id);
     if (producer == ir::kNoId || !can_absorb(ir::NodeView{graph, graph.node(producer)})) continue;
+    const auto before = folded.find(producer);
+    int64_t elements = view.output().dims[1];
+    if (before == folded.end())
+      elements += graph.value(graph.node(producer).inputs[kW]).type.element_count();
+    if (elements > elements_left) continue;
+    const std::optional<Affine> affine = affine_of(view);
+    if (!affine || affine->x != x) continue;
+    elements_left -= elements;
 
     // The merged node stands where the affine map did and keeps its output; the other one goes.
     ir::Node merged = graph.node(producer);
@@ -163,12 +201,17 @@ llvm::Error fold_batch_norm(ir::Graph& graph) {
     set_activation(merged, graph.node(id).op == OpKind::Binary
                                ? activation_of<BinaryParams>(graph.node(id))
                                : activation_of<DepthwiseConv2dParams>(graph.node(id)));
-    merged.inputs[kBias] = shifted_bias(graph, merged.inputs[kBias], *affine);
-    const bool changes_weights = llvm::any_of(affine->scale, [](double s) { return s != 1.0; });
-    if (changes_weights)
-      merged.inputs[kW] = scaled_weights(graph, merged.op, merged.inputs[kW], affine->scale);
-    graph.node(id) = std::move(merged);
+    folded[id] = before == folded.end() ? *affine : composed(before->second, *affine);
+    folded.erase(producer);
+    readers.replace(id, std::move(merged));
     dead[producer] = true;
+  }
+  NewNames names(graph);
+  for (const auto& [id, affine] : folded) {
+    ir::Node& node = graph.node(id);
+    node.inputs[kBias] = shifted_bias(graph, names, node.inputs[kBias], affine);
+    if (llvm::any_of(affine.scale, [](double s) { return s != 1.0; }))
+      node.inputs[kW] = scaled_weights(graph, names, node.op, node.inputs[kW], affine.scale);
   }
   remove_dead(graph, dead);
   return llvm::Error::success();

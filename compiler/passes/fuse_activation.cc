@@ -44,6 +44,7 @@ bool take_activation(ir::Node& node, const UnaryParams& unary) {
 
 llvm::Error fuse_activation(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
+  Readers readers(graph);
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     if (graph.node(id).op != OpKind::Unary) continue;
     if (graph.value(graph.node(id).inputs[0]).type.dtype != DType::F32) continue;
@@ -52,9 +53,9 @@ llvm::Error fuse_activation(ir::Graph& graph) {
     if (producer == ir::kNoId) continue;
     ir::Node fused = graph.node(producer);
     if (!take_activation(fused, graph.node(id).params.as<UnaryParams>())) continue;
-    if (sole_producer(graph, value, id) == ir::kNoId) continue;
+    if (readers.sole_producer(value, id) == ir::kNoId) continue;
     fused.output = graph.node(id).output;
-    graph.node(id) = std::move(fused);
+    readers.replace(id, std::move(fused));
     dead[producer] = true;
   }
   remove_dead(graph, dead);

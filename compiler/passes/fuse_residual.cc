@@ -27,17 +27,19 @@ bool is_open_convolution(const ir::Node& node) {
 }
 
 // The convolution that can take operand `i` of the Add over, else kNoId.
-ir::NodeId convolution_behind(const ir::Graph& graph, ir::NodeId add, uint32_t i) {
+ir::NodeId convolution_behind(const ir::Graph& graph, const Readers& readers, ir::NodeId add,
+                              uint32_t i) {
   const ir::ValueId value = graph.node(add).inputs[i];
   const ir::NodeId producer = graph.value(value).producer;
   if (producer == ir::kNoId || !is_open_convolution(graph.node(producer))) return ir::kNoId;
-  return sole_producer(graph, value, add);
+  return readers.sole_producer(value, add);
 }
 
 }  // namespace
 
 llvm::Error fuse_residual(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
+  Readers readers(graph);
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView add{graph, graph.node(id)};
     if (add.node.op != OpKind::Binary || add.params<BinaryParams>().kind != kBinaryAdd) continue;
@@ -46,8 +48,8 @@ llvm::Error fuse_residual(ir::Graph& graph) {
     // A constant stays plain, a residual has the layout of the convolution.
     if (add.input_value(0).is_constant || add.input_value(1).is_constant) continue;
 
-    const ir::NodeId left = convolution_behind(graph, id, 0);
-    const ir::NodeId right = convolution_behind(graph, id, 1);
+    const ir::NodeId left = convolution_behind(graph, readers, id, 0);
+    const ir::NodeId right = convolution_behind(graph, readers, id, 1);
     if (left == ir::kNoId && right == ir::kNoId) continue;
     const bool takes_left = right == ir::kNoId || (left != ir::kNoId && left > right);
     const ir::NodeId convolution = takes_left ? left : right;
@@ -64,7 +66,7 @@ llvm::Error fuse_residual(ir::Graph& graph) {
       params.activation_alpha = add_params.activation_alpha;
       params.activation_beta = add_params.activation_beta;
     });
-    graph.node(id) = std::move(fused);
+    readers.replace(id, std::move(fused));
     dead[convolution] = true;
   }
   remove_dead(graph, dead);

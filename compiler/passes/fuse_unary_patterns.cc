@@ -36,7 +36,7 @@ struct Product {
 
 class Matcher {
  public:
-  explicit Matcher(const ir::Graph& graph) : graph_(graph) {}
+  Matcher(const ir::Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
 
   // The function of one value that the node `root` computes, which is a multiplication or division,
   // with its operand, and the nodes in front of it that go.
@@ -88,7 +88,7 @@ class Matcher {
   const ir::Node* producer_of(ir::ValueId value, llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer == ir::kNoId || graph_.is_output(value)) return nullptr;
-    if (graph_.users(value).size() != 1) return nullptr;
+    if (readers_.count(value) != 1) return nullptr;
     nodes->push_back(producer);
     return &graph_.node(producer);
   }
@@ -230,21 +230,24 @@ class Matcher {
   }
 
   const ir::Graph& graph_;
+  const Readers& readers_;
 };
 
 }  // namespace
 
 llvm::Error fuse_unary_patterns(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
+  Readers readers(graph);
   // From the end: the last multiplication of a formula has all of it in front.
   for (ir::NodeId id = static_cast<ir::NodeId>(graph.nodes().size()); id-- > 0;) {
     if (dead[id]) continue;
-    const auto match = Matcher(graph).match(id);
+    const auto match = Matcher(graph, readers).match(id);
     if (!match) continue;
-    ir::Node& node = graph.node(id);
+    ir::Node node = graph.node(id);
     node.op = OpKind::Unary;
     node.params = ir::OpParams::of(OpKind::Unary, match->function);
     node.inputs = {match->x};
+    readers.replace(id, std::move(node));
     for (ir::NodeId before : match->nodes) dead[before] = true;
   }
   remove_dead(graph, dead);

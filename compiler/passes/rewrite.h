@@ -1,18 +1,55 @@
-// Questions that several passes ask about a graph before they merge two of its nodes.
+// What several passes need to merge two nodes of a graph: who reads a value, and names for new
+// ones.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "compiler/ir/graph.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace codl::compiler {
 
-// The node that computes `value`, if `user` is all that reads it; else kNoId. Such a producer may
-// be merged into its user: nobody sees the value between them.
-inline ir::NodeId sole_producer(const ir::Graph& graph, ir::ValueId value, ir::NodeId user) {
-  const ir::NodeId producer = graph.value(value).producer;
-  if (producer == ir::kNoId || graph.is_output(value)) return ir::kNoId;
-  const auto users = graph.users(value);
-  return users.size() == 1 && users[0] == user ? producer : ir::kNoId;
-}
+// How many nodes read each value of a graph, and which one if it is one. A pass that changes a
+// node's operands does so through replace(); a node that it marks as dead goes on reading.
+class Readers {
+ public:
+  explicit Readers(ir::Graph& graph);
+
+  // A graph output counts as no reader.
+  size_t count(ir::ValueId value) const {
+    return value < readers_.size() ? readers_[value].count : 0;
+  }
+  // The node that computes `value`, if `user` is all that reads it; else kNoId. Such a producer may
+  // be merged into its user: nobody sees the value between them.
+  ir::NodeId sole_producer(ir::ValueId value, ir::NodeId user) const;
+  // Puts `node` in the place of node `id`; its operands may be values added since.
+  void replace(ir::NodeId id, ir::Node node);
+
+ private:
+  struct OfValue {
+    uint32_t count = 0;
+    ir::NodeId sum = 0;  // of their ids, modulo 2^32: the id of the only one
+  };
+  void add(ir::NodeId id);
+  void remove(ir::NodeId id);
+
+  ir::Graph& graph_;
+  std::vector<OfValue> readers_;  // by value
+};
+
+// Names that no value of the graph has, or had since this was made.
+class NewNames {
+ public:
+  explicit NewNames(const ir::Graph& graph);
+  // `base`, or `base.1`, `base.2` ... : the first that is free. It is no longer.
+  std::string take(const std::string& base);
+
+ private:
+  llvm::StringSet<> names_;
+  llvm::StringMap<int> next_suffix_;  // by base
+};
 
 // Calls edit(params), where `params` is the Conv2dParams or DepthwiseConv2dParams of a node, and
 // stores the result. Returns false, without a call, for another operator.
@@ -32,9 +69,6 @@ bool edit_convolution(ir::Node& node, Edit edit) {
 }
 
 // Removes the marked nodes and the values that only they referred to.
-inline void remove_dead(ir::Graph& graph, const std::vector<bool>& dead) {
-  graph.remove_nodes(dead);
-  graph.remove_unused_values();
-}
+void remove_dead(ir::Graph& graph, const std::vector<bool>& dead);
 
 }  // namespace codl::compiler

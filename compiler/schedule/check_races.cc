@@ -91,14 +91,14 @@ llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule) {
       return error;
 
   // The host touches a mapped tensor only between its Map and its Unmap.
+  std::vector<std::vector<StepId>> host_steps(schedule.tensors.size());  // by tensor
+  for (StepId id = 0; id < schedule.steps.size(); ++id)
+    if (schedule.steps[id].lane == Lane::Cpu)
+      for (TensorId tensor : schedule.steps[id].operands) host_steps[tensor].push_back(id);
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     const Step& step = schedule.steps[id];
     if (step.kind != StepKind::Map && step.kind != StepKind::Unmap) continue;
-    for (StepId other = 0; other < schedule.steps.size(); ++other) {
-      const Step& user = schedule.steps[other];
-      if (user.lane != Lane::Cpu || std::find(user.operands.begin(), user.operands.end(),
-                                              step.operands[0]) == user.operands.end())
-        continue;
+    for (StepId other : host_steps[step.operands[0]]) {
       if (!order.happens_before(id, other) && !order.happens_before(other, id))
         return internal_error(describe(schedule, other),
                               "expected an order to the map or unmap at step {0}", id);

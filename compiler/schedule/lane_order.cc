@@ -19,22 +19,26 @@ using Dependencies = std::vector<std::array<StepId, kLanes>>;
 Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
   struct Touch {
     StepId step;
-    Access access;
+    Region region;
   };
-  std::vector<std::vector<Touch>> touches(schedule.tensors.size());
+  // By tensor; a read looks at the writes alone: thousands of steps may read one tensor.
+  std::vector<std::vector<Touch>> reads(schedule.tensors.size());
+  std::vector<std::vector<Touch>> writes(schedule.tensors.size());
   Dependencies dependencies(schedule.steps.size());
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     std::array<StepId, kLanes>& last = dependencies[id];
     last.fill(kNone);
-    for (const Access& access : accesses_of(graph, schedule, schedule.steps[id])) {
-      for (const Touch& touch : touches[access.tensor]) {
-        if ((!access.is_write && !touch.access.is_write) ||
-            !access.region.overlaps(touch.access.region))
-          continue;
+    const auto depend_on = [&](llvm::ArrayRef<Touch> touches, const Region& region) {
+      for (const Touch& touch : touches) {
+        if (!region.overlaps(touch.region)) continue;
         StepId& of_lane = last[index_of(schedule.steps[touch.step].lane)];
         if (of_lane == kNone || of_lane < touch.step) of_lane = touch.step;
       }
-      touches[access.tensor].push_back({id, access});
+    };
+    for (const Access& access : accesses_of(graph, schedule, schedule.steps[id])) {
+      depend_on(writes[access.tensor], access.region);
+      if (access.is_write) depend_on(reads[access.tensor], access.region);
+      (access.is_write ? writes : reads)[access.tensor].push_back({id, access.region});
     }
   }
   return dependencies;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/partition/kernel_choice.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
 namespace {
@@ -66,7 +67,10 @@ class Placer {
  public:
   Placer(const ir::Graph& graph, const PartitionPlan& plan, const DeviceProfile& profile,
          std::vector<Tensor>& tensors)
-      : graph_(graph), profile_(profile), tensors_(tensors), uses_(uses_of_values(graph, plan)) {}
+      : graph_(graph), profile_(profile), tensors_(tensors), uses_(uses_of_values(graph, plan)) {
+    for (const llvm::ArrayRef<ir::ValueId> list : {graph.inputs(), graph.outputs()})
+      for (size_t i = 0; i < list.size(); ++i) index_.insert({list[i], static_cast<uint32_t>(i)});
+  }
 
   Placements run() {
     placements_.values.resize(graph_.values().size());
@@ -152,11 +156,8 @@ class Placer {
 
   TensorId add_external(ir::ValueId value) {
     const bool is_input = graph_.value(value).is_input;
-    const llvm::ArrayRef<ir::ValueId> list = is_input ? graph_.inputs() : graph_.outputs();
-    const auto index =
-        static_cast<uint32_t>(std::find(list.begin(), list.end(), value) - list.begin());
     const TensorId id = add(value, Processor::Cpu, is_input ? Storage::Input : Storage::Output, {});
-    tensors_[id].index = index;
+    tensors_[id].index = index_.lookup(value);
     return id;
   }
 
@@ -182,6 +183,7 @@ class Placer {
   const DeviceProfile& profile_;
   std::vector<Tensor>& tensors_;
   const std::vector<ValueUse> uses_;
+  llvm::DenseMap<ir::ValueId, uint32_t> index_;  // among the graph's inputs or outputs
   Placements placements_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/split_geometry.h"
@@ -16,6 +17,8 @@
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace codl::compiler {
@@ -57,7 +60,7 @@ class Scheduler {
       if (llvm::Error error = emit_segment(first, last)) return error;
       first = last + 1;
     }
-    for (TensorId tensor = 0; tensor < mapped_.size(); ++tensor) unmap(tensor);
+    while (!on_host_.empty()) unmap(*on_host_.begin());
     for (const Step& step : schedule_.steps) schedule_.has_gpu |= step.lane != Lane::Cpu;
     order_lanes(graph_, schedule_);
     return std::move(schedule_);
@@ -71,19 +74,20 @@ class Scheduler {
       for (const Part& part : plan_.divisions[id].parts)
         if (llvm::Error error = bring_operands(id, part.processor, first)) return error;
     // Ahead of the segment's kernels, so that no map waits in the queue behind them.
-    read_by_gpu_.assign(schedule_.tensors.size(), false);
+    read_by_gpu_.clear();
     for (ir::NodeId id = first; id <= last; ++id)
       if (plan_.divisions[id].part_on(Processor::Gpu))
         for (ir::ValueId value : graph_.node(id).inputs)
           if (const TensorId tensor = placements_.values[value].tensor_on(Processor::Gpu);
               tensor != kNoTensor)
-            read_by_gpu_[tensor] = true;
+            read_by_gpu_.insert(tensor);
     for (ir::NodeId id = first; id <= last; ++id) map_operands(id);
     for (ir::NodeId id = first; id <= last; ++id)
       for (const Part& part : plan_.divisions[id].parts)
         if (llvm::Error error = emit_kernel(id, part)) return error;
-    for (TensorId tensor = 0; tensor < mapped_.size(); ++tensor)
-      if (mapped_[tensor] != Mapped::No && placements_.last_cpu_node[tensor] <= last) unmap(tensor);
+    const std::set<TensorId> on_host = on_host_;
+    for (TensorId tensor : on_host)
+      if (placements_.last_cpu_node[tensor] <= last) unmap(tensor);
     return llvm::Error::success();
   }
 
@@ -211,7 +215,7 @@ class Scheduler {
   // for writing belongs to the host alone.
   void map(TensorId tensor, Mapped access) {
     if (!needs_map(tensor)) return;
-    if (mapped_[tensor] == Mapped::Write && access == Mapped::Read && read_by_gpu_[tensor])
+    if (mapped_[tensor] == Mapped::Write && access == Mapped::Read && read_by_gpu_.contains(tensor))
       unmap(tensor);
     if (mapped_[tensor] >= access) return;
     unmap(tensor);
@@ -219,12 +223,14 @@ class Scheduler {
     push_map(tensor, StepKind::Map,
              access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
     mapped_[tensor] = access;
+    on_host_.insert(tensor);
   }
 
   void unmap(TensorId tensor) {
     if (mapped_[tensor] == Mapped::No) return;
     push_map(tensor, StepKind::Unmap, MapAccess::Read);
     mapped_[tensor] = Mapped::No;
+    on_host_.erase(tensor);
   }
 
   void push_map(TensorId tensor, StepKind kind, MapAccess access) {
@@ -283,16 +289,18 @@ class Scheduler {
       return placements_.values[value].tensor_on(part.processor);
     const kernels::OperandShape shape = constant_shape(view, operand, *part.kernel);
     const Blob blob{value, part.kernel->packing_of(operand), groups_of(view.node), shape.bytes};
-    const auto found = std::find(schedule_.blobs.begin(), schedule_.blobs.end(), blob);
-    const auto index = static_cast<uint32_t>(found - schedule_.blobs.begin());
-    if (found == schedule_.blobs.end()) {
-      schedule_.blobs.push_back(blob);
-      blob_tensors_.push_back(static_cast<TensorId>(schedule_.tensors.size()));
-      schedule_.tensors.push_back({value, shape, Storage::Weights, index});
-      mapped_.push_back(Mapped::No);
-      placements_.last_cpu_node.push_back(0);
-    }
-    return blob_tensors_[index];
+    // A constant has as many blobs as there are ways to pack it.
+    llvm::SmallVector<TensorId, 1>& known = blob_tensors_[value];
+    for (TensorId tensor : known)
+      if (schedule_.blobs[schedule_.tensors[tensor].index] == blob) return tensor;
+    const auto tensor = static_cast<TensorId>(schedule_.tensors.size());
+    known.push_back(tensor);
+    schedule_.tensors.push_back(
+        {value, shape, Storage::Weights, static_cast<uint32_t>(schedule_.blobs.size())});
+    schedule_.blobs.push_back(blob);
+    mapped_.push_back(Mapped::No);
+    placements_.last_cpu_node.push_back(0);
+    return tensor;
   }
 
   const ir::Graph& graph_;
@@ -301,9 +309,10 @@ class Scheduler {
   const LatencyPredictor predictor_;
   Schedule schedule_;
   Placements placements_;
-  std::vector<Mapped> mapped_;          // by tensor, at this point of the list
-  std::vector<bool> read_by_gpu_;       // by tensor, in the segment at hand
-  std::vector<TensorId> blob_tensors_;  // by blob
+  std::vector<Mapped> mapped_;            // by tensor, at this point of the list
+  std::set<TensorId> on_host_;            // those that are mapped
+  llvm::DenseSet<TensorId> read_by_gpu_;  // in the segment at hand
+  llvm::DenseMap<ir::ValueId, llvm::SmallVector<TensorId, 1>> blob_tensors_;  // by constant
 };
 
 std::string describe(const Schedule& schedule, StepId id) {

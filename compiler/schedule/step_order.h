@@ -15,11 +15,14 @@ class StepOrder {
   explicit StepOrder(const Schedule& schedule);
   bool happens_before(StepId a, StepId b) const { return a < done_[b].count[lane_[a]]; }
 
- private:
   // By lane: the steps of the lane with a smaller id are done.
   struct Done {
     std::array<StepId, 3> count{};
   };
+  // When the step starts.
+  const Done& done_before(StepId step) const { return done_[step]; }
+
+ private:
   std::vector<Done> done_;     // when the step starts
   std::vector<uint8_t> lane_;  // of each step
 };

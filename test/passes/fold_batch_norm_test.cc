@@ -46,13 +46,13 @@ TEST_CASE("BatchNormalization folds into a depthwise convolution and into MatMul
       "> { c = MatMul(x, w) y = BatchNormalization<epsilon = 0.0>(c, s, t, m, v) }";
   CHECK(after(matmul, kPasses) ==
         "input %x : f32[1,3]\n"
-        "%y c = MatMul(%x, %w.scaled, %c.bias.shifted.shifted) : f32[1,2]\n"
+        "%y c = MatMul(%x, %w.scaled, %c.bias.shifted) : f32[1,2]\n"
         "output %y : f32[1,2]\n");
   // Column c times its factor.
   CHECK(constant_after(matmul, kPasses, "w.scaled") ==
         "const %w.scaled : f32[3,2] = {1, 4, 3, 8, 5, 12}");
-  CHECK(constant_after(matmul, kPasses, "c.bias.shifted.shifted") ==
-        "const %c.bias.shifted.shifted : f32[2] = {-9, -38}");
+  CHECK(constant_after(matmul, kPasses, "c.bias.shifted") ==
+        "const %c.bias.shifted : f32[2] = {-9, -38}");
 }
 
 TEST_CASE("folding keeps the result to rounding") {
@@ -86,9 +86,23 @@ TEST_CASE("a bias added by hand, a scale and an activation behind fold too") {
               {{"fold_batch_norm", compiler::fold_batch_norm},
                {"fuse_activation", compiler::fuse_activation}}) ==
         "input %x : f32[1,1,2,2]\n"
-        "%y a = Conv2d(%x, %w.scaled, %a.bias.shifted.shifted) {stride_h=1, stride_w=1, "
+        "%y a = Conv2d(%x, %w.scaled, %a.bias.shifted) {stride_h=1, stride_w=1, "
         "dilation_h=1, dilation_w=1, groups=1, activation=Relu} : f32[1,2,2,2]\n"
         "output %y : f32[1,2,2,2]\n");
+}
+
+TEST_CASE("a row of maps is one map, rounded once") {
+  // 3 ((x w + 0.5) 2 - 1) = 6 x w, and nothing else.
+  CHECK(constant_after("g (float[1,1,2,2] x) => (float[1,2,2,2] y) <float[2,1,1,1] w = {1, 10}, "
+                       "float[2] b = {0.5, 0.5}, float k = {2}, float l = {-1}, float m = {3}> "
+                       "{ c = Conv(x, w, b) d = Mul(c, k) e = Add(l, d) y = Mul(m, e) }",
+                       {{"fold_batch_norm", compiler::fold_batch_norm}},
+                       "w.scaled") == "const %w.scaled : f32[2,1,1,1] = {6, 60}");
+  CHECK(constant_after("g (float[1,1,2,2] x) => (float[1,2,2,2] y) <float[2,1,1,1] w = {1, 10}, "
+                       "float[2] b = {0.5, 0.5}, float k = {2}, float l = {-1}, float m = {3}> "
+                       "{ c = Conv(x, w, b) d = Mul(c, k) e = Add(l, d) y = Mul(m, e) }",
+                       {{"fold_batch_norm", compiler::fold_batch_norm}},
+                       "b.shifted") == "const %b.shifted : f32[2] = {0, 0}");
 }
 
 TEST_CASE("nothing folds where somebody sees the value between") {

@@ -1,0 +1,57 @@
+#include "compiler/passes/rewrite.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+
+Readers::Readers(ir::Graph& graph) : graph_(graph), readers_(graph.values().size()) {
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) add(id);
+}
+
+void Readers::add(ir::NodeId id) {
+  const llvm::ArrayRef<ir::ValueId> inputs = graph_.node(id).inputs;
+  readers_.resize(graph_.values().size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (llvm::is_contained(inputs.take_front(i), inputs[i])) continue;  // one reader
+    ++readers_[inputs[i]].count;
+    readers_[inputs[i]].sum += id;
+  }
+}
+
+void Readers::remove(ir::NodeId id) {
+  const llvm::ArrayRef<ir::ValueId> inputs = graph_.node(id).inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (llvm::is_contained(inputs.take_front(i), inputs[i])) continue;
+    --readers_[inputs[i]].count;
+    readers_[inputs[i]].sum -= id;
+  }
+}
+
+void Readers::replace(ir::NodeId id, ir::Node node) {
+  remove(id);
+  graph_.node(id) = std::move(node);
+  add(id);
+}
+
+ir::NodeId Readers::sole_producer(ir::ValueId value, ir::NodeId user) const {
+  const ir::NodeId producer = graph_.value(value).producer;
+  if (producer == ir::kNoId || graph_.is_output(value)) return ir::kNoId;
+  return count(value) == 1 && readers_[value].sum == user ? producer : ir::kNoId;
+}
+
+NewNames::NewNames(const ir::Graph& graph) {
+  for (const ir::Value& value : graph.values()) names_.insert(value.name);
+}
+
+std::string NewNames::take(const std::string& base) {
+  std::string name = base;
+  while (!names_.insert(name).second) name = base + "." + std::to_string(++next_suffix_[base]);
+  return name;
+}
+
+void remove_dead(ir::Graph& graph, const std::vector<bool>& dead) {
+  graph.remove_nodes(dead);
+  graph.remove_unused_values();
+}
+
+}  // namespace codl::compiler
