@@ -110,23 +110,13 @@ constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShap
                          conv2d_panels(params, y, part_dim, part).count() % 2 == 0);
 }
 
-// Whether a tile computes from copies of its inputs.
-//   Pixels  one tap, and pixels a multiple of 4096 bytes apart: they share a set of a first-level
-//           cache and push each other out. The copies lie in neighbouring sets.
-//   Taps    few channels: the taps of a pixel one behind the other, without the pad lanes, so that
-//           the micro-kernel has one tap of many channels instead of many of one to four.
-enum class ConvCopies : uint8_t { None, Pixels, Taps };
-
-constexpr ConvCopies conv2d_copies(const Conv2dParams& params, const OperandShape& x,
-                                   int64_t taps) {
+// Whether a tile computes from copies of its inputs: one tap, and pixels a multiple of 4096 bytes
+// apart, which share a set of a first-level cache and push each other out. The copies lie in
+// neighbouring sets.
+constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape& x, int64_t taps) {
   // 64 KiB a pixel: beyond, those of a tile are no small part of a second-level cache.
-  constexpr int64_t kMostElements = 16384;
   const int64_t channels = padded_channels(x);
-  if (taps == 1 && channels <= kMostElements && channels * params.stride_w % 1024 == 0)
-    return ConvCopies::Pixels;
-  if (taps > 1 && channels == kChannelPad && params.groups == 1 && taps * channels <= kMostElements)
-    return ConvCopies::Taps;
-  return ConvCopies::None;
+  return taps == 1 && channels <= 16384 && channels * params.stride_w % 1024 == 0;
 }
 
 // What a CPU step computes and how it is cut into tasks (PanelRectangle says which is which).
@@ -137,7 +127,7 @@ struct Conv2dWork {
   int64_t pixels;  // of the part in one image
   PanelBlocks blocks;
   int64_t task_count;
-  ConvCopies copies;
+  bool has_copies;
   int64_t copy_stride;  // elements from pixel to pixel of the copies
   // Scratch: the table of inputs of a tile, two lists of taps, a pixel of zeros that stands for
   // padding, and the copies.
@@ -163,11 +153,10 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
   work.taps_bytes = lines(taps * int64_t{sizeof(PanelTap)});
   work.zeros_bytes = lines(padded_channels(x) * int64_t{sizeof(float)});
   work.scratch_bytes = work.table_bytes + 2 * work.taps_bytes + work.zeros_bytes;
-  work.copies = conv2d_copies(params, x, taps);
-  if (work.copies != ConvCopies::None) {
-    // An odd number of lines, one more than the taps take: their copy writes whole vectors.
-    work.copy_stride =
-        ((ceil_div(taps * padded_channels(x), kChannelPanel) + 1) | 1) * int64_t{kChannelPanel};
+  work.has_copies = conv2d_has_copies(params, x, taps);
+  if (work.has_copies) {
+    // An odd number of lines.
+    work.copy_stride = (ceil_div(padded_channels(x), kChannelPanel) | 1) * int64_t{kChannelPanel};
     work.scratch_bytes +=
         static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride) * sizeof(float);
   }

@@ -46,9 +46,8 @@ struct Conv2d {
   PanelTap* taps;       // all, with their offsets from the first
   PanelTap* tile_taps;  // of a tile; unless padding is skipped, all without offsets
   const float* zeros;   // a pixel
-  ConvCopies copies_of;
-  int64_t copy_stride;
-  float* copies;  // of the inputs of a tile
+  int64_t copy_stride;  // elements from pixel to pixel of the copies
+  float* copies;        // of the inputs of a tile; null: none
 };
 
 // A tile: pixels [first, first + count) of one image, flattened over the rows of the part.
@@ -218,10 +217,6 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
   return {size, conv.tile_taps, tap - conv.taps};
 }
 
-void use_copies(const Conv2d& conv, int size) {
-  for (int i = 0; i < size; ++i) conv.table[i] = conv.copies + i * conv.copy_stride;
-}
-
 // One tap, inside the map.
 TileInputs inputs_of_copied_pixels(const Conv2d& conv, const TilePixels& pixels, int size) {
   point_at_tap(conv, pixels, size, 0, 0);
@@ -233,82 +228,15 @@ TileInputs inputs_of_copied_pixels(const Conv2d& conv, const TilePixels& pixels,
       store_lanes(d, load_lanes(d, conv.table[i] + channel, channels - channel), copy + channel,
                   channels - channel);
   }
-  use_copies(conv, size);
-  return {0, &kOneTap, 1};
-}
-
-// Copies `count` neighbouring pixels of four lanes, of which `depth` are channels, and leaves out
-// the pad lanes. Writes up to a panel behind them. `order` selects the channels of a vector of
-// pixels.
-template <class Order>
-HWY_INLINE void copy_channels(const float* from, int32_t count, int64_t depth, const Order& order,
-                              float* to) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const PanelTag d;
-  constexpr int32_t kPixels = kPanelLanes / kChannelPad;
-  for (; count > 0; count -= kPixels) {
-    hn::StoreU(hn::TableLookupLanes(load_lanes(d, from, count * kChannelPad), order), d, to);
-    from += kPanelLanes;
-    to += kPixels * depth;
-  }
-}
-
-// All taps as one.
-TileInputs inputs_of_copied_taps(const Conv2d& conv, const TilePixels& pixels, int size) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const PanelTag d;
-  const TensorView& x = *conv.x;
-  const int32_t depth = static_cast<int32_t>(conv.depth);
-  HWY_ALIGN int32_t lanes[kPanelLanes];
-  for (int32_t i = 0; i < kPanelLanes; ++i) {
-    const int32_t lane = i / depth * kChannelPad + i % depth;
-    lanes[i] = lane < kPanelLanes ? lane : 0;
-  }
-  const auto order = hn::SetTableIndices(d, lanes);
-  const int32_t taps = conv.horizontal.taps;
-  const int32_t out_columns = conv.y->shape.dims[3];
-  const int32_t in_columns = x.shape.dims[3];
-  const float* image = x.as<const float>() + pixels.image * x.strides[0];
-  int32_t out_row = pixels.row;
-  int32_t out_column = pixels.column;
-  for (int32_t pixel = 0; pixel < pixels.count; ++pixel) {
-    int32_t row = out_row * conv.vertical.stride - conv.vertical.pad_begin;
-    const int32_t column = out_column * conv.horizontal.stride - conv.horizontal.pad_begin;
-    const bool is_run = kPanelLanes >= kChannelPad && conv.horizontal.dilation == 1 &&
-                        column >= 0 && column + taps <= in_columns;
-    float* copy = conv.copies + pixel * conv.copy_stride;
-    for (int32_t i = 0; i < conv.vertical.taps; ++i, row += conv.vertical.dilation) {
-      const bool is_inside = static_cast<uint32_t>(row) < static_cast<uint32_t>(x.shape.dims[2]);
-      const int64_t offset = (int64_t{row} - x.shape.row_begin) * x.strides[2];
-      if (is_run && is_inside) {
-        copy_channels(image + (offset + column * x.strides[3]), taps, depth, order, copy);
-        copy += taps * depth;
-        continue;
-      }
-      int32_t in_column = column;
-      for (int32_t j = 0; j < taps; ++j, in_column += conv.horizontal.dilation) {
-        const float* from = conv.zeros;
-        if (is_inside && static_cast<uint32_t>(in_column) < static_cast<uint32_t>(in_columns))
-          from = image + (offset + in_column * x.strides[3]);
-        for (int32_t channel = 0; channel < depth; ++channel) *copy++ = from[channel];
-      }
-    }
-    if (++out_column == out_columns) {
-      out_column = 0;
-      ++out_row;
-    }
-  }
-  use_copies(conv, pixels.count);
-  for (int i = pixels.count; i < size; ++i) conv.table[i] = conv.table[pixels.count - 1];
+  for (int i = 0; i < size; ++i) conv.table[i] = conv.copies + i * conv.copy_stride;
   return {0, &kOneTap, 1};
 }
 
 // Fills the table for a tile of `size` pixels, surplus ones with the last.
 TileInputs inputs_of(const Conv2d& conv, const TilePixels& pixels, int size) {
   if (conv.skips_padding) return inputs_inside(conv, pixels, size);
-  if (conv.copies_of == ConvCopies::Taps) return inputs_of_copied_taps(conv, pixels, size);
   if (!is_inside(conv, pixels)) return inputs_by_tap(conv, pixels, size);
-  if (conv.copies_of == ConvCopies::Pixels) return inputs_of_copied_pixels(conv, pixels, size);
+  if (conv.copies != nullptr) return inputs_of_copied_pixels(conv, pixels, size);
   point_at_tap(conv, pixels, size, 0, 0);
   return {0, conv.taps, int64_t{conv.vertical.taps} * conv.horizontal.taps};
 }
@@ -338,8 +266,7 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
       .tap_step = inputs.tap_step,
       .taps = inputs.taps,
       .tap_count = inputs.tap_count,
-      .depth =
-          conv.copies_of == ConvCopies::Taps ? conv.panel_elements / kChannelPanel : conv.depth,
+      .depth = conv.depth,
       .panel_elements = conv.panel_elements,
       .weights = nullptr,
       .bias = nullptr,
@@ -399,7 +326,7 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
 // Tiles of about equal size, so that the last one is not a small one. `number`: of the next tile.
 void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panels,
                 int64_t* number) {
-  const int tile_pixels = conv.copies_of != ConvCopies::None
+  const int tile_pixels = conv.copies != nullptr
                               ? kTilePixels
                               : tile_pixels_for(conv.x->strides[3] * conv.params->stride_w);
   const int64_t tiles = ceil_div(range.end - range.begin, tile_pixels);
@@ -482,14 +409,12 @@ void conv2d_f32(const KernelArgs& args) {
       .taps = reinterpret_cast<PanelTap*>(taps),
       .tile_taps = reinterpret_cast<PanelTap*>(taps + work.taps_bytes),
       .zeros = zeros,
-      .copies_of = work.copies,
       .copy_stride = work.copy_stride,
-      .copies = zeros + work.zeros_bytes / sizeof(float),
+      .copies = nullptr,
   };
   conv.skips_padding = skips_padding(conv);
-  // A tile of 6 pixels has no need of copies of them.
-  if (conv.skips_padding || (conv.copies_of == ConvCopies::Pixels && kTilePixels <= 6))
-    conv.copies_of = ConvCopies::None;
+  // A tile of 6 pixels has no need of copies.
+  if (work.has_copies && kTilePixels > 6) conv.copies = zeros + work.zeros_bytes / sizeof(float);
   conv.pass_panels = pass_panels_for(conv.panel_elements);
   for (int64_t i = 0; i < x.strides[3]; ++i) zeros[i] = 0.0f;
   for (int32_t i = 0; i < conv.vertical.taps; ++i)

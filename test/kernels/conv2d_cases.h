@@ -176,7 +176,7 @@ inline std::vector<KernelCase> conv2d_cases() {
        .activation = kUnaryRelu,
        .has_residual = true});
   add({.name = "tasks of both", .in_c = 64, .out_c = 160, .in_h = 14, .in_w = 14});
-  // Tiles computed from copies: few channels, and pixels 4096 bytes apart.
+  // Few channels, and pixels 4096 bytes apart.
   for (int32_t channels : {1, 2, 4})
     for (const ConvWindow& window : {k5x5, kUneven})
       add({.name = "few channels",
