@@ -3,7 +3,7 @@
 
   compare.py [--models DIR] [--fill-weights SCRIPT.py] [--only GLOB,...] [--threads 1,2]
              [--rounds 3] [--min-ms 700] [--what run,load,overhead] [--peers LIST]
-             [--markdown FILE] [--bin build/release/bin]
+             [--xnnpack DIR --xnnpack-python PYTHON] [--markdown FILE] [--bin build/release/bin]
 
 Every run is a process of its own, on the same cores and with the same input, in the order
 round > network > threads > peer, the first peer another one each round: only ratios within one such
@@ -18,8 +18,11 @@ L2 error at most 1e-4 for codl, else exit code 1.
   overhead  the time of a network of one Relu of 64 numbers: what a call costs in each binding
 --markdown: writes the tables between `<!-- compare.py WHAT -->` and `<!-- end -->` of FILE.
 
-The other runtimes come as wheels (see peer_tools.use_wheels). XNNPACK has none for ONNX: its column is
-ONNX Runtime's time here times a ratio published elsewhere (published.json), and said to be so.
+The other runtimes come as wheels (see peer_tools.use_wheels). XNNPACK has none for ONNX. With
+--xnnpack it is measured as ExecuTorch's delegate, on networks of the same layers with weights of
+their own (executorch_models.py), whose outputs are not compared. For networks without such a file
+its column is ONNX Runtime's time here times a ratio published elsewhere (published.json), in
+italics.
 """
 import argparse
 import fnmatch
@@ -34,7 +37,7 @@ sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import markdown
 
 BOUND = 1e-4  # relative L2 error of codl against ONNX Runtime
-PEERS = ["onnxruntime", "mnn", "ncnn", "codl"]
+PEERS = ["onnxruntime", "mnn", "ncnn", "codl"]  # and xnnpack, if asked for
 OVERHEAD_NETWORK = "relu_64"
 
 
@@ -79,6 +82,8 @@ class Network:
         """What the peer loads; made once."""
         if peer == "onnxruntime":
             return self.model
+        if peer == "xnnpack":
+            return os.path.join(self.options.xnnpack, self.name + ".pte")
         if peer == "mnn":
             if not is_newer(self.path("model.mnn"), self.model):
                 # Not the wheel's script: that reports to a server, with a package that it installs.
@@ -105,9 +110,10 @@ class Network:
         pinned = ["taskset", "-c", ",".join(map(str, cores))]
         if peer != "codl":
             output = self.path(f"{peer}.npz")
-            text = run(*pinned, sys.executable, os.path.join(HERE, "peer_run.py"), peer, model,
+            python = self.options.xnnpack_python if peer == "xnnpack" else sys.executable
+            text = run(*pinned, python, os.path.join(HERE, "peer_run.py"), peer, model,
                        self.input, str(threads), str(self.options.min_ms), output)
-            if peer not in self.error:
+            if peer not in self.error and peer != "xnnpack":
                 with np.load(output) as results:
                     self.check(peer, [results[key] for key in results.files])
             return json.loads(text.strip().splitlines()[-1])
@@ -169,7 +175,7 @@ def geometric_mean(values):
 
 def run_table(samples, networks, threads, peers, published):
     """Latencies with one number of threads. Also says what is published, not measured."""
-    others = [peer for peer in peers if peer != "codl"]
+    others = [peer for peer in peers if peer not in ("codl", "xnnpack")]
     ratio_of = published["xnnpack_over_onnxruntime"].get(str(threads), {})
     rows, ratios, ratios_with = [], [], []
     for network in networks:
@@ -180,19 +186,23 @@ def run_table(samples, networks, threads, peers, published):
         fastest = min((peer for peer in times if peer != "codl"), key=times.get)
         ratio = times[fastest] / times["codl"]
         ratios.append(ratio)
-        xnnpack = times.get("onnxruntime", float("inf")) * ratio_of.get(network.name, float("inf"))
+        xnnpack_cell = samples.cell((network.name, threads, "xnnpack"), "median_ms")
+        xnnpack = float("inf")
+        if "xnnpack" not in times and "onnxruntime" in times and network.name in ratio_of:
+            xnnpack = times["onnxruntime"] * ratio_of[network.name]
+            xnnpack_cell = f"*{xnnpack:.2f}*"
         ratios_with.append(min(times[fastest], xnnpack) / times["codl"])
         rows.append([network.name] +
                     [samples.cell((network.name, threads, peer), "median_ms") for peer in others] +
-                    [f"{xnnpack:.2f}" if xnnpack != float("inf") else "-",
+                    [xnnpack_cell,
                      samples.cell((network.name, threads, "codl"), "median_ms"), fastest,
                      f"{ratio:.2f}", f"{ratios_with[-1]:.2f}",
                      f"{network.error.get('codl', float('nan')):.0e}"])
-    head = ["network"] + others + ["XNNPACK, published ratio", "codl", "fastest measured",
-                                   "fastest / codl", "with XNNPACK", "codl's error"]
+    head = ["network"] + others + ["xnnpack", "codl", "fastest measured", "fastest / codl",
+                                   "with published", "codl's error"]
     summary = (f"Geometric mean of fastest / codl: **{geometric_mean(ratios):.3f}** over "
                f"{len(ratios)} networks, least {min(ratios, default=float('nan')):.2f}; with "
-               f"XNNPACK as published {geometric_mean(ratios_with):.3f}, least "
+               f"published ratios too {geometric_mean(ratios_with):.3f}, least "
                f"{min(ratios_with, default=float('nan')):.2f}.")
     return [f"{threads} thread{'s' if threads > 1 else ''}, ms, median (min-max) over rounds:", "",
             *markdown.table(head, rows), "", summary]
@@ -261,6 +271,8 @@ def measure_all(networks, threads, options):
                 shift = round_index % len(options.peers)
                 # The first round in the given order: the others are compared with the first peer.
                 for peer in options.peers[shift:] + options.peers[:shift]:
+                    if peer == "xnnpack" and not os.path.exists(network.convert(peer)):
+                        continue
                     try:
                         facts = network.measure(peer, count)
                     except (RuntimeError, KeyError, ValueError, OSError) as error:
@@ -290,6 +302,10 @@ def parse_options():
     parser.add_argument("--cores", default=sorted(os.sched_getaffinity(0)), metavar="N,...",
                         type=lambda text: [int(core) for core in text.split(",")],
                         help="run on the last of these; default: all that are allowed")
+    parser.add_argument("--xnnpack", metavar="DIR", type=os.path.abspath,
+                        help="what executorch_models.py wrote")
+    parser.add_argument("--xnnpack-python", default=sys.executable, metavar="PYTHON",
+                        help="a Python that has executorch")
     parser.add_argument("--markdown", metavar="FILE")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"),
                         metavar="DIR", type=os.path.abspath)
@@ -300,6 +316,8 @@ def parse_options():
                         [(one, PEERS) for one in options.peers]:
         if value not in known:
             parser.error(f"expected some of {','.join(known)}, found '{value}'")
+    if options.xnnpack:
+        options.peers = options.peers + ["xnnpack"]
     return options
 
 
@@ -342,10 +360,13 @@ def main():
                 lines += run_table(samples, networks, count, options.peers, published) + [""]
             if len(threads) > 1:
                 lines += [scaling_line(samples, networks, threads, options.peers), ""]
-            lines += [f"Measured: {samples.versions()}. XNNPACK: {published['source']}."]
+            lines += [f"Measured: {samples.versions()}. XNNPACK in italics: "
+                      f"{published['source']}."]
             sections["run"] = lines
         if "load" in options.what:
-            sections["load"] = load_table(samples, networks, threads[0], options.peers)
+            # ExecuTorch's library for Python holds PyTorch: its memory says nothing.
+            sections["load"] = load_table(samples, networks, threads[0],
+                                          [peer for peer in options.peers if peer != "xnnpack"])
         failed = [network.name for network in networks if network.error.get("codl", 0) > BOUND]
         for network in networks:
             for peer, error in network.error.items():

@@ -2,8 +2,8 @@
 
   peer_run.py PEER MODEL INPUT.npy THREADS MIN_MS OUTPUT.npz
 
-PEER is a key of PEERS below. MODEL is an ONNX file (onnxruntime), a file of mnnconvert (mnn), or
-NAME of NAME.param and NAME.bin (ncnn). Loads the model, runs it once, WARMUP_RUNS times to warm up,
+PEER is a key of PEERS below. MODEL is an ONNX file (onnxruntime), a file of mnnconvert (mnn), NAME
+of NAME.param and NAME.bin (ncnn), or a file of executorch_models.py (xnnpack). Loads the model, runs it once, WARMUP_RUNS times to warm up,
 then at least MIN_RUNS times and for MIN_MS milliseconds. The clock is read around the one call of
 the binding that computes; what the call costs besides (a few microseconds; `--what=overhead` of
 compare.py measures it) counts for the peer. Outputs go to OUTPUT.npz, in the model's order.
@@ -121,7 +121,31 @@ class Ncnn:
         return [np.array(result)[np.newaxis] for result in self.results]
 
 
-PEERS = {"onnxruntime": OnnxRuntime, "mnn": Mnn, "ncnn": Ncnn}
+class Xnnpack:
+    """XNNPACK as ExecuTorch's delegate, fp32; it converts the input from NCHW and the output to it."""
+
+    def __init__(self, model, threads):
+        from importlib.metadata import version
+
+        import executorch.extension.pybindings.portable_lib  # registers the delegate
+        import torch
+        from executorch.extension.pybindings import _C
+        self.library, self.torch, self.model = _C, torch, model
+        self.version = "in executorch " + version("executorch")
+        _C._unsafe_reset_threadpool(threads)
+
+    def load(self, value):
+        self.program = self.library._load_for_executorch(self.model)
+        self.feeds = (self.torch.from_numpy(value),)
+
+    def run(self):
+        self.results = self.program.forward(self.feeds)
+
+    def outputs(self):
+        return [result.numpy() for result in self.results]
+
+
+PEERS = {"onnxruntime": OnnxRuntime, "mnn": Mnn, "ncnn": Ncnn, "xnnpack": Xnnpack}
 
 
 def memory_mb(field):
