@@ -39,7 +39,7 @@ set(fenced
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
-  "^hwy/=^kernels/|^test/kernels/")
+  "^hwy/=^kernels/|^test/(kernels|bench)/")
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/schema/* ${ROOT}/kernels/* ${ROOT}/compiler/*
   ${ROOT}/runtime/* ${ROOT}/profiler/* ${ROOT}/examples/* ${ROOT}/test/*)
