@@ -2,8 +2,7 @@
 //
 // Needs:   a Unary, or a Binary whose other operand is a constant of one element or of one per
 // index
-//          of the last dim, behind a Reshape that nothing else reads; the Reshape keeps the last
-//          dim.
+//          of the last dim, behind a Reshape that keeps the last dim and that nothing else reads.
 // Gives:   the elementwise node on the Reshape's operand, the Reshape behind it. Numerics are
 //          unchanged.
 // Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before
@@ -34,26 +33,27 @@ uint32_t moved_operand(const ir::NodeView& node) {
 }
 
 // The constant with the rank of `like`: its elements along the last dim.
-ir::ValueId with_rank(ir::Graph& graph, ir::ValueId constant, const ir::Dims& like) {
+ir::ValueId with_rank(ir::Graph& graph, NewNames& names, ir::ValueId constant,
+                      const ir::Dims& like) {
   const ir::Value& value = graph.value(constant);
   ir::TensorType type = value.type;
   type.dims.assign(like.size(), 1);
   type.dims.back() = static_cast<int32_t>(value.type.element_count());
   if (type.dims == value.type.dims) return constant;
-  std::string name = graph.unique_name(value.name + ".row");
+  std::string name = names.take(value.name + ".row");
   std::vector<uint8_t> bytes = value.bytes;
   return graph.add_constant(std::move(name), std::move(type), std::move(bytes));
 }
 
-bool sink(ir::Graph& graph, ir::NodeId id) {
+void sink(ir::Graph& graph, Readers& readers, NewNames& names, ir::NodeId id) {
   const uint32_t moved = moved_operand(ir::NodeView{graph, graph.node(id)});
-  if (moved == ir::kNoId) return false;
-  const ir::NodeId reshape = sole_producer(graph, graph.node(id).inputs[moved], id);
-  if (reshape == ir::kNoId || graph.node(reshape).op != OpKind::Reshape) return false;
+  if (moved == ir::kNoId) return;
+  const ir::NodeId reshape = readers.sole_producer(graph.node(id).inputs[moved], id);
+  if (reshape == ir::kNoId || graph.node(reshape).op != OpKind::Reshape) return;
   const ir::ValueId from = graph.node(reshape).inputs[0];
   const ir::Dims from_dims = graph.value(from).type.dims;
   const ir::Dims& to_dims = graph.value(graph.node(reshape).output).type.dims;
-  if (from_dims.empty() || to_dims.empty() || from_dims.back() != to_dims.back()) return false;
+  if (from_dims.empty() || to_dims.empty() || from_dims.back() != to_dims.back()) return;
 
   // The two nodes change places: the first now computes, under the type of its operand, what the
   // second computed, and the second gives that the dims.
@@ -61,22 +61,23 @@ bool sink(ir::Graph& graph, ir::NodeId id) {
   ir::Node reshapes = graph.node(reshape);
   computes.inputs[moved] = from;
   if (computes.op == OpKind::Binary)
-    computes.inputs[1 - moved] = with_rank(graph, computes.inputs[1 - moved], from_dims);
+    computes.inputs[1 - moved] = with_rank(graph, names, computes.inputs[1 - moved], from_dims);
   computes.output = graph.node(reshape).output;
   ir::TensorType type = graph.value(graph.node(id).output).type;
   type.dims = from_dims;
   graph.value(computes.output).type = std::move(type);
   reshapes.inputs[0] = computes.output;
   reshapes.output = graph.node(id).output;
-  graph.node(reshape) = std::move(computes);
-  graph.node(id) = std::move(reshapes);
-  return true;
+  readers.replace(reshape, std::move(computes));
+  readers.replace(id, std::move(reshapes));
 }
 
 }  // namespace
 
 llvm::Error sink_reshapes(ir::Graph& graph) {
-  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) sink(graph, id);
+  Readers readers(graph);
+  NewNames names(graph);
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) sink(graph, readers, names, id);
   graph.remove_unused_values();
   return llvm::Error::success();
 }
