@@ -101,6 +101,11 @@ struct GpuFacts {
   int32_t registers = 0;  // 32-bit registers that a work-item may use without spilling
 };
 
+// No std::string_view: its comparison would be a symbol of the library.
+constexpr bool is_symbol(const KernelRow& row, const char* symbol) {
+  return __builtin_strcmp(row.symbol, symbol) == 0;
+}
+
 // All that is known of an operator's kernels without running them. One constant per kernels/<op>/,
 // named k<Op>Contract.
 struct Contract {

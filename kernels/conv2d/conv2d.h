@@ -51,8 +51,6 @@
 // 64 in one of 32 x 32.
 #pragma once
 
-#include <string_view>
-
 #include "kernels/common/conv_window.h"
 #include "kernels/common/gemm_tile.h"
 #include "kernels/common/panel_tile.h"
@@ -71,11 +69,11 @@ void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* d
 
 // The row of tiles in local memory: one group, tile numbers as in kernels/common/gemm_tile.h.
 constexpr bool is_conv2d_tiled(const KernelRow& row) {
-  return std::string_view(row.symbol) == "conv2d_f32_cl_tiled";
+  return is_symbol(row, "conv2d_f32_cl_tiled");
 }
 
 constexpr bool is_conv2d_buffer(const KernelRow& row) {
-  return std::string_view(row.symbol) == "conv2d_f32_cl_buffer";
+  return is_symbol(row, "conv2d_f32_cl_buffer");
 }
 
 // The product that the operator is, whole.

@@ -1,5 +1,3 @@
-#include <string_view>
-
 #include "kernels/convert/convert.h"
 
 namespace codl::kernels {
@@ -10,7 +8,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   // Two rows have the same processor and layout of the output; the name tells what they read.
-  const bool reads_image = std::string_view(step.row->symbol) == "convert_f32_cl_from_image";
+  const bool reads_image = is_symbol(*step.row, "convert_f32_cl_from_image");
   if ((x.layout == Layout::Image2d) != reads_image) return "the input layout of the kernel's row";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
     return "the output layout of the kernel's row";

@@ -14,8 +14,6 @@
 //   steps         1
 #pragma once
 
-#include <string_view>
-
 #include "kernels/common/panel_tile.h"
 
 namespace codl::kernels {
@@ -35,12 +33,10 @@ inline constexpr int32_t kMatMulFewRows = 8;
 // Tiles in local memory (kernels/common/gemm_tile.h): more than kMatMulFewRows rows, k a multiple
 // of 4.
 constexpr bool is_matmul_tiled(const KernelRow& row) {
-  return std::string_view(row.symbol) == "matmul_f32_cl_tiled";
+  return is_symbol(row, "matmul_f32_cl_tiled");
 }
 // Coalesced reading of the weights: at most kMatMulFewRows rows.
-constexpr bool is_matmul_gemv(const KernelRow& row) {
-  return std::string_view(row.symbol) == "matmul_f32_cl_gemv";
-}
+constexpr bool is_matmul_gemv(const KernelRow& row) { return is_symbol(row, "matmul_f32_cl_gemv"); }
 
 // What a CPU step computes and how it is cut into tasks: as Conv2d, with the rows of x for pixels.
 struct MatMulWork {

@@ -216,15 +216,17 @@ TEST_CASE("tiles in local memory", "[opencl]") {
                                                   .activation = kUnarySigmoid,
                                                   .has_residual = true}));
   std::vector<KernelCase> products;
-  for (int32_t columns : {19, 84}) {
+  const auto add_product = [&](const char* name, int32_t rows, int32_t depth, int32_t columns) {
     KernelCase item;
-    item.name = "tile edges";
+    item.name = name;
     item.op = OpKind::MatMul;
     item.params = words_of(MatMulParams{});
-    item.operands = {plain_operand({70, 44}), packed_operand({44, columns}),
-                     packed_operand({columns}), plain_operand({70, columns})};
+    item.operands = {plain_operand({rows, depth}), packed_operand({depth, columns}),
+                     packed_operand({columns}), plain_operand({rows, columns})};
     products.push_back(item);
-  }
+  };
+  for (int32_t columns : {19, 84}) add_product("tile edges", 70, 44, columns);
+  add_product("small", 11, 8, 19);
   // The tiles of gemm_tile.cc, the largest work-items first; then most slices.
   for (const std::vector<int32_t>& tile :
        std::vector<std::vector<int32_t>>{{64, 128, 16, 8, 8, 1},

@@ -34,6 +34,7 @@ inline std::vector<KernelCase> matmul_cases() {
   add("first columns", 2, 11, 50, kUnaryRelu, {0, 16});
   add("middle columns", 2, 11, 50, kUnarySigmoid, {16, 48});
   add("last columns", 2, 11, 50, kUnarySigmoid, {32, 50});
+  add("quads of depth", 11, 8, 20);
   add("tasks of columns", 1, 2000, 1000);
   add("tasks of rows", 300, 40, 70, kUnaryTanh);
   return cases;

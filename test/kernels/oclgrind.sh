@@ -13,10 +13,11 @@ if [ ! -f $icd ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# The ICD loader sees oclgrind and nothing else; the variables are those the oclgrind command sets.
+# The ICD loader sees oclgrind and nothing else; the variables are those the oclgrind command sets. Local
+# memory: kClMaxLocalBytes.
 code=0
 OCL_ICD_VENDORS=$icd OCLGRIND_LOG=$log OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
-  OCLGRIND_UNINITIALIZED=0 CODL_SMALL_CASES=1 "$test" '[opencl]' || code=1
+  OCLGRIND_UNINITIALIZED=0 OCLGRIND_LOCAL_MEM_SIZE=49152 CODL_SMALL_CASES=1 "$test" '[opencl]' || code=1
 if [ -s "$log" ]; then
   head -n 60 "$log"
   echo "oclgrind: expected an empty report, found the lines above" >&2
