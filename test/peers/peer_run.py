@@ -130,12 +130,12 @@ class Xnnpack:
         import executorch.extension.pybindings.portable_lib  # registers the delegate
         import torch
         from executorch.extension.pybindings import _C
-        self.library, self.torch, self.model = _C, torch, model
+        self.bindings, self.torch, self.model = _C, torch, model
         self.version = "in executorch " + version("executorch")
         _C._unsafe_reset_threadpool(threads)
 
     def load(self, value):
-        self.program = self.library._load_for_executorch(self.model)
+        self.program = self.bindings._load_for_executorch(self.model)
         self.feeds = (self.torch.from_numpy(value),)
 
     def run(self):
