@@ -35,6 +35,12 @@ int32_t share_begin(int32_t task_count, int32_t worker, int32_t worker_count) {
   return static_cast<int32_t>(int64_t{task_count} * worker / worker_count);
 }
 
+// CpuPool::Worker::tasks_left.
+uint64_t pack_tasks(uint32_t generation, int32_t begin, int32_t end) {
+  return uint64_t{generation} << 62 | static_cast<uint64_t>(begin) << 31 |
+         static_cast<uint64_t>(end);
+}
+
 }  // namespace
 
 int64_t now_ns() {
@@ -120,14 +126,50 @@ void CpuPool::run(int32_t task_count, Job job, void* context) {
   handover_.task_count = task_count;
   busy_count_.set(static_cast<uint32_t>(started_count_));
   handover_.generation.set(handover_.generation.load() + 1);
-  run_share(0);
+  work(0, handover_.generation.load());
   for (uint32_t busy = busy_count_.load(); busy != 0;) busy = busy_count_.wait_for_change(busy);
 }
 
-void CpuPool::run_share(int32_t worker) {
-  const int32_t begin = share_begin(handover_.task_count, worker, worker_count_);
-  const int32_t end = share_begin(handover_.task_count, worker + 1, worker_count_);
-  if (begin < end) handover_.job(handover_.context, worker, begin, end);
+bool CpuPool::claim(int32_t thief, int32_t victim, uint32_t generation, int32_t* out_begin,
+                    int32_t* out_end) {
+  constexpr uint64_t kTaskMask = (uint64_t{1} << 31) - 1;
+  // Relaxed: who may run a task is all that the word says. What tasks read and write is ordered by
+  // the generation and by busy_count_.
+  std::atomic<uint64_t>& word = workers_[static_cast<size_t>(victim)].tasks_left;
+  uint64_t found = word.load(std::memory_order_relaxed);
+  for (;;) {
+    int32_t begin = static_cast<int32_t>(found >> 31 & kTaskMask);
+    int32_t end = static_cast<int32_t>(found & kTaskMask);
+    if (found >> 62 != (generation & 3)) {
+      begin = share_begin(handover_.task_count, victim, worker_count_);
+      end = share_begin(handover_.task_count, victim + 1, worker_count_);
+    }
+    const int32_t taken = end - begin - (end - begin) / 2;
+    if (taken == 0 && thief != victim) return false;
+    *out_begin = thief == victim ? begin : end - taken;
+    *out_end = *out_begin + taken;
+    const uint64_t rest = thief == victim ? pack_tasks(generation, begin + taken, end)
+                                          : pack_tasks(generation, begin, end - taken);
+    if (word.compare_exchange_weak(found, rest, std::memory_order_relaxed)) return taken != 0;
+  }
+}
+
+void CpuPool::work(int32_t worker, uint32_t generation) {
+  std::atomic<uint64_t>& own = workers_[static_cast<size_t>(worker)].tasks_left;
+  int32_t begin = 0;
+  int32_t end = 0;
+  for (int32_t other = 0; other < worker_count_;) {
+    if (other == 0) {
+      while (claim(worker, worker, generation, &begin, &end))
+        handover_.job(handover_.context, worker, begin, end);
+      other = 1;
+    } else if (claim(worker, (worker + other) % worker_count_, generation, &begin, &end)) {
+      own.store(pack_tasks(generation, begin, end), std::memory_order_relaxed);
+      other = 0;
+    } else {
+      ++other;
+    }
+  }
 }
 
 void* CpuPool::thread_main(void* argument) {
@@ -143,7 +185,7 @@ void CpuPool::serve(int32_t worker) {
   for (uint32_t seen = 0;;) {
     seen = handover_.generation.wait_for_change(seen);
     if (handover_.is_last) return;
-    run_share(worker);
+    work(worker, seen);
     busy_count_.subtract_one();
   }
 }

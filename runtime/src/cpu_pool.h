@@ -74,12 +74,19 @@ class CpuPool {
   // no cores.
   void enter(AffinityScope* caller) const;
 
-  // Runs tasks [0, task_count), worker i the i-th of equal contiguous shares, and returns when all
-  // are done. One call at a time.
+  // Runs tasks [0, task_count) and returns when all are done. One call at a time. Worker i has the
+  // i-th of equal contiguous shares and calls `job` for the first half of what is left of it, again
+  // and again; who is done takes half of what another has left. So a slower core (a little one, or
+  // one that others use too) does fewer tasks, and nobody waits for it long.
   void run(int32_t task_count, Job job, void* context);
 
  private:
-  struct Worker {
+  // 64: the tasks left to a worker on a line of their own.
+  struct alignas(64) Worker {
+    // Bits 62 and 63: of the generation that the rest is of; then 31 bits of its first task, 31 of
+    // its end. An older generation's word means the whole share: nobody has begun it. Each worker
+    // writes its word in every generation, so it is never older than by one.
+    std::atomic<uint64_t> tasks_left{0};
     CpuPool* pool = nullptr;
     int32_t index = 0;
     pthread_t thread = {};
@@ -87,7 +94,11 @@ class CpuPool {
 
   static void* thread_main(void* worker);
   void serve(int32_t worker);
-  void run_share(int32_t worker);
+  void work(int32_t worker, uint32_t generation);
+  // Takes half of what is left to `victim`, the odd task too: the first if it is `thief` itself,
+  // else the last. False: nothing is left.
+  bool claim(int32_t thief, int32_t victim, uint32_t generation, int32_t* out_begin,
+             int32_t* out_end);
 
   Array<Worker> workers_;  // [0] is the caller's and has no thread
   Array<int32_t> cores_;
