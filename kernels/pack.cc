@@ -32,6 +32,7 @@ uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int
       return depthwise_conv2d_packed_bytes(dims);
     case Packing::MatMulPanels:
       return matmul_packed_bytes(dims);
+    case Packing::Winograd2:
     case Packing::Winograd4:
       return winograd_packed_bytes(packing, dims);
   }
@@ -52,6 +53,7 @@ void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, i
       return depthwise_conv2d_pack(dims, src, dst);
     case Packing::MatMulPanels:
       return matmul_pack(dims, src, dst);
+    case Packing::Winograd2:
     case Packing::Winograd4:
       return winograd_pack(packing, dims, src, dst);
   }

@@ -13,6 +13,7 @@ namespace codl::kernels {
 //   Depthwise     [kh][kw][round_up(c, 16)]
 //   MatMulPanels  [ceil(n/16)][k][16]
 //   Winograd4     [ceil(oc/16)][6 x 6][ic][16]           3x3 filters transformed, see winograd.h
+//   Winograd2     [ceil(oc/16)][4 x 4][ic][16]           likewise
 //   Bias          [round_up(oc, 16)]
 // Padding is zero.
 uint64_t packed_bytes(Packing packing, const int32_t* dims, int32_t rank, int32_t groups);

@@ -428,6 +428,7 @@ void conv2d_winograd(const KernelArgs& args) {
   }
 }
 
+void conv2d_winograd2(const KernelArgs& args) { conv2d_winograd<1>(args); }
 void conv2d_winograd4(const KernelArgs& args) { conv2d_winograd<2>(args); }
 
 }  // namespace
@@ -436,6 +437,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace codl::kernels {
+CODL_CPU_KERNEL(conv2d_winograd2_f32_cpu, conv2d_winograd2);
 CODL_CPU_KERNEL(conv2d_winograd4_f32_cpu, conv2d_winograd4);
 }  // namespace codl::kernels
 #endif

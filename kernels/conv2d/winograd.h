@@ -23,7 +23,14 @@ namespace codl::kernels {
 
 // The m of a packing of transformed weights, or 0.
 constexpr int32_t winograd_outputs(Packing packing) {
-  return packing == Packing::Winograd4 ? 4 : 0;
+  switch (packing) {
+    case Packing::Winograd2:
+      return 2;
+    case Packing::Winograd4:
+      return 4;
+    default:
+      return 0;
+  }
 }
 
 // The transform of m = 2 kPairs outputs from kInputs inputs of one axis.
@@ -72,6 +79,8 @@ struct WinogradTransform {
 // One per transform in use.
 template <int kPairs>
 extern const WinogradTransform<kPairs> kWinograd;
+template <>
+inline constexpr WinogradTransform<1> kWinograd<1> = WinogradTransform<1>({1.0});
 template <>
 inline constexpr WinogradTransform<2> kWinograd<2> = WinogradTransform<2>({0.625, 1.5});
 

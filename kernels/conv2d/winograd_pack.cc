@@ -48,7 +48,10 @@ void pack_filters(const int32_t* dims, const float* src, float* dst) {
 }  // namespace
 
 void winograd_pack(Packing packing, const int32_t* dims, const float* src, float* dst) {
-  if (winograd_outputs(packing) == 4) pack_filters<2>(dims, src, dst);
+  if (winograd_outputs(packing) == 2)
+    pack_filters<1>(dims, src, dst);
+  else
+    pack_filters<2>(dims, src, dst);
 }
 
 }  // namespace codl::kernels

@@ -93,6 +93,11 @@ inline std::vector<BenchShape> convolutions() {
       conv("conv 3x3 128-128 28x28", 128, 128, 28, k3x3),
       conv("conv 3x3 256-256 14x14", 256, 256, 14, k3x3),
       conv("conv 3x3 512-512 7x7", 512, 512, 7, k3x3),
+      conv("conv 3x3 64-64 224x224", 64, 64, 224, k3x3),  // of vgg16
+      conv("conv 3x3 128-128 112x112", 128, 128, 112, k3x3),
+      conv("conv 3x3 256-256 56x56", 256, 256, 56, k3x3),
+      conv("conv 3x3 512-512 28x28", 512, 512, 28, k3x3),
+      conv("conv 3x3 512-512 14x14", 512, 512, 14, k3x3),
       conv("conv 3x3/2 128-256 28x28", 128, 256, 28, k3x3Pad1Stride2),
       conv("conv 3x3 dilation 12 160-256 32x32", 160, 256, 32, k3x3Dilation12),
       conv("conv 3x3 128-128 28x28 32 groups", 128, 128, 28, k3x3, 32),

@@ -223,6 +223,13 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
   CHECK(check_winograd([](Conv& c) {
           c.w = packed(Packing::ConvPanels, {40, 8, 3, 3});
         }) == "packed weights of their shape's size");
+  // 16 for 9.
+  CHECK(check_edited([&](Conv& c) {
+          c.symbol = "conv2d_winograd2_f32_cpu";
+          c.w = packed(Packing::Winograd2, {40, 8, 3, 3});
+        }) == "ok");
+  CHECK(packed(Packing::Winograd2, {40, 8, 3, 3}).bytes * 9 ==
+        16 * packed(Packing::ConvPanels, {40, 8, 3, 3}).bytes);
   CHECK(check_winograd([](Conv& c) { c.tile = {4}; }) == "no tile numbers for a CPU kernel");
 
   // Rows 5 and 6 are in the tile of rows 4 to 7, which reads input rows 3 to 8.
@@ -466,6 +473,11 @@ TEST_CASE("features count the part, channels padded as the processor computes th
   conv.part_dim = SplitDim::Height;
   conv.part = {0, 4};
   CHECK(feature(conv.step(), "mmacs") == Approx(6 * 36 * 8 * 48 * 1e-6));
+  // 2 x 5 x 5 tiles of 2 x 2, 16 positions.
+  conv = {};
+  conv.symbol = "conv2d_winograd2_f32_cpu";
+  conv.w = packed(Packing::Winograd2, {40, 8, 3, 3});
+  CHECK(feature(conv.step(), "mmacs") == Approx(50 * 16 * 8 * 48 * 1e-6));
 
   const MatMulParams params = {};
   const StepForTest product = {"matmul_f32_cpu",
