@@ -89,6 +89,17 @@ codl_status_t MappedFile::open(const char* path, codl_diag_t* diag) {
   return status;
 }
 
+void MappedFile::prefetch(const uint8_t* first, size_t count) const {
+  const auto begin = reinterpret_cast<uintptr_t>(first);
+  const auto file_begin = reinterpret_cast<uintptr_t>(bytes_);
+  if (count == 0 || begin < file_begin || begin - file_begin >= size_bytes_) return;
+  const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t page = begin / page_bytes * page_bytes;
+  const size_t page_count_bytes = begin + std::min(count, size_bytes_) - page;
+  if (madvise(reinterpret_cast<void*>(page), page_count_bytes, MADV_POPULATE_READ) != 0)
+    madvise(reinterpret_cast<void*>(page), page_count_bytes, MADV_WILLNEED);
+}
+
 MappedFile::~MappedFile() {
   if (bytes_ != nullptr) munmap(bytes_, size_bytes_);
 }

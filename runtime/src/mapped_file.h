@@ -19,6 +19,11 @@ class MappedFile {
   // Once per object.
   codl_status_t open(const char* path, codl_diag_t* diag);
 
+  // Has the pages of [first, first + count) read and mapped, so that nobody meets a page fault for
+  // each sixteen of them later: 8 us each on a virtual machine, a tenth of that here. Where the
+  // system cannot (Linux before 5.14) it reads ahead. Nothing if the bytes are not of the file.
+  void prefetch(const uint8_t* first, size_t count) const;
+
   const void* bytes() const { return bytes_; }
   size_t size_bytes() const { return size_bytes_; }
 
