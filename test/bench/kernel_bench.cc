@@ -34,8 +34,12 @@ void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const 
   const CaseInputs inputs(item, 1);
   std::vector<GuardedMemory> memory;
   std::vector<kernels::TensorView> views;
-  for (size_t i = 0; i + 1 < item.operands.size(); ++i)
-    memory.push_back(inputs.memory(row, i, item.operands[i]));
+  // Aligned as in an arena; tests give a row the least that it may count on.
+  for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
+    const GuardedMemory source = inputs.memory(row, i, item.operands[i]);
+    memory.emplace_back(source.bytes());
+    std::memcpy(memory.back().data(), source.data(), source.bytes());
+  }
   memory.emplace_back(static_cast<size_t>(item.operands.back().bytes));
   for (size_t i = 0; i < item.operands.size(); ++i)
     views.push_back(kernels::make_view(item.operands[i], memory[i].data()));
