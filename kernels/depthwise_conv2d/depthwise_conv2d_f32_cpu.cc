@@ -56,18 +56,30 @@ struct Run {
   }
 };
 
+// v, loaded once: GCC would rather load it again for each use, as an operand in memory.
+HWY_INLINE Vec loaded(Vec v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
 // sums[i] += the taps of one row for outputs 0 to kCount. An input serves every output that it is
-// under; kTaps columns of the filter, side by side.
+// under; kTaps columns of the filter, side by side. `x`: the first output's first tap. `outside`: a
+// bit for each input. Only the first kTaps - 1 inputs and the last can be outside (functions_for()
+// sees to it), so only they are asked.
 template <int kCount, int kTaps, int kStride>
-HWY_INLINE void add_row(const Run& run, const float* x, const float* weights, Vec* sums) {
+HWY_INLINE void add_row(const float* x, int64_t pixel, const float* weights, int64_t weight_pixel,
+                        uint32_t outside, Vec* sums) {
   const Tag d;
+  constexpr int kInputs = (kCount - 1) * kStride + kTaps;
   Vec w[kTaps];
 #pragma GCC unroll 8
-  for (int tap = 0; tap < kTaps; ++tap) w[tap] = hn::LoadU(d, weights + tap * run.weight_pixel);
+  for (int tap = 0; tap < kTaps; ++tap) w[tap] = hn::LoadU(d, weights + tap * weight_pixel);
 #pragma GCC unroll 32
-  for (int i = 0; i < (kCount - 1) * kStride + kTaps; ++i) {
-    if (!run.is_inside(int64_t{run.column} + i)) continue;
-    const Vec value = hn::LoadU(d, x + (int64_t{run.column} + i) * run.pixel);
+  for (int i = 0; i < kInputs; ++i, x += pixel) {
+    if ((i < kTaps - 1 || i > kInputs - kTaps) && (outside >> i & 1) != 0) continue;
+    const Vec value = loaded(hn::LoadU(d, x));
 #pragma GCC unroll 8
     for (int tap = 0; tap < kTaps; ++tap) {
       const int output = (i - tap) / kStride;
@@ -77,7 +89,7 @@ HWY_INLINE void add_row(const Run& run, const float* x, const float* weights, Ve
   }
 }
 
-// The same for any filter, stride and dilation.
+// The same for any filter, stride and dilation; `x`: column 0.
 template <int kCount>
 HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights, Vec* sums) {
   const Tag d;
@@ -100,6 +112,19 @@ HWY_NOINLINE void compute_run(const Run& run) {
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
   const int64_t last = run.channels - kLanes;
+  // Copies: a store to y could change `run` for all that the compiler knows.
+  const int64_t pixel = run.pixel;
+  const int64_t x_tap_row = run.x_tap_row;
+  const int64_t weight_row = run.weight_row;
+  const int64_t weight_pixel = run.weight_pixel;
+  const int32_t tap_rows = run.tap_rows;
+  const float* first = run.x + (kTaps == 0 ? 0 : int64_t{run.column} * pixel);
+  uint32_t outside = 0;
+  if constexpr (kTaps != 0) {
+    const int32_t left = run.column < 0 ? -run.column : 0;
+    const int32_t end = run.input_columns - run.column;
+    outside = ((1u << left) - 1) | ~uint32_t{0} << (end < 31 ? end : 31);
+  }
   // The last vector begins early where the channels end in the middle of one: what it computes
   // again comes out as before.
   for (int64_t c = 0;; c = c + kLanes < last ? c + kLanes : last) {
@@ -107,24 +132,25 @@ HWY_NOINLINE void compute_run(const Run& run) {
     const Vec bias = hn::LoadU(d, run.bias + c);
 #pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) sums[i] = bias;
-    const float* x = run.x + c;
+    const float* x = first + c;
     const float* weights = run.weights + c;
-    for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row) {
+    for (int32_t tap_row = 0; tap_row < tap_rows; ++tap_row) {
       if constexpr (kTaps == 0)
         add_any_row<kCount>(run, x, weights, sums);
       else
-        add_row<kCount, kTaps, kStride>(run, x, weights, sums);
-      x += run.x_tap_row;
-      weights += run.weight_row;
+        add_row<kCount, kTaps, kStride>(x, pixel, weights, weight_pixel, outside, sums);
+      x += x_tap_row;
+      weights += weight_row;
     }
     if (run.residual != nullptr) {
+      const float* residual = run.residual + c;
 #pragma GCC unroll 8
-      for (int i = 0; i < kCount; ++i)
-        sums[i] = hn::Add(sums[i], hn::LoadU(d, run.residual + i * run.pixel + c));
+      for (int i = 0; i < kCount; ++i, residual += pixel)
+        sums[i] = hn::Add(sums[i], hn::LoadU(d, residual));
     }
+    float* y = run.y + c;
 #pragma GCC unroll 8
-    for (int i = 0; i < kCount; ++i)
-      hn::StoreU(limit(sums[i], low, high), d, run.y + i * run.pixel + c);
+    for (int i = 0; i < kCount; ++i, y += pixel) hn::StoreU(limit(sums[i], low, high), d, y);
     if (c == last) return;
   }
 }
@@ -149,7 +175,10 @@ constexpr RunFunctions run_functions() {
   }
 }
 
-RunFunctions functions_for(const WindowAxis& axis) {
+RunFunctions functions_for(const WindowAxis& axis, int32_t input, int32_t output) {
+  // Where padding hides all taps of an output, or outputs in their middle, ask every input.
+  const int64_t last = int64_t{output - 1} * axis.stride - axis.pad_begin;
+  if (axis.pad_begin >= axis.taps || last >= input) return run_functions<0, 0>();
   if (axis.dilation == 1 && axis.taps == 3 && axis.stride == 1) return run_functions<3, 1>();
   if (axis.dilation == 1 && axis.taps == 3 && axis.stride == 2) return run_functions<3, 2>();
   if (axis.dilation == 1 && axis.taps == 5 && axis.stride == 1) return run_functions<5, 1>();
@@ -165,48 +194,31 @@ constexpr int32_t run_count(int32_t rest) {
   return rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
 }
 
-// A vector of channels of which `valid` are computed, and zeros stored behind them up to `stored`.
-HWY_NOINLINE void compute_rest(const Run& run, int32_t outputs, int64_t valid, int64_t stored) {
+// The vector of channels from `c` on, of a block of which `valid` are computed, and zeros stored
+// behind them up to `stored`.
+HWY_NOINLINE void compute_rest(const Run& run, int64_t c, int32_t outputs, int64_t valid,
+                               int64_t stored) {
   const Tag d;
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
   for (int32_t i = 0; i < outputs; ++i) {
-    Vec sum = hn::LoadU(d, run.bias);
+    Vec sum = hn::LoadU(d, run.bias + c);
     for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row)
       for (int32_t tap = 0; tap < run.tap_columns; ++tap) {
         const int64_t place =
             int64_t{run.column} + int64_t{i} * run.stride + int64_t{tap} * run.dilation;
         if (!run.is_inside(place)) continue;
-        const Vec x = load_lanes(d, run.x + tap_row * run.x_tap_row + place * run.pixel, stored);
-        const Vec w = hn::LoadU(d, run.weights + tap_row * run.weight_row + tap * run.weight_pixel);
+        const Vec x =
+            load_lanes(d, run.x + tap_row * run.x_tap_row + place * run.pixel + c, stored - c);
+        const Vec w =
+            hn::LoadU(d, run.weights + tap_row * run.weight_row + tap * run.weight_pixel + c);
         sum = hn::MulAdd(x, w, sum);
       }
     if (run.residual != nullptr)
-      sum = hn::Add(sum, load_lanes(d, run.residual + i * run.pixel, stored));
-    store_lanes(d, keep_lanes(d, limit(sum, low, high), valid), run.y + i * run.pixel, stored);
+      sum = hn::Add(sum, load_lanes(d, run.residual + i * run.pixel + c, stored - c));
+    store_lanes(d, keep_lanes(d, limit(sum, low, high), valid - c), run.y + i * run.pixel + c,
+                stored - c);
   }
-}
-
-// `run.channels` are those of the block, of which [.., stored) are in memory.
-void compute_outputs(Run run, RunFunction function, const Activation& activation, int32_t outputs,
-                     int64_t valid, int64_t stored) {
-  const bool may_begin_early = run.residual == nullptr && valid == stored && stored >= kLanes;
-  const int64_t whole = may_begin_early ? stored : valid / kLanes * kLanes;
-  if (whole != 0) {
-    run.channels = whole;
-    function(run);
-  }
-  for (int64_t c = whole; c < stored; c += kLanes) {
-    Run rest = run;
-    rest.x += c;
-    rest.weights += c;
-    rest.bias += c;
-    if (rest.residual != nullptr) rest.residual += c;
-    rest.y += c;
-    compute_rest(rest, outputs, valid - c, stored - c);
-  }
-  if (activation.has_curve)
-    activate_rows(activation, run.y, run.pixel, run.y, run.pixel, outputs, valid);
 }
 
 // Taps of output position `position` that are inside the map.
@@ -277,24 +289,32 @@ void compute_row(const Depthwise& step, int64_t image, int32_t row, int64_t begi
       .pixel = y.strides[3],
       .weight_row = weight_row,
       .weight_pixel = weight_pixel,
-      .channels = 0,
+      .channels = 0,  // below
       .low = step.activation.low,
       .high = step.activation.high,
   };
   if (step.residual != nullptr)
     run.residual = step.residual->as<const float>() + image * step.residual->strides[0] +
                    (row - step.residual->shape.row_begin) * step.residual->strides[2] + begin;
-  for (int32_t rest = y.shape.dims[3]; rest > 0;) {
-    const int32_t count = run_count(rest);
-    const RunFunction function = count == 8   ? step.functions.of_8
-                                 : count == 7 ? step.functions.of_7
-                                 : count == 4 ? step.functions.of_4
-                                              : step.functions.of_1;
-    compute_outputs(run, function, step.activation, count, end - begin, stored - begin);
-    run.column += count * step.horizontal.stride;
-    run.y += count * run.pixel;
-    if (run.residual != nullptr) run.residual += count * run.pixel;
-    rest -= count;
+  const int64_t count = end - begin;
+  const int64_t stored_count = stored - begin;
+  const bool may_begin_early = run.residual == nullptr && count == stored_count && count >= kLanes;
+  run.channels = may_begin_early ? count : count / kLanes * kLanes;
+  int32_t outputs = 0;
+  for (int32_t rest = y.shape.dims[3]; rest > 0; rest -= outputs) {
+    outputs = run_count(rest);
+    const RunFunction function = outputs == 8   ? step.functions.of_8
+                                 : outputs == 7 ? step.functions.of_7
+                                 : outputs == 4 ? step.functions.of_4
+                                                : step.functions.of_1;
+    if (run.channels != 0) function(run);
+    for (int64_t c = run.channels; c < stored_count; c += kLanes)
+      compute_rest(run, c, outputs, count, stored_count);
+    if (step.activation.has_curve)
+      activate_rows(step.activation, run.y, run.pixel, run.y, run.pixel, outputs, count);
+    run.column += outputs * step.horizontal.stride;
+    run.y += outputs * run.pixel;
+    if (run.residual != nullptr) run.residual += outputs * run.pixel;
   }
 }
 
@@ -314,7 +334,7 @@ void depthwise_conv2d_f32(const KernelArgs& args) {
           make_activation(params.activation, params.activation_alpha, params.activation_beta),
       .functions = {},
   };
-  step.functions = functions_for(step.horizontal);
+  step.functions = functions_for(step.horizontal, step.x.shape.dims[3], y.shape.dims[3]);
   const DepthwiseConv2dWork work =
       depthwise_conv2d_work(w.shape, y.shape, args.part_dim, args.part);
   const int64_t pass = pass_channels(step.vertical, step.horizontal, step.x.shape, y.shape);
