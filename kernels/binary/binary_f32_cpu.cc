@@ -102,6 +102,7 @@ HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, Run
   const Vector first_a = hn::Set(d, *a.first);
   const Vector first_b = hn::Set(d, *b.first);
   int64_t i = 0;
+#pragma GCC unroll 4
   for (; i + kLanes <= count; i += kLanes) {
     const Vector left = a.step == 0 ? first_a : hn::LoadU(d, a.first + i);
     const Vector right = b.step == 0 ? first_b : hn::LoadU(d, b.first + i);
@@ -168,26 +169,78 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   }
 }
 
-// One row of pixels. A row whose inputs are each a row of pixels of the same size, or one element,
-// is one run, pad lanes included.
-void combine_row(const RunOp& op, RunInput a, RunInput b, const int64_t* column_steps,
-                 Range channels, int32_t columns, float* y, int64_t pixel, int64_t pad_end) {
+// A sum or product of `pixels` pixels, `pixel` elements apart in x and y, with one vector of
+// channels that serves them all.
+template <bool kIsSum, int kVectors>
+HWY_INLINE void combine_channels(const Activation& activation, const float* x,
+                                 const float* channels, float* y, int64_t pixel, int64_t pixels,
+                                 int64_t count) {
+  const Floats d;
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  const Vector low = hn::Set(d, activation.low);
+  const Vector high = hn::Set(d, activation.high);
+  Vector right[kVectors];
+  for (int v = 0; v < kVectors; ++v)
+    right[v] = load_lanes(d, channels + v * kLanes, count - v * kLanes);
+  for (int64_t i = 0; i < pixels; ++i, x += pixel, y += pixel)
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector left = load_lanes(d, x + v * kLanes, count - v * kLanes);
+      const Vector value = kIsSum ? hn::Add(left, right[v]) : hn::Mul(left, right[v]);
+      store_lanes(d, limit(value, low, high), y + v * kLanes, count - v * kLanes);
+    }
+}
+
+template <bool kIsSum>
+void combine_with_channels(const Activation& activation, const float* x, const float* channels,
+                           float* y, int64_t pixel, int64_t pixels, int64_t count) {
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  // Pixels that are in the first-level cache until their last channels are done.
+  constexpr int64_t kPieceElements = 2048;
+  const int64_t piece = pixel < kPieceElements ? kPieceElements / pixel : 1;
+  for (int64_t i = 0; i < pixels; i += piece, x += piece * pixel, y += piece * pixel) {
+    const int64_t some = pixels - i < piece ? pixels - i : piece;
+    int64_t c = 0;
+    for (; c + 4 * kLanes <= count; c += 4 * kLanes)
+      combine_channels<kIsSum, 4>(activation, x + c, channels + c, y + c, pixel, some, 4 * kLanes);
+    for (; c < count; c += kLanes)
+      combine_channels<kIsSum, 1>(activation, x + c, channels + c, y + c, pixel, some, count - c);
+  }
+}
+
+// Pixels that lie one behind the other. Those whose inputs are pixels of the same size, or one
+// element, are one run, pad lanes included.
+void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* column_steps,
+                    Range channels, int64_t pixels, float* y, int64_t pixel, int64_t pad_end) {
   const auto runs_on = [pixel](RunInput input, int64_t column_step) {
     return input.step == 0 ? column_step == 0 : input.step == 1 && column_step == pixel;
   };
-  const bool is_one_run = channels.begin == 0 && pad_end == pixel && runs_on(a, column_steps[0]) &&
-                          runs_on(b, column_steps[1]);
-  if (is_one_run) combine_run(op, a, b, y, columns * pixel);
-  for (int32_t w = 0; !is_one_run && w < columns; ++w) {
-    combine_run(op, a, b, y + w * pixel + channels.begin, channels.count());
-    a.first += column_steps[0];
-    b.first += column_steps[1];
+  const auto is_repeated = [](RunInput input, int64_t column_step) {
+    return input.step == 1 && column_step == 0;
+  };
+  const bool a_runs_on = runs_on(a, column_steps[0]);
+  const bool b_runs_on = runs_on(b, column_steps[1]);
+  const bool has_repeated = (a_runs_on && a.step == 1 && is_repeated(b, column_steps[1])) ||
+                            (b_runs_on && b.step == 1 && is_repeated(a, column_steps[0]));
+  if (channels.begin == 0 && pad_end == pixel && a_runs_on && b_runs_on) {
+    combine_run(op, a, b, y, pixels * pixel);
+  } else if (has_repeated && (op.kind == kBinaryAdd || op.kind == kBinaryMul)) {
+    const float* x = a_runs_on ? a.first : b.first;
+    const float* of_channels = a_runs_on ? b.first : a.first;
+    const auto combine =
+        op.kind == kBinaryAdd ? combine_with_channels<true> : combine_with_channels<false>;
+    combine(op.activation, x, of_channels, y + channels.begin, pixel, pixels, channels.count());
+  } else {
+    for (int64_t i = 0; i < pixels; ++i) {
+      combine_run(op, a, b, y + i * pixel + channels.begin, channels.count());
+      a.first += column_steps[0];
+      b.first += column_steps[1];
+    }
   }
   if (op.activation.has_curve)
-    activate_rows(op.activation, y + channels.begin, pixel, y + channels.begin, pixel, columns,
+    activate_rows(op.activation, y + channels.begin, pixel, y + channels.begin, pixel, pixels,
                   channels.count());
   if (channels.end == pad_end) return;
-  for (int32_t w = 0; w < columns; ++w, y += pixel) {
+  for (int64_t i = 0; i < pixels; ++i, y += pixel) {
     for (int64_t lane = channels.end; lane < pad_end; ++lane) y[lane] = 0.0f;
   }
 }
@@ -208,17 +261,27 @@ void binary_f32(const KernelArgs& args) {
   const int64_t column_steps[2] = {a.steps[3], b.steps[3]};
   const int64_t pixel = y.strides[3];
   const int64_t pad_end = work.channels.end == y.shape.dims[1] ? pixel : work.channels.end;
-  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+  // Rows follow each other in y, and in most inputs.
+  const auto has_rows_of = [&](const PixelInput& input) {
+    return input.steps[2] == y.shape.dims[3] * input.steps[3];
+  };
+  const bool has_runs_of_rows = has_rows_of(a) && has_rows_of(b);
+  int64_t rows = 1;
+  for (int64_t unit = units.begin; unit < units.end; unit += rows) {
     const int64_t n = unit / work.rows.count();
-    const int32_t h = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
+    const int64_t row = unit % work.rows.count();
+    const int64_t h = work.rows.begin + row;
+    if (has_runs_of_rows)
+      rows =
+          work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
     const auto at_row = [&](const PixelInput& input) {
       return RunInput{input.first + n * input.steps[0] + (h - input.first_row) * input.steps[2] +
                           work.channels.begin * input.steps[1],
                       input.steps[1]};
     };
-    combine_row(op, at_row(a), at_row(b), column_steps, work.channels, y.shape.dims[3],
-                y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel,
-                pad_end);
+    combine_pixels(op, at_row(a), at_row(b), column_steps, work.channels, rows * y.shape.dims[3],
+                   y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel,
+                   pad_end);
   }
 }
 

@@ -21,6 +21,7 @@ void activate_run(const Activation& activation, const float* x, float* y, int64_
   const auto low = hn::Set(d, activation.low);
   const auto high = hn::Set(d, activation.high);
   int64_t i = 0;
+#pragma GCC unroll 4
   for (; i + lanes <= count; i += lanes)
     hn::StoreU(limit(hn::LoadU(d, x + i), low, high), d, y + i);
   if (i < count)
@@ -47,18 +48,24 @@ void unary_f32(const KernelArgs& args) {
   const int64_t pixel = y.strides[3];
   const bool has_every_channel = work.channels.count() == channels;
   const int64_t pad_end = work.channels.end == channels ? pixel : work.channels.end;
-  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+  // Rows of an image lie one behind the other.
+  int64_t rows = 0;
+  for (int64_t unit = units.begin; unit < units.end; unit += rows) {
     const int64_t n = unit / work.rows.count();
-    const int32_t h = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
-    const float* x_row =
+    const int64_t row = unit % work.rows.count();
+    const int64_t h = work.rows.begin + row;
+    rows = work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
+    const int64_t pixels = rows * columns;
+    const float* from =
         x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    float* y_row = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
-    if (has_every_channel) activate_run(activation, x_row, y_row, columns * pixel);
-    for (int32_t w = 0; w < columns; ++w) {
+    float* to = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
+    if (has_every_channel) activate_run(activation, from, to, pixels * pixel);
+    if (has_every_channel && work.channels.end == pad_end) continue;
+    for (int64_t i = 0; i < pixels; ++i) {
       if (!has_every_channel)
-        activate_run(activation, x_row + w * pixel + work.channels.begin,
-                     y_row + w * pixel + work.channels.begin, work.channels.count());
-      for (int64_t lane = work.channels.end; lane < pad_end; ++lane) y_row[w * pixel + lane] = 0.0f;
+        activate_run(activation, from + i * pixel + work.channels.begin,
+                     to + i * pixel + work.channels.begin, work.channels.count());
+      for (int64_t lane = work.channels.end; lane < pad_end; ++lane) to[i * pixel + lane] = 0.0f;
     }
   }
 }
