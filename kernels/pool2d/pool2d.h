@@ -79,6 +79,9 @@ constexpr PoolTaps pool2d_taps(int32_t o, int32_t stride, int32_t dilation, int3
                                int32_t pad_begin, int32_t pad_end, int32_t in_extent) {
   PoolTaps taps = {};
   taps.start = o * stride - pad_begin;
+  // Most outputs need no division.
+  if (taps.start >= 0 && taps.start + (kernel - 1) * dilation < in_extent)
+    return {0, kernel, taps.start, kernel};
   taps.begin = taps.start < 0 ? (-taps.start + dilation - 1) / dilation : 0;
   const int32_t inside = (in_extent - taps.start + dilation - 1) / dilation;
   taps.end = kernel < inside ? kernel : inside;

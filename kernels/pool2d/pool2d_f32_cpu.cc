@@ -31,16 +31,21 @@ HWY_INLINE V combine(V sum, V value) {
 }
 
 // `kVectors` vectors of channels from channel `c` on. Several at once hide the latency of the
-// additions, each of which waits for the one before.
-template <bool kIsMax, int kVectors, class D>
+// additions, each of which waits for the one before. kSide: the window is so many taps by so many;
+// 0: any.
+template <bool kIsMax, int kSide, int kVectors, class D>
 HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   const auto start = kIsMax ? hn::Set(d, -__builtin_inff()) : hn::Zero(d);
   auto sum0 = start, sum1 = start, sum2 = start, sum3 = start;
   const float* row = window.first + c;
-  for (int32_t i = 0; i < window.row_count; ++i, row += window.row_step) {
+  const int32_t rows = kSide == 0 ? window.row_count : kSide;
+  const int32_t columns = kSide == 0 ? window.column_count : kSide;
+#pragma GCC unroll 3
+  for (int32_t i = 0; i < rows; ++i, row += window.row_step) {
     const float* tap = row;
-    for (int32_t j = 0; j < window.column_count; ++j, tap += window.column_step) {
+#pragma GCC unroll 3
+    for (int32_t j = 0; j < columns; ++j, tap += window.column_step) {
       sum0 = combine<kIsMax>(sum0, hn::LoadU(d, tap));
       if constexpr (kVectors == 4) {
         sum1 = combine<kIsMax>(sum1, hn::LoadU(d, tap + lanes));
@@ -65,17 +70,31 @@ HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
 }
 
 // Channels [begin, end) of one pixel, a multiple of 4 of them.
-template <bool kIsMax>
-HWY_INLINE void reduce_pixel(const Window& window, Range channels, float* y) {
+template <bool kIsMax, int kSide>
+HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
   const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
   int32_t c = channels.begin;
   for (; c + 4 * wide_lanes <= channels.end; c += 4 * wide_lanes)
-    reduce<kIsMax, 4>(wide, window, c, y);
-  for (; c + wide_lanes <= channels.end; c += wide_lanes) reduce<kIsMax, 1>(wide, window, c, y);
-  for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, 1>(narrow, window, c, y);
+    reduce<kIsMax, kSide, 4>(wide, window, c, y);
+  for (; c + wide_lanes <= channels.end; c += wide_lanes)
+    reduce<kIsMax, kSide, 1>(wide, window, c, y);
+  for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, kSide, 1>(narrow, window, c, y);
+}
+
+template <bool kIsMax>
+void reduce_pixel(Window window, Range channels, float* y) {
+  const bool is_square = window.row_count == window.column_count;
+  if (is_square && window.row_count == 3) return reduce_window<kIsMax, 3>(window, channels, y);
+  if (is_square && window.row_count == 2) return reduce_window<kIsMax, 2>(window, channels, y);
+  // Whole rows are one.
+  if (window.column_count * window.column_step == window.row_step) {
+    window.column_count *= window.row_count;
+    window.row_count = 1;
+  }
+  reduce_window<kIsMax, 0>(window, channels, y);
 }
 
 void pool2d_f32(const KernelArgs& args) {
