@@ -1,5 +1,6 @@
-// Copies, and transposes of a row between [channel][column] (Plain) and [column][channel] (Nhwc) in
-// squares of four by four.
+// Copies, and transposes between [channel][pixel] (Plain) and [pixel][channel] (Nhwc) in squares:
+// of as many by as many as a vector has lanes, and of four by four at the ends. Rows of an image
+// follow each other in both layouts: they are one row.
 #include <cstring>
 
 #include "kernels/common/cpu_dispatch.h"
@@ -18,6 +19,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int32_t kSide = 4;
 
+// Transposes each block of four by four: of lanes 4b to 4b + 3 of four vectors.
+template <class D>
+HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* rows) {
+#if HWY_TARGET != HWY_SCALAR
+  const hn::RepartitionToWide<D> pairs;
+  const auto low_01 = hn::BitCast(pairs, hn::InterleaveLower(d, rows[0], rows[1]));
+  const auto low_23 = hn::BitCast(pairs, hn::InterleaveLower(d, rows[2], rows[3]));
+  const auto high_01 = hn::BitCast(pairs, hn::InterleaveUpper(d, rows[0], rows[1]));
+  const auto high_23 = hn::BitCast(pairs, hn::InterleaveUpper(d, rows[2], rows[3]));
+  rows[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low_01, low_23));
+  rows[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low_01, low_23));
+  rows[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high_01, high_23));
+  rows[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high_01, high_23));
+#else
+  static_cast<void>(d);
+  static_cast<void>(rows);
+#endif
+}
+
 // to[i * to_step + k] = from[k * from_step + i] for i < 4, k < in_count; lanes k >= in_count of
 // `to` become zero, and only the first out_count runs of `to` are written.
 HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t in_count, float* to,
@@ -28,66 +48,117 @@ HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t i
       to[i * to_step + k] = k < in_count ? from[k * from_step + i] : 0.0f;
 #else
   const hn::FixedTag<float, kSide> d;
-  const auto a = hn::LoadU(d, from);
-  const auto b = in_count > 1 ? hn::LoadU(d, from + from_step) : hn::Zero(d);
-  const auto c = in_count > 2 ? hn::LoadU(d, from + 2 * from_step) : hn::Zero(d);
-  const auto e = in_count > 3 ? hn::LoadU(d, from + 3 * from_step) : hn::Zero(d);
-  const auto low_ab = hn::InterleaveLower(d, a, b);
-  const auto low_ce = hn::InterleaveLower(d, c, e);
-  const auto high_ab = hn::InterleaveUpper(d, a, b);
-  const auto high_ce = hn::InterleaveUpper(d, c, e);
-  hn::StoreU(hn::ConcatLowerLower(d, low_ce, low_ab), d, to);
-  if (out_count > 1) hn::StoreU(hn::ConcatUpperUpper(d, low_ce, low_ab), d, to + to_step);
-  if (out_count > 2) hn::StoreU(hn::ConcatLowerLower(d, high_ce, high_ab), d, to + 2 * to_step);
-  if (out_count > 3) hn::StoreU(hn::ConcatUpperUpper(d, high_ce, high_ab), d, to + 3 * to_step);
+  hn::Vec<decltype(d)> rows[kSide];
+#pragma GCC unroll 4
+  for (int32_t k = 0; k < kSide; ++k)
+    rows[k] = k < in_count ? hn::LoadU(d, from + k * from_step) : hn::Zero(d);
+  transpose_blocks(d, rows);
+#pragma GCC unroll 4
+  for (int32_t i = 0; i < kSide; ++i)
+    if (i < out_count) hn::StoreU(rows[i], d, to + i * to_step);
 #endif
 }
 
-// One row of `columns` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16
-// channels outside, so that every cache line of the output is written at once.
-void row_to_nhwc(const float* x, int64_t plane, Range channels, int32_t columns, float* y,
-                 int64_t pixel) {
+using Wide = hn::CappedTag<float, kChannelPanel>;
+constexpr int32_t kWideSide =
+    hn::MaxLanes(Wide{}) < kSide ? kSide : static_cast<int32_t>(hn::MaxLanes(Wide{}));
+
+// to[i * to_step + k] = from[k * from_step + i] for i, k < kSide * kGroups, the lanes of D.
+template <int kGroups, class D>
+HWY_INLINE void transpose_wide(D d, const float* from, int64_t from_step, float* to,
+                               int64_t to_step) {
+  static_assert(kGroups == 1 || kGroups == 2 || kGroups == 4);
+#if HWY_TARGET == HWY_SCALAR
+  static_cast<void>(d);
+  transpose_square(from, from_step, kSide, to, to_step, kSide);
+#else
+  hn::Vec<D> rows[kGroups][kSide];
+#pragma GCC unroll 4
+  for (int group = 0; group < kGroups; ++group) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kSide; ++k)
+      rows[group][k] = hn::LoadU(d, from + (group * kSide + k) * from_step);
+    transpose_blocks(d, rows[group]);
+  }
+  // Now block b of rows[group][i] belongs to output run 4b + i, as its block `group`.
+#pragma GCC unroll 4
+  for (int i = 0; i < kSide; ++i, to += to_step) {
+    const auto store = [&](hn::Vec<D> run, int block)
+                           HWY_ATTR { hn::StoreU(run, d, to + block * kSide * to_step); };
+    if constexpr (kGroups == 1) {
+      store(rows[0][i], 0);
+    } else if constexpr (kGroups == 2) {
+      store(hn::ConcatLowerLower(d, rows[1][i], rows[0][i]), 0);
+      store(hn::ConcatUpperUpper(d, rows[1][i], rows[0][i]), 1);
+    } else {
+      const auto low_02 = hn::ConcatLowerLower(d, rows[2][i], rows[0][i]);
+      const auto low_13 = hn::ConcatLowerLower(d, rows[3][i], rows[1][i]);
+      const auto high_02 = hn::ConcatUpperUpper(d, rows[2][i], rows[0][i]);
+      const auto high_13 = hn::ConcatUpperUpper(d, rows[3][i], rows[1][i]);
+      store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low_13), low_02), 0);
+      store(hn::OddEvenBlocks(low_13, hn::SwapAdjacentBlocks(low_02)), 1);
+      store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high_13), high_02), 2);
+      store(hn::OddEvenBlocks(high_13, hn::SwapAdjacentBlocks(high_02)), 3);
+    }
+  }
+#endif
+}
+
+// Pixels whose channels are all done before the next ones begin.
+constexpr int64_t kBlockPixels = 64;
+
+// `count` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16 channels outside,
+// so that every cache line of the output is written at once.
+HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, int64_t count,
+                                float* y, int64_t pixel) {
   for (int32_t group = channels.begin; group < channels.end; group += kChannelPanel) {
-    const int32_t group_end =
-        group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
-    int32_t w = 0;
-    for (; w + kSide <= columns; w += kSide)
-      for (int32_t c = group; c < group_end; c += kSide)
-        transpose_square(x + c * plane + w, plane, group_end - c, y + w * pixel + c, pixel, kSide);
-    for (; w < columns; ++w)
-      for (int32_t c = group; c < round_up(group_end, kChannelPad); ++c)
-        y[w * pixel + c] = c < group_end ? x[c * plane + w] : 0.0f;
+    const int32_t end = group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
+    int64_t w = 0;
+    if (end == group + kChannelPanel)
+      for (; w + kWideSide <= count; w += kWideSide)
+        for (int32_t c = group; c < end; c += kWideSide)
+          transpose_wide<kWideSide / kSide>(Wide(), x + c * plane + w, plane, y + w * pixel + c,
+                                            pixel);
+    for (; w + kSide <= count; w += kSide)
+      for (int32_t c = group; c < end; c += kSide)
+        transpose_square(x + c * plane + w, plane, end - c, y + w * pixel + c, pixel, kSide);
+    for (; w < count; ++w)
+      for (int32_t c = group; c < round_up(end, kChannelPad); ++c)
+        y[w * pixel + c] = c < end ? x[c * plane + w] : 0.0f;
   }
 }
 
 // The way back. Whole groups of four lanes are read: behind the last channel are pad lanes.
-void row_to_plain(const float* x, int64_t pixel, Range channels, int32_t columns, float* y,
-                  int64_t plane) {
+HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, int64_t count,
+                                 float* y, int64_t plane) {
   for (int32_t group = channels.begin; group < channels.end; group += kChannelPanel) {
-    const int32_t group_end =
-        group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
-    int32_t w = 0;
-    for (; w + kSide <= columns; w += kSide)
-      for (int32_t c = group; c < group_end; c += kSide) {
-        const int32_t planes = kSide < group_end - c ? kSide : group_end - c;
-        transpose_square(x + w * pixel + c, pixel, kSide, y + c * plane + w, plane, planes);
-      }
-    for (; w < columns; ++w)
-      for (int32_t c = group; c < group_end; ++c) y[c * plane + w] = x[w * pixel + c];
+    const int32_t end = group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
+    int64_t w = 0;
+    if (end == group + kChannelPanel)
+      for (; w + kWideSide <= count; w += kWideSide)
+        for (int32_t c = group; c < end; c += kWideSide)
+          transpose_wide<kWideSide / kSide>(Wide(), x + w * pixel + c, pixel, y + c * plane + w,
+                                            plane);
+    for (; w + kSide <= count; w += kSide)
+      for (int32_t c = group; c < end; c += kSide)
+        transpose_square(x + w * pixel + c, pixel, kSide, y + c * plane + w, plane,
+                         kSide < end - c ? kSide : end - c);
+    for (; w < count; ++w)
+      for (int32_t c = group; c < end; ++c) y[c * plane + w] = x[w * pixel + c];
   }
 }
 
-void row_nhwc_to_nhwc(const float* x, Range channels, int32_t columns, float* y, int64_t pixel,
-                      bool has_last_channel) {
+void copy_nhwc(const float* x, Range channels, int64_t pixels, float* y, int64_t pixel,
+               bool has_last_channel) {
   const size_t bytes = static_cast<size_t>(channels.count()) * sizeof(float);
   if (channels.count() == pixel) {
-    std::memcpy(y, x, bytes * static_cast<size_t>(columns));
+    std::memcpy(y, x, bytes * static_cast<size_t>(pixels));
     return;
   }
   const int64_t end = has_last_channel ? pixel : channels.end;
-  for (int32_t w = 0; w < columns; ++w) {
-    std::memcpy(y + w * pixel + channels.begin, x + w * pixel + channels.begin, bytes);
-    for (int64_t c = channels.end; c < end; ++c) y[w * pixel + c] = 0.0f;
+  for (int64_t i = 0; i < pixels; ++i) {
+    std::memcpy(y + i * pixel + channels.begin, x + i * pixel + channels.begin, bytes);
+    for (int64_t c = channels.end; c < end; ++c) y[i * pixel + c] = 0.0f;
   }
 }
 
@@ -114,24 +185,33 @@ void convert_f32(const KernelArgs& args) {
   }
   const bool from_nhwc = x.shape.layout == Layout::Nhwc;
   const bool to_nhwc = y.shape.layout == Layout::Nhwc;
-  const int32_t columns = y.shape.dims[3];
-  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+  int64_t rows = 0;
+  for (int64_t unit = units.begin; unit < units.end; unit += rows) {
     const int64_t n = unit / work.rows.count();
-    const int32_t h = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
-    const float* x_row =
+    const int64_t row = unit % work.rows.count();
+    const int64_t h = work.rows.begin + row;
+    rows = work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
+    const int64_t pixels = rows * y.shape.dims[3];
+    const float* from =
         x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    float* y_row = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
+    float* to = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
     if (from_nhwc && to_nhwc) {
-      row_nhwc_to_nhwc(x_row, work.channels, columns, y_row, y.strides[3],
-                       work.channels.end == y.shape.dims[1]);
-    } else if (to_nhwc) {
-      row_to_nhwc(x_row, x.strides[1], work.channels, columns, y_row, y.strides[3]);
-    } else if (from_nhwc) {
-      row_to_plain(x_row, x.strides[3], work.channels, columns, y_row, y.strides[1]);
-    } else {
+      copy_nhwc(from, work.channels, pixels, to, y.strides[3],
+                work.channels.end == y.shape.dims[1]);
+    } else if (!from_nhwc && !to_nhwc) {
       for (int32_t c = work.channels.begin; c < work.channels.end; ++c)
-        std::memcpy(y_row + c * y.strides[1], x_row + c * x.strides[1],
-                    static_cast<size_t>(columns) * sizeof(float));
+        std::memcpy(to + c * y.strides[1], from + c * x.strides[1],
+                    static_cast<size_t>(pixels) * sizeof(float));
+    } else {
+      for (int64_t i = 0; i < pixels; i += kBlockPixels) {
+        const int64_t count = pixels - i < kBlockPixels ? pixels - i : kBlockPixels;
+        if (to_nhwc)
+          block_to_nhwc(from + i, x.strides[1], work.channels, count, to + i * y.strides[3],
+                        y.strides[3]);
+        else
+          block_to_plain(from + i * x.strides[3], x.strides[3], work.channels, count, to + i,
+                         y.strides[1]);
+      }
     }
   }
 }
