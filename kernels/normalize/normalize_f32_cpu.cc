@@ -71,8 +71,31 @@ HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
   Vector mean = hn::Set(d, moments.means[0]);
   Vector factor = hn::Set(d, moments.factors[0]);
   const int64_t count = end - lane;
+  int64_t k = 0;
+  // Layer norm: scale and bias beside x, one mean.
+  if (moments.stride == 0 && operands.scale != nullptr && operands.bias != nullptr &&
+      scale_stride == 1 && bias_stride == 1) {
+    const float* scale = operands.scale + at[kNormalizeScale];
+    const float* bias = operands.bias + at[kNormalizeBias];
+#pragma GCC unroll 4
+    for (; k + kLanes <= count; k += kLanes) {
+      const Vector v = hn::Mul(hn::Sub(hn::LoadU(d, x + k), mean), factor);
+      hn::StoreU(hn::Add(hn::Mul(v, hn::LoadU(d, scale + k)), hn::LoadU(d, bias + k)), d, y + k);
+    }
+  }
+  // Instance norm: one of each.
+  if (moments.stride == 0 && operands.scale != nullptr && operands.bias != nullptr &&
+      scale_stride == 0 && bias_stride == 0) {
+    const Vector scale = hn::Set(d, operands.scale[at[kNormalizeScale]]);
+    const Vector bias = hn::Set(d, operands.bias[at[kNormalizeBias]]);
+#pragma GCC unroll 4
+    for (; k + kLanes <= count; k += kLanes) {
+      const Vector v = hn::Mul(hn::Sub(hn::LoadU(d, x + k), mean), factor);
+      hn::StoreU(hn::Add(hn::Mul(v, scale), bias), d, y + k);
+    }
+  }
 #pragma GCC unroll 1
-  for (int64_t k = 0; k < count; k += kLanes) {
+  for (; k < count; k += kLanes) {
     if (moments.stride != 0) {
       mean = hn::LoadU(d, moments.means + k);
       factor = hn::LoadU(d, moments.factors + k);
@@ -87,7 +110,7 @@ HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
     store_lanes(d, v, y + k, count - k);
   }
   if (end == work.lanes)
-    for (int64_t k = 0; k < work.pad; ++k) y[count + k] = 0.0f;
+    for (int64_t pad = 0; pad < work.pad; ++pad) y[count + pad] = 0.0f;
 }
 
 // Four sums side by side, so that additions need not wait for each other.
@@ -115,12 +138,16 @@ HWY_INLINE double sum_of(const float* x, int64_t count, float mean) {
   const auto add = [&](Vector v, Vector& sum)
                        HWY_ATTR { sum = kAreSquares ? hn::MulAdd(v, v, sum) : hn::Add(sum, v); };
   int64_t k = 0;
+  // Unrolled, so that the sums are registers.
   for (; k + 4 * kLanes <= count; k += 4 * kLanes)
+#pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
       add(hn::Sub(hn::LoadU(d, x + k + i * kLanes), mean_of_all), sums.parts[i]);
-  for (int i = 0; k < count; ++i, k += kLanes)
-    add(keep_lanes(d, hn::Sub(load_lanes(d, x + k, count - k), mean_of_all), count - k),
-        sums.parts[i]);
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i, k += kLanes)
+    if (k < count)
+      add(keep_lanes(d, hn::Sub(load_lanes(d, x + k, count - k), mean_of_all), count - k),
+          sums.parts[i]);
   return sums.total();
 }
 
