@@ -50,6 +50,11 @@ TilePlace place_of(const WinogradWork& work, int32_t outputs, int64_t tile) {
           static_cast<int32_t>(tile % work.tile_columns) * outputs};
 }
 
+// An address that may not be there does no harm.
+HWY_INLINE void prefetch(uintptr_t address) {
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 3);
+}
+
 // ---- 1: inputs ----------------------------------------------------------------------------------
 
 // v = B^T d on one axis.
@@ -84,10 +89,12 @@ HWY_INLINE void transform_input_line(const PanelVec (&d)[2 * kPairs + 2],
   }
 }
 
-// One vector of channels of one tile: `pixels` are its inputs, `v` its first position.
+// One vector of channels of one tile: `pixels` are its inputs, `v` its first position. The inputs
+// of the next tile, `next` bytes ahead, are on their way meanwhile: so many short rows are more
+// than the processor foresees.
 template <int kPairs, class Load>
-HWY_INLINE void transform_input_channels(const float* const* pixels, const Load& load, float* v,
-                                         int64_t stride) {
+HWY_INLINE void transform_input_channels(const float* const* pixels, const Load& load,
+                                         uintptr_t next, float* v, int64_t stride) {
   const PanelTag tag;
   constexpr int kInputs = WinogradTransform<kPairs>::kInputs;
   HWY_ALIGN float columns[kInputs * kInputs * kPanelLanes];  // [row of B^T d][column]
@@ -96,7 +103,12 @@ HWY_INLINE void transform_input_channels(const float* const* pixels, const Load&
     PanelVec d[kInputs];
     PanelVec line[kInputs];
 #pragma GCC unroll 8
-    for (int i = 0; i < kInputs; ++i) d[i] = load(pixels[i * kInputs + j]);
+    for (int i = 0; i < kInputs; ++i) {
+      const float* pixel = pixels[i * kInputs + j];
+      d[i] = load(pixel);
+      // Those before are this tile's, too.
+      if (j >= 2) prefetch(reinterpret_cast<uintptr_t>(pixel) + next);
+    }
     transform_input_line<kPairs>(d, line);
 #pragma GCC unroll 8
     for (int i = 0; i < kInputs; ++i)
@@ -140,13 +152,15 @@ void transform_inputs(const Winograd& conv, int64_t first_tile, int64_t tile_cou
             is_inside ? image + (row - x.shape.row_begin) * x.strides[2] + column * x.strides[3]
                       : conv.zeros;
       }
+    const uintptr_t next = static_cast<uintptr_t>(kOutputs * channels) * sizeof(float);
     float* v = conv.inputs + tile * kChannelPanel;
     int64_t channel = 0;
     for (; channel + kChannelPanel <= channels; channel += kChannelPanel) {
 #pragma GCC unroll 1
       for (int lane = 0; lane < kChannelPanel; lane += kPanelLanes)
         transform_input_channels<kPairs>(
-            pixels, [&](const float* p) { return hn::LoadU(tag, p + channel + lane); }, v + lane,
+            pixels, [&](const float* p) { return hn::LoadU(tag, p + channel + lane); },
+            next + static_cast<uintptr_t>(channel + lane) * sizeof(float), v + lane,
             work.input_stride);
       v += work.tiles_per_block * kChannelPanel;
     }
@@ -156,7 +170,8 @@ void transform_inputs(const Winograd& conv, int64_t first_tile, int64_t tile_cou
           [&](const float* p) {
             return load_lanes(tag, p + channel + lane, channels - channel - lane);
           },
-          v + lane, work.input_stride);
+          next + static_cast<uintptr_t>(channel + lane) * sizeof(float), v + lane,
+          work.input_stride);
   }
 }
 
@@ -175,6 +190,7 @@ struct WinogradProduct {
   int64_t depth;         // input channels
   const float* weights;  // [depth][16]
   int64_t panel_stride;  // of weights
+  const float* ahead;    // null, or a panel's weights that a later call needs
   float* sums;           // of the first tile and panel
   int64_t sum_stride;    // from tile to tile; panels follow each other
 };
@@ -191,12 +207,17 @@ HWY_NOINLINE void multiply_tiles(const WinogradProduct& product) {
 
   const int64_t panel_stride = product.panel_stride;
   const float* weights = product.weights;
+  const float* ahead = product.ahead;
   TileInputs inputs = {product.inputs};
   int64_t left = product.depth;
   for (; left >= kChannelPanel; left -= kChannelPanel) {
 #pragma GCC unroll 1
-    for (int channel = 0; channel < kChannelPanel; channel += 4, weights += 4 * kChannelPanel)
+    for (int channel = 0; channel < kChannelPanel; channel += 4, weights += 4 * kChannelPanel) {
       add_four_channels<kTiles, kPanels>(sums, inputs, channel, weights, panel_stride);
+      if (ahead == nullptr) continue;
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(ahead + line * kChannelPanel, 0, 2);
+      ahead += 4 * kChannelPanel;
+    }
     inputs.first += product.chunk_stride;
   }
   for (int64_t channel = 0; channel < left; ++channel, weights += kChannelPanel)
@@ -223,6 +244,9 @@ ProductFunction product_function(int tiles) {
   }
 }
 
+// The weights of the next panels, or of the next position, are fetched by as many calls as there
+// are panels: where weights come from memory, it takes as long as the products.
+//
 // Where a call computes a tile more than the block has, that is the unused last of tiles_per_block,
 // whatever lies there.
 void multiply(const Winograd& conv, int positions, int64_t tile_count, Range panels) {
@@ -241,12 +265,22 @@ void multiply(const Winograd& conv, int positions, int64_t tile_count, Range pan
     int32_t panel_count = 0;
     for (int32_t panel = panels.begin; panel < panels.end; panel += panel_count) {
       panel_count = panels.end - panel < kTilePanels ? 1 : kTilePanels;
-      product.weights = conv.weights + (int64_t{panel} * positions + position) * position_elements;
+      const auto weights_of = [&](int32_t of_panel, int of_position) {
+        return conv.weights + (int64_t{of_panel} * positions + of_position) * position_elements;
+      };
+      product.weights = weights_of(panel, position);
+      const float* next = nullptr;
+      if (panel + panel_count < panels.end)
+        next = weights_of(panel + panel_count, position);
+      else if (position + 1 < positions)
+        next = weights_of(panels.begin, position + 1);
       for (int64_t step = 0; step < steps; ++step) {
         const int64_t tile = grains * step / steps * kGrain;
-        const int64_t next = grains * (step + 1) / steps * kGrain;
-        const int size = static_cast<int>(next - tile);
+        const int64_t end = grains * (step + 1) / steps * kGrain;
+        const int size = static_cast<int>(end - tile);
         product.inputs = conv.inputs + position * work.input_stride + tile * kChannelPanel;
+        product.ahead =
+            next != nullptr && step < panel_count ? next + step * product.panel_stride : nullptr;
         product.sums = conv.products + position * work.product_stride +
                        (tile * work.panels_per_block + (panel - panels.begin)) * kChannelPanel;
         ProductFunction function = product_function<1>(size);
