@@ -126,12 +126,17 @@ void point_at_tap(const Conv2d& conv, const TilePixels& pixels, int size, int32_
       (int64_t{column} * conv.horizontal.stride - conv.horizontal.pad_begin + right) * x.strides[3];
   const int64_t column_step = conv.horizontal.stride * x.strides[3];
   const int64_t row_step = conv.vertical.stride * x.strides[2] - out_columns * column_step;
-  for (int32_t i = 0; i < pixels.count; ++i) {
-    conv.table[i] = next;
-    next += column_step;
-    if (++column == out_columns) {
-      column = 0;
-      next += row_step;
+  // Most tiles lie in one row, and with one tap rows often follow each other.
+  if (row_step == 0 || column + pixels.count <= out_columns) {
+    for (int32_t i = 0; i < pixels.count; ++i) conv.table[i] = next + i * column_step;
+  } else {
+    for (int32_t i = 0; i < pixels.count; ++i) {
+      conv.table[i] = next;
+      next += column_step;
+      if (++column == out_columns) {
+        column = 0;
+        next += row_step;
+      }
     }
   }
   for (int32_t i = pixels.count; i < size; ++i) conv.table[i] = conv.table[pixels.count - 1];
