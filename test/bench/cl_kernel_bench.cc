@@ -1,16 +1,20 @@
-// Speed of the OpenCL rows of Conv2d and MatMul on the first OpenCL device, by its own clock, next
-// to each other and checked against each other. Not run by ctest.
+// Speed of the OpenCL rows that multiply, on the first OpenCL device, by its own clock, next to
+// each other and checked against each other. Not run by ctest.
 //
 //   cl_kernel_bench [--rows=PART] [--tile=M,N,K,IM,IN,S]... [--repeats=N] SHAPE...
 //
-// SHAPE: conv:IN_C:OUT_C:SIDE:KERNEL:STRIDE:PAD[:GROUPS], matmul:M:K:N. A tiled row is timed with
-// its own choice and with every --tile that its contract accepts; PART is of the symbols.
+// SHAPE: conv:IN_C:OUT_C:SIDE:KERNEL:STRIDE:PAD[:GROUPS], depthwise:C:SIDE:KERNEL:STRIDE:PAD,
+// matmul:M:K:N, batch:PRODUCTS:M:K:N[:ORDERS] (1: a transposed, 2: b, 3: both). A tiled row is
+// timed with its own choice and with every --tile that its contract accepts; PART is of the
+// symbols.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "test/kernels/batch_matmul_cases.h"
 #include "test/kernels/conv_case.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/cl_device.h"
@@ -41,8 +45,21 @@ KernelCase case_of(const std::string& shape) {
                                            .groups = n.size() > 6 ? n[6] : 1,
                                            .activation = kUnaryRelu});
   }
+  if (shape.starts_with("depthwise:") && n.size() == 5) {
+    const ConvWindow window = {n[2], n[2], n[3], n[3], 1, 1, n[4], n[4], n[4], n[4]};
+    return make_conv_case(OpKind::DepthwiseConv2d, {.name = "",
+                                                    .out_c = n[0],
+                                                    .in_h = n[1],
+                                                    .in_w = n[1],
+                                                    .window = window,
+                                                    .activation = kUnaryRelu});
+  }
+  if (shape.starts_with("batch:") && n.size() >= 4)
+    return make_batch_matmul_case("", n.size() > 4 ? n[4] : 0, {n[0], n[1], n[2]},
+                                  {n[0], n[2], n[3]});
   if (!shape.starts_with("matmul:") || n.size() != 3) {
-    std::fprintf(stderr, "expected conv:... or matmul:..., found %s\n", shape.c_str());
+    std::fprintf(stderr, "expected conv:, depthwise:, matmul: or batch:..., found %s\n",
+                 shape.c_str());
     std::exit(1);
   }
   KernelCase item;
@@ -53,11 +70,19 @@ KernelCase case_of(const std::string& shape) {
   return item;
 }
 
+// Every element of the output takes a product with a row of the filter, or of the depth of a.
 double gflop_of(const KernelCase& item) {
-  const OperandShape& w = item.operands[1];
   double macs = static_cast<double>(kernels::element_count(item.operands.back()));
-  for (int32_t i = item.op == OpKind::MatMul ? 0 : 1; i < w.rank; ++i)
-    if (item.op != OpKind::MatMul || i == 0) macs *= w.dims[i];
+  const OperandShape& a = item.operands[0];
+  const OperandShape& w = item.operands[1];
+  if (item.op == OpKind::MatMul) {
+    macs *= w.dims[0];
+  } else if (item.op == OpKind::BatchMatMul) {
+    macs *= static_cast<double>(kernels::element_count(a)) /
+            (item.operands.back().dims[0] * static_cast<double>(item.operands.back().dims[1]));
+  } else {
+    for (int32_t i = 1; i < w.rank; ++i) macs *= w.dims[i];
+  }
   return 2e-9 * macs;
 }
 
@@ -107,8 +132,9 @@ struct Bench {
           to.width = static_cast<size_t>(kernels::image_width(operand));
           to.height = static_cast<size_t>(kernels::image_height(operand));
         }
-        double us = 0;
-        std::string error = device->run(row, launch, operands, repeats, &us);
+        std::vector<double> micros;
+        std::string error = device->run(row, launch, operands, repeats, &micros);
+        const double us = micros.empty() ? 0 : *std::min_element(micros.begin(), micros.end());
         if (error.empty() && has_expected) error = difference(expected, y, tolerance_of(row.dtype));
         if (!has_expected) std::memcpy(expected.data(), y.data(), y.bytes());
         has_expected = true;

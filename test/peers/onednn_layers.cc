@@ -4,7 +4,7 @@
 //   codlc MODEL.onnx --strategy=cpu -o MODEL.codl
 //   taskset -c 1 onednn_layers MODEL.codl [ROUNDS [TEXT]]
 //
-// Only steps whose name has TEXT in it, if given; steps of equal shapes are timed once.
+// Only steps with TEXT in their name or line, if given; steps of equal shapes are timed once.
 //
 // Ours: the steps of the plan with the kernels the runtime would call, all tasks in order. oneDNN:
 // input, weights and output in layouts of its own choice, which are not timed; bias, residual and
@@ -15,61 +15,23 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <dnnl.hpp>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "kernels/kernel_table.h"
-#include "schema/plan_generated.h"
-#include "schema/plan_layout.h"
-#include "schema/verify_plan.h"
-#include "test/support/tensors.h"
+#include "test/bench/plan_layers.h"
 
 namespace codl::test {
 namespace {
 
 using kernels::OperandShape;
 using kernels::StepShape;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Seconds of one call, over as many calls as take at least 2 ms.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::function<void()> call) : call_(std::move(call)) {
-    if (call_ == nullptr) return;
-    call_();
-    const auto begin = std::chrono::steady_clock::now();
-    call_();
-    calls_ = static_cast<int>(2e-3 / seconds_since(begin)) + 1;
-  }
-  void take_turn() {
-    if (call_ == nullptr) return;
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls_; ++i) call_();
-    seconds_.push_back(seconds_since(begin) / calls_);
-  }
-  double median() {
-    if (seconds_.empty()) return 0;
-    std::sort(seconds_.begin(), seconds_.end());
-    return seconds_[seconds_.size() / 2];
-  }
-
- private:
-  std::function<void()> call_;
-  int calls_ = 0;
-  std::vector<double> seconds_;
-};
 
 constexpr int kPeakLoops = 100000;
 constexpr int kPeakChains = 12;  // of 16 lanes; more than latency times ports of any core in use
@@ -233,34 +195,6 @@ class OneDnnStep {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-double giga_flops_of(const StepShape& step) {
-  const OperandShape& w = step.operands[1];
-  double macs = static_cast<double>(kernels::element_count(step.output()));
-  if (step.row->op == OpKind::MatMul)
-    macs *= w.dims[0];
-  else
-    macs *= double{1} * w.dims[1] * w.dims[2] * w.dims[3];
-  return 2e-9 * macs;
-}
-
-std::string text_of(const StepShape& step) {
-  const auto text = [](int32_t number) { return std::to_string(number); };
-  const int32_t* x = step.operands[0].dims;
-  const int32_t* w = step.operands[1].dims;
-  if (step.row->op == OpKind::MatMul)
-    return "matmul " + text(x[0]) + "x" + text(w[0]) + "x" + text(w[1]);
-  const auto& params = step.params_as<Conv2dParams>();
-  std::string line = text(w[2]) + "x" + text(w[3]);
-  if (params.stride_h != 1 || params.stride_w != 1) line += "/" + text(params.stride_h);
-  if (params.dilation_h != 1 || params.dilation_w != 1)
-    line += " dilated " + text(params.dilation_h);
-  if (params.groups != 1) line += " groups " + text(params.groups);
-  line += " " + text(x[1]) + "-" + text(w[0]) + " at " + text(x[2]) + "x" + text(x[3]);
-  if (params.has_residual != 0) line += " + residual";
-  if (params.activation != kUnaryIdentity) line += " act " + text(params.activation);
-  return line;
-}
-
 }  // namespace
 
 int run(int argc, char** argv) {
@@ -270,34 +204,10 @@ int run(int argc, char** argv) {
   }
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 15;
   const std::string wanted = argc > 3 ? argv[3] : "";
-  std::ifstream file(argv[1], std::ios::binary | std::ios::ate);
-  const size_t bytes = file ? static_cast<size_t>(file.tellg()) : 0;
-  GuardedMemory plan_bytes(bytes);
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(plan_bytes.data()), static_cast<std::streamsize>(bytes));
-  const plan::PlanDef* plan = nullptr;
-  const PlanFault fault =
-      verify_plan(plan_bytes.data(), bytes, VerifyLevel::Structure, kernels::check_step, &plan);
-  if (!fault.ok()) {
-    std::fprintf(stderr, "%s: expected %s\n", argv[1], fault.expected);
-    return 1;
-  }
+  PlanLayers layers;
+  if (!layers.open(argv[1], wanted)) return 1;
 
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  const plan::VariantDef& variant = *plan->variants()->Get(plan->variants()->size() - 1);
-  std::unordered_map<std::string, int> steps_of;
-  std::vector<const plan::StepDef*> steps;
-  OperandShape shapes[kernels::kMaxOperands];
-  const auto is_layer = [&](const plan::StepDef& step) {
-    if (step.kind() != plan::StepKind::Kernel || step.lane() != plan::Lane::Cpu) return false;
-    const OpKind op = step_shape_of(variant, step, shapes).row->op;
-    return op == OpKind::Conv2d || op == OpKind::MatMul;
-  };
-  for (const plan::StepDef* step : *variant.steps()) {
-    if (!is_layer(*step)) continue;
-    if (step->name()->str().find(wanted) == std::string::npos) continue;
-    if (++steps_of[text_of(step_shape_of(variant, *step, shapes))] == 1) steps.push_back(step);
-  }
 
   std::printf("%-44s %5s %8s %7s %7s %7s %6s  %6s %6s\n", "layer", "steps", "us", "ours", "oneDNN",
               "peak", "ratio", "rows", "chan.");
@@ -305,8 +215,8 @@ int run(int argc, char** argv) {
   double worst = 1e9;
   double ours_ms = 0;
   double peer_ms = 0;
-  for (const plan::StepDef* def : steps) {
-    const StepShape step = step_shape_of(variant, *def, shapes);
+  for (const plan::StepDef* def : layers.steps()) {
+    const StepShape step = layers.shape_of(*def);
     OurStep ours(step);
     OneDnnStep peer(engine);
     const OperandShape& y = step.output();
@@ -326,7 +236,7 @@ int run(int argc, char** argv) {
     const double flops = giga_flops_of(step);
     const double ratio = peer_time.median() / our_time.median();
     const double peak = 2e-9 * kPeakLoops * kPeakChains * 16 / std::max(peak_time.median(), 1e-9);
-    const int count = steps_of[text_of(step)];
+    const int count = layers.count_of(step);
     std::printf("%-44s %5d %8.1f %7.1f %7.1f %7.1f %6.2f  %6.2f %6.2f\n", text_of(step).c_str(),
                 count, our_time.median() * 1e6, flops / our_time.median(),
                 flops / peer_time.median(), peak_time.median() > 0 ? peak : 0, ratio,
@@ -340,7 +250,8 @@ int run(int argc, char** argv) {
   std::printf(
       "oneDNN's time / ours: geometric mean %.3f, least %.3f over %zu layers; sums %.2f and "
       "%.2f ms (ours)\n",
-      std::exp(log_sum / static_cast<double>(steps.size())), worst, steps.size(), peer_ms, ours_ms);
+      std::exp(log_sum / static_cast<double>(layers.steps().size())), worst, layers.steps().size(),
+      peer_ms, ours_ms);
   return 0;
 }
 

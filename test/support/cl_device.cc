@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -42,18 +43,6 @@ struct Api {
 std::string fault(const char* call, cl_int error) {
   return std::string(call) + ": OpenCL error " + std::to_string(error);
 }
-
-// Memory objects of one run.
-struct Memories {
-  const Api& api;
-  std::vector<cl_mem> items;
-  explicit Memories(const Api& table) : api(table) {}
-  Memories(const Memories&) = delete;
-  Memories& operator=(const Memories&) = delete;
-  ~Memories() {
-    for (cl_mem item : items) api.clReleaseMemObject(item);
-  }
-};
 
 }  // namespace
 
@@ -138,14 +127,26 @@ ClDevice* ClDevice::get(std::string* out_reason) {
   return device;
 }
 
-std::string ClDevice::run(const KernelRow& row, const kernels::ClLaunch& launch,
-                          std::span<const ClOperand> operands, int repeats, double* out_micros) {
-  const Api& api = state_->api;
-  cl_kernel kernel = nullptr;
-  if (std::string error = state_->build(row, launch, &kernel); !error.empty()) return error;
+struct ClStep::State {
+  ClDevice::State* device;
+  cl_kernel kernel;  // of every step with its row and defines: arguments are set for each run
+  kernels::ClLaunch launch;
+  std::span<const ClOperand> operands;
+  std::vector<cl_mem> memory;
+};
 
-  Memories memories(api);
-  cl_uint arg = 0;
+ClStep::~ClStep() {
+  for (cl_mem memory : state_->memory) state_->device->api.clReleaseMemObject(memory);
+  delete state_;
+}
+
+std::string ClDevice::make_step(const KernelRow& row, const kernels::ClLaunch& launch,
+                                std::span<const ClOperand> operands, bool is_timed,
+                                std::unique_ptr<ClStep>* out_step) {
+  const Api& api = state_->api;
+  auto* state = new ClStep::State{state_, nullptr, launch, operands, {}};
+  std::unique_ptr<ClStep> step(new ClStep(state));
+  if (std::string error = state_->build(row, launch, &state->kernel); !error.empty()) return error;
   for (const ClOperand& operand : operands) {
     cl_int error = CL_SUCCESS;
     cl_mem memory = nullptr;
@@ -159,59 +160,83 @@ std::string ClDevice::run(const KernelRow& row, const kernels::ClLaunch& launch,
                                  &desc, operand.data, &error);
     } else {
       // In place, a separate GPU would read the host's memory in every timed run.
-      const cl_mem_flags where = repeats > 1 ? CL_MEM_COPY_HOST_PTR : CL_MEM_USE_HOST_PTR;
+      const cl_mem_flags where = is_timed ? CL_MEM_COPY_HOST_PTR : CL_MEM_USE_HOST_PTR;
       memory = api.clCreateBuffer(state_->context, CL_MEM_READ_WRITE | where, operand.bytes,
                                   operand.data, &error);
     }
     if (error != CL_SUCCESS)
       return fault(operand.is_image ? "clCreateImage" : "clCreateBuffer", error);
-    memories.items.push_back(memory);
-    error = api.clSetKernelArg(kernel, arg++, sizeof(cl_mem), &memory);
+    state->memory.push_back(memory);
+  }
+  *out_step = std::move(step);
+  return {};
+}
+
+std::string ClStep::run(int repeats, std::vector<double>* out_micros) {
+  const Api& api = state_->device->api;
+  const kernels::ClLaunch& launch = state_->launch;
+  cl_uint arg = 0;
+  for (cl_mem memory : state_->memory) {
+    const cl_int error = api.clSetKernelArg(state_->kernel, arg++, sizeof(cl_mem), &memory);
     if (error != CL_SUCCESS) return fault("clSetKernelArg of an operand", error);
   }
   for (uint32_t i = 0; i < launch.scalar_count; ++i) {
-    const cl_int error = api.clSetKernelArg(kernel, arg++, 4, &launch.scalars[i]);
+    const cl_int error = api.clSetKernelArg(state_->kernel, arg++, 4, &launch.scalars[i]);
     if (error != CL_SUCCESS) return fault("clSetKernelArg of a scalar", error);
   }
-
   size_t global[3];
   size_t local[3];
   for (int i = 0; i < 3; ++i) {
     global[i] = launch.global[i];
     local[i] = launch.local[i];
   }
-  double best = 0;
-  for (int i = 0; i < repeats; ++i) {
-    cl_event event = nullptr;
-    cl_int error = api.clEnqueueNDRangeKernel(state_->queue, kernel, 3, nullptr, global,
-                                              local[0] != 0 ? local : nullptr, 0, nullptr, &event);
+  // One wait for all: where the device is a core that this thread shares, it then sleeps meanwhile.
+  std::vector<cl_event> events(static_cast<size_t>(repeats));
+  for (cl_event& event : events) {
+    const cl_int error =
+        api.clEnqueueNDRangeKernel(state_->device->queue, state_->kernel, 3, nullptr, global,
+                                   local[0] != 0 ? local : nullptr, 0, nullptr, &event);
     if (error != CL_SUCCESS) return fault("clEnqueueNDRangeKernel", error);
-    error = api.clFinish(state_->queue);
-    if (error != CL_SUCCESS) return fault("clFinish", error);
+  }
+  if (const cl_int error = api.clFinish(state_->device->queue); error != CL_SUCCESS)
+    return fault("clFinish", error);
+  for (cl_event event : events) {
     cl_ulong start = 0;
     cl_ulong end = 0;
     api.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(start), &start, nullptr);
     api.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr);
     api.clReleaseEvent(event);
-    const double micros = static_cast<double>(end - start) * 1e-3;
-    if (i == 0 || micros < best) best = micros;
+    if (out_micros) out_micros->push_back(static_cast<double>(end - start) * 1e-3);
   }
-  if (out_micros) *out_micros = best;
+  return {};
+}
 
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const ClOperand& operand = operands[i];
+std::string ClStep::read() {
+  const Api& api = state_->device->api;
+  cl_command_queue queue = state_->device->queue;
+  for (size_t i = 0; i < state_->operands.size(); ++i) {
+    const ClOperand& operand = state_->operands[i];
     if (!operand.is_output) continue;
     const size_t origin[3] = {0, 0, 0};
     const size_t region[3] = {operand.width, operand.height, 1};
     const cl_int error =
         operand.is_image
-            ? api.clEnqueueReadImage(state_->queue, memories.items[i], CL_TRUE, origin, region, 0,
-                                     0, operand.data, 0, nullptr, nullptr)
-            : api.clEnqueueReadBuffer(state_->queue, memories.items[i], CL_TRUE, 0, operand.bytes,
+            ? api.clEnqueueReadImage(queue, state_->memory[i], CL_TRUE, origin, region, 0, 0,
+                                     operand.data, 0, nullptr, nullptr)
+            : api.clEnqueueReadBuffer(queue, state_->memory[i], CL_TRUE, 0, operand.bytes,
                                       operand.data, 0, nullptr, nullptr);
     if (error != CL_SUCCESS) return fault("reading the output", error);
   }
   return {};
+}
+
+std::string ClDevice::run(const KernelRow& row, const kernels::ClLaunch& launch,
+                          std::span<const ClOperand> operands, int repeats,
+                          std::vector<double>* out_micros) {
+  std::unique_ptr<ClStep> step;
+  std::string error = make_step(row, launch, operands, repeats > 1, &step);
+  if (error.empty()) error = step->run(repeats, out_micros);
+  return error.empty() ? step->read() : error;
 }
 
 }  // namespace codl::test

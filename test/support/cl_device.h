@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/kernel_table.h"
 
@@ -21,25 +23,49 @@ struct ClOperand {
   bool is_output = false;
 };
 
+// A launch with its operands in memory objects.
+class ClStep {
+ public:
+  ~ClStep();
+  ClStep(const ClStep&) = delete;
+  ClStep& operator=(const ClStep&) = delete;
+
+  // Runs it `repeats` times and waits; adds the time of each run. Empty if all went well, else the
+  // call and its error.
+  std::string run(int repeats, std::vector<double>* out_micros);
+  // Overwrites the operands that are outputs with what the kernel wrote.
+  std::string read();
+
+ private:
+  friend class ClDevice;
+  struct State;
+  explicit ClStep(State* state) : state_(state) {}
+  State* state_;
+};
+
 class ClDevice {
  public:
   // The first device of the first platform that has one; null, and why, if there is none. Made once
   // and kept until the program ends: drivers do not like to be unloaded.
   static ClDevice* get(std::string* out_reason);
 
-  // Builds the row's text with the launch's defines (once per set of defines), runs it and waits.
-  // Empty if all went well, else the call and its error, or the compiler's messages.
-  //
-  // Buffers use the host's memory in place where the device can (PoCL), so bytes around `data` show
-  // writes outside an operand; more than one of `repeats` runs use the device's own memory.
-  // out_micros gets the fastest.
+  // Builds the row's text with the launch's defines (once per set of defines). Borrows the
+  // operands. Buffers use the host's memory in place where the device can (PoCL), so bytes around
+  // `data` show writes outside an operand; with `is_timed` they are the device's own. Empty if all
+  // went well, else the call and its error, or the compiler's messages.
+  std::string make_step(const KernelRow& row, const kernels::ClLaunch& launch,
+                        std::span<const ClOperand> operands, bool is_timed,
+                        std::unique_ptr<ClStep>* out_step);
+
+  // The same, run and read; more than one of `repeats` runs are timed, out_micros gets each.
   std::string run(const KernelRow& row, const kernels::ClLaunch& launch,
                   std::span<const ClOperand> operands, int repeats = 1,
-                  double* out_micros = nullptr);
+                  std::vector<double>* out_micros = nullptr);
 
   const std::string& name() const { return name_; }
 
  private:
+  friend class ClStep;
   struct State;
   explicit ClDevice(State* state) : state_(state) {}
 
