@@ -26,8 +26,9 @@ std::vector<int32_t> words_of(const Params& params) {
   return words;
 }
 
-// Borrows the case.
-inline kernels::StepShape step_of(const KernelRow& row, const StepCase& item) {
+// Borrows the case: a StepCase, or one of the tests, which has the same members.
+template <typename Case>
+kernels::StepShape step_of(const KernelRow& row, const Case& item) {
   kernels::StepShape step;
   step.row = &row;
   step.params = item.params.data();

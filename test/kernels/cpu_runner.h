@@ -6,6 +6,7 @@
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
+#include "profiler/step_case.h"
 #include "test/kernels/kernel_case.h"
 #include "test/support/tensors.h"
 #include "test/support/tolerance.h"
@@ -79,16 +80,7 @@ class CaseInputs {
   std::vector<GuardedMemory> whole_;
 };
 
-inline kernels::StepShape step_of(const KernelRow& row, const KernelCase& item) {
-  kernels::StepShape step;
-  step.row = &row;
-  step.params = item.params.data();
-  step.operands = item.operands.data();
-  step.operand_count = static_cast<uint32_t>(item.operands.size());
-  step.part_dim = item.part_dim;
-  step.part = item.part;
-  return step;
-}
+using profiler::step_of;
 
 inline kernels::KernelArgs args_of(const KernelCase& item,
                                    const std::vector<kernels::TensorView>& views) {

@@ -10,6 +10,7 @@
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/pack.h"
+#include "profiler/step_case.h"
 
 namespace codl::test {
 
@@ -27,12 +28,7 @@ struct KernelCase {
   Range part = {};
 };
 
-template <typename Params>
-std::vector<int32_t> words_of(const Params& params) {
-  std::vector<int32_t> words(sizeof(Params) / 4);
-  std::memcpy(words.data(), &params, sizeof(Params));
-  return words;
-}
+using profiler::words_of;
 
 inline OperandShape plain_operand(std::initializer_list<int32_t> dims) {
   OperandShape shape;
