@@ -1,18 +1,18 @@
 # Run as a script: cmake -DROOT=<source dir> -DOUT=<file.cc> -P codl_embed.cmake
 # Writes a .cc that defines codl::kernels::cl_text(): every kernels/<op>/<symbol>.cl as a string, the
-# prelude once, without comments and indentation (lines stay where they are). The row of kernels.def with that symbol is the only link; a row without its file, or
-# a file without its row, is an error.
+# prelude once, without comments and indentation (lines stay where they are). The row of kernels.def with
+# that symbol is the only link; a row without its file, or a file without its row, is an error.
 file(STRINGS ${ROOT}/schema/kernels.def rows REGEX "^CODL_KERNEL\\(")
 file(GLOB texts ${ROOT}/kernels/*/*_cl_*.cl)
 
 function(codl_string_literal file out)
   file(READ ${file} text)
-  # A text that several rows share: #include "kernels/common/<name>.cl", at the start of a line.
-  string(REGEX MATCH "\n#include \"([a-z0-9_/.]+)\"\n" include "${text}")
-  if(include)
+  # Texts that several rows share: #include "kernels/<folder>/<name>.cl", at the start of a line.
+  while(text MATCHES "\n#include \"([a-z0-9_/.]+)\"\n")
+    set(include "${CMAKE_MATCH_0}")
     file(READ ${ROOT}/${CMAKE_MATCH_1} shared)
     string(REPLACE "${include}" "\n${shared}\n" text "${text}")
-  endif()
+  endwhile()
   string(REGEX REPLACE "//[^\n]*" "" text "${text}")
   string(REGEX REPLACE "\n +" "\n" text "${text}")
   string(REGEX REPLACE "  +" " " text "${text}")

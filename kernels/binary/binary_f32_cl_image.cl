@@ -2,7 +2,7 @@
 //
 // Defines: KIND, a Binary member; ACTIVATION; A_CASE, B_CASE, how the operand lies under y: 0 an
 // image of the same dims, 1 a buffer with one element, 2 a buffer with one element per channel.
-// One work-item per texel of the part: ids are texel of the channels, column, batch and row.
+// One work-item per texel of the part.
 #if A_CASE == 0
 #define A_TYPE read_only image2d_t
 #else
@@ -29,17 +29,12 @@ static inline float4 load_channels(global const float* p, int channel, int chann
 }
 
 kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y,  //
-                                int texels, int columns, int batch_rows,     // extents of the ids
-                                int first_texel, int rows, int channels,     //
+                                TEXEL_PARAMS,                                //
                                 int a_first_row, int a_rows_held,            //
                                 int b_first_row, int b_rows_held,            //
                                 int y_first_row, int y_rows_held,            //
                                 float alpha, float beta) {
-  if (is_past_grid(texels, columns, batch_rows)) return;
-  const int texel = first_texel + (int)get_global_id(0);
-  const int image_x = (int)get_global_id(1) * ((channels + 3) / 4) + texel;
-  const int n = (int)get_global_id(2) / rows;
-  const int row = (int)get_global_id(2) % rows;
+  START_TEXEL
   const float4 left = LOAD_OF(A_CASE)(a, a_first_row, a_rows_held);
   const float4 right = LOAD_OF(B_CASE)(b, b_first_row, b_rows_held);
   float4 v = COMBINE(left, right);

@@ -48,8 +48,7 @@ void binary_launch(const StepShape& step, ClLaunch* out_launch) {
     add_input(step, b, out_launch);
     add_runs_operand(step, y, out_launch);
   }
-  out_launch->add_float(params.activation_alpha);
-  out_launch->add_float(params.activation_beta);
+  add_activation(params, out_launch);
 }
 
 }  // namespace codl::kernels

@@ -190,4 +190,69 @@ inline void add_image_rows(const StepShape& step, const OperandShape& operand, C
   out->add_int(rows_held(operand));
 }
 
+// Where an Nhwc input is. Scalars: row_begin, batch_stride, row_stride, pixel_stride.
+inline void add_nhwc_input(const OperandShape& shape, ClLaunch* out) {
+  const ClStrides strides = cl_strides(shape);
+  out->add_int(shape.row_begin);
+  out->add_int(strides.batch);
+  out->add_int(strides.row);
+  out->add_int(strides.pixel);
+}
+
+// Where an Nhwc operand of y's dims has the first row of the part. Scalars: offset, batch_stride.
+inline void add_nhwc_rows(const StepShape& step, const OperandShape& shape, ClLaunch* out) {
+  out->add_int(cl_row_offset(shape, rows_of_part(step.part_dim, step.part, step.output()).begin));
+  out->add_int(cl_strides(shape).batch);
+}
+
+// The same of y, and row_stride.
+inline void add_nhwc_output(const StepShape& step, ClLaunch* out) {
+  add_nhwc_rows(step, step.output(), out);
+  out->add_int(cl_strides(step.output()).row);
+}
+
+// One work-item per pixel and chunk of 16 channels of the part of an Nhwc y. Scalars: item_count,
+// chunks, first_channel, rows, first_row, out_w. Returns the number of work-items.
+inline int64_t set_chunks(const StepShape& step, ClLaunch* out) {
+  const OperandShape& y = step.output();
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  const ClChannels channels = cl_channels(step);
+  const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
+  const int64_t items = chunks * y.dims[3] * rows.count() * y.dims[0];
+  set_line(step, items, out);
+  out->add_int(static_cast<int32_t>(chunks));
+  out->add_int(channels.begin);
+  out->add_int(rows.count());
+  out->add_int(rows.begin);
+  out->add_int(y.dims[3]);
+  return items;
+}
+
+// What a kernel on texels that reads other rows of x than it writes knows of them. Scalars:
+// y_first_row, y_rows_held, first_row (of the part, global), x_row_begin, x_rows_held.
+inline void add_image_window(const StepShape& step, const OperandShape& x, ClLaunch* out) {
+  add_image_rows(step, step.output(), out);
+  out->add_int(rows_of_part(step.part_dim, step.part, step.output()).begin);
+  out->add_int(x.row_begin);
+  out->add_int(rows_held(x));
+}
+
+// How a window moves over x. Scalars: stride, dilation (h, w), pad_top, pad_left.
+template <typename Params>
+void add_window(const Params& params, ClLaunch* out) {
+  out->add_int(params.stride_h);
+  out->add_int(params.stride_w);
+  out->add_int(params.dilation_h);
+  out->add_int(params.dilation_w);
+  out->add_int(params.pad_top);
+  out->add_int(params.pad_left);
+}
+
+// The last scalars of a row that activates what it stores.
+template <typename Params>
+void add_activation(const Params& params, ClLaunch* out) {
+  out->add_float(params.activation_alpha);
+  out->add_float(params.activation_beta);
+}
+
 }  // namespace codl::kernels

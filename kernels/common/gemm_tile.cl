@@ -8,8 +8,8 @@
 // times the work-items, whose sums are added at the end, always in the same order: for C with too
 // few elements to fill a GPU.
 //
-// Defines: TILE_M, TILE_N, TILE_K, ITEM_M, ITEM_N, SLICES. kernels/common/gemm_tile.h has what must
-// hold for them.
+// Defines: TILE_M, TILE_N, TILE_K, ITEM_M, ITEM_N, SLICES; kernels/common/gemm_tile.h has what must
+// hold for them. HAS_WHOLE_QUADS for store_quad().
 //
 // Per depth: ITEM_M * ITEM_N multiply-adds for (ITEM_M + ITEM_N) / 4 local loads of 16 bytes.
 // Registers: ITEM_M * ITEM_N sums, ITEM_M + ITEM_N factors and 4 * (A_LOADS + B_LOADS) floats on
@@ -121,23 +121,45 @@ static inline void add_slices(local float* memory, TilePlace place, float4 sums[
   }
 }
 
-// The loop over the depth. LOAD(step): brings the floats of depth [step * TILE_K, (step + 1) *
-// TILE_K) to the arrays a and b of the work-item, zero past the depth.
-#define MULTIPLY_TILES(memory, step_count, place, sums, LOAD)                  \
-  {                                                                            \
-    float4 a[A_LOADS];                                                         \
-    float4 b[B_LOADS];                                                         \
-    LOAD(0)                                                                    \
-    store_stage(memory, a, b);                                                 \
-    barrier(CLK_LOCAL_MEM_FENCE);                                              \
-    for (int step = 0; step < step_count; ++step) {                            \
-      const bool has_next = step + 1 < step_count;                             \
-      if (has_next) {                                                          \
-        LOAD(step + 1)                                                         \
-      }                                                                        \
-      multiply_stage(memory + step % 2 * STAGE_FLOATS, place, sums);           \
-      if (has_next) store_stage(memory + (step + 1) % 2 * STAGE_FLOATS, a, b); \
-      barrier(CLK_LOCAL_MEM_FENCE);                                            \
-    }                                                                          \
-    if (SLICES > 1) add_slices(memory, place, sums);                           \
-  }
+// Row and column in the tile of sums[i][j]; lane l of it is l columns further.
+static inline int sum_row(TilePlace place, int i) {
+  return i / 4 * 4 * THREADS_M + place.m + i % 4;
+}
+static inline int sum_column(TilePlace place, int j) { return j * 4 * THREADS_N + place.n; }
+
+// The first `count` lanes of a quad of C; with HAS_WHOLE_QUADS all quads are whole and aligned.
+static inline void store_quad(float4 v, global float* to, int count) {
+#if HAS_WHOLE_QUADS
+  *(global float4*)to = v;
+#else
+  store_lanes4(v, to, count);
+#endif
+}
+
+// Declares sums and computes them by a loop over the depth; the work-items of all slices but the
+// first, which has the result, leave the kernel. LOAD(step): brings the floats of depth [step *
+// TILE_K, (step + 1) * TILE_K) to a_quads and b_quads of the work-item, zero past the depth.
+#define MULTIPLY_TILES(memory, depth, place, sums, LOAD)                                   \
+  float4 sums[ITEM_M][QUADS_N];                                                            \
+  _Pragma("unroll") for (int i = 0; i < ITEM_M; ++i) {                                     \
+    _Pragma("unroll") for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);       \
+  }                                                                                        \
+  {                                                                                        \
+    const int step_count = ((depth) + TILE_K - 1) / TILE_K;                                \
+    float4 a_quads[A_LOADS];                                                               \
+    float4 b_quads[B_LOADS];                                                               \
+    LOAD(0)                                                                                \
+    store_stage(memory, a_quads, b_quads);                                                 \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                          \
+    for (int step = 0; step < step_count; ++step) {                                        \
+      const bool has_next = step + 1 < step_count;                                         \
+      if (has_next) {                                                                      \
+        LOAD(step + 1)                                                                     \
+      }                                                                                    \
+      multiply_stage(memory + step % 2 * STAGE_FLOATS, place, sums);                       \
+      if (has_next) store_stage(memory + (step + 1) % 2 * STAGE_FLOATS, a_quads, b_quads); \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                        \
+    }                                                                                      \
+    if (SLICES > 1) add_slices(memory, place, sums);                                       \
+  }                                                                                        \
+  if (place.slice != 0) return;

@@ -230,11 +230,48 @@ static inline void store_lanes(float16 v, global float* p, int count) {
   if (count & 1) p[0] = v.s0;
 }
 
+static inline void store_lanes4(float4 v, global float* p, int count) {
+  p[0] = v.x;
+  if (count > 1) p[1] = v.y;
+  if (count > 2) p[2] = v.z;
+  if (count > 3) p[3] = v.w;
+}
+
 // For kernels with three ids: whether the work-item is one that rounding up the global size made.
 static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   return (int)get_global_id(0) >= extent0 || (int)get_global_id(1) >= extent1 ||
          (int)get_global_id(2) >= extent2;
 }
+
+// Kernels on runs of lanes (kernels/common/cl_launch.h, set_runs()): one work-item per chunk of 16
+// lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on are
+// pad lanes and become zero. START_RUN: the work-item's batch n, lane, offset `at` in its batch and
+// how many of its lanes are in memory and how many valid, which may be more than 16.
+#define RUN_PARAMS \
+  int item_count, int chunks, int pixels, int pixel_stride, int stored_count, int valid_count
+#define START_RUN                                   \
+  int id = get_global_id(0);                        \
+  if (id >= item_count) return;                     \
+  const int lane = id % chunks * 16;                \
+  id /= chunks;                                     \
+  const int at = id % pixels * pixel_stride + lane; \
+  const int n = id / pixels;                        \
+  const int stored = min(16, stored_count - lane);  \
+  const int valid = valid_count - lane;
+
+// Kernels on texels of an image (set_texels()): ids are texel of the channels, column, batch and
+// row; the first three parameters are their extents. START_TEXEL: the work-item's, and the place
+// of its texel in a row of an image with y's columns.
+#define TEXEL_PARAMS \
+  int texels, int columns, int batch_rows, int first_texel, int rows, int channels
+#define START_TEXEL                                      \
+  if (is_past_grid(texels, columns, batch_rows)) return; \
+  const int texel = first_texel + (int)get_global_id(0); \
+  const int column = (int)get_global_id(1);              \
+  const int n = (int)get_global_id(2) / rows;            \
+  const int row = (int)get_global_id(2) % rows;          \
+  const int pixel_texels = (channels + 3) / 4;           \
+  const int image_x = column * pixel_texels + texel;
 
 // Image kernels: whole texels by integer coordinates; outside the image everything is zero.
 constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
@@ -243,9 +280,10 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 
 // Elements read in nested loops: AXES of them (-D, 0 to 8), extents e and steps s in elements, the
 // innermost last; kernels/common/cl_axes.h gives them. axes_offset: of element `element` of them.
-#define AXES_PARAMS                                                                                \
+#define AXES_PARAMS                                                                               \
   int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
       int e6, int s6, int e7, int s7
+#define AXES_ARGS e0, s0, e1, s1, e2, s2, e3, s3, e4, s4, e5, s5, e6, s6, e7, s7
 #ifdef AXES
 #define AXES_STEP(e, s)      \
   offset += element % e * s; \

@@ -8,16 +8,24 @@
 //   y         [batch, rows held, out_w, round_up(out_c, 4)]; pad lanes written as zero
 //
 // Defines: PIXELS, PANELS (divides the panels of the part; 1 with more than one group),
-// HAS_RESIDUAL, ACTIVATION.
+// FEW_CHANNELS (input channels of a group where they are so few that their loop is unrolled, else
+// 0), HAS_RESIDUAL, ACTIVATION.
 // Order of the work: `inner_blocks` blocks of PANELS panels, then the pixels of all rows, then the
 // next panels, so that the weights in use stay in a cache of the size the launch assumes while x
 // passes by.
 //
-// Per input channel: PANELS * PIXELS * 16 multiply-adds for PANELS vector loads and PIXELS scalar
-// loads; PANELS * PIXELS sums in registers.
+// Per input channel: PANELS * PIXELS * 16 multiply-adds for PANELS loads of 64 bytes and PIXELS of
+// 4: 14 a load with 7 pixels and 1 panel, 25 with 2 panels. Registers: PANELS * PIXELS sums and one
+// row of weights of 16 floats each, and a float of x: 129 floats, 241 with 2 panels.
 // Padding costs nothing in the innermost loop: a tap that reaches outside for some pixels runs on
 // all of them at a clamped address, and those pixels take their old sums back afterwards. (Not a
 // product with zero: what lies at the clamped address may be infinite.)
+#if FEW_CHANNELS
+#define EACH_CHANNEL(c) _Pragma("unroll") for (int c = 0; c < FEW_CHANNELS; ++c)
+#else
+#define EACH_CHANNEL(c) for (int c = 0; c < group_in_c; ++c)
+#endif
+
 kernel void conv2d_f32_cl_buffer(
     global const float* restrict x, global const float* restrict w,
     global const float* restrict bias,
@@ -25,14 +33,13 @@ kernel void conv2d_f32_cl_buffer(
     global const float* residual,
 #endif
     global float* y, int item_count, int inner_blocks, int panel_begin, int panel_end,  //
-    int blocks, int rows, int batch, int out_w,           // blocks of PIXELS in a row; part's rows
-    int first_row,                                        // of the part, global
-    int in_h, int in_w, int group_in_c, int group_out_c,  //
+    int blocks, int rows, int batch, int out_w,  // blocks of PIXELS in a row; part's rows
+    int first_row,                               // of the part, global
+    int in_h, int in_w, int group_in_c, int group_out_c, int out_c,  //
     int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
     int pad_top, int pad_left,                                                  //
     int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
     int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
-    int out_c,                                                                  //
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -80,7 +87,7 @@ kernel void conv2d_f32_cl_buffer(
       const int column = in_column0 + j * dilation_w;
       if (column >= 0 && column + (PIXELS - 1) * stride_w < in_w) {
         global const float* const x_tap = x_row + column * x_pixel_stride;
-        for (int c = 0; c < group_in_c; ++c) {
+        EACH_CHANNEL(c) {
 #pragma unroll
           for (int b = 0; b < PANELS; ++b) {
             const float16 weights = vload16(c, w_tap + b * panel_floats);
@@ -98,7 +105,7 @@ kernel void conv2d_f32_cl_buffer(
         for (int b = 0; b < PANELS; ++b) before[b][p] = sum[b][p];
         offset[p] = clamp(column + p * stride_w, 0, in_w - 1) * x_pixel_stride;
       }
-      for (int c = 0; c < group_in_c; ++c) {
+      EACH_CHANNEL(c) {
 #pragma unroll
         for (int b = 0; b < PANELS; ++b) {
           const float16 weights = vload16(c, w_tap + b * panel_floats);

@@ -4,6 +4,10 @@
 //
 //   x, w, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes
 //
+// Per step a work-item multiplies ITEM_M * ITEM_N * SLICE_K for A_LOADS + B_LOADS fetches of 16
+// bytes: 171 a fetch in the largest tile, {64, 128, 16, 8, 8, 1}, 64 in {32, 32, 32, 4, 4, 4}.
+// Registers: those of gemm_tile.cl, 104 and 32 floats, and three numbers for each of the A_LOADS.
+//
 // Defines: those of gemm_tile.cl; HAS_PAD_CHANNELS, input channels are no multiple of 4;
 // HAS_RESIDUAL, ACTIVATION.
 #include "kernels/common/gemm_tile.cl"
@@ -29,7 +33,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
     int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
     int pad_top, int pad_left,                                                  //
     int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
-    int y_offset, int y_batch_stride, int y_pixel_stride,                       // of first_row
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -39,7 +43,6 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
   const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);
   const int first_pixel = (int)get_group_id(0) / column_tiles * TILE_M;
   const int padded_in_c = (in_c + 3) / 4 * 4;
-  const int step_count = (kernel_h * kernel_w * padded_in_c + TILE_K - 1) / TILE_K;
 
   // Of the pixels this work-item brings: row and column of the first tap, offset of the image.
   int row[A_LOADS];
@@ -59,47 +62,41 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
   int channel = a_load_k();
   const int panel_floats = kernel_h * kernel_w * in_c * 16;
 
-#define LOAD(step)                                                                                \
-  while (channel >= padded_in_c) {                                                                \
-    channel -= padded_in_c;                                                                       \
-    if (++tap_column == kernel_w) {                                                               \
-      tap_column = 0;                                                                             \
-      ++tap_row;                                                                                  \
-    }                                                                                             \
-  }                                                                                               \
-  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                           \
-    const int in_row = row[i] + tap_row * dilation_h;                                             \
-    const int in_column = column[i] + tap_column * dilation_w;                                    \
-    a[i] = (float4)(0.0f);                                                                        \
-    if (tap_row < kernel_h && in_row >= 0 && in_row < in_h && in_column >= 0 && in_column < in_w) \
-      a[i] = *(global const float4*)(x + offset[i] + (in_row - x_row_begin) * x_row_stride +      \
-                                     in_column * x_pixel_stride + channel);                       \
-  }                                                                                               \
-  channel += TILE_K;                                                                              \
-  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                           \
-    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                          \
-    const int k = weight_row((step)*TILE_K + b_load_k(i), in_c, padded_in_c);                     \
-    b[i] = (float4)(0.0f);                                                                        \
-    if (k >= 0 && k * 16 < panel_floats)                                                          \
-      b[i] = *(global const float4*)(w + panel * panel_floats + k * 16 + b_load_lane());          \
+#define LOAD(step)                                                                                 \
+  while (channel >= padded_in_c) {                                                                 \
+    channel -= padded_in_c;                                                                        \
+    if (++tap_column == kernel_w) {                                                                \
+      tap_column = 0;                                                                              \
+      ++tap_row;                                                                                   \
+    }                                                                                              \
+  }                                                                                                \
+  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                            \
+    const int in_row = row[i] + tap_row * dilation_h;                                              \
+    const int in_column = column[i] + tap_column * dilation_w;                                     \
+    a_quads[i] = (float4)(0.0f);                                                                   \
+    if (tap_row < kernel_h && in_row >= 0 && in_row < in_h && in_column >= 0 && in_column < in_w)  \
+      a_quads[i] = *(global const float4*)(x + offset[i] + (in_row - x_row_begin) * x_row_stride + \
+                                           in_column * x_pixel_stride + channel);                  \
+  }                                                                                                \
+  channel += TILE_K;                                                                               \
+  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                            \
+    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                           \
+    const int k = weight_row((step)*TILE_K + b_load_k(i), in_c, padded_in_c);                      \
+    b_quads[i] = (float4)(0.0f);                                                                   \
+    if (k >= 0 && k * 16 < panel_floats)                                                           \
+      b_quads[i] = *(global const float4*)(w + panel * panel_floats + k * 16 + b_load_lane());     \
   }
 
-  float4 sums[ITEM_M][QUADS_N];
-#pragma unroll
-  for (int i = 0; i < ITEM_M; ++i)
-#pragma unroll
-    for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);
-  MULTIPLY_TILES(memory, step_count, place, sums, LOAD)
-  if (place.slice != 0) return;
+  MULTIPLY_TILES(memory, kernel_h * kernel_w * padded_in_c, place, sums, LOAD)
 
 #pragma unroll
   for (int j = 0; j < QUADS_N; ++j) {
-    const int first_channel = first_panel * 16 + j * 4 * THREADS_N + place.n;
+    const int first_channel = first_panel * 16 + sum_column(place, j);
     if (first_channel >= channel_end) continue;
     const float4 start = *(global const float4*)(bias + first_channel);
 #pragma unroll
     for (int i = 0; i < ITEM_M; ++i) {
-      const int pixel = first_pixel + i / 4 * 4 * THREADS_M + place.m + i % 4;
+      const int pixel = first_pixel + sum_row(place, i);
       if (pixel >= pixels) continue;
       const int n = pixel / image_pixels;
       const int at = (pixel - n * image_pixels) * y_pixel_stride + first_channel;

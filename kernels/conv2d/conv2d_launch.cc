@@ -35,13 +35,27 @@ Conv2dShape shape_of(const StepShape& step) {
           .group_out_c = w.dims[0] / params.groups};
 }
 
-void add_window(const Conv2dParams& params, ClLaunch* out) {
-  out->add_int(params.stride_h);
-  out->add_int(params.stride_w);
-  out->add_int(params.dilation_h);
-  out->add_int(params.dilation_w);
-  out->add_int(params.pad_top);
-  out->add_int(params.pad_left);
+// Defines of what is stored, which all rows know.
+void define_output(const Conv2dParams& params, ClLaunch* out) {
+  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
+  out->define("ACTIVATION", params.activation);
+}
+
+// Scalars: kernel_h, kernel_w and the window's.
+void add_filter(const Conv2dShape& shape, ClLaunch* out) {
+  out->add_int(shape.w.dims[2]);
+  out->add_int(shape.w.dims[3]);
+  add_window(shape.params, out);
+}
+
+// The last scalars of the rows on buffers: where y and a residual are, pixel_stride of both, the
+// activation.
+void add_buffers(const StepShape& step, const Conv2dShape& shape, ClLaunch* out) {
+  add_nhwc_input(shape.x, out);
+  add_nhwc_output(step, out);
+  out->add_int(cl_strides(shape.y).pixel);
+  if (shape.params.has_residual != 0) add_nhwc_rows(step, shape.residual, out);
+  add_activation(shape.params, out);
 }
 
 void launch_buffer(const StepShape& step, ClLaunch* out) {
@@ -71,12 +85,10 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const int32_t in_w = is_pointwise ? out_w : shape.x.dims[3];
   const int64_t blocks = ceil_div(out_w, item_pixels);
 
-  const ClStrides x = cl_strides(shape.x);
-  const ClStrides to = cl_strides(y);
   out->define("PIXELS", item_pixels);
   out->define("PANELS", item_panels);
-  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
-  out->define("ACTIVATION", params.activation);
+  out->define("FEW_CHANNELS", shape.group_in_c <= kChannelPad ? shape.group_in_c : 0);
+  define_output(params, out);
   set_line(step, inner_blocks * blocks * rows * y.dims[0] * outer_blocks, out);
   out->add_int(static_cast<int32_t>(inner_blocks));
   out->add_int(panels.begin);
@@ -90,24 +102,9 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   out->add_int(in_w);
   out->add_int(shape.group_in_c);
   out->add_int(shape.group_out_c);
-  out->add_int(shape.w.dims[2]);
-  out->add_int(shape.w.dims[3]);
-  add_window(params, out);
-  out->add_int(shape.x.row_begin);
-  out->add_int(x.batch);
-  out->add_int(x.row);
-  out->add_int(x.pixel);
-  out->add_int(cl_row_offset(y, shape.rows.begin));
-  out->add_int(to.batch);
-  out->add_int(to.row);
-  out->add_int(to.pixel);
   out->add_int(y.dims[1]);
-  if (params.has_residual != 0) {
-    out->add_int(cl_row_offset(shape.residual, shape.rows.begin));
-    out->add_int(cl_strides(shape.residual).batch);
-  }
-  out->add_float(params.activation_alpha);
-  out->add_float(params.activation_beta);
+  add_filter(shape, out);
+  add_buffers(step, shape, out);
 }
 
 void launch_image(const StepShape& step, ClLaunch* out) {
@@ -116,8 +113,7 @@ void launch_image(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = shape.y;
   const ClChannels channels = cl_channels(step);
   out->define("PIXELS", kImagePixels);
-  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
-  out->define("ACTIVATION", params.activation);
+  define_output(params, out);
   set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kImagePixels),
            int64_t{y.dims[0]} * shape.rows.count(), out);
   out->add_int(channels.begin / 4);
@@ -130,9 +126,7 @@ void launch_image(const StepShape& step, ClLaunch* out) {
   out->add_int(padded_channels(shape.x) / 4);
   out->add_int(shape.group_in_c);
   out->add_int(shape.group_out_c);
-  out->add_int(shape.w.dims[2]);
-  out->add_int(shape.w.dims[3]);
-  add_window(params, out);
+  add_filter(shape, out);
   out->add_int(shape.x.row_begin);
   out->add_int(rows_held(shape.x));
   out->add_int(y.row_begin);
@@ -141,8 +135,7 @@ void launch_image(const StepShape& step, ClLaunch* out) {
     out->add_int(shape.residual.row_begin);
     out->add_int(rows_held(shape.residual));
   }
-  out->add_float(params.activation_alpha);
-  out->add_float(params.activation_beta);
+  add_activation(params, out);
 }
 
 void launch_tiled(const StepShape& step, ClLaunch* out) {
@@ -152,12 +145,9 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   const Range panels = conv2d_panels(params, y, step.part_dim, step.part);
   const int32_t image_pixels = shape.rows.count() * y.dims[3];
   const int32_t pixels = image_pixels * y.dims[0];
-  const ClStrides x = cl_strides(shape.x);
-  const ClStrides to = cl_strides(y);
   const ClChannels stored = cl_channels(step);
   out->define("HAS_PAD_CHANNELS", shape.group_in_c % kChannelPad != 0 ? 1 : 0);
-  out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
-  out->define("ACTIVATION", params.activation);
+  define_output(params, out);
   const GemmTile tile = gemm_tile_of(step, conv2d_gemm_size(shape.x, shape.w, y));
   set_gemm(tile, pixels, panels.count(), out);
   out->add_int(pixels);
@@ -171,22 +161,8 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   out->add_int(shape.x.dims[2]);
   out->add_int(shape.x.dims[3]);
   out->add_int(shape.group_in_c);
-  out->add_int(shape.w.dims[2]);
-  out->add_int(shape.w.dims[3]);
-  add_window(params, out);
-  out->add_int(shape.x.row_begin);
-  out->add_int(x.batch);
-  out->add_int(x.row);
-  out->add_int(x.pixel);
-  out->add_int(cl_row_offset(y, shape.rows.begin));
-  out->add_int(to.batch);
-  out->add_int(to.pixel);
-  if (params.has_residual != 0) {
-    out->add_int(cl_row_offset(shape.residual, shape.rows.begin));
-    out->add_int(cl_strides(shape.residual).batch);
-  }
-  out->add_float(params.activation_alpha);
-  out->add_float(params.activation_beta);
+  add_filter(shape, out);
+  add_buffers(step, shape, out);
 }
 
 }  // namespace

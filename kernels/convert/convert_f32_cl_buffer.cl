@@ -1,24 +1,17 @@
 // Copies a part of x to y, Plain or Nhwc buffers.
 //
-// Define: FORM. 0: both keep the same order; runs of lanes as in unary_f32_cl_buffer. Else one
+// Define: FORM. 0: both keep the same order; in runs. Else one
 // work-item per block of 16 pixels times 16 channels, with strides for both: 1: y is Nhwc, channels
 // innermost and zero from valid_count to stored_count; 2: y is Plain, pixels innermost. A block
 // touches 16 lines of 64 bytes on either side and uses all of them. Elements throughout.
 #if FORM == 0
 kernel void convert_f32_cl_buffer(global const float* restrict x, global float* restrict y,
-                                  int item_count, int chunks, int pixels, int pixel_stride,
-                                  int stored_count, int valid_count,  //
-                                  int x_offset, int x_batch_stride,   //
+                                  RUN_PARAMS,                        //
+                                  int x_offset, int x_batch_stride,  //
                                   int y_offset, int y_batch_stride) {
-  int id = get_global_id(0);
-  if (id >= item_count) return;
-  const int lane = id % chunks * 16;
-  id /= chunks;
-  const int at = id % pixels * pixel_stride + lane;
-  const int n = id / pixels;
-  const int stored = min(16, stored_count - lane);
+  START_RUN
   float16 v = load_lanes(x + x_offset + n * x_batch_stride + at, stored);
-  if (valid_count - lane < 16) v = keep_lanes(v, valid_count - lane);
+  if (valid < 16) v = keep_lanes(v, valid);
   store_lanes(v, y + y_offset + n * y_batch_stride + at, stored);
 }
 #else

@@ -1,16 +1,11 @@
 // Copies a part of x, a Plain or Nhwc buffer, to y, an RGBA image. One work-item per texel of the
-// part: ids are texel of the channels, column, batch and row. x_offset: of the part's first row.
+// part. x_offset: of the part's first row.
 kernel void convert_f32_cl_to_image(global const float* restrict x, write_only image2d_t y,  //
-                                    int texels, int columns, int batch_rows,  // extents of the ids
-                                    int first_texel, int rows, int channels,  //
-                                    int y_first_row, int y_rows_held,         //
+                                    TEXEL_PARAMS,                                            //
+                                    int y_first_row, int y_rows_held,                        //
                                     int x_offset, int x_batch_stride, int x_row_stride,
                                     int x_pixel_stride, int x_channel_stride) {
-  if (is_past_grid(texels, columns, batch_rows)) return;
-  const int texel = first_texel + (int)get_global_id(0);
-  const int column = (int)get_global_id(1);
-  const int n = (int)get_global_id(2) / rows;
-  const int row = (int)get_global_id(2) % rows;
+  START_TEXEL
   const int valid = channels - texel * 4;
   global const float* const from = x + x_offset + n * x_batch_stride + row * x_row_stride +
                                    column * x_pixel_stride + texel * 4 * x_channel_stride;
@@ -19,6 +14,5 @@ kernel void convert_f32_cl_to_image(global const float* restrict x, write_only i
   if (valid > 1) v.y = from[x_channel_stride];
   if (valid > 2) v.z = from[2 * x_channel_stride];
   if (valid > 3) v.w = from[3 * x_channel_stride];
-  write_imagef(
-      y, (int2)(column * ((channels + 3) / 4) + texel, n * y_rows_held + y_first_row + row), v);
+  write_imagef(y, (int2)(image_x, n * y_rows_held + y_first_row + row), v);
 }

@@ -26,13 +26,8 @@ void depth_to_space_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->add_int(params.crop_left);
   out_launch->add_int(x.dims[2]);
   out_launch->add_int(x.dims[3]);
-  out_launch->add_int(x.row_begin);
-  out_launch->add_int(cl_strides(x).batch);
-  out_launch->add_int(cl_strides(x).row);
-  out_launch->add_int(cl_strides(x).pixel);
-  out_launch->add_int(cl_row_offset(y, rows.begin));
-  out_launch->add_int(cl_strides(y).batch);
-  out_launch->add_int(cl_strides(y).row);
+  add_nhwc_input(x, out_launch);
+  add_nhwc_output(step, out_launch);
   out_launch->add_int(cl_strides(y).pixel);
 }
 

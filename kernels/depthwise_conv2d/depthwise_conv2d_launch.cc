@@ -8,15 +8,10 @@ namespace {
 constexpr int32_t kBufferPixels = 7;
 constexpr int32_t kImagePixels = 4;
 
-void add_window(const DepthwiseConv2dParams& params, const OperandShape& w, ClLaunch* out) {
+void add_filter(const DepthwiseConv2dParams& params, const OperandShape& w, ClLaunch* out) {
   out->add_int(w.dims[2]);
   out->add_int(w.dims[3]);
-  out->add_int(params.stride_h);
-  out->add_int(params.stride_w);
-  out->add_int(params.dilation_h);
-  out->add_int(params.dilation_w);
-  out->add_int(params.pad_top);
-  out->add_int(params.pad_left);
+  add_window(params, out);
 }
 
 void launch_buffer(const StepShape& step, ClLaunch* out) {
@@ -37,19 +32,10 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   out->add_int(x.dims[2]);
   out->add_int(x.dims[3]);
   out->add_int(y.dims[1]);
-  add_window(params, step.operands[1], out);
-  out->add_int(x.row_begin);
-  out->add_int(cl_strides(x).batch);
-  out->add_int(cl_strides(x).row);
-  out->add_int(cl_strides(x).pixel);
-  out->add_int(cl_row_offset(y, rows.begin));
-  out->add_int(cl_strides(y).batch);
-  out->add_int(cl_strides(y).row);
-  if (params.has_residual != 0) {
-    const OperandShape& residual = step.operands[3];
-    out->add_int(cl_row_offset(residual, rows.begin));
-    out->add_int(cl_strides(residual).batch);
-  }
+  add_filter(params, step.operands[1], out);
+  add_nhwc_input(x, out);
+  add_nhwc_output(step, out);
+  if (params.has_residual != 0) add_nhwc_rows(step, step.operands[3], out);
 }
 
 void launch_image(const StepShape& step, ClLaunch* out) {
@@ -67,7 +53,7 @@ void launch_image(const StepShape& step, ClLaunch* out) {
   out->add_int(y.dims[1]);
   out->add_int(x.dims[2]);
   out->add_int(x.dims[3]);
-  add_window(params, step.operands[1], out);
+  add_filter(params, step.operands[1], out);
   out->add_int(x.row_begin);
   out->add_int(rows_held(x));
   out->add_int(y.row_begin);
@@ -91,8 +77,7 @@ void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
     launch_image(step, out_launch);
   else
     launch_buffer(step, out_launch);
-  out_launch->add_float(params.activation_alpha);
-  out_launch->add_float(params.activation_beta);
+  add_activation(params, out_launch);
 }
 
 }  // namespace codl::kernels

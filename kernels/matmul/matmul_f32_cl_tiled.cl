@@ -14,52 +14,37 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_til
   const TilePlace place = tile_place();
   const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);
   const int first_row = (int)get_group_id(0) / column_tiles * TILE_M;
-  const int step_count = (k + TILE_K - 1) / TILE_K;
   // The contract bounds x and w: offsets fit an int.
   int x_offset[A_LOADS];
 #pragma unroll
   for (int i = 0; i < A_LOADS; ++i) x_offset[i] = min(first_row + a_load_m(i), m - 1) * k;
 
-#define LOAD(step)                                                                     \
-  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                \
-    const int at = (step)*TILE_K + a_load_k();                                         \
-    a[i] = at < k ? *(global const float4*)(x + x_offset[i] + at) : (float4)(0.0f);    \
-  }                                                                                    \
-  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                \
-    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);               \
-    const int at = (step)*TILE_K + b_load_k(i);                                        \
-    b[i] = at < k ? *(global const float4*)(w + (panel * k + at) * 16 + b_load_lane()) \
-                  : (float4)(0.0f);                                                    \
+#define LOAD(step)                                                                           \
+  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                      \
+    const int at = (step)*TILE_K + a_load_k();                                               \
+    a_quads[i] = at < k ? *(global const float4*)(x + x_offset[i] + at) : (float4)(0.0f);    \
+  }                                                                                          \
+  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                      \
+    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                     \
+    const int at = (step)*TILE_K + b_load_k(i);                                              \
+    b_quads[i] = at < k ? *(global const float4*)(w + (panel * k + at) * 16 + b_load_lane()) \
+                        : (float4)(0.0f);                                                    \
   }
 
-  float4 sums[ITEM_M][QUADS_N];
-#pragma unroll
-  for (int i = 0; i < ITEM_M; ++i)
-#pragma unroll
-    for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);
-  MULTIPLY_TILES(memory, step_count, place, sums, LOAD)
-  if (place.slice != 0) return;
+  MULTIPLY_TILES(memory, k, place, sums, LOAD)
 
 #pragma unroll
   for (int j = 0; j < QUADS_N; ++j) {
-    const int column = first_panel * 16 + j * 4 * THREADS_N + place.n;
+    const int column = first_panel * 16 + sum_column(place, j);
     if (column >= min(n, panel_end * 16)) continue;
     const float4 start = *(global const float4*)(bias + column);
 #pragma unroll
     for (int i = 0; i < ITEM_M; ++i) {
-      const int row = first_row + i / 4 * 4 * THREADS_M + place.m + i % 4;
+      const int row = first_row + sum_row(place, i);
       if (row >= m) continue;
       const float4 sum = sums[i][j] + start;
       const float4 v = ACTIVATE(sum, alpha, beta);
-      global float* const to = y + row * n + column;
-#if HAS_WHOLE_QUADS
-      *(global float4*)to = v;
-#else
-      to[0] = v.x;
-      if (column + 1 < n) to[1] = v.y;
-      if (column + 2 < n) to[2] = v.z;
-      if (column + 3 < n) to[3] = v.w;
-#endif
+      store_quad(v, y + row * n + column, n - column);
     }
   }
 }

@@ -28,19 +28,18 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   out->add_int(y.dims[1]);
   out->add_int(panel_begin);
   out->add_int(panel_end);
-  out->add_float(params.activation_alpha);
-  out->add_float(params.activation_beta);
+  add_activation(params, out);
 }
 
 // A group per panel and block of rows: the rows buffer and gemv.
-void launch_panels(const StepShape& step, const char* items_name, int32_t items, ClLaunch* out) {
+void launch_panels(const StepShape& step, int32_t items, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
   const OperandShape& y = step.output();
   const Range columns = channels_of_part(step.part_dim, step.part, y);
   const int32_t m = y.dims[0];
   const int32_t rows = m == 1 ? 1 : kRows;
   out->define("ROWS", rows);
-  out->define(items_name, items);
+  out->define("ITEMS", items);
   out->define("ACTIVATION", params.activation);
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
@@ -51,8 +50,7 @@ void launch_panels(const StepShape& step, const char* items_name, int32_t items,
   out->add_int(step.operands[0].dims[1]);
   out->add_int(y.dims[1]);
   out->add_int(columns.begin / kChannelPanel);
-  out->add_float(params.activation_alpha);
-  out->add_float(params.activation_beta);
+  add_activation(params, out);
 }
 
 }  // namespace
@@ -61,9 +59,9 @@ void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
   if (is_matmul_tiled(*step.row))
     launch_tiled(step, out_launch);
   else if (is_matmul_gemv(*step.row))
-    launch_panels(step, "ITEMS", kGemvItems, out_launch);
+    launch_panels(step, kGemvItems, out_launch);
   else
-    launch_panels(step, "SPLIT", kSplit, out_launch);
+    launch_panels(step, kSplit, out_launch);
 }
 
 }  // namespace codl::kernels

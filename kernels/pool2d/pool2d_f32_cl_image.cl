@@ -5,23 +5,14 @@
 // With TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT ... and the
 // first joins their results in order: the result does not depend on timing. Taps outside the map do
 // not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
-#if IS_MAX
-#define JOIN(a, b) max(a, b)
-#define NOTHING (-INFINITY)
-#else
-#define JOIN(a, b) ((a) + (b))
-#define NOTHING 0.0f
-#endif
+#include "kernels/pool2d/pool_window.cl"
 
-kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y, int texels,
-                                int columns, int batch_rows,  // outputs in each of the ids
-                                int first_texel, int rows, int channels,  //
-                                int y_first_row, int y_rows_held,         //
-                                int first_row,                            // of the part, global
-                                int x_row_begin, int x_rows_held,         //
-                                int in_h, int in_w, int kernel_h, int kernel_w, int stride_h,
-                                int stride_w, int dilation_h, int dilation_w, int pad_top,
-                                int pad_left, int pad_bottom, int pad_right) {
+kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  //
+                                TEXEL_PARAMS,                                   //
+                                int y_first_row, int y_rows_held,               //
+                                int first_row,                     // of the part, global
+                                int x_row_begin, int x_rows_held,  //
+                                WINDOW_PARAMS) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];
@@ -35,13 +26,7 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y, i
   const int row = (int)get_global_id(2) % rows;
   const int pixel_texels = (channels + 3) / 4;
 
-  // Taps [i0, i1) x [j0, j1) of the window are inside the map.
-  const int in_row0 = (first_row + row) * stride_h - pad_top;
-  const int in_column0 = column * stride_w - pad_left;
-  const int i0 = in_row0 < 0 ? (dilation_h - 1 - in_row0) / dilation_h : 0;
-  const int j0 = in_column0 < 0 ? (dilation_w - 1 - in_column0) / dilation_w : 0;
-  const int i1 = min(kernel_h, (in_h - in_row0 + dilation_h - 1) / dilation_h);
-  const int j1 = min(kernel_w, (in_w - in_column0 + dilation_w - 1) / dilation_w);
+  START_WINDOW
 
   const int image_row0 = n * x_rows_held + in_row0 - x_row_begin;
   float4 result = (float4)(NOTHING);
@@ -66,16 +51,7 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y, i
                                         (int2)((in_column0 + j * dilation_w) * pixel_texels + texel,
                                                image_row0 + i * dilation_h)));
 #endif
-#if !IS_MAX
-#if COUNT_INCLUDE_PAD
-  const int counted_h = min(kernel_h, (in_h + pad_bottom - in_row0 + dilation_h - 1) / dilation_h);
-  const int counted_w =
-      min(kernel_w, (in_w + pad_right - in_column0 + dilation_w - 1) / dilation_w);
-  result /= (float)(counted_h * counted_w);
-#else
-  result /= (float)((i1 - i0) * (j1 - j0));
-#endif
-#endif
+  DIVIDE(result)
   write_imagef(y, (int2)(column * pixel_texels + texel, n * y_rows_held + y_first_row + row),
                result);
 }

@@ -9,17 +9,12 @@ namespace {
 constexpr int32_t kTapSplit = 16;
 constexpr int64_t kLargeWindowTaps = 64;
 
-void add_window(const Pool2dParams& params, const OperandShape& x, ClLaunch* out) {
+void add_filter(const Pool2dParams& params, const OperandShape& x, ClLaunch* out) {
   out->add_int(x.dims[2]);
   out->add_int(x.dims[3]);
   out->add_int(params.kernel_h);
   out->add_int(params.kernel_w);
-  out->add_int(params.stride_h);
-  out->add_int(params.stride_w);
-  out->add_int(params.dilation_h);
-  out->add_int(params.dilation_w);
-  out->add_int(params.pad_top);
-  out->add_int(params.pad_left);
+  add_window(params, out);
   out->add_int(params.pad_bottom);
   out->add_int(params.pad_right);
 }
@@ -51,31 +46,15 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
       split_taps(static_cast<uint64_t>(cl_channels(step).stored_count / kChannelPad),
                  static_cast<uint64_t>(y.dims[3]),
                  static_cast<uint64_t>(int64_t{y.dims[0]} * rows.count()), out_launch);
-    add_image_rows(step, y, out_launch);
-    out_launch->add_int(rows.begin);
-    out_launch->add_int(x.row_begin);
-    out_launch->add_int(rows_held(x));
-    add_window(params, x, out_launch);
+    add_image_window(step, x, out_launch);
+    add_filter(params, x, out_launch);
     return;
   }
-  const ClChannels channels = cl_channels(step);
-  const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
-  const int64_t outputs = chunks * y.dims[3] * rows.count() * y.dims[0];
-  set_line(step, outputs, out_launch);
+  const int64_t outputs = set_chunks(step, out_launch);
   if (is_split) split_taps(static_cast<uint64_t>(outputs), 1, 1, out_launch);
-  out_launch->add_int(static_cast<int32_t>(chunks));
-  out_launch->add_int(channels.begin);
-  out_launch->add_int(rows.count());
-  out_launch->add_int(rows.begin);
-  out_launch->add_int(y.dims[3]);
-  add_window(params, x, out_launch);
-  out_launch->add_int(x.row_begin);
-  out_launch->add_int(cl_strides(x).batch);
-  out_launch->add_int(cl_strides(x).row);
-  out_launch->add_int(cl_strides(x).pixel);
-  out_launch->add_int(cl_row_offset(y, rows.begin));
-  out_launch->add_int(cl_strides(y).batch);
-  out_launch->add_int(cl_strides(y).row);
+  add_filter(params, x, out_launch);
+  add_nhwc_input(x, out_launch);
+  add_nhwc_output(step, out_launch);
 }
 
 }  // namespace codl::kernels

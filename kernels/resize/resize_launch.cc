@@ -34,34 +34,18 @@ void resize_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<ResizeParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  const Range rows = rows_of_part(step.part_dim, step.part, y);
   out_launch->define("IS_NEAREST", params.kind == kResizeNearest ? 1 : 0);
   out_launch->define("ROUNDING", params.nearest - kResizeRoundPreferFloor);
   if (y.layout == Layout::Image2d) {
     set_texels(step, out_launch);
-    add_image_rows(step, y, out_launch);
-    out_launch->add_int(rows.begin);
-    out_launch->add_int(x.row_begin);
-    out_launch->add_int(rows_held(x));
+    add_image_window(step, x, out_launch);
     add_map(params, x, y, out_launch);
     return;
   }
-  const ClChannels channels = cl_channels(step);
-  const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
-  set_line(step, chunks * y.dims[3] * rows.count() * y.dims[0], out_launch);
-  out_launch->add_int(static_cast<int32_t>(chunks));
-  out_launch->add_int(channels.begin);
-  out_launch->add_int(rows.count());
-  out_launch->add_int(rows.begin);
-  out_launch->add_int(y.dims[3]);
+  set_chunks(step, out_launch);
   add_map(params, x, y, out_launch);
-  out_launch->add_int(x.row_begin);
-  out_launch->add_int(cl_strides(x).batch);
-  out_launch->add_int(cl_strides(x).row);
-  out_launch->add_int(cl_strides(x).pixel);
-  out_launch->add_int(cl_row_offset(y, rows.begin));
-  out_launch->add_int(cl_strides(y).batch);
-  out_launch->add_int(cl_strides(y).row);
+  add_nhwc_input(x, out_launch);
+  add_nhwc_output(step, out_launch);
 }
 
 }  // namespace codl::kernels

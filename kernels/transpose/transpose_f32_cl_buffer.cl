@@ -4,7 +4,7 @@
 // neighbours in x are read, and neighbours in y written, by neighbouring work-items. Ids are
 // column, row and the index along the other axes; t0 ... t7 are y's steps along those.
 //
-// Else: WIDTH (1 or 4) elements that are neighbours on both sides per work-item; first is 0.
+// Else: elements in y's order; first is 0.
 #ifdef SIDE
 kernel void transpose_f32_cl_buffer(global const float* restrict x, global float* restrict y,
                                     int rows, int columns, int x_column_step, int y_row_step,
@@ -16,7 +16,7 @@ kernel void transpose_f32_cl_buffer(global const float* restrict x, global float
   const int first_column = (int)get_group_id(0) * SIDE;
   const int near = get_local_id(0);
   const int far = get_local_id(1);
-  x += axes_offset(other, e0, s0, e1, s1, e2, s2, e3, s3, e4, s4, e5, s5, e6, s6, e7, s7);
+  x += axes_offset(other, AXES_ARGS);
   y += axes_offset(other, e0, t0, e1, t1, e2, t2, e3, t3, e4, t4, e5, t5, e6, t6, e7, t7);
   if (first_row + near < rows && first_column + far < columns)
     square[far][near] = x[first_row + near + (first_column + far) * x_column_step];
@@ -25,17 +25,9 @@ kernel void transpose_f32_cl_buffer(global const float* restrict x, global float
     y[(first_row + far) * y_row_step + first_column + near] = square[near][far];
 }
 #else
+#include "kernels/common/copy_axes.cl"
 kernel void transpose_f32_cl_buffer(global const float* restrict x, global float* restrict y,
                                     int item_count, int first, AXES_PARAMS) {
-  const int id = get_global_id(0);
-  if (id >= item_count) return;
-  global const float* const from =
-      x + first +
-      axes_offset(id * WIDTH, e0, s0, e1, s1, e2, s2, e3, s3, e4, s4, e5, s5, e6, s6, e7, s7);
-#if WIDTH == 4
-  vstore4(vload4(0, from), id, y);
-#else
-  y[id] = from[0];
-#endif
+  if ((int)get_global_id(0) < item_count) copy_axes(x + first, y, AXES_ARGS);
 }
 #endif

@@ -1,0 +1,33 @@
+// The window of an output of Pool2d, and what is done with the elements in it. Defines: IS_MAX;
+// COUNT_INCLUDE_PAD, taps in the padding count in the divisor.
+#if IS_MAX
+#define JOIN(a, b) max(a, b)
+#define NOTHING (-INFINITY)
+#else
+#define JOIN(a, b) ((a) + (b))
+#define NOTHING 0.0f
+#endif
+
+#define WINDOW_PARAMS                                                                         \
+  int in_h, int in_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, \
+      int dilation_w, int pad_top, int pad_left, int pad_bottom, int pad_right
+
+// Taps [i0, i1) x [j0, j1) of the window of row first_row + row and of the column are inside the
+// map.
+#define START_WINDOW                                                              \
+  const int in_row0 = (first_row + row) * stride_h - pad_top;                     \
+  const int in_column0 = column * stride_w - pad_left;                            \
+  const int i0 = in_row0 < 0 ? (dilation_h - 1 - in_row0) / dilation_h : 0;       \
+  const int j0 = in_column0 < 0 ? (dilation_w - 1 - in_column0) / dilation_w : 0; \
+  const int i1 = min(kernel_h, (in_h - in_row0 + dilation_h - 1) / dilation_h);   \
+  const int j1 = min(kernel_w, (in_w - in_column0 + dilation_w - 1) / dilation_w);
+
+#if IS_MAX
+#define DIVIDE(result)
+#elif COUNT_INCLUDE_PAD
+#define DIVIDE(result)                                                                           \
+  result /= (float)(min(kernel_h, (in_h + pad_bottom - in_row0 + dilation_h - 1) / dilation_h) * \
+                    min(kernel_w, (in_w + pad_right - in_column0 + dilation_w - 1) / dilation_w));
+#else
+#define DIVIDE(result) result /= (float)((i1 - i0) * (j1 - j0));
+#endif
