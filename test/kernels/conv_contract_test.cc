@@ -395,8 +395,8 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   };
   CHECK(choose("conv2d_f32_cl_buffer", 64, {}).empty());
   CHECK(choose("conv2d_f32_cl_buffer", 64, {132, 255}).empty());
-  CHECK(choose("conv2d_f32_cl_buffer", 64, {1, 512}) == std::vector<int32_t>{32, 1, 1, 7, 2});
-  CHECK(choose("conv2d_f32_cl_buffer", 48, {1, 512}).empty());
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {1, 512}) == std::vector<int32_t>{2, 1, 1, 7, 2});
+  CHECK(choose("conv2d_f32_cl_buffer", 48, {1, 512}) == std::vector<int32_t>{2, 1, 1, 7, 1});
   // Two units take larger tiles than 132, which are to be filled.
   const std::vector<int32_t> few = choose("conv2d_f32_cl_tiled", 64, {2, 255});
   const std::vector<int32_t> many = choose("conv2d_f32_cl_tiled", 64, {132, 255});
