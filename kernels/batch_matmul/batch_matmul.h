@@ -11,6 +11,7 @@
 
 #include "kernels/common/broadcast.h"
 #include "kernels/common/check_step_shape.h"
+#include "kernels/common/gemm_tile.h"
 #include "kernels/common/loop_axes.h"
 #include "kernels/common/panel_tile.h"
 #include "kernels/common/tasks.h"
@@ -110,6 +111,15 @@ constexpr int64_t packed_b_elements(const BatchMatMulWork& work) {
 constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
   if (work.a_depth == 1) return 0;
   return kPanelTileMaxPixels * (packed_depth(work) + kBatchMatMulRowGap);
+}
+
+// Tiles in local memory, for GPUs: kernels/common/gemm_tile.h.
+constexpr bool is_batch_matmul_tiled(const KernelRow& row) {
+  return is_symbol(row, "batch_matmul_f32_cl_tiled");
+}
+
+constexpr GemmSize batch_matmul_gemm_size(const BatchMatMulWork& work) {
+  return {work.m, work.n, work.k, work.batch_count};
 }
 
 void batch_matmul_ref(const KernelArgs& args);

@@ -24,7 +24,9 @@ const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (const char* expected = check_operands(step, 3, 3)) return expected;
+  const bool is_tiled = is_batch_matmul_tiled(*step.row);
+  if (const char* expected = is_tiled ? check_unpacked(step, 3, 3) : check_operands(step, 3, 3))
+    return expected;
   const OperandShape& a = step.operands[0];
   const OperandShape& b = step.operands[1];
   const OperandShape& y = step.output();
@@ -34,6 +36,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (a.dtype != b.dtype || a.dtype != y.dtype) return "operands of one dtype";
   const auto& params = step.params_as<BatchMatMulParams>();
   if (const char* expected = check_dims(params, a, b, y)) return expected;
+  if (is_tiled) return check_gemm_tile(step);
   if (step.row->processor == Processor::Gpu || step.row->dtype == DType::Any) return nullptr;
   const BatchMatMulWork work = batch_matmul_work(params, a, b, y);
   out_needs->task_count = batch_matmul_units(work).task_count;
@@ -50,9 +53,16 @@ void features(const StepShape& step, Features* out_features) {
   add_traffic(step, out_features);
 }
 
+uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
+  if (!is_batch_matmul_tiled(*step.row)) return 0;
+  const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
+                                                 step.operands[0], step.operands[1], step.output());
+  return write_gemm_tile(fastest_gemm_tile(batch_matmul_gemm_size(work), gpu.units), out_tile);
+}
+
 }  // namespace
 
 extern const Contract kBatchMatMulContract;
-const Contract kBatchMatMulContract = {check, batch_matmul_launch, features};
+const Contract kBatchMatMulContract = {check, batch_matmul_launch, features, choose_tile};
 
 }  // namespace codl::kernels

@@ -38,14 +38,20 @@ constexpr bool holds_all_rows(const OperandShape& shape) {
          (shape.rank != 4 || rows_in_memory(shape).end == shape.dims[2]);
 }
 
-// Null if there are `min_count` to `max_count` operands, none Packed, and the tile is one that the
-// processor takes.
-constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
+// Null if there are `min_count` to `max_count` operands, none Packed.
+constexpr const char* check_unpacked(const StepShape& step, uint32_t min_count,
                                      uint32_t max_count) {
   if (step.operand_count < min_count || step.operand_count > max_count)
     return "the operator's number of operands";
   for (uint32_t i = 0; i < step.operand_count; ++i)
     if (step.operands[i].layout == Layout::Packed) return "operands that are not packed weights";
+  return nullptr;
+}
+
+// The same for a row whose tile is the local size at most.
+constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
+                                     uint32_t max_count) {
+  if (const char* expected = check_unpacked(step, min_count, max_count)) return expected;
   if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
   return step.tile_count == 0 ? nullptr : "no tile for a CPU kernel";
 }

@@ -33,7 +33,7 @@ static_assert(are_tiles_legal());
 double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units) {
   const GemmTile& tile = timed.tile;
   const int64_t columns = ceil_div(size.columns, kChannelPanel) * kChannelPanel;
-  const int64_t groups = ceil_div(size.rows, tile.m) * ceil_div(columns, tile.n);
+  const int64_t groups = size.products * ceil_div(size.rows, tile.m) * ceil_div(columns, tile.n);
   const int64_t unit_groups = ceil_div(groups, units);
   const auto steps = static_cast<double>(ceil_div(size.depth, tile.k));
   const double group_macs = steps * tile.k * tile.m * tile.n;

@@ -59,11 +59,12 @@ constexpr const char* check_gemm_tile(const StepShape& step) {
       GemmTile{step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4], step.tile[5]});
 }
 
-// A product of rows x depth and depth x columns.
+// Products of rows x depth and depth x columns, in one launch.
 struct GemmSize {
   int64_t rows;
   int64_t columns;
   int64_t depth;
+  int64_t products = 1;
 };
 
 // The fastest tile for `size`, which must not depend on how the operator is cut: neither does the
@@ -76,7 +77,8 @@ GemmTile gemm_tile_of(const StepShape& step, const GemmSize& size);
 // For Contract::choose_tile.
 uint32_t write_gemm_tile(const GemmTile& tile, int32_t* out_tile);
 
-// Sizes and defines of gemm_tile.cl; scalar column_tiles. `rows`, `panels`: of the part.
+// Sizes and defines of gemm_tile.cl; scalar column_tiles. `rows`, `panels`: of the part. More
+// products than one are more groups in the second dimension.
 void set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out);
 
 }  // namespace codl::kernels

@@ -2,6 +2,7 @@
 // device: equal to the reference within the tolerance, and not one byte written outside the part or
 // around the operands. How to run this in oclgrind: test/kernels/README.md.
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -133,10 +134,14 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
 }
 
 TEST_CASE("OpenCL kernels equal the reference", "[opencl]") {
-  std::set<OpKind> ops;
+  std::map<OpKind, std::string_view> ops;  // and a row's symbol in front of the dtype
   for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Gpu) ops.insert(row.op);
-  for (OpKind op : ops) check_rows(op, cases_of(op));
+    if (row.processor == Processor::Gpu)
+      ops[row.op] = std::string_view(row.symbol).substr(0, std::string_view(row.symbol).find("_f"));
+  // Sections, so that one operator's can be run: a driver that is slow to build takes minutes.
+  for (const auto& [op, name] : ops) DYNAMIC_SECTION(name) {
+      check_rows(op, cases_of(op));
+    }
 }
 
 TEST_CASE("work-items that share a large window", "[opencl]") {
@@ -227,6 +232,13 @@ TEST_CASE("tiles in local memory", "[opencl]") {
   };
   for (int32_t columns : {19, 84}) add_product("tile edges", 70, 44, columns);
   add_product("small", 11, 8, 19);
+  // Attention's products, with aligned quads and without.
+  std::vector<KernelCase> batches;
+  for (int32_t orders = 0; orders < 4; ++orders) {
+    batches.push_back(make_batch_matmul_case("tile edges", orders, {3, 70, 45}, {3, 45, 83}));
+    batches.push_back(make_batch_matmul_case("quads", orders, {2, 72, 44}, {2, 44, 68}));
+    batches.push_back(make_batch_matmul_case("small", orders, {2, 3, 9, 7}, {2, 3, 7, 17}));
+  }
   // The tiles of gemm_tile.cc, the largest work-items first; then most slices.
   for (const std::vector<int32_t>& tile :
        std::vector<std::vector<int32_t>>{{64, 128, 16, 8, 8, 1},
@@ -236,6 +248,7 @@ TEST_CASE("tiles in local memory", "[opencl]") {
                                          {16, 16, 128, 4, 4, 16}}) {
     check_rows(OpKind::Conv2d, convs, tile, "_cl_tiled");
     check_rows(OpKind::MatMul, products, tile, "_cl_tiled");
+    check_rows(OpKind::BatchMatMul, batches, tile, "_cl_tiled");
   }
 }
 
