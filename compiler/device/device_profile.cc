@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "schema/plan_layout.h"
@@ -70,6 +71,58 @@ ExchangeCosts read_exchange(const JsonValue& json, const Sources& sources) {
   return costs;
 }
 
+// Members of an object of facts that may be there: whole numbers of a unit.
+void add_facts(const JsonValue& json, llvm::StringRef owner,
+               llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> names_and_units,
+               DeviceProfile& profile) {
+  for (const auto& [name, unit] : names_and_units)
+    if (const JsonValue number = json.optional_member(name))
+      profile.facts.push_back(
+          {(owner + " " + name).str(),
+           llvm::formatv("{0}{1}", number.as_integer(1, INT32_MAX), unit).str()});
+}
+
+void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
+  read_origin(json, sources);
+  if (const JsonValue clusters = json.optional_member("clusters"))
+    for (const std::string& name : clusters.keys()) {
+      const JsonValue cluster = clusters.member(name);
+      const int64_t cores = cluster.member("cores").as_integer(1, kMaxThreads);
+      const int64_t mhz = cluster.member("mhz").as_integer(1, INT32_MAX);
+      profile.facts.push_back(
+          {"cpu cluster", llvm::formatv("{0} x {1} at {2} MHz", cores, name, mhz).str()});
+    }
+  add_facts(json, "cpu",
+            {{"l1d_kb", " KB"},
+             {"l2_kb", " KB"},
+             {"l3_kb", " KB"},
+             {"simd_bits", " bits"},
+             {"dram_mb_per_s", " MB/s"}},
+            profile);
+}
+
+void read_gpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
+  read_origin(json, sources);
+  add_facts(json, "gpu",
+            {{"mhz", " MHz"},
+             {"wave", " work-items"},
+             {"max_work_group", " work-items"},
+             {"local_kb", " KB"},
+             {"cache_kb", " KB"}},
+            profile);
+  for (const char* name : {"driver", "extensions", "svm"})
+    if (const JsonValue text = json.optional_member(name))
+      profile.facts.push_back({(llvm::Twine("gpu ") + name).str(), text.as_string()});
+}
+
+PowerFigures read_power(const JsonValue& json, const Sources& sources) {
+  PowerFigures power;
+  power.base_w = read_quantity(json.member("base_w"), sources);
+  power.cpu_w = read_quantity(json.member("cpu_w"), sources);
+  power.gpu_w = read_quantity(json.member("gpu_w"), sources);
+  return power;
+}
+
 void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   constexpr Layout kLayouts[] = {Layout::Nhwc, Layout::Image2d};
   profile.gpu_name = json.member("name").as_string();
@@ -84,6 +137,13 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
     profile.gpu_facts.units = read_whole(units, sources);
   if (const JsonValue registers = json.optional_member("registers"))
     profile.gpu_facts.registers = read_whole(registers, sources);
+  if (const JsonValue launch = json.optional_member("launch_us"))
+    profile.launch_us = read_quantity(launch, sources);
+  if (const JsonValue facts = json.optional_member("facts"))
+    read_gpu_facts(facts, sources, profile);
+  if (const JsonValue quirks = json.optional_member("quirks"))
+    for (const std::string& name : quirks.keys())
+      profile.quirks.push_back({name, quirks.member(name).as_string()});
   profile.image_max_width = read_whole(json.member("image_max_width"), sources);
   profile.image_max_height = read_whole(json.member("image_max_height"), sources);
 }
@@ -156,6 +216,23 @@ void read_models(const JsonValue& json, const Sources& sources, DeviceProfile& p
   llvm::sort(models, [](const LatencyModel& a, const LatencyModel& b) {
     return a.kernel_id < b.kernel_id;
   });
+}
+
+// any_gpu says nothing of multiply-adds under a convolution's names: what no model is for would be
+// predicted as next to nothing, and taken before the rows that have one.
+void leave_out_unknown_rows(DeviceProfile& profile) {
+  const auto has_model = [&](const KernelRow& row) {
+    return llvm::any_of(profile.models,
+                        [&](const LatencyModel& model) { return model.kernel_id == row.id; });
+  };
+  for (const KernelRow& row : kKernelRows) {
+    if (row.processor != Processor::Gpu || has_model(row)) continue;
+    if (llvm::any_of(kKernelRows, [&](const KernelRow& other) {
+          return other.op == row.op && other.processor == row.processor &&
+                 other.layout == row.layout && has_model(other);
+        }))
+      profile.unused_kernels.push_back(row.id);
+  }
 }
 
 bool is_file_name_part(llvm::StringRef name) {
@@ -243,14 +320,18 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   const JsonValue cpu = root.member("cpu");
   profile.cpu_name = cpu.member("name").as_string();
   profile.cpu_threads = static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
+  if (const JsonValue facts = cpu.optional_member("facts")) read_cpu_facts(facts, sources, profile);
 
   // No "gpu": the device has none that can be used, and there is nothing to exchange with.
   if (const JsonValue gpu = root.optional_member("gpu")) {
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
     profile.exchange = read_exchange(root.member("exchange"), sources);
+    if (const JsonValue power = root.optional_member("power"))
+      profile.power = read_power(power, sources);
   }
   read_models(root.member("models"), sources, profile);
+  leave_out_unknown_rows(profile);
 
   if (llvm::Error error = document->finish()) return error;
   return profile;

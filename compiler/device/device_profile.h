@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,19 @@ struct ExchangeCosts {
   Quantity contention_percent[2];
 };
 
+// Watts: what the device draws at rest, and what each lane adds while it is busy.
+struct PowerFigures {
+  Quantity base_w;
+  Quantity cpu_w;
+  Quantity gpu_w;
+};
+
+// For people and reports; nothing is computed from them.
+struct DeviceFact {
+  std::string name;   // "cpu cluster", "gpu wave"
+  std::string value;  // with its unit
+};
+
 struct DeviceProfile {
   std::string name;  // characters A-Z a-z 0-9 _ . -: part of file names
   std::string description;
@@ -75,11 +89,17 @@ struct DeviceProfile {
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   ExchangeCosts exchange;
+  // Of a GPU step beside what its model says: the host's work to enqueue it. 0: in the models.
+  Quantity launch_us;
+  std::optional<PowerFigures> power;
+  std::vector<DeviceFact> facts;     // in the file's order
+  std::vector<DeviceFact> quirks;    // name and text: what is known to be wrong with the device
   std::vector<LatencyModel> models;  // by kernel id
   // "any_cpu" and "any_gpu", by processor: of rows without a model of their own. Without terms:
   // such rows are not used on this device.
   LatencyModel any_models[2];
-  // Rows that the user does not want, whatever models there are.
+  // Rows that are not used, whatever models there are: the user does not want them; or nothing is
+  // known of them, while there is a model for another GPU row of their operator and layout.
   std::vector<uint16_t> unused_kernels;
 
   // Null: the row is not used.
@@ -97,5 +117,8 @@ llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 
 // Names for --list-devices, sorted.
 std::vector<std::string> list_devices();
+
+// Text for codl-dump: everything but the sources, a line each; numbers with their origin.
+std::string describe(const DeviceProfile& profile);
 
 }  // namespace codl::compiler

@@ -28,6 +28,10 @@ kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Ran
   return shape;
 }
 
+double launch_us(const KernelRow& row, const DeviceProfile& profile) {
+  return row.processor == Processor::Gpu ? profile.launch_us.value : 0;
+}
+
 int32_t groups_of(const ir::Node& node) {
   return node.op == OpKind::Conv2d ? node.params.as<Conv2dParams>().groups : 1;
 }
@@ -89,7 +93,8 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
         if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, row);
       kernels::StepNeeds needs;
       if (kernels::check_step(step, &needs) != nullptr) continue;
-      const double predicted_us = predictor.predict_us(step, other_processor_busy);
+      const double predicted_us =
+          predictor.predict_us(step, other_processor_busy) + launch_us(row, profile);
       if (!best || predicted_us < best->predicted_us) best = KernelChoice{&row, predicted_us};
     }
     if (best) break;

@@ -25,9 +25,12 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 // int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);
 
+// What a step of the row takes beside its model: 0 on the CPU.
+double launch_us(const KernelRow& row, const DeviceProfile& profile);
+
 struct KernelChoice {
   const KernelRow* row = nullptr;
-  double predicted_us = 0;
+  double predicted_us = 0;  // with its launch
 };
 
 // The row of kernels.def that computes `part` along `dim` of the node on `processor` in the least

@@ -191,7 +191,8 @@ class Scheduler {
     const kernels::StepShape shape = step.shape(schedule_.tensors, shapes);
     if (const char* expected = kernels::check_step(shape, &needs))
       return internal_error(step.name, "{0}: expected {1}", step.kernel->symbol, expected);
-    step.predicted_us = predictor_.predict_us(shape, other_processor_busy);
+    step.predicted_us =
+        predictor_.predict_us(shape, other_processor_busy) + launch_us(*step.kernel, profile_);
     schedule_.steps.push_back(std::move(step));
     return llvm::Error::success();
   }

@@ -152,6 +152,8 @@ void JsonDocument::inherit(const JsonDocument& base) {
     const auto found = own.find(key);
     if (found == own.end()) {
       own[key] = value;
+    } else if (found->is_null()) {
+      own.erase(found);
     } else if (found->is_object() && value.is_object()) {
       for (const auto& [inner_key, inner_value] : value.items())
         if (!found->contains(inner_key)) (*found)[inner_key] = inner_value;
@@ -222,6 +224,23 @@ std::vector<std::string> JsonValue::keys() const {
     optional_member(key);
   }
   return keys;
+}
+
+std::vector<JsonValue> JsonValue::elements() const {
+  std::vector<JsonValue> elements;
+  if (json_ == nullptr) return elements;
+  const Json& json = *static_cast<const Json*>(json_);
+  if (!json.is_array()) {
+    expected("an array");
+    return elements;
+  }
+  for (const Json& element : json) {
+    JsonValue& added = elements.emplace_back(JsonValue());
+    added.document_ = document_;
+    added.json_ = &element;
+    added.pointer_ = pointer_ + "/" + std::to_string(elements.size() - 1);
+  }
+  return elements;
 }
 
 std::string JsonValue::as_string() const {

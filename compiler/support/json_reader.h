@@ -41,6 +41,8 @@ class JsonValue {
   bool has_member(llvm::StringRef key) const;
   // All keys of an object in the file's order; asks for each of them.
   std::vector<std::string> keys() const;
+  // Of an array.
+  std::vector<JsonValue> elements() const;
 
   std::string as_string() const;
   // A number from 0 to 10^12: nothing a profile holds is negative, and what is larger is a slip.
@@ -74,7 +76,8 @@ class JsonDocument {
   JsonValue root();
   bool has_error() const;
   // Takes over what the root lacks and `base` has; where both have an object, its members that are
-  // lacking here. What is deeper is one thing: it is of one of the two.
+  // lacking here. What is deeper is one thing: it is of one of the two. A null of the root says that
+  // what `base` has under its key is not taken over.
   void inherit(const JsonDocument& base);
   // The first error, or that a key was never asked for.
   llvm::Error finish();

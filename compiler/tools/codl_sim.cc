@@ -1,40 +1,52 @@
-// codl-sim PLAN --device=NAME: a plan in virtual time on a device profile.
+// codl-sim: a plan, or a replay, in virtual time on a device profile.
 #include "compiler/emit/dump_plan.h"
+#include "compiler/simulate/replay.h"
 #include "compiler/simulate/simulate_plan.h"
 #include "compiler/support/error.h"
 #include "compiler/support/version.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace {
 
+using codl::compiler::Clock;
 using codl::compiler::DeviceProfile;
 using codl::compiler::input_error;
+using codl::compiler::LaneStep;
 using codl::compiler::SimulatedLoad;
-using codl::compiler::SimulatedPlan;
+using codl::compiler::Timeline;
 
 constexpr char kHelp[] =
     "usage: codl-sim PLAN --device=NAME [flags]\n"
+    "       codl-sim --replay=FILE.json --device=NAME [flags]\n"
     "\n"
     "Runs the plan file PLAN in virtual time: every step takes what the device profile predicts.\n"
     "Nothing is computed. Simulated times are marked as such; codl-bench measures.\n"
+    "What is shown, and the format of a replay: docs/SIMULATOR.md.\n"
     "\n"
     "  --device=NAME        a profile that codlc --list-devices names, or FILE.json\n"
+    "  --replay=FILE.json   operators and ratios in place of a plan, run as CoDL's engine would\n"
     "  --variant=NAME       of the plan; default: all\n"
     "  --cpu-load=PERCENT   of the CPU lane's time that others take, 0 to 90; default: 0\n"
     "  --frame-load=PERCENT of the GPU's time that drawing takes, 0 to 90; default: 0\n"
-    "  --trace=FILE         write the last variant's lanes as codl-bench --trace does\n"
+    "  --trace=FILE         write the last variant's lanes, in wall time, as codl-bench --trace "
+    "does\n"
+    "  --json               one line of JSON in place of text\n"
     "  --version            print the version and exit\n"
     "  --help               print this and exit\n"
     "\n"
-    "exit code: 0 ok, 1 PLAN or a flag is wrong, 2 a plan of another version, 70 internal error\n";
+    "exit code: 0 ok, 1 PLAN, FILE or a flag is wrong, 2 a plan of another version, 70 internal\n"
+    "error\n";
 
 struct Flags {
   std::string plan;
   std::string device;
+  std::string replay;
   std::string variant;
   std::string trace;
+  bool as_json = false;
   SimulatedLoad load;
 };
 
@@ -51,6 +63,10 @@ llvm::Expected<bool> read_flags(llvm::ArrayRef<const char*> arguments, Flags* fl
       llvm::outs() << kHelp;
       return false;
     }
+    if (argument == "--json") {
+      flags->as_json = true;
+      continue;
+    }
     if (argument == "--version") {
       llvm::outs() << "codl-sim " << codl::compiler::codlc_version() << "\n";
       return false;
@@ -58,6 +74,8 @@ llvm::Expected<bool> read_flags(llvm::ArrayRef<const char*> arguments, Flags* fl
     const auto [flag, value] = argument.split('=');
     if (flag == "--device")
       flags->device = value.str();
+    else if (flag == "--replay")
+      flags->replay = value.str();
     else if (flag == "--variant")
       flags->variant = value.str();
     else if (flag == "--trace")
@@ -72,52 +90,124 @@ llvm::Expected<bool> read_flags(llvm::ArrayRef<const char*> arguments, Flags* fl
     else
       flags->plan = argument.str();
   }
-  if (flags->plan.empty())
-    return input_error("codl-sim", "expected a PLAN (see --help), found none");
+  if (flags->plan.empty() == flags->replay.empty())
+    return input_error("codl-sim", "expected a PLAN or --replay=FILE.json (see --help), found {0}",
+                       flags->plan.empty() ? "none" : "both");
+  if (!flags->replay.empty() && !flags->variant.empty())
+    return input_error("--variant", "expected it with a PLAN, found it with --replay");
   if (flags->device.empty())
     return input_error("codl-sim", "expected --device=NAME (see --help), found none");
   return true;
 }
 
-void print(llvm::StringRef variant, const SimulatedPlan& wall, const SimulatedPlan& kernels) {
-  llvm::outs() << llvm::formatv("variant {0}, simulated\n", variant);
-  llvm::outs() << llvm::formatv("  wall time    {0,12:f1} us\n", wall.total_us);
-  llvm::outs() << llvm::formatv(
-      "  kernel time  {0,12:f1} us    without hand-offs, as CoDL counts\n", kernels.total_us);
-  const char* const names[] = {"cpu", "gpu", "transfer"};
-  for (int lane = 0; lane < 3; ++lane)
-    if (wall.busy_us[lane] > 0)
-      llvm::outs() << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n", names[lane],
-                                    wall.busy_us[lane], wall.total_us - wall.busy_us[lane]);
-  llvm::outs() << llvm::formatv("  cpu and gpu  {0,12:f1} us both busy\n", wall.overlap_us);
+// One variant, or one replay, in virtual time.
+struct Simulated {
+  std::string name;
+  std::vector<LaneStep> steps;
+  Timeline wall;
+  Timeline codl;
+};
+
+Simulated simulate(llvm::StringRef name, std::vector<LaneStep> steps, const DeviceProfile& profile,
+                   const SimulatedLoad& load) {
+  Simulated result{name.str(), std::move(steps), {}, {}};
+  result.wall = codl::compiler::run_lanes(result.steps, profile, load, Clock::Wall);
+  result.codl = codl::compiler::run_lanes(result.steps, profile, load, Clock::Codl);
+  return result;
 }
 
-llvm::Error simulate(const Flags& flags) {
-  CODL_ASSIGN_OR_RETURN(profile, codl::compiler::load_device_profile(flags.device));
-  auto file = llvm::MemoryBuffer::getFile(flags.plan, /*IsText=*/false,
+void print_text(const Simulated& simulated, const DeviceProfile& profile) {
+  const Timeline& wall = simulated.wall;
+  llvm::raw_ostream& os = llvm::outs();
+  os << llvm::formatv("{0} on {1}, simulated\n", simulated.name, profile.name);
+  os << llvm::formatv("  wall time    {0,12:f1} us\n", wall.total_us);
+  os << llvm::formatv("  CoDL's clock {0,12:f1} us    kernels, maps and waits, without launches\n",
+                      simulated.codl.total_us);
+  for (size_t lane = 0; lane < codl::compiler::kLaneCount; ++lane)
+    if (wall.busy_us[lane] > 0)
+      os << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n",
+                          codl::compiler::kLaneNames[lane], wall.busy_us[lane],
+                          wall.total_us - wall.busy_us[lane]);
+  os << llvm::formatv("  cpu and gpu  {0,12:f1} us both busy\n", wall.overlap_us);
+  if (profile.power) {
+    const double energy_j = wall.energy_j(*profile.power);
+    const double mean_w = wall.total_us > 0 ? energy_j / (wall.total_us * 1e-6) : 0;
+    os << llvm::formatv("  energy       {0,12:f3} mJ {1,15:f2} W in the mean\n", energy_j * 1e3,
+                        mean_w);
+  }
+}
+
+void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile) {
+  llvm::json::OStream json(llvm::outs());
+  json.object([&] {
+    json.attribute("device", profile.name);
+    json.attributeArray("runs", [&] {
+      for (const Simulated& simulated : all)
+        json.object([&] {
+          json.attribute("name", llvm::json::fixUTF8(simulated.name));
+          json.attribute("wall_us", simulated.wall.total_us);
+          json.attribute("codl_clock_us", simulated.codl.total_us);
+          json.attributeObject("busy_us", [&] {
+            for (size_t lane = 0; lane < codl::compiler::kLaneCount; ++lane)
+              json.attribute(codl::compiler::kLaneNames[lane], simulated.wall.busy_us[lane]);
+          });
+          json.attribute("overlap_us", simulated.wall.overlap_us);
+          if (profile.power)
+            json.attribute("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
+        });
+    });
+  });
+  llvm::outs() << "\n";
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_file(llvm::StringRef path) {
+  // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/true, /*IsVolatile=*/true);
   if (!file)
-    return input_error(flags.plan, "expected a readable file, found: {0}",
-                       file.getError().message());
-  CODL_ASSIGN_OR_RETURN(plan, codl::compiler::open_plan((*file)->getBufferStart(),
-                                                        (*file)->getBufferSize(), flags.plan));
-  bool has_variant = false;
-  std::string trace;
+    return input_error(path, "expected a readable file, found: {0}", file.getError().message());
+  return std::move(*file);
+}
+
+llvm::Expected<std::vector<Simulated>> simulate_replay(const Flags& flags,
+                                                       const DeviceProfile& profile) {
+  CODL_ASSIGN_OR_RETURN(file, read_file(flags.replay));
+  CODL_ASSIGN_OR_RETURN(replay, codl::compiler::parse_replay(file->getBuffer(), flags.replay));
+  CODL_ASSIGN_OR_RETURN(steps, codl::compiler::lane_steps_of(replay, profile));
+  std::vector<Simulated> result;
+  result.push_back(simulate("replay " + replay.name, std::move(steps), profile, flags.load));
+  return result;
+}
+
+llvm::Expected<std::vector<Simulated>> simulate_variants(const Flags& flags,
+                                                         const DeviceProfile& profile) {
+  CODL_ASSIGN_OR_RETURN(file, read_file(flags.plan));
+  CODL_ASSIGN_OR_RETURN(
+      plan, codl::compiler::open_plan(file->getBufferStart(), file->getBufferSize(), flags.plan));
+  std::vector<Simulated> result;
   for (const codl::plan::VariantDef* variant : *plan->variants()) {
     if (!flags.variant.empty() && variant->name()->str() != flags.variant) continue;
-    has_variant = true;
-    CODL_ASSIGN_OR_RETURN(wall, codl::compiler::simulate_plan(*variant, profile, flags.load, true));
-    CODL_ASSIGN_OR_RETURN(kernels,
-                          codl::compiler::simulate_plan(*variant, profile, flags.load, false));
-    print(variant->name()->str(), wall, kernels);
-    trace = codl::compiler::chrome_trace(*variant, wall);
+    CODL_ASSIGN_OR_RETURN(steps, codl::compiler::lane_steps_of(*variant, profile));
+    result.push_back(
+        simulate("variant " + variant->name()->str(), std::move(steps), profile, flags.load));
   }
-  if (!has_variant)
+  if (result.empty())
     return input_error("--variant", "expected a variant of the plan, found \"{0}\"", flags.variant);
+  return result;
+}
+
+llvm::Error simulate_all(const Flags& flags) {
+  CODL_ASSIGN_OR_RETURN(profile, codl::compiler::load_device_profile(flags.device));
+  CODL_ASSIGN_OR_RETURN(all, flags.replay.empty() ? simulate_variants(flags, profile)
+                                                  : simulate_replay(flags, profile));
+  if (flags.as_json)
+    print_json(all, profile);
+  else
+    for (const Simulated& simulated : all) print_text(simulated, profile);
   if (flags.trace.empty()) return llvm::Error::success();
   std::error_code error;
   llvm::raw_fd_ostream os(flags.trace, error);
-  os << trace;
+  os << codl::compiler::chrome_trace(all.back().name, all.back().steps, all.back().wall);
   os.close();
   if (!error) error = os.error();
   os.clear_error();
@@ -129,7 +219,7 @@ llvm::Error simulate(const Flags& flags) {
 llvm::Error run(llvm::ArrayRef<const char*> arguments) {
   Flags flags;
   CODL_ASSIGN_OR_RETURN(has_work, read_flags(arguments, &flags));
-  return has_work ? simulate(flags) : llvm::Error::success();
+  return has_work ? simulate_all(flags) : llvm::Error::success();
 }
 
 }  // namespace

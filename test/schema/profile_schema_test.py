@@ -38,6 +38,14 @@ def damaged(profile):
     yield with_change("an unknown origin",
                       lambda p: p["models"][model][term].update(origin="guessed"))
     yield with_change("a model without terms", lambda p: p["models"].update({model: {}}))
+    yield with_change("an exchange without a GPU", lambda p: p.pop("gpu"))
+    yield with_change("a power of one lane only", lambda p: p.update(power={
+        "cpu_w": {"value": 1, "origin": "assumed", "source": "s"}}))
+    yield with_change("a fact without an origin", lambda p: p["cpu"].update(
+        facts={"source": "s", "l3_kb": 1}))
+    yield with_change("a cluster of no cores", lambda p: p["cpu"].update(
+        facts={"origin": "assumed", "source": "s", "clusters": {"A": {"cores": 0, "mhz": 1}}}))
+    yield with_change("a quirk that says nothing", lambda p: p["gpu"].update(quirks={"slow": True}))
     yield with_change("a fitted model without its fit", lambda p: p["models"].update(
         {model: {"kind": "analytic", "origin": "fitted", "source": "s", "terms": {"steps": 1}}}))
 
@@ -63,6 +71,11 @@ def main():
     for what, profile in damaged(example):
         if validator.is_valid(profile):
             faults.append(f"expected {what} to be refused, found it accepted")
+    # What it does not say itself, its "gpu" among them, is its base's.
+    over_another = {"format_version": 2, "base": "sd855", "name": "mine", "power": None,
+                    "exchange": {"sync_us": example["exchange"]["sync_us"]}}
+    for error in validator.iter_errors(over_another):
+        faults.append(f"a profile over another: {error.json_path}: {error.message[:200]}")
     if len(paths) < 2:
         faults.append(f"{root}: expected profiles, found {len(paths)}")
     print("\n".join(faults) or f"{len(paths)} profiles fit the schema")

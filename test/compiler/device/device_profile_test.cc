@@ -152,7 +152,7 @@ TEST_CASE("every rule of the format has its error, with the place") {
                          "{}")) ==
         "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
-        "box.json: /cpu: expected a key of \"name\" or \"threads\", found \"core\"");
+        "box.json: /cpu: expected a key of \"name\", \"threads\" or \"facts\", found \"core\"");
 }
 
 // A model as codl-profile writes it.
@@ -213,6 +213,125 @@ TEST_CASE("a damaged profile is refused with the place and the reason") {
         "interval_high, found 1.9");
 }
 
+// kProfile with every optional key.
+std::string with_all_keys() {
+  std::string text = changed("\"threads\": 2", R"("threads": 2,
+    "facts": {"origin": "published", "source": "s", "l3_kb": 2048, "simd_bits": 128,
+              "clusters": {"big": {"cores": 4, "mhz": 2400}, "little": {"cores": 2, "mhz": 1800}}})");
+  const auto insert_before = [&](const std::string& place, const std::string& what) {
+    text.insert(text.find(place), what);
+  };
+  insert_before("\"image_max_width\"",
+                R"("launch_us": {"value": 7, "origin": "published", "source": "s"},
+    "facts": {"origin": "measured", "source": "s", "mhz": 600, "wave": 64, "driver": "1.2"},
+    "quirks": {"slow_maps": "maps take long"}, )");
+  insert_before("\"models\"", R"("power": {
+    "base_w": {"value": 1.25, "origin": "fitted", "source": "s"},
+    "cpu_w": {"value": 4.5, "origin": "fitted", "source": "s"},
+    "gpu_w": {"value": 2.5, "origin": "fitted", "source": "s"}}, )");
+  return text;
+}
+
+TEST_CASE("launch cost, power, facts and known problems are read and shown") {
+  const DeviceProfile without = value_of(parse_device_profile(kProfile, "box.json"));
+  CHECK(without.launch_us.value == 0);
+  CHECK_FALSE(without.power);
+  CHECK(without.facts.empty());
+  const DeviceProfile profile = value_of(parse_device_profile(with_all_keys(), "box.json"));
+  CHECK(profile.launch_us.value == 7);
+  REQUIRE(profile.power);
+  CHECK(profile.power->base_w.value == 1.25);
+  CHECK(profile.power->cpu_w.value == 4.5);
+  CHECK(profile.power->gpu_w.origin == Origin::Fitted);
+  const std::string text = describe(profile);
+  for (const char* line :
+       {"cpu cluster              4 x big at 2400 MHz\n", "cpu cluster              2 x little",
+        "cpu l3_kb                2048 KB\n", "gpu wave                 64 work-items\n",
+        "gpu driver               1.2\n", "quirk slow_maps          maps take long\n",
+        "gpu launch_us            7.00 published\n", "power base_w             1.25 fitted\n",
+        "exchange sync_us         1.50 measured\n",
+        "  conv2d_f32_cpu                     assumed   mmacs_1x1 22.000, steps 0.000\n"}) {
+    INFO(text);
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("optional keys are read as strictly as the others") {
+  const std::string whole = with_all_keys();
+  const auto error_with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    return error_of(text.replace(text.find(from), from.size(), to));
+  };
+  CHECK(error_with("\"l3_kb\": 2048", "\"l3_kb\": 0") ==
+        "box.json: /cpu/facts/l3_kb: expected a whole number from 1 to 2147483647, found 0");
+  CHECK(error_with("\"l3_kb\"", "\"l4_kb\"").find("box.json: /cpu/facts: expected a key of") == 0);
+  CHECK(error_with("\"cores\": 4, ", "") ==
+        "box.json: /cpu/facts/clusters/big: expected the key \"cores\", found none");
+  CHECK(error_with("\"wave\": 64", "\"wave\": \"wide\"") ==
+        "box.json: /gpu/facts/wave: expected a whole number from 1 to 2147483647, found \"wide\"");
+  CHECK(error_with("\"maps take long\"", "true") ==
+        "box.json: /gpu/quirks/slow_maps: expected a string, found true");
+  CHECK(error_with("\"value\": 7,", "\"value\": -7,") ==
+        "box.json: /gpu/launch_us/value: expected a number from 0 to 10^12, found -7");
+  CHECK(error_with("\"cpu_w\"", "\"cpu_j\"") ==
+        "box.json: /power: expected the key \"cpu_w\", found none");
+  CHECK(error_with("\"value\": 4.5", "\"value\": 1e300") ==
+        "box.json: /power/cpu_w/value: expected a number from 0 to 10^12, found 1e+300");
+}
+
+TEST_CASE("a profile cut anywhere is refused") {
+  const std::string whole = with_all_keys();
+  for (size_t length = 0; length < whole.size(); ++length) {
+    const std::string error = error_of(whole.substr(0, length));
+    if (error.find("box.json: ") != 0) FAIL_CHECK("cut at " << length << ": \"" << error << "\"");
+  }
+}
+
+TEST_CASE("a profile with any byte changed is refused with the file, or holds what is allowed") {
+  const std::string whole = with_all_keys();
+  size_t refused = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (char byte : {'\0', '"', '{', '}', ',', '-', '0', '9', 'e', 'x', '\xff'}) {
+      if (whole[at] == byte) continue;
+      std::string text = whole;
+      text[at] = byte;
+      llvm::Expected<DeviceProfile> profile = parse_device_profile(text, "box.json");
+      if (!profile) {
+        ++refused;
+        const std::string error = llvm::toString(profile.takeError());
+        if (error.find("box.json: ") != 0) FAIL_CHECK("byte " << at << ": " << error);
+        continue;
+      }
+      bool is_allowed = profile->cpu_threads >= 1 && profile->cpu_threads <= 64;
+      for (const LatencyModel& model : profile->models)
+        for (const LatencyModel::Term& term : model.terms)
+          is_allowed &= term.coefficient.value >= 0 && term.coefficient.value <= 1e12;
+      is_allowed &= profile->exchange.sync_us.value >= 0 && profile->exchange.sync_us.value <= 1e12;
+      if (!is_allowed) FAIL_CHECK("byte " << at << " made " << int{byte} << " was accepted");
+    }
+  }
+  CHECK(refused > 10 * whole.size() / 2);
+}
+
+TEST_CASE("each value of a profile removed, or made another, is refused with its path") {
+  // Values that nothing in the format is; a number may be many numbers.
+  const std::string whole = with_all_keys();
+  for (const char* value : {"NaN", "Infinity", "-1", "1e300", "-1e300", "[]", "null", "true"}) {
+    size_t numbers = 0;
+    for (size_t at = whole.find("\"value\": "); at != std::string::npos;
+         at = whole.find("\"value\": ", at + 1), ++numbers) {
+      std::string text = whole;
+      const size_t begin = at + 9;
+      text.replace(begin, text.find(',', begin) - begin, value);
+      const std::string error = error_of(text);
+      INFO(value << " in place of number " << numbers << ": " << error);
+      const bool is_json = value[0] != 'N' && value[0] != 'I';
+      CHECK(error.find(is_json ? "/value: expected a" : ": line ") != std::string::npos);
+    }
+    CHECK(numbers >= 15);
+  }
+}
+
 TEST_CASE("a profile over another has what it does not say itself from there") {
   const DeviceProfile base = value_of(load_device_profile("host"));
   const DeviceProfile profile = value_of(parse_device_profile(R"({
@@ -231,6 +350,17 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
   CHECK(profile.hash != base.hash);
   CHECK(error_of(R"({"format_version": 2, "base": "../host", "name": "x"})") ==
         "box.json: /base: expected the name of a profile, found \"../host\"");
+  // What the base has and this device has not.
+  constexpr const char* kOther =
+      R"({"format_version": 2, "base": "sd855", "name": "x", "power": POWER})";
+  std::string other = kOther;
+  const DeviceProfile sd855 = value_of(load_device_profile("sd855"));
+  REQUIRE(sd855.power);
+  CHECK_FALSE(
+      value_of(parse_device_profile(other.replace(other.find("POWER"), 5, "null"), "x.json"))
+          .power);
+  CHECK(error_of(changed("\"kernel_library\": \"codl\"", "\"kernel_library\": null")) ==
+        "box.json: /kernel_library: expected a string, found null");
   CHECK(
       error_of(R"({"base": "no_such"})").find("box.json: /base: expected a JSON file or one of") ==
       0);
@@ -261,9 +391,28 @@ TEST_CASE(
       INFO(row.symbol);
       if (row.processor == Processor::Cpu) CHECK(profile.model_of(row.id) != nullptr);
       if (row.processor == Processor::Gpu && row.layout == profile.gpu_layout)
-        CHECK(profile.model_of(row.id) != nullptr);
+        CHECK(std::any_of(
+            std::begin(kKernelRows), std::end(kKernelRows), [&](const KernelRow& other) {
+              return other.op == row.op && other.layout == row.layout &&
+                     other.processor == row.processor && profile.model_of(other.id) != nullptr;
+            }));
     }
   }
+}
+
+TEST_CASE("any_gpu does not stand for a row beside one that has a model") {
+  const auto id_of = [](std::string_view symbol) {
+    return std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
+                        [&](const KernelRow& row) { return row.symbol == symbol; })
+        ->id;
+  };
+  const std::string text = changed("\"models\": {", R"("models": {
+    "any_gpu": {"mmacs": {"value": 7, "origin": "assumed", "source": "s"}},
+    "conv2d_f32_cl_buffer": {"mmacs_1x1": {"value": 9, "origin": "assumed", "source": "s"}},)");
+  const DeviceProfile profile = value_of(parse_device_profile(text, "box.json"));
+  CHECK(profile.model_of(id_of("conv2d_f32_cl_buffer")) != nullptr);
+  CHECK(profile.model_of(id_of("conv2d_f32_cl_tiled")) == nullptr);  // whose mmacs it cannot weigh
+  CHECK(profile.model_of(id_of("matmul_f32_cl_tiled")) != nullptr);
 }
 
 TEST_CASE("a device that is not there is answered with those that are") {

@@ -1,5 +1,7 @@
 #include "compiler/simulate/simulate_plan.h"
 
+#include <algorithm>
+
 #include "compiler/emit/dump_plan.h"
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
@@ -41,8 +43,9 @@ struct Example {
     variant = value_of(open_plan(file.data(), file.size(), "x.codl"))->variants()->Get(0);
   }
 
-  SimulatedPlan run(const SimulatedLoad& load = {}, bool counts_hand_offs = true) const {
-    return value_of(simulate_plan(*variant, profile, load, counts_hand_offs));
+  std::vector<LaneStep> steps() const { return value_of(lane_steps_of(*variant, profile)); }
+  Timeline run(const SimulatedLoad& load = {}, Clock clock = Clock::Wall) const {
+    return run_lanes(steps(), profile, load, clock);
   }
 };
 
@@ -53,25 +56,47 @@ TEST_CASE("a plan takes as long as the compiler said, if nothing contends") {
 
 TEST_CASE("a lane is never in two steps, and a step starts after what it waits for") {
   const Example example;
-  const SimulatedPlan simulated = example.run();
+  const Timeline simulated = example.run();
   double free_us[3] = {};
   const auto& steps = *example.variant->steps();
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    const SimulatedPlanStep& step = simulated.steps[i];
+    const Timeline::Span& step = simulated.spans[i];
     double& lane_free_us = free_us[static_cast<size_t>(steps[i]->lane())];
     CHECK(step.start_us >= lane_free_us - 1e-6);
     CHECK(step.end_us >= step.start_us);
     lane_free_us = step.end_us;
     for (uint32_t wait : *steps[i]->waits())
       CHECK(step.start_us >=
-            simulated.steps[wait].end_us + example.profile.exchange.sync_us.value - 1e-6);
+            simulated.spans[wait].end_us + example.profile.exchange.sync_us.value - 1e-6);
   }
   CHECK(simulated.overlap_us > 0);
 }
 
-TEST_CASE("kernel time leaves the hand-offs out") {
-  const Example example;
-  CHECK(example.run({}, false).total_us < example.run().total_us);
+TEST_CASE("launches take wall time, by step of the GPU, and none of CoDL's") {
+  Example example;
+  const double without_us = example.run().total_us;
+  CHECK(example.run({}, Clock::Codl).total_us == Approx(without_us));
+  example.profile.launch_us.value = 1000;
+  CHECK(example.run({}, Clock::Codl).total_us == Approx(without_us));
+  const auto enqueued = [](const LaneStep& step) { return step.is_enqueued; };
+  const std::vector<LaneStep> steps = example.steps();
+  const auto count = std::count_if(steps.begin(), steps.end(), enqueued);
+  CHECK(count == 2);
+  CHECK(example.run().busy_us[1] - example.run({}, Clock::Codl).busy_us[1] ==
+        Approx(1000.0 * static_cast<double>(count)));
+}
+
+TEST_CASE("energy is base power over the run, and each lane's while it is busy") {
+  Timeline timeline;
+  timeline.total_us = 2e6;
+  timeline.busy_us[0] = 1e6;
+  timeline.busy_us[1] = 0.5e6;
+  PowerFigures power;
+  power.base_w.value = 1;
+  power.cpu_w.value = 4;
+  power.gpu_w.value = 2;
+  // 2 s x 1 W + 1 s x 4 W + 0.5 s x 2 W
+  CHECK(timeline.energy_j(power) == Approx(7));
 }
 
 TEST_CASE("contention and other work make a plan slower, never faster") {
@@ -89,7 +114,7 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
 
 TEST_CASE("the trace has a name per lane and an event per step") {
   const Example example;
-  const auto trace = nlohmann::json::parse(chrome_trace(*example.variant, example.run()));
+  const auto trace = nlohmann::json::parse(chrome_trace("coexec", example.steps(), example.run()));
   size_t events = 0;
   for (const auto& event : trace["traceEvents"])
     if (event["ph"] == "X") ++events;
@@ -100,7 +125,7 @@ TEST_CASE("the trace has a name per lane and an event per step") {
 TEST_CASE("a profile without a model of a kernel is refused") {
   Example example;
   example.profile.models.clear();
-  CHECK(test::error_of(simulate_plan(*example.variant, example.profile, {}, true))
+  CHECK(test::error_of(lane_steps_of(*example.variant, example.profile))
             .find("expected a kernel that profile") != std::string::npos);
 }
 

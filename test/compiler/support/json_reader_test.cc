@@ -41,6 +41,18 @@ TEST_CASE("keys come in the file's order") {
   CHECK(keys == std::vector<std::string>{"b", "a"});
 }
 
+TEST_CASE("elements of an array have their index as pointer") {
+  std::vector<std::string> texts;
+  CHECK(error_of(R"({"list": ["a", "b", 3]})", [&](const JsonValue& root) {
+          for (const JsonValue& element : root.member("list").elements())
+            texts.push_back(element.as_string());
+        }).find("/list/2: expected a string, found 3") != std::string::npos);
+  CHECK(texts == std::vector<std::string>{"a", "b", ""});
+  CHECK(error_of(R"({"list": {}})", [](const JsonValue& root) {
+          CHECK(root.member("list").elements().empty());
+        }).find("/list: expected an array, found an object") != std::string::npos);
+}
+
 TEST_CASE("text that is no JSON is named with its line") {
   const auto nothing = [](const JsonValue&) {};
   CHECK(error_of("{\n \"a\": }", nothing) == "x.json: line 2: expected JSON, found '\"a\": }'");

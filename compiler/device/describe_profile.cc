@@ -1,0 +1,84 @@
+// A device profile as text for people.
+#include "compiler/device/device_profile.h"
+#include "kernels/kernel_table.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+namespace {
+
+constexpr const char* kOrigins[] = {"measured", "fitted", "published", "assumed"};
+
+void print_line(llvm::raw_ostream& os, llvm::StringRef name, llvm::StringRef value) {
+  os << llvm::formatv("{0,-24} {1}\n", name, value);
+}
+
+void print_quantity(llvm::raw_ostream& os, llvm::StringRef name, const Quantity& quantity) {
+  print_line(
+      os, name,
+      llvm::formatv("{0:f2} {1}", quantity.value, kOrigins[static_cast<size_t>(quantity.origin)])
+          .str());
+}
+
+void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel& model) {
+  std::string text;
+  for (const LatencyModel::Term& term : model.terms) {
+    if (!text.empty()) text += ", ";
+    text += llvm::formatv("{0} {1:f3}", term.feature, term.coefficient.value);
+  }
+  // Terms of one model may differ in their origin; the weakest is last in the enumeration.
+  Origin weakest = Origin::Measured;
+  for (const LatencyModel::Term& term : model.terms)
+    weakest = std::max(weakest, term.coefficient.origin);
+  os << llvm::formatv("  {0,-34} {1,-9} {2}\n", name, kOrigins[static_cast<size_t>(weakest)], text);
+}
+
+}  // namespace
+
+std::string describe(const DeviceProfile& profile) {
+  constexpr const char* kSharings[] = {"fine_svm", "sub_buffer", "separate"};
+  constexpr const char* kGates[] = {"host_enqueue", "user_event"};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  print_line(os, "profile", profile.name);
+  print_line(os, "description", profile.description);
+  print_line(os, "kernel library", profile.kernel_library);
+  print_line(os, "cpu", profile.cpu_name);
+  print_line(os, "cpu threads", std::to_string(profile.cpu_threads));
+  if (profile.has_gpu) {
+    print_line(os, "gpu", profile.gpu_name);
+    print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");
+    print_line(os, "gpu sharing", kSharings[static_cast<size_t>(profile.sharing)]);
+    print_line(os, "gpu gate", kGates[static_cast<size_t>(profile.gate)]);
+    print_line(
+        os, "gpu image limit",
+        llvm::formatv("{0} x {1} texels", profile.image_max_width, profile.image_max_height).str());
+  }
+  for (const DeviceFact& fact : profile.facts) print_line(os, fact.name, fact.value);
+  for (const DeviceFact& quirk : profile.quirks) print_line(os, "quirk " + quirk.name, quirk.value);
+  if (profile.has_gpu) {
+    const ExchangeCosts& exchange = profile.exchange;
+    print_quantity(os, "exchange sync_us", exchange.sync_us);
+    print_quantity(os, "exchange map_us", exchange.map_us);
+    print_quantity(os, "exchange map_us_per_mb", exchange.map_us_per_mb);
+    print_quantity(os, "exchange copy_us_per_mb", exchange.copy_us_per_mb);
+    print_quantity(os, "cpu contention percent", exchange.contention_percent[0]);
+    print_quantity(os, "gpu contention percent", exchange.contention_percent[1]);
+    if (profile.launch_us.value > 0) print_quantity(os, "gpu launch_us", profile.launch_us);
+  }
+  if (profile.power) {
+    print_quantity(os, "power base_w", profile.power->base_w);
+    print_quantity(os, "power cpu_w", profile.power->cpu_w);
+    print_quantity(os, "power gpu_w", profile.power->gpu_w);
+  }
+  os << "models: kernel, the least sure origin of its terms, microseconds per unit of a feature\n";
+  for (const LatencyModel& model : profile.models)
+    print_model(os, find_kernel(model.kernel_id)->symbol, model);
+  for (size_t processor = 0; processor < 2; ++processor)
+    if (!profile.any_models[processor].terms.empty())
+      print_model(os, processor == 0 ? "any_cpu" : "any_gpu", profile.any_models[processor]);
+  return os.str();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,61 @@
+// Steps on lanes in virtual time: what codl-sim runs plans and replays with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/device/device_profile.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace codl::compiler {
+
+inline constexpr size_t kLaneCount = 3;
+inline constexpr const char* kLaneNames[kLaneCount] = {"cpu", "gpu", "transfer"};  // plan::Lane
+
+// One step of a lane. A lane runs its steps in the order given.
+struct LaneStep {
+  uint8_t lane = 0;     // plan::Lane
+  double alone_us = 0;  // at full speed, nothing else running
+  // From the end of the last step that it waits for, or the begin of the run, to its start.
+  double hand_off_us = 0;
+  bool is_enqueued = false;     // by the host: takes launch cost in wall time
+  std::vector<uint32_t> waits;  // earlier steps, of any lane
+  std::string name;
+  const char* kernel = "exchange";
+};
+
+// What else happens on the device.
+struct SimulatedLoad {
+  double cpu_percent = 0;        // of the CPU lane's time that others take, 0 to 90
+  double gpu_frame_percent = 0;  // of the GPU's time that drawing takes, 0 to 90
+};
+
+// Wall: what a user waits. Codl: as the CoDL paper counts its latencies, from times of kernels,
+// maps and waits; what it takes the host to enqueue is left out.
+enum class Clock { Wall, Codl };
+
+struct Timeline {
+  struct Span {
+    double start_us = 0;
+    double end_us = 0;
+  };
+  double total_us = 0;
+  double busy_us[kLaneCount] = {};
+  double overlap_us = 0;    // CPU and GPU both busy
+  std::vector<Span> spans;  // by step
+
+  // Of the whole run; the profile has power figures. A lane draws its power while it is busy.
+  double energy_j(const PowerFigures& power) const;
+};
+
+// From event to event. A step is slower by the profile's percentage for as long as the other
+// processor computes too.
+Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
+                   const SimulatedLoad& load, Clock clock);
+
+// Chrome trace JSON as codl-bench --trace writes it; `name` is of the process.
+std::string chrome_trace(llvm::StringRef name, llvm::ArrayRef<LaneStep> steps,
+                         const Timeline& timeline);
+
+}  // namespace codl::compiler
