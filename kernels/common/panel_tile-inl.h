@@ -210,6 +210,14 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
         __builtin_prefetch(reinterpret_cast<const void*>(ahead + line), 0, 2);
       ahead += kAheadBytes;
     }
+    // Three channels are what the first layer of most networks has.
+    if (kPixels == kTilePixels && end - channel == 3) {
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; ++i)
+        add_channel<kPixels, kPanels>(sums, inputs, channel + i, weights + i * kChannelPanel,
+                                      panel_elements);
+      continue;
+    }
     for (; channel < end; ++channel, weights += kChannelPanel)
       add_channel<kPixels, kPanels>(sums, inputs, channel, weights, panel_elements);
   }

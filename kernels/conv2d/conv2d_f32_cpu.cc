@@ -184,10 +184,44 @@ TileInputs inputs_inside(const Conv2d& conv, const TilePixels& pixels, int size)
   return {0, conv.tile_taps, count};
 }
 
+// A set of pointers for each tap, of a tile in one row: the pixels whose tap is inside the map
+// follow each other.
+HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d& conv, const TilePixels& pixels,
+                                             int size) {
+  const TensorView& x = *conv.x;
+  const int32_t row = pixels.row * conv.vertical.stride - conv.vertical.pad_begin;
+  const int32_t column = pixels.column * conv.horizontal.stride - conv.horizontal.pad_begin;
+  const int64_t column_step = conv.horizontal.stride * x.strides[3];
+  const float* image = x.as<const float>() + pixels.image * x.strides[0];
+  const int64_t first = (row - x.shape.row_begin) * x.strides[2] + column * x.strides[3];
+  const auto in_tile = [&](int64_t inputs) {
+    const int64_t pixel = inputs > 0 ? ceil_div(inputs, conv.horizontal.stride) : 0;
+    return static_cast<int>(pixel < pixels.count ? pixel : pixels.count);
+  };
+  for (int32_t j = 0; j < conv.horizontal.taps; ++j) {
+    const int64_t right = int64_t{column} + int64_t{j} * conv.horizontal.dilation;
+    const int begin = in_tile(-right);
+    const int end = in_tile(x.shape.dims[3] - right);
+    for (int32_t i = 0; i < conv.vertical.taps; ++i) {
+      const int64_t tap = int64_t{i} * conv.horizontal.taps + j;
+      const float** entry = conv.table + tap * size;
+      const bool is_row_inside = static_cast<uint32_t>(row + i * conv.vertical.dilation) <
+                                 static_cast<uint32_t>(x.shape.dims[2]);
+      for (int pixel = 0; pixel < size; ++pixel) entry[pixel] = conv.zeros;
+      if (!is_row_inside) continue;
+      const int64_t offset = first + conv.taps[tap].input_offset;
+      for (int pixel = begin; pixel < end; ++pixel)
+        entry[pixel] = image + (offset + pixel * column_step);
+    }
+  }
+  return {size, conv.tile_taps, int64_t{conv.vertical.taps} * conv.horizontal.taps};
+}
+
 // A set of pointers for each tap.
 TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size) {
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
+  if (pixels.column + pixels.count <= out_columns) return inputs_by_tap_of_row(conv, pixels, size);
   int32_t row[kTilePixels];  // of tap 0, in the map; negative in the padding
   int32_t column[kTilePixels];
   int64_t offset[kTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
