@@ -1,7 +1,7 @@
 // Maps in Nhwc: blocks of columns, row by row, vectors along the channels. A pixel is a copy of one
-// (Nearest) or weighs four (Linear): first along the columns, then along the rows, so that no cut
-// of rows or channels changes a bit. Where the columns of a block come from is computed once for
-// all rows: it takes divisions.
+// (Nearest) or weighs four (Linear): first along the rows, once for neighbours that share a column,
+// then along the columns, so that no cut of rows or channels changes a bit. Where the columns of a
+// block come from is computed once for all rows: it takes divisions.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/resize/resize.h"
 
@@ -16,40 +16,73 @@ namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The four pixels of a Linear output, at its first channel, and the weights of the second column
-// and the second row.
-struct Corners {
-  const float* top_left;
-  const float* top_right;
-  const float* bottom_left;
-  const float* bottom_right;
-  float right;
-  float bottom;
+// Where columns come from, in elements; Nearest has `first` only.
+struct ColumnSource {
+  int64_t first;
+  int64_t second;
+  float weight;  // of the second
 };
 
-template <class D>
-HWY_INLINE hn::Vec<D> between(D d, const float* a, const float* b, hn::Vec<D> weight) {
-  const auto from = hn::LoadU(d, a);
-  return hn::MulAdd(weight, hn::Sub(hn::LoadU(d, b), from), from);
-}
+// Some columns of a Linear row.
+struct LinearRow {
+  const float* top;  // of column 0
+  const float* bottom;
+  float weight;  // of the bottom
+  const ColumnSource* sources;
+  int32_t count;
+  float* y;       // of the first
+  int64_t pixel;  // elements from pixel to pixel of y
+};
 
-template <class D>
-HWY_INLINE void weigh(D d, const Corners& corners, int64_t c, float* y) {
-  const auto right = hn::Set(d, corners.right);
-  const auto top = between(d, corners.top_left + c, corners.top_right + c, right);
-  const auto bottom = between(d, corners.bottom_left + c, corners.bottom_right + c, right);
-  hn::StoreU(hn::MulAdd(hn::Set(d, corners.bottom), hn::Sub(bottom, top), top), d, y + c);
+// `kVectors` vectors of channels of a row, from channel `c` on. A column of the input serves all
+// neighbours that weigh it.
+template <int kVectors, class D>
+HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
+  using V = hn::Vec<D>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const V bottom = hn::Set(d, row.weight);
+  V left[kVectors];
+  V right[kVectors];
+  for (int v = 0; v < kVectors; ++v) left[v] = right[v] = hn::Zero(d);
+  int64_t left_at = -1;
+  int64_t right_at = -1;
+  const auto between_rows = [&](int64_t column, V* to) HWY_ATTR {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const V from = hn::LoadU(d, row.top + column + c + v * lanes);
+      const V away = hn::Sub(hn::LoadU(d, row.bottom + column + c + v * lanes), from);
+      to[v] = hn::MulAdd(bottom, away, from);
+    }
+  };
+  float* y = row.y + c;
+  for (int32_t i = 0; i < row.count; ++i, y += row.pixel) {
+    const ColumnSource& from = row.sources[i];
+    if (from.first == right_at) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) left[v] = right[v];
+    } else if (from.first != left_at) {
+      between_rows(from.first, left);
+    }
+    left_at = from.first;
+    if (from.second != right_at) between_rows(from.second, right);
+    right_at = from.second;
+    const V weight = hn::Set(d, from.weight);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(hn::MulAdd(weight, hn::Sub(right[v], left[v]), left[v]), d, y + v * lanes);
+  }
 }
 
 // `count` channels, a multiple of 4.
-HWY_INLINE void weigh_pixel(const Corners& corners, int64_t count, float* y) {
+HWY_NOINLINE void weigh_row(const LinearRow& row, int64_t count) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int64_t wide_lanes = static_cast<int64_t>(hn::Lanes(wide));
   const int64_t narrow_lanes = static_cast<int64_t>(hn::Lanes(narrow));
   int64_t c = 0;
-  for (; c + wide_lanes <= count; c += wide_lanes) weigh(wide, corners, c, y);
-  for (; c < count; c += narrow_lanes) weigh(narrow, corners, c, y);
+  for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) weigh_columns<4>(wide, row, c);
+  for (; c + wide_lanes <= count; c += wide_lanes) weigh_columns<1>(wide, row, c);
+  for (; c < count; c += narrow_lanes) weigh_columns<1>(narrow, row, c);
 }
 
 HWY_INLINE void copy_pixel(const float* x, int64_t count, float* y) {
@@ -61,13 +94,6 @@ HWY_INLINE void copy_pixel(const float* x, int64_t count, float* y) {
   for (; c + wide_lanes <= count; c += wide_lanes) hn::StoreU(hn::LoadU(wide, x + c), wide, y + c);
   for (; c < count; c += narrow_lanes) hn::StoreU(hn::LoadU(narrow, x + c), narrow, y + c);
 }
-
-// Where columns come from, in elements; Nearest has `first` only.
-struct ColumnSource {
-  int64_t first;
-  int64_t second;
-  float weight;  // of the second
-};
 
 void resize_f32(const KernelArgs& args) {
   const auto& params = args.params_as<ResizeParams>();
@@ -107,14 +133,9 @@ void resize_f32(const KernelArgs& args) {
         continue;
       }
       const ResizePair rows = resize_pair(map.h, oh, in[2]);
-      const float* top = row_at(rows.first);
-      const float* bottom = row_at(rows.second);
-      for (int32_t i = 0; i < count; ++i, pixel += y.strides[3]) {
-        const ColumnSource& from = sources[i];
-        weigh_pixel({top + from.first, top + from.second, bottom + from.first, bottom + from.second,
-                     from.weight, rows.weight},
-                    work.channels.count(), pixel);
-      }
+      weigh_row({row_at(rows.first), row_at(rows.second), rows.weight, sources, count, pixel,
+                 y.strides[3]},
+                work.channels.count());
     }
   }
 }
