@@ -199,9 +199,12 @@ void convert_f32(const KernelArgs& args) {
       copy_nhwc(from, work.channels, pixels, to, y.strides[3],
                 work.channels.end == y.shape.dims[1]);
     } else if (!from_nhwc && !to_nhwc) {
-      for (int32_t c = work.channels.begin; c < work.channels.end; ++c)
+      // Whole planes are one.
+      const bool is_one_run = pixels == x.strides[1] && pixels == y.strides[1];
+      const int64_t planes = is_one_run ? work.channels.count() : 1;
+      for (int64_t c = work.channels.begin; c < work.channels.end; c += planes)
         std::memcpy(to + c * y.strides[1], from + c * x.strides[1],
-                    static_cast<size_t>(pixels) * sizeof(float));
+                    static_cast<size_t>(planes * pixels) * sizeof(float));
     } else {
       for (int64_t i = 0; i < pixels; i += kBlockPixels) {
         const int64_t count = pixels - i < kBlockPixels ? pixels - i : kBlockPixels;

@@ -77,7 +77,6 @@ HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
       scale_stride == 1 && bias_stride == 1) {
     const float* scale = operands.scale + at[kNormalizeScale];
     const float* bias = operands.bias + at[kNormalizeBias];
-#pragma GCC unroll 4
     for (; k + kLanes <= count; k += kLanes) {
       const Vector v = hn::Mul(hn::Sub(hn::LoadU(d, x + k), mean), factor);
       hn::StoreU(hn::Add(hn::Mul(v, hn::LoadU(d, scale + k)), hn::LoadU(d, bias + k)), d, y + k);
@@ -88,7 +87,6 @@ HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
       scale_stride == 0 && bias_stride == 0) {
     const Vector scale = hn::Set(d, operands.scale[at[kNormalizeScale]]);
     const Vector bias = hn::Set(d, operands.bias[at[kNormalizeBias]]);
-#pragma GCC unroll 4
     for (; k + kLanes <= count; k += kLanes) {
       const Vector v = hn::Mul(hn::Sub(hn::LoadU(d, x + k), mean), factor);
       hn::StoreU(hn::Add(hn::Mul(v, scale), bias), d, y + k);
@@ -173,6 +171,12 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
         const auto near_mean = static_cast<float>(piece_mean);
         const double off = piece_mean - static_cast<double>(near_mean);
         squares += sum_of</*kAreSquares=*/true>(x + k, count, near_mean) - off * off * elements;
+        // The first piece, often the only one, needs no division.
+        if (seen == 0) {
+          mean = piece_mean;
+          seen = elements;
+          continue;
+        }
         const double away = piece_mean - mean;
         squares += away * away * (seen * elements / (seen + elements));
         mean += away * (elements / (seen + elements));
