@@ -102,7 +102,6 @@ HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, Run
   const Vector first_a = hn::Set(d, *a.first);
   const Vector first_b = hn::Set(d, *b.first);
   int64_t i = 0;
-#pragma GCC unroll 4
   for (; i + kLanes <= count; i += kLanes) {
     const Vector left = a.step == 0 ? first_a : hn::LoadU(d, a.first + i);
     const Vector right = b.step == 0 ? first_b : hn::LoadU(d, b.first + i);

@@ -86,9 +86,8 @@ HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) 
 
 template <bool kIsMax>
 void reduce_pixel(Window window, Range channels, float* y) {
-  const bool is_square = window.row_count == window.column_count;
-  if (is_square && window.row_count == 3) return reduce_window<kIsMax, 3>(window, channels, y);
-  if (is_square && window.row_count == 2) return reduce_window<kIsMax, 2>(window, channels, y);
+  if (kIsMax && window.row_count == 3 && window.column_count == 3)
+    return reduce_window < kIsMax, kIsMax ? 3 : 0 > (window, channels, y);
   // Whole rows are one.
   if (window.column_count * window.column_step == window.row_step) {
     window.column_count *= window.row_count;
