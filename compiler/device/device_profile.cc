@@ -71,15 +71,13 @@ ExchangeCosts read_exchange(const JsonValue& json, const Sources& sources) {
   return costs;
 }
 
-// Members of an object of facts that may be there: whole numbers of a unit.
-void add_facts(const JsonValue& json, llvm::StringRef owner,
-               llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> names_and_units,
+// Whole numbers that an object of facts may have; the unit is in the name.
+void add_facts(const JsonValue& json, llvm::StringRef owner, llvm::ArrayRef<llvm::StringRef> names,
                DeviceProfile& profile) {
-  for (const auto& [name, unit] : names_and_units)
+  for (llvm::StringRef name : names)
     if (const JsonValue number = json.optional_member(name))
       profile.facts.push_back(
-          {(owner + " " + name).str(),
-           llvm::formatv("{0}{1}", number.as_integer(1, INT32_MAX), unit).str()});
+          {(owner + " " + name).str(), std::to_string(number.as_integer(1, INT32_MAX))});
 }
 
 void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
@@ -92,24 +90,12 @@ void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile
       profile.facts.push_back(
           {"cpu cluster", llvm::formatv("{0} x {1} at {2} MHz", cores, name, mhz).str()});
     }
-  add_facts(json, "cpu",
-            {{"l1d_kb", " KB"},
-             {"l2_kb", " KB"},
-             {"l3_kb", " KB"},
-             {"simd_bits", " bits"},
-             {"dram_mb_per_s", " MB/s"}},
-            profile);
+  add_facts(json, "cpu", {"l1d_kb", "l2_kb", "l3_kb", "simd_bits", "dram_mb_per_s"}, profile);
 }
 
 void read_gpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   read_origin(json, sources);
-  add_facts(json, "gpu",
-            {{"mhz", " MHz"},
-             {"wave", " work-items"},
-             {"max_work_group", " work-items"},
-             {"local_kb", " KB"},
-             {"cache_kb", " KB"}},
-            profile);
+  add_facts(json, "gpu", {"mhz", "wave", "max_work_group", "local_kb", "cache_kb"}, profile);
   for (const char* name : {"driver", "extensions", "svm"})
     if (const JsonValue text = json.optional_member(name))
       profile.facts.push_back({(llvm::Twine("gpu ") + name).str(), text.as_string()});

@@ -239,8 +239,8 @@ class Replayer {
       return input_error(replay_.name,
                          "expected a profile with a kernel for every operator, found none for {0}",
                          name_of(op));
-    LaneStep& step =
-        add(processor == Processor::Cpu ? kCpu : kGpu, name_of(op), choice->predicted_us, {after});
+    LaneStep& step = add(processor == Processor::Cpu ? kCpu : kGpu, name_of(op),
+                         choice->predicted_us - launch_us(*choice->row, profile_), {after});
     step.kernel = choice->row->symbol;
     step.is_enqueued = processor == Processor::Gpu;
     return llvm::Error::success();

@@ -100,7 +100,7 @@ class ToolsTest(unittest.TestCase):
     # ---- what the tools say of themselves ----
 
     def test_every_tool_has_help_and_version(self):
-        for tool in ("codlc", "codl-dump", "codl-run", "codl-bench"):
+        for tool in ("codlc", "codl-dump", "codl-run", "codl-bench", "codl-sim"):
             for flag in ("--help", "--version"):
                 self.assertIn(tool, self.run_ok(tool, flag))
 
@@ -325,6 +325,37 @@ class ToolsTest(unittest.TestCase):
                     self.assertEqual(self.facts_of(plan).faults(mode, ratio=0.5), [])
                     error = npy.relative_l2(self.output_of(plan), reference)
                     self.assertLessEqual(error, BOUND)
+
+    def test_sim_shows_lanes_clocks_and_energy_where_power_is_known(self):
+        plan = self.compile("--device=sd855", *MODES["h"])
+        trace = self.path("sim.json")
+        run_of = lambda *flags: json.loads(self.run_ok(
+            "codl-sim", plan, "--variant=coexec", "--json", *flags))["runs"][0]
+        alone = run_of("--device=sd855", f"--trace={trace}")
+        self.assertGreater(alone["wall_us"], alone["codl_clock_us"])  # sd855 has launch_us
+        self.assertGreater(alone["energy_mj"], 0)
+        self.assertNotIn("energy_mj", run_of("--device=sd865"))
+        self.assertGreater(run_of("--device=sd855", "--cpu-load=50")["wall_us"], alone["wall_us"])
+        self.assertGreater(run_of("--device=sd855", "--frame-load=50")["wall_us"], alone["wall_us"])
+        self.assertIn("traceEvents", json.loads(read(trace)))
+        text = self.run_ok("codl-sim", plan, "--device=sd855")
+        for word in ("wall time", "CoDL's clock", "busy", "idle", "energy", "variant cpu"):
+            self.assertIn(word, text)
+        self.assertIn("power base_w", self.run_ok("codl-dump", "--device=sd855"))
+
+    def test_sim_rejects_wrong_input(self):
+        plan = self.compile("--device=sd855", *MODES["h"])
+        bad_replay = self.write("replay.json", b'{"format_version": 1, "name": "x"}')
+        for arguments in ([], [plan], [plan, "--device=no_such_device"],
+                          [plan, "--device=sd855", "--variant=nobody"],
+                          [plan, "--device=sd855", "--cpu-load=91"],
+                          [plan, "--device=sd855", f"--replay={bad_replay}"],
+                          ["--device=sd855", f"--replay={bad_replay}"],
+                          ["--device=sd855", "--replay=" + self.path("missing.json")]):
+            with self.subTest(arguments):
+                self.expect_error(1, run("codl-sim", *arguments))
+        self.expect_error(1, run("codl-dump", plan, "--device=sd855"))
+        self.expect_error(1, run("codl-dump", "--device=no_such_device"))
 
     def test_without_opencl_the_cpu_variant_runs_and_says_why(self):
         plan = self.compile(*MODES["h"])

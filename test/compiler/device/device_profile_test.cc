@@ -246,7 +246,7 @@ TEST_CASE("launch cost, power, facts and known problems are read and shown") {
   const std::string text = describe(profile);
   for (const char* line :
        {"cpu cluster              4 x big at 2400 MHz\n", "cpu cluster              2 x little",
-        "cpu l3_kb                2048 KB\n", "gpu wave                 64 work-items\n",
+        "cpu l3_kb                2048\n", "gpu wave                 64\n",
         "gpu driver               1.2\n", "quirk slow_maps          maps take long\n",
         "gpu launch_us            7.00 published\n", "power base_w             1.25 fitted\n",
         "exchange sync_us         1.50 measured\n",

@@ -25,7 +25,8 @@ struct Example {
   std::vector<uint8_t> file;
   const plan::VariantDef* variant = nullptr;
 
-  Example() {
+  explicit Example(double launch_us = 0) {
+    profile.launch_us.value = launch_us;
     test::GraphBuilder builder(16, 256, 256);
     const ir::Graph graph =
         builder.finish(builder.conv("b", builder.conv("a", builder.input(), 32), 32));
@@ -50,8 +51,10 @@ struct Example {
 };
 
 TEST_CASE("a plan takes as long as the compiler said, if nothing contends") {
-  const Example example;
-  CHECK(example.run().total_us == Approx(example.predicted_us).epsilon(1e-4));
+  for (double launch_us : {0.0, 20.0}) {
+    const Example example(launch_us);
+    CHECK(example.run().total_us == Approx(example.predicted_us).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("a lane is never in two steps, and a step starts after what it waits for") {
