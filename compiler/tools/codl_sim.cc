@@ -1,4 +1,6 @@
 // codl-sim: a plan, or a replay, in virtual time on a device profile.
+#include <cmath>
+
 #include "compiler/emit/dump_plan.h"
 #include "compiler/simulate/replay.h"
 #include "compiler/simulate/simulate_plan.h"
@@ -139,21 +141,23 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile) {
 
 void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile) {
   llvm::json::OStream json(llvm::outs());
+  const auto rounded = [&](llvm::StringRef key, double value) {
+    json.attribute(key, std::round(value * 1e3) / 1e3);
+  };
   json.object([&] {
     json.attribute("device", profile.name);
     json.attributeArray("runs", [&] {
       for (const Simulated& simulated : all)
         json.object([&] {
           json.attribute("name", llvm::json::fixUTF8(simulated.name));
-          json.attribute("wall_us", simulated.wall.total_us);
-          json.attribute("codl_clock_us", simulated.codl.total_us);
+          rounded("wall_us", simulated.wall.total_us);
+          rounded("codl_clock_us", simulated.codl.total_us);
           json.attributeObject("busy_us", [&] {
             for (size_t lane = 0; lane < codl::compiler::kLaneCount; ++lane)
-              json.attribute(codl::compiler::kLaneNames[lane], simulated.wall.busy_us[lane]);
+              rounded(codl::compiler::kLaneNames[lane], simulated.wall.busy_us[lane]);
           });
-          json.attribute("overlap_us", simulated.wall.overlap_us);
-          if (profile.power)
-            json.attribute("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
+          rounded("overlap_us", simulated.wall.overlap_us);
+          if (profile.power) rounded("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
         });
     });
   });
