@@ -273,6 +273,11 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   const int pixel_texels = (channels + 3) / 4;           \
   const int image_x = column * pixel_texels + texel;
 
+// A window that moves over a map: its taps, and kernels/common/cl_launch.h, add_window().
+#define FILTER_PARAMS                                                                     \
+  int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w, \
+      int pad_top, int pad_left
+
 // Image kernels: whole texels by integer coordinates; outside the image everything is zero.
 constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 // An x coordinate so far outside that adding a texel index keeps it there: padding columns.

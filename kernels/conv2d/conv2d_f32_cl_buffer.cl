@@ -35,9 +35,8 @@ kernel void conv2d_f32_cl_buffer(
     global float* y, int item_count, int inner_blocks, int panel_begin, int panel_end,  //
     int blocks, int rows, int batch, int out_w,  // blocks of PIXELS in a row; part's rows
     int first_row,                               // of the part, global
-    int in_h, int in_w, int group_in_c, int group_out_c, int out_c,  //
-    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left,                                                  //
+    int in_h, int in_w, int group_in_c, int group_out_c, int out_c,             //
+    FILTER_PARAMS,                                                              //
     int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
     int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
 #if HAS_RESIDUAL

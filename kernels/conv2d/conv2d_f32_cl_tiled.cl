@@ -30,8 +30,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
     global float* y, int column_tiles, int pixels, int image_pixels,  // of the part, of one image
     int panel_begin, int panel_end, int channel_end, int out_c,       // channel_end: stored
     int out_w, int first_row, int in_h, int in_w, int in_c,           //
-    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left,                                                  //
+    FILTER_PARAMS,                                                    //
     int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
     int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
 #if HAS_RESIDUAL

@@ -47,8 +47,7 @@ kernel void depthwise_conv2d_f32_cl_buffer(
     int blocks, int rows, int out_w,   // blocks of PIXELS; rows of the part
     int first_row,                     // of the part, global
     int in_h, int in_w, int channels,  // of the whole value
-    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left,                                                //
+    FILTER_PARAMS,                     //
     int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,  // of x and of y
     int y_offset, int y_batch_stride, int y_row_stride,                       // of first_row
 #if HAS_RESIDUAL

@@ -10,22 +10,23 @@
 // multiply-adds and one 16-byte load of weights for PIXELS taps. Registers: 4 sums, 4 texels, one
 // row of weights, 36 floats. Columns outside get an x coordinate outside the image, where the
 // sampler gives zero; rows outside are skipped.
-kernel void depthwise_conv2d_f32_cl_image(
-    read_only image2d_t x, global const float* restrict w, global const float* restrict bias,
+kernel void depthwise_conv2d_f32_cl_image(read_only image2d_t x, global const float* restrict w,
+                                          global const float* restrict bias,
 #if HAS_RESIDUAL
-    read_only image2d_t residual,
+                                          read_only image2d_t residual,
 #endif
-    write_only image2d_t y, int texels, int blocks, int batch_rows,  // extents of the three ids
-    int first_texel, int rows, int first_row, int out_w,
-    int channels,        // of the part; rows are global
-    int in_h, int in_w,  //
-    int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left,  //
-    int x_row_begin, int x_rows_held, int y_row_begin, int y_rows_held,
+                                          write_only image2d_t y, int texels, int blocks,
+                                          int batch_rows,  // extents of the three ids
+                                          int first_texel, int rows, int first_row, int out_w,
+                                          int channels,        // of the part; rows are global
+                                          int in_h, int in_w,  //
+                                          FILTER_PARAMS,       //
+                                          int x_row_begin, int x_rows_held, int y_row_begin,
+                                          int y_rows_held,
 #if HAS_RESIDUAL
-    int residual_row_begin, int residual_rows_held,
+                                          int residual_row_begin, int residual_rows_held,
 #endif
-    float alpha, float beta) {
+                                          float alpha, float beta) {
   if (is_past_grid(texels, blocks, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int first_pixel = (int)get_global_id(1) * PIXELS;

@@ -8,9 +8,7 @@
 #define NOTHING 0.0f
 #endif
 
-#define WINDOW_PARAMS                                                                         \
-  int in_h, int in_w, int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, \
-      int dilation_w, int pad_top, int pad_left, int pad_bottom, int pad_right
+#define WINDOW_PARAMS int in_h, int in_w, FILTER_PARAMS, int pad_bottom, int pad_right
 
 // Taps [i0, i1) x [j0, j1) of the window of row first_row + row and of the column are inside the
 // map.
