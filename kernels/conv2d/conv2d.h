@@ -72,6 +72,9 @@ constexpr bool is_conv2d_tiled(const KernelRow& row) {
   return is_symbol(row, "conv2d_f32_cl_tiled");
 }
 
+// Texels of 4 channels, as in images, in buffers.
+constexpr bool is_conv2d_quad(const KernelRow& row) { return is_symbol(row, "conv2d_f32_cl_quad"); }
+
 constexpr bool is_conv2d_buffer(const KernelRow& row) {
   return is_symbol(row, "conv2d_f32_cl_buffer");
 }

@@ -34,9 +34,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       y.dims[1] / params.groups % kChannelPanel != 0)
     return "groups of whole panels of 16 channels for a part of channels";
 
-  if (y.layout == Layout::Image2d && params.groups > 1 &&
+  if ((y.layout == Layout::Image2d || is_conv2d_quad(*step.row)) && params.groups > 1 &&
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
-    return "groups of whole texels of 4 channels for images";
+    return "groups of whole texels of 4 channels for rows on texels";
 
   if (is_conv2d_tiled(*step.row)) {
     if (params.groups != 1) return "one group for tiles in local memory";

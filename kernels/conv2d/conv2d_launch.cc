@@ -4,8 +4,8 @@
 namespace codl::kernels {
 namespace {
 
-// Pixels of one work-item.
-constexpr int32_t kImagePixels = 4;
+// Pixels of one work-item of the rows on texels.
+constexpr int32_t kTexelPixels = 4;
 // Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
 // of the processors that run buffer kernels.
 constexpr int64_t kInnerWeightBytes = 256 * 1024;
@@ -107,14 +107,14 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   add_buffers(step, shape, out);
 }
 
-void launch_image(const StepShape& step, ClLaunch* out) {
+void launch_texels(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const Conv2dParams& params = shape.params;
   const OperandShape& y = shape.y;
   const ClChannels channels = cl_channels(step);
-  out->define("PIXELS", kImagePixels);
+  out->define("PIXELS", kTexelPixels);
   define_output(params, out);
-  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kImagePixels),
+  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kTexelPixels),
            int64_t{y.dims[0]} * shape.rows.count(), out);
   out->add_int(channels.begin / 4);
   out->add_int(shape.rows.count());
@@ -168,8 +168,8 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
 }  // namespace
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (step.output().layout == Layout::Image2d)
-    launch_image(step, out_launch);
+  if (step.output().layout == Layout::Image2d || is_conv2d_quad(*step.row))
+    launch_texels(step, out_launch);
   else if (is_conv2d_tiled(*step.row))
     launch_tiled(step, out_launch);
   else

@@ -26,7 +26,7 @@ const std::set<std::string_view> kLimits = {
     "axis 1 on a GPU",
     "at most 8 inputs on a GPU",
     "inputs like the output, scalar or per channel on a GPU",
-    "groups of whole texels of 4 channels for images",
+    "groups of whole texels of 4 channels for rows on texels",
     "one group for tiles in local memory",
     "a depth of whole quads for tiles in local memory",
     "more than 8 rows for tiles in local memory",
@@ -190,6 +190,7 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
   check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_buffer");
   check_rows(OpKind::Conv2d, {conv}, {2, 1, 3, 14, 2}, "_cl_buffer");
   check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_image");
+  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_quad");
   const KernelCase unary = {"tile",
                             OpKind::Unary,
                             words_of(UnaryParams{.kind = kUnarySigmoid, .alpha = 0, .beta = 0}),
