@@ -507,9 +507,11 @@ def markdown(data, result, rungs):
 
     if "energy" in result:
         lines += ["## Energy, sd855", ""]
-        lines += wrapped("Joule, from the power figures of the profile, which Fig. 21's watts were solved "
-                         "for; its joules are the check. The paper's own joules differ from its watts "
-                         "times its seconds by up to 20 %.")
+        lines += wrapped(
+            "Joule, from the power figures of the profile, which Fig. 21's watts were solved for as though "
+            "both lanes were busy all the time; its joules are the check. CoDL's come out too low: the "
+            "simulated lanes wait now and then, and the paper's power samples below 7.75 W were left out "
+            "for CoDL (released code), so its watts are of the busy moments.")
         lines += table(["network", "", "simulated", "published", "error"],
                        [(name, key, f"{joules:.2f}", published, signed(percent(joules, published)))
                         for name, key, joules, published in result["energy"]])
