@@ -45,6 +45,7 @@ struct Run {
   int32_t dilation;
   int64_t x_tap_row;   // elements between rows of taps
   int64_t pixel;       // elements between pixels of x and of y
+  int64_t y_row;       // elements between rows of y
   int64_t weight_row;  // elements between rows of weights
   int64_t weight_pixel;
   int64_t channels;  // of the block that are computed in whole vectors, kLanes at least
@@ -55,6 +56,13 @@ struct Run {
     return static_cast<uint64_t>(input_column) < static_cast<uint64_t>(input_columns);
   }
 };
+
+// A bit for each input of a run that is left of the map or right of it.
+HWY_INLINE uint32_t inputs_outside(const Run& run) {
+  const int32_t left = run.column < 0 ? -run.column : 0;
+  const int32_t end = run.input_columns - run.column;
+  return ((1u << left) - 1) | ~uint32_t{0} << (end < 31 ? end : 31);
+}
 
 // v, loaded once: GCC would rather load it again for each use, as an operand in memory.
 HWY_INLINE Vec loaded(Vec v) {
@@ -105,6 +113,70 @@ HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights
   }
 }
 
+// Where there are 32 registers: outputs of two rows, each input under up to six taps of a 3x3
+// filter that moves by one. All taps of both rows are inside the map.
+constexpr bool kHasRowPairs = HWY_TARGET == HWY_AVX3;
+template <int kCount>
+HWY_NOINLINE void compute_row_pair(const Run& run) {
+  const Tag d;
+  constexpr int kTaps = 3;
+  constexpr int kInputs = kCount + kTaps - 1;
+  const Vec low = hn::Set(d, run.low);
+  const Vec high = hn::Set(d, run.high);
+  const int64_t last = run.channels - kLanes;
+  const int64_t pixel = run.pixel;
+  const int64_t x_row = run.x_tap_row;
+  const int64_t y_row = run.y_row;
+  const int64_t weight_row = run.weight_row;
+  const int64_t weight_pixel = run.weight_pixel;
+  const float* first = run.x + int64_t{run.column} * pixel;
+  const uint32_t outside = inputs_outside(run);
+  for (int64_t c = 0;; c = c + kLanes < last ? c + kLanes : last) {
+    Vec sums[2][kCount];
+    const Vec bias = hn::LoadU(d, run.bias + c);
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) sums[0][i] = sums[1][i] = bias;
+    const float* row = first + c;
+#pragma GCC unroll 4
+    for (int input_row = 0; input_row <= kTaps; ++input_row, row += x_row) {
+      Vec w[2][kTaps];  // of the taps of either output row
+#pragma GCC unroll 2
+      for (int y = 0; y < 2; ++y)
+#pragma GCC unroll 3
+        for (int tap = 0; tap < kTaps; ++tap)
+          if (input_row >= y && input_row - y < kTaps)
+            w[y][tap] =
+                hn::LoadU(d, run.weights + c + (input_row - y) * weight_row + tap * weight_pixel);
+      const float* x = row;
+#pragma GCC unroll 16
+      for (int i = 0; i < kInputs; ++i, x += pixel) {
+        if ((i < kTaps - 1 || i > kInputs - kTaps) && (outside >> i & 1) != 0) continue;
+        const Vec value = loaded(hn::LoadU(d, x));
+#pragma GCC unroll 2
+        for (int y = 0; y < 2; ++y)
+#pragma GCC unroll 3
+          for (int tap = 0; tap < kTaps; ++tap)
+            if (input_row >= y && input_row - y < kTaps && i >= tap && i - tap < kCount)
+              sums[y][i - tap] = hn::MulAdd(value, w[y][tap], sums[y][i - tap]);
+      }
+    }
+#pragma GCC unroll 2
+    for (int row_of_two = 0; row_of_two < 2; ++row_of_two) {
+      if (run.residual != nullptr) {
+        const float* residual = run.residual + c + row_of_two * y_row;
+#pragma GCC unroll 8
+        for (int i = 0; i < kCount; ++i, residual += pixel)
+          sums[row_of_two][i] = hn::Add(sums[row_of_two][i], hn::LoadU(d, residual));
+      }
+      float* y = run.y + c + row_of_two * y_row;
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i, y += pixel)
+        hn::StoreU(limit(sums[row_of_two][i], low, high), d, y);
+    }
+    if (c == last) return;
+  }
+}
+
 // kTaps 0: any filter.
 template <int kCount, int kTaps, int kStride>
 HWY_NOINLINE void compute_run(const Run& run) {
@@ -120,11 +192,7 @@ HWY_NOINLINE void compute_run(const Run& run) {
   const int32_t tap_rows = run.tap_rows;
   const float* first = run.x + (kTaps == 0 ? 0 : int64_t{run.column} * pixel);
   uint32_t outside = 0;
-  if constexpr (kTaps != 0) {
-    const int32_t left = run.column < 0 ? -run.column : 0;
-    const int32_t end = run.input_columns - run.column;
-    outside = ((1u << left) - 1) | ~uint32_t{0} << (end < 31 ? end : 31);
-  }
+  if constexpr (kTaps != 0) outside = inputs_outside(run);
   // The last vector begins early where the channels end in the middle of one: what it computes
   // again comes out as before.
   for (int64_t c = 0;; c = c + kLanes < last ? c + kLanes : last) {
@@ -163,6 +231,9 @@ struct RunFunctions {
   RunFunction of_7;
   RunFunction of_4;
   RunFunction of_1;
+  // Of two rows; null: none.
+  RunFunction pair_of_8 = nullptr;
+  RunFunction pair_of_7 = nullptr;
 };
 
 template <int kTaps, int kStride>
@@ -170,8 +241,13 @@ constexpr RunFunctions run_functions() {
   if constexpr (kMostPixels == 1) {
     return {compute_run<1, 0, 0>, compute_run<1, 0, 0>, compute_run<1, 0, 0>, compute_run<1, 0, 0>};
   } else {
-    return {compute_run<8, kTaps, kStride>, compute_run<7, kTaps, kStride>,
-            compute_run<4, kTaps, kStride>, compute_run<1, kTaps, kStride>};
+    RunFunctions functions = {compute_run<8, kTaps, kStride>, compute_run<7, kTaps, kStride>,
+                              compute_run<4, kTaps, kStride>, compute_run<1, kTaps, kStride>};
+    if constexpr (kHasRowPairs && kTaps == 3 && kStride == 1) {
+      functions.pair_of_8 = compute_row_pair<8>;
+      functions.pair_of_7 = compute_row_pair<7>;
+    }
+    return functions;
   }
 }
 
@@ -259,10 +335,10 @@ struct Depthwise {
   RunFunctions functions;
 };
 
-// Channels [begin, end) of a row of outputs; `stored`: the end with the pixel's pad lanes, where
-// they go with the block.
-void compute_row(const Depthwise& step, int64_t image, int32_t row, int64_t begin, int64_t end,
-                 int64_t stored) {
+// Channels [begin, end) of a row of outputs, or of two that begin there (has_row_pair()); `stored`:
+// the end with the pixel's pad lanes, where they go with the block.
+void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, int64_t begin,
+                  int64_t end, int64_t stored) {
   const TensorView& x = step.x;
   const TensorView& y = step.y;
   const int32_t input_rows = x.shape.dims[2];
@@ -287,6 +363,7 @@ void compute_row(const Depthwise& step, int64_t image, int32_t row, int64_t begi
       .dilation = step.horizontal.dilation,
       .x_tap_row = step.vertical.dilation * x.strides[2],
       .pixel = y.strides[3],
+      .y_row = y.strides[2],
       .weight_row = weight_row,
       .weight_pixel = weight_pixel,
       .channels = 0,  // below
@@ -303,19 +380,36 @@ void compute_row(const Depthwise& step, int64_t image, int32_t row, int64_t begi
   int32_t outputs = 0;
   for (int32_t rest = y.shape.dims[3]; rest > 0; rest -= outputs) {
     outputs = run_count(rest);
-    const RunFunction function = outputs == 8   ? step.functions.of_8
-                                 : outputs == 7 ? step.functions.of_7
-                                 : outputs == 4 ? step.functions.of_4
-                                                : step.functions.of_1;
-    if (run.channels != 0) function(run);
-    for (int64_t c = run.channels; c < stored_count; c += kLanes)
-      compute_rest(run, c, outputs, count, stored_count);
-    if (step.activation.has_curve)
-      activate_rows(step.activation, run.y, run.pixel, run.y, run.pixel, outputs, count);
+    const RunFunctions& functions = step.functions;
+    const RunFunction function = outputs == 8   ? functions.of_8
+                                 : outputs == 7 ? functions.of_7
+                                 : outputs == 4 ? functions.of_4
+                                                : functions.of_1;
+    const bool is_pair = rows == 2 && outputs >= 7 && run.channels != 0;
+    if (is_pair) (outputs == 8 ? functions.pair_of_8 : functions.pair_of_7)(run);
+    Run one = run;
+    for (int i = 0; i < rows; ++i) {
+      if (run.channels != 0 && !is_pair) function(one);
+      for (int64_t c = run.channels; c < stored_count; c += kLanes)
+        compute_rest(one, c, outputs, count, stored_count);
+      if (step.activation.has_curve)
+        activate_rows(step.activation, one.y, run.pixel, one.y, run.pixel, outputs, count);
+      one.x += run.x_tap_row;
+      one.y += run.y_row;
+      if (run.residual != nullptr) one.residual += run.y_row;
+    }
     run.column += outputs * step.horizontal.stride;
     run.y += outputs * run.pixel;
     if (run.residual != nullptr) run.residual += outputs * run.pixel;
   }
+}
+
+// True if `row` and the next are one piece for functions.pair_of_8.
+bool has_row_pair(const Depthwise& step, int32_t row) {
+  return step.functions.pair_of_8 != nullptr && step.vertical.taps == 3 &&
+         step.vertical.stride == 1 && step.vertical.dilation == 1 &&
+         row >= step.vertical.pad_begin &&
+         int64_t{row} - step.vertical.pad_begin + 3 < step.x.shape.dims[2];
 }
 
 void depthwise_conv2d_f32(const KernelArgs& args) {
@@ -359,10 +453,12 @@ void depthwise_conv2d_f32(const KernelArgs& args) {
       // A last pass of less than a panel would be slow.
       const int64_t next = end - c >= pass + kChannelPanel ? c + pass : end;
       const int64_t stored = next == y.shape.dims[1] ? y.strides[3] : next;
-      for (int64_t unit = rows.begin; unit < rows.end; ++unit)
-        compute_row(step, unit / work.rows.count(),
-                    work.rows.begin + static_cast<int32_t>(unit % work.rows.count()), c, next,
-                    stored);
+      int count = 1;
+      for (int64_t unit = rows.begin; unit < rows.end; unit += count) {
+        const int32_t row = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
+        count = unit + 1 < rows.end && row + 1 < work.rows.end && has_row_pair(step, row) ? 2 : 1;
+        compute_rows(step, unit / work.rows.count(), row, count, c, next, stored);
+      }
       c = next;
     }
   }
