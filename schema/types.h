@@ -35,7 +35,15 @@ enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any 
 
 // The forms of a constant that kernels read: a fact of each row of kernels.def. In the compiler
 // only; a plan has the row. What lies where: kernels/pack.h.
-enum class Packing : uint8_t { None, Bias, ConvPanels, Depthwise, MatMulPanels, Winograd4, Winograd2 };
+enum class Packing : uint8_t {
+  None,
+  Bias,
+  ConvPanels,
+  Depthwise,
+  MatMulPanels,
+  Winograd4,
+  Winograd2
+};
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 
