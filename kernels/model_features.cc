@@ -85,11 +85,15 @@ void add_cpu_features(const StepShape& step, int32_t thread_count, Features* fea
   features->add("shares", needs.task_count > 1 && thread_count > 1 ? 1 : 0);
 }
 
-void add_gpu_features(const StepShape& step, Features* features) {
+void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features) {
   ClLaunch launch;
   launch_of(step, &launch);
   double items = 1;
-  for (uint64_t extent : launch.global) items *= static_cast<double>(extent);
+  double group_items = 1;
+  for (int i = 0; i < 3; ++i) {
+    items *= static_cast<double>(launch.global[i]);
+    group_items *= static_cast<double>(launch.local[i] == 0 ? 1 : launch.local[i]);
+  }
   double mmacs = 0;
   double mbytes = 0;
   for (uint32_t i = 0; i < features->count; ++i) {
@@ -100,18 +104,37 @@ void add_gpu_features(const StepShape& step, Features* features) {
   features->add("kitems", items * 1e-3);
   if (mmacs > 0) features->add("item_kmacs", 1e3 * mmacs / items);
   features->add("item_kbytes", 1e3 * mbytes / items);
+  if (gpu.units == 0) return;
+  // Groups of the unit that has most, of any and of so many at a time as it may hold.
+  const auto groups = static_cast<int64_t>(items / group_items);
+  const auto waves = [&](int64_t held) {
+    return static_cast<double>(ceil_div(groups, held * gpu.units));
+  };
+  const double unit_items = waves(1) * group_items;
+  const double item_kmacs = 1e3 * mmacs / items;
+  features->add("unit_kitems", unit_items * 1e-3);
+  features->add("unit_kmacs", unit_items * item_kmacs);
+  features->add("unit_kbytes", unit_items * 1e3 * mbytes / items);
+  features->add("wave8_kmacs", waves(8) * item_kmacs);
+  features->add("wave32_kmacs", waves(32) * item_kmacs);
 }
 
 }  // namespace
 
-void model_features_of(const StepShape& step, int32_t thread_count, Features* out_features) {
+void model_features_of(const StepShape& given, const LaneFacts& lane, Features* out_features) {
+  StepShape step = given;
+  int32_t tile[kMaxTileInts] = {};
+  if (step.tile_count == 0 && step.row->processor == Processor::Gpu) {
+    step.tile_count = choose_tile(step, lane.gpu, tile);
+    step.tile = tile;
+  }
   features_of(step, out_features);
   if (const char* name = arithmetic_of(member_applied(step)))
     out_features->add(name, static_cast<double>(part_elements(step)) * 1e-6);
   if (step.row->processor == Processor::Cpu)
-    add_cpu_features(step, thread_count, out_features);
+    add_cpu_features(step, lane.thread_count, out_features);
   else
-    add_gpu_features(step, out_features);
+    add_gpu_features(step, lane.gpu, out_features);
 }
 
 }  // namespace codl::kernels

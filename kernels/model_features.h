@@ -6,8 +6,14 @@
 
 namespace codl::kernels {
 
-// Of a step that has passed check_step(), on a lane of `thread_count` CPU workers (GPU rows:
-// ignored).
+// The lane that a step runs in.
+struct LaneFacts {
+  int32_t thread_count = 1;  // of the CPU lane
+  GpuFacts gpu;
+};
+
+// Of a step that has passed check_step(). One without tile numbers is taken as codlc would give it
+// some.
 //
 // Both: million elements written under the name of what is applied to each of them, a Unary's kind
 // or an activation: melements_hard (HardSigmoid, HardSwish), melements_exp (an exponential),
@@ -26,6 +32,6 @@ namespace codl::kernels {
 //   kitems         thousand work-items
 //   item_kmacs     thousand multiply-adds of one work-item: what a device that all items fit on at
 //                  once waits for; item_kbytes: likewise its activations
-void model_features_of(const StepShape& step, int32_t thread_count, Features* out_features);
+void model_features_of(const StepShape& step, const LaneFacts& lane, Features* out_features);
 
 }  // namespace codl::kernels

@@ -4,11 +4,15 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <map>
+#include <memory>
+#include <set>
 #include <sstream>
+#include <type_traits>
 
 #include "profiler/cpu_lane.h"
 #include "profiler/gpu_lane.h"
+#include "profiler/plan_steps.h"
 #include "profiler/profile_json.h"
 #include "profiler/session.h"
 #include "runtime/src/affinity.h"
@@ -33,6 +37,8 @@ struct ProfileFlags {
   bool resumes = false;
   bool fits_only = false;
   bool cpu_only = false;
+  std::vector<std::string> plans;
+  int32_t samples_percent = 100;
   int32_t thread_count = 1;
   std::string layout = "auto";
   std::vector<int32_t> cpu_cores;
@@ -66,6 +72,14 @@ std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
        [=](const std::string& value) { flags->budget_s = parse_seconds("time-budget", value); }},
       {"resume", "", "go on with the samples of a run that was interrupted", yes(&flags->resumes)},
       {"fit-only", "", "measure nothing; fit the samples there are", yes(&flags->fits_only)},
+      {"plan", "FILE",
+       "measure this plan's steps too and say how well they are predicted; they are not fitted; "
+       "may be given several times",
+       [=](const std::string& value) { flags->plans.push_back(value); }},
+      {"samples-percent", "N", "of the usual number of samples; default: 100",
+       [=](const std::string& value) {
+         flags->samples_percent = tools::parse_int32("samples-percent", value, 1);
+       }},
       {"samples", "FILE", "the sample file, if it is not beside the output", text(&flags->samples)},
       {"evaluation", "FILE", "write every sample's features and held-out prediction",
        text(&flags->evaluation)},
@@ -120,9 +134,52 @@ void read_probe(const std::string& text, double (&probe_us)[2]) {
   probe_us[1] = gpu;
 }
 
+// Every fact with its name in a sample file.
+template <typename Visit>
+void each_fact(DeviceFacts& facts, Visit visit) {
+  visit("source", facts.source);
+  visit("cpu_name", facts.cpu_name);
+  visit("threads", facts.lane.thread_count);
+  visit("has_gpu", facts.has_gpu);
+  visit("gpu_name", facts.gpu_name);
+  visit("units", facts.lane.gpu.units);
+  visit("registers", facts.lane.gpu.registers);
+  visit("sharing", facts.sharing);
+  visit("image_max_width", facts.image_max_width);
+  visit("image_max_height", facts.image_max_height);
+  visit("sync_us", facts.sync_us);
+  visit("launch_us", facts.launch_us);
+  visit("map_us", facts.map_us);
+  visit("map_us_per_mb", facts.map_us_per_mb);
+  visit("copy_us_per_mb", facts.copy_us_per_mb);
+  visit("cpu_contention_percent", facts.cpu_contention_percent);
+  visit("gpu_contention_percent", facts.gpu_contention_percent);
+}
+
+std::string fact_lines(DeviceFacts facts) {
+  std::ostringstream text;
+  each_fact(facts, [&](const char* name, const auto& value) {
+    text << "#fact," << name << ',' << value << '\n';
+  });
+  return text.str();
+}
+
+void read_device_facts(const std::string& text, DeviceFacts* facts) {
+  const std::map<std::string, std::string> known = read_facts(text);
+  each_fact(*facts, [&](const char* name, auto& value) {
+    const auto found = known.find(name);
+    if (found == known.end()) return;
+    if constexpr (std::is_same_v<decltype(value), std::string&>)
+      value = found->second;
+    else
+      std::istringstream(found->second) >> value;
+  });
+}
+
 void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
   const rt::GpuDevice& device = lane.device();
   facts->has_gpu = true;
+  facts->lane.gpu = lane.gpu_facts();
   facts->gpu_name = std::string(device.device_name) + ", " +
                     std::to_string(lane.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
   facts->sharing = device.has_fine_svm      ? "fine_svm"
@@ -149,7 +206,8 @@ void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
 
 // Whether convolutions are faster on images than on buffers, by the models' sums over the shapes
 // that both were measured on.
-bool images_are_faster(const std::vector<Sample>& samples, const std::vector<FittedModel>& models) {
+bool images_are_faster(const std::vector<Sample>& samples, const std::vector<FittedModel>& models,
+                       const kernels::LaneFacts& lane) {
   const LinearModel* buffer = nullptr;
   const LinearModel* image = nullptr;
   for (const FittedModel& model : models) {
@@ -161,7 +219,7 @@ bool images_are_faster(const std::vector<Sample>& samples, const std::vector<Fit
   double image_us = 0;
   for (const Sample& sample : samples) {
     if (sample.row->op != OpKind::Conv2d || sample.row->processor != Processor::Gpu) continue;
-    const NamedFeatures features = features_of(*sample.row, sample.item, 1);
+    const NamedFeatures features = features_of(*sample.row, sample.item, lane);
     buffer_us += buffer->predict_us(features);
     image_us += image->predict_us(features);
   }
@@ -189,6 +247,53 @@ void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sa
           noise_floor_percent(samples, static_cast<Processor>(i)));
 }
 
+// Steps of the plans given that `samples` lacks.
+std::vector<Sample> network_steps(const std::vector<std::string>& plans,
+                                  const std::vector<Sample>& samples) {
+  std::set<std::string> seen;
+  for (const Sample& sample : samples) seen.insert(step_text(sample));
+  std::vector<Sample> steps;
+  for (const std::string& plan : plans)
+    for (Sample& step : steps_of_plan(plan))
+      if (seen.insert(step_text(step)).second) steps.push_back(std::move(step));
+  return steps;
+}
+
+// False: interrupted.
+bool measure(const ProfileFlags& flags, const std::string& sample_path, const double (&probe_us)[2],
+             DeviceFacts* facts, std::vector<Sample>* samples) {
+  SessionOptions options;
+  options.sample_share = flags.samples_percent / 100.0;
+  options.network_steps = network_steps(flags.plans, *samples);
+  // OpenCL first: its workers are to start on their cores.
+  std::unique_ptr<GpuLane> gpu;
+  if (!flags.cpu_only)
+    gpu = std::make_unique<GpuLane>(flags.platform.empty() ? nullptr : flags.platform.c_str(),
+                                    flags.device.empty() ? nullptr : flags.device.c_str(),
+                                    flags.gpu_cores);
+  CpuLane cpu(flags.thread_count, flags.cpu_cores);
+  if (gpu) add_gpu_facts(*gpu, facts);
+  std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
+  if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
+  std::vector<Lane*> lanes = {&cpu};
+  if (gpu) lanes.push_back(gpu.get());
+  options.facts = facts->lane;
+  Session session(lanes, std::move(options), std::move(*samples), probe_us,
+                  [&](const std::string& line) { file << line << '\n'
+                                                      << std::flush; });
+  file << fact_lines(*facts) << std::flush;
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  const bool is_done = session.run(flags.budget_s, [] { return interrupted != 0; });
+  if (is_done) {
+    const Contention contention = session.measure_contention();
+    facts->cpu_contention_percent = contention.cpu_percent;
+    facts->gpu_contention_percent = contention.gpu_percent;
+    file << fact_lines(*facts) << std::flush;
+  }
+  *samples = session.samples();
+  return is_done;
+}
+
 void codl_profile(const std::vector<std::string>& given) {
   std::vector<std::string> arguments = given;
   for (std::string& argument : arguments)
@@ -213,45 +318,25 @@ void codl_profile(const std::vector<std::string>& given) {
 
   DeviceFacts facts;
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
-  facts.cpu_threads = flags.thread_count;
+  facts.lane.thread_count = flags.thread_count;
   facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();
   facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();
 
-  // OpenCL first: its workers are to start on their cores.
-  std::unique_ptr<GpuLane> gpu;
-  if (!flags.cpu_only)
-    gpu = std::make_unique<GpuLane>(flags.platform.empty() ? nullptr : flags.platform.c_str(),
-                                    flags.device.empty() ? nullptr : flags.device.c_str(),
-                                    flags.gpu_cores);
-  CpuLane cpu(flags.thread_count, flags.cpu_cores);
-  if (gpu) add_gpu_facts(*gpu, &facts);
-  if (!flags.fits_only) {
-    std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
-    if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
-    std::vector<Lane*> lanes = {&cpu};
-    if (gpu) lanes.push_back(gpu.get());
-    Session session(lanes, cpu.thread_count(), std::move(samples), probe_us,
-                    [&](const std::string& line) { file << line << '\n'
-                                                        << std::flush; });
-    std::signal(SIGINT, [](int) { interrupted = 1; });
-    if (!session.run(flags.budget_s, [] { return interrupted != 0; })) {
-      std::fprintf(stderr, "\ninterrupted; --resume goes on\n");
-      return;
-    }
-    const Contention contention = session.measure_contention();
-    facts.cpu_contention_percent = contention.cpu_percent;
-    facts.gpu_contention_percent = contention.gpu_percent;
-    samples = session.samples();
+  if (flags.fits_only)
+    read_device_facts(sample_text, &facts);
+  else if (!measure(flags, sample_path, probe_us, &facts, &samples)) {
+    std::fprintf(stderr, "\ninterrupted; --resume goes on\n");
+    return;
   }
-  const std::vector<FittedModel> models = fit_models(samples, flags.thread_count);
-  facts.uses_images =
-      flags.layout == "image" || (flags.layout == "auto" && images_are_faster(samples, models));
+  const std::vector<FittedModel> models = fit_models(samples, facts.lane);
+  facts.uses_images = flags.layout == "image" ||
+                      (flags.layout == "auto" && images_are_faster(samples, models, facts.lane));
   facts.description = flags.description.empty()
-                          ? facts.cpu_name + (gpu ? " and " + facts.gpu_name : "")
+                          ? facts.cpu_name + (facts.has_gpu ? " and " + facts.gpu_name : "")
                           : flags.description;
   tools::write_file(flags.output, tools::pretty_json(profile_json(facts, models), 2));
   if (!flags.evaluation.empty())
-    tools::write_file(flags.evaluation, evaluation_text(samples, flags.thread_count));
+    tools::write_file(flags.evaluation, evaluation_text(samples, facts.lane));
   print_accuracy(models, samples);
 }
 

@@ -14,6 +14,14 @@ namespace {
 // cache holds.
 constexpr size_t kOtherBytes = size_t{4} << 20;
 constexpr size_t kCacheLine = 64;
+// The steps that are in memory at once, but for the largest.
+constexpr size_t kArenaBytes = size_t{512} << 20;
+// A huge page: where a step begins.
+constexpr size_t kStepAlignment = size_t{2} << 20;
+
+size_t rounded_up(size_t bytes, size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
 
 // Reads a byte of every line. Written, so that the loop stays.
 void touch(const uint8_t* data, size_t bytes) {
@@ -22,24 +30,46 @@ void touch(const uint8_t* data, size_t bytes) {
   asm volatile("" : : "r"(sum));
 }
 
+// Multiply-adds in so many chains that the units that compute are what it waits for: a clock that
+// is lower shows, and so does another program on the other thread of the core.
+void multiply_and_add() {
+  constexpr int kLength = 2000;
+  constexpr int kChains = 48;
+  float sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = static_cast<float>(i);
+  for (int step = 0; step < kLength; ++step) {
+    for (float& sum : sums) sum = sum * 0.999f + 0.5f;
+    asm volatile("");
+  }
+  for (float& sum : sums) asm volatile("" : "+m"(sum));
+}
+
+}  // namespace
+
 class CpuStep : public PreparedStep {
  public:
-  CpuStep(const KernelRow& row, const StepCase& item, rt::CpuPool* pool,
-          const std::vector<uint8_t>* other_memory)
-      : item_(item), pool_(pool), other_memory_(other_memory), kernel_(kernels::cpu_kernel(row)) {
+  CpuStep(const KernelRow& row, const StepCase& item, CpuLane* lane)
+      : item_(item), lane_(lane), pool_(&lane->pool_), kernel_(kernels::cpu_kernel(row)) {
     kernels::check_step(step_of(row, item_), &needs_);
+    scratch_bytes_ = rounded_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
+    size_t bytes = static_cast<size_t>(pool_->worker_count()) * scratch_bytes_;
+    for (const OperandShape& shape : item_.operands)
+      bytes += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
+    uint8_t* memory = take(bytes);
     for (const OperandShape& shape : item_.operands) {
-      memory_.push_back(allocate(shape.bytes));
-      fill(shape, memory_.back()->data(), static_cast<size_t>(shape.bytes));
-      views_.push_back(kernels::make_view(shape, memory_.back()->data()));
+      fill(shape, memory, static_cast<size_t>(shape.bytes));
+      views_.push_back(kernels::make_view(shape, memory));
+      memory += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
     }
-    for (int32_t i = 0; i < pool_->worker_count(); ++i)
-      scratch_.push_back(allocate(needs_.scratch_bytes + 1));
+    scratch_ = memory;
     args_.params = item_.params.data();
     args_.operands = views_.data();
     args_.operand_count = static_cast<uint32_t>(views_.size());
     args_.part_dim = item_.part_dim;
     args_.part = item_.part;
+  }
+  ~CpuStep() override {
+    if (--lane_->step_count_ == 0) lane_->arena_used_bytes_ = 0;
   }
 
   double run_us() override {
@@ -59,21 +89,28 @@ class CpuStep : public PreparedStep {
   }
 
  private:
-  static std::unique_ptr<rt::Arena> allocate(uint64_t bytes) {
-    auto arena = std::make_unique<rt::Arena>();
-    if (!arena->allocate(rt::default_allocator(), bytes, kCacheLine))
+  // Of the lane's arena, or memory of its own if that is full.
+  uint8_t* take(size_t bytes) {
+    ++lane_->step_count_;
+    const size_t begin = rounded_up(lane_->arena_used_bytes_, kStepAlignment);
+    if (begin + bytes <= kArenaBytes) {
+      lane_->arena_used_bytes_ = begin + bytes;
+      return lane_->arena_.data() + begin;
+    }
+    if (!own_memory_.allocate(rt::default_allocator(), bytes, kCacheLine))
       throw tools::ToolError(tools::ExitCode::Internal, "no memory for a step's operands");
-    return arena;
+    return own_memory_.data();
   }
 
-  // Of every input of activations the worker's share, after memory that is nobody's.
+  // Of every operand of activations the worker's share, after memory that is nobody's. The output
+  // too: in a plan it lies where a value was before that is not needed any more.
   void touch_share(int32_t worker) const {
-    touch(other_memory_->data(), other_memory_->size());
-    for (size_t i = 0; i + 1 < views_.size(); ++i) {
+    touch(lane_->other_memory_.data(), lane_->other_memory_.size());
+    const auto worker_count = static_cast<size_t>(pool_->worker_count());
+    for (size_t i = 0; i < views_.size(); ++i) {
       if (item_.operands[i].layout == Layout::Packed) continue;
-      const auto share =
-          static_cast<size_t>(item_.operands[i].bytes) / static_cast<size_t>(pool_->worker_count());
-      touch(memory_[i]->data() + static_cast<size_t>(worker) * share, share);
+      const size_t share = static_cast<size_t>(item_.operands[i].bytes) / worker_count;
+      touch(views_[i].as<uint8_t>() + static_cast<size_t>(worker) * share, share);
     }
   }
 
@@ -81,7 +118,7 @@ class CpuStep : public PreparedStep {
     const auto job = [](void* context, int32_t worker, int32_t begin, int32_t end) {
       auto* step = static_cast<CpuStep*>(context);
       kernels::KernelArgs args = step->args_;
-      args.scratch = step->scratch_[static_cast<size_t>(worker)]->data();
+      args.scratch = step->scratch_ + static_cast<size_t>(worker) * step->scratch_bytes_;
       args.task_begin = begin;
       args.task_end = end;
       step->kernel_(args);
@@ -90,17 +127,16 @@ class CpuStep : public PreparedStep {
   }
 
   const StepCase item_;
+  CpuLane* lane_;
   rt::CpuPool* pool_;
-  const std::vector<uint8_t>* other_memory_;
   kernels::CpuKernel kernel_;
   kernels::StepNeeds needs_;
   kernels::KernelArgs args_;
-  std::vector<std::unique_ptr<rt::Arena>> memory_;
-  std::vector<std::unique_ptr<rt::Arena>> scratch_;
+  rt::Arena own_memory_;
+  uint8_t* scratch_ = nullptr;  // of worker 0; the others' behind
+  size_t scratch_bytes_ = 0;
   std::vector<kernels::TensorView> views_;
 };
-
-}  // namespace
 
 CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
     : other_memory_(kOtherBytes, 1) {
@@ -109,22 +145,18 @@ CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
       CODL_OK)
     throw tools::ToolError(tools::ExitCode::Internal, diag.message);
   pool_.enter(&scope_);
+  if (!arena_.allocate(rt::default_allocator(), kArenaBytes, kCacheLine))
+    throw tools::ToolError(tools::ExitCode::Internal, "no memory for operands");
 }
 
 std::unique_ptr<PreparedStep> CpuLane::prepare(const KernelRow& row, const StepCase& item) {
-  return std::make_unique<CpuStep>(row, item, &pool_, &other_memory_);
+  return std::make_unique<CpuStep>(row, item, this);
 }
 
 double CpuLane::probe_us() {
-  // A chain: each waits for the one before, so that only the clock counts. Integers: what the
-  // vector units' clock does beside it is within the noise, and a compiler cannot shorten it.
-  constexpr int kLength = 20'000;
+  const auto job = [](void*, int32_t, int32_t, int32_t) { multiply_and_add(); };
   const int64_t start_ns = rt::now_ns();
-  uint32_t value = 1;
-  for (int i = 0; i < kLength; ++i) {
-    value = value * 1664525u + 1013904223u;
-    asm volatile("" : "+r"(value));
-  }
+  pool_.run(pool_.worker_count(), job, nullptr);
   return static_cast<double>(rt::now_ns() - start_ns) / 1000;
 }
 

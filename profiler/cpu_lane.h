@@ -22,9 +22,13 @@ class CpuLane : public Lane {
   int32_t thread_count() const { return pool_.worker_count(); }
 
  private:
+  friend class CpuStep;
   rt::CpuPool pool_;
   rt::AffinityScope scope_;
   std::vector<uint8_t> other_memory_;
+  rt::Arena arena_;  // of all steps that exist
+  size_t arena_used_bytes_ = 0;
+  int32_t step_count_ = 0;  // that exist
 };
 
 }  // namespace codl::profiler

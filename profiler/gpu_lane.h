@@ -13,7 +13,7 @@ namespace codl::profiler {
 // What one hand-off between the lanes costs, and its parts (docs/PROFILE_FORMAT.md). Microseconds,
 // MB = 1e6 bytes.
 struct ExchangeTimes {
-  double launch_us = 0;  // per kernel of a full queue
+  double launch_us = 0;  // per kernel of a full queue; 0 where run_us() counts it already
   double poll_us = 0;    // GPU done -> host sees the event, polling; and host -> GPU start
   double event_us = 0;   // the same with clWaitForEvents
   double map_us = 0;     // map and unmap of a buffer in host memory
@@ -37,6 +37,8 @@ class GpuLane : public Lane {
   std::string info(cl_device_info what) const;  // a string
   uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
   ExchangeTimes measure_exchange();
+  // What codlc chooses tiles by, as far as OpenCL tells.
+  kernels::GpuFacts gpu_facts() const;
 
  private:
   friend class GpuStep;
@@ -50,15 +52,23 @@ class GpuLane : public Lane {
   void touch(cl_mem buffer, size_t bytes);
   double wait_and_time_us(cl_event event);
   void wait_polling(cl_event event);
+  // From the first of `count` launches to the end of the last.
+  double batch_us(cl_kernel kernel, const size_t* global, const size_t* local, int count);
+  bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
   rt::ClApi api_;
   rt::GpuDevice device_;
   cl_context context_ = nullptr;
+  cl_device_type type_ = 0;
   cl_command_queue queue_ = nullptr;
+  cl_command_queue plain_queue_ = nullptr;  // does not keep times, as a plan's does not
   std::map<std::string, cl_program> programs_;
   cl_kernel probe_ = nullptr;
   cl_kernel touch_ = nullptr;
   cl_kernel nothing_ = nullptr;
+  cl_mem arena_ = nullptr;  // of all steps that exist
+  size_t arena_used_bytes_ = 0;
+  int32_t step_count_ = 0;  // that exist
   cl_mem other_memory_ = nullptr;
   cl_mem result_ = nullptr;
 };

@@ -13,9 +13,8 @@ namespace codl::profiler {
 class PreparedStep {
  public:
   virtual ~PreparedStep() = default;
-  // One run with the caches as a network leaves them between two steps: what the step reads of
-  // activations was touched last, other memory before that. Microseconds. Throws ToolError if the
-  // device fails.
+  // One run, or the mean of several where a clock is too coarse for one, with the caches as a
+  // network leaves them between two steps. Microseconds. Throws ToolError if the device fails.
   virtual double run_us() = 0;
   // Starts runs that go on for about `us` and returns at once (GPU) or blocks (CPU): load for the
   // other lane.
@@ -26,9 +25,10 @@ class Lane {
  public:
   virtual ~Lane() = default;
   virtual Processor processor() const = 0;
-  // Null: the device cannot hold the operands.
+  // Null: the device cannot hold the operands. They lie as in a plan's arena, at the same place
+  // each time: where pages happen to lie moves a step's time by more than its runs differ.
   virtual std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) = 0;
-  // A fixed chain of multiply-adds: how fast the clock is now. Microseconds.
+  // A fixed number of multiply-adds on all of the lane: how fast it is now. Microseconds.
   virtual double probe_us() = 0;
   // Until everything started is done.
   virtual void finish() = 0;

@@ -65,7 +65,7 @@ class ProfileWriter {
     json_.key("kernel_library").string("codl");
     json_.key("cpu").begin_object();
     json_.key("name").string(facts_.cpu_name);
-    json_.key("threads").integer(facts_.cpu_threads);
+    json_.key("threads").integer(facts_.lane.thread_count);
     json_.end_object();
     if (facts_.has_gpu) write_gpu();
     json_.key("models").begin_object();
@@ -93,6 +93,8 @@ class ProfileWriter {
     json_.key("layout").string(facts_.uses_images ? "image" : "buffer");
     json_.key("sharing").string(facts_.sharing);
     json_.key("gate").string("host_enqueue");
+    if (facts_.lane.gpu.units > 0) quantity("units", facts_.lane.gpu.units);
+    if (facts_.lane.gpu.registers > 0) quantity("registers", facts_.lane.gpu.registers);
     quantity("image_max_width", facts_.image_max_width);
     quantity("image_max_height", facts_.image_max_height);
     json_.end_object();
@@ -142,12 +144,13 @@ class ProfileWriter {
 
 }  // namespace
 
-std::vector<FittedModel> fit_models(const std::vector<Sample>& samples, int32_t thread_count) {
+std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
+                                    const kernels::LaneFacts& lane) {
   std::map<uint16_t, std::vector<Observation>> by_row;
   std::vector<Observation> any[2];
   for (const Sample& sample : samples) {
-    if (sample.is_repeat) continue;
-    const NamedFeatures features = features_of(*sample.row, sample.item, thread_count);
+    if (sample.role != SampleRole::Fit) continue;
+    const NamedFeatures features = features_of(*sample.row, sample.item, lane);
     by_row[sample.row->id].push_back({features, sample.us});
     // On the CPU these are the reference rows; a GPU has none.
     if (sample.row->dtype == DType::Any ||
@@ -167,12 +170,11 @@ std::vector<FittedModel> fit_models(const std::vector<Sample>& samples, int32_t 
   return models;
 }
 
-std::string evaluation_text(const std::vector<Sample>& samples, int32_t thread_count) {
+std::string evaluation_text(const std::vector<Sample>& samples, const kernels::LaneFacts& lane) {
   std::map<uint16_t, std::vector<Observation>> by_row;
   for (const Sample& sample : samples)
-    if (!sample.is_repeat)
-      by_row[sample.row->id].push_back(
-          {features_of(*sample.row, sample.item, thread_count), sample.us});
+    if (sample.role == SampleRole::Fit)
+      by_row[sample.row->id].push_back({features_of(*sample.row, sample.item, lane), sample.us});
   std::string text;
   for (const auto& [id, observations] : by_row) {
     const std::vector<size_t> folds = folds_of(observations.size());
@@ -196,18 +198,11 @@ double noise_floor_percent(const std::vector<Sample>& samples, Processor process
   size_t count = 0;
   size_t within = 0;
   for (const Sample& repeat : samples) {
-    if (!repeat.is_repeat || repeat.row->processor != processor) continue;
+    if (repeat.role != SampleRole::Repeat || repeat.row->processor != processor) continue;
     Sample first = repeat;
-    first.is_repeat = false;
-    // A step's line without its numbers says which step it is.
-    const auto key = [](Sample sample) {
-      sample.us = sample.spread_percent = 1;
-      sample.run_count = 0;
-      sample.is_repeat = false;
-      return to_line(sample);
-    };
+    first.role = SampleRole::Fit;
     for (const Sample& sample : samples) {
-      if (sample.is_repeat || sample.row != repeat.row || key(sample) != key(repeat)) continue;
+      if (sample.row != repeat.row || step_text(sample) != step_text(first)) continue;
       ++count;
       if (std::abs(repeat.us / sample.us - 1) <= 0.1) ++within;
       break;

@@ -18,11 +18,12 @@ struct FittedModel {
 };
 
 // A model for every row with enough samples, then any_cpu and, with GPU samples, any_gpu.
-std::vector<FittedModel> fit_models(const std::vector<Sample>& samples, int32_t thread_count);
+std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
+                                    const kernels::LaneFacts& lane);
 
 // For evaluations: a line per sample that is no repeat, "symbol,fold,us,held-out prediction in us,"
 // and features "name=value" with spaces between; the folds are those of fit_models().
-std::string evaluation_text(const std::vector<Sample>& samples, int32_t thread_count);
+std::string evaluation_text(const std::vector<Sample>& samples, const kernels::LaneFacts& lane);
 
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
@@ -31,7 +32,7 @@ struct DeviceFacts {
   std::string name;
   std::string description;
   std::string cpu_name;
-  int32_t cpu_threads = 1;
+  kernels::LaneFacts lane;
   bool has_gpu = false;
   std::string gpu_name;
   bool uses_images = false;

@@ -1,12 +1,12 @@
 #include "profiler/sample.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
-#include "kernels/model_features.h"
 #include "runtime/tools/tool_error.h"
 
 namespace codl::profiler {
@@ -84,20 +84,22 @@ bool parse_operand(std::string_view text, OperandShape* out) {
 bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   const std::vector<std::string_view> fields = split(line, ',');
   int32_t revision = 0;
-  int32_t is_repeat = 0;
+  int32_t role = 0;
+  double us = 0;
   std::vector<int32_t> part;
-  if (fields.size() != 9 || !parse(fields[1], &revision) || !parse(fields[2], &out->us) ||
+  if (fields.size() != 9 || !parse(fields[1], &revision) || !parse(fields[2], &us) ||
       !parse(fields[3], &out->spread_percent) || !parse(fields[4], &out->run_count) ||
-      !parse(fields[5], &is_repeat) || !parse_list(fields[6], ' ', &part) || part.size() != 3 ||
-      part[0] < 0 || part[0] > 2 || !parse_list(fields[7], ' ', &out->item.params) ||
-      !std::isfinite(out->us) || out->us <= 0 || out->us > 1e9)
+      !parse(fields[5], &role) || role < 0 || role > 2 || !parse_list(fields[6], ' ', &part) ||
+      part.size() != 3 || part[0] < 0 || part[0] > 2 ||
+      !parse_list(fields[7], ' ', &out->item.params) || !std::isfinite(us) || us <= 0 || us > 1e9)
     return false;
   for (std::string_view text : split(fields[8], ' ')) {
     OperandShape shape;
     if (!parse_operand(text, &shape)) return false;
     out->item.operands.push_back(shape);
   }
-  out->is_repeat = is_repeat != 0;
+  out->role = static_cast<SampleRole>(role);
+  out->add_visit(us);
   out->item.part_dim = static_cast<SplitDim>(part[0]);
   out->item.part = {part[1], part[2]};
   for (const KernelRow& row : kKernelRows)
@@ -113,21 +115,39 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
 
 }  // namespace
 
-NamedFeatures features_of(const KernelRow& row, const StepCase& item, int32_t thread_count) {
+void Sample::add_visit(double visit_us) {
+  visits_us.push_back(visit_us);
+  std::vector<double> sorted = visits_us;
+  std::sort(sorted.begin(), sorted.end());
+  const size_t middle = sorted.size() / 2;
+  us = sorted.size() % 2 != 0 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+NamedFeatures features_of(const KernelRow& row, const StepCase& item,
+                          const kernels::LaneFacts& lane) {
   kernels::Features features;
-  kernels::model_features_of(step_of(row, item), thread_count, &features);
+  kernels::model_features_of(step_of(row, item), lane, &features);
   NamedFeatures named;
   for (uint32_t i = 0; i < features.count; ++i)
     named.emplace_back(features.items[i].name, features.items[i].value);
   return named;
 }
 
+std::string step_text(const Sample& sample) {
+  Sample step = sample;
+  step.visits_us = {0};
+  step.spread_percent = 0;
+  step.run_count = 0;
+  return to_line(step);
+}
+
 std::string to_line(const Sample& sample) {
   char head[160];
   std::snprintf(head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.row->symbol,
-                sample.row->revision, sample.us, sample.spread_percent, sample.run_count,
-                sample.is_repeat ? 1 : 0, static_cast<int>(sample.item.part_dim),
-                sample.item.part.begin, sample.item.part.end);
+                sample.row->revision, sample.visits_us.back(), sample.spread_percent,
+                sample.run_count, static_cast<int>(sample.role),
+                static_cast<int>(sample.item.part_dim), sample.item.part.begin,
+                sample.item.part.end);
   std::string line = head;
   for (size_t i = 0; i < sample.item.params.size(); ++i)
     line += (i == 0 ? "" : " ") + std::to_string(sample.item.params[i]);
@@ -139,6 +159,7 @@ std::string to_line(const Sample& sample) {
 
 std::vector<Sample> read_samples(std::string_view text, const std::string& path) {
   std::vector<Sample> samples;
+  std::map<std::string, size_t> index_by_step;
   size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
@@ -148,9 +169,26 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path)
     if (!parse_line(line, &sample, &is_known))
       tools::fail_input(path + ": line " + std::to_string(number), "a sample",
                         std::string(line.substr(0, 40)));
-    if (is_known) samples.push_back(std::move(sample));
+    if (!is_known) continue;
+    const auto [found, is_new] = index_by_step.emplace(step_text(sample), samples.size());
+    if (is_new)
+      samples.push_back(std::move(sample));
+    else
+      samples[found->second].add_visit(sample.us);
   }
   return samples;
+}
+
+std::map<std::string, std::string> read_facts(std::string_view text) {
+  std::map<std::string, std::string> facts;
+  for (std::string_view line : split(text, '\n')) {
+    if (!line.starts_with("#fact,")) continue;
+    line.remove_prefix(6);
+    const size_t comma = line.find(',');
+    if (comma != std::string_view::npos)
+      facts[std::string(line.substr(0, comma))] = line.substr(comma + 1);
+  }
+  return facts;
 }
 
 }  // namespace codl::profiler

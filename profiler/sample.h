@@ -3,33 +3,56 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/model_features.h"
 #include "profiler/fit.h"
 #include "profiler/step_case.h"
 
 namespace codl::profiler {
 
+// What a sample is measured for; the numbers are those of sample files.
+enum class SampleRole : int32_t {
+  Fit = 0,
+  Repeat = 1,   // of a step that there is a sample of already: for the noise floor
+  Network = 2,  // a step of a plan given with --plan: predicted, never fitted
+};
+
 struct Sample {
   const KernelRow* row = nullptr;
   StepCase item;
-  double us = 0;              // median of the runs, at the clock that `probe` says is usual
-  double spread_percent = 0;  // half the range of the middle half of the runs
-  int32_t run_count = 0;
-  bool is_repeat = false;  // of a step that another line of the file has: for the noise floor
+  SampleRole role = SampleRole::Fit;
+  // A visit is some runs one soon after the other; others are minutes away. Of each the median, at
+  // the clock that `probe` says is usual.
+  std::vector<double> visits_us;
+  double us = 0;              // median of the visits
+  double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
+  int32_t run_count = 0;      // of the last visit
+
+  void add_visit(double visit_us);
 };
 
 // kernels::model_features_of() as the contracts of this build see the step.
-NamedFeatures features_of(const KernelRow& row, const StepCase& item, int32_t thread_count);
+NamedFeatures features_of(const KernelRow& row, const StepCase& item,
+                          const kernels::LaneFacts& lane);
 
-// One line, no end of line.
-//   symbol,revision,us,spread_percent,runs,repeat,part_dim begin end,params...,operand...
+// The last visit as a line, no end of line.
+//   symbol,revision,us,spread_percent,runs,role,part_dim begin end,params...,operand...
 std::string to_line(const Sample& sample);
 
+// The same but for the numbers that were measured: which step it is, and for what.
+std::string step_text(const Sample& sample);
+
 // Samples of rows and revisions that this build has; steps that a contract no longer lets pass are
-// left out. Throws ToolError (Input) naming the line if the text is no sample file.
+// left out. Lines of one step and role are visits of one sample. Throws ToolError (Input) naming
+// the line if the text is no sample file.
 std::vector<Sample> read_samples(std::string_view text, const std::string& path);
+
+// What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last
+// of a name.
+std::map<std::string, std::string> read_facts(std::string_view text);
 
 }  // namespace codl::profiler

@@ -7,33 +7,43 @@
 #include <string_view>
 #include <thread>
 
+#include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 
 namespace codl::profiler {
 namespace {
 
-// Steps that are in memory at once and timed in turns, so that what disturbs the machine for a
-// moment disturbs one run of each and not all runs of one.
-constexpr size_t kBatch = 6;
-constexpr int kRunsPerRound = 7;
-// Another round is added while the middle half of the runs is wider than this, at most so often.
-constexpr double kWantedSpreadPercent = 5;
-constexpr int kMostRounds = 3;
+// Steps that are in memory at once and timed in turns. What disturbs a machine, most of all the
+// neighbours of a virtual one, often lasts some hundredths of a second: longer than the runs of one
+// step would, if they came one after the other.
+constexpr size_t kBatch = 48;
+constexpr size_t kBatchBytes = size_t{384} << 20;
+constexpr int kRuns = 9;
 // Longer steps run three times.
-constexpr double kLongStepUs = 30'000;
+constexpr double kLongStepUs = 10'000;
+// Disturbances lengthen. Of the runs the one that a quarter are faster than is steadier than the
+// median.
+constexpr double kQuantile = 0.25;
+
+// Between visits the clock and what else a machine does have changed.
+constexpr size_t kVisits = 4;
 
 // Samples of a row: rows with multiply-adds have more to tell and take most of a network's time.
 // A run's worth of rows at these numbers is some minutes on one core of 2020.
 constexpr size_t kHeavySamples = 200;
 constexpr size_t kLightSamples = 60;
 constexpr size_t kReferenceSamples = 12;
-// Steps that are measured twice, of which the noise floor is taken.
-constexpr size_t kRepeats = 40;
+// Steps of a lane that are measured twice, of which the noise floor is taken.
+constexpr size_t kRepeats = 60;
 
-using Clock = std::chrono::steady_clock;
+// Of the time: what the first visits may take, and then the others.
+constexpr double kFirstVisitsShare = 0.35;
+constexpr double kVisitsShare = 0.9;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+using SteadyClock = std::chrono::steady_clock;
+
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 // Of the sorted values; `share` from 0 to 1.
@@ -65,10 +75,22 @@ size_t wanted_samples(const KernelRow& row) {
 
 }  // namespace
 
-Session::Session(std::vector<Lane*> lanes, int32_t thread_count, std::vector<Sample> samples,
+struct Session::Clock {
+  SteadyClock::time_point start = SteadyClock::now();
+  double budget_s;
+  const std::function<bool()>& is_interrupted;
+
+  bool is_after(double share) const { return seconds_since(start) >= share * budget_s; }
+  void report(const char* what, size_t done, size_t wanted) const {
+    std::fprintf(stderr, "\r%s: %zu of %zu, at most %.0f s left  ", what, done, wanted,
+                 std::max(budget_s - seconds_since(start), 0.0));
+  }
+};
+
+Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<Sample> samples,
                  const double (&probe_us)[2], std::function<void(const std::string& line)> append)
     : lanes_(std::move(lanes)),
-      thread_count_(thread_count),
+      options_(std::move(options)),
       samples_(std::move(samples)),
       append_(std::move(append)) {
   for (Lane* lane : lanes_) {
@@ -77,7 +99,7 @@ Session::Session(std::vector<Lane*> lanes, int32_t thread_count, std::vector<Sam
     if (probe_us_[index] > 0) continue;
     std::vector<double> probes;
     for (int i = 0; i < 101; ++i) probes.push_back(lane->probe_us());
-    probe_us_[index] = quantile(probes, 0.5);
+    probe_us_[index] = quantile(probes, kQuantile);
   }
   char line[80];
   std::snprintf(line, sizeof(line), "#probe,%.6g,%.6g", probe_us_[0], probe_us_[1]);
@@ -91,19 +113,22 @@ void Session::make_rows() {
     const bool has_lane = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
       return lane->processor() == row.processor;
     });
-    if (has_lane) rows_.push_back({&row, wanted_samples(row), {}, false});
+    if (!has_lane) continue;
+    const double wanted = options_.sample_share * static_cast<double>(wanted_samples(row));
+    rows_.push_back({&row, static_cast<size_t>(std::ceil(wanted)), {}, {}, false});
   }
   for (RowState& state : rows_)
     for (const Sample& sample : samples_)
-      if (sample.row == state.row && !sample.is_repeat)
+      if (sample.row == state.row && sample.role == SampleRole::Fit)
         state.observations.push_back(
-            {features_of(*sample.row, sample.item, thread_count_), sample.us});
+            {features_of(*sample.row, sample.item, options_.facts), sample.us});
 }
+
+constexpr double kMostStepUs = 4000;
 
 // Steps of at most some milliseconds, by what the lane's first convolution takes.
 void Session::set_limits(Lane* lane) {
-  constexpr double kMostStepUs = 6000;
-  WorkLimits& limits = limits_[static_cast<size_t>(lane->processor())];
+  WorkLimits limits;
   WorkLimits small;
   small.most_macs = 3e7;
   small.most_elements = 5e5;
@@ -117,12 +142,31 @@ void Session::set_limits(Lane* lane) {
       if (!step) continue;
       step->run_us();
       const double us = step->run_us();
-      for (const auto& [name, value] : features_of(row, *item, thread_count_))
+      for (const auto& [name, value] : features_of(row, *item, options_.facts))
         if (name.starts_with("mmacs")) rate = std::max(rate, 1e6 * value / us);
     }
   }
   if (rate > 0) limits.most_macs = std::clamp(rate * kMostStepUs, 2e7, 4e9);
   limits.most_elements = std::clamp(limits.most_macs / 75, 5e5, 1.6e7);
+  for (RowState& state : rows_) {
+    if (state.row->processor != lane->processor()) continue;
+    state.limits = limits;
+    if (state.row->dtype == DType::Any) {
+      // Plain loops, some tens of times slower.
+      state.limits.most_macs /= 50;
+      state.limits.most_elements /= 30;
+    }
+    for (const Observation& observation : state.observations)
+      tighten_limits(&state, observation.us);
+  }
+}
+
+// A row that is slower than a convolution gets smaller steps.
+void Session::tighten_limits(RowState* state, double us) {
+  if (us <= kMostStepUs) return;
+  const double share = std::max(kMostStepUs / us, 0.2);
+  state->limits.most_macs *= share;
+  state->limits.most_elements *= share;
 }
 
 RowState* Session::neediest(Processor processor, const std::vector<RowState*>& taken) {
@@ -140,136 +184,192 @@ RowState* Session::neediest(Processor processor, const std::vector<RowState*>& t
   return best;
 }
 
-bool Session::draw(RowState* state, Candidate* out) {
+bool Session::draw(RowState* state, Sample* out) {
   constexpr int kChoices = 24;
-  WorkLimits limits = limits_[static_cast<size_t>(state->row->processor)];
-  if (state->row->dtype == DType::Any) {
-    // Plain loops, some tens of times slower.
-    limits.most_macs /= 50;
-    limits.most_elements /= 30;
-  }
   // Most steps are what networks have; every fourth is the one that tells the fit most.
   const bool is_plain = state->observations.size() < 8 || random_() % 4 != 0;
   const LinearModel model = fit_model(is_plain ? std::vector<Observation>() : state->observations);
   double best = -1;
   for (int i = 0; i < (is_plain ? 1 : kChoices); ++i) {
-    std::optional<StepCase> item = draw_step(*state->row, limits, random_);
+    std::optional<StepCase> item = draw_step(*state->row, state->limits, random_);
     if (!item) break;
     double value = 0;
     if (!is_plain) {
-      const NamedFeatures features = features_of(*state->row, *item, thread_count_);
+      const NamedFeatures features = features_of(*state->row, *item, options_.facts);
       value = leverage(state->observations, features, std::max(model.predict_us(features), 1.0));
     }
     if (value <= best) continue;
     best = value;
-    *out = {state->row, std::move(*item), false};
+    out->row = state->row;
+    out->item = std::move(*item);
   }
   return best >= 0;
 }
 
-void Session::measure(Lane* lane, const std::vector<Candidate>& candidates) {
-  std::vector<std::unique_ptr<PreparedStep>> steps;
-  std::vector<double> first_us;
-  for (const Candidate& candidate : candidates) {
-    steps.push_back(lane->prepare(*candidate.row, candidate.item));
-    first_us.push_back(steps.back() ? steps.back()->run_us() : 0);
+size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
+  struct Timed {
+    Sample* sample;
+    std::unique_ptr<PreparedStep> step;
+    int32_t wanted_runs;
+    std::vector<double> times;
+  };
+  std::vector<Timed> batch;
+  size_t bytes = 0;
+  size_t taken = 0;
+  for (; taken < samples.size() && batch.size() < kBatch && bytes < kBatchBytes; ++taken) {
+    Sample* sample = samples[taken];
+    std::unique_ptr<PreparedStep> step = lane->prepare(*sample->row, sample->item);
+    if (!step) continue;
+    for (const OperandShape& shape : sample->item.operands)
+      bytes += static_cast<size_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+    const bool is_long = step->run_us() > kLongStepUs;
+    batch.push_back({sample, std::move(step), is_long ? 3 : kRuns, {}});
   }
   const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
-  std::vector<std::vector<double>> times(candidates.size());
-  for (int round = 0; round < kMostRounds; ++round) {
-    for (int run = 0; run < kRunsPerRound; ++run)
-      for (size_t i = 0; i < steps.size(); ++i) {
-        if (!steps[i]) continue;
-        const bool is_long = first_us[i] > kLongStepUs;
-        if (is_long && times[i].size() >= 3) continue;
-        if (round > 0 && spread_percent(times[i]) <= kWantedSpreadPercent) continue;
-        const double probe_before_us = lane->probe_us();
-        const double us = steps[i]->run_us();
-        // The faster of the probes on both sides: an interrupt lengthens one of them.
-        const double probe_us = std::min(probe_before_us, lane->probe_us());
-        times[i].push_back(us * usual_us / probe_us);
-      }
+  for (int run = 0; run < kRuns; ++run)
+    for (Timed& timed : batch) {
+      if (run >= timed.wanted_runs) continue;
+      const double probe_before_us = lane->probe_us();
+      const double us = timed.step->run_us();
+      // The faster of the probes on both sides: an interrupt lengthens one of them.
+      const double probe_us = std::min(probe_before_us, lane->probe_us());
+      timed.times.push_back(us * usual_us / probe_us);
+    }
+  for (Timed& timed : batch) {
+    timed.sample->spread_percent = spread_percent(timed.times);
+    timed.sample->run_count = timed.wanted_runs;
+    timed.sample->add_visit(std::max(quantile(timed.times, kQuantile), 0.01));
+    append_(to_line(*timed.sample));
   }
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (!steps[i]) continue;
-    Sample sample;
-    sample.row = candidates[i].row;
-    sample.item = candidates[i].item;
-    sample.us = std::max(quantile(times[i], 0.5), 0.01);
-    sample.spread_percent = spread_percent(times[i]);
-    sample.run_count = static_cast<int32_t>(times[i].size());
-    sample.is_repeat = candidates[i].is_repeat;
-    append_(to_line(sample));
-    for (RowState& state : rows_)
-      if (state.row == sample.row && !sample.is_repeat)
-        state.observations.push_back(
-            {features_of(*sample.row, sample.item, thread_count_), sample.us});
-    samples_.push_back(std::move(sample));
-  }
+  return taken;
 }
 
-void Session::report(double seconds_left) {
-  size_t wanted = 0;
-  size_t done = 0;
-  for (const RowState& state : rows_) {
-    const size_t count = std::min(state.observations.size(), state.wanted);
-    wanted += state.is_exhausted ? count : state.wanted;
-    done += count;
-  }
-  std::fprintf(stderr, "\r%zu of %zu samples, at most %.0f s left  ", done, wanted,
-               std::max(seconds_left, 0.0));
-}
-
-bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) {
-  const Clock::time_point start = Clock::now();
-  for (Lane* lane : lanes_) set_limits(lane);
-  // A tenth of the time is for the repeats.
-  for (bool has_work = true; has_work && seconds_since(start) < 0.9 * budget_s;) {
+bool Session::draw_samples(Clock& clock) {
+  for (bool has_work = true; has_work && !clock.is_after(kFirstVisitsShare);) {
     has_work = false;
     for (Lane* lane : lanes_) {
       std::vector<RowState*> states;
-      std::vector<Candidate> candidates;
-      while (candidates.size() < kBatch) {
+      std::vector<Sample> drawn;
+      while (drawn.size() < kBatch) {
         RowState* state = neediest(lane->processor(), states);
         if (state == nullptr) break;
-        Candidate candidate;
-        if (!draw(state, &candidate)) {
+        Sample sample;
+        if (!draw(state, &sample)) {
           state->is_exhausted = true;
           continue;
         }
         states.push_back(state);
-        candidates.push_back(std::move(candidate));
+        drawn.push_back(std::move(sample));
       }
-      if (candidates.empty()) continue;
+      if (drawn.empty()) continue;
       has_work = true;
+      std::vector<Sample*> pointers;
+      for (Sample& sample : drawn) pointers.push_back(&sample);
       const size_t before = samples_.size();
-      measure(lane, candidates);
+      for (std::span<Sample* const> rest = pointers; !rest.empty();)
+        rest = rest.subspan(measure(lane, rest));
+      for (size_t i = 0; i < drawn.size(); ++i) {
+        if (drawn[i].visits_us.empty()) continue;
+        states[i]->observations.push_back(
+            {features_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
+        tighten_limits(states[i], drawn[i].us);
+        samples_.push_back(std::move(drawn[i]));
+      }
       // Rows of images on a device without them.
       if (samples_.size() == before)
         for (RowState* state : states) state->is_exhausted = true;
-      if (is_interrupted()) return false;
+      if (clock.is_interrupted()) return false;
     }
-    report(budget_s - seconds_since(start));
+    size_t wanted = 0;
+    size_t done = 0;
+    for (const RowState& state : rows_) {
+      const size_t count = std::min(state.observations.size(), state.wanted);
+      wanted += state.is_exhausted ? count : state.wanted;
+      done += count;
+    }
+    clock.report("samples", done, wanted);
   }
-  for (Lane* lane : lanes_) {
-    std::vector<const Sample*> own;
-    for (const Sample& sample : samples_)
-      if (sample.row->processor == lane->processor() && !sample.is_repeat) own.push_back(&sample);
-    std::vector<Candidate> candidates;
-    for (size_t i = 0; i < std::min(kRepeats, own.size()); ++i) {
-      const Sample& sample = *own[i * own.size() / std::min(kRepeats, own.size())];
-      candidates.push_back({sample.row, sample.item, true});
-    }
-    for (size_t i = 0; i < candidates.size() && seconds_since(start) < budget_s; i += kBatch) {
-      measure(lane, {candidates.begin() + static_cast<ptrdiff_t>(i),
-                     candidates.begin() +
-                         static_cast<ptrdiff_t>(std::min(i + kBatch, candidates.size()))});
-      if (is_interrupted()) return false;
-    }
-  }
-  report(budget_s - seconds_since(start));
-  std::fprintf(stderr, "\n");
   return true;
+}
+
+// The first visits of the networks' steps.
+bool Session::measure_networks(Clock& clock) {
+  std::vector<Sample>& steps = options_.network_steps;
+  std::shuffle(steps.begin(), steps.end(), random_);
+  for (Lane* lane : lanes_) {
+    std::vector<Sample*> own;
+    for (Sample& step : steps)
+      if (step.row->processor == lane->processor()) own.push_back(&step);
+    std::span<Sample* const> rest = own;
+    while (!rest.empty() && !clock.is_after(kVisitsShare)) {
+      rest = rest.subspan(measure(lane, rest));
+      clock.report("networks' steps", own.size() - rest.size(), own.size());
+      if (clock.is_interrupted()) return false;
+    }
+  }
+  for (Sample& step : steps)
+    if (!step.visits_us.empty()) samples_.push_back(std::move(step));
+  steps.clear();
+  return true;
+}
+
+// Those that have had the fewest visits first, in an order without pattern.
+bool Session::visit_again(SampleRole role, Clock& clock) {
+  for (size_t visits = 0; visits < kVisits; ++visits) {
+    std::vector<Sample*> lanes_samples[2];
+    for (Sample& sample : samples_)
+      if (sample.visits_us.size() == visits &&
+          (sample.role == SampleRole::Repeat) == (role == SampleRole::Repeat))
+        lanes_samples[static_cast<size_t>(sample.row->processor)].push_back(&sample);
+    for (std::vector<Sample*>& own : lanes_samples) std::shuffle(own.begin(), own.end(), random_);
+    const double end_share = role == SampleRole::Repeat ? 1 : kVisitsShare;
+    std::span<Sample* const> rest[2] = {lanes_samples[0], lanes_samples[1]};
+    while (!rest[0].empty() || !rest[1].empty()) {
+      for (Lane* lane : lanes_) {
+        std::span<Sample* const>& own = rest[static_cast<size_t>(lane->processor())];
+        if (!own.empty()) own = own.subspan(measure(lane, own));
+        if (clock.is_interrupted()) return false;
+      }
+      clock.report(role == SampleRole::Repeat ? "repeats left" : "further visits left",
+                   rest[0].size() + rest[1].size(),
+                   lanes_samples[0].size() + lanes_samples[1].size());
+      if (clock.is_after(end_share)) return true;
+    }
+  }
+  return true;
+}
+
+void Session::choose_repeats() {
+  for (const Lane* lane : lanes_) {
+    std::vector<size_t> own;
+    size_t repeat_count = 0;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      if (samples_[i].row->processor != lane->processor()) continue;
+      if (samples_[i].role == SampleRole::Repeat) ++repeat_count;
+      if (samples_[i].role == SampleRole::Fit && samples_[i].row->dtype != DType::Any)
+        own.push_back(i);
+    }
+    std::shuffle(own.begin(), own.end(), random_);
+    for (size_t i = 0; i < own.size() && repeat_count < kRepeats; ++i, ++repeat_count) {
+      Sample repeat;
+      repeat.row = samples_[own[i]].row;
+      repeat.item = samples_[own[i]].item;
+      repeat.role = SampleRole::Repeat;
+      samples_.push_back(std::move(repeat));
+    }
+  }
+}
+
+bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) {
+  Clock clock = {.budget_s = budget_s, .is_interrupted = is_interrupted};
+  for (Lane* lane : lanes_) set_limits(lane);
+  if (!draw_samples(clock) || !measure_networks(clock) || !visit_again(SampleRole::Fit, clock))
+    return false;
+  choose_repeats();
+  const bool is_done = visit_again(SampleRole::Repeat, clock);
+  std::erase_if(samples_, [](const Sample& sample) { return sample.visits_us.empty(); });
+  std::fprintf(stderr, "\n");
+  return is_done;
 }
 
 Contention Session::measure_contention() {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +19,7 @@ namespace codl::profiler {
 struct RowState {
   const KernelRow* row = nullptr;
   size_t wanted = 0;  // samples
+  WorkLimits limits;
   std::vector<Observation> observations;
   bool is_exhausted = false;  // no further step could be drawn or prepared
 };
@@ -29,16 +30,23 @@ struct Contention {
   double gpu_percent = 0;
 };
 
+struct SessionOptions {
+  kernels::LaneFacts facts;
+  double sample_share = 1;            // of the samples that a row usually gets
+  std::vector<Sample> network_steps;  // of plans, not yet measured; SampleRole::Network
+};
+
 class Session {
  public:
-  // `lanes`: a CPU lane of `thread_count` workers, and perhaps a GPU's. `probe_us`, by processor:
-  // what the probe took when the samples in `samples` were taken; 0: not yet known. `append` gets
-  // every new line of the sample file.
-  Session(std::vector<Lane*> lanes, int32_t thread_count, std::vector<Sample> samples,
+  // `lanes`: a CPU lane, and perhaps a GPU's. `probe_us`, by processor: what the probe took when
+  // the samples in `samples` were taken; 0: not yet known. `append` gets every new line of the
+  // sample file.
+  Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<Sample> samples,
           const double (&probe_us)[2], std::function<void(const std::string& line)> append);
 
-  // Samples until every row has what it wants or the time is spent; then repeats some. False:
-  // `is_interrupted` answered true.
+  // First visits until every row has the samples it wants, further visits until every sample has
+  // kVisits, then repeats of some; or until the time is spent. False: `is_interrupted` answered
+  // true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
 
   Contention measure_contention();
@@ -46,26 +54,26 @@ class Session {
   const std::vector<Sample>& samples() const { return samples_; }
 
  private:
-  struct Candidate {
-    const KernelRow* row = nullptr;
-    StepCase item;
-    bool is_repeat = false;
-  };
+  struct Clock;  // of a run: what is spent, and whether it was interrupted
   void make_rows();
   void set_limits(Lane* lane);
+  void tighten_limits(RowState* state, double us);
   RowState* neediest(Processor processor, const std::vector<RowState*>& taken);
-  bool draw(RowState* state, Candidate* out);
-  // Times the candidates in turns.
-  void measure(Lane* lane, const std::vector<Candidate>& candidates);
-  void report(double seconds_left);
+  bool draw(RowState* state, Sample* out);
+  bool draw_samples(Clock& clock);
+  bool measure_networks(Clock& clock);
+  bool visit_again(SampleRole role, Clock& clock);
+  void choose_repeats();
+  // Times the first samples in turns, as many as go into memory at once, and adds a visit to each
+  // that the lane can hold. Says how many these were.
+  size_t measure(Lane* lane, std::span<Sample* const> samples);
 
   std::vector<Lane*> lanes_;
-  int32_t thread_count_;  // of the CPU lane
+  SessionOptions options_;
   std::vector<Sample> samples_;
   double probe_us_[2] = {};
   std::function<void(const std::string&)> append_;
   std::vector<RowState> rows_;
-  WorkLimits limits_[2];
   std::mt19937_64 random_{20};
 };
 

@@ -1,5 +1,6 @@
 #include "profiler/shapes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
@@ -37,14 +38,29 @@ class Draw {
   int32_t pick(std::initializer_list<int32_t> values) {
     return values.begin()[between(0, static_cast<int32_t>(values.size()) - 1)];
   }
-  // Of a map: mostly multiples of 16, as networks have them.
-  int32_t channels() {
-    if (chance(0.8)) return 16 * log_between(1, 64);
-    return chance(0.75) ? 4 * log_between(2, 128) : log_between(3, 512);
-  }
+  // Rows and columns of a map. Those of networks are what halving leaves of 224, 300, 320, 416 ...
   int32_t side() {
-    if (chance(0.5)) return pick({7, 13, 14, 20, 26, 28, 40, 52, 56, 80, 104, 112});
-    return log_between(4, 240);
+    if (chance(0.3)) return log_between(4, 200);
+    return pick({7,  14, 28, 56,  112, 7,  14, 28,  56, 112, 8,  16, 32, 64, 10,
+                 20, 40, 80, 160, 13,  26, 52, 104, 17, 35,  19, 38, 75, 150});
+  }
+  // Of a map of `side` rows and columns: mostly multiples of 16, and the more the smaller it is.
+  int32_t channels(int32_t side) {
+    const double area = double{1} * side * side;
+    const double least = std::clamp(1e4 / area, 8.0, 256.0);
+    const double most = std::clamp(1.6e6 / area, 2 * least, 2048.0);
+    const double grain = chance(0.75) ? 16 : chance(0.6) ? 8 : chance(0.75) ? 4 : 1;
+    return std::max(static_cast<int32_t>(grain),
+                    static_cast<int32_t>(grain) * log_between(least / grain, most / grain));
+  }
+  // Tokens of a sequence; a width of features.
+  int32_t tokens() {
+    if (chance(0.3)) return log_between(8, 512);
+    return pick({49, 50, 64, 77, 96, 128, 144, 196, 197, 256, 384, 512});
+  }
+  int32_t width() {
+    if (chance(0.7)) return 64 * log_between(1, 48);
+    return chance(0.7) ? 8 * log_between(2, 256) : log_between(16, 2048);
   }
 
   Layout map_layout() {
@@ -80,15 +96,19 @@ class Draw {
   // Dims of a map or of a plain tensor, as the row takes either.
   OperandShape activation() {
     if (map_layout() != Layout::Plain && (row_.layout != Layout::Any || chance(0.6)))
-      return map({1, channels(), side(), side()});
+      return square_map(map_layout());
     switch (between(0, 2)) {
       case 0:
-        return plain({log_between(1, 1024), log_between(16, 4096)});
+        return plain({tokens(), width()});
       case 1:
-        return plain({1, log_between(16, 512), log_between(16, 4096)});
+        return plain({1, tokens(), width()});
       default:
-        return plain({1, channels(), side(), side()});
+        return square_map(Layout::Plain);
     }
+  }
+  OperandShape square_map(Layout layout) {
+    const int32_t s = side();
+    return operand(layout, {1, channels(s), s, s});
   }
 
   template <typename Params>
@@ -147,13 +167,17 @@ class Draw {
 };
 
 bool Draw::conv2d() {
-  const int32_t kernel = chance(0.4) ? 1 : chance(0.75) ? 3 : pick({5, 7, 9});
-  const int32_t stride = chance(0.2) ? 2 : 1;
-  const int32_t in = side();
-  const int32_t out = out_side(in, kernel, stride, (kernel - 1) / 2);
   // First layers: three channels.
-  const int32_t in_c = kernel > 1 && chance(0.1) ? 3 : channels();
-  const int32_t out_c = channels();
+  const bool is_first = chance(0.05);
+  const int32_t kernel = is_first      ? pick({3, 3, 7, 9})
+                         : chance(0.5) ? 1
+                         : chance(0.8) ? 3
+                                       : pick({5, 7});
+  const int32_t stride = chance(is_first ? 0.7 : 0.2) ? 2 : 1;
+  const int32_t in = is_first ? pick({112, 160, 224, 256, 300, 320}) : side();
+  const int32_t out = out_side(in, kernel, stride, (kernel - 1) / 2);
+  const int32_t in_c = is_first ? 3 : channels(in);
+  const int32_t out_c = is_first ? 8 * log_between(2, 8) : channels(out);
   Conv2dParams params;
   set_window(params, kernel, stride);
   params.groups = 1;
@@ -176,7 +200,7 @@ bool Draw::depthwise_conv2d() {
   const int32_t stride = chance(0.3) ? 2 : 1;
   const int32_t in = side();
   const int32_t out = out_side(in, kernel, stride, (kernel - 1) / 2);
-  const int32_t c = channels();
+  const int32_t c = channels(in);
   DepthwiseConv2dParams params;
   set_window(params, kernel, stride);
   set(params);
@@ -188,9 +212,9 @@ bool Draw::depthwise_conv2d() {
 }
 
 bool Draw::matmul() {
-  const int32_t m = chance(0.4) ? 1 : log_between(2, 1024);
-  const int32_t k = log_between(16, m == 1 ? 8192 : 4096);
-  const int32_t n = log_between(16, 4096);
+  const int32_t m = chance(0.35) ? 1 : chance(0.1) ? log_between(2, 16) : tokens();
+  const int32_t k = width();
+  const int32_t n = chance(0.1) ? pick({10, 1000, 1001, 2048, 4096}) : width();
   MatMulParams params;
   params.activation = activation_kind();
   params.activation_beta = 6;
@@ -203,10 +227,14 @@ bool Draw::matmul() {
 }
 
 bool Draw::batch_matmul() {
-  const int32_t batch = log_between(1, 16);
-  const int32_t m = log_between(8, 512);
-  const int32_t k = log_between(8, 512);
-  const int32_t n = log_between(8, 512);
+  // Of an attention: queries with keys, or what comes of them with values.
+  const int32_t batch = chance(0.8) ? pick({1, 2, 3, 4, 6, 8, 12, 16}) : log_between(1, 24);
+  const int32_t seen = tokens();
+  const int32_t head = chance(0.7) ? pick({32, 48, 64, 80, 96, 128}) : log_between(8, 160);
+  const bool is_first = chance(0.5);
+  const int32_t m = chance(0.7) ? seen : tokens();
+  const int32_t k = is_first ? head : seen;
+  const int32_t n = is_first ? seen : head;
   BatchMatMulParams params;
   params.is_b_transposed = chance(0.4) ? 1 : 0;
   set(params);
@@ -217,8 +245,8 @@ bool Draw::batch_matmul() {
 }
 
 bool Draw::pool2d() {
-  const int32_t c = channels();
   const int32_t in = side();
+  const int32_t c = channels(in);
   const bool is_global = chance(0.3);
   const int32_t kernel = is_global ? in : pick({2, 3, 3, 5});
   const int32_t stride = is_global ? 1 : pick({1, 2, 2});
@@ -275,7 +303,7 @@ bool Draw::concat() {
   int32_t extent = 0;
   for (int32_t i = 0; i < count; ++i) {
     OperandShape x = first;
-    if (x.rank == 4) x.dims[1] = channels();
+    if (x.rank == 4) x.dims[1] = channels(x.dims[2]);
     extent += x.dims[1];
     set_bytes(x);
     add(x);
@@ -289,8 +317,7 @@ bool Draw::concat() {
 
 bool Draw::softmax() {
   const OperandShape x =
-      chance(0.5) ? plain({log_between(1, 12), log_between(4, 256), log_between(4, 1024)})
-                  : activation();
+      chance(0.6) ? plain({pick({1, 2, 3, 4, 6, 8, 12}), tokens(), tokens()}) : activation();
   SoftmaxParams params;
   params.axis = x.layout == Layout::Plain ? x.rank - 1 : 1;
   set(params);
@@ -303,17 +330,17 @@ bool Draw::transpose() {
   TransposeParams params;
   OperandShape x;
   if (chance(0.5)) {  // heads of an attention
-    x = plain({1, log_between(16, 512), log_between(1, 16), log_between(8, 64)});
+    x = plain({1, tokens(), log_between(1, 16), chance(0.7) ? pick({32, 64, 96}) : tokens()});
     params.perm_1 = 2;
     params.perm_2 = chance(0.5) ? 1 : 3;
     params.perm_3 = params.perm_2 == 1 ? 3 : 1;
   } else if (chance(0.5)) {
-    x = plain({1, channels(), side(), side()});
+    x = square_map(Layout::Plain);
     params.perm_1 = 2;
     params.perm_2 = 3;
     params.perm_3 = 1;
   } else {
-    x = plain({1, log_between(16, 1024), log_between(16, 1024)});
+    x = plain({1, tokens(), width()});
     params.perm_1 = 2;
     params.perm_2 = 1;
   }
@@ -327,23 +354,23 @@ bool Draw::transpose() {
 }
 
 bool Draw::reshape() {
-  const int32_t c = channels();
   const int32_t s = side();
+  const int32_t c = channels(s);
   add(plain({1, c, s, s}));
   add(plain({1, c, s * s}));
   return true;
 }
 
 bool Draw::convert() {
-  const int32_t c = channels();
   const int32_t s = side();
+  const int32_t c = channels(s);
   const bool from_image = row_.processor == Processor::Gpu && chance(0.5);
   const bool to_image = row_.layout == Layout::Image2d;
   const Layout other = row_.dtype == DType::Any || chance(0.6) ? Layout::Plain : Layout::Nhwc;
   const Layout x = from_image ? Layout::Image2d : other;
   const Layout nhwc = row_.dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
   // Network inputs have few channels.
-  const int32_t channel_count = chance(0.3) ? 3 : c;
+  const int32_t channel_count = s > 100 && chance(0.5) ? 3 : c;
   if (!from_image && !to_image && chance(0.5)) {
     add(operand(nhwc, {1, channel_count, s, s}));
     add(operand(other, {1, channel_count, s, s}));
@@ -374,9 +401,10 @@ bool Draw::normalize() {
 }
 
 bool Draw::resize() {
-  const int32_t c = channels();
-  const int32_t in = log_between(4, 120);
+  const int32_t in = chance(0.5) ? pick({7, 8, 10, 13, 14, 16, 20, 26, 28, 32, 40, 52, 56, 64})
+                                 : log_between(4, 100);
   const int32_t factor = pick({2, 2, 2, 3, 4});
+  const int32_t c = channels(in * factor);
   ResizeParams params;
   params.kind = chance(0.5) ? kResizeNearest : kResizeLinear;
   params.coordinates = params.kind == kResizeNearest ? kResizeAsymmetric : kResizeHalfPixel;
@@ -405,8 +433,8 @@ bool Draw::depth_to_space() {
 bool Draw::slice() {
   SliceParams params;
   params.step_0 = params.step_1 = params.step_2 = params.step_3 = 1;
-  const int32_t c = channels() + 1;
   const int32_t s = side();
+  const int32_t c = channels(s) + 1;
   const int32_t kept = between(1, c - 1);
   params.start_1 = chance(0.5) ? 0 : c - kept;
   params.count_0 = 1;
@@ -445,8 +473,8 @@ bool Draw::where() {
 }
 
 bool Draw::pad() {
-  const int32_t c = channels();
   const int32_t s = side();
+  const int32_t c = channels(s);
   const int32_t border = between(1, 4);
   if (border >= s) return false;
   PadParams params;
@@ -471,8 +499,8 @@ bool Draw::gather() {
 }
 
 bool Draw::expand() {
-  const int32_t c = channels();
   const int32_t s = side();
+  const int32_t c = channels(s);
   add(plain({1, c, 1, 1}));
   add(plain({1, c, s, s}));
   return true;

@@ -25,7 +25,7 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   assert(model != nullptr && "asked for a row the profile has no model of");
   kernels::Features features;
   if (model->is_fitted)
-    kernels::model_features_of(step, profile_.cpu_threads, &features);
+    kernels::model_features_of(step, {profile_.cpu_threads, profile_.gpu_facts}, &features);
   else
     kernels::features_of(step, &features);
   double latency_us = 0;

@@ -88,7 +88,7 @@ struct Feature {
   const char* name;
   double value;
 };
-inline constexpr uint32_t kMaxFeatures = 16;
+inline constexpr uint32_t kMaxFeatures = 48;
 struct Features {
   Feature items[kMaxFeatures];
   uint32_t count = 0;

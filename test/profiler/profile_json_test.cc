@@ -20,7 +20,7 @@ std::vector<Sample> samples_of(const KernelRow& row) {
     sample.row = &row;
     sample.item = *draw_step(row, {}, random);
     sample.us = 2;
-    for (const auto& [name, value] : features_of(row, sample.item, 1))
+    for (const auto& [name, value] : features_of(row, sample.item, {}))
       if (name == "mbytes") sample.us += 10 * value;
     samples.push_back(sample);
   }
@@ -38,7 +38,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
     for (const char* symbol : {"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"})
       if (std::string_view(row.symbol) == symbol)
         for (const Sample& sample : samples_of(row)) samples.push_back(sample);
-  const std::string json = tools::pretty_json(profile_json(facts, fit_models(samples, 1)), 2);
+  const std::string json = tools::pretty_json(profile_json(facts, fit_models(samples, {})), 2);
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(json, "box.json"));
   CHECK(profile.models.size() == 3);
@@ -59,7 +59,7 @@ TEST_CASE("a second measurement that agrees, and one that does not") {
   CHECK(noise_floor_percent(samples, Processor::Cpu) == -1);
   for (int i = 0; i < 2; ++i) {
     Sample repeat = samples[static_cast<size_t>(i)];
-    repeat.is_repeat = true;
+    repeat.role = SampleRole::Repeat;
     repeat.us *= i == 0 ? 1.05 : 1.5;
     samples.push_back(repeat);
   }
