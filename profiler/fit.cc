@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+
+#include "kernels/model_term.h"
 
 namespace codl::profiler {
 namespace {
@@ -46,8 +49,10 @@ NormalEquations normal_equations(const Matrix& rows, const Vector& b) {
   for (size_t r = 0; r < rows.size(); ++r)
     for (size_t i = 0; i < n; ++i) {
       normal.right[i] += rows[r][i] * b[r];
-      for (size_t j = 0; j < n; ++j) normal.gram[i][j] += rows[r][i] * rows[r][j];
+      for (size_t j = 0; j <= i; ++j) normal.gram[i][j] += rows[r][i] * rows[r][j];
     }
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = 0; j < i; ++j) normal.gram[j][i] = normal.gram[i][j];
   return normal;
 }
 
@@ -86,8 +91,9 @@ size_t steepest_column(const NormalEquations& normal, const Vector& x,
 }
 
 double value_of(const NamedFeatures& features, const std::string& name) {
+  const kernels::ModelTerm term(name);
   for (const auto& [feature, value] : features)
-    if (feature == name) return value;
+    if (feature == term.feature) return term.of(value);
   return 0;
 }
 
@@ -160,12 +166,14 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
   return x;
 }
 
-LinearModel fit_model(const std::vector<Observation>& observations) {
+namespace {
+
+LinearModel fit_terms(const std::vector<Observation>& observations,
+                      const std::vector<std::string>& names) {
   // 8 %: about the spread of repeated measurements on machines whose clock is not held.
   constexpr double kBend = 0.08;
-  constexpr int kRounds = 12;
+  constexpr int kRounds = 8;
   LinearModel model;
-  const std::vector<std::string> names = feature_names(observations);
   Matrix plain;
   for (const Observation& observation : observations)
     plain.push_back(relative_row(observation.features, names, observation.us));
@@ -189,6 +197,37 @@ LinearModel fit_model(const std::vector<Observation>& observations) {
   for (size_t j = 0; j < coefficients.size(); ++j)
     if (coefficients[j] > 0) model.terms.emplace_back(names[j], coefficients[j]);
   return model;
+}
+
+}  // namespace
+
+LinearModel fit_model(const std::vector<Observation>& observations) {
+  return fit_terms(observations, feature_names(observations));
+}
+
+LinearModel fit_bent_model(const std::vector<Observation>& observations) {
+  // Fewer observations, or values, do not tell a bend from noise.
+  constexpr size_t kLeastObservations = 30;
+  constexpr size_t kLeastValues = 6;
+  std::vector<std::string> names = feature_names(observations);
+  if (observations.size() >= kLeastObservations)
+    for (const std::string& feature : feature_names(observations)) {
+      Vector values;
+      for (const Observation& observation : observations)
+        if (const double value = value_of(observation.features, feature); value > 0)
+          values.push_back(value);
+      std::sort(values.begin(), values.end());
+      Vector distinct = values;
+      distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+      if (distinct.size() < kLeastValues) continue;
+      for (const double share : {0.33, 0.67})
+        for (const char side : {'<', '>'}) {
+          char limit[32];
+          std::snprintf(limit, sizeof(limit), "%c%.3g", side, quantile(values, share));
+          names.push_back(feature + limit);
+        }
+    }
+  return fit_terms(observations, names);
 }
 
 Residuals residuals_of(std::vector<double> errors_percent) {
@@ -216,7 +255,7 @@ std::vector<double> predict_held_out(const std::vector<Observation>& observation
     std::vector<Observation> seen;
     for (size_t i = 0; i < observations.size(); ++i)
       if (folds[i] != fold) seen.push_back(observations[i]);
-    const LinearModel model = fit_model(seen);
+    const LinearModel model = fit_bent_model(seen);
     for (size_t i = 0; i < observations.size(); ++i)
       if (folds[i] == fold) predictions[i] = model.predict_us(observations[i].features);
   }

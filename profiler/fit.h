@@ -40,6 +40,10 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
 // measurement does not turn the model. `observations` may be empty: a model without terms.
 LinearModel fit_model(const std::vector<Observation>& observations);
 
+// The same with features cut at the thirds of what the observations have of them
+// (kernels/model_term.h): caches, and groups that fill a device, bend the line.
+LinearModel fit_bent_model(const std::vector<Observation>& observations);
+
 // Each observation predicted by a model that has not seen it nor its `fold_count`-th of the rest:
 // observation i belongs to fold folds[i]. Those of one shape must be in one fold.
 // Returns the predictions.

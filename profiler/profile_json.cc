@@ -32,7 +32,7 @@ FittedModel fit(const std::string& symbol, int32_t revision,
   FittedModel fitted;
   fitted.symbol = symbol;
   fitted.revision = revision;
-  fitted.model = fit_model(observations);
+  fitted.model = fit_bent_model(observations);
   for (auto& [name, coefficient] : fitted.model.terms) coefficient = rounded(coefficient);
   fitted.held_out = cross_validate(observations, folds_of(observations.size()), kFolds);
   return fitted;
@@ -190,6 +190,18 @@ std::string evaluation_text(const std::vector<Sample>& samples, const kernels::L
       }
       text.back() = '\n';
     }
+  }
+  // The fold of steps of networks, which no fit has seen: -1.
+  std::map<uint16_t, LinearModel> models;
+  for (const Sample& sample : samples) {
+    const auto found = by_row.find(sample.row->id);
+    if (sample.role != SampleRole::Network || found == by_row.end()) continue;
+    auto [model, is_new] = models.try_emplace(sample.row->id);
+    if (is_new) model->second = fit_bent_model(found->second);
+    char line[160];
+    std::snprintf(line, sizeof(line), "%s,-1,%.6g,%.6g,steps=1\n", sample.row->symbol, sample.us,
+                  model->second.predict_us(features_of(*sample.row, sample.item, lane)));
+    text += line;
   }
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/kernel_table.h"
 #include "kernels/model_features.h"
+#include "kernels/model_term.h"
 
 namespace codl::compiler {
 
@@ -29,8 +30,10 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   else
     kernels::features_of(step, &features);
   double latency_us = 0;
-  for (const LatencyModel::Term& term : model->terms)
-    latency_us += term.coefficient.value * value_of(features, term.feature);
+  for (const LatencyModel::Term& term : model->terms) {
+    const kernels::ModelTerm part(term.feature);
+    latency_us += term.coefficient.value * part.of(value_of(features, part.feature));
+  }
   if (other_processor_busy)
     latency_us *=
         1 +

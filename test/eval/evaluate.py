@@ -29,8 +29,8 @@ import tempfile
 import numpy
 
 FOLDS = 5
-# CPU threads that the samples were taken with; codl-profile multiplies by how tasks share them.
-PAIRS = {"host-2core-pocl": 1, "h200-nvidia": 8, "16core-pocl": 8}
+# CPU threads that the samples were taken with.
+PAIRS = {"host-2core-pocl": 1, "h200-nvidia": 2, "16core-pocl": 2}
 
 
 class Sample:
@@ -39,8 +39,8 @@ class Sample:
     def __init__(self, line):
         fields = line.rstrip("\n").split(",")
         self.symbol = fields[0]
-        self.us = float(fields[2])
-        self.is_repeat = fields[5] == "1"
+        self.is_fitted = fields[5] == "0"
+        self.step = (fields[0], fields[6], fields[7], fields[8])
         self.part = [int(x) for x in fields[6].split()]
         self.params = [int(x) for x in fields[7].split()]
         self.operands = []
@@ -196,15 +196,22 @@ def read_pair(path, threads, tool):
         with open(features) as file:
             evaluated = file.read().splitlines()
     by_symbol = {}
+    seen = set()
     for line in text.splitlines():
         if line.startswith("#"):
             continue
         sample = Sample(line)
-        if not sample.is_repeat:
+        if sample.is_fitted and sample.step not in seen:  # a step has a line for each visit
+            seen.add(sample.step)
             by_symbol.setdefault(sample.symbol, []).append(sample)
     items = {}
+    network_errors = {"cpu": [], "gpu": []}
     for line in evaluated:
         symbol, fold, us, predicted, features_text = line.split(",")
+        if fold == "-1":
+            side = "gpu" if "_cl_" in symbol else "cpu"
+            network_errors[side].append(abs(float(predicted) / float(us) - 1))
+            continue
         features = {name: float(value) for name, value in
                     (pair.split("=") for pair in features_text.split())}
         own = items.setdefault(symbol, [])
@@ -214,7 +221,7 @@ def read_pair(path, threads, tool):
                     "work": macs if macs > 0 else features.get("mbytes", 0.0)})
     floors = [line.split("repeated measurement: ")[1].split()[0]
               for line in log.splitlines() if "repeated measurement: " in line]
-    return items, floors, profile_bytes
+    return items, floors, profile_bytes, network_errors
 
 
 def mean(values):
@@ -223,7 +230,7 @@ def mean(values):
 
 
 def evaluate_pair(path, threads, tool, make_forest):
-    items_by_symbol, floors, profile_bytes = read_pair(path, threads, tool)
+    items_by_symbol, floors, profile_bytes, network_errors = read_pair(path, threads, tool)
     makers = {"codl": Codl, "flops": Flops}
     if make_forest:
         makers["forest"] = lambda: Forest(make_forest)
@@ -241,7 +248,10 @@ def evaluate_pair(path, threads, tool, make_forest):
     for side in ("cpu", "gpu"):
         own = [k for s, k in kernels.items() if ("_cl_" in s) == (side == "gpu")]
         summary[side] = {kind: mean(k[kind]["within_10_percent"] for k in own) for kind in kinds}
-    return {"threads": threads, "kernels": kernels, "mean_within_10_percent": summary,
+    networks = {side: {"steps": len(errors), "within_10_percent": round(
+        100 * sum(e <= 0.1 for e in errors) / len(errors), 1)}
+        for side, errors in network_errors.items() if errors}
+    return {"threads": threads, "network_steps": networks, "kernels": kernels, "mean_within_10_percent": summary,
             "repeats_within_10_percent": floors, "profile_bytes": profile_bytes}
 
 
@@ -257,6 +267,9 @@ def markdown(results):
                   f"floor): {', '.join(f + ' %' for f in result['repeats_within_10_percent'])} "
                   "(CPU, GPU). The profile with all models has "
                   f"{result['profile_bytes'] / 1000:.1f} kB.", "",
+                  *[f"Of {n['steps']} steps of networks that no fit has seen ({side.upper()}), "
+                    f"{n['within_10_percent']:.1f} % are predicted within 10 %."
+                    for side, n in result["network_steps"].items()], "",
                   "| kernel | samples | " + " | ".join(kinds) + " | median error of analytic |",
                   "|---" * (len(kinds) + 3) + "|"]
         for symbol, kernel in sorted(result["kernels"].items()):

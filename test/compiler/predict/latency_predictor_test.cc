@@ -5,6 +5,7 @@
 
 #include "kernels/kernel_table.h"
 #include "kernels/model_features.h"
+#include "kernels/model_term.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -124,7 +125,7 @@ TEST_CASE("every term of the tree's profiles is a feature that its kernel has") 
       const std::set<std::string> features = features_of_row(model.kernel_id);
       for (const LatencyModel::Term& term : model.terms) {
         INFO(name << " " << find_kernel(model.kernel_id)->symbol << " " << term.feature);
-        CHECK(features.count(term.feature) == 1);
+        CHECK(features.count(std::string(kernels::ModelTerm(term.feature).feature)) == 1);
       }
     }
   }
