@@ -78,7 +78,7 @@ void add_case_features(const StepShape& step, double elements, double innermost,
   const OperandShape& y = step.output();
   const OperandShape& x = step.operands[0];
   const double pixels = elements / innermost;
-  if (step.part_dim == SplitDim::OutputChannel) features->add("part_kpixels", pixels * 1e-3);
+  features->add("part_kpixels", step.part_dim == SplitDim::OutputChannel ? pixels * 1e-3 : 0);
   if (y.layout != Layout::Plain) {
     features->add("map_melements", elements * 1e-6);
     // Vectors that are not full.
@@ -90,32 +90,33 @@ void add_case_features(const StepShape& step, double elements, double innermost,
   switch (step.row->op) {
     case OpKind::Binary: {
       const int32_t kind = step.params_as<BinaryParams>().kind;
-      if (kind != kBinaryAdd && kind != kBinaryMul)
-        features->add("melements_by_kind", elements * 1e-6);
+      const bool is_by_kind = kind != kBinaryAdd && kind != kBinaryMul;
+      features->add("melements_by_kind", is_by_kind ? elements * 1e-6 : 0);
+      double broadcast_runs = 0;
       for (uint32_t i = 0; i < 2; ++i)
         if (!same_dims(step.operands[i], y) && element_count(step.operands[i]) > 1)
-          features->add(
-              "broadcast_kpixels",
-              (y.layout == Layout::Plain && y.rank == 4 ? static_cast<double>(y.dims[1]) : pixels) *
-                  1e-3);
+          broadcast_runs += y.layout == Layout::Plain && y.rank == 4 ? y.dims[1] : pixels;
+      features->add("broadcast_kpixels", broadcast_runs * 1e-3);
       break;
     }
     case OpKind::Pool2d:
-      if (step.params_as<Pool2dParams>().kind == kPool2dAverage)
-        features->add("mops_average", sum_of_macs(*features));
+      features->add("mops_average", step.params_as<Pool2dParams>().kind == kPool2dAverage
+                                        ? sum_of_macs(*features)
+                                        : 0);
       break;
     case OpKind::Resize:
-      if (step.params_as<ResizeParams>().kind == kResizeNearest)
-        features->add("melements_nearest", elements * 1e-6);
+      features->add("melements_nearest",
+                    step.params_as<ResizeParams>().kind == kResizeNearest ? elements * 1e-6 : 0);
       break;
     case OpKind::DepthToSpace:
-      if (step.params_as<DepthToSpaceParams>().is_channel_major != 0)
-        features->add("melements_channel_major", elements * 1e-6);
+      features->add(
+          "melements_channel_major",
+          step.params_as<DepthToSpaceParams>().is_channel_major != 0 ? elements * 1e-6 : 0);
       break;
     case OpKind::Convert:
-      if (x.layout == Layout::Plain) features->add("melements_from_plain", elements * 1e-6);
-      if (y.layout == Layout::Plain) features->add("melements_to_plain", elements * 1e-6);
-      if (y.dims[1] < kChannelPanel) features->add("few_channel_kpixels", pixels * 1e-3);
+      features->add("melements_from_plain", x.layout == Layout::Plain ? elements * 1e-6 : 0);
+      features->add("melements_to_plain", y.layout == Layout::Plain ? elements * 1e-6 : 0);
+      features->add("few_channel_kpixels", y.dims[1] < kChannelPanel ? pixels * 1e-3 : 0);
       break;
     case OpKind::Transpose:
       // The input's innermost axis begins anew.
@@ -208,9 +209,9 @@ void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* feat
     const double tile_macs = static_cast<double>(tile_depth) * defined(launch, "TILE_M", 0) *
                              defined(launch, "TILE_N", 0);
     for (const TileNames& names : kTileNames) {
-      if (names.slices != slices) continue;
-      features->add(names.macs, waves(1) * depth_steps * tile_macs * 1e-3);
-      features->add(names.steps, waves(2) * depth_steps);
+      const bool is_own = names.slices == slices;
+      features->add(names.macs, is_own ? waves(1) * depth_steps * tile_macs * 1e-3 : 0);
+      features->add(names.steps, is_own ? waves(2) * depth_steps : 0);
     }
     return;
   }
@@ -218,12 +219,13 @@ void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* feat
   features->add("wave4_kdepth", waves(4) * depth * 1e-3);
   features->add("wave32_kdepth", waves(32) * depth * 1e-3);
   // Columns of a matrix that are not neighbours, and those at an edge, are read one by one.
-  if (defined(launch, "HAS_ROWS_OF_B", 1) == 0) {
-    features->add("column_kdepth", waves(8) * depth * 1e-3);
-    features->add("column_mmacs", mmacs);
-  }
-  if (step.row->op == OpKind::BatchMatMul && step.output().dims[step.output().rank - 1] % 8 != 0)
-    features->add("edge_kdepth", waves(8) * depth * 1e-3);
+  if (step.row->op != OpKind::BatchMatMul) return;
+  const bool has_columns = defined(launch, "HAS_ROWS_OF_B", 1) == 0;
+  const bool has_edge = step.output().dims[step.output().rank - 1] % 8 != 0;
+  const double wave8_kdepth = waves(8) * depth * 1e-3;
+  features->add("column_kdepth", has_columns ? wave8_kdepth : 0);
+  features->add("column_mmacs", has_columns ? mmacs : 0);
+  features->add("edge_kdepth", has_edge ? wave8_kdepth : 0);
 }
 
 }  // namespace

@@ -28,7 +28,12 @@ struct LaneFacts {
 //   steps
 //                  that outgrow a core's and a processor's caches
 //   shares         1 if more than one worker has tasks: waking them
+//   map_melements, lane_mmacs, part_kpixels and features named after what they tell apart (a pool
+//   that averages, columns by columns ...): loops that run for some parameters or shapes only
 // GPU:
+//   unit_*         of the unit with most work-groups: its items, multiply-adds and bytes
+//   kdepth, wave*  multiply-adds of an element, which follow each other; times how often units fill
+//   tile*          the same of gemm_tile.cl's tiles, by their slices of the depth
 //   kitems         thousand work-items
 //   item_kmacs     thousand multiply-adds of one work-item: what a device that all items fit on at
 //                  once waits for; item_kbytes: likewise its activations

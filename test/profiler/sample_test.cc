@@ -15,7 +15,7 @@ Sample drawn(const KernelRow& row, uint64_t seed) {
   const auto item = draw_step(row, {}, random);
   REQUIRE(item.has_value());
   sample.item = *item;
-  sample.us = 12.5;
+  sample.add_visit(12.5);
   sample.run_count = 7;
   return sample;
 }
