@@ -24,9 +24,8 @@ struct LaneFacts {
 // its work. Besides:
 //   melements      million elements written; kpixels: thousand times that the innermost axis of the
 //                  output is begun anew; ragged_kpixels: likewise if it is no multiple of 16
-//   cached_mbytes  million bytes touched beyond the first; far_mbytes: beyond the first eight:
-//   steps
-//                  that outgrow a core's and a processor's caches
+//   cached_mbytes  million bytes touched beyond the first, and
+//   far_mbytes     beyond the first eight: steps that outgrow a core's and a processor's caches
 //   shares         1 if more than one worker has tasks: waking them
 //   map_melements, lane_mmacs, part_kpixels and features named after what they tell apart (a pool
 //   that averages, columns by columns ...): loops that run for some parameters or shapes only
