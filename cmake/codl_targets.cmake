@@ -57,6 +57,14 @@ function(codl_runtime_library name)
     -fvisibility=hidden -ffunction-sections -fdata-sections)
 endfunction()
 
+# For targets that take longer to compile with sanitizers than to run: no optimisation then. Not for
+# the fuzzer, nor for kernels, whose tests compute for minutes.
+function(codl_compile_quickly name)
+  if(CODL_SANITIZE AND NOT CODL_FUZZ)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+endfunction()
+
 function(codl_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)

@@ -98,7 +98,7 @@ configure() {
 ctest_run() {
   local preset=$1 code=0
   shift
-  ctest --preset "$preset" --no-tests=error "$@" || code=$?
+  ctest --preset "$preset" --parallel "$jobs" --no-tests=error "$@" || code=$?
   grep -aE '\[SKIP\] ' "build/$preset/Testing/Temporary/LastTest.log"
   return $code
 }
