@@ -142,7 +142,9 @@ ir::Graph graph_of(const ReplayOp& op) {
   ir::Node node{op.op, {}, {}, ir::kNoId, "op"};
   ir::TensorType out = f32({1, op.out_channels, op.out_rows(), op.out_columns()}, Layout::Nhwc);
   const auto constant = [&](const char* name, ir::Dims dims) {
-    node.inputs.push_back(graph.add_constant(name, f32(std::move(dims), Layout::Plain), {}));
+    // Added without elements, as it has no bytes.
+    node.inputs.push_back(graph.add_constant(name, f32({0}, Layout::Plain), {}));
+    graph.value(node.inputs.back()).type.dims = std::move(dims);
   };
   if (op.op == OpKind::MatMul) {
     node.inputs.push_back(graph.add_input("x", f32({1, op.in_channels}, Layout::Plain)));
