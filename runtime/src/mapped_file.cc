@@ -95,9 +95,9 @@ void MappedFile::prefetch(const uint8_t* first, size_t count) const {
   if (count == 0 || begin < file_begin || begin - file_begin >= size_bytes_) return;
   const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t page = begin / page_bytes * page_bytes;
-  const size_t page_count_bytes = begin + std::min(count, size_bytes_) - page;
-  if (madvise(reinterpret_cast<void*>(page), page_count_bytes, MADV_POPULATE_READ) != 0)
-    madvise(reinterpret_cast<void*>(page), page_count_bytes, MADV_WILLNEED);
+  const size_t in_pages = begin + std::min(count, file_begin + size_bytes_ - begin) - page;
+  if (madvise(reinterpret_cast<void*>(page), in_pages, MADV_POPULATE_READ) != 0)
+    madvise(reinterpret_cast<void*>(page), in_pages, MADV_WILLNEED);
 }
 
 MappedFile::~MappedFile() {
