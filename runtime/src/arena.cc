@@ -1,6 +1,7 @@
 #include "runtime/src/arena.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,20 +13,42 @@ namespace {
 // A huge page of x86 and of aarch64 with pages of 4 KiB.
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-// Large blocks ask for huge pages: a five-hundredth of the page faults while a session is created,
-// and fewer misses of the TLB in a run. Only whole ones, so that no memory is held in vain; where
-// the system has none to give, the pages are the usual ones.
-void* allocate_aligned(void*, size_t size, size_t alignment) {
-  const bool is_large = size >= kHugePageBytes;
-  // posix_memalign wants at least the alignment of a pointer.
-  alignment = std::max(alignment, is_large ? kHugePageBytes : sizeof(void*));
-  void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, size) != 0) return nullptr;
-  if (is_large) madvise(memory, size / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
-  return memory;
+bool is_mapped(size_t size) { return size >= kHugePageBytes; }
+
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+// Large blocks come from the system, zeroed when the first run touches them: nothing is written
+// while a session is created. In huge pages, as far as there are whole ones and the system has some
+// to give: a five-hundredth of the page faults and fewer misses of the TLB in a run.
+void* map_zeroed(size_t size, size_t alignment) {
+  alignment = std::max(alignment, kHugePageBytes);
+  size_t mapped = 0;  // enough to cut an aligned block out of it
+  if (__builtin_add_overflow(size, alignment, &mapped)) return nullptr;
+  void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  auto* first = static_cast<uint8_t*>(mapping);
+  const size_t head = -reinterpret_cast<uintptr_t>(first) & (alignment - 1);
+  const size_t kept = (size + page_bytes() - 1) & ~(page_bytes() - 1);
+  uint8_t* block = first + head;
+  if (head != 0) munmap(first, head);
+  if (head + kept != mapped) munmap(block + kept, mapped - head - kept);
+  madvise(block, size / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+  return block;
 }
 
-void release_aligned(void*, void* memory, size_t, size_t) { std::free(memory); }
+void* allocate_aligned(void*, size_t size, size_t alignment) {
+  if (is_mapped(size)) return map_zeroed(size, alignment);
+  void* memory = nullptr;
+  // posix_memalign wants at least the alignment of a pointer.
+  return posix_memalign(&memory, std::max(alignment, sizeof(void*)), size) == 0 ? memory : nullptr;
+}
+
+void release_aligned(void*, void* memory, size_t size, size_t) {
+  if (is_mapped(size))
+    munmap(memory, size);
+  else
+    std::free(memory);
+}
 
 constexpr codl_allocator_t kDefaultAllocator = {nullptr, allocate_aligned, release_aligned};
 
@@ -39,7 +62,8 @@ bool Arena::allocate(const codl_allocator_t& allocator, uint64_t size_bytes, siz
   const size_t size = static_cast<size_t>(size_bytes);
   void* memory = allocator.allocate(allocator.context, size, alignment);
   if (memory == nullptr) return false;
-  std::memset(memory, 0, size);
+  const bool is_zeroed = allocator.allocate == allocate_aligned && is_mapped(size);
+  if (!is_zeroed) std::memset(memory, 0, size);
   allocator_ = allocator;
   data_ = static_cast<uint8_t*>(memory);
   size_bytes_ = size;

@@ -10,10 +10,11 @@
 
 namespace codl::rt {
 
-// posix_memalign and free.
+// posix_memalign and free; mmap for large blocks.
 const codl_allocator_t& default_allocator();
 
-// One block of zeroed memory. Zeroing also touches every page, so that no run meets a page fault.
+// One block of zeroed memory. The pages of a large one are touched by the first run that uses them:
+// later runs meet no page fault.
 class Arena {
  public:
   Arena() = default;

@@ -64,7 +64,7 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
       set_diag(diag, "clSVMAlloc: no memory for a shared arena of %zu bytes", shared_bytes);
       return CODL_DEVICE_ERROR;
     }
-    // As Arena does: no page faults in a run.
+    // No page faults in a run.
     __builtin_memset(svm_, 0, shared_bytes);
   } else if (shared_bytes != 0) {
     shared_arena_ = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
