@@ -17,8 +17,11 @@ set(CODL_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 find_program(CODL_CCACHE ccache)
 if(CODL_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CODL_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${CODL_CCACHE})
+  # What ccache's manual asks for where headers are precompiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    ${CODL_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_library(codl_flags INTERFACE)
@@ -65,6 +68,16 @@ function(codl_compile_quickly name)
   endif()
 endfunction()
 
+# codl_precompile(NAME HEADERS...): what most files of a target include, and that seldom changes: half of
+# the time of compiling them. Only where sanitizers check, whose build is a second one of everything: g++ 12
+# warns more of what it inlines from a precompiled <string>, and other builds take warnings for errors.
+function(codl_precompile name)
+  if(CODL_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_precompile_headers(${name} PRIVATE ${ARGN})
+    target_compile_options(${name} PRIVATE -fpch-preprocess)  # for ccache
+  endif()
+endfunction()
+
 function(codl_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
@@ -75,5 +88,6 @@ function(codl_test name)
   cmake_parse_arguments(arg "" "" "LIBRARIES;SOURCES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
+  codl_precompile(${name} <algorithm> <string> <vector> ${PROJECT_SOURCE_DIR}/test/support/catch.h)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

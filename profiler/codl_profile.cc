@@ -1,6 +1,8 @@
 // codl-profile: times codl's kernels on the machine it runs on and writes a device profile.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -10,8 +12,11 @@
 #include <sstream>
 #include <type_traits>
 
+#include "kernels/common/cpu_dispatch.h"
 #include "profiler/cpu_lane.h"
+#include "profiler/exchange.h"
 #include "profiler/gpu_lane.h"
+#include "profiler/map_layout.h"
 #include "profiler/plan_steps.h"
 #include "profiler/profile_json.h"
 #include "profiler/session.h"
@@ -38,6 +43,7 @@ struct ProfileFlags {
   bool fits_only = false;
   bool cpu_only = false;
   std::vector<std::string> plans;
+  std::string kernels;
   int32_t samples_percent = 100;
   int32_t thread_count = 1;
   std::string layout = "auto";
@@ -76,6 +82,8 @@ std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
        "measure this plan's steps too and say how well they are predicted; they are not fitted; "
        "may be given several times",
        [=](const std::string& value) { flags->plans.push_back(value); }},
+      {"kernels", "TEXT", "time only kernels whose names have this; default: all",
+       text(&flags->kernels)},
       {"samples-percent", "N", "of the usual number of samples; default: 100",
        [=](const std::string& value) {
          flags->samples_percent = tools::parse_int32("samples-percent", value, 1);
@@ -140,6 +148,7 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("source", facts.source);
   visit("cpu_name", facts.cpu_name);
   visit("threads", facts.lane.thread_count);
+  visit("vector_lanes", facts.lane.vector_lanes);
   visit("has_gpu", facts.has_gpu);
   visit("gpu_name", facts.gpu_name);
   visit("units", facts.lane.gpu.units);
@@ -156,12 +165,39 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("gpu_contention_percent", facts.gpu_contention_percent);
 }
 
+// Before an exchange point in a sample file.
+constexpr char kExchangeMark[] = "#exchange,";
+
 std::string fact_lines(DeviceFacts facts) {
   std::ostringstream text;
   each_fact(facts, [&](const char* name, const auto& value) {
     text << "#fact," << name << ',' << value << '\n';
   });
+  for (const ExchangePoint& point : facts.exchange)
+    text << kExchangeMark << point.name << ',' << point.bytes << ',' << point.us << '\n';
   return text.str();
+}
+
+// Those that were written last.
+std::vector<ExchangePoint> read_exchange(const std::string& text) {
+  std::vector<ExchangePoint> points;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kExchangeMark)) continue;
+    ExchangePoint point;
+    char comma = 0;
+    std::istringstream fields(line.substr(std::strlen(kExchangeMark)));
+    if (!std::getline(fields, point.name, ',') || !(fields >> point.bytes >> comma >> point.us))
+      tools::fail_input("sample file", "a name, bytes and microseconds", line);
+    const auto known = std::find_if(points.begin(), points.end(), [&](const ExchangePoint& other) {
+      return other.name == point.name && other.bytes == point.bytes;
+    });
+    if (known == points.end())
+      points.push_back(point);
+    else
+      *known = point;
+  }
+  return points;
 }
 
 void read_device_facts(const std::string& text, DeviceFacts* facts) {
@@ -174,6 +210,8 @@ void read_device_facts(const std::string& text, DeviceFacts* facts) {
     else
       std::istringstream(found->second) >> value;
   });
+  if (std::vector<ExchangePoint> points = read_exchange(text); !points.empty())
+    set_exchange(std::move(points), facts);
 }
 
 void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
@@ -189,41 +227,21 @@ void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
   facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
   facts->image_max_height =
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
-  const ExchangeTimes times = lane.measure_exchange();
-  facts->launch_us = times.launch_us;
-  facts->sync_us = times.poll_us;
-  facts->map_us = times.map_us;
-  facts->map_us_per_mb = times.map_us_per_mb;
-  facts->copy_us_per_mb = times.copy_us_per_mb;
+  set_exchange(time_exchanges(lane), facts);
+  const ExchangeTimes times = exchange_times_of(facts->exchange);
+  // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
+  facts->launch_us = lane.is_processor() ? times.launch_us : 0;
   std::fprintf(stderr,
-               "launch %.1f us, hand-off %.1f us polling, %.1f us with an event, map %.1f us + "
-               "%.2f us/MB, copy %.1f us/MB\n",
-               times.launch_us, times.poll_us, times.event_us, times.map_us, times.map_us_per_mb,
-               times.copy_us_per_mb);
+               "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
+               "us, other queue "
+               "%.1f us, upload %.1f us + %.1f us/MB, download %.1f us + %.1f us/MB\n",
+               times.launch_us, times.enqueue_us, times.submit_us, times.start_us, times.wake_us,
+               times.queue_us, times.upload.call.fixed_us + times.upload.rest.fixed_us,
+               times.upload.call.us_per_mb + times.upload.rest.us_per_mb,
+               times.download.call.fixed_us + times.download.rest.fixed_us,
+               times.download.call.us_per_mb + times.download.rest.us_per_mb);
   facts->source +=
       "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
-}
-
-// Whether convolutions are faster on images than on buffers, by the models' sums over the shapes
-// that both were measured on.
-bool images_are_faster(const std::vector<Sample>& samples, const std::vector<FittedModel>& models,
-                       const kernels::LaneFacts& lane) {
-  const LinearModel* buffer = nullptr;
-  const LinearModel* image = nullptr;
-  for (const FittedModel& model : models) {
-    if (model.symbol == "conv2d_f32_cl_buffer") buffer = &model.model;
-    if (model.symbol == "conv2d_f32_cl_image") image = &model.model;
-  }
-  if (buffer == nullptr || image == nullptr) return false;
-  double buffer_us = 0;
-  double image_us = 0;
-  for (const Sample& sample : samples) {
-    if (sample.row->op != OpKind::Conv2d || sample.row->processor != Processor::Gpu) continue;
-    const NamedFeatures features = features_of(*sample.row, sample.item, lane);
-    buffer_us += buffer->predict_us(features);
-    image_us += image->predict_us(features);
-  }
-  return image_us < buffer_us;
 }
 
 void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sample>& samples) {
@@ -264,6 +282,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path, const do
              DeviceFacts* facts, std::vector<Sample>* samples) {
   SessionOptions options;
   options.sample_share = flags.samples_percent / 100.0;
+  options.kernels = flags.kernels;
   options.network_steps = network_steps(flags.plans, *samples);
   // OpenCL first: its workers are to start on their cores.
   std::unique_ptr<GpuLane> gpu;
@@ -324,7 +343,8 @@ void codl_profile(const std::vector<std::string>& given) {
 
   if (flags.fits_only)
     read_device_facts(sample_text, &facts);
-  else if (!measure(flags, sample_path, probe_us, &facts, &samples)) {
+  else if (facts.lane.vector_lanes = kernels::cpu_vector_lanes(kernels::best_cpu_target());
+           !measure(flags, sample_path, probe_us, &facts, &samples)) {
     std::fprintf(stderr, "\ninterrupted; --resume goes on\n");
     return;
   }

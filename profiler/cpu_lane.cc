@@ -1,5 +1,6 @@
 #include "profiler/cpu_lane.h"
 
+#include <algorithm>
 #include <random>
 
 #include "kernels/common/tensor_view.h"
@@ -109,9 +110,32 @@ class CpuStep : public PreparedStep {
     const auto worker_count = static_cast<size_t>(pool_->worker_count());
     for (size_t i = 0; i < views_.size(); ++i) {
       if (item_.operands[i].layout == Layout::Packed) continue;
-      const size_t share = static_cast<size_t>(item_.operands[i].bytes) / worker_count;
-      touch(views_[i].as<uint8_t>() + static_cast<size_t>(worker) * share, share);
+      const ByteRange touched = bytes_near_part(item_.operands[i]);
+      const size_t share = (touched.end - touched.begin) / worker_count;
+      touch(views_[i].as<uint8_t>() + touched.begin + static_cast<size_t>(worker) * share, share);
     }
+  }
+
+  struct ByteRange {
+    size_t begin;
+    size_t end;
+  };
+
+  // What the lane has of an operand when the step is a part of some rows: those that correspond to
+  // the part's, and the halo of most windows. The other lane has the rest.
+  ByteRange bytes_near_part(const OperandShape& shape) const {
+    constexpr int32_t kHaloRows = 2;
+    const auto bytes = static_cast<size_t>(shape.bytes);
+    if (item_.part_dim != SplitDim::Height || shape.layout != Layout::Nhwc) return {0, bytes};
+    const int64_t rows = shape.dims[2];
+    const int64_t output_rows = item_.operands.back().dims[2];
+    const int64_t begin = rows * item_.part.begin / output_rows - kHaloRows;
+    const int64_t end = rows * item_.part.end / output_rows + kHaloRows;
+    const auto bytes_before = [&](int64_t row) {
+      return bytes * static_cast<size_t>(std::clamp<int64_t>(row, 0, rows)) /
+             static_cast<size_t>(rows);
+    };
+    return {bytes_before(begin), bytes_before(end)};
   }
 
   void run() {

@@ -97,12 +97,15 @@ double value_of(const NamedFeatures& features, const std::string& name) {
   return 0;
 }
 
-// Names of all features, in order of first appearance.
+// Names of all features that some observation has, in order of first appearance.
 std::vector<std::string> feature_names(const std::vector<Observation>& observations) {
+  // Features count in thousands or millions: what is less than a thousandth of one is what rounding
+  // left of a difference, and would get a coefficient to match.
+  constexpr double kLeastAmount = 1e-9;
   std::vector<std::string> names;
   for (const Observation& observation : observations)
     for (const auto& [name, value] : observation.features)
-      if (value > 0 && std::find(names.begin(), names.end(), name) == names.end())
+      if (value >= kLeastAmount && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
   return names;
 }
@@ -170,8 +173,8 @@ namespace {
 
 LinearModel fit_terms(const std::vector<Observation>& observations,
                       const std::vector<std::string>& names) {
-  // 8 %: about the spread of repeated measurements on machines whose clock is not held.
-  constexpr double kBend = 0.08;
+  // 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
+  constexpr double kScale = 0.12;
   constexpr int kRounds = 8;
   LinearModel model;
   Matrix plain;
@@ -190,8 +193,8 @@ LinearModel fit_terms(const std::vector<Observation>& observations,
     for (size_t i = 0; i < plain.size(); ++i) {
       double ratio = 0;
       for (size_t j = 0; j < names.size(); ++j) ratio += plain[i][j] * coefficients[j];
-      const double error = std::abs(ratio - 1);
-      weights[i] = error <= kBend ? 1 : std::sqrt(kBend / error);
+      const double error = (ratio - 1) / kScale;
+      weights[i] = 1 / std::sqrt(1 + error * error);
     }
   }
   for (size_t j = 0; j < coefficients.size(); ++j)
@@ -207,11 +210,16 @@ LinearModel fit_model(const std::vector<Observation>& observations) {
 
 LinearModel fit_bent_model(const std::vector<Observation>& observations) {
   // Fewer observations, or values, do not tell a bend from noise.
-  constexpr size_t kLeastObservations = 30;
+  constexpr size_t kLeastObservations = 20;
   constexpr size_t kLeastValues = 6;
+  constexpr double kLeastRise = 1.05;  // of the most over a bend
+  // Nor a line that flattens, which any path that the features do not tell apart looks like.
+  constexpr size_t kLeastObservationsToFlatten = 140;
   std::vector<std::string> names = feature_names(observations);
   if (observations.size() >= kLeastObservations)
     for (const std::string& feature : feature_names(observations)) {
+      // What is counted beyond a level is bent already.
+      if (feature.find("_over_") != std::string::npos) continue;
       Vector values;
       for (const Observation& observation : observations)
         if (const double value = value_of(observation.features, feature); value > 0)
@@ -220,12 +228,17 @@ LinearModel fit_bent_model(const std::vector<Observation>& observations) {
       Vector distinct = values;
       distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
       if (distinct.size() < kLeastValues) continue;
-      for (const double share : {0.33, 0.67})
-        for (const char side : {'<', '>'}) {
-          char limit[32];
-          std::snprintf(limit, sizeof(limit), "%c%.3g", side, quantile(values, share));
-          names.push_back(feature + limit);
-        }
+      for (const double share : {0.5, 0.8}) {
+        const double limit = quantile(values, share);
+        // What is left above it would be rounding, with a coefficient to match.
+        if (values.back() < kLeastRise * limit) continue;
+        char text[32];
+        std::snprintf(text, sizeof(text), ">%.3g", limit);
+        names.push_back(feature + text);
+        if (share > 0.5 || observations.size() < kLeastObservationsToFlatten) continue;
+        text[0] = '<';
+        names.push_back(feature + text);
+      }
     }
   return fit_terms(observations, names);
 }

@@ -36,12 +36,13 @@ struct Residuals {
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
                                                const std::vector<double>& b);
 
-// Minimises the Huber loss of predicted / measured - 1 (bend at 8 %) by reweighting: one disturbed
-// measurement does not turn the model. `observations` may be empty: a model without terms.
+// Minimises the Cauchy loss of predicted / measured - 1 (scale 12 %) by reweighting: disturbed
+// measurements do not turn the model. `observations` may be empty: a model without terms.
 LinearModel fit_model(const std::vector<Observation>& observations);
 
-// The same with features cut at the thirds of what the observations have of them
-// (kernels/model_term.h): caches, and groups that fill a device, bend the line.
+// The same with more for what a feature has above the median, and above four fifths, of what the
+// observations have of it (kernels/model_term.h), and of many observations for what it has below
+// the median: caches, and groups that fill a device, bend the line.
 LinearModel fit_bent_model(const std::vector<Observation>& observations);
 
 // Each observation predicted by a model that has not seen it nor its `fold_count`-th of the rest:

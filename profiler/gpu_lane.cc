@@ -1,12 +1,12 @@
 #include "profiler/gpu_lane.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "profiler/contents.h"
-#include "profiler/fit.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/tools/tool_error.h"
 
@@ -21,13 +21,21 @@ constexpr size_t kArenaBytes = size_t{512} << 20;
 constexpr size_t kStepAlignment = size_t{2} << 20;
 // A batch of launches of a short step; its end is seen some microseconds late.
 constexpr double kBatchUs = 150;
+// Of a GPU: weights that pass before any is read again, several times what its cache holds (50 MB
+// of an H200's). In a plan a step's weights were read last in the run before, and an item that
+// waits for memory waits twice as long as one that waits for the cache.
+constexpr size_t kWeightBytes = size_t{1024} << 20;
+// More than the launches of a run.
+constexpr size_t kMostWeightBuffers = 512;
+constexpr size_t kLeastWeightBytes = 4096;
 
 size_t rounded_up(size_t bytes, size_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
 // probe: arithmetic that every unit has enough of. touch: reads all of a buffer, and leaves the
-// compiler in doubt whether it will write.
+// compiler in doubt whether it will write. nothing: has as many arguments as a convolution, which a
+// launch copies.
 constexpr char kOwnKernels[] = R"(
 __kernel void probe(__global float* out, int count) {
   float8 sum = (float8)(get_global_id(0));
@@ -40,31 +48,12 @@ __kernel void touch(__global const float* in, int count, __global float* out) {
   for (int i = get_global_id(0); i < count; i += get_global_size(0)) sum += in[i];
   if (sum == -1.2345f) out[0] = sum;
 }
-__kernel void nothing(__global float* out) {}
+__kernel void nothing(__global float* out, int4 a, int4 b, int4 c, int a0, int a1, int a2, int a3,
+                      int a4, int a5, int a6, int a7, int a8, int a9, int a10, int a11) {}
 )";
 
 double micros_since(int64_t start_ns) {
   return static_cast<double>(rt::now_ns() - start_ns) / 1000;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// us = fixed + per_mb * MB through measured points.
-struct Line {
-  double fixed = 0;
-  double per_mb = 0;
-};
-Line line_through(const std::vector<std::pair<double, double>>& mb_us) {
-  std::vector<Observation> points;
-  for (const auto& [mb, us] : mb_us) points.push_back({{{"steps", 1.0}, {"mb", mb}}, us});
-  Line line;
-  for (const auto& [name, value] : fit_model(points).terms)
-    (name == "mb" ? line.per_mb : line.fixed) = value;
-  return line;
 }
 
 }  // namespace
@@ -82,9 +71,8 @@ class GpuStep : public PreparedStep {
 
  private:
   cl_event enqueue() { return lane_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr); }
-  double batch_us(int count) {
-    return lane_->batch_us(kernel_, global_, has_local_ ? local_ : nullptr, count);
-  }
+  // From the first of `count` launches to the end of the last, each with other weights.
+  double batch_us(int count);
   // Of the lane's arena, or memory of its own if that is full.
   cl_mem take(size_t bytes);
 
@@ -96,6 +84,9 @@ class GpuStep : public PreparedStep {
   std::vector<cl_mem> memory_;
   std::vector<std::pair<cl_mem, size_t>> inputs_;  // buffers of activations
   int batch_count_ = 0;                            // 0: not known yet
+  // Arguments that are weights, and the buffers that each takes in turn.
+  std::vector<std::pair<cl_uint, const std::vector<cl_mem>*>> weights_;
+  size_t next_weights_ = 0;
 };
 
 cl_mem GpuStep::take(size_t bytes) {
@@ -158,6 +149,8 @@ GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item) : la
       if (i + 1 < item.operands.size() && shape.layout != Layout::Packed)
         inputs_.emplace_back(memory, bytes);
     }
+    if (shape.layout == Layout::Packed && lane->has_room_for_weights())
+      weights_.emplace_back(argument, &lane->weight_buffers(bytes));
     memory_.push_back(memory);
     lane->check("clSetKernelArg", api.clSetKernelArg(kernel_, argument++, sizeof(memory), &memory));
   }
@@ -170,10 +163,27 @@ GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item) : la
   }
 }
 
+double GpuStep::batch_us(int count) {
+  const int64_t start_ns = rt::now_ns();
+  for (int i = 0; i < count; ++i) {
+    for (const auto& [argument, buffers] : weights_) {
+      const cl_mem& buffer = (*buffers)[next_weights_ % buffers->size()];
+      lane_->check("clSetKernelArg",
+                   lane_->api_.clSetKernelArg(kernel_, argument, sizeof(buffer), &buffer));
+    }
+    ++next_weights_;
+    lane_->check("clEnqueueNDRangeKernel", lane_->api_.clEnqueueNDRangeKernel(
+                                               lane_->plain_queue_, kernel_, 3, nullptr, global_,
+                                               has_local_ ? local_ : nullptr, 0, nullptr, nullptr));
+  }
+  lane_->check("clFinish", lane_->api_.clFinish(lane_->plain_queue_));
+  return micros_since(start_ns);
+}
+
 double GpuStep::run_us() {
   // What clocks of GPUs tell of a short kernel is mostly its start, and the queue of a plan is
-  // full: by how much more launches of it take longer. Its operands stay in caches larger than a
-  // processor's, as in a plan.
+  // full: by how much more launches of it take longer. Its activations stay in caches larger than a
+  // processor's, as in a plan; its weights do not (kWeightBytes).
   if (!lane_->is_processor()) {
     if (batch_count_ == 0) {
       const double once_us = batch_us(1);
@@ -203,10 +213,8 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   cl_int error = CL_SUCCESS;
   context_ = api_.clCreateContext(nullptr, 1, &device_.device, nullptr, nullptr, &error);
   check("clCreateContext", error);
-  queue_ = api_.clCreateCommandQueue(context_, device_.device, CL_QUEUE_PROFILING_ENABLE, &error);
-  check("clCreateCommandQueue", error);
-  plain_queue_ = api_.clCreateCommandQueue(context_, device_.device, 0, &error);
-  check("clCreateCommandQueue", error);
+  queue_ = make_queue(CL_QUEUE_PROFILING_ENABLE);
+  plain_queue_ = make_queue(0);
   type_ = number(CL_DEVICE_TYPE);
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
@@ -219,6 +227,10 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   for (cl_kernel kernel : {probe_, nothing_})
     check("clSetKernelArg", api_.clSetKernelArg(kernel, 0, sizeof(result_), &result_));
   check("clSetKernelArg", api_.clSetKernelArg(touch_, 2, sizeof(result_), &result_));
+  const cl_int zero[4] = {};
+  for (cl_uint i = 1; i <= 15; ++i)
+    check("clSetKernelArg",
+          api_.clSetKernelArg(nothing_, i, i <= 3 ? sizeof(zero) : sizeof(cl_int), zero));
   // Long enough for a clock that ticks once in a microsecond. Inside the scope: workers that start
   // at first use inherit the cores.
   cl_int count = 100;
@@ -233,7 +245,10 @@ GpuLane::~GpuLane() {
   finish();
   for (cl_kernel kernel : {probe_, touch_, nothing_}) api_.clReleaseKernel(kernel);
   for (const auto& [key, program] : programs_) api_.clReleaseProgram(program);
-  for (cl_mem memory : {arena_, other_memory_, result_})
+  // Last made, first released: NVIDIA's driver 580 crashes otherwise, if sub-buffers overlap.
+  for (size_t i = weight_buffers_made_.size(); i-- > 0;)
+    api_.clReleaseMemObject(weight_buffers_made_[i]);
+  for (cl_mem memory : {arena_, weight_memory_, other_memory_, result_})
     if (memory != nullptr) api_.clReleaseMemObject(memory);
   api_.clReleaseCommandQueue(plain_queue_);
   api_.clReleaseCommandQueue(queue_);
@@ -281,6 +296,14 @@ cl_kernel GpuLane::kernel_of(const char* const* texts, cl_uint text_count,
   return kernel;
 }
 
+cl_command_queue GpuLane::make_queue(cl_command_queue_properties properties) {
+  cl_int error = CL_SUCCESS;
+  const cl_command_queue queue =
+      api_.clCreateCommandQueue(context_, device_.device, properties, &error);
+  check("clCreateCommandQueue", error);
+  return queue;
+}
+
 cl_mem GpuLane::make_buffer(size_t bytes, cl_mem_flags flags, void* data) {
   cl_int error = CL_SUCCESS;
   const cl_mem buffer = api_.clCreateBuffer(context_, CL_MEM_READ_WRITE | flags,
@@ -305,17 +328,6 @@ void GpuLane::touch(cl_mem buffer, size_t bytes) {
   api_.clReleaseEvent(enqueue(touch_, global, local));
 }
 
-void GpuLane::wait_polling(cl_event event) {
-  check("clFlush", api_.clFlush(queue_));
-  cl_int state = CL_QUEUED;
-  while (state > CL_COMPLETE) {
-    check("clGetEventInfo", api_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                sizeof(state), &state, nullptr));
-    for (int i = 0; i < 32; ++i) rt::pause_core();
-  }
-  check("a kernel", state);
-}
-
 double GpuLane::wait_and_time_us(cl_event event) {
   check("clWaitForEvents", api_.clWaitForEvents(1, &event));
   cl_ulong start = 0;
@@ -328,14 +340,33 @@ double GpuLane::wait_and_time_us(cl_event event) {
   return static_cast<double>(end - start) / 1000;
 }
 
-double GpuLane::batch_us(cl_kernel kernel, const size_t* global, const size_t* local, int count) {
-  const int64_t start_ns = rt::now_ns();
-  for (int i = 0; i < count; ++i)
-    check("clEnqueueNDRangeKernel",
-          api_.clEnqueueNDRangeKernel(plain_queue_, kernel, 3, nullptr, global, local, 0, nullptr,
-                                      nullptr));
-  check("clFinish", api_.clFinish(plain_queue_));
-  return micros_since(start_ns);
+// Of a GPU with memory of its own; small ones have small caches too.
+bool GpuLane::has_room_for_weights() const {
+  return !is_processor() && number(CL_DEVICE_MAX_MEM_ALLOC_SIZE) >= 4 * kWeightBytes;
+}
+
+// Parts of one memory; those for sizes that differ lie over each other.
+const std::vector<cl_mem>& GpuLane::weight_buffers(size_t bytes) {
+  const size_t size = std::bit_ceil(std::max(bytes, kLeastWeightBytes));
+  std::vector<cl_mem>& buffers = weight_buffers_[size];
+  if (!buffers.empty()) return buffers;
+  if (weight_memory_ == nullptr) {
+    weight_memory_ = make_buffer(kWeightBytes, 0, nullptr);
+    const std::vector<float> numbers(kOtherBytes / sizeof(float), 0.01f);
+    for (size_t at = 0; at < kWeightBytes; at += kOtherBytes)
+      check("clEnqueueWriteBuffer",
+            api_.clEnqueueWriteBuffer(plain_queue_, weight_memory_, CL_TRUE, at, kOtherBytes,
+                                      numbers.data(), 0, nullptr, nullptr));
+  }
+  for (size_t i = 0; i < std::min(kWeightBytes / size, kMostWeightBuffers); ++i) {
+    const cl_buffer_region region = {i * size, size};
+    cl_int error = CL_SUCCESS;
+    buffers.push_back(api_.clCreateSubBuffer(weight_memory_, CL_MEM_READ_WRITE,
+                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    check("clCreateSubBuffer", error);
+    weight_buffers_made_.push_back(buffers.back());
+  }
+  return buffers;
 }
 
 kernels::GpuFacts GpuLane::gpu_facts() const {
@@ -361,80 +392,10 @@ std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepC
 
 double GpuLane::probe_us() {
   const size_t local[] = {64, 1, 1};
-  const size_t global[] = {64 * 8 * static_cast<size_t>(gpu_facts().units), 1, 1};
+  const size_t global[] = {probe_items(), 1, 1};
   return wait_and_time_us(enqueue(probe_, global, local));
 }
 
 void GpuLane::finish() { check("clFinish", api_.clFinish(queue_)); }
-
-ExchangeTimes GpuLane::measure_exchange() {
-  constexpr int kRounds = 51;
-  constexpr int kBatch = 100;
-  const size_t one[] = {1, 1, 1};
-  ExchangeTimes times;
-  std::vector<double> launches;
-  for (int round = 0; round < 5; ++round) {
-    finish();
-    const int64_t start_ns = rt::now_ns();
-    for (int i = 0; i < kBatch; ++i) api_.clReleaseEvent(enqueue(nothing_, one, one));
-    finish();
-    launches.push_back(micros_since(start_ns) / kBatch);
-  }
-  times.launch_us = is_processor() ? median(launches) : 0;
-  // There and back again: a kernel that does nothing, seen done by the host. Half of it is a
-  // hand-off in one direction.
-  std::vector<double> polls;
-  std::vector<double> events;
-  for (int round = 0; round < kRounds; ++round) {
-    int64_t start_ns = rt::now_ns();
-    cl_event event = enqueue(nothing_, one, one);
-    wait_polling(event);
-    polls.push_back(micros_since(start_ns));
-    api_.clReleaseEvent(event);
-    start_ns = rt::now_ns();
-    event = enqueue(nothing_, one, one);
-    check("clWaitForEvents", api_.clWaitForEvents(1, &event));
-    events.push_back(micros_since(start_ns));
-    api_.clReleaseEvent(event);
-  }
-  times.poll_us = median(polls) / 2;
-  times.event_us = median(events) / 2;
-
-  std::vector<std::pair<double, double>> maps;
-  std::vector<std::pair<double, double>> copies;
-  for (const size_t bytes :
-       {size_t{16} << 10, size_t{256} << 10, size_t{1} << 20, size_t{4} << 20}) {
-    std::vector<uint8_t> host(bytes, 1);
-    const cl_mem shared = make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
-    std::vector<double> map_us;
-    std::vector<double> copy_us;
-    for (int round = 0; round < 15; ++round) {
-      finish();
-      cl_int error = CL_SUCCESS;
-      int64_t start_ns = rt::now_ns();
-      void* mapped = api_.clEnqueueMapBuffer(queue_, shared, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                             bytes, 0, nullptr, nullptr, &error);
-      check("clEnqueueMapBuffer", error);
-      check("clEnqueueUnmapMemObject",
-            api_.clEnqueueUnmapMemObject(queue_, shared, mapped, 0, nullptr, nullptr));
-      finish();
-      map_us.push_back(micros_since(start_ns));
-      start_ns = rt::now_ns();
-      check("clEnqueueWriteBuffer", api_.clEnqueueWriteBuffer(queue_, result_, CL_TRUE, 0, bytes,
-                                                              host.data(), 0, nullptr, nullptr));
-      check("clEnqueueReadBuffer", api_.clEnqueueReadBuffer(queue_, result_, CL_TRUE, 0, bytes,
-                                                            host.data(), 0, nullptr, nullptr));
-      copy_us.push_back(micros_since(start_ns) / 2);
-    }
-    api_.clReleaseMemObject(shared);
-    maps.emplace_back(static_cast<double>(bytes) * 1e-6, median(map_us));
-    copies.emplace_back(static_cast<double>(bytes) * 1e-6, median(copy_us));
-  }
-  const Line map = line_through(maps);
-  times.map_us = map.fixed;
-  times.map_us_per_mb = map.per_mb;
-  times.copy_us_per_mb = line_through(copies).per_mb;
-  return times;
-}
 
 }  // namespace codl::profiler

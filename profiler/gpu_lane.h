@@ -10,17 +10,6 @@
 
 namespace codl::profiler {
 
-// What one hand-off between the lanes costs, and its parts (docs/PROFILE_FORMAT.md). Microseconds,
-// MB = 1e6 bytes.
-struct ExchangeTimes {
-  double launch_us = 0;  // per kernel of a full queue; 0 where run_us() counts it already
-  double poll_us = 0;    // GPU done -> host sees the event, polling; and host -> GPU start
-  double event_us = 0;   // the same with clWaitForEvents
-  double map_us = 0;     // map and unmap of a buffer in host memory
-  double map_us_per_mb = 0;
-  double copy_us_per_mb = 0;
-};
-
 class GpuLane : public Lane {
  public:
   // `platform`, `device`: parts of the names, or null; `cores`: rt::GpuQueueOptions. Throws
@@ -36,25 +25,32 @@ class GpuLane : public Lane {
   const rt::GpuDevice& device() const { return device_; }
   std::string info(cl_device_info what) const;  // a string
   uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
-  ExchangeTimes measure_exchange();
   // What codlc chooses tiles by, as far as OpenCL tells.
   kernels::GpuFacts gpu_facts() const;
+  // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
+  bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
+
+  // For what times more than steps (profiler/exchange.h). Throws ToolError if a call failed.
+  const rt::ClApi& api() const { return api_; }
+  void check(const char* call, cl_int error) const;
+  cl_command_queue make_queue(cl_command_queue_properties properties);
+  cl_mem make_buffer(size_t bytes, cl_mem_flags flags, void* data);
+  cl_kernel nothing_kernel() const { return nothing_; }
+  cl_kernel probe_kernel() const { return probe_; }  // in groups of 64
+  size_t probe_items() const { return 64 * 8 * static_cast<size_t>(gpu_facts().units); }
 
  private:
   friend class GpuStep;
-  void check(const char* call, cl_int error) const;
   // The program's function `name`, built with `options` unless it has been.
   cl_kernel kernel_of(const char* const* texts, cl_uint text_count, const std::string& options,
                       const std::string& name);
-  cl_mem make_buffer(size_t bytes, cl_mem_flags flags, void* data);
   // Enqueues and gives the event; it must be released.
   cl_event enqueue(cl_kernel kernel, const size_t* global, const size_t* local);
   void touch(cl_mem buffer, size_t bytes);
   double wait_and_time_us(cl_event event);
-  void wait_polling(cl_event event);
-  // From the first of `count` launches to the end of the last.
-  double batch_us(cl_kernel kernel, const size_t* global, const size_t* local, int count);
-  bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
+  bool has_room_for_weights() const;
+  // Buffers of so many bytes at least, for a launch each.
+  const std::vector<cl_mem>& weight_buffers(size_t bytes);
 
   rt::ClApi api_;
   rt::GpuDevice device_;
@@ -66,7 +62,10 @@ class GpuLane : public Lane {
   cl_kernel probe_ = nullptr;
   cl_kernel touch_ = nullptr;
   cl_kernel nothing_ = nullptr;
-  cl_mem arena_ = nullptr;  // of all steps that exist
+  cl_mem arena_ = nullptr;          // of all steps that exist
+  cl_mem weight_memory_ = nullptr;  // of a GPU, cut into buffers by size
+  std::map<size_t, std::vector<cl_mem>> weight_buffers_;
+  std::vector<cl_mem> weight_buffers_made_;  // in that order
   size_t arena_used_bytes_ = 0;
   int32_t step_count_ = 0;  // that exist
   cl_mem other_memory_ = nullptr;

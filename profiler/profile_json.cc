@@ -6,6 +6,7 @@
 #include <map>
 
 #include "runtime/tools/json_writer.h"
+#include "runtime/tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {
@@ -66,6 +67,7 @@ class ProfileWriter {
     json_.key("cpu").begin_object();
     json_.key("name").string(facts_.cpu_name);
     json_.key("threads").integer(facts_.lane.thread_count);
+    json_.key("vector_lanes").integer(facts_.lane.vector_lanes);
     json_.end_object();
     if (facts_.has_gpu) write_gpu();
     json_.key("models").begin_object();
@@ -79,9 +81,17 @@ class ProfileWriter {
   }
 
  private:
+  // codlc refuses a file with any other number (JsonValue::as_number()). `owner` is for the error.
+  void number(const std::string& owner, const std::string& key, double value) {
+    if (!(value >= 0 && value <= 1e12))
+      tools::fail_input("profile: " + owner + ": " + key,
+                        "samples that give a number from 0 to 10^12", std::to_string(value));
+    json_.key(key).number(rounded(value));
+  }
+
   void quantity(const char* key, double value) {
     json_.key(key).begin_object();
-    json_.key("value").number(rounded(value));
+    number(key, "value", value);
     json_.key("origin").string("measured");
     json_.key("source").string("device");
     json_.end_object();
@@ -103,9 +113,29 @@ class ProfileWriter {
     quantity("map_us", facts_.map_us);
     quantity("map_us_per_mb", facts_.map_us_per_mb);
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
+    if (!facts_.exchange.empty()) write_host_times(exchange_times_of(facts_.exchange));
     quantity("cpu_contention_percent", facts_.cpu_contention_percent);
     quantity("gpu_contention_percent", facts_.gpu_contention_percent);
     json_.end_object();
+  }
+
+  void write_host_times(const ExchangeTimes& times) {
+    quantity("enqueue_us", times.enqueue_us);
+    quantity("submit_us", times.submit_us);
+    quantity("start_us", times.start_us);
+    quantity("wake_us", times.wake_us);
+    if (facts_.sharing != "separate") return;
+    quantity("queue_us", times.queue_us);
+    write_copy("upload", times.upload);
+    write_copy("download", times.download);
+    json_.key("download_call").string(times.download_call_waits ? "waits" : "returns");
+  }
+
+  void write_copy(const std::string& name, const CopyTimes& copy) {
+    quantity((name + "_call_us").c_str(), copy.call.fixed_us);
+    quantity((name + "_call_us_per_mb").c_str(), copy.call.us_per_mb);
+    quantity((name + "_us").c_str(), copy.rest.fixed_us);
+    quantity((name + "_us_per_mb").c_str(), copy.rest.us_per_mb);
   }
 
   void write_model(const FittedModel& fitted) {
@@ -122,18 +152,18 @@ class ProfileWriter {
       if (name == "steps")
         steps += coefficient;
       else
-        json_.key(name).number(coefficient);
+        number(fitted.symbol, name, coefficient);
     }
-    json_.key("steps").number(rounded(steps));
+    number(fitted.symbol, "steps", steps);
     json_.end_object();
     json_.key("fit").begin_object();
     if (fitted.revision != 0) json_.key("revision").integer(fitted.revision);
     json_.key("samples").integer(static_cast<int64_t>(fitted.held_out.count));
-    json_.key("median_error_percent").number(rounded(fitted.held_out.median_absolute));
-    json_.key("within_10_percent").number(rounded(fitted.held_out.within_10));
+    number(fitted.symbol, "median_error_percent", fitted.held_out.median_absolute);
+    number(fitted.symbol, "within_10_percent", fitted.held_out.within_10);
     // measured / predicted: what a prediction is to be multiplied with.
-    json_.key("interval_low").number(rounded(1 / (1 + fitted.held_out.p90 / 100)));
-    json_.key("interval_high").number(rounded(1 / std::max(0.05, 1 + fitted.held_out.p10 / 100)));
+    number(fitted.symbol, "interval_low", 1 / std::max(0.05, 1 + fitted.held_out.p90 / 100));
+    number(fitted.symbol, "interval_high", 1 / std::max(0.05, 1 + fitted.held_out.p10 / 100));
     json_.end_object();
     json_.end_object();
   }
@@ -221,6 +251,18 @@ double noise_floor_percent(const std::vector<Sample>& samples, Processor process
     }
   }
   return count == 0 ? -1 : 100.0 * static_cast<double>(within) / static_cast<double>(count);
+}
+
+void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {
+  facts->exchange = std::move(points);
+  const ExchangeTimes times = exchange_times_of(facts->exchange);
+  facts->sync_us = times.sync_us();
+  facts->map_us = times.map.fixed_us;
+  facts->map_us_per_mb = times.map.us_per_mb;
+  const auto per_mb = [](const CopyTimes& copy) {
+    return copy.call.us_per_mb + copy.rest.us_per_mb;
+  };
+  facts->copy_us_per_mb = (per_mb(times.upload) + per_mb(times.download)) / 2;
 }
 
 std::string profile_json(const DeviceFacts& facts, const std::vector<FittedModel>& models) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/exchange.h"
 #include "profiler/sample.h"
 
 namespace codl::profiler {
@@ -39,16 +40,22 @@ struct DeviceFacts {
   std::string sharing;  // as in the profile
   double image_max_width = 0;
   double image_max_height = 0;
+  double launch_us = 0;  // beside the times of GPU steps; 0 where these have it in them
+  // Follow from `exchange`, which old sample files lack.
   double sync_us = 0;
-  double launch_us = 0;
   double map_us = 0;
   double map_us_per_mb = 0;
   double copy_us_per_mb = 0;
+  std::vector<ExchangePoint> exchange;
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
   std::string source;  // which device, tool, driver, date
 };
 
+// Exchange points, and what follows from them.
+void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts);
+
+// Throws ToolError (Input) naming the number if one is none that codlc takes.
 std::string profile_json(const DeviceFacts& facts, const std::vector<FittedModel>& models);
 
 }  // namespace codl::profiler

@@ -33,6 +33,7 @@ struct Contention {
 struct SessionOptions {
   kernels::LaneFacts facts;
   double sample_share = 1;            // of the samples that a row usually gets
+  std::string kernels;                // rows that have this in their symbol only
   std::vector<Sample> network_steps;  // of plans, not yet measured; SampleRole::Network
 };
 

@@ -53,6 +53,25 @@ class Draw {
     return std::max(static_cast<int32_t>(grain),
                     static_cast<int32_t>(grain) * log_between(least / grain, most / grain));
   }
+  // Output channels of a convolution of `in` channels that makes a map of `side` rows: most are as
+  // many, or a few times as many or as few.
+  int32_t output_channels(int32_t in, int32_t side) {
+    if (chance(0.3)) return channels(side);
+    const int32_t most = 2048;
+    switch (between(0, 5)) {
+      case 0:
+      case 1:
+        return in;
+      case 2:
+        return std::min(2 * in, most);
+      case 3:
+        return std::max(in / 2, 4);
+      case 4:
+        return std::min(pick({3, 4, 6}) * in, most);
+      default:
+        return std::max(in / pick({3, 4, 6}), 4);
+    }
+  }
   // Tokens of a sequence; a width of features.
   int32_t tokens() {
     if (chance(0.3)) return log_between(8, 512);
@@ -74,14 +93,8 @@ class Draw {
     shape.layout = layout;
     for (int32_t dim : dims) shape.dims[shape.rank++] = dim;
     if (layout == Layout::Nhwc || layout == Layout::Image2d) shape.row_end = shape.dims[2];
-    set_bytes(shape);
+    shape.bytes = memory_bytes(shape);
     return shape;
-  }
-  static void set_bytes(OperandShape& shape) {
-    shape.bytes =
-        shape.layout == Layout::Image2d
-            ? 0
-            : static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
   }
   OperandShape plain(std::initializer_list<int32_t> dims, DType dtype = DType::F32) {
     return operand(Layout::Plain, dims, dtype);
@@ -167,17 +180,20 @@ class Draw {
 };
 
 bool Draw::conv2d() {
-  // First layers: three channels.
+  // First layers: three channels. Pixels: what squeezes a map's means.
   const bool is_first = chance(0.05);
-  const int32_t kernel = is_first      ? pick({3, 3, 7, 9})
-                         : chance(0.5) ? 1
-                         : chance(0.8) ? 3
-                                       : pick({5, 7});
-  const int32_t stride = chance(is_first ? 0.7 : 0.2) ? 2 : 1;
-  const int32_t in = is_first ? pick({112, 160, 224, 256, 300, 320}) : side();
+  const bool is_pixel = !is_first && chance(0.06);
+  const int32_t kernel = is_first                  ? pick({3, 3, 7, 9})
+                         : is_pixel || chance(0.5) ? 1
+                         : chance(0.8)             ? 3
+                                                   : pick({5, 7});
+  const int32_t stride = !is_pixel && chance(is_first ? 0.7 : 0.2) ? 2 : 1;
+  const int32_t in = is_first ? pick({112, 160, 224, 256, 300, 320}) : is_pixel ? 1 : side();
   const int32_t out = out_side(in, kernel, stride, (kernel - 1) / 2);
-  const int32_t in_c = is_first ? 3 : channels(in);
-  const int32_t out_c = is_first ? 8 * log_between(2, 8) : channels(out);
+  const int32_t in_c = is_first ? 3 : is_pixel ? 4 * log_between(1, 320) : channels(in);
+  const int32_t out_c = is_first   ? 8 * log_between(2, 8)
+                        : is_pixel ? 4 * log_between(1, 320)
+                                   : output_channels(in_c, out);
   Conv2dParams params;
   set_window(params, kernel, stride);
   params.groups = 1;
@@ -245,9 +261,10 @@ bool Draw::batch_matmul() {
 }
 
 bool Draw::pool2d() {
-  const int32_t in = side();
+  const bool is_global = chance(0.3);  // of the maps that classifiers end with
+  const int32_t in =
+      is_global ? pick({4, 5, 7, 7, 7, 8, 8, 10, 12, 13, 14, 16, 20, 28, 32}) : side();
   const int32_t c = channels(in);
-  const bool is_global = chance(0.3);
   const int32_t kernel = is_global ? in : pick({2, 3, 3, 5});
   const int32_t stride = is_global ? 1 : pick({1, 2, 2});
   if (kernel > in) return false;
@@ -305,12 +322,12 @@ bool Draw::concat() {
     OperandShape x = first;
     if (x.rank == 4) x.dims[1] = channels(x.dims[2]);
     extent += x.dims[1];
-    set_bytes(x);
+    x.bytes = memory_bytes(x);
     add(x);
   }
   OperandShape y = first;
   y.dims[1] = extent;
-  set_bytes(y);
+  y.bytes = memory_bytes(y);
   add(y);
   return true;
 }
@@ -419,7 +436,8 @@ bool Draw::resize() {
 
 bool Draw::depth_to_space() {
   const int32_t block = pick({2, 2, 3, 4});
-  const int32_t c = log_between(1, 128);
+  // Images, or maps of a transposed convolution.
+  const int32_t c = chance(0.75) ? pick({1, 2, 3, 8, 16, 32, 64, 128}) : log_between(1, 128);
   const int32_t in = log_between(4, 112);
   DepthToSpaceParams params;
   params.block_h = params.block_w = block;
@@ -455,7 +473,7 @@ bool Draw::reduce() {
   for (int32_t i = 0; i < x.rank; ++i)
     if ((params.axes_mask >> i & 1) != 0) y.dims[i] = 1;
   if (y.layout != Layout::Plain) y.row_end = y.dims[2];
-  set_bytes(y);
+  y.bytes = memory_bytes(y);
   set(params);
   add(x);
   add(y);
@@ -579,7 +597,7 @@ void Draw::take_part() {
   const OperandShape& y = item_.operands.back();
   const double which = uniform();
   if (which < 0.3 && row_.can_split(SplitDim::Height) && y.rank == 4 && y.dims[2] >= 4) {
-    const int32_t rows = between(1, y.dims[2] - 1);
+    const int32_t rows = between(std::max(y.dims[2] / 8, 1), y.dims[2] - 1);
     const int32_t begin = chance(0.5) ? 0 : y.dims[2] - rows;
     item_.part_dim = SplitDim::Height;
     item_.part = {begin, begin + rows};

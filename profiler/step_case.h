@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "kernels/common/contract.h"
+#include "kernels/common/tensor_view.h"
+#include "schema/tables.h"
 
 namespace codl::profiler {
 
@@ -24,6 +26,12 @@ std::vector<int32_t> words_of(const Params& params) {
   std::vector<int32_t> words(sizeof(Params) / 4);
   std::memcpy(words.data(), &params, sizeof(Params));
   return words;
+}
+
+// OperandShape::bytes of an operand that is not packed.
+inline uint64_t memory_bytes(const OperandShape& shape) {
+  if (shape.layout == Layout::Image2d) return 0;
+  return static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
 }
 
 // Borrows the case: a StepCase, or one of the tests, which has the same members.

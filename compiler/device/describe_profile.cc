@@ -21,6 +21,25 @@ void print_quantity(llvm::raw_ostream& os, llvm::StringRef name, const Quantity&
           .str());
 }
 
+void print_copy_costs(llvm::raw_ostream& os, const std::string& name, const CopyCosts& costs) {
+  print_quantity(os, name + "_call_us", costs.call_us);
+  print_quantity(os, name + "_call_us_per_mb", costs.call_us_per_mb);
+  print_quantity(os, name + "_us", costs.rest_us);
+  print_quantity(os, name + "_us_per_mb", costs.rest_us_per_mb);
+}
+
+void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, GpuSharing sharing) {
+  print_quantity(os, "exchange enqueue_us", costs.enqueue_us);
+  print_quantity(os, "exchange submit_us", costs.submit_us);
+  print_quantity(os, "exchange start_us", costs.start_us);
+  print_quantity(os, "exchange wake_us", costs.wake_us);
+  if (sharing != GpuSharing::Separate) return;
+  print_quantity(os, "exchange queue_us", costs.queue_us);
+  print_copy_costs(os, "exchange upload", costs.upload);
+  print_copy_costs(os, "exchange download", costs.download);
+  print_line(os, "exchange download_call", costs.download_call_waits ? "waits" : "returns");
+}
+
 void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel& model) {
   std::string text;
   for (const LatencyModel::Term& term : model.terms) {
@@ -63,6 +82,7 @@ std::string describe(const DeviceProfile& profile) {
     print_quantity(os, "exchange map_us", exchange.map_us);
     print_quantity(os, "exchange map_us_per_mb", exchange.map_us_per_mb);
     print_quantity(os, "exchange copy_us_per_mb", exchange.copy_us_per_mb);
+    if (exchange.host) print_host_costs(os, *exchange.host, profile.sharing);
     print_quantity(os, "cpu contention percent", exchange.contention_percent[0]);
     print_quantity(os, "gpu contention percent", exchange.contention_percent[1]);
     if (profile.launch_us.value > 0) print_quantity(os, "gpu launch_us", profile.launch_us);

@@ -60,12 +60,37 @@ int32_t read_whole(const JsonValue& json, const Sources& sources) {
   return static_cast<int32_t>(json.member("value").as_integer(1, kMaxDim));
 }
 
-ExchangeCosts read_exchange(const JsonValue& json, const Sources& sources) {
+CopyCosts read_copy(const JsonValue& json, const std::string& name, const Sources& sources) {
+  const auto number = [&](const char* unit) {
+    return read_quantity(json.member(name + unit), sources);
+  };
+  return {number("_call_us"), number("_call_us_per_mb"), number("_us"), number("_us_per_mb")};
+}
+
+// All of them, or none.
+std::optional<HostCosts> read_host_costs(const JsonValue& json, GpuSharing sharing,
+                                         const Sources& sources) {
+  if (!json.has_member("enqueue_us")) return std::nullopt;
+  HostCosts costs;
+  costs.enqueue_us = read_quantity(json.member("enqueue_us"), sources);
+  costs.submit_us = read_quantity(json.member("submit_us"), sources);
+  costs.start_us = read_quantity(json.member("start_us"), sources);
+  costs.wake_us = read_quantity(json.member("wake_us"), sources);
+  if (sharing != GpuSharing::Separate) return costs;
+  costs.queue_us = read_quantity(json.member("queue_us"), sources);
+  costs.upload = read_copy(json, "upload", sources);
+  costs.download = read_copy(json, "download", sources);
+  costs.download_call_waits = json.member("download_call").as_choice({"returns", "waits"}) == 1;
+  return costs;
+}
+
+ExchangeCosts read_exchange(const JsonValue& json, GpuSharing sharing, const Sources& sources) {
   ExchangeCosts costs;
   costs.sync_us = read_quantity(json.member("sync_us"), sources);
   costs.map_us = read_quantity(json.member("map_us"), sources);
   costs.map_us_per_mb = read_quantity(json.member("map_us_per_mb"), sources);
   costs.copy_us_per_mb = read_quantity(json.member("copy_us_per_mb"), sources);
+  costs.host = read_host_costs(json, sharing, sources);
   costs.contention_percent[0] = read_quantity(json.member("cpu_contention_percent"), sources);
   costs.contention_percent[1] = read_quantity(json.member("gpu_contention_percent"), sources);
   return costs;
@@ -306,13 +331,15 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   const JsonValue cpu = root.member("cpu");
   profile.cpu_name = cpu.member("name").as_string();
   profile.cpu_threads = static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
+  if (const JsonValue lanes = cpu.optional_member("vector_lanes"))
+    profile.cpu_vector_lanes = static_cast<int32_t>(lanes.as_integer(4, 16));
   if (const JsonValue facts = cpu.optional_member("facts")) read_cpu_facts(facts, sources, profile);
 
   // No "gpu": the device has none that can be used, and there is nothing to exchange with.
   if (const JsonValue gpu = root.optional_member("gpu")) {
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
-    profile.exchange = read_exchange(root.member("exchange"), sources);
+    profile.exchange = read_exchange(root.member("exchange"), profile.sharing, sources);
     if (const JsonValue power = root.optional_member("power"))
       profile.power = read_power(power, sources);
   }

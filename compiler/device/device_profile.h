@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/contract.h"
+#include "kernels/model_term.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/tables.h"
@@ -31,8 +34,24 @@ struct Quantity {
 struct LatencyModel {
   uint16_t kernel_id = 0;
   struct Term {
-    std::string feature;
+    Term(std::string term, Quantity quantity)
+        : feature(std::move(term)), coefficient(std::move(quantity)) {
+      const kernels::ModelTerm part(feature);
+      name_length = part.feature.size();
+      low = part.low;
+      high = part.high;
+    }
+    // Microseconds that the term adds to a step with so much of the feature.
+    double of(double value) const {
+      return value <= low ? 0 : coefficient.value * ((value < high ? value : high) - low);
+    }
+    std::string_view name() const { return std::string_view(feature).substr(0, name_length); }
+
+    std::string feature;   // as the profile has it: kernels/model_term.h
     Quantity coefficient;  // microseconds per unit of the feature
+    size_t name_length;    // what follows: read once, predictions are many
+    double low;
+    double high;
   };
   std::vector<Term> terms;
   // Made by codl-profile: the features are those of kernels::model_features_of().
@@ -48,12 +67,35 @@ struct LatencyModel {
 enum class GpuSharing { FineSvm, SubBuffer, Separate };
 enum class GpuGate { HostEnqueue, UserEvent };
 
+// Of an upload or download: what its call takes of the host's time, and what it takes after that.
+struct CopyCosts {
+  Quantity call_us;
+  Quantity call_us_per_mb;
+  Quantity rest_us;
+  Quantity rest_us_per_mb;
+};
+
+// What a replay pays for giving work away and for seeing it done, by kind. The host is the thread
+// of the CPU lane: it computes nothing while it calls.
+struct HostCosts {
+  Quantity enqueue_us;  // a call for a queue that has other work
+  Quantity submit_us;   // a call for an idle queue
+  Quantity start_us;    // from that call to the start of the command
+  Quantity wake_us;     // from the end of a command to the host that polls for it
+  // Separate memories:
+  Quantity queue_us;  // from the end of a command to the start of one in the other queue
+  CopyCosts upload;
+  CopyCosts download;
+  bool download_call_waits = false;  // for the kernel that the download waits for
+};
+
 // Costs of handing data from one lane to the other, in one direction; microseconds, MB = 1e6 bytes.
 struct ExchangeCosts {
-  Quantity sync_us;         // one hand-off: event, poll or queue round trip
-  Quantity map_us;          // fixed part of map + unmap (SubBuffer)
-  Quantity map_us_per_mb;   // cache maintenance by size
-  Quantity copy_us_per_mb;  // Upload, Download (Separate)
+  Quantity sync_us;               // one hand-off: event, poll or queue round trip
+  Quantity map_us;                // fixed part of map + unmap (SubBuffer)
+  Quantity map_us_per_mb;         // cache maintenance by size
+  Quantity copy_us_per_mb;        // Upload, Download (Separate)
+  std::optional<HostCosts> host;  // takes the place of sync_us and copy_us_per_mb
   // Slow-down of a lane while the other runs, by processor.
   Quantity contention_percent[2];
 };
@@ -79,7 +121,8 @@ struct DeviceProfile {
   uint64_t hash = 0;  // XXH3 of the file's bytes
 
   std::string cpu_name;
-  int32_t cpu_threads = 1;  // CPU lane of a plan with both lanes
+  int32_t cpu_threads = 1;        // CPU lane of a plan with both lanes
+  int32_t cpu_vector_lanes = 16;  // kernels::LaneFacts
   std::string gpu_name;
   bool has_gpu = false;
   Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU

@@ -5,18 +5,33 @@
 
 #include "kernels/kernel_table.h"
 #include "kernels/model_features.h"
-#include "kernels/model_term.h"
 
 namespace codl::compiler {
 
 namespace {
 
-double value_of(const kernels::Features& features, std::string_view name) {
-  if (name == "steps") return 1;
-  for (uint32_t i = 0; i < features.count; ++i)
-    if (name == features.items[i].name) return features.items[i].value;
-  return 0;
-}
+// Features by name. Every term of a model looks its feature up, mostly in the order that the
+// contract adds them.
+class FeatureTable {
+ public:
+  explicit FeatureTable(const kernels::Features& features) : features_(features) {
+    for (uint32_t i = 0; i < features.count; ++i) names_[i] = features.items[i].name;
+  }
+  double value_of(std::string_view name) {
+    if (name == "steps") return 1;
+    for (uint32_t i = 0; i < features_.count; ++i) {
+      if (last_ >= features_.count) last_ = 0;
+      if (name == names_[last_]) return features_.items[last_].value;
+      ++last_;
+    }
+    return 0;
+  }
+
+ private:
+  const kernels::Features& features_;
+  std::string_view names_[kernels::kMaxFeatures];
+  uint32_t last_ = 0;  // where the search begins: at the feature of the term before
+};
 
 }  // namespace
 
@@ -26,14 +41,14 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   assert(model != nullptr && "asked for a row the profile has no model of");
   kernels::Features features;
   if (model->is_fitted)
-    kernels::model_features_of(step, {profile_.cpu_threads, profile_.gpu_facts}, &features);
+    kernels::model_features_of(
+        step, {profile_.cpu_threads, profile_.gpu_facts, profile_.cpu_vector_lanes}, &features);
   else
     kernels::features_of(step, &features);
+  FeatureTable table(features);
   double latency_us = 0;
-  for (const LatencyModel::Term& term : model->terms) {
-    const kernels::ModelTerm part(term.feature);
-    latency_us += term.coefficient.value * part.of(value_of(features, part.feature));
-  }
+  for (const LatencyModel::Term& term : model->terms)
+    latency_us += term.of(table.value_of(term.name()));
   if (other_processor_busy)
     latency_us *=
         1 +
@@ -47,16 +62,40 @@ LatencyPredictor::Interval LatencyPredictor::interval_of(const KernelRow& row) c
   return {model->interval_low, model->interval_high};
 }
 
-double LatencyPredictor::hand_off_us(double bytes) const {
+double LatencyPredictor::copy_call_us(double bytes, bool to_gpu) const {
+  const std::optional<HostCosts>& host = profile_.exchange.host;
+  if (!host) return 0;
+  const CopyCosts& copy = to_gpu ? host->upload : host->download;
+  return copy.call_us.value + copy.call_us_per_mb.value * bytes * 1e-6;
+}
+
+double LatencyPredictor::copy_us(double bytes, bool to_gpu) const {
+  const std::optional<HostCosts>& host = profile_.exchange.host;
+  if (!host) return profile_.exchange.copy_us_per_mb.value * bytes * 1e-6;
+  const CopyCosts& copy = to_gpu ? host->upload : host->download;
+  return copy.rest_us.value + copy.rest_us_per_mb.value * bytes * 1e-6;
+}
+
+double LatencyPredictor::enqueue_us() const {
+  const std::optional<HostCosts>& host = profile_.exchange.host;
+  return host ? host->enqueue_us.value : 0;
+}
+
+double LatencyPredictor::hand_off_us(double bytes, bool to_gpu) const {
   const ExchangeCosts& costs = profile_.exchange;
-  const double mbytes = bytes * 1e-6;
+  double us = costs.sync_us.value;
+  if (costs.host)
+    us = to_gpu ? costs.host->submit_us.value + costs.host->start_us.value
+                : costs.host->wake_us.value;
   switch (profile_.sharing) {
     case GpuSharing::FineSvm:
-      return costs.sync_us.value;
+      return us;
     case GpuSharing::SubBuffer:
-      return costs.sync_us.value + costs.map_us.value + costs.map_us_per_mb.value * mbytes;
+      return us + costs.map_us.value + costs.map_us_per_mb.value * bytes * 1e-6;
     case GpuSharing::Separate:
-      return costs.sync_us.value + costs.copy_us_per_mb.value * mbytes;
+      // The copy is in a queue of its own.
+      if (costs.host) us += copy_call_us(bytes, to_gpu) + costs.host->queue_us.value;
+      return us + copy_us(bytes, to_gpu);
   }
   __builtin_unreachable();
 }

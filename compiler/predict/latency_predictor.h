@@ -25,8 +25,17 @@ class LatencyPredictor {
   };
   Interval interval_of(const KernelRow& row) const;
 
-  // Exchange of `bytes` between the lanes, without the time spent in convert kernels.
-  double hand_off_us(double bytes) const;
+  // An upload (`to_gpu`) or download of `bytes` between separate memories: what its call takes of
+  // the host, and what it takes after that.
+  double copy_call_us(double bytes, bool to_gpu) const;
+  double copy_us(double bytes, bool to_gpu) const;
+
+  // What the host's calls take that give the lane of a GPU step its work; 0: not known.
+  double enqueue_us() const;
+
+  // From the end of what makes `bytes` in one lane to the start of what reads them in the other,
+  // without the time spent in convert kernels.
+  double hand_off_us(double bytes, bool to_gpu) const;
 
  private:
   const DeviceProfile& profile_;

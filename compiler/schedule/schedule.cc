@@ -157,8 +157,9 @@ class Scheduler {
     const double share = static_cast<double>(region.rows.count()) * region.channels.count() /
                          (static_cast<double>(whole_region(graph_.value(value).type).rows.count()) *
                           whole_region(graph_.value(value).type).channels.count());
-    step.predicted_us = profile_.exchange.copy_us_per_mb.value * share *
-                        static_cast<double>(schedule_.tensors[from].shape.bytes) / 1e6;
+    const double bytes = share * static_cast<double>(schedule_.tensors[from].shape.bytes);
+    step.predicted_us = predictor_.copy_us(bytes, kind == StepKind::Upload);
+    step.call_us = predictor_.copy_call_us(bytes, kind == StepKind::Upload);
     schedule_.steps.push_back(std::move(step));
   }
 

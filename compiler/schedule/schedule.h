@@ -51,6 +51,7 @@ struct Step {
   MapAccess map_access = MapAccess::Read;
   llvm::SmallVector<StepId, 4> waits;  // sorted; earlier steps of other lanes
   double predicted_us = 0;
+  double call_us = 0;           // of an Upload or Download: what its call takes of the host
   std::string name;             // of the node
   ir::NodeId node = ir::kNoId;  // kNoId for an exchange
   Range owned;                  // of a split node's part: without the halo computed twice

@@ -228,7 +228,7 @@ class Replayer {
     step.name = name.str();
     step.alone_us = us;
     for (uint32_t wait : waits)
-      if (wait != kNone) step.waits.push_back(wait);
+      if (wait != kNone) step.waits.push_back({wait});
     last_ = static_cast<uint32_t>(steps_.size()) - 1;
     return step;
   }

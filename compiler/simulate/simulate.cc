@@ -1,24 +1,21 @@
 #include "compiler/simulate/simulate.h"
 
-#include <algorithm>
+#include "compiler/simulate/host_calls.h"
 
 namespace codl::compiler {
 
-Simulation simulate(const Schedule& schedule, const DeviceProfile& profile) {
-  Simulation result;
-  double lane_free_us[3] = {};
+Timeline simulate(const Schedule& schedule, const DeviceProfile& profile) {
+  std::vector<PlannedStep> steps;
   for (const Step& step : schedule.steps) {
-    const auto lane = static_cast<size_t>(step.lane);
-    double start_us = lane_free_us[lane];
-    for (StepId wait : step.waits)
-      start_us = std::max(start_us, result.steps[wait].end_us + profile.exchange.sync_us.value);
-    const double end_us = start_us + step.predicted_us;
-    lane_free_us[lane] = end_us;
-    result.busy_us[lane] += step.predicted_us;
-    result.total_us = std::max(result.total_us, end_us);
-    result.steps.push_back({start_us, end_us});
+    PlannedStep& planned = steps.emplace_back();
+    planned.step.lane = static_cast<uint8_t>(step.lane);
+    planned.step.alone_us = step.predicted_us;
+    for (StepId wait : step.waits) planned.step.waits.push_back({wait});
+    planned.is_copy = step.lane == Lane::Transfer;
+    planned.is_download = step.kind == StepKind::Download;
+    planned.call_us = step.call_us;
   }
-  return result;
+  return run_lanes(with_host_calls(std::move(steps), schedule.gate, profile));
 }
 
 }  // namespace codl::compiler

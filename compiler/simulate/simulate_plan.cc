@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/predict/latency_predictor.h"
+#include "compiler/simulate/host_calls.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "schema/verify_plan.h"
@@ -11,7 +12,7 @@ namespace codl::compiler {
 
 namespace {
 
-double moved_mbytes(const plan::VariantDef& variant, const plan::StepDef& step) {
+double moved_bytes(const plan::VariantDef& variant, const plan::StepDef& step) {
   const plan::TensorDef& tensor = *variant.tensors()->Get(step.operands()->Get(0));
   double share = 1;
   if (step.part_end() > step.part_begin() && step.part_dim() != 0) {
@@ -20,25 +21,26 @@ double moved_mbytes(const plan::VariantDef& variant, const plan::StepDef& step) 
                                : tensor.dims()->Get(1);
     share = static_cast<double>(step.part_end() - step.part_begin()) / std::max(extent, 1);
   }
-  return static_cast<double>(tensor.bytes()) * 1e-6 * std::min(share, 1.0);
+  return static_cast<double>(tensor.bytes()) * std::min(share, 1.0);
 }
 
 // Of a step that nothing disturbs.
 llvm::Expected<double> alone_us(const plan::VariantDef& variant, const plan::StepDef& step,
                                 const DeviceProfile& profile) {
   const ExchangeCosts& exchange = profile.exchange;
+  const LatencyPredictor predictor(profile);
   switch (step.kind()) {
     case plan::StepKind::Map:
-      return exchange.map_us.value + exchange.map_us_per_mb.value * moved_mbytes(variant, step);
+      return exchange.map_us.value +
+             exchange.map_us_per_mb.value * moved_bytes(variant, step) * 1e-6;
     case plan::StepKind::Unmap:
       return 0.0;  // map_us counts both
     case plan::StepKind::Upload:
     case plan::StepKind::Download:
-      return exchange.copy_us_per_mb.value * moved_mbytes(variant, step);
+      return predictor.copy_us(moved_bytes(variant, step), step.kind() == plan::StepKind::Upload);
     case plan::StepKind::Kernel:
       break;
   }
-  const LatencyPredictor predictor(profile);
   const KernelRow& row = *find_kernel(step.kernel());
   if (!predictor.can_predict(row))
     return input_error(step.name()->str(),
@@ -53,19 +55,26 @@ llvm::Expected<double> alone_us(const plan::VariantDef& variant, const plan::Ste
 
 llvm::Expected<std::vector<LaneStep>> lane_steps_of(const plan::VariantDef& variant,
                                                     const DeviceProfile& profile) {
-  std::vector<LaneStep> steps;
+  std::vector<PlannedStep> steps;
   for (const plan::StepDef* step : *variant.steps()) {
     CODL_ASSIGN_OR_RETURN(us, alone_us(variant, *step, profile));
-    LaneStep& added = steps.emplace_back();
+    PlannedStep& planned = steps.emplace_back();
+    LaneStep& added = planned.step;
     added.lane = static_cast<uint8_t>(step->lane());
     added.alone_us = us;
-    if (step->waits()->size() > 0) added.hand_off_us = profile.exchange.sync_us.value;
     added.is_enqueued = step->lane() == plan::Lane::Gpu && step->kind() == plan::StepKind::Kernel;
-    added.waits.assign(step->waits()->begin(), step->waits()->end());
+    for (uint32_t wait : *step->waits()) added.waits.push_back({wait});
     added.name = step->name()->str();
     if (step->kind() == plan::StepKind::Kernel) added.kernel = find_kernel(step->kernel())->symbol;
+    planned.is_copy = step->lane() == plan::Lane::Transfer;
+    planned.is_download = step->kind() == plan::StepKind::Download;
+    if (planned.is_copy)
+      planned.call_us =
+          LatencyPredictor(profile).copy_call_us(moved_bytes(variant, *step), !planned.is_download);
   }
-  return steps;
+  const GpuGate gate =
+      variant.gate() == plan::Gate::UserEvent ? GpuGate::UserEvent : GpuGate::HostEnqueue;
+  return with_host_calls(std::move(steps), gate, profile);
 }
 
 }  // namespace codl::compiler

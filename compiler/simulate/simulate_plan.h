@@ -9,8 +9,9 @@
 
 namespace codl::compiler {
 
-// By step of the plan, in its order. A wait on another lane costs exchange.sync_us. Input error:
-// the profile has no model of a kernel of the variant.
+// By step of the plan, in its order; where the profile says what the host's calls take, with steps
+// for these between (host_calls.h). Input error: the profile has no model of a kernel of the
+// variant.
 llvm::Expected<std::vector<LaneStep>> lane_steps_of(const plan::VariantDef& variant,
                                                     const DeviceProfile& profile);
 

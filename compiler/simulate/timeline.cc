@@ -14,17 +14,20 @@ constexpr double kNever = 1e300;
 
 class LaneSimulation {
  public:
-  LaneSimulation(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
-                 const SimulatedLoad& load, Clock clock)
-      : steps_(steps), profile_(profile), is_done_(steps.size()) {
-    slow_down_[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
-    slow_down_[1] = 1 / (1 - std::clamp(load.gpu_frame_percent, 0.0, 90.0) / 100);
-    slow_down_[2] = 1;
-    const double launch_us = clock == Clock::Wall ? profile.launch_us.value : 0;
-    for (const LaneStep& step : steps)
-      left_us_.push_back(step.alone_us + (step.is_enqueued ? launch_us : 0));
+  explicit LaneSimulation(llvm::ArrayRef<LaneStep> steps) : steps_(steps), is_done_(steps.size()) {
+    for (const LaneStep& step : steps) left_us_.push_back(step.alone_us);
     result_.spans.resize(steps.size());
     for (size_t lane = 0; lane < kLaneCount; ++lane) next_[lane] = following(lane, 0);
+  }
+
+  void add_conditions(const DeviceProfile& profile, const SimulatedLoad& load, Clock clock) {
+    slow_down_[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
+    slow_down_[1] = 1 / (1 - std::clamp(load.gpu_frame_percent, 0.0, 90.0) / 100);
+    for (size_t lane = 0; lane < 2; ++lane)
+      contention_[lane] = profile.exchange.contention_percent[lane].value / 100;
+    has_calls_ = clock == Clock::Wall;
+    for (size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].is_enqueued && has_calls_) left_us_[i] += profile.launch_us.value;
   }
 
   // A lane's step starts or ends at each event.
@@ -37,6 +40,7 @@ class LaneSimulation {
         const double ready_us = next_[lane] < steps_.size() ? ready_time_us(next_[lane]) : kNever;
         runs[lane] = ready_us <= now_us_;
         if (!runs[lane]) soonest_us = std::min(soonest_us, ready_us);
+        if (runs[lane] && !is_started_[lane]) start(lane);
       }
       for (size_t lane = 0; lane < kLaneCount; ++lane)
         if (runs[lane])
@@ -56,17 +60,27 @@ class LaneSimulation {
   // When the step may start; never while it waits for a step that is not done.
   double ready_time_us(size_t index) const {
     double ready_us = 0;
-    for (uint32_t wait : steps_[index].waits) {
-      if (!is_done_[wait]) return kNever;
-      ready_us = std::max(ready_us, result_.spans[wait].end_us);
+    for (const LaneWait& wait : steps_[index].waits) {
+      if (!is_done_[wait.step]) return kNever;
+      ready_us = std::max(ready_us, result_.spans[wait.step].end_us + wait.us);
     }
     return ready_us + steps_[index].hand_off_us;
   }
 
+  void start(size_t lane) {
+    const size_t index = next_[lane];
+    const LaneStep& step = steps_[index];
+    is_started_[lane] = true;
+    result_.spans[index].start_us = now_us_;
+    if (step.called_lane == kNoLane) return;
+    // What that lane was given before stands before this step.
+    if (next_[step.called_lane] > index) left_us_[index] = step.idle_us;
+    if (!has_calls_) left_us_[index] = 0;
+  }
+
   double factor(size_t lane, const bool (&runs)[kLaneCount]) const {
     double factor = slow_down_[lane];
-    if (lane < 2 && runs[0] && runs[1])
-      factor *= 1 + profile_.exchange.contention_percent[lane].value / 100;
+    if (lane < 2 && runs[0] && runs[1]) factor *= 1 + contention_[lane];
     return factor;
   }
 
@@ -75,14 +89,13 @@ class LaneSimulation {
     for (size_t lane = 0; lane < kLaneCount; ++lane) {
       if (!runs[lane]) continue;
       const size_t index = next_[lane];
-      Timeline::Span& span = result_.spans[index];
-      if (!is_started_[lane]) span.start_us = now_us_;
-      is_started_[lane] = true;
       result_.busy_us[lane] += elapsed_us;
+      // Compared as the event was computed: in a long time rounding may leave nothing elapsed.
+      const bool ends = now_us_ + left_us_[index] * factor(lane, runs) <= until_us;
       left_us_[index] -= elapsed_us / factor(lane, runs);
       // 1e-9: what rounding leaves of a step that ends now.
-      if (left_us_[index] > 1e-9) continue;
-      span.end_us = until_us;
+      if (!ends && left_us_[index] > 1e-9) continue;
+      result_.spans[index].end_us = until_us;
       is_done_[index] = true;
       is_started_[lane] = false;
       next_[lane] = following(lane, index + 1);
@@ -92,8 +105,9 @@ class LaneSimulation {
   }
 
   llvm::ArrayRef<LaneStep> steps_;
-  const DeviceProfile& profile_;
-  double slow_down_[kLaneCount];
+  double slow_down_[kLaneCount] = {1, 1, 1};
+  double contention_[2] = {};
+  bool has_calls_ = true;
   std::vector<double> left_us_;  // by step, at full speed
   std::vector<bool> is_done_;
   size_t next_[kLaneCount];  // the lane's first step that is not done
@@ -112,8 +126,12 @@ double Timeline::energy_j(const PowerFigures& power) const {
 
 Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
                    const SimulatedLoad& load, Clock clock) {
-  return LaneSimulation(steps, profile, load, clock).run();
+  LaneSimulation simulation(steps);
+  simulation.add_conditions(profile, load, clock);
+  return simulation.run();
 }
+
+Timeline run_lanes(llvm::ArrayRef<LaneStep> steps) { return LaneSimulation(steps).run(); }
 
 std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<LaneStep> steps,
                          const Timeline& timeline) {

@@ -13,16 +13,28 @@ namespace codl::compiler {
 inline constexpr size_t kLaneCount = 3;
 inline constexpr const char* kLaneNames[kLaneCount] = {"cpu", "gpu", "transfer"};  // plan::Lane
 
+inline constexpr uint8_t kNoLane = UINT8_MAX;
+
+// `us` from the end of an earlier step, of any lane, to the start of the one that waits for it.
+struct LaneWait {
+  uint32_t step = 0;
+  double us = 0;
+};
+
 // One step of a lane. A lane runs its steps in the order given.
 struct LaneStep {
   uint8_t lane = 0;     // plan::Lane
   double alone_us = 0;  // at full speed, nothing else running
   // From the end of the last step that it waits for, or the begin of the run, to its start.
   double hand_off_us = 0;
-  bool is_enqueued = false;     // by the host: takes launch cost in wall time
-  std::vector<uint32_t> waits;  // earlier steps, of any lane
+  bool is_enqueued = false;  // by the host: takes launch cost in wall time
+  std::vector<LaneWait> waits;
   std::string name;
   const char* kernel = "exchange";
+  // Of a call that gives another lane its next step: which lane, and what the call takes where that
+  // lane has done all it was given. A call takes wall time only.
+  uint8_t called_lane = kNoLane;
+  double idle_us = 0;
 };
 
 // What else happens on the device.
@@ -53,6 +65,9 @@ struct Timeline {
 // processor computes too.
 Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
                    const SimulatedLoad& load, Clock clock);
+
+// The same, where nothing contends and all that a step takes is in its time.
+Timeline run_lanes(llvm::ArrayRef<LaneStep> steps);
 
 // Chrome trace JSON as codl-bench --trace writes it; `name` is of the process.
 std::string chrome_trace(llvm::StringRef name, llvm::ArrayRef<LaneStep> steps,

@@ -199,8 +199,10 @@ void combine_with_channels(const Activation& activation, const float* x, const f
   for (int64_t i = 0; i < pixels; i += piece, x += piece * pixel, y += piece * pixel) {
     const int64_t some = pixels - i < piece ? pixels - i : piece;
     int64_t c = 0;
-    for (; c + 4 * kLanes <= count; c += 4 * kLanes)
-      combine_channels<kIsSum, 4>(activation, x + c, channels + c, y + c, pixel, some, 4 * kLanes);
+    constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;  // 64 channels with either
+    for (; c + kVectors * kLanes <= count; c += kVectors * kLanes)
+      combine_channels<kIsSum, kVectors>(activation, x + c, channels + c, y + c, pixel, some,
+                                         kVectors * kLanes);
     for (; c < count; c += kLanes)
       combine_channels<kIsSum, 1>(activation, x + c, channels + c, y + c, pixel, some, count - c);
   }

@@ -50,7 +50,7 @@ HWY_INLINE Vector reciprocal(Vector x) {
 // 1 / (1 + e^-v); 0 below -87, so that it vanishes beside any factor. A NaN stays one.
 HWY_INLINE Vector sigmoid(Vector v) {
   const D d;
-  const Vector low = hn::Set(d, kLeastExponent);
+  const Vector low = hn::Set(d, -87.0f);
   // At 20 and above 1 + e^-v is 1.
   const Vector x = limit(v, low, hn::Set(d, 20.0f));
   const Vector y = reciprocal(hn::Add(hn::Set(d, 1.0f), power_of_e(d, hn::Neg(x))));
@@ -241,6 +241,13 @@ HWY_INLINE void transform_rows(Rows rows, Function function) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t row = 0; row < rows.rows; ++row) {
     int64_t i = 0;
+    // In pairs, whose loads come before a store that might change what they read.
+    for (; i + 2 * lanes <= rows.count; i += 2 * lanes) {
+      const Vector first = function(hn::LoadU(d, rows.x + i));
+      const Vector second = function(hn::LoadU(d, rows.x + i + lanes));
+      hn::StoreU(first, d, rows.y + i);
+      hn::StoreU(second, d, rows.y + i + lanes);
+    }
     for (; i + lanes <= rows.count; i += lanes)
       hn::StoreU(function(hn::LoadU(d, rows.x + i)), d, rows.y + i);
     if (i < rows.count)

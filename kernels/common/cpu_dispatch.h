@@ -29,6 +29,11 @@ constexpr const char* cpu_target_name(CpuTarget target) {
 #endif
 }
 
+// Floats in a vector of the target's kernels; scalar code has one, and is there to be right.
+constexpr int32_t cpu_vector_lanes(CpuTarget target) {
+  return target == CpuTarget::Avx3 ? 16 : target == CpuTarget::Avx2 ? 8 : 4;
+}
+
 // True if this processor, and the operating system's saving of registers, can run the target.
 inline bool cpu_has(CpuTarget target) {
   if (target == CpuTarget::Baseline) return true;

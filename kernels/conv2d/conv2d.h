@@ -120,6 +120,59 @@ constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape&
   return taps == 1 && channels <= 16384 && channels * params.stride_w % 1024 == 0;
 }
 
+// Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
+// of the processors that run buffer kernels.
+inline constexpr int64_t kConv2dInnerWeightBytes = 256 * 1024;
+
+// How the buffer row is cut into work-items: blocks of pixels of a row times blocks of panels.
+struct Conv2dBufferGrid {
+  bool is_joined = false;  // rows are one: a 1x1 filter that moves by one sees none
+  int32_t item_pixels = kConv2dBufferPixels;
+  int32_t item_panels = 1;
+  Range panels;
+  int64_t inner_blocks = 1;  // of panels, which pass first
+  int64_t outer_blocks = 1;
+  int32_t rows = 1;
+  int32_t out_w = 1;
+  int32_t in_w = 1;
+  int64_t pixel_blocks = 1;  // of a row
+
+  int64_t items(int32_t batch) const {
+    return inner_blocks * pixel_blocks * rows * batch * outer_blocks;
+  }
+};
+
+inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+  Conv2dBufferGrid grid;
+  grid.panels = conv2d_panels(params, y, step.part_dim, step.part);
+  if (step.tile_count == kConv2dBufferTileInts) {
+    grid.item_pixels = step.tile[3];
+    grid.item_panels = step.tile[4];
+  }
+  const int64_t panel_bytes =
+      int64_t{w.dims[2]} * w.dims[3] * w.dims[1] * kChannelPanel * int64_t{sizeof(float)};
+  const int32_t panel_blocks = grid.panels.count() / grid.item_panels;
+  grid.inner_blocks = kConv2dInnerWeightBytes / (panel_bytes * grid.item_panels);
+  if (grid.inner_blocks < 1) grid.inner_blocks = 1;
+  if (grid.inner_blocks > panel_blocks) grid.inner_blocks = panel_blocks;
+  grid.outer_blocks = ceil_div(panel_blocks, grid.inner_blocks);
+  // Joined rows leave fewer pixels over. Both operands hold the rows of the part one behind the
+  // other.
+  grid.is_joined = w.dims[2] == 1 && w.dims[3] == 1 && params.stride_h == 1 &&
+                   params.stride_w == 1 && params.pad_top == 0 && params.pad_left == 0 &&
+                   x.dims[2] == y.dims[2] && x.dims[3] == y.dims[3];
+  const int32_t rows = rows_of_part(step.part_dim, step.part, y).count();
+  grid.rows = grid.is_joined ? 1 : rows;
+  grid.out_w = grid.is_joined ? rows * y.dims[3] : y.dims[3];
+  grid.in_w = grid.is_joined ? grid.out_w : x.dims[3];
+  grid.pixel_blocks = ceil_div(grid.out_w, grid.item_pixels);
+  return grid;
+}
+
 // What a CPU step computes and how it is cut into tasks (PanelRectangle says which is which).
 struct Conv2dWork {
   Range rows;    // of the output

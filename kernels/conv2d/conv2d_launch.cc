@@ -6,10 +6,6 @@ namespace {
 
 // Pixels of one work-item of the rows on texels.
 constexpr int32_t kTexelPixels = 4;
-// Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
-// of the processors that run buffer kernels.
-constexpr int64_t kInnerWeightBytes = 256 * 1024;
-
 struct Conv2dShape {
   const Conv2dParams& params;
   const OperandShape& x;
@@ -62,44 +58,22 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const Conv2dParams& params = shape.params;
   const OperandShape& y = shape.y;
-  const Range panels = conv2d_panels(params, y, step.part_dim, step.part);
-  const bool has_tile = step.tile_count == kConv2dBufferTileInts;
-  const int32_t item_pixels = has_tile ? step.tile[3] : kConv2dBufferPixels;
-  const int32_t item_panels = has_tile ? step.tile[4] : 1;
-
-  const int64_t panel_bytes = int64_t{shape.w.dims[2]} * shape.w.dims[3] * shape.group_in_c *
-                              kChannelPanel * int64_t{sizeof(float)};
-  const int32_t panel_blocks = panels.count() / item_panels;
-  int64_t inner_blocks = kInnerWeightBytes / (panel_bytes * item_panels);
-  if (inner_blocks < 1) inner_blocks = 1;
-  if (inner_blocks > panel_blocks) inner_blocks = panel_blocks;
-  const int64_t outer_blocks = ceil_div(panel_blocks, inner_blocks);
-
-  // A 1x1 filter that moves by one sees no rows: they are joined into one, which leaves fewer
-  // pixels over. Both operands hold the rows of the part one behind the other.
-  const bool is_pointwise = shape.w.dims[2] == 1 && shape.w.dims[3] == 1 && params.stride_h == 1 &&
-                            params.stride_w == 1 && params.pad_top == 0 && params.pad_left == 0 &&
-                            shape.x.dims[2] == y.dims[2] && shape.x.dims[3] == y.dims[3];
-  const int32_t rows = is_pointwise ? 1 : shape.rows.count();
-  const int32_t out_w = is_pointwise ? shape.rows.count() * y.dims[3] : y.dims[3];
-  const int32_t in_w = is_pointwise ? out_w : shape.x.dims[3];
-  const int64_t blocks = ceil_div(out_w, item_pixels);
-
-  out->define("PIXELS", item_pixels);
-  out->define("PANELS", item_panels);
+  const Conv2dBufferGrid grid = conv2d_buffer_grid(step);
+  out->define("PIXELS", grid.item_pixels);
+  out->define("PANELS", grid.item_panels);
   out->define("FEW_CHANNELS", shape.group_in_c <= kChannelPad ? shape.group_in_c : 0);
   define_output(params, out);
-  set_line(step, inner_blocks * blocks * rows * y.dims[0] * outer_blocks, out);
-  out->add_int(static_cast<int32_t>(inner_blocks));
-  out->add_int(panels.begin);
-  out->add_int(panels.end);
-  out->add_int(static_cast<int32_t>(blocks));
-  out->add_int(rows);
+  set_line(step, grid.items(y.dims[0]), out);
+  out->add_int(static_cast<int32_t>(grid.inner_blocks));
+  out->add_int(grid.panels.begin);
+  out->add_int(grid.panels.end);
+  out->add_int(static_cast<int32_t>(grid.pixel_blocks));
+  out->add_int(grid.rows);
   out->add_int(y.dims[0]);
-  out->add_int(out_w);
+  out->add_int(grid.out_w);
   out->add_int(shape.rows.begin);
   out->add_int(shape.x.dims[2]);
-  out->add_int(in_w);
+  out->add_int(grid.in_w);
   out->add_int(shape.group_in_c);
   out->add_int(shape.group_out_c);
   out->add_int(y.dims[1]);

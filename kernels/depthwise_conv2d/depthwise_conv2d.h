@@ -31,6 +31,10 @@ constexpr uint64_t depthwise_conv2d_packed_bytes(const int32_t* dims) {
 // src OIHW; dst of depthwise_conv2d_packed_bytes().
 void depthwise_conv2d_pack(const int32_t* dims, const float* src, float* dst);
 
+// Pixels of one work-item: 7 divides the widths of most networks (112, 56, 28, 14, 7).
+inline constexpr int32_t kDepthwiseBufferPixels = 7;
+inline constexpr int32_t kDepthwiseImagePixels = 4;
+
 // What a CPU step computes and how it is cut into tasks. Task t is block t % row_blocks of the rows
 // of all images, one behind the other, with block t / row_blocks of the panels of 16 channels.
 struct DepthwiseConv2dWork {

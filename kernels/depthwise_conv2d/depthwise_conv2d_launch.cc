@@ -4,10 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-// Pixels of one work-item: 7 divides the widths of most networks (112, 56, 28, 14, 7).
-constexpr int32_t kBufferPixels = 7;
-constexpr int32_t kImagePixels = 4;
-
 void add_filter(const DepthwiseConv2dParams& params, const OperandShape& w, ClLaunch* out) {
   out->add_int(w.dims[2]);
   out->add_int(w.dims[3]);
@@ -21,7 +17,7 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const ClChannels channels = cl_channels(step);
   const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
-  const int64_t blocks = ceil_div(y.dims[3], kBufferPixels);
+  const int64_t blocks = ceil_div(y.dims[3], kDepthwiseBufferPixels);
   set_line(step, chunks * blocks * rows.count() * y.dims[0], out);
   out->add_int(static_cast<int32_t>(chunks));
   out->add_int(channels.begin);
@@ -44,7 +40,7 @@ void launch_image(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const ClChannels channels = cl_channels(step);
-  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kImagePixels),
+  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kDepthwiseImagePixels),
            int64_t{y.dims[0]} * rows.count(), out);
   out->add_int(channels.begin / 4);
   out->add_int(rows.count());
@@ -70,7 +66,7 @@ void launch_image(const StepShape& step, ClLaunch* out) {
 void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<DepthwiseConv2dParams>();
   const bool is_image = step.output().layout == Layout::Image2d;
-  out_launch->define("PIXELS", is_image ? kImagePixels : kBufferPixels);
+  out_launch->define("PIXELS", is_image ? kDepthwiseImagePixels : kDepthwiseBufferPixels);
   out_launch->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
   out_launch->define("ACTIVATION", params.activation);
   if (is_image)

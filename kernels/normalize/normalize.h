@@ -6,9 +6,9 @@
 //   scale, bias  f32, Plain, present when has_scale, has_bias; each dim, aligned from the right, is
 //                x's or 1
 //
-// Nhwc: the axes run over the real channels only; pad lanes of y are written as zero. Two passes:
-// the mean first, then the distances from it. No parts. y must not overlap the others. Nothing past
-// the end is read.
+// Nhwc: the axes run over the real channels only; pad lanes of y are written as zero. Distances are
+// from the mean, or (CPU row) first from a number near it. No parts. y must not overlap the others.
+// Nothing past the end is read.
 //
 // Buffer row: at most 3 groups of neighbouring axes that are reduced, and 3 that are not, besides
 // the innermost group.

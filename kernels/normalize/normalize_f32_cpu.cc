@@ -1,6 +1,6 @@
 // Vectors lie along the innermost axis of the memory. Where it is reduced, a unit of work is one
 // mean and goes through runs of elements; where it is kept, a unit is a block of neighbouring
-// means.
+// means. Sums and squares are taken in one pass over the memory, from a pivot near the mean.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/normalize/normalize.h"
 
@@ -9,6 +9,7 @@
 #include "kernels/common/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
 #include "kernels/common/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,10 +21,20 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// Lines of columns that one piece of a mean is made of: 64 columns of them fit a first-level cache.
+// Distances are taken from the mean of a piece's first elements. Let k of n elements have the mean
+// p: then the sum of all squared distances from the mean m is at least k (p - m)^2, and that from p
+// is more by n (p - m)^2. So the difference has lost log2(1 + n / k) bits at most: 5 to 7, in the
+// worst case.
+//
+// Lines of columns that one piece of a mean is made of, and of its pivot.
 constexpr int64_t kPieceLines = 128;
-// Elements of a run that one piece is made of.
+constexpr int64_t kPivotLines = 4;
+// Elements of a run that one piece is made of, and vectors of its pivot: 128 elements.
 constexpr int64_t kPieceElements = 2048;
+constexpr int64_t kPivotVectors = 128 / kLanes;
+// Between the sums of a run and its results, where it is one line of a piece at most: so many runs
+// are summed up while another is written, that sums of lanes, a division and a root are done then.
+constexpr int64_t kRunsAhead = 2;
 
 struct Operands {
   const float* x;
@@ -32,8 +43,10 @@ struct Operands {
   float* y;
 };
 
-Vector factor_of(const NormalizeWork& work, float epsilon, Vector squares) {
+// What rounding made negative is zero; a NaN stays one.
+Vector factor_of(const NormalizeWork& work, float epsilon, Vector sum_of_squares) {
   const Floats d;
+  const Vector squares = at_least(sum_of_squares, hn::Zero(d));
   const Vector variance = hn::Div(squares, hn::Set(d, static_cast<float>(work.element_count)));
   return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon))));
 }
@@ -56,146 +69,286 @@ struct Moments {
   int64_t stride;
 };
 
+HWY_INLINE float sum_of_lanes(Vector v) { return hn::GetLane(hn::SumOfLanes(Floats(), v)); }
+
+// A pivot.
+float mean_of_first(const float* x, int64_t count) {
+  const Floats d;
+  if (count < kPivotVectors * kLanes) return x[0];
+  Vector sum = hn::LoadU(d, x);
+#pragma GCC unroll 4
+  for (int64_t i = 1; i < kPivotVectors; ++i) sum = hn::Add(sum, hn::LoadU(d, x + i * kLanes));
+  return sum_of_lanes(sum) * (1.0f / static_cast<float>(kPivotVectors * kLanes));
+}
+
+// The sums of distances from a pivot, and of their squares.
+struct Sums {
+  float distances;
+  float squares;
+};
+
+// Where results of a run with one mean come from and go to. A step is kLanes, or 0 where a vector
+// of equal lanes serves all elements.
+struct RunResults {
+  const float* x = nullptr;
+  float* y = nullptr;
+  float mean = 0.0f;
+  float factor = 0.0f;
+  const float* scale = nullptr;
+  int64_t scale_step = 0;
+  const float* bias = nullptr;
+  int64_t bias_step = 0;
+};
+
+// One pass over two runs of `count` elements: writes the results of one and sums up the distances
+// from `pivot` of the other, in an order that does not depend on whether it does both.
+template <bool kWrites, bool kSums>
+HWY_NOINLINE Sums pass_over_runs(RunResults to, const float* summed, float pivot, int64_t count) {
+  const Floats d;
+  const Vector mean = hn::Set(d, to.mean);
+  const Vector factor = hn::Set(d, to.factor);
+  const Vector near_mean = hn::Set(d, pivot);
+  // Four of each, so that additions need not wait for each other.
+  Vector distances[4];
+  Vector squares[4];
+  for (int i = 0; i < 4; ++i) distances[i] = squares[i] = hn::Zero(d);
+  const auto result_of = [&](Vector x) HWY_ATTR {
+    const Vector away = hn::Mul(hn::Sub(x, mean), factor);
+    const Vector result = hn::MulAdd(away, hn::LoadU(d, to.scale), hn::LoadU(d, to.bias));
+    to.scale += to.scale_step;
+    to.bias += to.bias_step;
+    return result;
+  };
+  const auto add = [&](Vector away, int i) HWY_ATTR {
+    distances[i] = hn::Add(distances[i], away);
+    squares[i] = hn::MulAdd(away, away, squares[i]);
+  };
+  int64_t k = 0;
+  for (; k + 4 * kLanes <= count; k += 4 * kLanes)
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const int64_t at = k + i * kLanes;
+      if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + at), near_mean), i);
+      if constexpr (kWrites) hn::StoreU(result_of(hn::LoadU(d, to.x + at)), d, to.y + at);
+    }
+#pragma GCC unroll 1
+  for (; k + kLanes <= count; k += kLanes) {
+    if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + k), near_mean), 0);
+    if constexpr (kWrites) hn::StoreU(result_of(hn::LoadU(d, to.x + k)), d, to.y + k);
+  }
+  if (kSums && k < count) {
+    const Vector away = hn::Sub(load_lanes(d, summed + k, count - k), near_mean);
+    add(keep_lanes(d, away, count - k), 0);
+  }
+  if constexpr (kWrites) {
+    for (int64_t i = 0; k + i < count; ++i) {
+      const float away = (to.x[k + i] - to.mean) * to.factor;
+      to.y[k + i] = away * to.scale[i] + to.bias[i];
+    }
+  }
+  const auto of_lanes = [](const Vector* parts) HWY_ATTR {
+    return sum_of_lanes(hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3])));
+  };
+  return {of_lanes(distances), of_lanes(squares)};
+}
+
+// Vectors of equal lanes, where a run has one scale or bias.
+struct EqualLanes {
+  HWY_ALIGN float scale[kLanes];
+  HWY_ALIGN float bias[kLanes];
+};
+
+// The results at `offsets` of a run that pass_over_runs() can write.
+RunResults results_at(const NormalizeWork& work, const Operands& operands,
+                      const int64_t (&offsets)[3], float mean, float factor, EqualLanes& equal) {
+  const Floats d;
+  const auto with_steps = [&](const float* first, int which, float none, float* lanes,
+                              int64_t& step) HWY_ATTR {
+    step = work.lane_strides[which] == 1 && first != nullptr ? kLanes : 0;
+    if (step != 0) return first + offsets[which];
+    hn::Store(hn::Set(d, first == nullptr ? none : first[offsets[which]]), d, lanes);
+    return static_cast<const float*>(lanes);
+  };
+  RunResults to;
+  to.x = operands.x + offsets[kNormalizeX];
+  to.y = operands.y + offsets[kNormalizeX];
+  to.mean = mean;
+  to.factor = factor;
+  to.scale = with_steps(operands.scale, kNormalizeScale, 1.0f, equal.scale, to.scale_step);
+  to.bias = with_steps(operands.bias, kNormalizeBias, 0.0f, equal.bias, to.bias_step);
+  return to;
+}
+
+// True if pass_over_runs() can write the results.
+bool has_even_steps(const NormalizeWork& work) {
+  return work.lane_strides[kNormalizeScale] <= 1 && work.lane_strides[kNormalizeBias] <= 1;
+}
+
+void zero_pad(const NormalizeWork& work, float* y) {
+  for (int64_t pad = 0; pad < work.pad; ++pad) y[work.lanes + pad] = 0.0f;
+}
+
 // The results of lanes [lane, end) of the line at `walk`, element `i`, and the pad behind the last.
-HWY_NOINLINE void write_run(const NormalizeWork& work, const Operands& operands,
-                            const Moments& moments, const NormalizeWalk& walk, int64_t i,
-                            int64_t lane, int64_t end) {
+HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
+                                                     const Operands& operands,
+                                                     const Moments& moments,
+                                                     const NormalizeWalk& walk, int64_t i,
+                                                     int64_t lane, int64_t end) {
+  constexpr float kNoScale = 1.0f;
+  constexpr float kNoBias = 0.0f;
   const Floats d;
   int64_t at[3];
   for (int k = 0; k < 3; ++k)
     at[k] = walk.offsets[k] + i * walk.line_strides[k] + lane * work.lane_strides[k];
   const float* x = operands.x + at[kNormalizeX];
   float* y = operands.y + at[kNormalizeX];
+  const float* scale = operands.scale == nullptr ? &kNoScale : operands.scale + at[kNormalizeScale];
+  const float* bias = operands.bias == nullptr ? &kNoBias : operands.bias + at[kNormalizeBias];
   const int64_t scale_stride = work.lane_strides[kNormalizeScale];
   const int64_t bias_stride = work.lane_strides[kNormalizeBias];
+  const int64_t count = end - lane;
   Vector mean = hn::Set(d, moments.means[0]);
   Vector factor = hn::Set(d, moments.factors[0]);
-  const int64_t count = end - lane;
-  int64_t k = 0;
-  // Layer norm: scale and bias beside x, one mean.
-  if (moments.stride == 0 && operands.scale != nullptr && operands.bias != nullptr &&
-      scale_stride == 1 && bias_stride == 1) {
-    const float* scale = operands.scale + at[kNormalizeScale];
-    const float* bias = operands.bias + at[kNormalizeBias];
-    for (; k + kLanes <= count; k += kLanes) {
-      const Vector v = hn::Mul(hn::Sub(hn::LoadU(d, x + k), mean), factor);
-      hn::StoreU(hn::Add(hn::Mul(v, hn::LoadU(d, scale + k)), hn::LoadU(d, bias + k)), d, y + k);
-    }
-  }
-  // Instance norm: one of each.
-  if (moments.stride == 0 && operands.scale != nullptr && operands.bias != nullptr &&
-      scale_stride == 0 && bias_stride == 0) {
-    const Vector scale = hn::Set(d, operands.scale[at[kNormalizeScale]]);
-    const Vector bias = hn::Set(d, operands.bias[at[kNormalizeBias]]);
-    for (; k + kLanes <= count; k += kLanes) {
-      const Vector v = hn::Mul(hn::Sub(hn::LoadU(d, x + k), mean), factor);
-      hn::StoreU(hn::Add(hn::Mul(v, scale), bias), d, y + k);
-    }
-  }
 #pragma GCC unroll 1
-  for (; k < count; k += kLanes) {
+  for (int64_t k = 0; k < count; k += kLanes) {
     if (moments.stride != 0) {
       mean = hn::LoadU(d, moments.means + k);
       factor = hn::LoadU(d, moments.factors + k);
     }
-    Vector v = hn::Mul(hn::Sub(load_lanes(d, x + k, count - k), mean), factor);
-    if (operands.scale != nullptr)
-      v = hn::Mul(v, load_broadcast(operands.scale + at[kNormalizeScale] + k * scale_stride,
-                                    scale_stride, count - k));
-    if (operands.bias != nullptr)
-      v = hn::Add(v, load_broadcast(operands.bias + at[kNormalizeBias] + k * bias_stride,
-                                    bias_stride, count - k));
-    store_lanes(d, v, y + k, count - k);
+    const Vector v = hn::Mul(hn::Sub(load_lanes(d, x + k, count - k), mean), factor);
+    const Vector result =
+        hn::MulAdd(v, load_broadcast(scale + k * scale_stride, scale_stride, count - k),
+                   load_broadcast(bias + k * bias_stride, bias_stride, count - k));
+    store_lanes(d, result, y + k, count - k);
   }
   if (end == work.lanes)
     for (int64_t pad = 0; pad < work.pad; ++pad) y[count + pad] = 0.0f;
 }
 
-// Four sums side by side, so that additions need not wait for each other.
-struct Sums {
-  Vector parts[4];
-
-  // Written out: one that the compiler makes would not be compiled for the target.
-  HWY_INLINE Sums() {
-    for (Vector& part : parts) part = hn::Zero(Floats());
-  }
-  HWY_INLINE double total() const {
-    const Floats d;
-    const Vector sum = hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3]));
-    return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
-  }
+// Mean and sum of squared distances from it, of some elements or of all of a mean.
+struct Spread {
+  double count;
+  double mean;
+  double squares;
 };
 
-// The sum of `count` elements, of their distances from `mean` squared or of the elements
-// themselves.
-template <bool kAreSquares>
-HWY_INLINE double sum_of(const float* x, int64_t count, float mean) {
-  const Floats d;
-  const Vector mean_of_all = hn::Set(d, mean);
-  Sums sums;
-  const auto add = [&](Vector v, Vector& sum)
-                       HWY_ATTR { sum = kAreSquares ? hn::MulAdd(v, v, sum) : hn::Add(sum, v); };
-  int64_t k = 0;
-  // Unrolled, so that the sums are registers.
-  for (; k + 4 * kLanes <= count; k += 4 * kLanes)
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i)
-      add(hn::Sub(hn::LoadU(d, x + k + i * kLanes), mean_of_all), sums.parts[i]);
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i, k += kLanes)
-    if (k < count)
-      add(keep_lanes(d, hn::Sub(load_lanes(d, x + k, count - k), mean_of_all), count - k),
-          sums.parts[i]);
-  return sums.total();
+// As in Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American
+// Statistician 37(3), 1983.
+void join(Spread& all, const Spread& piece) {
+  // The first piece, often the only one, needs no division.
+  if (all.count == 0) {
+    all = piece;
+    return;
+  }
+  const double away = piece.mean - all.mean;
+  const double count = all.count + piece.count;
+  all.squares += piece.squares + away * away * (all.count * piece.count / count);
+  all.mean += away * (piece.count / count);
+  all.count = count;
 }
 
-// One mean over runs of elements that begin at `begin`: of pieces that are read twice while a
-// cache has them, put together as in Chan, Golub and LeVeque, "Algorithms for Computing the Sample
-// Variance", The American Statistician 37(3), 1983.
+struct RunMean {
+  float mean;
+  float factor;
+};
+
+RunMean mean_of(const NormalizeWork& work, const NormalizeParams& params, const Spread& spread) {
+  const Vector squares = hn::Set(Floats(), static_cast<float>(spread.squares));
+  return {static_cast<float>(spread.mean), hn::GetLane(factor_of(work, params.epsilon, squares))};
+}
+
+float pivot_of(const NormalizeParams& params, const float* x, int64_t count) {
+  return params.is_rms != 0 ? 0.0f : mean_of_first(x, count);
+}
+
+Spread spread_of(const NormalizeParams& params, int64_t count, float pivot, const Sums& sums) {
+  const double elements = static_cast<double>(count);
+  if (params.is_rms != 0) return {elements, 0, static_cast<double>(sums.squares)};
+  const double away = static_cast<double>(sums.distances) / elements;
+  return {elements, static_cast<double>(pivot) + away,
+          static_cast<double>(sums.squares) - away * static_cast<double>(sums.distances)};
+}
+
+// One mean over runs of elements that begin at `begin`, of pieces.
 void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
                     const Operands& operands, const int64_t (&begin)[3]) {
-  const Floats d;
-  double seen = 0;
-  double mean = 0;
-  double squares = 0;
+  Spread all = {};
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     for (int64_t i = 0; i < walk.line_count; ++i) {
       const float* x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
       for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
         const int64_t count = work.lanes - k < kPieceElements ? work.lanes - k : kPieceElements;
-        const double elements = static_cast<double>(count);
-        double piece_mean = 0;
-        if (params.is_rms == 0)
-          piece_mean = sum_of</*kAreSquares=*/false>(x + k, count, 0.0f) / elements;
-        // The mean that the distances are from is a float.
-        const auto near_mean = static_cast<float>(piece_mean);
-        const double off = piece_mean - static_cast<double>(near_mean);
-        squares += sum_of</*kAreSquares=*/true>(x + k, count, near_mean) - off * off * elements;
-        // The first piece, often the only one, needs no division.
-        if (seen == 0) {
-          mean = piece_mean;
-          seen = elements;
-          continue;
-        }
-        const double away = piece_mean - mean;
-        squares += away * away * (seen * elements / (seen + elements));
-        mean += away * (elements / (seen + elements));
-        seen += elements;
+        const float pivot = pivot_of(params, x + k, count);
+        join(all,
+             spread_of(params, count, pivot, pass_over_runs<false, true>({}, x + k, pivot, count)));
       }
     }
-  const float mean_of_all = static_cast<float>(mean);
-  // What rounding makes negative is zero; a NaN stays one.
-  const Vector squares_of_all = hn::Set(d, squares < 0 ? 0.0f : static_cast<float>(squares));
-  const float factor = hn::GetLane(factor_of(work, params.epsilon, squares_of_all));
-  const Moments moments = {&mean_of_all, &factor, 0};
+  const RunMean run = mean_of(work, params, all);
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
-    for (int64_t i = 0; i < walk.line_count; ++i)
-      write_run(work, operands, moments, walk, i, 0, work.lanes);
+    for (int64_t i = 0; i < walk.line_count; ++i) {
+      if (!has_even_steps(work)) {
+        write_run(work, operands, {&run.mean, &run.factor, 0}, walk, i, 0, work.lanes);
+        continue;
+      }
+      int64_t at[3];
+      for (int k = 0; k < 3; ++k) at[k] = walk.offsets[k] + i * walk.line_strides[k];
+      EqualLanes equal;
+      const RunResults to = results_at(work, operands, at, run.mean, run.factor, equal);
+      pass_over_runs<true, false>(to, nullptr, 0.0f, work.lanes);
+      zero_pad(work, to.y);
+    }
+}
+
+// Means of one line each, of a piece at most. (Scalar code is there to be right.)
+bool has_short_lines(const NormalizeWork& work) {
+  return HWY_TARGET != HWY_SCALAR && work.reduced.count == 0 && work.lanes <= kPieceElements &&
+         has_even_steps(work);
+}
+
+void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
+                     const Operands& operands, Units units) {
+  struct Line {
+    int64_t at[3];
+    float pivot;
+    RunMean run;
+  };
+  Line lines[kRunsAhead + 1];
+  // The pivot's memory is asked for a line early, too.
+  const auto begin_line = [&](int64_t unit) {
+    Line& line = lines[unit % (kRunsAhead + 1)];
+    line = {};
+    work.kept.add_offsets(unit, line.at);
+    line.pivot = pivot_of(params, operands.x + line.at[kNormalizeX], work.lanes);
+  };
+  begin_line(units.begin);
+  for (int64_t unit = units.begin; unit < units.end + kRunsAhead; ++unit) {
+    const bool has_sums = unit < units.end;
+    Line& line = lines[unit % (kRunsAhead + 1)];
+    const float* x = operands.x + line.at[kNormalizeX];
+    Sums sums = {};
+    if (unit - kRunsAhead < units.begin) {
+      if (has_sums) sums = pass_over_runs<false, true>({}, x, line.pivot, work.lanes);
+    } else {
+      EqualLanes equal;
+      const Line& done = lines[(unit - kRunsAhead) % (kRunsAhead + 1)];
+      const RunResults to =
+          results_at(work, operands, done.at, done.run.mean, done.run.factor, equal);
+      sums = has_sums ? pass_over_runs<true, true>(to, x, line.pivot, work.lanes)
+                      : pass_over_runs<true, false>(to, nullptr, 0.0f, work.lanes);
+      zero_pad(work, to.y);
+    }
+    if (!has_sums) continue;
+    line.run = mean_of(work, params, spread_of(params, work.lanes, line.pivot, sums));
+    if (unit + 1 < units.end) begin_line(unit + 1);
+  }
 }
 
 // Vectors of neighbouring columns that are computed at once: so many lines of memory that follow
 // each other are read together. It does not change what is added to what.
 constexpr int kColumnVectors = 4;
+// Lines of which each has its own sums, so that additions need not wait for each other: 16
+// registers hold the pivots and the sums of one.
+constexpr int kLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 
 // Columns from `lane` on: kVectors vectors, the last with `last_lanes` lanes.
 struct Columns {
@@ -224,51 +377,54 @@ void moments_of_columns(const NormalizeWork& work, const Operands& operands,
   for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
     const int64_t stride = walk.line_strides[kNormalizeX];
     const float* x = operands.x + walk.offsets[kNormalizeX] + columns.lane;
-    for (int64_t i = 0; i < walk.line_count; i += kPieceLines, x += kPieceLines * stride) {
+    for (int64_t i = 0; i < walk.line_count; i += kPieceLines) {
       const int64_t rest = walk.line_count - i;
       const int64_t lines = rest < kPieceLines ? rest : kPieceLines;
-      // Even lines and odd ones, so that additions need not wait for each other.
-      Vector even[kVectors];
-      Vector odd[kVectors];
-      Vector piece_mean[kVectors];
-      for (int v = 0; v < kVectors; ++v) even[v] = odd[v] = piece_mean[v] = hn::Zero(d);
-      if (!is_rms) {
-        int64_t line = 0;
-        for (; line + 2 <= lines; line += 2)
-          for (int v = 0; v < kVectors; ++v) {
-            const float* from = x + line * stride;
-            even[v] = hn::Add(even[v], load_column<kVectors>(columns, from, v));
-            odd[v] = hn::Add(odd[v], load_column<kVectors>(columns, from + stride, v));
-          }
-        const Vector share = hn::Set(d, 1.0f / static_cast<float>(lines));
-        for (int v = 0; v < kVectors; ++v) {
-          if (line < lines)
-            even[v] = hn::Add(even[v], load_column<kVectors>(columns, x + line * stride, v));
-          piece_mean[v] = hn::Mul(hn::Add(even[v], odd[v]), share);
-          even[v] = odd[v] = hn::Zero(d);
-        }
+      Vector pivot[kVectors];
+      Vector distance_sums[kLinesAtOnce][kVectors];
+      Vector square_sums[kLinesAtOnce][kVectors];
+      const int64_t pivot_lines = lines < kPivotLines ? lines : kPivotLines;
+      const Vector pivot_share = hn::Set(d, is_rms ? 0.0f : 1.0f / static_cast<float>(pivot_lines));
+      for (int v = 0; v < kVectors; ++v) {
+        pivot[v] = hn::Zero(d);
+        for (int line = 0; line < kLinesAtOnce; ++line)
+          distance_sums[line][v] = square_sums[line][v] = hn::Zero(d);
       }
-      int64_t line = 0;
-      for (; line + 2 <= lines; line += 2)
+      for (int64_t line = 0; line < pivot_lines; ++line)
+        for (int v = 0; v < kVectors; ++v)
+          pivot[v] = hn::Add(pivot[v], load_column<kVectors>(columns, x + line * stride, v));
+      for (int v = 0; v < kVectors; ++v) pivot[v] = hn::Mul(pivot[v], pivot_share);
+      const auto add_line = [&](int to) HWY_ATTR {
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
-          const float* from = x + line * stride;
-          const Vector a = hn::Sub(load_column<kVectors>(columns, from, v), piece_mean[v]);
-          const Vector b = hn::Sub(load_column<kVectors>(columns, from + stride, v), piece_mean[v]);
-          even[v] = hn::MulAdd(a, a, even[v]);
-          odd[v] = hn::MulAdd(b, b, odd[v]);
+          const Vector away = hn::Sub(load_column<kVectors>(columns, x, v), pivot[v]);
+          distance_sums[to][v] = hn::Add(distance_sums[to][v], away);
+          square_sums[to][v] = hn::MulAdd(away, away, square_sums[to][v]);
         }
+        x += stride;
+      };
+      int64_t line = 0;
+      for (; line + kLinesAtOnce <= lines; line += kLinesAtOnce)
+#pragma GCC unroll 2
+        for (int to = 0; to < kLinesAtOnce; ++to) add_line(to);
+      if (line < lines) add_line(0);
       const double all = seen + static_cast<double>(lines);
+      const Vector share = hn::Set(d, 1.0f / static_cast<float>(lines));
       const Vector mean_share = hn::Set(d, static_cast<float>(static_cast<double>(lines) / all));
       const Vector square_share =
           hn::Set(d, static_cast<float>(seen * static_cast<double>(lines) / all));
       for (int v = 0; v < kVectors; ++v) {
-        if (line < lines) {
-          const float* from = x + line * stride;
-          const Vector a = hn::Sub(load_column<kVectors>(columns, from, v), piece_mean[v]);
-          even[v] = hn::MulAdd(a, a, even[v]);
+        Vector distances = distance_sums[0][v];
+        Vector piece_squares = square_sums[0][v];
+        if constexpr (kLinesAtOnce == 2) {
+          distances = hn::Add(distances, distance_sums[1][v]);
+          piece_squares = hn::Add(piece_squares, square_sums[1][v]);
         }
-        const Vector away = hn::Sub(piece_mean[v], mean[v]);
-        square[v] = hn::Add(square[v], hn::Add(even[v], odd[v]));
+        if (is_rms) distances = hn::Zero(d);
+        const Vector pivot_away = hn::Mul(distances, share);
+        piece_squares = hn::NegMulAdd(pivot_away, distances, piece_squares);
+        const Vector away = hn::Sub(hn::Add(pivot[v], pivot_away), mean[v]);
+        square[v] = hn::Add(square[v], piece_squares);
         square[v] = hn::MulAdd(hn::Mul(away, away), square_share, square[v]);
         mean[v] = hn::MulAdd(away, mean_share, mean[v]);
       }
@@ -359,7 +515,8 @@ void normalize_lanes(const NormalizeWork& work, const NormalizeParams& params,
     normalize_columns<kColumnVectors>(work, params, operands, begin, {lane, kLanes});
     lane += kColumnVectors * kLanes;
   }
-  if (end - lane >= 2 * kLanes) {
+  // 32 channels are common.
+  if (HWY_TARGET == HWY_AVX3 && end - lane >= 2 * kLanes) {
     normalize_columns<2>(work, params, operands, begin, {lane, kLanes});
     lane += 2 * kLanes;
   }
@@ -379,6 +536,8 @@ void normalize_f32(const KernelArgs& args) {
       args.operands[0].as<const float>(), scale == nullptr ? nullptr : scale->as<const float>(),
       bias == nullptr ? nullptr : bias->as<const float>(), args.output().as<float>()};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (units.begin < units.end && !work.has_kept_lanes && has_short_lines(work))
+    return normalize_lines(work, params, operands, units);
   int64_t unit = units.begin;
   while (unit < units.end) {
     int64_t begin[3] = {};

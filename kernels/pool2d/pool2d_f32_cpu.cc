@@ -1,5 +1,7 @@
-// Nhwc pooling: one output pixel at a time, vectors along the channels, a loop over the taps that
-// are inside the map. Sums run over taps in order, so no cut of rows or channels changes a bit.
+// Nhwc pooling, vectors along the channels. One output pixel at a time, a loop over the taps that
+// are inside the map; maxima of 3x3 windows along a row of outputs, whose windows share columns.
+// Sums run over taps in an order that the window alone decides, so no cut of rows or channels
+// changes a bit.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/pool2d/pool2d.h"
 
@@ -30,70 +32,166 @@ HWY_INLINE V combine(V sum, V value) {
   return hn::Add(sum, value);
 }
 
-// `kVectors` vectors of channels from channel `c` on. Several at once hide the latency of the
-// additions, each of which waits for the one before. kSide: the window is so many taps by so many;
-// 0: any.
-template <bool kIsMax, int kSide, int kVectors, class D>
+// Sums of even taps of a row beside those of odd ones, where four vectors at once do not hide the
+// latency of the additions, each of which waits for the one before. With 16 registers, eight
+// vectors do, and a pixel of 64 channels is read in one go.
+constexpr int kChains = HWY_TARGET == HWY_AVX2 ? 1 : 2;
+constexpr int kMostVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;
+
+// `kVectors` vectors of channels from channel `c` on.
+template <bool kIsMax, int kVectors, class D>
 HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
+  using V = hn::Vec<D>;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
-  const auto start = kIsMax ? hn::Set(d, -__builtin_inff()) : hn::Zero(d);
-  auto sum0 = start, sum1 = start, sum2 = start, sum3 = start;
+  V results[kChains][kVectors];
+  for (int chain = 0; chain < kChains; ++chain)
+    for (int v = 0; v < kVectors; ++v)
+      results[chain][v] = kIsMax ? hn::Set(d, -__builtin_inff()) : hn::Zero(d);
+  const auto add = [&](const float* tap, int chain) HWY_ATTR {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      results[chain][v] = combine<kIsMax>(results[chain][v], hn::LoadU(d, tap + v * lanes));
+  };
   const float* row = window.first + c;
-  const int32_t rows = kSide == 0 ? window.row_count : kSide;
-  const int32_t columns = kSide == 0 ? window.column_count : kSide;
-#pragma GCC unroll 3
-  for (int32_t i = 0; i < rows; ++i, row += window.row_step) {
+  for (int32_t i = 0; i < window.row_count; ++i, row += window.row_step) {
     const float* tap = row;
-#pragma GCC unroll 3
-    for (int32_t j = 0; j < columns; ++j, tap += window.column_step) {
-      sum0 = combine<kIsMax>(sum0, hn::LoadU(d, tap));
-      if constexpr (kVectors == 4) {
-        sum1 = combine<kIsMax>(sum1, hn::LoadU(d, tap + lanes));
-        sum2 = combine<kIsMax>(sum2, hn::LoadU(d, tap + 2 * lanes));
-        sum3 = combine<kIsMax>(sum3, hn::LoadU(d, tap + 3 * lanes));
-      }
-    }
+    int32_t j = 0;
+    for (; j + kChains <= window.column_count; j += kChains)
+#pragma GCC unroll 2
+      for (int chain = 0; chain < kChains; ++chain, tap += window.column_step) add(tap, chain);
+    if (j < window.column_count) add(tap, 0);
   }
-  if constexpr (!kIsMax) {
-    const auto divisor = hn::Set(d, window.divisor);
-    sum0 = hn::Div(sum0, divisor);
-    sum1 = hn::Div(sum1, divisor);
-    sum2 = hn::Div(sum2, divisor);
-    sum3 = hn::Div(sum3, divisor);
-  }
-  hn::StoreU(sum0, d, y + c);
-  if constexpr (kVectors == 4) {
-    hn::StoreU(sum1, d, y + c + lanes);
-    hn::StoreU(sum2, d, y + c + 2 * lanes);
-    hn::StoreU(sum3, d, y + c + 3 * lanes);
+  for (int v = 0; v < kVectors; ++v) {
+    V result = results[0][v];
+    if constexpr (kChains == 2) result = combine<kIsMax>(result, results[1][v]);
+    if constexpr (!kIsMax) result = hn::Div(result, hn::Set(d, window.divisor));
+    hn::StoreU(result, d, y + c + v * lanes);
   }
 }
 
 // Channels [begin, end) of one pixel, a multiple of 4 of them.
-template <bool kIsMax, int kSide>
+template <bool kIsMax>
 HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
   const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
   int32_t c = channels.begin;
-  for (; c + 4 * wide_lanes <= channels.end; c += 4 * wide_lanes)
-    reduce<kIsMax, kSide, 4>(wide, window, c, y);
-  for (; c + wide_lanes <= channels.end; c += wide_lanes)
-    reduce<kIsMax, kSide, 1>(wide, window, c, y);
-  for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, kSide, 1>(narrow, window, c, y);
+  for (; c + kMostVectors * wide_lanes <= channels.end; c += kMostVectors * wide_lanes)
+    reduce<kIsMax, kMostVectors>(wide, window, c, y);
+  for (; c + wide_lanes <= channels.end; c += wide_lanes) reduce<kIsMax, 1>(wide, window, c, y);
+  for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, 1>(narrow, window, c, y);
 }
 
 template <bool kIsMax>
 void reduce_pixel(Window window, Range channels, float* y) {
-  if (kIsMax && window.row_count == 3 && window.column_count == 3)
-    return reduce_window < kIsMax, kIsMax ? 3 : 0 > (window, channels, y);
   // Whole rows are one.
   if (window.column_count * window.column_step == window.row_step) {
     window.column_count *= window.row_count;
     window.row_count = 1;
   }
-  reduce_window<kIsMax, 0>(window, channels, y);
+  reduce_window<kIsMax>(window, channels, y);
+}
+
+// Outputs of a run of 3x3 windows, and the columns under them.
+constexpr int32_t kMaxRunOutputs = 32;
+constexpr int32_t kMaxRunColumns = 2 * kMaxRunOutputs + 1;
+
+// Some neighbouring outputs of 3x3 windows. A tap outside the map stands for its neighbour inside
+// the window, which does not change a maximum: so `rows` may be the same twice, and so may columns.
+struct MaxRun {
+  const float* rows[3];
+  int64_t columns[kMaxRunColumns];  // elements from the beginning of a row
+  float* y;                         // of the first output
+  int64_t pixel;                    // elements between pixels of y
+  int32_t count;
+};
+
+// Channels whose maxima of columns are kept from one output to the next.
+constexpr int32_t kMaxRunChannels = 256;
+
+// Channels [begin, end), at most kMaxRunChannels and a multiple of the lanes of D. The maximum of a
+// column of three taps serves all windows that it is in. Pixel by pixel, so that memory is read and
+// written in order.
+template <int kStride, class D>
+void max_of_channels(D d, const MaxRun& run, int32_t begin, int32_t end) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // Copies: a store to y could change `run` for all that the compiler knows.
+  const float* top = run.rows[0] + begin;
+  const float* middle = run.rows[1] + begin;
+  const float* bottom = run.rows[2] + begin;
+  const int64_t count = end - begin;
+  const auto column_max = [&](int64_t at) HWY_ATTR {
+    return hn::Max(hn::Max(hn::LoadU(d, top + at), hn::LoadU(d, middle + at)),
+                   hn::LoadU(d, bottom + at));
+  };
+  HWY_ALIGN float columns[2][kMaxRunChannels];
+  float* left = columns[0];
+  float* between = columns[1];
+  for (int64_t c = 0; c < count; c += lanes) {
+    hn::StoreU(column_max(run.columns[0] + c), d, left + c);
+    if constexpr (kStride == 1) hn::StoreU(column_max(run.columns[1] + c), d, between + c);
+  }
+  float* y = run.y + begin;
+  for (int32_t i = 0; i < run.count; ++i, y += run.pixel) {
+    const int64_t second = run.columns[i * kStride + 1];
+    const int64_t third = run.columns[i * kStride + 2];
+#pragma GCC unroll 2
+    for (int64_t c = 0; c < count; c += lanes) {
+      const auto right = column_max(third + c);
+      auto most = hn::Max(hn::LoadU(d, left + c), right);
+      most = hn::Max(most, kStride == 2 ? column_max(second + c) : hn::LoadU(d, between + c));
+      hn::StoreU(most, d, y + c);
+      hn::StoreU(right, d, left + c);
+    }
+    // The column that was just kept is the last but one of the next window.
+    if constexpr (kStride == 1) {
+      float* oldest = left;
+      left = between;
+      between = oldest;
+    }
+  }
+}
+
+// Channels as in reduce_window().
+template <int kStride>
+HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
+  const hn::ScalableTag<float> wide;
+  const hn::CappedTag<float, kChannelPad> narrow;
+  const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
+  const int32_t wide_end =
+      channels.begin + (channels.end - channels.begin) / wide_lanes * wide_lanes;
+  int32_t end = channels.begin;
+  for (int32_t c = channels.begin; c < wide_end; c = end) {
+    end = wide_end - c < kMaxRunChannels ? wide_end : c + kMaxRunChannels;
+    max_of_channels<kStride>(wide, run, c, end);
+  }
+  if (end < channels.end) max_of_channels<kStride>(narrow, run, end, channels.end);
+}
+
+// Scalar code is there to be right.
+bool has_max_runs(const Pool2dParams& params) {
+  return HWY_TARGET != HWY_SCALAR && params.kind == kPool2dMax && params.kernel_h == 3 &&
+         params.kernel_w == 3 && params.dilation_h == 1 && params.dilation_w == 1 &&
+         params.stride_w == params.stride_h && (params.stride_w == 1 || params.stride_w == 2);
+}
+
+// A row of outputs. `x_row`: the first of `row_count` rows of taps inside the map.
+void max_of_row(const Pool2dParams& params, const TensorView& x, const float* x_row,
+                int32_t row_count, Range channels, int32_t columns, float* y_row) {
+  const int64_t row = x.strides[2];
+  MaxRun run;
+  for (int32_t i = 0; i < 3; ++i) run.rows[i] = x_row + (i < row_count ? i : row_count - 1) * row;
+  run.pixel = x.strides[3];
+  for (int32_t ow = 0; ow < columns; ow += run.count) {
+    run.count = columns - ow < kMaxRunOutputs ? columns - ow : kMaxRunOutputs;
+    run.y = y_row + ow * run.pixel;
+    const int32_t last_column = x.shape.dims[3] - 1;
+    int32_t column = ow * params.stride_w - params.pad_left;
+    for (int32_t i = 0; i < (run.count - 1) * params.stride_w + 3; ++i, ++column)
+      run.columns[i] = (column < 0 ? 0 : column > last_column ? last_column : column) * run.pixel;
+    (params.stride_w == 1 ? max_of_run<1> : max_of_run<2>)(run, channels);
+  }
 }
 
 void pool2d_f32(const KernelArgs& args) {
@@ -119,6 +217,11 @@ void pool2d_f32(const KernelArgs& args) {
         vertical.start + vertical.begin * params.dilation_h - x.shape.row_begin;
     const float* x_row = x.as<const float>() + n * x.strides[0] + first_row * x.strides[2];
     float* y_row = y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2];
+    if (has_max_runs(params)) {
+      const int32_t row_count = vertical.end - vertical.begin;
+      max_of_row(params, x, x_row, row_count, channels, y.shape.dims[3], y_row);
+      continue;
+    }
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow) {
       const PoolTaps horizontal =
           pool2d_taps(ow, params.stride_w, params.dilation_w, params.kernel_w, params.pad_left,

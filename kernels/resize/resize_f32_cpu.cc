@@ -73,16 +73,25 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
   }
 }
 
+// Columns whose channels are all done before the next ones begin, so that memory is written almost
+// in order.
+constexpr int32_t kColumnsAtOnce = 16;
+
 // `count` channels, a multiple of 4.
-HWY_NOINLINE void weigh_row(const LinearRow& row, int64_t count) {
+HWY_NOINLINE void weigh_row(LinearRow row, int64_t count) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int64_t wide_lanes = static_cast<int64_t>(hn::Lanes(wide));
   const int64_t narrow_lanes = static_cast<int64_t>(hn::Lanes(narrow));
-  int64_t c = 0;
-  for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) weigh_columns<4>(wide, row, c);
-  for (; c + wide_lanes <= count; c += wide_lanes) weigh_columns<1>(wide, row, c);
-  for (; c < count; c += narrow_lanes) weigh_columns<1>(narrow, row, c);
+  for (int32_t rest = row.count; rest > 0; rest -= row.count) {
+    row.count = rest < kColumnsAtOnce ? rest : kColumnsAtOnce;
+    int64_t c = 0;
+    for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) weigh_columns<4>(wide, row, c);
+    for (; c + wide_lanes <= count; c += wide_lanes) weigh_columns<1>(wide, row, c);
+    for (; c < count; c += narrow_lanes) weigh_columns<1>(narrow, row, c);
+    row.sources += row.count;
+    row.y += row.count * row.pixel;
+  }
 }
 
 HWY_INLINE void copy_pixel(const float* x, int64_t count, float* y) {
@@ -91,6 +100,16 @@ HWY_INLINE void copy_pixel(const float* x, int64_t count, float* y) {
   const int64_t wide_lanes = static_cast<int64_t>(hn::Lanes(wide));
   const int64_t narrow_lanes = static_cast<int64_t>(hn::Lanes(narrow));
   int64_t c = 0;
+  for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) {
+    const auto v0 = hn::LoadU(wide, x + c);
+    const auto v1 = hn::LoadU(wide, x + c + wide_lanes);
+    const auto v2 = hn::LoadU(wide, x + c + 2 * wide_lanes);
+    const auto v3 = hn::LoadU(wide, x + c + 3 * wide_lanes);
+    hn::StoreU(v0, wide, y + c);
+    hn::StoreU(v1, wide, y + c + wide_lanes);
+    hn::StoreU(v2, wide, y + c + 2 * wide_lanes);
+    hn::StoreU(v3, wide, y + c + 3 * wide_lanes);
+  }
   for (; c + wide_lanes <= count; c += wide_lanes) hn::StoreU(hn::LoadU(wide, x + c), wide, y + c);
   for (; c < count; c += narrow_lanes) hn::StoreU(hn::LoadU(narrow, x + c), narrow, y + c);
 }

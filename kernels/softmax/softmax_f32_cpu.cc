@@ -1,6 +1,8 @@
 // Three passes over the axis: maximum, exponentials and their sum, multiplication by its inverse
 // (is_log: subtraction). Along a contiguous axis the vectors lie along it; else, and where that
 // axis is short, along the neighbours of its elements.
+//
+// No run's result depends on which others are worked on beside it.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
@@ -23,11 +25,11 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// e^x for x <= 0; a NaN must reach every element of its run.
+// e^x for x <= 0. A NaN stays one; so the sum of its run is one, and every result, whatever the x
+// above 0 give that a maximum which lost the NaN leaves behind.
 HWY_INLINE Vector exp_of(Vector x) {
   const Floats d;
-  const Vector low = hn::Set(d, kLeastExponent);
-  return hn::IfThenZeroElse(hn::Lt(x, low), power_of_e(d, limit(x, low, hn::Zero(d))));
+  return power_of_e(d, at_least(x, hn::Set(d, kLeastExponent)));
 }
 // Highway's function makes numbers of NaN.
 Vector log_of(Vector x) {
@@ -35,62 +37,135 @@ Vector log_of(Vector x) {
   return hn::IfThenElse(hn::IsNaN(x), x, log);
 }
 
-// The last pass over a vector: `power` is e^(x - maximum) and not read where is_log.
-HWY_INLINE Vector result_of(bool is_log, Vector x, Vector power, Vector maximum, Vector factor,
-                            Vector log_sum) {
-  return is_log ? hn::Sub(hn::Sub(x, maximum), log_sum) : hn::Mul(power, factor);
+// What the last pass takes from the sum of the powers: its inverse, or (is_log) its logarithm.
+HWY_INLINE Vector last_of(bool is_log, Vector sum) {
+  return is_log ? log_of(sum) : hn::Div(hn::Set(Floats(), 1.0f), sum);
 }
 
-// `count` elements that follow each other in memory.
-void softmax_contiguous(const float* x, float* y, int64_t count, bool is_log) {
+// The last pass over a vector: of powers, or (is_log) of x.
+HWY_INLINE Vector result_of(bool is_log, Vector value, Vector maximum, Vector last) {
+  return is_log ? hn::Sub(hn::Sub(value, maximum), last) : hn::Mul(value, last);
+}
+
+// Runs of elements that are worked on side by side, so that one's maximum, sum and division over
+// lanes hide behind the others' exponentials.
+constexpr int kRunsAtOnce = 8;
+// Where the runs are longer, they would fall out of the first-level cache in between: one by one.
+constexpr int64_t kLongRun = 512;
+
+Vector maximum_of(const float* x, int64_t count) {
   const Floats d;
-  Vector maxima = hn::Set(d, x[0]);
+  Vector even = hn::Set(d, x[0]);
+  Vector odd = even;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) maxima = hn::Max(maxima, hn::LoadU(d, x + i));
-  if (i < count) {
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    even = hn::Max(even, hn::LoadU(d, x + i));
+    odd = hn::Max(odd, hn::LoadU(d, x + i + kLanes));
+  }
+  for (; i < count; i += kLanes) {
     const auto is_element = hn::FirstN(d, static_cast<size_t>(count - i));
-    maxima = hn::Max(maxima, hn::IfThenElse(is_element, load_lanes(d, x + i, count - i), maxima));
+    even = hn::Max(even, hn::IfThenElse(is_element, load_lanes(d, x + i, count - i), even));
   }
-  const Vector maximum = hn::MaxOfLanes(d, maxima);
-  Vector sums = hn::Zero(d);
-  for (i = 0; i < count; i += kLanes) {
-    const Vector power = exp_of(hn::Sub(load_lanes(d, x + i, count - i), maximum));
-    store_lanes(d, power, y + i, count - i);
-    sums = hn::Add(sums, keep_lanes(d, power, count - i));
-  }
-  const Vector sum = hn::SumOfLanes(d, sums);
-  const Vector factor = hn::Div(hn::Set(d, 1.0f), sum);
-  const Vector log_sum = is_log ? log_of(sum) : factor;
-  for (i = 0; i < count; i += kLanes)
-    store_lanes(d,
-                result_of(is_log, load_lanes(d, x + i, count - i), load_lanes(d, y + i, count - i),
-                          maximum, factor, log_sum),
-                y + i, count - i);
+  return hn::MaxOfLanes(d, hn::Max(even, odd));
 }
 
-// `width` neighbouring columns, each along `count` elements that are `step` apart.
-HWY_NOINLINE void softmax_columns(const float* x, float* y, int64_t count, int64_t step,
-                                  int64_t width, bool is_log) {
+// The sum of the powers, which are left in y (is_log: nowhere).
+Vector sum_of_powers(const float* x, float* y, int64_t count, Vector maximum, bool is_log) {
   const Floats d;
-  for (int64_t i = 0; i < width; i += kLanes, x += kLanes, y += kLanes) {
-    const int64_t rest = width - i;
-    Vector maximum = load_lanes(d, x, rest);
-    for (int64_t k = 1; k < count; ++k)
-      maximum = hn::Max(maximum, load_lanes(d, x + k * step, rest));
-    Vector sum = hn::Zero(d);
-    for (int64_t k = 0; k < count; ++k) {
-      const Vector power = exp_of(hn::Sub(load_lanes(d, x + k * step, rest), maximum));
-      store_lanes(d, power, y + k * step, rest);
-      sum = hn::Add(sum, power);
-    }
-    const Vector factor = hn::Div(hn::Set(d, 1.0f), sum);
-    const Vector log_sum = is_log ? log_of(sum) : factor;
-    for (int64_t k = 0; k < count; ++k)
-      store_lanes(d,
-                  result_of(is_log, load_lanes(d, x + k * step, rest),
-                            load_lanes(d, y + k * step, rest), maximum, factor, log_sum),
-                  y + k * step, rest);
+  Vector sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Vector power = exp_of(hn::Sub(hn::LoadU(d, x + i), maximum));
+    if (!is_log) hn::StoreU(power, d, y + i);
+    sum = hn::Add(sum, power);
   }
+  if (i < count) {
+    const Vector power = exp_of(hn::Sub(load_lanes(d, x + i, count - i), maximum));
+    if (!is_log) store_lanes(d, power, y + i, count - i);
+    sum = hn::Add(sum, keep_lanes(d, power, count - i));
+  }
+  return hn::SumOfLanes(d, sum);
+}
+
+// `runs` <= kRunsAtOnce runs of `count` elements that follow each other in memory, `stride` apart.
+void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, int64_t stride,
+                        bool is_log) {
+  const Floats d;
+  Vector maxima[kRunsAtOnce];
+  Vector sums[kRunsAtOnce];
+  for (int64_t run = 0; run < runs; ++run) maxima[run] = maximum_of(x + run * stride, count);
+  for (int64_t run = 0; run < runs; ++run)
+    sums[run] = sum_of_powers(x + run * stride, y + run * stride, count, maxima[run], is_log);
+  for (int64_t run = 0; run < runs; ++run, x += stride, y += stride) {
+    const Vector maximum = maxima[run];
+    const Vector last = last_of(is_log, sums[run]);
+    const float* from = is_log ? x : y;
+    int64_t i = 0;
+#pragma GCC unroll 2
+    for (; i + kLanes <= count; i += kLanes)
+      hn::StoreU(result_of(is_log, hn::LoadU(d, from + i), maximum, last), d, y + i);
+    if (i < count)
+      store_lanes(d, result_of(is_log, load_lanes(d, from + i, count - i), maximum, last), y + i,
+                  count - i);
+    for (int64_t pad = count; pad < stride; ++pad) y[pad] = 0.0f;
+  }
+}
+
+// Neighbouring columns that are worked on together: two vectors.
+constexpr int kColumnVectors = 2;
+constexpr int64_t kColumnsAtOnce = kColumnVectors * kLanes;
+
+// `width` <= kColumnsAtOnce columns, each along `count` elements that are `step` apart. `work` is
+// y, or memory of its own with steps of `work_step`.
+void softmax_vectors(const float* x, float* work, float* y, int64_t count, int64_t step,
+                     int64_t work_step, int64_t width, bool is_log) {
+  const Floats d;
+  Vector maximum[kColumnVectors];
+  Vector sum[kColumnVectors];
+  for (int v = 0; v < kColumnVectors; ++v) {
+    maximum[v] = load_lanes(d, x + v * kLanes, width - v * kLanes);
+    sum[v] = hn::Zero(d);
+  }
+  for (int64_t k = 0; k < count; ++k)
+#pragma GCC unroll 2
+    for (int v = 0; v < kColumnVectors; ++v) {
+      const int64_t lanes = width - v * kLanes;
+      const Vector value = load_lanes(d, x + k * step + v * kLanes, lanes);
+      maximum[v] = hn::Max(maximum[v], value);
+      store_lanes(d, value, work + k * work_step + v * kLanes, lanes);
+    }
+  for (int64_t k = 0; k < count; ++k)
+#pragma GCC unroll 2
+    for (int v = 0; v < kColumnVectors; ++v) {
+      const int64_t lanes = width - v * kLanes;
+      float* at = work + k * work_step + v * kLanes;
+      const Vector power = exp_of(hn::Sub(load_lanes(d, at, lanes), maximum[v]));
+      if (!is_log) store_lanes(d, power, at, lanes);
+      sum[v] = hn::Add(sum[v], power);
+    }
+  // From here on what the last pass takes from it.
+  for (int v = 0; v < kColumnVectors; ++v) sum[v] = last_of(is_log, sum[v]);
+  for (int64_t k = 0; k < count; ++k)
+#pragma GCC unroll 2
+    for (int v = 0; v < kColumnVectors; ++v) {
+      const int64_t lanes = width - v * kLanes;
+      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes);
+      store_lanes(d, result_of(is_log, value, maximum[v], sum[v]), y + k * step + v * kLanes,
+                  lanes);
+    }
+}
+
+// `width` neighbouring columns. Where they are short enough they are worked on in a block of
+// memory: in place their lines might be so far apart that they share few places of a cache.
+HWY_NOINLINE __attribute__((noclone)) void softmax_columns(const float* x, float* y, int64_t count,
+                                                           int64_t step, int64_t width,
+                                                           bool is_log) {
+  constexpr int64_t kBlockElements = 2048;
+  HWY_ALIGN float block[kBlockElements];
+  const bool fits = count * kColumnsAtOnce <= kBlockElements;
+  for (int64_t i = 0; i < width; i += kColumnsAtOnce)
+    softmax_vectors(x + i, fits ? block : y + i, y + i, count, step, fits ? kColumnsAtOnce : step,
+                    width - i, is_log);
 }
 
 // Axes up to this are shorter than what a vector along them costs.
@@ -137,15 +212,20 @@ void softmax_f32(const KernelArgs& args) {
     return softmax_short(x.as<const float>() + offset, y.as<float>() + offset,
                          units.end - units.begin, work.axis, work.outer_stride, is_log);
   }
+  if (work.inner == 1) {
+    const int64_t at_once = work.axis < kLongRun ? kRunsAtOnce : 1;
+    for (int64_t unit = units.begin; unit < units.end; unit += at_once) {
+      const int64_t offset = unit * work.outer_stride;
+      softmax_contiguous(x.as<const float>() + offset, y.as<float>() + offset,
+                         units.end - unit < at_once ? units.end - unit : at_once, work.axis,
+                         work.outer_stride, is_log);
+    }
+    return;
+  }
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const int64_t offset = unit / work.inner_blocks * work.outer_stride;
     const float* x_run = x.as<const float>() + offset;
     float* y_run = y.as<float>() + offset;
-    if (work.inner == 1) {
-      softmax_contiguous(x_run, y_run, work.axis, is_log);
-      for (int64_t lane = work.axis; lane < work.outer_stride; ++lane) y_run[lane] = 0.0f;
-      continue;
-    }
     const int64_t begin = unit % work.inner_blocks * kSoftmaxBlock;
     const int64_t end = begin + kSoftmaxBlock < work.inner ? begin + kSoftmaxBlock : work.inner;
     softmax_columns(x_run + begin, y_run + begin, work.axis, work.axis_stride, end - begin, is_log);

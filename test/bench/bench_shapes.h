@@ -17,13 +17,39 @@
 
 namespace codl::test {
 
+// A step and what it cannot do without. Its traffic is each input read and the output written once,
+// at the cache level that the operands are in, but for what is said here.
 struct BenchShape {
   std::string name;
   KernelCase item;
-  double macs = 0;  // of the operator; 0: it is only compared with memory
+  double macs = 0;  // of sums of products
+  // Other operations on single numbers, each as long as a multiply-add; 0: next to none.
+  double other_ops = 0;
+  int64_t read_bytes = 0;  // where not all of the inputs is read
+  // What must be read, in whole cache lines, before the first result is known and then once more.
+  // Where a smaller cache holds it, it comes from there the second time.
+  int64_t block_bytes = 0;
 };
 
 namespace bench {
+
+// Operations per element, as few as float precision (1e-6) is known to need here:
+// e^x: nearest multiple of ln 2 (2), distance from it (1), polynomial of degree 5 (5), times 2^n
+// (2).
+inline constexpr double kExpOps = 10;
+// Limits of the exponent (2), 1 + e^-x (1), its inverse as an estimate and a step of Newton's (3).
+inline constexpr double kSigmoidOps = kExpOps + 6;
+inline constexpr double kHardSwishOps = 4;
+// Maximum, distance from it, sum, factor.
+inline constexpr double kSoftmaxOps = kExpOps + 4;
+// Sum, distance from the mean, its square, and one multiply-add per result; scale and bias of
+// their own for each element take another.
+inline constexpr double kInstanceNormOps = 4;
+inline constexpr double kLayerNormOps = 5;
+// Per output of a 3x3/2 window: two maxima for each of two columns of three rows, two of columns.
+inline constexpr double kMaxPool3x3Stride2Ops = 6;
+// To twice the size: a difference and a multiply-add across, half as many down.
+inline constexpr double kResizeLinearX2Ops = 3;
 
 inline double elements_of(const OperandShape& shape) {
   return static_cast<double>(kernels::element_count(shape));
@@ -144,6 +170,10 @@ inline constexpr MapSize kMapSizes[] = {{"64x28x28", 64, 28}, {"64x112x112", 64,
 inline std::vector<BenchShape> map_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };
+  const auto add_with_ops = [&](double ops_per_output, BenchShape shape) {
+    shape.other_ops = ops_per_output * elements_of(shape.item.operands.back());
+    add(std::move(shape));
+  };
   for (const MapSize& size : kMapSizes) {
     const std::string name = size.name;
     const int32_t c = size.channels;
@@ -152,13 +182,18 @@ inline std::vector<BenchShape> map_operators() {
     const OperandShape plain = plain_operand({1, c, side, side});
     for (const OperandShape& map : {nhwc, plain}) {
       const std::string where = name + (map.layout == Layout::Nhwc ? " nhwc" : " plain");
-      for (int32_t kind : {kUnaryRelu, kUnarySigmoid, kUnaryHardSwish}) {
+      struct Activation {
+        const char* name;
+        int32_t kind;
+        double ops;
+      };
+      for (const Activation& activation :
+           {Activation{"relu ", kUnaryRelu, 1}, Activation{"sigmoid ", kUnarySigmoid, kSigmoidOps},
+            Activation{"hard swish ", kUnaryHardSwish, kHardSwishOps}}) {
         UnaryParams params;
-        params.kind = kind;
-        const char* kind_name = kind == kUnaryRelu      ? "relu "
-                                : kind == kUnarySigmoid ? "sigmoid "
-                                                        : "hard swish ";
-        add(step(kind_name + where, OpKind::Unary, params, {map, map}));
+        params.kind = activation.kind;
+        add_with_ops(activation.ops,
+                     step(activation.name + where, OpKind::Unary, params, {map, map}));
       }
       BinaryParams sum;
       sum.kind = kBinaryAdd;
@@ -174,7 +209,8 @@ inline std::vector<BenchShape> map_operators() {
       add(step("concat " + where, OpKind::Concat, concat, {map, map, two}));
       SoftmaxParams softmax;
       softmax.axis = 1;
-      add(step("softmax of channels " + where, OpKind::Softmax, softmax, {map, map}));
+      add_with_ops(kSoftmaxOps,
+                   step("softmax of channels " + where, OpKind::Softmax, softmax, {map, map}));
     }
     add(step("convert " + name + " plain to nhwc", OpKind::Convert, {plain, nhwc}));
     add(step("convert " + name + " nhwc to plain", OpKind::Convert, {nhwc, plain}));
@@ -188,14 +224,14 @@ inline std::vector<BenchShape> map_operators() {
                                .stride = 2,
                                .pad_begin = 1,
                                .pad_end = 1};
-    add({"max pool 3x3/2 " + name, make_pool2d_case(window)});
+    add_with_ops(kMaxPool3x3Stride2Ops, {"max pool 3x3/2 " + name, make_pool2d_case(window)});
     Pool2dCase whole = {.name = "",
                         .kind = kPool2dAverage,
                         .channels = c,
                         .in_h = side,
                         .in_w = side,
                         .kernel = side};
-    add({"average pool of all " + name, make_pool2d_case(whole)});
+    add_with_ops(1.0 * side * side, {"average pool of all " + name, make_pool2d_case(whole)});
     PoolNdParams pool;
     pool.kind = kPoolNdMax;
     pool.kernel_0 = pool.kernel_1 = pool.kernel_2 = 2;
@@ -203,21 +239,26 @@ inline std::vector<BenchShape> map_operators() {
     pool.dilation_0 = pool.dilation_1 = pool.dilation_2 = 1;
     add(step("max pool 2x2/2 " + name, OpKind::PoolNd, pool,
              {plain, plain_operand({1, c, side / 2, side / 2})}));
-    add({"instance norm " + name + " nhwc",
-         make_normalize_case(
-             {"", 12, nhwc, true, plain_operand({c, 1, 1}), true, plain_operand({c, 1, 1})})});
-    add({"instance norm " + name + " plain",
-         make_normalize_case(
-             {"", 12, plain, true, plain_operand({c, 1, 1}), true, plain_operand({c, 1, 1})})});
+    const OperandShape of_channels = plain_operand({c, 1, 1});
+    for (const OperandShape& map : {nhwc, plain}) {
+      const bool is_nhwc = map.layout == Layout::Nhwc;
+      BenchShape norm = {"instance norm " + name + (is_nhwc ? " nhwc" : " plain"),
+                         make_normalize_case({"", 12, map, true, of_channels, true, of_channels})};
+      // A plane, or the cache lines of as many channels as one holds.
+      constexpr int32_t kLineFloats = 16;
+      norm.block_bytes = int64_t{side} * side * (is_nhwc ? kLineFloats : 1) * 4;
+      add_with_ops(kInstanceNormOps, std::move(norm));
+    }
     for (int32_t kind : {kResizeNearest, kResizeLinear})
-      add({(kind == kResizeNearest ? "resize nearest x2 " : "resize linear x2 ") + name,
-           make_resize_case({.name = "",
-                             .kind = kind,
-                             .channels = c,
-                             .in_h = side,
-                             .in_w = side,
-                             .out_h = 2 * side,
-                             .out_w = 2 * side})});
+      add_with_ops(kind == kResizeLinear ? kResizeLinearX2Ops : 0,
+                   {(kind == kResizeNearest ? "resize nearest x2 " : "resize linear x2 ") + name,
+                    make_resize_case({.name = "",
+                                      .kind = kind,
+                                      .channels = c,
+                                      .in_h = side,
+                                      .in_w = side,
+                                      .out_h = 2 * side,
+                                      .out_w = 2 * side})});
     ResizeParams resize;
     resize.kind = kResizeLinear;
     resize.nearest = kResizeRoundPreferFloor;
@@ -248,18 +289,28 @@ inline std::vector<BenchShape> map_operators() {
 inline std::vector<BenchShape> sequence_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };
+  const auto add_with_ops = [&](double ops_per_output, BenchShape shape) {
+    shape.other_ops = ops_per_output * elements_of(shape.item.operands.back());
+    add(std::move(shape));
+  };
+  const auto add_with_reads = [&](int64_t read_bytes, BenchShape shape) {
+    shape.read_bytes = read_bytes;
+    add(std::move(shape));
+  };
   const OperandShape tokens = plain_operand({1, 197, 768});
   const OperandShape rows = plain_operand({768});
   const auto indices = [](std::initializer_list<int32_t> dims) {
     return typed_operand(DType::I64, dims);
   };
-  add({"layer norm 197x768", make_normalize_case({"", 4, tokens, true, rows, true, rows})});
-  add({"layer norm 197x768 with bias of tokens",
-       make_normalize_case({"", 4, tokens, true, rows, true, plain_operand({197, 1})})});
+  add_with_ops(kLayerNormOps, {"layer norm 197x768",
+                               make_normalize_case({"", 4, tokens, true, rows, true, rows})});
+  add_with_ops(kLayerNormOps,
+               {"layer norm 197x768 with bias of tokens",
+                make_normalize_case({"", 4, tokens, true, rows, true, plain_operand({197, 1})})});
   SoftmaxParams softmax;
   softmax.axis = 2;
-  add(step("softmax 12x197x197", OpKind::Softmax, softmax,
-           {plain_operand({12, 197, 197}), plain_operand({12, 197, 197})}));
+  add_with_ops(kSoftmaxOps, step("softmax 12x197x197", OpKind::Softmax, softmax,
+                                 {plain_operand({12, 197, 197}), plain_operand({12, 197, 197})}));
   add(step("where 12x197x197", OpKind::Where,
            {typed_operand(DType::Bool, {1, 197, 197}), plain_operand({12, 197, 197}),
             plain_operand({}), plain_operand({12, 197, 197})}));
@@ -272,8 +323,10 @@ inline std::vector<BenchShape> sequence_operators() {
     slice[kMaxRank + i] = 1;
     slice[2 * kMaxRank + i] = kept[i];
   }
-  add({"slice 197x768 to 197x192",
-       {"", OpKind::Slice, slice, {tokens, plain_operand({1, 197, 192})}}});
+  const int64_t token_bytes = 768 * 4;
+  add_with_reads(197 * token_bytes / 4,
+                 {"slice 197x768 to 197x192",
+                  {"", OpKind::Slice, slice, {tokens, plain_operand({1, 197, 192})}}});
   std::vector<int32_t> pad(sizeof(PadParams) / 4, 0);
   pad[0] = kPadReflect;
   for (size_t i : {size_t{2}, size_t{3}}) pad[2 + i] = pad[2 + kMaxRank + i] = 1;
@@ -284,12 +337,14 @@ inline std::vector<BenchShape> sequence_operators() {
         {plain_operand({1, 32, 128, 128}), plain_operand({1, 32, 130, 130})}}});
   add({"pad reflect 32x256x256",
        {"", OpKind::Pad, pad, {nhwc_operand({1, 32, 256, 256}), nhwc_operand({1, 32, 258, 258})}}});
-  add(step("gather 197 rows of 4096x768", OpKind::Gather, GatherParams{},
-           {plain_operand({4096, 768}), indices({197}), plain_operand({197, 768})}));
+  add_with_reads(197 * token_bytes,
+                 step("gather 197 rows of 4096x768", OpKind::Gather, GatherParams{},
+                      {plain_operand({4096, 768}), indices({197}), plain_operand({197, 768})}));
   add(step("gather elements 197x768", OpKind::GatherElements, GatherElementsParams{},
            {plain_operand({197, 768}), indices({197, 768}), plain_operand({197, 768})}));
-  add(step("gather nd 197 rows of 4096x768", OpKind::GatherNd, GatherNdParams{},
-           {plain_operand({4096, 768}), indices({197, 1}), plain_operand({197, 768})}));
+  add_with_reads(197 * token_bytes,
+                 step("gather nd 197 rows of 4096x768", OpKind::GatherNd, GatherNdParams{},
+                      {plain_operand({4096, 768}), indices({197, 1}), plain_operand({197, 768})}));
   add(step("scatter elements 197x768", OpKind::ScatterElements, ScatterElementsParams{},
            {plain_operand({197, 768}), indices({197, 768}), plain_operand({197, 768}),
             plain_operand({197, 768})}));

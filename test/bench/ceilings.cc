@@ -8,6 +8,14 @@
 //
 #include "hwy/highway.h"
 
+#ifndef CODL_TEST_BENCH_CEILINGS_BLOCK
+#define CODL_TEST_BENCH_CEILINGS_BLOCK
+namespace codl::test {
+// Of 256 bytes: four vectors of the widest target.
+constexpr int64_t kBlockFloats = 64;
+}  // namespace codl::test
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace codl::test::HWY_NAMESPACE {
 namespace {
@@ -41,20 +49,37 @@ int64_t multiply_add(int64_t rounds, float* sink) {
   return rounds * 12 * 2 * static_cast<int64_t>(hn::Lanes(d));
 }
 
-// `count`: a multiple of four vectors of any target.
-void copy(const float* from, float* to, int64_t count) {
+// Reads `reads` blocks of kBlockFloats from `from`, where `from_blocks` are before it begins again,
+// while it writes `writes` blocks: in turns, as evenly as they go.
+void stream(const float* from, int64_t from_blocks, int64_t reads, float* to, int64_t writes) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t i = 0; i < count; i += 4 * lanes) {
-    const auto v0 = hn::Load(d, from + i);
-    const auto v1 = hn::Load(d, from + i + lanes);
-    const auto v2 = hn::Load(d, from + i + 2 * lanes);
-    const auto v3 = hn::Load(d, from + i + 3 * lanes);
-    hn::Store(v0, d, to + i);
-    hn::Store(v1, d, to + i + lanes);
-    hn::Store(v2, d, to + i + 2 * lanes);
-    hn::Store(v3, d, to + i + 3 * lanes);
+  const auto written = hn::Set(d, 1.0f);
+  // Or: so that loads are not left out, at one cycle each.
+  auto any0 = hn::Zero(d), any1 = hn::Zero(d), any2 = hn::Zero(d), any3 = hn::Zero(d);
+  const int64_t rounds = writes == 0 || reads < writes ? reads : writes;
+  int64_t reads_due = 0;
+  int64_t writes_due = 0;
+  int64_t block = 0;
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (reads_due += reads; reads_due >= rounds; reads_due -= rounds) {
+      const float* p = from + block * kBlockFloats;
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < kBlockFloats; i += 4 * lanes) {
+        any0 = hn::Or(any0, hn::Load(d, p + i));
+        any1 = hn::Or(any1, hn::Load(d, p + i + lanes));
+        any2 = hn::Or(any2, hn::Load(d, p + i + 2 * lanes));
+        any3 = hn::Or(any3, hn::Load(d, p + i + 3 * lanes));
+      }
+      if (++block == from_blocks) block = 0;
+    }
+    for (writes_due += writes; writes_due >= rounds; writes_due -= rounds, to += kBlockFloats)
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kBlockFloats; i += lanes) hn::Store(written, d, to + i);
   }
+  const auto any = hn::Or(hn::Or(any0, any1), hn::Or(any2, any3));
+  // Not a NaN: inputs are finite.
+  if (hn::GetLane(hn::MaxOfLanes(d, any)) < -__FLT_MAX__) *to = 0.0f;
 }
 
 }  // namespace
@@ -64,36 +89,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <memory>
-#include <new>
 
 namespace codl::test {
 namespace {
 
 using FmaLoop = int64_t (*)(int64_t rounds, float* sink);
-using CopyLoop = void (*)(const float* from, float* to, int64_t count);
+using StreamLoop = void (*)(const float* from, int64_t from_blocks, int64_t reads, float* to,
+                            int64_t writes);
 
 constexpr FmaLoop kFmaLoops[] = {HWY_CHOOSE_BASELINE(multiply_add), HWY_CHOOSE_AVX2(multiply_add),
                                  HWY_CHOOSE_AVX3(multiply_add)};
-constexpr CopyLoop kCopyLoops[] = {HWY_CHOOSE_BASELINE(copy), HWY_CHOOSE_AVX2(copy),
-                                   HWY_CHOOSE_AVX3(copy)};
+constexpr StreamLoop kStreamLoops[] = {HWY_CHOOSE_BASELINE(stream), HWY_CHOOSE_AVX2(stream),
+                                       HWY_CHOOSE_AVX3(stream)};
 
-// The best of several tries: what disturbs makes slower.
-constexpr int kTries = 5;
-constexpr int64_t kFmaRounds = 20'000;      // a third of a millisecond
-constexpr int64_t kCopiedBytes = 16 << 20;  // by a try, at least
+constexpr int64_t kFmaRounds = 20'000;     // a third of a millisecond
+constexpr int64_t kMovedBytes = 16 << 20;  // by a try, at least
 
 template <typename Work>
-double least_seconds(Work work) {
-  double least = 1e30;
-  for (int i = 0; i < kTries; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    least = std::min(least, time.count());
-  }
-  return least;
+double seconds_of(Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -102,35 +118,23 @@ double peak_flops() {
   const FmaLoop loop = kFmaLoops[static_cast<size_t>(kernels::best_cpu_target())];
   float sink[3] = {0.999f, 0.001f, 0.0f};
   int64_t flops = 0;
-  const double seconds = least_seconds([&] { flops = loop(kFmaRounds, sink); });
+  const double seconds = seconds_of([&] { flops = loop(kFmaRounds, sink); });
   return static_cast<double>(flops) / seconds;
 }
 
-double copy_bandwidth(int64_t bytes) {
-  constexpr int64_t kStep = 1024;  // bytes: four vectors of any target, and whole pages mostly
-  const int64_t half = std::max(bytes / 2 / kStep, int64_t{1}) * kStep;
-  const int64_t count = half / static_cast<int64_t>(sizeof(float));
-  constexpr std::align_val_t kAlignment{4096};
-  const auto release = [](float* memory) { ::operator delete(memory, kAlignment); };
-  const auto allocate = [&] {
-    auto* memory = static_cast<float*>(::operator new(static_cast<size_t>(half), kAlignment));
-    std::memset(memory, 0, static_cast<size_t>(half));
-    return std::unique_ptr<float, decltype(release)>(memory, release);
-  };
-  const auto from = allocate();
-  const auto to = allocate();
-  const CopyLoop loop = kCopyLoops[static_cast<size_t>(kernels::best_cpu_target())];
-  const int64_t repeats = std::max(kCopiedBytes / (2 * half), int64_t{1});
-  const double by_loop = least_seconds([&] {
-    for (int64_t i = 0; i < repeats; ++i) loop(from.get(), to.get(), count);
+double stream_bandwidth(const Traffic& traffic) {
+  constexpr int64_t kBlockBytes = kBlockFloats * static_cast<int64_t>(sizeof(float));
+  const int64_t reads = std::max(traffic.read_bytes / kBlockBytes, int64_t{1});
+  const int64_t writes = traffic.written_bytes / kBlockBytes;
+  const int64_t from_blocks = std::max(traffic.input_bytes / kBlockBytes, int64_t{1});
+  const StreamLoop loop = kStreamLoops[static_cast<size_t>(kernels::best_cpu_target())];
+  const int64_t bytes = (reads + writes) * kBlockBytes;
+  const int64_t repeats = std::max(kMovedBytes / bytes, int64_t{1});
+  const double seconds = seconds_of([&] {
+    for (int64_t i = 0; i < repeats; ++i)
+      loop(traffic.inputs, from_blocks, reads, traffic.output, writes);
   });
-  const double by_memcpy = least_seconds([&] {
-    for (int64_t i = 0; i < repeats; ++i) {
-      std::memcpy(to.get(), from.get(), static_cast<size_t>(half));
-      asm volatile("" ::: "memory");
-    }
-  });
-  return 2.0 * static_cast<double>(half * repeats) / std::min(by_loop, by_memcpy);
+  return static_cast<double>(bytes * repeats) / seconds;
 }
 
 }  // namespace codl::test

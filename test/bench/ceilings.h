@@ -1,7 +1,7 @@
 // What this core can do at most, measured: the roofs that the benchmarks' shares refer to.
 //
-// The clock of a shared machine moves, so both are measured anew beside each benchmark; a few
-// milliseconds each.
+// The clock of a shared machine moves, so both are measured anew beside each benchmark: one call is
+// one try of about a millisecond, and the best of several tries counts.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,22 @@ namespace codl::test {
 // for, in FLOP/s: two for each lane.
 double peak_flops();
 
-// A copy whose two halves are `bytes` together, in bytes per second, read and written counted: the
-// faster of a loop of vectors and memcpy (which goes round the caches where that pays). So a step
-// is compared with the cache level that its own operands fit in.
-double copy_bandwidth(int64_t bytes);
+// What a step moves at least: its inputs, which lie behind each other, are read in order and again
+// until `read_bytes` are read, while its output is written once.
+struct Traffic {
+  const float* inputs;
+  int64_t input_bytes;
+  int64_t read_bytes;
+  float* output;
+  int64_t written_bytes;
+};
+
+// Bytes per second, read and written, of a loop of vector loads and stores that does just this, in
+// the memory of the step itself: so a step is compared with the cache level that its operands are
+// in, with its own mix of reads and writes. Overwrites the output.
+//
+// Not memcpy, which beyond some size writes past the caches (`rep movsb` or streaming stores): an
+// operator's consumer is to find the result in the cache.
+double stream_bandwidth(const Traffic& traffic);
 
 }  // namespace codl::test

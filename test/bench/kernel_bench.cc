@@ -2,20 +2,24 @@
 //
 //   taskset -c 1 kernel_bench [--benchmark_filter=REGEX] [--benchmark_repetitions=N]
 //
-// Names: row/shape/instruction set. A step is
-// run whole, its tasks in order. GFLOP/s counts the operator's multiply-adds, GB/s each operand
-// once, both of CPU time. `roof` is the share of the roofline: the time that the FLOPs take at the
-// core's peak, or the bytes at the speed of a copy as large, whichever is more, over the time taken
-// (above 1: an algorithm that multiplies less, or an operand that is not read whole). `peak` and
-// `copy` are those ceilings, measured just before. Google Benchmark prints rates with "/s", shares
-// too.
+// Names: row/shape/instruction set. A step is run whole, its tasks in order. GFLOP/s counts the
+// multiply-adds of sums of products, GB/s the bytes that bench_shapes.h says the step has to move
+// at the cache level that its operands are in. `roof` is the share of the roofline: the time that
+// the step's arithmetic takes at the rate of multiply-adds, or the bytes at the speed of a loop
+// that only moves them, whichever is more, over the time taken. Above 1: an algorithm that
+// multiplies less, or a processor that adds beside it. `peak` and `stream` are those ceilings;
+// `arithmetic` and `memory` the two times, and `best` the time taken, in microseconds.
 //
 // Source of the model: Williams, Waterman and Patterson, "Roofline: an insightful visual
 // performance model for multicore architectures", Communications of the ACM 52(4), 2009.
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "test/bench/bench_shapes.h"
@@ -27,47 +31,106 @@ namespace {
 
 using kernels::CpuTarget;
 
+// The operands as in a plan's arena: behind each other at multiples of 64 bytes, in huge pages
+// where there are so many. (Tests give a row the least that it may count on.)
+class OperandMemory {
+ public:
+  explicit OperandMemory(const std::vector<OperandShape>& operands) {
+    size_t end = 0;
+    for (const OperandShape& operand : operands) {
+      offsets_.push_back(end);
+      end += (static_cast<size_t>(operand.bytes) + 63) / 64 * 64;
+    }
+    constexpr size_t kHugePageBytes = size_t{2} << 20;
+    // More at the end: a stream moves whole blocks.
+    const size_t bytes = (end + 256 + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+    all_ = static_cast<uint8_t*>(std::aligned_alloc(kHugePageBytes, bytes));
+    if (end >= kHugePageBytes) madvise(all_, bytes, MADV_HUGEPAGE);
+    std::memset(all_, 0, bytes);
+  }
+  OperandMemory(const OperandMemory&) = delete;
+  OperandMemory& operator=(const OperandMemory&) = delete;
+  ~OperandMemory() { std::free(all_); }
+
+  float* at(size_t operand) const { return reinterpret_cast<float*>(all_ + offsets_[operand]); }
+  int64_t input_bytes() const { return static_cast<int64_t>(offsets_.back()); }
+
+ private:
+  uint8_t* all_;
+  std::vector<size_t> offsets_;
+};
+
+// The largest cache that is too small for `bytes`: of what is read twice, the second time is free
+// if it is still there.
+int64_t cache_below(int64_t bytes) {
+  int64_t below = 0;
+  for (int name : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
+    if (const int64_t size = sysconf(name); size < bytes) below = std::max(below, size);
+  return below;
+}
+
+Traffic traffic_of(const BenchShape& shape, const OperandMemory& memory) {
+  const int64_t inputs = memory.input_bytes();
+  const int64_t written = static_cast<int64_t>(shape.item.operands.back().bytes);
+  int64_t read = shape.read_bytes == 0 ? inputs : shape.read_bytes;
+  if (shape.block_bytes > cache_below(inputs + written)) read *= 2;
+  return {memory.at(0), inputs, read, memory.at(shape.item.operands.size() - 1), written};
+}
+
 void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const BenchShape& shape) {
   const KernelCase& item = shape.item;
   kernels::StepNeeds needs;
   kernels::check_step(step_of(row, item), &needs);  // add_benchmarks() asked
   const CaseInputs inputs(item, 1);
-  std::vector<GuardedMemory> memory;
+  const OperandMemory memory(item.operands);
   std::vector<kernels::TensorView> views;
-  // Aligned as in an arena; tests give a row the least that it may count on.
-  for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    views.push_back(kernels::make_view(item.operands[i], memory.at(i)));
+    if (i + 1 == item.operands.size()) break;
     const GuardedMemory source = inputs.memory(row, i, item.operands[i]);
-    memory.emplace_back(source.bytes());
-    std::memcpy(memory.back().data(), source.data(), source.bytes());
+    std::memcpy(memory.at(i), source.data(), source.bytes());
   }
-  memory.emplace_back(static_cast<size_t>(item.operands.back().bytes));
-  for (size_t i = 0; i < item.operands.size(); ++i)
-    views.push_back(kernels::make_view(item.operands[i], memory[i].data()));
   GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
   kernels::KernelArgs args = args_of(item, views);
   args.scratch = scratch.data();
   args.task_end = needs.task_count;
 
-  int64_t bytes = 0;
-  for (const OperandShape& operand : item.operands) bytes += static_cast<int64_t>(operand.bytes);
-  const double peak = peak_flops();
-  const double copy = copy_bandwidth(bytes);
+  const Traffic traffic = traffic_of(shape, memory);
+  const double bytes = static_cast<double>(traffic.read_bytes + traffic.written_bytes);
   const kernels::CpuKernel kernel = kernel_for_target(row, target);
   for (auto _ : state) {
     kernel(args);
     benchmark::ClobberMemory();
   }
 
-  const double runs = static_cast<double>(state.iterations());
-  const auto rate = [&](double of_one_run) {
-    return benchmark::Counter(of_one_run * runs, benchmark::Counter::kIsRate);
-  };
-  const double roof_seconds = std::max(2 * shape.macs / peak, static_cast<double>(bytes) / copy);
-  if (shape.macs != 0) state.counters["GFLOP/s"] = rate(2e-9 * shape.macs);
-  state.counters["GB/s"] = rate(1e-9 * static_cast<double>(bytes));
-  state.counters["roof"] = rate(roof_seconds);
+  // The best of tries that take turns: what disturbs makes slower, the step and its ceilings alike.
+  constexpr int kTries = 10;
+  constexpr double kTrySeconds = 1e-3;
+  double peak = 0;
+  double stream = 0;
+  double seconds = 1e30;
+  int64_t runs = 1;
+  for (int i = 0; i < kTries; ++i) {
+    peak = std::max(peak, peak_flops());
+    stream = std::max(stream, stream_bandwidth(traffic));
+    kernel(args);  // the operands are in the cache that they fit, as in a try after the first
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t run = 0; run < runs; ++run) kernel(args);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    seconds = std::min(seconds, time.count() / static_cast<double>(runs));
+    runs = std::max(static_cast<int64_t>(kTrySeconds / seconds), int64_t{1});
+  }
+
+  const double arithmetic_seconds = 2 * (shape.macs + shape.other_ops) / peak;
+  const double memory_seconds = bytes / stream;
+  if (shape.macs != 0) state.counters["GFLOP/s"] = 2e-9 * shape.macs / seconds;
+  state.counters["GB/s"] = 1e-9 * bytes / seconds;
+  state.counters["roof"] = std::max(arithmetic_seconds, memory_seconds) / seconds;
+  state.counters["best"] = 1e6 * seconds;
+  state.counters["arithmetic"] = 1e6 * arithmetic_seconds;
+  state.counters["memory"] = 1e6 * memory_seconds;
   state.counters["peak"] = 1e-9 * peak;
-  state.counters["copy"] = 1e-9 * copy;
+  state.counters["stream"] = 1e-9 * stream;
   state.counters["tasks"] = needs.task_count;
 }
 
@@ -80,7 +143,8 @@ bool add_benchmarks() {
     bool has_shape = false;
     for (const BenchShape& shape : shapes) {
       if (shape.item.op != row.op) continue;
-      BenchShape own = {shape.name, case_for(row, shape.item), shape.macs};
+      BenchShape own = shape;
+      own.item = case_for(row, shape.item);
       kernels::StepNeeds needs;
       if (kernels::check_step(step_of(row, own.item), &needs) != nullptr) continue;
       has_shape = true;

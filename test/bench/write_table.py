@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes what kernel_bench measured into a document, as a table.
 
-  kernel_bench --benchmark_filter='/(avx3|neon)$' --benchmark_out=FILE.json
+  kernel_bench --benchmark_filter='/(avx3|avx2|neon)$' --benchmark_out=FILE.json
   write_table.py FILE.json docs/PERFORMANCE.md
 
 Between `<!-- kernel_bench -->` and `<!-- end -->`. Repetitions of a benchmark become their median,
@@ -26,18 +26,21 @@ def main():
             runs.setdefault(run["name"].split("/repeats:")[0], []).append(run)
     median = lambda name, field: statistics.median(run.get(field, 0) for run in runs[name])
     rows = []
-    for name in runs:
+    # Repetitions may be interleaved: the order of kernels.def and of the shapes.
+    for name in sorted(runs, key=lambda name: runs[name][0]["family_index"]):
         row, rest = name.split("/", 1)
         shape, target = rest.rsplit("/", 1)
         flops = median(name, "GFLOP/s")
         shares = [run["roof"] for run in runs[name]]
-        rows.append([row, shape, target, f"{median(name, 'cpu_time'):.1f}",
+        is_arithmetic = median(name, "arithmetic") > median(name, "memory")
+        rows.append([row, shape, target, f"{median(name, 'best'):.1f}",
                      f"{flops:.0f}" if flops else "-", f"{median(name, 'GB/s'):.1f}",
                      f"{statistics.median(shares):.0%}" +
                      (f" ({min(shares):.0%}-{max(shares):.0%})" if len(shares) > 1 else ""),
-                     f"{median(name, 'peak'):.0f}", f"{median(name, 'copy'):.0f}"])
-    head = ["row", "shape", "set", "us", "GFLOP/s", "GB/s", "share of the roof", "FMA peak, GFLOP/s",
-            "copy, GB/s"]
+                     "arithmetic" if is_arithmetic else "memory",
+                     f"{median(name, 'peak'):.0f}", f"{median(name, 'stream'):.0f}"])
+    head = ["row", "shape", "set", "us", "GFLOP/s", "GB/s", "share of the roof", "bound",
+            "FMA peak, GFLOP/s", "stream, GB/s"]
     markdown.write_section(document, "kernel_bench", markdown.table(head, rows))
 
 

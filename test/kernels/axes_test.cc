@@ -353,6 +353,25 @@ std::vector<float> run_line(const char* symbol, const void* params, std::vector<
   return y;
 }
 
+// A mean's distances are first taken from the mean of its first elements.
+TEST_CASE("a variance keeps its digits where a run begins far from its mean") {
+  for (int32_t count : {700, 3000}) {  // of one piece, of two
+    std::vector<float> x(static_cast<size_t>(count));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = i < 16 ? 1e4f : 3.0f + static_cast<float>(i % 7);
+    double mean = 0;
+    double squares = 0;
+    for (float each : x) mean += static_cast<double>(each) / count;
+    for (float each : x)
+      squares += (static_cast<double>(each) - mean) * (static_cast<double>(each) - mean);
+    const NormalizeParams params = {.axes_mask = 1};
+    const std::vector<float> y = run_line("normalize_f32_cpu", &params, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double expected = (static_cast<double>(x[i]) - mean) / std::sqrt(squares / count);
+      CHECK(std::fabs(static_cast<double>(y[i]) - expected) < 1e-5 * (1 + std::fabs(expected)));
+    }
+  }
+}
+
 TEST_CASE("a NaN among the powers is in every result, minus infinity in none") {
   for (int32_t is_log : {0, 1}) {
     const SoftmaxParams params = {.axis = 0, .is_log = is_log};

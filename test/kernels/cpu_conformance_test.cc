@@ -33,13 +33,10 @@ bool is_for_row(const KernelRow& row, const KernelCase& item) {
   return kernels::check_step(step_of(row, row_item), &needs) == nullptr;
 }
 
-// What is wrong with one kernel on one case, or "".
-std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item) {
-  const CaseInputs inputs(item, kSeed);
-  const size_t bytes = static_cast<size_t>(item.operands.back().bytes);
-  GuardedMemory expected(bytes);
-  run_ref(item, inputs, expected.data());
-
+// What is wrong with one kernel on one case, or "". `expected`: what the reference makes of it.
+std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item,
+                     const CaseInputs& inputs, const GuardedMemory& expected) {
+  const size_t bytes = expected.bytes();
   const DType dtype = item.operands.back().dtype;
   GuardedMemory whole(bytes, dtype_bytes(dtype));
   std::string error = run_cpu(row, kernel, item, inputs, 1, whole.data());
@@ -68,14 +65,18 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
     INFO(row.symbol << " has a case that it can run");
     CHECK(std::any_of(cases.begin(), cases.end(),
                       [&](const KernelCase& item) { return is_for_row(row, item); }));
-    for (CpuTarget target : kernels::kCpuTargets) {
-      const kernels::CpuKernel kernel = kernel_for_target(row, target);
-      if (kernel == nullptr) continue;
-      for (size_t i = 0; i < cases.size(); ++i) {
-        if (!is_for_row(row, cases[i])) continue;
-        const std::string error = run_case(row, kernel, case_for(row, cases[i]));
+    for (size_t i = 0; i < cases.size(); ++i) {
+      if (!is_for_row(row, cases[i])) continue;
+      const KernelCase item = case_for(row, cases[i]);
+      const CaseInputs inputs(item, kSeed);
+      GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
+      run_ref(item, inputs, expected.data());
+      for (CpuTarget target : kernels::kCpuTargets) {
+        const kernels::CpuKernel kernel = kernel_for_target(row, target);
+        if (kernel == nullptr) continue;
+        const std::string error = run_case(row, kernel, item, inputs, expected);
         if (error.empty()) continue;
-        FAIL_CHECK(where(row, target, cases[i], i) << ": " << error);
+        FAIL_CHECK(where(row, target, item, i) << ": " << error);
       }
     }
   }

@@ -76,5 +76,24 @@ TEST_CASE("a step unlike all others has a leverage of almost 1, one seen often h
   CHECK(leverage(observations, {{"a", 100}, {"steps", 1}}, 10) > 0.9);
 }
 
+TEST_CASE("a feature that rounding alone moves does not bend") {
+  std::vector<Observation> observations;
+  for (int i = 0; i < 40; ++i)
+    observations.push_back(
+        {{{"steps", 1}, {"kbytes", 0.192 * (1 + 1e-12 * i)}}, 3 + 0.05 * (i % 7)});
+  for (const auto& [name, coefficient] : fit_bent_model(observations).terms)
+    CHECK(coefficient < 100);
+}
+
+TEST_CASE("a feature that is nothing but rounding has no term") {
+  std::vector<Observation> observations = exact_observations();
+  for (size_t i = 0; i < observations.size(); ++i) {
+    const double residue = i % 3 == 0 ? 0 : 0x1p-55;
+    observations[i].features.emplace_back("residue", residue);
+    observations[i].us += residue == 0 ? 0 : 2;
+  }
+  CHECK(coefficient_of(fit_model(observations), "residue") == 0);
+}
+
 }  // namespace
 }  // namespace codl::profiler

@@ -1,10 +1,13 @@
 #include "profiler/profile_json.h"
 
+#include <limits>
+
 #include "compiler/device/device_profile.h"
 #include "compiler/predict/latency_predictor.h"
 #include "kernels/model_features.h"
 #include "profiler/shapes.h"
 #include "runtime/tools/json_writer.h"
+#include "runtime/tools/tool_error.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 
@@ -33,6 +36,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   facts.has_gpu = true;
   facts.sharing = "separate";
   facts.image_max_width = facts.image_max_height = 4096;
+  set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
   std::vector<Sample> samples;
   for (const KernelRow& row : kKernelRows)
     for (const char* symbol : {"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"})
@@ -42,6 +46,12 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(json, "box.json"));
   CHECK(profile.models.size() == 3);
+  CHECK(profile.exchange.sync_us.value == Approx(12.5));
+  REQUIRE(profile.exchange.host.has_value());
+  CHECK(profile.exchange.host->enqueue_us.value == Approx(3));
+  CHECK(profile.exchange.host->submit_us.value == Approx(5));
+  CHECK(profile.exchange.host->wake_us.value == Approx(10));
+  CHECK_FALSE(profile.exchange.host->download_call_waits);
   const compiler::LatencyPredictor predictor(profile);
   for (const Sample& sample : samples) {
     CHECK(predictor.predict_us(step_of(*sample.row, sample.item), false) ==
@@ -54,6 +64,13 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
         test::error_of(compiler::parse_device_profile(json.substr(0, length), "box.json")).empty());
 }
 
+TEST_CASE("a number that codlc would refuse is an error, not a profile") {
+  for (const double coefficient : {1.1e12, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    const FittedModel model = {"any_cpu", 0, {{{"mbytes", coefficient}}}, {}};
+    CHECK_THROWS_AS(profile_json({}, {model}), tools::ToolError);
+  }
+}
+
 TEST_CASE("a second measurement that agrees, and one that does not") {
   std::vector<Sample> samples = samples_of(kKernelRows[22]);  // reshape_f32_cpu
   CHECK(noise_floor_percent(samples, Processor::Cpu) == -1);
@@ -64,6 +81,39 @@ TEST_CASE("a second measurement that agrees, and one that does not") {
     samples.push_back(repeat);
   }
   CHECK(noise_floor_percent(samples, Processor::Cpu) == 50);
+}
+
+// Every feature that steps of the row, small and large, have in a lane of one worker and of two,
+// and on a GPU or on OpenCL that runs on a processor.
+std::set<std::string> features_of_row(const KernelRow& row) {
+  constexpr int kSteps = 4000;
+  WorkLimits large;
+  large.most_macs = 4e9;
+  large.most_elements = 1.6e7;
+  std::mt19937_64 random(7);
+  std::set<std::string> names;
+  for (int i = 0; i < kSteps; ++i) {
+    const std::optional<StepCase> item = draw_step(row, i % 2 == 0 ? WorkLimits{} : large, random);
+    if (!item) break;
+    for (const kernels::LaneFacts& lane :
+         {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{2, {2, 512}}})
+      for (const auto& [name, value] : features_of(row, *item, lane)) names.insert(name);
+  }
+  return names;
+}
+
+TEST_CASE("every term of a fitted profile is a feature that its kernel has for some step") {
+  for (const std::string& name : compiler::list_devices()) {
+    const compiler::DeviceProfile profile = test::value_of(compiler::load_device_profile(name));
+    for (const compiler::LatencyModel& model : profile.models) {
+      if (!model.is_fitted) continue;
+      const std::set<std::string> features = features_of_row(*find_kernel(model.kernel_id));
+      for (const compiler::LatencyModel::Term& term : model.terms) {
+        INFO(name << " " << find_kernel(model.kernel_id)->symbol << " " << term.feature);
+        CHECK(features.count(std::string(kernels::ModelTerm(term.feature).feature)) == 1);
+      }
+    }
+  }
 }
 
 }  // namespace

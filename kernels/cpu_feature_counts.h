@@ -1,0 +1,163 @@
+// How the features of a CPU step are counted: what cpu_features.cc and the files beside it share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/kernel_table.h"
+
+namespace codl::kernels {
+
+// The features of one step in the making. Numbers are given as counts of the whole step.
+class CpuFeatures {
+ public:
+  CpuFeatures(const StepShape& step, int32_t thread_count, int32_t vector_lanes, Features* features)
+      : step_(step), features_(features), thread_count_(thread_count), vector_lanes_(vector_lanes) {
+    StepNeeds needs;
+    check_step(step, &needs);
+    task_count_ = needs.task_count;
+    const auto most = static_cast<double>(ceil_div(needs.task_count, thread_count));
+    factor_ = most * thread_count / needs.task_count;
+    is_shared_ = needs.task_count > 1 && thread_count > 1;
+    is_alone_ = needs.task_count == 1 && thread_count > 1;
+    for (uint32_t i = 0; i < features->count; ++i) {
+      const std::string_view name = features->items[i].name;
+      if (name == "steps") continue;
+      if (name == "mbytes" || name == "weight_mbytes") mbytes_ += features->items[i].value;
+      features->items[i].value *= factor_;
+    }
+    once("shares", is_shared_ ? 1 : 0);
+  }
+
+  const StepShape& step() const { return step_; }
+  int32_t vector_lanes() const { return vector_lanes_; }
+
+  // The pieces of consecutive tasks that workers take where none steals: CpuPool::run().
+  template <typename Visit>
+  void each_piece(Visit visit) const {
+    for (int32_t worker = 0; worker < thread_count_; ++worker) {
+      auto begin = static_cast<int32_t>(int64_t{task_count_} * worker / thread_count_);
+      const auto end = static_cast<int32_t>(int64_t{task_count_} * (worker + 1) / thread_count_);
+      while (begin < end) {
+        const int32_t next = end - (end - begin) / 2;
+        visit(begin, next);
+        begin = next;
+      }
+    }
+  }
+
+  // What the busiest worker reads of something that tasks share if they are the same of `count`
+  // blocks of it, in the step's whole: times the workers, as all counts are.
+  double sharers(double count) const {
+    const double busy = is_shared_ ? thread_count_ : 1;
+    return std::ceil(count / busy) * thread_count_ / count;
+  }
+
+  // Of the step, however it is cut.
+  void once(const char* name, double count) { put(name, count); }
+  void thousands(const char* name, double count) { put(name, count * factor_ * 1e-3); }
+  void millions(const char* name, double count) { put(name, count * factor_ * 1e-6); }
+
+  // A step that waits for memory: how much of it lies beyond what caches may hold. One task finds
+  // half of its inputs in the other cores' caches.
+  void traffic() {
+    struct Level {
+      double mbytes;
+      const char* name;
+    };
+    constexpr Level kLevels[] = {
+        {0.25, "mbytes_over_0.25"}, {0.5, "mbytes_over_0.5"}, {1, "mbytes_over_1"},
+        {2, "mbytes_over_2"},       {4, "mbytes_over_4"},     {8, "mbytes_over_8"},
+        {16, "mbytes_over_16"},
+    };
+    // Of a part of channels the lines lie among those of the others.
+    const OperandShape& y = step_.output();
+    const double part = channels_of_part(step_.part_dim, step_.part, y).count();
+    const double footprint =
+        step_.part_dim == SplitDim::OutputChannel ? mbytes_ * y.dims[1] / part : mbytes_;
+    for (const Level& level : kLevels)
+      if (footprint > level.mbytes)
+        put(level.name, mbytes_ * factor_ * (footprint - level.mbytes) / footprint);
+    put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
+  }
+
+ private:
+  void put(const char* name, double value) {
+    if (value > 0) features_->add(name, value);
+  }
+
+  const StepShape& step_;
+  Features* features_;
+  int32_t thread_count_;
+  int32_t vector_lanes_;
+  int32_t task_count_ = 1;
+  double factor_ = 1;
+  double mbytes_ = 0;
+  bool is_shared_ = false;
+  bool is_alone_ = false;
+};
+
+// What a part of a map has.
+struct MapPart {
+  double pixels;
+  double channels;
+  bool is_whole;  // every channel
+};
+
+inline MapPart map_part(const StepShape& step) {
+  const OperandShape& y = step.output();
+  const Range channels = channels_of_part(step.part_dim, step.part, y);
+  return {static_cast<double>(y.dims[0]) * rows_of_part(step.part_dim, step.part, y).count() *
+              y.dims[3],
+          static_cast<double>(channels.count()), channels.count() == y.dims[1]};
+}
+
+// Channels as loops along them have them: so many vectors at once, single vectors, and what is left
+// in vectors of four.
+struct Strips {
+  double groups;
+  double singles;
+  double narrow;
+
+  double count() const { return groups + singles + narrow; }
+};
+
+inline Strips strips_of(double channels, int32_t vectors, int32_t vector_lanes) {
+  const double groups = std::floor(channels / (vectors * vector_lanes));
+  const double rest = channels - groups * vectors * vector_lanes;
+  const double singles = std::floor(rest / vector_lanes);
+  return {groups, singles, std::ceil((rest - singles * vector_lanes) / kChannelPad)};
+}
+
+inline double count_of(const StepShape& step) { return static_cast<double>(part_elements(step)); }
+
+// Names under which the members of Unary count that are more than limits.
+struct CurveNames {
+  const char* elements;
+  const char* step;
+};
+
+// Null names: limits.
+CurveNames curve_names(int32_t kind);
+
+// The activation of an operator that has one.
+int32_t activation_of(const StepShape& step);
+
+// By kernel: cpu_features_copies.cc, cpu_features_loops.cc, cpu_features_tiles.cc.
+void count_concat(CpuFeatures& out);
+void count_transpose(CpuFeatures& out);
+void count_convert(CpuFeatures& out);
+void count_depth_to_space(CpuFeatures& out);
+void count_pad(CpuFeatures& out);
+void count_pool2d(CpuFeatures& out);
+void count_softmax(CpuFeatures& out);
+void count_normalize(CpuFeatures& out);
+void count_resize(CpuFeatures& out);
+void count_depthwise_conv2d(CpuFeatures& out);
+void count_conv2d(CpuFeatures& out);
+void count_matmul(CpuFeatures& out);
+void count_batch_matmul(CpuFeatures& out);
+
+}  // namespace codl::kernels

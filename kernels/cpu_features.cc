@@ -1,0 +1,156 @@
+#include "kernels/cpu_features.h"
+
+#include "kernels/binary/binary.h"
+#include "kernels/common/loop_axes.h"
+#include "kernels/cpu_feature_counts.h"
+
+namespace codl::kernels {
+
+CurveNames curve_names(int32_t kind) {
+  switch (kind) {
+    case kUnaryIdentity:
+    case kUnaryRelu:
+    case kUnaryClip:
+      return {nullptr, nullptr};
+    case kUnaryHardSigmoid:
+    case kUnaryHardSwish:
+      return {"hard_melements", nullptr};
+    case kUnarySigmoid:
+    case kUnarySwish:
+      return {"sigmoid_melements", "sigmoid_steps"};
+    case kUnaryGeluTanh:
+    case kUnaryTanh:
+      return {"tanh_melements", "tanh_steps"};
+    case kUnaryGelu:
+    case kUnaryErf:
+      return {"erf_melements", "erf_steps"};
+    case kUnaryExp:
+      return {"exp_melements", "exp_steps"};
+    case kUnarySqrt:
+    case kUnaryReciprocal:
+    case kUnarySoftsign:
+      return {"root_melements", "root_steps"};
+    case kUnaryLeakyRelu:
+    case kUnaryThresholdedRelu:
+    case kUnaryShrink:
+    case kUnaryAbs:
+    case kUnaryNeg:
+    case kUnaryCeil:
+    case kUnaryFloor:
+    case kUnaryRound:
+    case kUnarySign:
+      return {"simple_melements", "simple_steps"};
+    default:
+      return {"other_melements", "other_steps"};
+  }
+}
+
+int32_t activation_of(const StepShape& step) {
+  for (const OpParamField& field : kOpParamFields)
+    if (field.op == step.row->op && field.name == "activation")
+      return *reinterpret_cast<const int32_t*>(static_cast<const uint8_t*>(step.params) +
+                                               field.offset_bytes);
+  return kUnaryIdentity;
+}
+
+namespace {
+
+void unary(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const int32_t kind = step.params_as<UnaryParams>().kind;
+  const CurveNames names = curve_names(kind);
+  if (names.elements != nullptr) out.millions(names.elements, count_of(step));
+  if (names.step != nullptr) out.once(names.step, 1);
+  // The others compute while memory moves.
+  if (names.step == nullptr) out.traffic();
+  if (!has_pixels(step.output())) return;
+  const MapPart part = map_part(step);
+  if (!part.is_whole) out.thousands("kruns", part.pixels);
+}
+
+void binary(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& y = step.output();
+  const int32_t kind = step.params_as<BinaryParams>().kind;
+  const bool is_short = kind == kBinaryAdd || kind == kBinaryMul;
+  if (kind == kBinaryDiv) out.millions("division_melements", count_of(step));
+  out.traffic();
+  double runs = 0;
+  bool has_channels = false;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const OperandShape& x = step.operands[i];
+    if (same_dims(x, y) || element_count(x) == 1) continue;
+    has_channels = true;
+    if (has_pixels(y)) {
+      runs = map_part(step).pixels;
+    } else {
+      LoopAxes axes;
+      for (int32_t axis = 0; axis < y.rank; ++axis)
+        axes.append(y.dims[axis], 0, broadcast_stride(x, y, axis));
+      runs = count_of(step) / static_cast<double>(axes.extents[axes.count - 1]);
+    }
+  }
+  if (has_pixels(y) && !has_channels && !map_part(step).is_whole) runs = map_part(step).pixels;
+  if (is_short) {
+    out.thousands(has_channels ? "channel_kruns" : "kruns", runs);
+    if (has_channels) out.millions("channel_melements", count_of(step));
+  } else {
+    out.thousands("general_kruns", runs);
+    out.millions("general_melements", count_of(step));
+  }
+}
+
+// The rows of plain C++: element by element, with the indices of each.
+void plain_loops(CpuFeatures& out) {
+  const OperandShape& y = out.step().output();
+  const double elements = count_of(out.step());
+  out.traffic();
+  out.millions("melements", elements);
+  out.thousands("kruns", y.rank == 0 ? 1 : elements / y.dims[y.rank - 1]);
+}
+}  // namespace
+
+void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vector_lanes,
+                      Features* features) {
+  CpuFeatures out(step, thread_count, vector_lanes, features);
+  if (step.row->dtype == DType::Any) return plain_loops(out);
+  if (step.row->op != OpKind::Unary)
+    if (const char* name = curve_names(activation_of(step)).elements)
+      out.millions(name, count_of(step));
+  switch (step.row->op) {
+    case OpKind::Unary:
+      return unary(out);
+    case OpKind::Binary:
+      return binary(out);
+    case OpKind::Concat:
+      return count_concat(out);
+    case OpKind::Transpose:
+      return count_transpose(out);
+    case OpKind::Convert:
+      return count_convert(out);
+    case OpKind::DepthToSpace:
+      return count_depth_to_space(out);
+    case OpKind::Pad:
+      return count_pad(out);
+    case OpKind::Pool2d:
+      return count_pool2d(out);
+    case OpKind::Softmax:
+      return count_softmax(out);
+    case OpKind::Normalize:
+      return count_normalize(out);
+    case OpKind::Resize:
+      return count_resize(out);
+    case OpKind::Conv2d:
+      return count_conv2d(out);
+    case OpKind::DepthwiseConv2d:
+      return count_depthwise_conv2d(out);
+    case OpKind::MatMul:
+      return count_matmul(out);
+    case OpKind::BatchMatMul:
+      return count_batch_matmul(out);
+    default:
+      return out.traffic();
+  }
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,33 @@
+// What latency models weigh of a CPU step: how its kernel goes through the work.
+#pragma once
+
+#include "kernels/common/contract.h"
+
+namespace codl::kernels {
+
+// Adds the features that tell the paths of the row's kernel apart to those of the contract, which
+// are in `features`. All but counts of one step (steps, *_steps, shares) are multiplied by
+// ceil(tasks / threads) * threads / tasks: the worker with most tasks decides, so a step of one
+// task takes a lane of four four times as long as its work.
+//
+//   shares          1 if more than one worker has tasks: waking them
+//   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
+//                   inputs in the other cores' caches
+//   mbytes_over_*   million bytes touched beyond so many, of a step that waits for memory: what
+//                   caches of that size do not hold
+//   *_melements, *_mops, *_mmacs, *_mloads
+//                   million elements, operations, multiply-adds and vector loads (times 16) of a
+//                   loop that runs for some parameters or shapes only
+//   *kruns, *kpixels, *ktiles ...
+//                   thousand times that such a loop is begun
+//   single_*, narrow_*, rest_*, edge_*, ragged_*, padded_*
+//                   the part that does not fill vectors, tiles or squares
+//   unaligned_*, aliased_*
+//                   elements in lines of memory that two cache lines share, and in lines that are a
+//                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
+//
+// `vector_lanes`: floats in a vector of the kernels, 4, 8 or 16.
+void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vector_lanes,
+                      Features* features);
+
+}  // namespace codl::kernels

@@ -1,0 +1,137 @@
+// Features of the CPU kernels that move elements.
+#include "kernels/common/move_elements.h"
+#include "kernels/cpu_feature_counts.h"
+#include "kernels/transpose/transpose.h"
+
+namespace codl::kernels {
+
+void count_concat(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& y = step.output();
+  const int32_t axis = step.params_as<ConcatParams>().axis;
+  out.traffic();
+  const double inputs = step.operand_count - 1;
+  if (!has_pixels(y)) {
+    double outer = 1;
+    for (int32_t i = 0; i < axis; ++i) outer *= y.dims[i];
+    out.thousands("kruns", outer * inputs);
+    return;
+  }
+  const MapPart part = map_part(step);
+  if (axis != 1) return;
+  out.thousands("pixel_kruns", part.pixels * inputs);
+  double rest = 0;  // vectors and elements behind the copies of 16
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
+    const int32_t channels = step.operands[i].dims[1];
+    rest += channels % 16 / 4 + channels % 4;
+  }
+  out.thousands("rest_kmoves", part.pixels * (rest + padded_channels(y) - y.dims[1]));
+}
+
+void count_transpose(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  int32_t perm[kMaxRank];
+  transpose_perm(step.params_as<TransposeParams>(), perm);
+  int64_t x_strides[kMaxRank];
+  int64_t y_strides[kMaxRank];
+  strides_of(x, x_strides);
+  strides_of(y, y_strides);
+  LoopAxes axes;
+  for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], x_strides[perm[i]], y_strides[i]);
+  const double elements = count_of(step);
+  const int32_t turned = turned_axis(axes);
+  if (turned < 0) {
+    const double run = axes.count == 0 ? 1 : static_cast<double>(axes.extents[axes.count - 1]);
+    out.traffic();
+    if (axes.last_step(0) == 1)
+      out.thousands("kruns", elements / run);
+    else
+      out.millions("strided_melements", elements);
+    return;
+  }
+  out.traffic();
+  const int64_t rows = axes.extents[turned];
+  const int64_t columns = axes.extents[axes.count - 1];
+  const double others = elements / static_cast<double>(rows * columns);
+  const auto whole = static_cast<double>((rows / kTurnSide) * (columns / kTurnSide));
+  const auto all = static_cast<double>(ceil_div(rows, kTurnSide) * ceil_div(columns, kTurnSide));
+  out.millions("turned_melements", others * whole * kTurnSide * kTurnSide);
+  out.millions("edge_melements", elements - others * whole * kTurnSide * kTurnSide);
+  out.thousands("edge_ksquares", others * (all - whole));
+  // Lines that lie a multiple of 4096 bytes apart share a set of the first-level cache.
+  const bool is_aliased =
+      axes.steps[axes.count - 1][0] % 1024 == 0 || axes.steps[turned][1] % 1024 == 0;
+  out.millions("aliased_melements", is_aliased ? elements : 0);
+}
+
+void count_convert(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  out.traffic();
+  if (y.rank != 4) return;
+  const MapPart part = map_part(step);
+  const bool from_nhwc = x.layout == Layout::Nhwc;
+  const bool to_nhwc = y.layout == Layout::Nhwc;
+  if (from_nhwc && to_nhwc) {
+    if (part.channels != padded_channels(y)) out.thousands("kruns", part.pixels);
+    return;
+  }
+  if (!from_nhwc && !to_nhwc) return;
+  const double whole = std::floor(part.channels / kChannelPanel) * kChannelPanel;
+  const double rest = part.channels - whole;
+  const int64_t plane = int64_t{y.dims[2]} * y.dims[3];
+  // Squares, in lines that begin where a cache line does, or that two of them share.
+  const bool is_aligned = plane % kChannelPanel == 0;
+  out.millions(to_nhwc ? (is_aligned ? "to_nhwc_melements" : "unaligned_to_nhwc_melements")
+                       : (is_aligned ? "to_plain_melements" : "unaligned_to_plain_melements"),
+               part.pixels * whole);
+  out.thousands(to_nhwc ? "to_nhwc_rest_ksquares" : "to_plain_rest_ksquares",
+                part.pixels * std::ceil(rest / 4) / 4);
+  // Behind the last whole squares of a block of pixels.
+  const auto map_pixels = static_cast<int64_t>(part.pixels) / y.dims[0];
+  out.thousands("edge_kelements",
+                static_cast<double>(y.dims[0] * (map_pixels % 16)) * part.channels);
+  // Planes that a block of pixels touches, each on a page of its own.
+  out.thousands("kplanes", std::ceil(part.pixels / 64) * part.channels);
+  const bool is_aliased = plane % 1024 == 0;
+  out.millions("aliased_melements", is_aliased ? part.pixels * part.channels : 0);
+}
+
+void count_depth_to_space(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& y = step.output();
+  const auto& params = step.params_as<DepthToSpaceParams>();
+  const MapPart part = map_part(step);
+  out.traffic();
+  if (params.is_channel_major != 0) {
+    out.millions("strided_melements", part.pixels * part.channels);
+    out.thousands("strided_kruns", part.pixels);
+    if (part.is_whole)
+      out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
+    return;
+  }
+  const bool has_runs = part.channels == padded_channels(y);
+  out.thousands("kruns", has_runs ? part.pixels / params.block_w : part.pixels);
+  if (!has_runs) out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
+}
+
+void count_pad(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const auto& params = step.params_as<PadParams>();
+  out.traffic();
+  const double pixels = map_part(step).pixels;
+  out.thousands("kruns", static_cast<double>(y.dims[0]) * y.dims[2]);
+  const double inner = static_cast<double>(x.dims[0]) * x.dims[2] * x.dims[3];
+  if (params.kind == kPadConstant)
+    out.thousands("border_kelements", (pixels - inner) * padded_channels(y));
+  else
+    out.thousands("border_kpixels",
+                  static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,201 @@
+// Features of the CPU kernels that compute tiles of pixels and panels of channels.
+#include "kernels/batch_matmul/batch_matmul.h"
+#include "kernels/common/panel_tile.h"
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd.h"
+#include "kernels/cpu_feature_counts.h"
+#include "kernels/matmul/matmul.h"
+
+namespace codl::kernels {
+namespace {
+
+// The largest tile of panel_tile-inl.h by the lanes of a vector.
+struct TileSize {
+  int64_t pixels;
+  bool has_pairs;  // of panels
+};
+
+TileSize largest_tile(int32_t vector_lanes) {
+  if (vector_lanes == 16) return {14, true};
+  return {vector_lanes == 8 ? 6 : 4, false};
+}
+
+// Pixels of a tile whose inputs are so many elements apart: tile_pixels_for().
+int64_t tile_pixels(const TileSize& largest, int64_t stride) {
+  return largest.pixels > 6 && stride % 1024 == 0 ? 6 : largest.pixels;
+}
+
+// Products of a step by the micro-kernel of panel_tile-inl.h.
+struct PanelProducts {
+  double images;  // runs of `pixels` that tiles are cut from
+  int64_t pixels;
+  double panels;  // of one run
+  bool has_pairs;
+  double depth;  // multiply-adds of an element
+  int64_t tile_pixels;
+};
+
+struct PanelTiles {
+  double count;  // of pixels
+  double calls;  // times panels or pairs of them
+};
+
+// Tiles are of about equal size; those of pairs are computed as if they had an even number of
+// pixels.
+PanelTiles add_products(CpuFeatures& out, const PanelProducts& products) {
+  const int64_t tiles = ceil_div(products.pixels, products.tile_pixels);
+  const int64_t count = products.pixels / tiles;
+  const int64_t longer = products.pixels % tiles;
+  const TileSize largest = largest_tile(out.vector_lanes());
+  const auto even = [&](int64_t size) {
+    return size == 1 || !largest.has_pairs ? size : round_up(size, int64_t{2});
+  };
+  const auto computed =
+      static_cast<double>(longer * even(count + 1) + (tiles - longer) * even(count));
+  const double pairs =
+      products.has_pairs && largest.has_pairs ? std::floor(products.panels / 2) : 0;
+  const double singles = products.panels - 2 * pairs;
+  const double macs = products.images * computed * products.depth * kChannelPanel;
+  out.millions("pair_mmacs", macs * 2 * pairs);
+  out.millions("single_mmacs", macs * singles);
+  const PanelTiles sum = {products.images * static_cast<double>(tiles),
+                          products.images * static_cast<double>(tiles) * (pairs + singles)};
+  out.millions("tile_msteps", sum.calls * products.depth);
+  out.thousands("ktiles", sum.calls);
+  return sum;
+}
+
+// Weights of `panel_rows` rows of a panel, from memory: their time shows where there are few pixels
+// to compute meanwhile.
+void add_weights(CpuFeatures& out, int64_t pixels, double panel_rows, const PanelBlocks& blocks) {
+  constexpr int64_t kFewPixels = 16;
+  out.once(pixels <= kFewPixels ? "shown_weight_mbytes" : "read_weight_mbytes",
+           panel_rows * kChannelPanel * sizeof(float) * 1e-6 *
+               out.sharers(static_cast<double>(blocks.panel_blocks)));
+}
+
+// What ends the elements of a last panel that is not whole.
+void add_last_panel(CpuFeatures& out, double pixels, int32_t channels, bool is_map) {
+  if (channels % kChannelPanel == 0) return;
+  const bool is_padded = is_map && channels % kChannelPad != 0;
+  out.thousands(is_padded ? "padded_kpixels" : "ragged_kpixels", pixels);
+  if (curve_names(activation_of(out.step())).elements != nullptr)
+    out.thousands("ragged_curve_kpixels", pixels);
+}
+
+void count_winograd(CpuFeatures& out, int32_t outputs) {
+  const StepShape& step = out.step();
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const WinogradWork work = winograd_work(outputs, x, y, step.part_dim, step.part);
+  const double positions = (outputs + 2) * (outputs + 2);
+  const double panels = work.panels.count();
+  add_products(out, {positions * static_cast<double>(work.tile_blocks),
+                     ceil_div(work.tiles, work.tile_blocks), panels, panels > 1,
+                     static_cast<double>(x.dims[1]), largest_tile(out.vector_lanes()).pixels});
+  // A piece of tasks transforms the inputs of the blocks of tiles that it has some of.
+  int64_t transformed = 0;
+  out.each_piece([&](int32_t begin, int32_t end) {
+    transformed += (end - 1) / work.panel_blocks - begin / work.panel_blocks + 1;
+  });
+  const double tiles = static_cast<double>(work.tiles) / static_cast<double>(work.tile_blocks);
+  const double block_elements = tiles * positions * round_up(x.dims[1], kChannelPanel);
+  out.millions("transformed_melements", static_cast<double>(transformed) * block_elements);
+  // What of a block's inputs a second-level cache of 1 or 2 MiB does not hold, each time that they
+  // are read: by the blocks of panels.
+  for (const auto& [name, mbytes] : {std::pair{"spilled1_mbytes", 1}, {"spilled2_mbytes", 2}}) {
+    const double spilled = std::max(block_elements * sizeof(float) * 1e-6 - mbytes, 0.0);
+    out.millions(name, spilled * 1e6 * static_cast<double>(work.task_count));
+  }
+  out.thousands("transformed_ktiles", static_cast<double>(transformed) * tiles);
+  out.millions("product_melements",
+               static_cast<double>(work.tiles) * positions * panels * kChannelPanel);
+  out.millions("scratch_mbytes", static_cast<double>(work.scratch_bytes));
+  const double pixels = static_cast<double>(y.dims[0]) * work.rows.count() * y.dims[3];
+  add_last_panel(out, pixels, y.dims[1], true);
+  out.millions("written_mbytes", pixels * panels * kChannelPanel * sizeof(float));
+  if (params.has_residual != 0)
+    out.millions("residual_mbytes", pixels * panels * kChannelPanel * sizeof(float));
+}
+
+}  // namespace
+
+void count_conv2d(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  if (const int32_t outputs = winograd_outputs(step.row->packing))
+    return count_winograd(out, outputs);
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+  const Conv2dWork work = conv2d_work(params, x, w, y, step.part_dim, step.part);
+  const double taps = static_cast<double>(w.dims[2]) * w.dims[3];
+  const auto images = static_cast<double>(work.images);
+  const double pixels = images * static_cast<double>(work.pixels);
+  const auto groups = static_cast<double>(params.groups);
+  const double panels = work.panels.count();
+  const TileSize largest = largest_tile(out.vector_lanes());
+  const PanelTiles tiles = add_products(
+      out, {images, work.pixels, panels, panels / groups > 1, w.dims[1] * taps,
+            tile_pixels(largest, work.has_copies ? 1 : x.dims[1] * int64_t{params.stride_w})});
+  add_last_panel(out, pixels, y.dims[1] / params.groups, true);
+  // Input pointers of every tile; of every tap where some lie in the padding.
+  out.thousands("kpixels", pixels);
+  const double border = params.pad_left + params.pad_right;
+  if (border + params.pad_top + params.pad_bottom > 0) {
+    const double tile = pixels / tiles.count;
+    const double of_row = std::min((border + tile - 1) / tile, y.dims[3] / tile);
+    const double rows = pixels / y.dims[3];
+    const double edge_rows = std::min<double>(params.pad_top + params.pad_bottom, rows);
+    const double edge_tiles = (rows - edge_rows) * of_row + edge_rows * y.dims[3] / tile;
+    out.thousands("border_kentries", std::min(edge_tiles, tiles.count) * tile * taps);
+  }
+  const double written =
+      pixels * channels_of_part(step.part_dim, step.part, y).count() * sizeof(float);
+  out.millions("written_mbytes", written);
+  if (params.has_residual != 0) out.millions("residual_mbytes", written);
+  const Range rows = input_rows_of(vertical_axis(params, w.dims), x.dims[2], work.rows);
+  double read = images * rows.count() * x.dims[3];
+  if (w.dims[2] < params.stride_h) read = read * w.dims[2] / params.stride_h;
+  if (w.dims[3] < params.stride_w) read = read * w.dims[3] / params.stride_w;
+  out.millions("read_mbytes", read * padded_channels(x) * sizeof(float));
+  // Workers that share the pixels read the same weights.
+  add_weights(out, work.pixels, panels * w.dims[1] * taps, work.blocks);
+}
+
+void count_matmul(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const MatMulWork work = matmul_work(x, y, step.part_dim, step.part);
+  const double panels = work.panels.count();
+  const double depth = x.dims[1];
+  add_products(out, {1, work.rows, panels, panels > 1, depth,
+                     tile_pixels(largest_tile(out.vector_lanes()), x.dims[1])});
+  add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
+  add_weights(out, work.rows, panels * depth, work.blocks);
+}
+
+void count_batch_matmul(CpuFeatures& out) {
+  const StepShape& step = out.step();
+  const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
+                                                 step.operands[0], step.operands[1], step.output());
+  const BatchMatMulUnits units = batch_matmul_units(work);
+  const auto batches = static_cast<double>(work.batch_count);
+  const auto depth = static_cast<double>(work.k);
+  const double panels = static_cast<double>(ceil_div(work.n, kChannelPanel));
+  const int64_t tile =
+      tile_pixels(largest_tile(out.vector_lanes()), work.a_depth == 1 ? work.a_row : 1);
+  add_products(out, {batches * static_cast<double>(units.row_blocks),
+                     ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
+  const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;
+  out.millions(work.b_column == 1 ? "packed_row_melements" : "packed_column_melements",
+               packed * kChannelPanel);
+  if (work.b_column == 1) out.thousands("packed_krows", packed);
+  if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * kChannelPanel);
+  add_last_panel(out, batches * static_cast<double>(work.m), static_cast<int32_t>(work.n % 16),
+                 false);
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,451 @@
+#include "kernels/gpu_features.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "kernels/batch_matmul/batch_matmul.h"
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/convert/convert.h"
+#include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/kernel_table.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/softmax/softmax.h"
+
+namespace codl::kernels {
+namespace {
+
+// Cases of loops. A kernel has few of them.
+#define CASES(CASE)                                                                  \
+  CASE(usual)                                                                        \
+  CASE(pointwise)        /* a filter of one tap */                                   \
+  CASE(ragged_depth)     /* input channels that do not fill the last texel */        \
+  CASE(mixed)            /* what vectors that are not full take besides */           \
+  CASE(strided)          /* what a window that moves by two columns takes besides */ \
+  CASE(to_plain)         /* channels become planes, */                               \
+  CASE(from_plain)       /* and planes channels */                                   \
+  CASE(shared)           /* items of a group share the loop */                       \
+  CASE(channel_major)    /* neighbours of y are a block apart in x */                \
+  CASE(few_channels)     /* */                                                       \
+  CASE(columns)          /* neighbours of a column are a row apart, */               \
+  CASE(columns_of_quads) /* and rows begin at whole quads */                         \
+  CASE(single_row)       /* of a product */                                          \
+  CASE(linear)           /* four corners */
+
+struct LoopNames {
+  const char* chain;
+  const char* wave4;
+  const char* wave32;
+  const char* unit;
+  const char* active;
+};
+#define CASE_NAMES(name)                                                                          \
+  constexpr LoopNames k_##name = {#name "_chain", #name "_wave4", #name "_wave32", #name "_unit", \
+                                  #name "_active"};
+CASES(CASE_NAMES)
+#undef CASE_NAMES
+#undef CASES
+
+// The value of a launch's define, or `otherwise`.
+int32_t defined(const ClLaunch& launch, std::string_view name, int32_t otherwise) {
+  for (uint32_t i = 0; i < launch.define_count; ++i)
+    if (name == launch.defines[i].name) return launch.defines[i].value;
+  return otherwise;
+}
+
+class GpuFeatures {
+ public:
+  GpuFeatures(const StepShape& step, const GpuFacts& gpu, Features* features)
+      : step_(step), y_(step.output()), units_(gpu.units), features_(*features) {
+    launch_of(step, &launch_);
+    double group_items = 1;
+    for (int i = 0; i < 3; ++i) {
+      items_ *= static_cast<double>(launch_.global[i]);
+      group_items *= static_cast<double>(launch_.local[i] == 0 ? 1 : launch_.local[i]);
+    }
+    groups_ = items_ / group_items;
+  }
+
+  void add() {
+    leave_out_unread();
+    const double mbytes = named("mbytes");
+    add("kitems", items_ * 1e-3);
+    add("item_kbytes", 1e3 * mbytes / items_);
+    const auto elements = static_cast<double>(part_elements(step_));
+    add("melements", elements * 1e-6);
+    if (y_.layout != Layout::Plain) add("map_melements", elements * 1e-6);
+    if (units_ == 0) return;
+    add("unit_groups", waves(1));
+    add("unit_melements", waves(1) * elements * 1e-6 / groups_);
+    if (defined(launch_, "TILE_K", 0) != 0) return add_tiles();
+    switch (step_.row->op) {
+      case OpKind::Conv2d:
+        return is_conv2d_buffer(*step_.row) ? add_conv2d_buffer() : add_conv2d_texels();
+      case OpKind::DepthwiseConv2d:
+        return add_depthwise();
+      case OpKind::MatMul:
+        return add_matmul();
+      case OpKind::BatchMatMul:
+        return add_batch_matmul();
+      default:
+        return add_other();
+    }
+  }
+
+ private:
+  void add(const char* name, double value) {
+    if (value > 0) features_.add(name, value);
+  }
+  double named(std::string_view name) const {
+    for (uint32_t i = 0; i < features_.count; ++i)
+      if (name == features_.items[i].name) return features_.items[i].value;
+    return 0;
+  }
+
+  // Of what a convolution's window steps over; its contract counts whole rows.
+  void leave_out_unread() {
+    if (step_.row->op != OpKind::Conv2d) return;
+    const auto& params = step_.params_as<Conv2dParams>();
+    const OperandShape& w = step_.operands[1];
+    const double share = std::min(1.0, double{1} * w.dims[2] / params.stride_h) *
+                         std::min(1.0, double{1} * w.dims[3] / params.stride_w);
+    const double written_mbytes = static_cast<double>(part_elements(step_)) *
+                                  (params.has_residual != 0 ? 2 : 1) * sizeof(float) * 1e-6;
+    for (uint32_t i = 0; i < features_.count; ++i) {
+      Feature& feature = features_.items[i];
+      if (std::string_view(feature.name) == "mbytes" && feature.value > written_mbytes)
+        feature.value = written_mbytes + share * (feature.value - written_mbytes);
+    }
+  }
+
+  // How often the groups fill the units, of which each holds `held`.
+  double waves(int64_t held) const {
+    return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
+  }
+  // `steps`: of a work-item.
+  void add_loop(const LoopNames& names, double steps) {
+    add(names.chain, steps * 1e-3);
+    add(names.wave4, waves(4) * steps * 1e-3);
+    add(names.wave32, waves(32) * steps * 1e-3);
+    add(names.unit, waves(1) * steps * 1e-3);
+    add(names.active, active_items() * steps * 1e-3 / static_cast<double>(units_));
+  }
+  // Of a grid in three dimensions, those inside the extents, which are the first scalars; 0 of
+  // another launch.
+  double active_items() const {
+    if (launch_.local[2] <= 1) return 0;
+    double items = 1;
+    for (int i = 0; i < 3; ++i) items *= launch_.scalars[i];
+    return items;
+  }
+
+  // Taps inside the map of the part's row that has most.
+  double row_taps(const WindowAxis& axis) const {
+    const Range rows = rows_of_part(step_.part_dim, step_.part, y_);
+    int32_t most = 0;
+    for (int32_t row = rows.begin; row < rows.end; ++row)
+      most = std::max(most, taps_inside(axis, step_.operands[0].dims[2], row));
+    return most;
+  }
+  static int32_t taps_inside(const WindowAxis& axis, int32_t extent, int32_t output) {
+    int32_t inside = 0;
+    for (int32_t tap = 0; tap < axis.taps; ++tap) {
+      const int64_t at =
+          int64_t{output} * axis.stride - axis.pad_begin + int64_t{tap} * axis.dilation;
+      if (at >= 0 && at < extent) ++inside;
+    }
+    return inside;
+  }
+
+  void add_tiles();
+  void add_conv2d_buffer();
+  void add_conv2d_texels();
+  void add_depthwise();
+  void add_matmul();
+  void add_batch_matmul();
+  void add_other();
+
+  const StepShape& step_;
+  const OperandShape& y_;
+  int64_t units_;
+  Features& features_;
+  ClLaunch launch_;
+  double items_ = 1;
+  double groups_ = 1;
+};
+
+// Of gemm_tile.cl: what a tile of so many rows and columns takes. Those of fastest_gemm_tile().
+struct TileNames {
+  int32_t m;
+  int32_t n;
+  const char* macs;   // million multiply-adds of the unit with most groups
+  const char* chain;  // thousand steps of a group
+  const char* wave2;  // the same times waves of two groups a unit
+  const char* unit;   // groups of that unit
+};
+#define TILE_NAMES(m, n)                                                                   \
+  {                                                                                        \
+    m, n, "tile" #m "x" #n "_mmacs", "tile" #m "x" #n "_chain", "tile" #m "x" #n "_wave2", \
+        "tile" #m "x" #n "_unit"                                                           \
+  }
+constexpr TileNames kTileNames[] = {
+    TILE_NAMES(64, 128), TILE_NAMES(128, 64), TILE_NAMES(64, 64), TILE_NAMES(32, 64),
+    TILE_NAMES(32, 32),  TILE_NAMES(16, 32),  TILE_NAMES(16, 16),
+};
+
+int64_t gemm_depth(const StepShape& step) {
+  switch (step.row->op) {
+    case OpKind::Conv2d:
+      return conv2d_gemm_size(step.operands[0], step.operands[1], step.output()).depth;
+    case OpKind::MatMul:
+      return step.operands[0].dims[1];
+    default:
+      return batch_matmul_work(step.params_as<BatchMatMulParams>(), step.operands[0],
+                               step.operands[1], step.output())
+          .k;
+  }
+}
+
+void GpuFeatures::add_tiles() {
+  const int32_t m = defined(launch_, "TILE_M", 0);
+  const int32_t n = defined(launch_, "TILE_N", 0);
+  const int32_t k = defined(launch_, "TILE_K", 0);
+  const auto steps = static_cast<double>(ceil_div(gemm_depth(step_), k));
+  const double group_mmacs = steps * k * m * n * 1e-6;
+  for (const TileNames& names : kTileNames) {
+    if (names.m != m || names.n != n) continue;
+    add(names.macs, waves(1) * group_mmacs);
+    add(names.chain, steps * 1e-3);
+    add(names.wave2, waves(2) * steps * 1e-3);
+    add(names.unit, waves(1));
+  }
+  add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
+  add("tile_mbytes", groups_ * steps * k * (m + n) * sizeof(float) * 1e-6);
+  // 25 MB: half of the second-level cache of an NVIDIA H100 or H200, which is in two parts.
+  add("far_weight_mbytes", named("weight_mbytes") - 25);
+  if (step_.row->op != OpKind::Conv2d) return;
+  if (step_.operands[0].dims[1] % kChannelPad != 0) add("pad_wave2", waves(2) * steps * 1e-3);
+  if (step_.params_as<Conv2dParams>().has_residual != 0) {
+    add("residual", 1);
+    add("residual_unit", waves(1) * m * n * 1e-3);
+  }
+  if (step_.operands[1].dims[2] == 1) return;
+  // Quads of x that an item brings in a step; it asks for each where the tap is.
+  const double loads = double{1} * m * k / 4 / static_cast<double>(launch_.local[0]);
+  add("window_chain", steps * loads * 1e-3);
+  add("window_wave2", waves(2) * steps * loads * 1e-3);
+  add("window_unit", waves(1) * steps * loads * 1e-3);
+}
+
+// Blocks of pixels of which the tap reaches pixels inside the map only.
+int64_t blocks_inside(const Conv2dBufferGrid& grid, const WindowAxis& axis, int32_t tap) {
+  const int64_t step = int64_t{grid.item_pixels} * axis.stride;
+  const int64_t before = axis.pad_begin - int64_t{tap} * axis.dilation;  // of the first pixel
+  const int64_t first = before > 0 ? ceil_div(before, step) : 0;
+  const int64_t room = grid.in_w - 1 - int64_t{grid.item_pixels - 1} * axis.stride + before;
+  const int64_t end = room < 0 ? 0 : std::min(room / step + 1, grid.pixel_blocks);
+  return std::max<int64_t>(end - first, 0);
+}
+
+// Items of a wave that differ in whether a tap reaches outside the map run both loops, one after
+// the other.
+void GpuFeatures::add_conv2d_buffer() {
+  const auto& params = step_.params_as<Conv2dParams>();
+  const OperandShape& w = step_.operands[1];
+  const Conv2dBufferGrid grid = conv2d_buffer_grid(step_);
+  const WindowAxis axis = horizontal_axis(params, w.dims);
+  const auto blocks = static_cast<double>(grid.pixel_blocks);
+  const auto wave_items = static_cast<int64_t>(launch_.local[0]);
+  // Blocks of pixels that a wave has items of.
+  const auto wave_blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
+  const auto share_of_waves = [&](double with_it) {
+    if (with_it == 0 || with_it == blocks) return with_it == 0 ? 0.0 : 1.0;
+    return std::min(1.0, (wave_blocks + with_it - 1) / blocks);
+  };
+  double fast = 0;
+  double slow = 0;
+  double most = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const double inside = static_cast<double>(blocks_inside(grid, axis, tap));
+    fast += share_of_waves(inside);
+    slow += share_of_waves(blocks - inside);
+    most += wave_blocks > 1 ? (inside > 0 ? 1 : 0) + (inside < blocks ? 1 : 0) : 1;
+  }
+  const double rows = grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims));
+  const double depth = w.dims[1];
+  const double taps = (fast + slow) * rows;
+  fast *= rows * depth * 1e-3;
+  slow *= rows * depth * 1e-3;
+  add("fast_chain", fast);
+  add("slow_chain", slow);
+  add("most_chain", most * rows * depth * 1e-3);
+  add(grid.item_panels == 1 ? "fast_unit" : "fast_pair_unit", waves(1) * fast);
+  add(grid.item_panels == 1 ? "slow_unit" : "slow_pair_unit", waves(1) * slow);
+  add("fast_wave4", waves(4) * fast);
+  add("slow_wave4", waves(4) * slow);
+  add("fast_wave32", waves(32) * fast);
+  add("slow_wave32", waves(32) * slow);
+  // Lines that the items of a wave read for a multiply-add: of weights, of pixels.
+  const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks));
+  add("panel_lines_unit", waves(1) * (fast + slow) * panels);
+  add("pixel_lines_unit", waves(1) * (fast + slow) * wave_blocks);
+  add("taps_chain", taps * 1e-3);
+  add("taps_unit", waves(1) * taps * 1e-3);
+  // The loop over so few channels is unrolled.
+  if (defined(launch_, "FEW_CHANNELS", 0) == 0) return;
+  add("unrolled_chain", fast + slow);
+  add("unrolled_unit", waves(1) * (fast + slow));
+}
+
+void GpuFeatures::add_conv2d_texels() {
+  const OperandShape& w = step_.operands[1];
+  const double rows = row_taps(vertical_axis(step_.params_as<Conv2dParams>(), w.dims));
+  const bool is_pointwise = w.dims[2] == 1 && w.dims[3] == 1;
+  add_loop(w.dims[1] % kChannelPad != 0 ? k_ragged_depth
+           : is_pointwise               ? k_pointwise
+                                        : k_usual,
+           rows * static_cast<double>(w.dims[3] * ceil_div(w.dims[1], kChannelPad)));
+}
+
+void GpuFeatures::add_depthwise() {
+  const auto& params = step_.params_as<DepthwiseConv2dParams>();
+  const OperandShape& w = step_.operands[1];
+  const double rows = row_taps(vertical_axis(params, w.dims));
+  // Columns that are inside the map, of all pixels of an item together.
+  const WindowAxis axis = horizontal_axis(params, w.dims);
+  double columns = 0;
+  for (int32_t column = 0; column < y_.dims[3]; ++column)
+    columns += taps_inside(axis, step_.operands[0].dims[3], column);
+  const bool has_vectors = y_.layout != Layout::Image2d;
+  const int32_t pixels = has_vectors ? kDepthwiseBufferPixels : kDepthwiseImagePixels;
+  columns /= static_cast<double>(ceil_div(y_.dims[3], pixels)) * pixels;
+  const int32_t stored = cl_channels(step_).stored_count;
+  // Vectors that are not full take a loop of their own, which items of a wave with both run both.
+  const bool is_mixed = has_vectors && stored > kClLanes && stored % kClLanes != 0;
+  const double steps = rows * columns;
+  add_loop(k_usual, steps);
+  if (is_mixed) add_loop(k_mixed, steps);
+  if (params.stride_w > 1) add_loop(k_strided, steps);
+  add("row_chain", rows * 1e-3);
+  add("tap_chain", rows * w.dims[3] * 1e-3);
+  add("wave32", waves(32));
+  // Neighbours of a wave have pixels of their own, not channels.
+  if (!has_vectors || stored > 4 * kClLanes) return;
+  add("narrow_unit", waves(1) * steps * 1e-3);
+  if (stored <= kClLanes) add("narrow_chain", steps * 1e-3);
+}
+
+void GpuFeatures::add_matmul() {
+  const int32_t rows = defined(launch_, "ROWS", 1);
+  const int32_t items = defined(launch_, "ITEMS", 1);
+  const int32_t depth = step_.operands[0].dims[1];
+  // Items of gemv come in fours for the lanes of a panel.
+  const auto steps = static_cast<double>(
+      ceil_div(depth, is_matmul_gemv(*step_.row) ? items / kChannelPad : items));
+  add_loop(rows == 1 ? k_single_row : k_usual, steps);
+  const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
+  add("read_weight_mbytes", named("weight_mbytes") * passes);
+  add("far_weight_mbytes", named("weight_mbytes") - 20);
+  if (depth % kChannelPad != 0) add("ragged_depth_wave4", waves(4) * steps * 1e-3);
+}
+
+void GpuFeatures::add_batch_matmul() {
+  const BatchMatMulWork work = batch_matmul_work(step_.params_as<BatchMatMulParams>(),
+                                                 step_.operands[0], step_.operands[1], y_);
+  // Half of a group, two products deep: a wave, which ends at once where there is no product.
+  const int64_t deep = ceil_div(work.batch_count, 4);
+  groups_ *= static_cast<double>(ceil_div(work.batch_count, 2)) / static_cast<double>(2 * deep);
+  const auto depth = static_cast<double>(work.k);
+  const bool has_columns = defined(launch_, "HAS_ROWS_OF_B", 1) == 0;
+  const bool has_quads = work.k % 4 == 0;
+  add_loop(!has_columns ? k_usual : has_quads ? k_columns_of_quads : k_columns, depth);
+  // Columns at an edge are read one by one.
+  if (work.n % 8 != 0) {
+    add("edge_chain", depth * 1e-3);
+    add("edge_wave4", waves(4) * depth * 1e-3);
+  }
+  if (has_columns) return;
+  if (!has_quads) {
+    add("ragged_rows_chain", depth * 1e-3);
+    add("ragged_rows_wave4", waves(4) * depth * 1e-3);
+  }
+  if (work.n % 4 != 0) add("ragged_columns_wave4", waves(4) * depth * 1e-3);
+}
+
+// Steps of an item's loop, and which loop it is.
+struct Loop {
+  const LoopNames* names = &k_usual;
+  double steps = 1;
+};
+
+Loop loop_of(const StepShape& step, const ClLaunch& launch) {
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  switch (step.row->op) {
+    case OpKind::Convert: {
+      const bool is_reordered = x.layout != y.layout;
+      const LoopNames* names = !is_reordered               ? &k_usual
+                               : y.layout == Layout::Plain ? &k_to_plain
+                                                           : &k_from_plain;
+      if (x.layout == Layout::Image2d || y.layout == Layout::Image2d) return {names, kChannelPad};
+      if (!is_reordered) return {};
+      const double pixels =
+          double{1} * rows_of_part(step.part_dim, step.part, y).count() * y.dims[3];
+      const int32_t channels = y.layout == Layout::Nhwc
+                                   ? cl_channels(step).stored_count
+                                   : channels_of_part(step.part_dim, step.part, y).count();
+      return {names, std::min<double>(kClLanes, pixels) * std::min(kClLanes, channels)};
+    }
+    case OpKind::Pool2d: {
+      const auto& params = step.params_as<Pool2dParams>();
+      const int32_t split = defined(launch, "TAP_SPLIT", 1);
+      const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
+      return {split > 1 ? &k_shared : &k_usual, static_cast<double>(ceil_div(taps, split))};
+    }
+    case OpKind::DepthToSpace: {
+      const bool is_major = step.params_as<DepthToSpaceParams>().is_channel_major != 0;
+      return {y.dims[1] < kClLanes / 2 ? &k_few_channels
+              : is_major               ? &k_channel_major
+                                       : &k_usual,
+              static_cast<double>(std::min(kClLanes, cl_channels(step).valid_count))};
+    }
+    case OpKind::Softmax: {
+      const int32_t items = defined(launch, "ITEMS", 1);
+      const int64_t axis = softmax_work(step.params_as<SoftmaxParams>().axis, y).axis;
+      return {items > 1 ? &k_shared : &k_usual, static_cast<double>(ceil_div(axis, items))};
+    }
+    case OpKind::Normalize: {
+      int64_t elements = 1;
+      for (int32_t i = 0; i < x.rank; ++i)
+        if ((step.params_as<NormalizeParams>().axes_mask >> i & 1) != 0) elements *= x.dims[i];
+      return {defined(launch, "COLUMNS", 1) > 1 ? &k_columns : &k_usual,
+              static_cast<double>(ceil_div(elements, defined(launch, "ROWS", 1)))};
+    }
+    case OpKind::Concat:
+      return {&k_usual, static_cast<double>(step.operand_count - 1)};
+    case OpKind::Resize:
+      return defined(launch, "IS_NEAREST", 1) != 0 ? Loop{} : Loop{&k_linear, 4};
+    default:
+      return {};
+  }
+}
+
+void GpuFeatures::add_other() {
+  const Loop loop = loop_of(step_, launch_);
+  add_loop(*loop.names, loop.steps);
+  if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
+    add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  // 25 MB: see add_tiles().
+  add("far_mbytes", named("mbytes") - 25);
+  if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
+  const int32_t stored = cl_channels(step_).stored_count;
+  if (stored % kClLanes != 0) add("ragged_unit", waves(1) * loop.steps * 1e-3);
+  if (stored < 4 * kClLanes) add("narrow_unit", waves(1) * loop.steps * 1e-3);
+}
+
+}  // namespace
+
+void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features) {
+  GpuFeatures(step, gpu, features).add();
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,277 @@
+#include "profiler/exchange.h"
+
+#include <algorithm>
+
+#include "profiler/fit.h"
+#include "runtime/src/cpu_pool.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr int kRounds = 31;
+constexpr size_t kCopyBytes[] = {size_t{4} << 10,   size_t{32} << 10, size_t{128} << 10,
+                                 size_t{512} << 10, size_t{2} << 20,  size_t{8} << 20};
+// Of the copies around a kernel: what they take is no more than their start.
+constexpr size_t kFewBytes = kCopyBytes[0];
+// Commands of a queue that is full.
+constexpr int kFew = 16;
+constexpr int kMany = 100;
+
+double micros_since(int64_t start_ns) {
+  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The two queues of a plan, without times of commands.
+class Exchange {
+ public:
+  explicit Exchange(GpuLane& lane) : lane_(lane), api_(lane.api()) {
+    for (cl_command_queue& queue : queues_) queue = lane.make_queue(0);
+    device_ = lane.make_buffer(kCopyBytes[std::size(kCopyBytes) - 1], 0, nullptr);
+    host_.resize(kCopyBytes[std::size(kCopyBytes) - 1], 1);
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() {
+    api_.clReleaseMemObject(device_);
+    for (cl_command_queue queue : queues_) api_.clReleaseCommandQueue(queue);
+  }
+
+  std::vector<ExchangePoint> run() {
+    time_launches();
+    time_turns();
+    for (size_t bytes : kCopyBytes) {
+      time_copies("upload", bytes, true);
+      time_copies("download", bytes, false);
+      time_maps(bytes);
+    }
+    time_chain();
+    time_download_behind_kernel();
+    return std::move(points_);
+  }
+
+ private:
+  enum Queue { kCompute, kTransfer };
+
+  // `round` adds its times to the vectors; one more round comes first and does not count.
+  template <typename Round>
+  void add_points(std::initializer_list<const char*> names, size_t bytes, Round round) {
+    std::vector<std::vector<double>> times(names.size());
+    for (int i = 0; i <= kRounds; ++i) {
+      std::vector<double> own(names.size());
+      finish();
+      round(own.data());
+      if (i > 0)
+        for (size_t k = 0; k < own.size(); ++k) times[k].push_back(own[k]);
+    }
+    for (size_t k = 0; k < times.size(); ++k)
+      points_.push_back({names.begin()[k], static_cast<double>(bytes), median(times[k])});
+  }
+
+  void finish() {
+    for (cl_command_queue queue : queues_) lane_.check("clFinish", api_.clFinish(queue));
+  }
+  void flush(Queue queue) { lane_.check("clFlush", api_.clFlush(queues_[queue])); }
+
+  void launch(cl_kernel kernel, const cl_event* wait, cl_event* out_event) {
+    const bool is_probe = kernel == lane_.probe_kernel();
+    const size_t global[] = {is_probe ? lane_.probe_items() : 1, 1, 1};
+    const size_t local[] = {is_probe ? size_t{64} : 1, 1, 1};
+    lane_.check("clEnqueueNDRangeKernel",
+                api_.clEnqueueNDRangeKernel(queues_[kCompute], kernel, 3, nullptr, global, local,
+                                            wait != nullptr ? 1 : 0, wait, out_event));
+  }
+  void copy(bool is_upload, size_t bytes, const cl_event* wait, cl_event* out_event) {
+    const cl_uint wait_count = wait != nullptr ? 1 : 0;
+    lane_.check("clEnqueueWriteBuffer, clEnqueueReadBuffer",
+                is_upload
+                    ? api_.clEnqueueWriteBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
+                                                host_.data(), wait_count, wait, out_event)
+                    : api_.clEnqueueReadBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
+                                               host_.data(), wait_count, wait, out_event));
+  }
+
+  // As GpuQueue::wait() does.
+  void wait(cl_event event) {
+    for (cl_int state = CL_QUEUED; state != CL_COMPLETE;) {
+      lane_.check("clGetEventInfo", api_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                        sizeof(state), &state, nullptr));
+      if (state < 0) lane_.check("a command", state);
+      for (int i = 0; i < 32; ++i) rt::pause_core();
+    }
+    lane_.check("clWaitForEvents", api_.clWaitForEvents(1, &event));
+  }
+
+  void time_launches() {
+    add_points({"enqueue", "few_launches"}, 0, [&](double* us) {
+      const int64_t start_ns = rt::now_ns();
+      for (int i = 0; i < kFew; ++i) launch(lane_.nothing_kernel(), nullptr, nullptr);
+      us[0] = micros_since(start_ns) / kFew;
+      finish();
+      us[1] = micros_since(start_ns);
+    });
+    add_points({"many_launches"}, 0, [&](double* us) {
+      const int64_t start_ns = rt::now_ns();
+      for (int i = 0; i < kMany; ++i) launch(lane_.nothing_kernel(), nullptr, nullptr);
+      finish();
+      us[0] = micros_since(start_ns);
+    });
+  }
+
+  // There and back again: a kernel that does nothing, seen done by the host.
+  void time_turns() {
+    add_points({"turn_call", "turn"}, 0, [&](double* us) {
+      cl_event event = nullptr;
+      const int64_t start_ns = rt::now_ns();
+      launch(lane_.nothing_kernel(), nullptr, &event);
+      flush(kCompute);
+      us[0] = micros_since(start_ns);
+      wait(event);
+      us[1] = micros_since(start_ns);
+      api_.clReleaseEvent(event);
+    });
+  }
+
+  void time_copies(const std::string& name, size_t bytes, bool is_upload) {
+    add_points({(name + "_call").c_str(), name.c_str()}, bytes, [&](double* us) {
+      cl_event event = nullptr;
+      const int64_t start_ns = rt::now_ns();
+      copy(is_upload, bytes, nullptr, &event);
+      flush(kTransfer);
+      us[0] = micros_since(start_ns);
+      wait(event);
+      us[1] = micros_since(start_ns);
+      api_.clReleaseEvent(event);
+    });
+  }
+
+  void time_maps(size_t bytes) {
+    const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    add_points({"map"}, bytes, [&](double* us) {
+      cl_int error = CL_SUCCESS;
+      const int64_t start_ns = rt::now_ns();
+      void* mapped =
+          api_.clEnqueueMapBuffer(queues_[kCompute], shared, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                  bytes, 0, nullptr, nullptr, &error);
+      lane_.check("clEnqueueMapBuffer", error);
+      lane_.check(
+          "clEnqueueUnmapMemObject",
+          api_.clEnqueueUnmapMemObject(queues_[kCompute], shared, mapped, 0, nullptr, nullptr));
+      finish();
+      us[0] = micros_since(start_ns);
+    });
+    api_.clReleaseMemObject(shared);
+  }
+
+  // Upload, kernel, download: each waits for the one before.
+  void time_chain() {
+    add_points({"chain"}, kFewBytes, [&](double* us) {
+      cl_event events[3] = {};
+      const int64_t start_ns = rt::now_ns();
+      copy(true, kFewBytes, nullptr, &events[0]);
+      flush(kTransfer);
+      launch(lane_.nothing_kernel(), &events[0], &events[1]);
+      flush(kCompute);
+      copy(false, kFewBytes, &events[1], &events[2]);
+      flush(kTransfer);
+      wait(events[2]);
+      us[0] = micros_since(start_ns);
+      for (cl_event event : events) api_.clReleaseEvent(event);
+    });
+  }
+
+  // Whether the host could compute meanwhile.
+  void time_download_behind_kernel() {
+    add_points({"behind_kernel_call", "behind_kernel"}, kFewBytes, [&](double* us) {
+      cl_event events[2] = {};
+      launch(lane_.probe_kernel(), nullptr, nullptr);
+      launch(lane_.probe_kernel(), nullptr, &events[0]);
+      flush(kCompute);
+      const int64_t start_ns = rt::now_ns();
+      copy(false, kFewBytes, &events[0], &events[1]);
+      flush(kTransfer);
+      us[0] = micros_since(start_ns);
+      wait(events[1]);
+      us[1] = micros_since(start_ns);
+      for (cl_event event : events) api_.clReleaseEvent(event);
+    });
+  }
+
+  GpuLane& lane_;
+  const rt::ClApi& api_;
+  cl_command_queue queues_[2] = {};
+  cl_mem device_ = nullptr;
+  std::vector<uint8_t> host_;
+  std::vector<ExchangePoint> points_;
+};
+
+// Megabytes and times of the points of a name.
+using Curve = std::vector<std::pair<double, double>>;
+Curve curve_of(const std::vector<ExchangePoint>& points, std::string_view name) {
+  Curve curve;
+  for (const ExchangePoint& point : points)
+    if (point.name == name) curve.emplace_back(point.bytes * 1e-6, point.us);
+  return curve;
+}
+
+double us_of(const std::vector<ExchangePoint>& points, std::string_view name) {
+  const Curve curve = curve_of(points, name);
+  return curve.empty() ? 0 : curve[0].second;
+}
+
+TransferLine line_through(const Curve& curve) {
+  // Shorter times are of the clock more than of what is timed.
+  constexpr double kLeastUs = 0.1;
+  std::vector<Observation> observations;
+  for (const auto& [mb, us] : curve)
+    observations.push_back({{{"steps", 1.0}, {"mb", mb}}, std::max(us, kLeastUs)});
+  TransferLine line;
+  for (const auto& [name, value] : fit_model(observations).terms)
+    (name == "mb" ? line.us_per_mb : line.fixed_us) = value;
+  return line;
+}
+
+// `idle_us`: of a command that takes no time, from its call's end to the host's seeing it done.
+CopyTimes copy_times_of(const std::vector<ExchangePoint>& points, const std::string& name,
+                        double idle_us) {
+  const Curve call = curve_of(points, name + "_call");
+  Curve rest = curve_of(points, name);
+  for (size_t i = 0; i < std::min(rest.size(), call.size()); ++i)
+    rest[i].second -= call[i].second + idle_us;
+  return {line_through(call), line_through(rest)};
+}
+
+}  // namespace
+
+std::vector<ExchangePoint> time_exchanges(GpuLane& lane) { return Exchange(lane).run(); }
+
+ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points) {
+  ExchangeTimes times;
+  times.launch_us = std::max(
+      0.0, (us_of(points, "many_launches") - us_of(points, "few_launches")) / (kMany - kFew));
+  times.enqueue_us = us_of(points, "enqueue");
+  times.submit_us = us_of(points, "turn_call");
+  // A kernel that does nothing takes what its model says: a launch. Of what is left nothing tells
+  // whether it comes before or behind it.
+  const double idle_us =
+      std::max(0.0, us_of(points, "turn") - us_of(points, "turn_call") - times.launch_us);
+  times.start_us = times.wake_us = idle_us / 2;
+  times.map = line_through(curve_of(points, "map"));
+  times.upload = copy_times_of(points, "upload", idle_us);
+  times.download = copy_times_of(points, "download", idle_us);
+  const double mb = static_cast<double>(kFewBytes) * 1e-6;
+  const auto at = [mb](const TransferLine& line) { return line.fixed_us + line.us_per_mb * mb; };
+  const double parts_us = at(times.upload.call) + at(times.upload.rest) + times.launch_us +
+                          at(times.download.rest) + idle_us;
+  times.queue_us = std::max(0.0, (us_of(points, "chain") - parts_us) / 2);
+  times.download_call_waits =
+      us_of(points, "behind_kernel_call") > us_of(points, "behind_kernel") / 2;
+  return times;
+}
+
+}  // namespace codl::profiler

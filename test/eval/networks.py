@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""How well codl-sim tells what codl-bench measures: whole networks on a CPU, a GPU and both.
+
+    networks.py all MODELS --bin build/release/bin --device h200-nvidia [--out docs/evaluation]
+
+or, for a machine that has no compiler and nothing of Python but its standard library:
+
+    networks.py prepare MODELS --bin build/release/bin --device h200-nvidia --pack FOLDER   # here
+    FOLDER/networks.py measure --pack FOLDER --out RESULTS                                  # there
+    networks.py report RESULTS --pack FOLDER --bin build/release/bin [--device PROFILE]     # here
+
+`prepare` compiles every .onnx of the folder MODELS (all, or --networks) for each kind of plan: cpu,
+gpu, auto (what codlc takes to be fastest: co-execution where that pays), and split (every layer that
+can be is cut in halves along the rows). Weights that a file lacks become one number per tensor: their
+values do not enter times, and plans of them pack into little. `measure` runs codl-bench on each
+network's plans in turn, --rounds times around, so that what disturbs a machine meets all kinds alike;
+a time is the median over rounds of the median over runs. `report` runs codl-sim on the same plans,
+on the profile they were made for or a newer one of the same machine, and writes networks.json and
+networks.md, which keep what they say of other pairs.
+
+RESULTS is a folder: results.json, and traces.tar.xz with a timeline of each plan on a GPU.
+"""
+import argparse
+import glob
+import json
+import lzma
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+# What of the measured time a simulated one may be off by.
+TOLERANCE = 0.08
+KINDS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "auto": [],
+         "split": ["--split-dim=h", "--ratio=0.5"]}
+SECONDS = 300  # that a plan may take to load and to run
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def fill(model):
+    """Gives tensors without data one number each: of weights such that sums stay as they were."""
+    from onnx import TensorProto
+    import numpy
+    for index, tensor in enumerate(model.graph.initializer):
+        count = int(numpy.prod(tensor.dims))
+        if (tensor.data_type != TensorProto.FLOAT or tensor.raw_data or tensor.float_data or
+                count == 0):
+            continue
+        depth = count / tensor.dims[0] if len(tensor.dims) > 2 else tensor.dims[-1]
+        # No two tensors of a shape are the same, and none is 1 throughout: neither would stay.
+        value = (1 / depth if len(tensor.dims) > 1 else 0.9) * (1 + index % 97 * 1e-4)
+        tensor.raw_data = numpy.full(count, value, numpy.float32).tobytes()
+
+
+def models_of(options):
+    paths = sorted(glob.glob(os.path.join(options.models, "*.onnx")))
+    if options.networks:
+        wanted = options.networks.split(",")
+        paths = [path for path in paths if name_of(path) in wanted]
+    if not paths:
+        sys.exit(f"{options.models}: expected .onnx files, found none")
+    return paths
+
+
+def name_of(path):
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def prepare(options):
+    import onnx
+    plans = os.path.join(options.pack, "plans")
+    os.makedirs(plans, exist_ok=True)
+    networks = []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in models_of(options):
+            name = name_of(path)
+            model = onnx.load(path)
+            fill(model)
+            filled = os.path.join(folder, "model.onnx")
+            onnx.save(model, filled)
+            for kind in options.kinds.split(","):
+                plan = os.path.join(folder, "plan.codl")
+                subprocess.run([os.path.join(options.bin, "codlc"), filled, "-q", "-o", plan,
+                                f"--device={options.device}", *KINDS[kind]], check=True)
+                with open(plan, "rb") as raw, lzma.open(
+                        os.path.join(plans, f"{name}.{kind}.codl.xz"), "wb", preset=1) as packed:
+                    shutil.copyfileobj(raw, packed, 1 << 24)
+            networks.append(name)
+            print(f"{name}: compiled", flush=True)
+    libraries = os.path.join(options.pack, "lib")
+    programs = os.path.join(options.pack, "bin")
+    os.makedirs(libraries, exist_ok=True)
+    os.makedirs(programs, exist_ok=True)
+    for program in ("codl-bench", "codl-profile"):
+        shutil.copy(os.path.join(options.bin, program), programs)
+    # Of codl-bench's libraries what another machine may lack.
+    listed = subprocess.run(["ldd", os.path.join(options.bin, "codl-bench")], check=True,
+                            capture_output=True, text=True).stdout
+    for line in listed.splitlines():
+        fields = line.split()
+        if fields[0].startswith(("libcodl", "libstdc++", "libgcc_s")):
+            shutil.copy(fields[2], os.path.join(libraries, fields[0]))
+    shutil.copy(os.path.abspath(__file__), options.pack)
+    with open(os.path.join(options.pack, "pack.json"), "w") as file:
+        json.dump({"device": options.device, "kinds": options.kinds.split(","),
+                   "networks": networks}, file)
+
+
+def unpack(pack, name, kind, folder):
+    path = os.path.join(folder, f"{name}.{kind}.codl")
+    with lzma.open(os.path.join(pack, "plans", f"{name}.{kind}.codl.xz")) as packed, \
+            open(path, "wb") as raw:
+        shutil.copyfileobj(packed, raw, 1 << 24)
+    return path
+
+
+def bench(options, plan, kind, trace):
+    """What codl-bench tells of a plan, or why it told nothing."""
+    variant = "cpu" if kind == "cpu" else "gpu" if kind == "gpu" else "coexec"
+    flags = [f"--variant={variant}", "--require-variant", "--json", "--num-runs=5",
+             "--warmup-runs=2", f"--min-ms={options.min_ms}"]
+    flags += [f"--{name.replace('_', '-')}={value}" for name, value in
+              (("num_threads", options.num_threads), ("cpu_cores", options.cpu_cores),
+               ("gpu_cores", options.gpu_cores), ("opencl_platform", options.opencl_platform))
+              if value]
+    if trace:
+        flags.append(f"--trace={trace}")
+    environment = dict(os.environ)
+    library_path = os.path.join(options.pack, "lib")
+    environment["LD_LIBRARY_PATH"] = ":".join(
+        path for path in (library_path, os.environ.get("LD_LIBRARY_PATH")) if path)
+    program = os.path.join(options.pack, "bin", "codl-bench")
+    try:
+        done = subprocess.run([program, plan, *flags], capture_output=True, text=True,
+                              timeout=SECONDS, env=environment, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"no end after {SECONDS} s"
+    if done.returncode != 0:
+        text = done.stderr.strip() or f"exit code {done.returncode}"
+        return None, text.splitlines()[-1]
+    return json.loads(done.stdout), None
+
+
+def measure(options):
+    with open(os.path.join(options.pack, "pack.json")) as file:
+        pack = json.load(file)
+    os.makedirs(options.out, exist_ok=True)
+    results = dict(pack, plans=[])
+    with tempfile.TemporaryDirectory() as folder, \
+            tarfile.open(os.path.join(options.out, "traces.tar.xz"), "w:xz") as traces:
+        for name in pack["networks"]:
+            plans = {kind: unpack(options.pack, name, kind, folder) for kind in pack["kinds"]}
+            runs = {kind: [] for kind in plans}
+            errors = {}
+            for _ in range(options.rounds):
+                for kind, plan in plans.items():
+                    if kind in errors:
+                        continue
+                    trace = os.path.join(folder, f"{name}.{kind}.json")
+                    report, error = bench(options, plan, kind, trace)
+                    if error:
+                        errors[kind] = error
+                        continue
+                    runs[kind].append({key: report[key] for key in
+                                       ("min_us", "median_us", "p90_us", "predicted_us",
+                                        "recorded_run", "thread_count", "opencl_device")})
+            for kind, plan in plans.items():
+                results["plans"].append({"network": name, "kind": kind, "runs": runs[kind],
+                                         "error": errors.get(kind)})
+                if runs[kind]:
+                    print(f"{name} {kind}: {runs[kind][-1]['median_us']:.0f} us", flush=True)
+                else:
+                    print(f"{name} {kind}: {errors[kind]}", flush=True)
+                os.remove(plan)
+                trace = os.path.join(folder, f"{name}.{kind}.json")
+                if os.path.exists(trace):
+                    traces.add(trace, os.path.basename(trace))
+                    os.remove(trace)
+            # After each network: a run that is cut off leaves what it has.
+            with open(os.path.join(options.out, "results.json"), "w") as file:
+                json.dump(results, file, indent=1)
+                file.write("\n")
+
+
+def simulated_us(options, plan, device):
+    """Of the plan's first variant, the one that was asked for; or why there is none."""
+    done = subprocess.run([os.path.join(options.bin, "codl-sim"), plan, f"--device={device}",
+                           "--json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None, done.stderr.strip()
+    return json.loads(done.stdout)["runs"][0]["wall_us"], None
+
+
+def rows_of(options, results, device):
+    rows = []
+    for plan in results["plans"]:
+        row = {"network": plan["network"], "kind": plan["kind"]}
+        if not plan["runs"]:
+            rows.append(dict(row, error=plan["error"]))
+            continue
+        medians = [run["median_us"] for run in plan["runs"]]
+        measured = statistics.median(medians)
+        with tempfile.TemporaryDirectory() as folder:
+            path = unpack(options.pack, plan["network"], plan["kind"], folder)
+            simulated, error = simulated_us(options, path, device)
+        if error:
+            rows.append(dict(row, error=error))
+            continue
+        rows.append(dict(row, measured_us=round(measured, 1),
+                         spread_percent=round(100 * (max(medians) - min(medians)) / measured, 1),
+                         simulated_us=round(simulated, 1), ratio=round(simulated / measured, 3),
+                         is_within=abs(simulated / measured - 1) <= TOLERANCE))
+    return rows
+
+
+def markdown(pairs):
+    lines = ["# Whole networks: simulated beside measured", "",
+             "`codl-sim`'s wall time of a plan over `codl-bench`'s median on the machine that the "
+             "profile is of;", f"within {100 * TOLERANCE:.0f} % is met. Made by "
+             "`test/eval/networks.py`; what a kind is, its first lines say. Spread: of", "the "
+             "rounds' medians, from the least to the most, in percent of the time.", ""]
+    for pair, rows in sorted(pairs.items()):
+        lines += [f"## {pair}", ""]
+        for kind in dict.fromkeys(row["kind"] for row in rows):
+            own = [row for row in rows if row["kind"] == kind]
+            met = sum(row.get("is_within", False) for row in own)
+            lines.append(f"- {kind}: {met} of {len(own)} within {100 * TOLERANCE:.0f} %")
+        lines += ["", "| network | kind | measured | spread | simulated | ratio | met |",
+                  "|---|---|---|---|---|---|---|"]
+        for row in rows:
+            if "error" in row:
+                lines.append(f"| {row['network']} | {row['kind']} | {row['error']} | | | | |")
+                continue
+            lines.append(f"| {row['network']} | {row['kind']} | {row['measured_us'] / 1000:.3f} ms "
+                         f"| {row['spread_percent']:.1f} % | {row['simulated_us'] / 1000:.3f} ms "
+                         f"| {row['ratio']:.3f} | {'yes' if row['is_within'] else 'no'} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def report(options):
+    with open(os.path.join(options.results, "results.json")) as file:
+        results = json.load(file)
+    device = options.device or results["device"]
+    path = os.path.join(options.out, "networks.json")
+    pairs = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            pairs = json.load(file)
+    pairs[name_of(device)] = rows_of(options, results, device)
+    os.makedirs(options.out, exist_ok=True)
+    with open(path, "w") as file:
+        json.dump(pairs, file, indent=1)
+        file.write("\n")
+    with open(os.path.join(options.out, "networks.md"), "w") as file:
+        file.write(markdown(pairs))
+
+
+def run_all(options):
+    out = options.out
+    with tempfile.TemporaryDirectory() as folder:
+        options.pack = os.path.join(folder, "pack")
+        options.results = options.out = os.path.join(folder, "results")
+        prepare(options)
+        measure(options)
+        options.out = out
+        report(options)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+
+    def command(name, work, *parts):
+        own = commands.add_parser(name)
+        own.set_defaults(work=work)
+        if "prepare" in parts:
+            own.add_argument("models")
+            own.add_argument("--networks", help="names, comma between; default: all")
+            own.add_argument("--kinds", default="cpu,gpu,auto")
+        if "measure" in parts:
+            own.add_argument("--rounds", type=int, default=3)
+            own.add_argument("--min-ms", type=int, default=300, help="of timed runs in a round")
+            for flag in ("num-threads", "cpu-cores", "gpu-cores", "opencl-platform"):
+                own.add_argument("--" + flag, help="of codl-bench")
+        if work is report:
+            own.add_argument("results")
+        if work is not run_all:
+            own.add_argument("--pack", required=True)
+        if work is not measure:
+            own.add_argument("--bin", required=True)
+            own.add_argument("--device", required=work is not report)
+        own.add_argument("--out", default=os.path.join(HERE, "..", "..", "docs", "evaluation"))
+
+    command("prepare", prepare, "prepare")
+    command("measure", measure, "measure")
+    command("report", report)
+    command("all", run_all, "prepare", "measure")
+    options = parser.parse_args()
+    options.work(options)
+
+
+if __name__ == "__main__":
+    main()

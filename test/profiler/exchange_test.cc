@@ -1,0 +1,63 @@
+#include "profiler/exchange.h"
+
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+// A device where an empty kernel takes 3 us, an idle one starts and reports in 4 us, calls take 1
+// and 2 us, the other queue is 5 us away; copies take 10 us + 100 us/MB, a fifth of it in the call.
+std::vector<ExchangePoint> points() {
+  std::vector<ExchangePoint> all = {{"enqueue", 0, 1},
+                                    {"few_launches", 0, 10 + 16 * 3},
+                                    {"many_launches", 0, 10 + 100 * 3},
+                                    {"turn_call", 0, 2},
+                                    {"turn", 0, 2 + 3 + 4},
+                                    {"behind_kernel_call", 4096, 5},
+                                    {"behind_kernel", 4096, 200}};
+  for (double bytes : {4096.0, 65536.0, 1e6, 8e6}) {
+    const double us = 10 + 100 * bytes * 1e-6;
+    for (const char* name : {"upload", "download"}) {
+      all.push_back({std::string(name) + "_call", bytes, us / 5});
+      all.push_back({name, bytes, us + 4});
+    }
+    all.push_back({"map", bytes, 7});
+  }
+  const double copy_us = 10 + 100 * 4096e-6;
+  all.push_back({"chain", 4096, copy_us + 5 + 3 + 5 + 4.0 / 5 * copy_us + 4});
+  return all;
+}
+
+TEST_CASE("what hand-offs cost follows from what was timed") {
+  const ExchangeTimes times = exchange_times_of(points());
+  CHECK(times.launch_us == Approx(3));
+  CHECK(times.enqueue_us == Approx(1));
+  CHECK(times.submit_us == Approx(2));
+  CHECK(times.start_us == Approx(2));
+  CHECK(times.wake_us == Approx(2));
+  CHECK(times.sync_us() == Approx(3));
+  CHECK(times.queue_us == Approx(5));
+  CHECK(times.upload.call.fixed_us == Approx(2));
+  CHECK(times.upload.call.us_per_mb == Approx(20));
+  CHECK(times.download.rest.fixed_us == Approx(8));
+  CHECK(times.download.rest.us_per_mb == Approx(80));
+  CHECK(times.map.fixed_us == Approx(7));
+  CHECK_FALSE(times.download_call_waits);
+}
+
+TEST_CASE("a call that lasts as long as the kernel before it has waited for it") {
+  std::vector<ExchangePoint> all = points();
+  for (ExchangePoint& point : all)
+    if (point.name == "behind_kernel_call") point.us = 190;
+  CHECK(exchange_times_of(all).download_call_waits);
+}
+
+TEST_CASE("without points nothing is known and nothing is negative") {
+  const ExchangeTimes times = exchange_times_of({});
+  CHECK(times.sync_us() == 0);
+  CHECK(times.queue_us == 0);
+  CHECK(times.upload.rest.us_per_mb == 0);
+}
+
+}  // namespace
+}  // namespace codl::profiler

@@ -1,0 +1,79 @@
+// What the GPU features of steps say; through the profiler's steps, which are easy to make.
+#include "kernels/gpu_features.h"
+
+#include <map>
+#include <string>
+
+#include "kernels/kernel_table.h"
+#include "profiler/sample.h"
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr kernels::LaneFacts kGpu = {1, {132, 0}};
+
+const KernelRow& row_of(std::string_view symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (symbol == row.symbol) return row;
+  FAIL("no row " << symbol);
+  return kKernelRows[0];
+}
+
+// Of the step in a line of a sample file.
+std::map<std::string, double> features_of_line(const std::string& line) {
+  const std::vector<Sample> samples = read_samples(line, "test");
+  REQUIRE(samples.size() == 1);
+  std::map<std::string, double> named;
+  for (const auto& [name, value] : features_of(*samples[0].row, samples[0].item, kGpu))
+    named[name] = value;
+  return named;
+}
+
+std::string matmul_line(const char* symbol, int m, int k, int n) {
+  const int panels = (n + 15) / 16;
+  char line[300];
+  std::snprintf(line, sizeof(line),
+                "%s,%d,5,0,9,0,0 0 0,1 0 1086324736,1:0:0:0:%d:%dx%d 1:3:0:0:%d:%dx%d "
+                "1:3:0:0:%d:%d 1:0:0:0:%d:%dx%d",
+                symbol, row_of(symbol).revision, m * k * 4, m, k, panels * k * 64, k, n,
+                panels * 64, n, m * n * 4, m, n);
+  return line;
+}
+
+TEST_CASE("a tile counts under its own sides, by its groups and their steps") {
+  // 16 x 16: one group of 4 steps of 128, as 512 rows of B are.
+  const auto features = features_of_line(matmul_line("matmul_f32_cl_tiled", 16, 512, 16));
+  CHECK(features.at("tile16x16_chain") == Approx(4e-3));
+  CHECK(features.at("tile16x16_unit") == Approx(1));
+  CHECK(features.at("tile16x16_mmacs") == Approx(16 * 16 * 512 * 1e-6));
+  CHECK(features.count("tile32x32_chain") == 0);
+}
+
+TEST_CASE("a product of one row is a case of its own") {
+  // 256 items for the 16 lanes of a panel in fours: 64 of them for 1024 of depth.
+  CHECK(features_of_line(matmul_line("matmul_f32_cl_gemv", 1, 1024, 64)).at("single_row_chain") ==
+        Approx(16e-3));
+  CHECK(features_of_line(matmul_line("matmul_f32_cl_gemv", 3, 1024, 64)).at("usual_chain") ==
+        Approx(16e-3));
+}
+
+TEST_CASE("waves are as many as groups fill the units that often") {
+  // 4096 panels of one row: 32 groups a unit.
+  const auto features = features_of_line(matmul_line("matmul_f32_cl_gemv", 1, 64, 65536));
+  CHECK(features.at("unit_groups") == Approx(32));
+  CHECK(features.at("single_row_wave4") == Approx(8e-3));
+  CHECK(features.at("single_row_wave32") == Approx(1e-3));
+}
+
+TEST_CASE("taps outside the map are not counted") {
+  // 5x5 on a row at the border of a map of 7 x 7: three rows; 29 of 35 columns.
+  const std::string line = "depthwise_conv2d_f32_cl_buffer," +
+                           std::to_string(row_of("depthwise_conv2d_f32_cl_buffer").revision) +
+                           ",5,0,9,0,1 0 1,1 1 1 1 2 2 2 2 0 1 0 1086324736,1:1:0:7:3136:1x16x7x7 "
+                           "1:3:0:0:1600:16x1x5x5 1:3:0:0:64:16 1:1:0:7:3136:1x16x7x7";
+  CHECK(features_of_line(line).at("usual_chain") == Approx(3 * 29.0 / 7 * 1e-3));
+}
+
+}  // namespace
+}  // namespace codl::profiler

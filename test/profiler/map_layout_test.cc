@@ -1,0 +1,52 @@
+#include "profiler/map_layout.h"
+
+#include <string_view>
+
+#include "profiler/shapes.h"
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+const KernelRow& row_of(std::string_view symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (symbol == row.symbol) return row;
+  FAIL("no row " << symbol);
+  return kKernelRows[0];
+}
+
+// A model of so many microseconds a step.
+FittedModel model_of(const char* symbol, double us) {
+  return {symbol, row_of(symbol).revision, {{{"steps", us}}}, {}};
+}
+
+// Convolutions of which some are measured with buffers and some with images.
+std::vector<Sample> convolutions() {
+  std::mt19937_64 random(3);
+  std::vector<Sample> samples;
+  for (const char* symbol : {"conv2d_f32_cl_buffer", "conv2d_f32_cl_image"})
+    for (int i = 0; i < 20; ++i) {
+      Sample sample;
+      sample.row = &row_of(symbol);
+      sample.item = *draw_step(*sample.row, {}, random);
+      samples.push_back(sample);
+    }
+  return samples;
+}
+
+TEST_CASE("the layout of maps is that of the fastest rows, not of the first ones") {
+  const std::vector<Sample> samples = convolutions();
+  const FittedModel buffer = model_of("conv2d_f32_cl_buffer", 30);
+  const FittedModel image = model_of("conv2d_f32_cl_image", 20);
+  CHECK(images_are_faster(samples, {buffer, image}, {}));
+  CHECK_FALSE(images_are_faster(samples, {buffer, image, model_of("conv2d_f32_cl_tiled", 10)}, {}));
+}
+
+TEST_CASE("steps that one layout has no model for say nothing of the layout") {
+  const std::vector<Sample> samples = convolutions();
+  CHECK_FALSE(images_are_faster(samples, {model_of("conv2d_f32_cl_image", 1)}, {}));
+  CHECK_FALSE(images_are_faster(samples, {model_of("conv2d_f32_cl_buffer", 1)}, {}));
+}
+
+}  // namespace
+}  // namespace codl::profiler
