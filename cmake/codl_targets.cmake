@@ -58,6 +58,8 @@ function(codl_runtime_library name)
   target_compile_options(${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
     -fvisibility=hidden -ffunction-sections -fdata-sections)
+  # Kernels and contracts of all operators use the same names in their files.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # For targets that take longer to compile with sanitizers than to run: no optimisation then. Not for
@@ -83,11 +85,12 @@ function(codl_tool name)
   target_link_libraries(${name} PRIVATE codl_flags)
 endfunction()
 
-# codl_test(NAME LIBRARIES a b SOURCES x.cc y.cc): links test/support's main.
+# codl_test(NAME LIBRARIES a b ARGUMENTS c SOURCES x.cc y.cc): links test/support's main.
 function(codl_test name)
-  cmake_parse_arguments(arg "" "" "LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LIBRARIES;ARGUMENTS;SOURCES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
+  target_compile_options(${name} PRIVATE -O0)  # what is tested lies in the libraries
   codl_precompile(${name} <algorithm> <string> <vector> ${PROJECT_SOURCE_DIR}/test/support/catch.h)
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})
 endfunction()

@@ -11,18 +11,7 @@
 namespace codl::profiler {
 namespace {
 
-// What other steps of a network have put into the core's caches meanwhile: more than a second-level
-// cache holds.
-constexpr size_t kOtherBytes = size_t{4} << 20;
 constexpr size_t kCacheLine = 64;
-// The steps that are in memory at once, but for the largest.
-constexpr size_t kArenaBytes = size_t{512} << 20;
-// A huge page: where a step begins.
-constexpr size_t kStepAlignment = size_t{2} << 20;
-
-size_t rounded_up(size_t bytes, size_t multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
 
 // Reads a byte of every line. Written, so that the loop stays.
 void touch(const uint8_t* data, size_t bytes) {
@@ -81,7 +70,7 @@ class CpuStep : public PreparedStep {
     pool_->run(pool_->worker_count(), job, this);
     const int64_t start_ns = rt::now_ns();
     run();
-    return static_cast<double>(rt::now_ns() - start_ns) / 1000;
+    return micros_since(start_ns);
   }
 
   void keep_busy(double us, double) override {
@@ -181,7 +170,7 @@ double CpuLane::probe_us() {
   const auto job = [](void*, int32_t, int32_t, int32_t) { multiply_and_add(); };
   const int64_t start_ns = rt::now_ns();
   pool_.run(pool_.worker_count(), job, nullptr);
-  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
+  return micros_since(start_ns);
 }
 
 }  // namespace codl::profiler

@@ -17,10 +17,6 @@ constexpr size_t kFewBytes = kCopyBytes[0];
 constexpr int kFew = 16;
 constexpr int kMany = 100;
 
-double micros_since(int64_t start_ns) {
-  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
-}
-
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -175,14 +175,14 @@ LinearModel fit_terms(const std::vector<Observation>& observations,
                       const std::vector<std::string>& names) {
   // 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
   constexpr double kScale = 0.12;
-  constexpr int kRounds = 8;
+  constexpr int kReweightings = 8;
   LinearModel model;
   Matrix plain;
   for (const Observation& observation : observations)
     plain.push_back(relative_row(observation.features, names, observation.us));
   Vector weights(observations.size(), 1.0);
   Vector coefficients;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kReweightings; ++round) {
     Matrix rows = plain;
     Vector ones(plain.size());
     for (size_t i = 0; i < plain.size(); ++i) {

@@ -7,18 +7,11 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "profiler/contents.h"
-#include "runtime/src/cpu_pool.h"
 #include "runtime/tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {
 
-// See CpuLane.
-constexpr size_t kOtherBytes = size_t{4} << 20;
-
-// See CpuLane.
-constexpr size_t kArenaBytes = size_t{512} << 20;
-constexpr size_t kStepAlignment = size_t{2} << 20;
 // A batch of launches of a short step; its end is seen some microseconds late.
 constexpr double kBatchUs = 150;
 // Of a GPU: weights that pass before any is read again, several times what its cache holds (50 MB
@@ -28,10 +21,6 @@ constexpr size_t kWeightBytes = size_t{1024} << 20;
 // More than the launches of a run.
 constexpr size_t kMostWeightBuffers = 512;
 constexpr size_t kLeastWeightBytes = 4096;
-
-size_t rounded_up(size_t bytes, size_t multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
 
 // probe: arithmetic that every unit has enough of. touch: reads all of a buffer, and leaves the
 // compiler in doubt whether it will write. nothing: has as many arguments as a convolution, which a
@@ -51,10 +40,6 @@ __kernel void touch(__global const float* in, int count, __global float* out) {
 __kernel void nothing(__global float* out, int4 a, int4 b, int4 c, int a0, int a1, int a2, int a3,
                       int a4, int a5, int a6, int a7, int a8, int a9, int a10, int a11) {}
 )";
-
-double micros_since(int64_t start_ns) {
-  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
-}
 
 }  // namespace
 

@@ -6,8 +6,25 @@
 #include <vector>
 
 #include "profiler/step_case.h"
+#include "runtime/src/cpu_pool.h"
 
 namespace codl::profiler {
+
+// What other steps of a network have put into the core's caches meanwhile: more than a second-level
+// cache holds.
+inline constexpr size_t kOtherBytes = size_t{4} << 20;
+// The steps that are in memory at once, but for the largest.
+inline constexpr size_t kArenaBytes = size_t{512} << 20;
+// A huge page: where a step begins.
+inline constexpr size_t kStepAlignment = size_t{2} << 20;
+
+inline size_t rounded_up(size_t bytes, size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+inline double micros_since(int64_t start_ns) {
+  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
+}
 
 // A step with its operands in memory, ready to run as often as wanted.
 class PreparedStep {

@@ -114,9 +114,9 @@ class Occupancy {
 };
 
 // What the tensors placed so far take. Borrows the lifetimes.
-class Tenants {
+class Occupants {
  public:
-  Tenants(const Lifetimes& lifetimes, size_t step_count)
+  Occupants(const Lifetimes& lifetimes, size_t step_count)
       : lifetimes_(lifetimes),
         by_lane_(Lifetimes::kLaneCount, Occupancy(step_count)),
         of_several_lanes_(step_count) {}
@@ -270,12 +270,12 @@ class ArenaPlanner {
 
   uint64_t place_in_order(std::vector<uint64_t>& offset_bytes) const {
     uint64_t arena_bytes = 0;
-    Tenants tenants(lifetimes_, schedule_.steps.size());
+    Occupants occupants(lifetimes_, schedule_.steps.size());
     for (TensorId id : tensors_) {
-      std::vector<Extent> taken = tenants.beside(id);
+      std::vector<Extent> taken = occupants.beside(id);
       const uint64_t offset = best_fit(taken, bytes_of(id));
       const Extent extent = {offset, offset + bytes_of(id)};
-      tenants.add(id, extent);
+      occupants.add(id, extent);
       offset_bytes[id] = extent.begin;
       arena_bytes = std::max(arena_bytes, extent.end);
     }
@@ -322,7 +322,7 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
                      static_cast<uint32_t>(kernels::image_height(shape))};
   };
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
-  Tenants tenants(lifetimes, schedule.steps.size());  // slot i is extent [i, i + 1)
+  Occupants occupants(lifetimes, schedule.steps.size());  // slot i is extent [i, i + 1)
   std::vector<TensorId> tensors = tensors_in(schedule, Storage::Image);
   sort_by(tensors, lifetimes, size_of);
   for (TensorId id : tensors) {
@@ -333,13 +333,13 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
           "plan_memory", "expected images of at most {0} x {1}, found t{2} of {3} x {4}",
           profile.image_max_width, profile.image_max_height, id, image.width, image.height);
     llvm::SmallVector<bool, 16> is_free(plan.images.size(), true);
-    for (const Extent& taken : tenants.beside(id))
+    for (const Extent& taken : occupants.beside(id))
       std::fill(is_free.begin() + taken.begin, is_free.begin() + taken.end, false);
     const size_t slot = choose_slot(plan.images, is_free, image);
     if (slot == plan.images.size()) plan.images.emplace_back();
     plan.images[slot].width = std::max(plan.images[slot].width, image.width);
     plan.images[slot].height = std::max(plan.images[slot].height, image.height);
-    tenants.add(id, {slot, slot + 1});
+    occupants.add(id, {slot, slot + 1});
     plan.offset_bytes[id] = slot;
   }
   return llvm::Error::success();

@@ -17,22 +17,22 @@ constexpr size_t index_of(Lane lane) { return static_cast<size_t>(lane); }
 using Dependencies = std::vector<std::array<StepId, kLanes>>;
 
 Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
-  struct Touch {
+  struct RegionUse {
     StepId step;
     Region region;
   };
   // By tensor; a read looks at the writes alone: thousands of steps may read one tensor.
-  std::vector<std::vector<Touch>> reads(schedule.tensors.size());
-  std::vector<std::vector<Touch>> writes(schedule.tensors.size());
+  std::vector<std::vector<RegionUse>> reads(schedule.tensors.size());
+  std::vector<std::vector<RegionUse>> writes(schedule.tensors.size());
   Dependencies dependencies(schedule.steps.size());
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     std::array<StepId, kLanes>& last = dependencies[id];
     last.fill(kNone);
-    const auto depend_on = [&](llvm::ArrayRef<Touch> touches, const Region& region) {
-      for (const Touch& touch : touches) {
-        if (!region.overlaps(touch.region)) continue;
-        StepId& of_lane = last[index_of(schedule.steps[touch.step].lane)];
-        if (of_lane == kNone || of_lane < touch.step) of_lane = touch.step;
+    const auto depend_on = [&](llvm::ArrayRef<RegionUse> uses, const Region& region) {
+      for (const RegionUse& use : uses) {
+        if (!region.overlaps(use.region)) continue;
+        StepId& of_lane = last[index_of(schedule.steps[use.step].lane)];
+        if (of_lane == kNone || of_lane < use.step) of_lane = use.step;
       }
     };
     for (const Access& access : accesses_of(graph, schedule, schedule.steps[id])) {

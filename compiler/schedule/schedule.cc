@@ -317,13 +317,13 @@ class Scheduler {
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<TensorId, 1>> blob_tensors_;  // by constant
 };
 
-std::string describe(const Schedule& schedule, StepId id) {
+std::string print_step(const Schedule& schedule, StepId id) {
   const Step& step = schedule.steps[id];
-  constexpr const char* kLanes[] = {"cpu", "gpu", "transfer"};
+  constexpr const char* kLaneNames[] = {"cpu", "gpu", "transfer"};
   constexpr const char* kKinds[] = {"kernel", "map", "unmap", "upload", "download"};
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << id << " " << kLanes[static_cast<size_t>(step.lane)] << " "
+  os << id << " " << kLaneNames[static_cast<size_t>(step.lane)] << " "
      << (step.kernel ? step.kernel->symbol : kKinds[static_cast<size_t>(step.kind)]) << " "
      << step.name;
   if (step.part_dim == SplitDim::Height)
@@ -352,7 +352,7 @@ llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPl
 std::string print(const Schedule& schedule) {
   std::string text =
       llvm::formatv("variant {0} predicted={1:f1}us\n", schedule.name, schedule.predicted_us).str();
-  for (StepId id = 0; id < schedule.steps.size(); ++id) text += describe(schedule, id) + "\n";
+  for (StepId id = 0; id < schedule.steps.size(); ++id) text += print_step(schedule, id) + "\n";
   return text;
 }
 

@@ -10,12 +10,11 @@
 namespace codl::kernels {
 namespace {
 
+using test::kInfinity;
+using test::kNan;
 using test::run_any;
 using test::tensor;
 using test::TypedTensor;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<float> floats_of(const TypedTensor& tensor) {
   std::vector<float> floats(tensor.bytes.size() / sizeof(float));

@@ -14,7 +14,7 @@
 namespace codl::test {
 namespace {
 
-constexpr uint32_t kSeed = 3;
+constexpr uint32_t kClSeed = 3;
 
 // What a GPU row may refuse of its operator's cases: its documented limits, and nothing else.
 const std::set<std::string_view> kLimits = {
@@ -70,7 +70,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   kernels::ClLaunch launch;
   kernels::launch_of(step, &launch);
 
-  const CaseInputs inputs(item, kSeed);
+  const CaseInputs inputs(item, kClSeed);
   GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
   run_ref(item, inputs, expected.data());
 
@@ -126,23 +126,32 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
       if (limit && kLimits.count(limit) == 0) error = std::string("the contract expected ") + limit;
       if (error.empty()) continue;
       FAIL_CHECK(row.symbol << " on " << device->name() << ", case " << i << " \"" << cases[i].name
-                            << "\", seed " << kSeed << ": " << error);
+                            << "\", seed " << kClSeed << ": " << error);
     }
     INFO(row.symbol << " has a case that it can run");
     CHECK(run_count > 0);
   }
 }
 
-TEST_CASE("OpenCL kernels equal the reference", "[opencl]") {
+void check_operators(bool are_convolutions) {
   std::map<OpKind, std::string_view> ops;  // and a row's symbol in front of the dtype
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Gpu)
-      ops[row.op] = std::string_view(row.symbol).substr(0, std::string_view(row.symbol).find("_f"));
+  for (const KernelRow& row : kKernelRows) {
+    const std::string_view symbol = row.symbol;
+    if (row.processor == Processor::Gpu &&
+        (symbol.find("conv") == 0 || symbol.find("depthwise") == 0) == are_convolutions)
+      ops[row.op] = symbol.substr(0, symbol.find("_f"));
+  }
   // Sections, so that one operator's can be run: a driver that is slow to build takes minutes.
   for (const auto& [op, name] : ops) DYNAMIC_SECTION(name) {
       check_rows(op, cases_of(op));
     }
 }
+
+// Two cases, for two processes: half of the time goes into building the convolutions' programs.
+TEST_CASE("OpenCL convolutions equal the reference", "[opencl][convolution]") {
+  check_operators(true);
+}
+TEST_CASE("other OpenCL kernels equal the reference", "[opencl]") { check_operators(false); }
 
 TEST_CASE("work-items that share a large window", "[opencl]") {
   std::vector<KernelCase> cases;

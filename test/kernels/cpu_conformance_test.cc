@@ -12,11 +12,11 @@ namespace {
 
 using kernels::CpuTarget;
 
-constexpr uint32_t kSeed = 1;
+constexpr uint32_t kCpuSeed = 1;
 
 std::string where(const KernelRow& row, CpuTarget target, const KernelCase& item, size_t index) {
   return std::string(row.symbol) + " " + kernels::cpu_target_name(target) + ", case " +
-         std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kSeed);
+         std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed);
 }
 
 // Rows of any dtype take Plain operands. What else a row refuses, another row must run.
@@ -68,7 +68,7 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(row, cases[i])) continue;
       const KernelCase item = case_for(row, cases[i]);
-      const CaseInputs inputs(item, kSeed);
+      const CaseInputs inputs(item, kCpuSeed);
       GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
       run_ref(item, inputs, expected.data());
       for (CpuTarget target : kernels::kCpuTargets) {

@@ -15,12 +15,11 @@
 namespace codl::kernels {
 namespace {
 
+using test::kInfinity;
+using test::kNan;
 using test::run_any;
 using test::tensor;
 using test::TypedTensor;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST_CASE("unary takes operands of one layout, dims and enough rows") {
   UnaryParams params;

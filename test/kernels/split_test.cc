@@ -15,7 +15,7 @@
 namespace codl::test {
 namespace {
 
-constexpr uint32_t kSeed = 2;
+constexpr uint32_t kSplitSeed = 2;
 
 uint64_t bytes_of(const OperandShape& shape) {
   return static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
@@ -83,7 +83,7 @@ int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, cons
   const bool is_height = dim == SplitDim::Height;
   const Range all = is_height ? kernels::rows_of_part(SplitDim::None, {}, y)
                               : Range{0, y.rank >= 2 ? y.dims[1] : 1};
-  const CaseInputs inputs(whole, kSeed);
+  const CaseInputs inputs(whole, kSplitSeed);
   GuardedMemory expected(static_cast<size_t>(y.bytes));
   std::string error = run(whole, inputs, expected.data());
   int count = 0;
@@ -98,13 +98,13 @@ int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, cons
     if (error.empty() && !same_bytes(expected, found)) error = "the parts differ from the whole";
     if (error.empty()) continue;
     FAIL_CHECK(name << " \"" << whole.name << "\", cut at " << (is_height ? "row " : "channel ")
-                    << cut << ", seed " << kSeed << ": " << error);
+                    << cut << ", seed " << kSplitSeed << ": " << error);
     break;
   }
   return count;
 }
 
-TEST_CASE("parts of a step make the whole, bit by bit") {
+TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
   std::set<std::pair<OpKind, SplitDim>> checked_references;  // one reference, however many rows
   for (const KernelRow& row : kKernelRows) {
     if (row.processor != Processor::Cpu) continue;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -30,6 +31,9 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) return DType::F64;
   return DType::Any;
 }
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Plain; equal if dims, dtype and bytes are.
 struct TypedTensor {

@@ -2,7 +2,7 @@
 
 namespace codl::test {
 namespace {
-const compiler::Pass kPasses[] = {{"assign_layouts", compiler::assign_layouts}};
+const compiler::Pass kAssignLayouts[] = {{"assign_layouts", compiler::assign_layouts}};
 }
 
 TEST_CASE("maps are nhwc, everything else plain, and Converts stand between") {
@@ -12,7 +12,7 @@ TEST_CASE("maps are nhwc, everything else plain, and Converts stand between") {
       p = GlobalAveragePool(c)
       f = Flatten(p)
       y = MatMul(f, m) })",
-              kPasses) ==
+              kAssignLayouts) ==
         "input %x : f32[1,3,4,4]\n"
         "%x.nhwc x.nhwc = Convert(%x) : f32[1,3,4,4] nhwc\n"
         "%c c = Conv2d(%x.nhwc, %w, %c.bias) {stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, "
@@ -32,7 +32,7 @@ TEST_CASE("a value is converted once per layout") {
     { y = Relu(x)
       t = Transpose(y)
       f = Flatten(y) })",
-              kPasses) ==
+              kAssignLayouts) ==
         "input %x : f32[1,3,4,4]\n"
         "%x.nhwc x.nhwc = Convert(%x) : f32[1,3,4,4] nhwc\n"
         "%y.computed y = Unary(%x.nhwc) {kind=Relu} : f32[1,3,4,4] nhwc\n"
@@ -52,7 +52,7 @@ TEST_CASE("an input read in both layouts is converted to both") {
     g (float[1,3,4,4] x) => (float[1,3,4,4] y, float[1,48] f)
     { y = Relu(x)
       f = Flatten(x) })",
-              kPasses) ==
+              kAssignLayouts) ==
         "input %x : f32[1,3,4,4]\n"
         "%x.nhwc x.nhwc = Convert(%x) : f32[1,3,4,4] nhwc\n"
         "%y.computed y = Unary(%x.nhwc) {kind=Relu} : f32[1,3,4,4] nhwc\n"
@@ -69,7 +69,7 @@ TEST_CASE("constants stay plain, but for Concat, which gets a converted one") {
     g (float[1,2,1,2] x) => (float[1,4,1,2] y) <float[1,2,1,2] k, float[2,1,1] s>
     { a = Mul(x, s)
       y = Concat<axis = 1>(a, k) })",
-              kPasses) ==
+              kAssignLayouts) ==
         "input %x : f32[1,2,1,2]\n"
         "%x.nhwc x.nhwc = Convert(%x) : f32[1,2,1,2] nhwc\n"
         "%a a = Binary(%x.nhwc, %a.operand_1) {kind=Mul} : f32[1,2,1,2] nhwc\n"
@@ -80,13 +80,13 @@ TEST_CASE("constants stay plain, but for Concat, which gets a converted one") {
 }
 
 TEST_CASE("a Concat that does not join channels is plain") {
-  CHECK(
-      after("g (float[1,2,1,2] x) => (float[1,2,2,2] y) { y = Concat<axis = 2>(x, x) }", kPasses) ==
-      "input %x : f32[1,2,1,2]\n"
-      "%x.plain x.plain = Convert(%x) : f32[1,2,1,2]\n"
-      "%y.computed y = Concat(%x.plain, %x.plain) {axis=2} : f32[1,2,2,2]\n"
-      "%y y = Convert(%y.computed) : f32[1,2,2,2]\n"
-      "output %y : f32[1,2,2,2]\n");
+  CHECK(after("g (float[1,2,1,2] x) => (float[1,2,2,2] y) { y = Concat<axis = 2>(x, x) }",
+              kAssignLayouts) ==
+        "input %x : f32[1,2,1,2]\n"
+        "%x.plain x.plain = Convert(%x) : f32[1,2,1,2]\n"
+        "%y.computed y = Concat(%x.plain, %x.plain) {axis=2} : f32[1,2,2,2]\n"
+        "%y y = Convert(%y.computed) : f32[1,2,2,2]\n"
+        "output %y : f32[1,2,2,2]\n");
 }
 
 TEST_CASE("what follows its operands stays plain between plain ones") {
@@ -95,7 +95,7 @@ TEST_CASE("what follows its operands stays plain between plain ones") {
     { r = Reshape(x, d)
       s = Softmax<axis = 3>(r)
       y = Add(s, r) })",
-              kPasses) ==
+              kAssignLayouts) ==
         "input %x : f32[2,4,3]\n"
         "%x.plain x.plain = Convert(%x) : f32[2,4,3]\n"
         "%r r = Reshape(%x.plain) : f32[1,2,4,3]\n"
@@ -111,7 +111,7 @@ TEST_CASE("one operand in nhwc is enough to follow it") {
     { p = Relu(x)
       r = Reshape(z, d)
       y = Add(p, r) })",
-              kPasses)
+              kAssignLayouts)
             .find("Binary(%p, %r.nhwc) {kind=Add} : f32[1,2,4,3] nhwc") != std::string::npos);
 }
 

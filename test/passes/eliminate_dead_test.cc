@@ -2,7 +2,7 @@
 
 namespace codl::test {
 namespace {
-const compiler::Pass kPasses[] = {{"eliminate_dead", compiler::eliminate_dead}};
+const compiler::Pass kEliminateDead[] = {{"eliminate_dead", compiler::eliminate_dead}};
 }
 
 TEST_CASE("copies, dead nodes and dead constants go") {
@@ -14,7 +14,7 @@ TEST_CASE("copies, dead nodes and dead constants go") {
       unused = Add(kept, c)
       unused_too = Relu(unused)
       y = Relu(kept) })",
-              kPasses) ==
+              kEliminateDead) ==
         "input %x : f32[2,3]\n"
         "%y y = Unary(%x) {kind=Relu} : f32[2,3]\n"
         "output %y : f32[2,3]\n");
@@ -26,7 +26,7 @@ TEST_CASE("a copy gives its output's name to what it copies") {
     { shape = Constant<value = int64[2] {2, 3}>()
       r = Relu(x)
       y = Reshape(r, shape) })",
-              kPasses) ==
+              kEliminateDead) ==
         "input %x : f32[2,3]\n"
         "%y r = Unary(%x) {kind=Relu} : f32[2,3]\n"
         "output %y : f32[2,3]\n");
@@ -40,10 +40,10 @@ TEST_CASE("a copy stays where both ends are the application's") {
       "output %y : f32[2]\n"
       "output %z : f32[2]\n";
   CHECK(after("g (float[2] x) => (float[2] y, float[2] z) { y = Identity(x) z = Dropout(x) }",
-              kPasses) == expected);
+              kEliminateDead) == expected);
   // Two outputs of one value: one of them is copied.
   CHECK(after("g (float[2] x) => (float[2] y, float[2] z) { y = Relu(x) z = Identity(y) }",
-              kPasses) ==
+              kEliminateDead) ==
         "input %x : f32[2]\n"
         "%y y = Unary(%x) {kind=Relu} : f32[2]\n"
         "%z z = Unary(%y) : f32[2]\n"
@@ -58,7 +58,7 @@ TEST_CASE("of a row of Reshapes the last is left") {
       b = Flatten<axis = 0>(a)
       s = Constant<value = int64[2] {2, -1}>()
       y = Reshape(b, s) })",
-              kPasses) ==
+              kEliminateDead) ==
         "input %x : f32[2,3,4]\n"
         "%y y = Reshape(%x) : f32[2,12]\n"
         "output %y : f32[2,12]\n");

@@ -4,7 +4,7 @@
 namespace codl::test {
 namespace {
 
-const compiler::Pass kPasses[] = {{"fold_batch_norm", compiler::fold_batch_norm}};
+const compiler::Pass kFoldBatchNorm[] = {{"fold_batch_norm", compiler::fold_batch_norm}};
 
 // Statistics for 2 channels: factor 2 / sqrt(4 + 0) = 1 and 6 / sqrt(9) = 2, shift 1 - 10 * 1 and
 // 2 - 20 * 2.
@@ -22,21 +22,23 @@ std::string conv_then_batch_norm() {
 
 TEST_CASE("BatchNormalization folds into the convolution in front") {
   const std::string model = conv_then_batch_norm();
-  CHECK(after(model, kPasses) ==
+  CHECK(after(model, kFoldBatchNorm) ==
         "input %x : f32[1,1,2,2]\n"
         "%y c = Conv2d(%x, %w.scaled, %b.shifted) {stride_h=1, stride_w=1, dilation_h=1, "
         "dilation_w=1, groups=1} : f32[1,2,2,2]\n"
         "output %y : f32[1,2,2,2]\n");
   // 3 * 1, 5 * 2; 7 * 1 - 9, 9 * 2 - 38
-  CHECK(constant_after(model, kPasses, "w.scaled") == "const %w.scaled : f32[2,1,1,1] = {3, 10}");
-  CHECK(constant_after(model, kPasses, "b.shifted") == "const %b.shifted : f32[2] = {-2, -20}");
+  CHECK(constant_after(model, kFoldBatchNorm, "w.scaled") ==
+        "const %w.scaled : f32[2,1,1,1] = {3, 10}");
+  CHECK(constant_after(model, kFoldBatchNorm, "b.shifted") ==
+        "const %b.shifted : f32[2] = {-2, -20}");
 }
 
 TEST_CASE("BatchNormalization folds into a depthwise convolution and into MatMul") {
   CHECK(after("g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2,1,1,1] w = {3, 5}, " +
                   kStatistics +
                   "> { c = Conv<group = 2>(x, w) y = BatchNormalization(c, s, t, m, v) }",
-              kPasses) ==
+              kFoldBatchNorm) ==
         "input %x : f32[1,2,2,2]\n"
         "%y c = DepthwiseConv2d(%x, %w.scaled, %c.bias.shifted) {stride_h=1, stride_w=1, "
         "dilation_h=1, dilation_w=1} : f32[1,2,2,2]\n"
@@ -44,14 +46,14 @@ TEST_CASE("BatchNormalization folds into a depthwise convolution and into MatMul
   const std::string matmul =
       "g (float[1,3] x) => (float[1,2] y) <float[3,2] w = {1, 2, 3, 4, 5, 6}, " + kStatistics +
       "> { c = MatMul(x, w) y = BatchNormalization<epsilon = 0.0>(c, s, t, m, v) }";
-  CHECK(after(matmul, kPasses) ==
+  CHECK(after(matmul, kFoldBatchNorm) ==
         "input %x : f32[1,3]\n"
         "%y c = MatMul(%x, %w.scaled, %c.bias.shifted) : f32[1,2]\n"
         "output %y : f32[1,2]\n");
   // Column c times its factor.
-  CHECK(constant_after(matmul, kPasses, "w.scaled") ==
+  CHECK(constant_after(matmul, kFoldBatchNorm, "w.scaled") ==
         "const %w.scaled : f32[3,2] = {1, 4, 3, 8, 5, 12}");
-  CHECK(constant_after(matmul, kPasses, "c.bias.shifted") ==
+  CHECK(constant_after(matmul, kFoldBatchNorm, "c.bias.shifted") ==
         "const %c.bias.shifted : f32[2] = {-9, -38}");
 }
 
@@ -64,7 +66,7 @@ TEST_CASE("folding keeps the result to rounding") {
     { c = Conv(x, w, b) y = BatchNormalization(c, s, t, m, v) })";
   const ir::Graph plain = value_of(compiler::import_onnx(onnx_model(model), "test"));
   ir::Graph folded = plain;
-  REQUIRE(error_of(compiler::run_passes(folded, kPasses, {})) == "");
+  REQUIRE(error_of(compiler::run_passes(folded, kFoldBatchNorm, {})) == "");
   REQUIRE(folded.nodes().size() == 1);
   const float x[] = {1.5f, -0.25f, 3.0f};
   const auto* first = reinterpret_cast<const uint8_t*>(x);
@@ -109,19 +111,19 @@ TEST_CASE("nothing folds where somebody sees the value between") {
   // As a graph output; by a second user; with a spatial filter; with constants that vary by pixel.
   CHECK(after("g (float[1,1,2,2] x) => (float[1,2,2,2] y, float[1,2,2,2] c) <float[2,1,1,1] w, " +
                   kStatistics + "> { c = Conv(x, w) y = BatchNormalization(c, s, t, m, v) }",
-              kPasses)
+              kFoldBatchNorm)
             .find("DepthwiseConv2d") != std::string::npos);
   CHECK(after("g (float[1,1,2,2] x) => (float[1,2,2,2] y) <float[2,1,1,1] w, " + kStatistics +
                   "> { c = Conv(x, w) n = BatchNormalization(c, s, t, m, v) y = Add(n, c) }",
-              kPasses)
+              kFoldBatchNorm)
             .find("DepthwiseConv2d") != std::string::npos);
   CHECK(after("g (float[1,2,4,4] x) => (float[1,2,2,2] y) <float[2,2,1,1] w, float[2,1,3,3] d> "
               "{ c = Conv(x, w) y = Conv<group = 2>(c, d) }",
-              kPasses)
+              kFoldBatchNorm)
             .find("DepthwiseConv2d") != std::string::npos);
   CHECK(after("g (float[1,2,1,2] x) => (float[1,2,1,2] y) <float[2,2,1,1] w, float[1,1,1,2] p> "
               "{ c = Conv(x, w) y = Add(c, p) }",
-              kPasses)
+              kFoldBatchNorm)
             .find("Binary") != std::string::npos);
 }
 

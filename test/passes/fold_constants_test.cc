@@ -3,7 +3,7 @@
 
 namespace codl::test {
 namespace {
-const compiler::Pass kPasses[] = {{"fold_constants", compiler::fold_constants}};
+const compiler::Pass kFoldConstants[] = {{"fold_constants", compiler::fold_constants}};
 }
 
 TEST_CASE("nodes over constants become constants, through a row of them") {
@@ -12,16 +12,17 @@ TEST_CASE("nodes over constants become constants, through a row of them") {
     { sum = Add(a, b)
       scaled = Mul(sum, sum)
       y = Sub(x, scaled) })";
-  CHECK(after(model, kPasses) ==
+  CHECK(after(model, kFoldConstants) ==
         "input %x : f32[3]\n"
         "%y y = Binary(%x, %scaled) {kind=Sub} : f32[3]\n"
         "output %y : f32[3]\n");
-  CHECK(constant_after(model, kPasses, "scaled") == "const %scaled : f32[3] = {121, 144, 169}");
+  CHECK(constant_after(model, kFoldConstants, "scaled") ==
+        "const %scaled : f32[3] = {121, 144, 169}");
 }
 
 TEST_CASE("an output may become a constant") {
   const char* model = "g (float[1] x) => (float[1] y) <float[1] a = {-2}> { y = Relu(a) }";
-  CHECK(after(model, kPasses) == "input %x : f32[1]\noutput %y : f32[1]\n");
+  CHECK(after(model, kFoldConstants) == "input %x : f32[1]\noutput %y : f32[1]\n");
 }
 
 TEST_CASE("a broadcast does not fill the plan") {
@@ -81,7 +82,7 @@ TEST_CASE("a window of a million elements is left to the run") {
       b = MaxPool<kernel_shape = [1000, 1000]>(a)
       c = ReduceMax<axes = [0, 1, 2, 3], keepdims = 0>(b)
       y = Add(x, c) })";
-  CHECK(after(model, kPasses).find("Pool2d") != std::string::npos);
+  CHECK(after(model, kFoldConstants).find("Pool2d") != std::string::npos);
 }
 
 TEST_CASE("what nobody needs is not computed") {

@@ -2,7 +2,7 @@
 
 namespace codl::test {
 namespace {
-const compiler::Pass kPasses[] = {{"fuse_activation", compiler::fuse_activation}};
+const compiler::Pass kFuseActivation[] = {{"fuse_activation", compiler::fuse_activation}};
 }
 
 TEST_CASE("a unary function becomes the activation of what is in front") {
@@ -17,7 +17,7 @@ TEST_CASE("a unary function becomes the activation of what is in front") {
       y = Tanh(f)
       p = MatMul(z, m)
       q = Relu(p) })",
-              kPasses) ==
+              kFuseActivation) ==
         "input %x : f32[1,2,3,3]\n"
         "input %z : f32[1,4]\n"
         "%b a = Conv2d(%x, %w, %a.bias) {stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, "
@@ -37,7 +37,7 @@ TEST_CASE("a node takes one activation") {
     { a = Add(x, x)
       b = Relu(a)
       y = Tanh(b) })",
-              kPasses) ==
+              kFuseActivation) ==
         "input %x : f32[3]\n"
         "%b a = Binary(%x, %x) {kind=Add, activation=Relu} : f32[3]\n"
         "%y y = Unary(%b) {kind=Tanh} : f32[3]\n"
@@ -46,28 +46,29 @@ TEST_CASE("a node takes one activation") {
 
 TEST_CASE("an activation stays where somebody sees the value in front") {
   const std::string twice =
-      after("g (float[3] x) => (float[3] y) { a = Add(x, x) b = Relu(a) y = Mul(a, b) }", kPasses);
+      after("g (float[3] x) => (float[3] y) { a = Add(x, x) b = Relu(a) y = Mul(a, b) }",
+            kFuseActivation);
   CHECK(twice.find("kind=Relu") != std::string::npos);
-  const std::string output =
-      after("g (float[3] x) => (float[3] y, float[3] a) { a = Add(x, x) y = Relu(a) }", kPasses);
+  const std::string output = after(
+      "g (float[3] x) => (float[3] y, float[3] a) { a = Add(x, x) y = Relu(a) }", kFuseActivation);
   CHECK(output.find("kind=Relu") != std::string::npos);
 }
 
 TEST_CASE("every function from f32 to f32 is an activation, and no other") {
   const std::string elu =
-      after("g (float[3] x) => (float[3] y) { a = Add(x, x) y = Elu(a) }", kPasses);
+      after("g (float[3] x) => (float[3] y) { a = Add(x, x) y = Elu(a) }", kFuseActivation);
   CHECK(elu.find("activation=Elu") != std::string::npos);
   const std::string is_nan =
-      after("g (float[3] x) => (bool[3] y) { a = Add(x, x) y = IsNaN(a) }", kPasses);
+      after("g (float[3] x) => (bool[3] y) { a = Add(x, x) y = IsNaN(a) }", kFuseActivation);
   CHECK(is_nan.find("kind=IsNan") != std::string::npos);
   const std::string integers =
-      after("g (int32[3] x) => (int32[3] y) { a = Add(x, x) y = Abs(a) }", kPasses);
+      after("g (int32[3] x) => (int32[3] y) { a = Add(x, x) y = Abs(a) }", kFuseActivation);
   CHECK(integers.find("kind=Abs") != std::string::npos);
 }
 
 TEST_CASE("pooling and softmax take no activation") {
   CHECK(after("g (float[1,3,4,4] x) => (float[1,3,1,1] y) { a = GlobalMaxPool(x) y = Relu(a) }",
-              kPasses)
+              kFuseActivation)
             .find("kind=Relu") != std::string::npos);
 }
 

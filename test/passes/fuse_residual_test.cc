@@ -3,8 +3,8 @@
 namespace codl::test {
 namespace {
 
-const compiler::Pass kPasses[] = {{"fuse_residual", compiler::fuse_residual},
-                                  {"fuse_activation", compiler::fuse_activation}};
+const compiler::Pass kFuseResidual[] = {{"fuse_residual", compiler::fuse_residual},
+                                        {"fuse_activation", compiler::fuse_activation}};
 const std::string kParams = "stride_h=1, stride_w=1, dilation_h=1, dilation_w=1";
 
 }  // namespace
@@ -16,7 +16,7 @@ TEST_CASE("an Add becomes the residual of the convolution, the Relu behind it it
       c = Conv(a, w)
       s = Add(c, a)
       y = Relu(s) })",
-              kPasses) ==
+              kFuseResidual) ==
         "input %x : f32[1,2,3,3]\n"
         "%a a = Unary(%x) {kind=Relu} : f32[1,2,3,3]\n"
         "%y c = Conv2d(%a, %w, %c.bias, %a) {" +
@@ -32,7 +32,7 @@ TEST_CASE("the convolution moves behind the other operand") {
     { c = Conv<group = 2>(x, w)
       r = Tanh(x)
       y = Add(r, c) })",
-              kPasses) ==
+              kFuseResidual) ==
         "input %x : f32[1,2,3,3]\n"
         "%r r = Unary(%x) {kind=Tanh} : f32[1,2,3,3]\n"
         "%y c = DepthwiseConv2d(%x, %w, %c.bias, %r) {" +
@@ -47,7 +47,7 @@ TEST_CASE("of two convolutions the later takes the residual") {
     { a = Conv(x, w)
       b = Conv(x, w)
       y = Add(b, a) })",
-              kPasses) ==
+              kFuseResidual) ==
         "input %x : f32[1,2,3,3]\n"
         "%a a = Conv2d(%x, %w, %a.bias) {" +
             kParams +
@@ -60,7 +60,7 @@ TEST_CASE("of two convolutions the later takes the residual") {
 
 TEST_CASE("an Add stays where it is no residual") {
   auto has_add = [](const std::string& model) {
-    return after(model, kPasses).find("kind=Add") != std::string::npos;
+    return after(model, kFuseResidual).find("kind=Add") != std::string::npos;
   };
   const std::string weights = "<float[2,2,1,1] w, float[1,2,3,3] k, float[1,2,1,1] p>";
   const std::string head = "g (float[1,2,3,3] x) => (float[1,2,3,3] y) " + weights;
@@ -77,7 +77,7 @@ TEST_CASE("an Add stays where it is no residual") {
   CHECK(has_add(head + "{ c = Tanh(x) y = Add(c, x) }"));
   CHECK(has_add(head + "{ c = Conv(x, w) r = Relu(c) y = Add(r, x) }"));
   // Sub is not Add.
-  CHECK(after(head + "{ c = Conv(x, w) y = Sub(x, c) }", kPasses).find("kind=Sub") !=
+  CHECK(after(head + "{ c = Conv(x, w) y = Sub(x, c) }", kFuseResidual).find("kind=Sub") !=
         std::string::npos);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("a convolution takes one residual") {
       s = Add(c, x)
       t = Tanh(x)
       y = Add(s, t) })",
-              kPasses) ==
+              kFuseResidual) ==
         "input %x : f32[1,2,3,3]\n"
         "%s c = Conv2d(%x, %w, %c.bias, %x) {" +
             kParams +

@@ -3,13 +3,15 @@
 namespace codl::test {
 namespace {
 
-const compiler::Pass kPasses[] = {{"fold_constants", compiler::fold_constants},
-                                  {"eliminate_dead", compiler::eliminate_dead},
-                                  {"fuse_unary_patterns", compiler::fuse_unary_patterns}};
+const compiler::Pass kFuseUnaryPatterns[] = {
+    {"fold_constants", compiler::fold_constants},
+    {"eliminate_dead", compiler::eliminate_dead},
+    {"fuse_unary_patterns", compiler::fuse_unary_patterns}};
 
 // The one node that is left of a formula of x to y, without its name and type.
 std::string fused(const std::string& body) {
-  const std::string text = after("g (float[2,3] x) => (float[2,3] y) {" + body + "}", kPasses);
+  const std::string text =
+      after("g (float[2,3] x) => (float[2,3] y) {" + body + "}", kFuseUnaryPatterns);
   const size_t begin = text.find(" = ");
   const size_t end = text.find("} : f32[2,3]\noutput %y : f32[2,3]\n");
   if (begin == std::string::npos || end == std::string::npos) return text;
@@ -74,18 +76,18 @@ TEST_CASE("gelu by tanh, with a power or a product") {
 
 TEST_CASE("a formula stays where somebody reads its inside, or the dims grow") {
   CHECK(after("g (float[2,3] x) => (float[2,3] y, float[2,3] s) { s = Sigmoid(x) y = Mul(x, s) }",
-              kPasses)
+              kFuseUnaryPatterns)
             .find("Swish") == std::string::npos);
   CHECK(after("g (float[2,3] x) => (float[2,3] y, float[2,3] z) "
               "{ s = Sigmoid(x) y = Mul(x, s) z = Tanh(s) }",
-              kPasses)
+              kFuseUnaryPatterns)
             .find("Swish") == std::string::npos);
   CHECK(after("g (float[2,3] x, float[2,3] w) => (float[2,3] y) { s = Sigmoid(w) y = Mul(x, s) }",
-              kPasses)
+              kFuseUnaryPatterns)
             .find("Swish") == std::string::npos);
   CHECK(after(R"(g (float[2,3] x) => (float[1,2,3] y) <float[1,1,1] c = {1.0}>
                  { t = Mul(x, c) s = Sigmoid(t) y = Mul(x, s) })",
-              kPasses)
+              kFuseUnaryPatterns)
             .find("Swish") == std::string::npos);
 }
 
@@ -96,7 +98,7 @@ TEST_CASE("formulas in a row become one Unary each") {
       b = Mul(x, s)
       t = Sigmoid(b)
       y = Mul(b, t) })",
-              kPasses) ==
+              kFuseUnaryPatterns) ==
         "input %x : f32[2,3]\n"
         "%b b = Unary(%x) {kind=Swish, alpha=1} : f32[2,3]\n"
         "%y y = Unary(%b) {kind=Swish, alpha=1} : f32[2,3]\n"

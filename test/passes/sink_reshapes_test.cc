@@ -3,11 +3,11 @@
 namespace codl::test {
 namespace {
 
-const compiler::Pass kPasses[] = {{"fold_constants", compiler::fold_constants},
-                                  {"sink_reshapes", compiler::sink_reshapes},
-                                  {"eliminate_dead", compiler::eliminate_dead},
-                                  {"fold_batch_norm", compiler::fold_batch_norm},
-                                  {"fuse_activation", compiler::fuse_activation}};
+const compiler::Pass kSinkReshapes[] = {{"fold_constants", compiler::fold_constants},
+                                        {"sink_reshapes", compiler::sink_reshapes},
+                                        {"eliminate_dead", compiler::eliminate_dead},
+                                        {"fold_batch_norm", compiler::fold_batch_norm},
+                                        {"fuse_activation", compiler::fuse_activation}};
 const compiler::Pass kSink[] = {{"sink_reshapes", compiler::sink_reshapes}};
 
 }  // namespace
@@ -18,7 +18,7 @@ TEST_CASE("bias and activation behind a MatMul of rank 3 become its own") {
     { m = MatMul(x, w)
       s = Add(m, b)
       y = Relu(s) })",
-              kPasses) ==
+              kSinkReshapes) ==
         "input %x : f32[2,3,4]\n"
         "%m.reshape m.reshape = Reshape(%x) : f32[6,4]\n"
         "%s m.matmul = MatMul(%m.reshape, %w, %m.bias.shifted) {activation=Relu} : f32[6,5]\n"
@@ -33,7 +33,7 @@ TEST_CASE("no Reshape is left between two MatMuls") {
       s = Add(b, m)
       r = Relu(s)
       y = MatMul(r, v) })",
-                                 kPasses);
+                                 kSinkReshapes);
   CHECK(text.find("Binary") == std::string::npos);
   CHECK(text.find("Unary") == std::string::npos);
   size_t reshapes = 0;

@@ -6,19 +6,13 @@
 
 #include "kernels/kernel_table.h"
 #include "profiler/sample.h"
+#include "test/profiler/row_of.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
 namespace {
 
 constexpr kernels::LaneFacts kGpu = {1, {132, 0}};
-
-const KernelRow& row_of(std::string_view symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return row;
-  FAIL("no row " << symbol);
-  return kKernelRows[0];
-}
 
 // Of the step in a line of a sample file.
 std::map<std::string, double> features_of_line(const std::string& line) {

@@ -3,17 +3,11 @@
 #include <string_view>
 
 #include "profiler/shapes.h"
+#include "test/profiler/row_of.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
 namespace {
-
-const KernelRow& row_of(std::string_view symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return row;
-  FAIL("no row " << symbol);
-  return kKernelRows[0];
-}
 
 // A model of so many microseconds a step.
 FittedModel model_of(const char* symbol, double us) {
