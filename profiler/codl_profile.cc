@@ -277,13 +277,30 @@ std::vector<Sample> network_steps(const std::vector<std::string>& plans,
   return steps;
 }
 
-// False: interrupted.
-bool measure(const ProfileFlags& flags, const std::string& sample_path, const double (&probe_us)[2],
-             DeviceFacts* facts, std::vector<Sample>* samples) {
+// Samples to go on with: of this processor and number of threads. A line that was cut off when the
+// earlier run was killed is removed from the file.
+std::string read_samples_to_resume(const std::string& path, const DeviceFacts& facts) {
+  std::string text = tools::read_file(path);
+  text.resize(text.rfind('\n') + 1);  // 0 if there is none
+  std::filesystem::resize_file(path, text.size());
+  const std::map<std::string, std::string> known = read_facts(text);
+  const auto cpu = known.find("cpu_name");
+  if (cpu != known.end() && cpu->second != facts.cpu_name)
+    tools::fail_input(path, "samples of " + facts.cpu_name, cpu->second);
+  return text;
+}
+
+// Adds to the sample file. False: interrupted.
+bool measure(const ProfileFlags& flags, const std::string& sample_path,
+             const std::string& sample_text, const DeviceFacts& machine) {
+  DeviceFacts facts = machine;
+  std::vector<Sample> samples = read_samples(sample_text, sample_path);
+  double probe_us[2] = {};
+  read_probe(sample_text, probe_us);
   SessionOptions options;
   options.sample_share = flags.samples_percent / 100.0;
   options.kernels = flags.kernels;
-  options.network_steps = network_steps(flags.plans, *samples);
+  options.network_steps = network_steps(flags.plans, samples);
   // OpenCL first: its workers are to start on their cores.
   std::unique_ptr<GpuLane> gpu;
   if (!flags.cpu_only)
@@ -291,25 +308,26 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path, const do
                                     flags.device.empty() ? nullptr : flags.device.c_str(),
                                     flags.gpu_cores);
   CpuLane cpu(flags.thread_count, flags.cpu_cores);
-  if (gpu) add_gpu_facts(*gpu, facts);
+  if (gpu) add_gpu_facts(*gpu, &facts);
   std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
   if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
   std::vector<Lane*> lanes = {&cpu};
   if (gpu) lanes.push_back(gpu.get());
-  options.facts = facts->lane;
-  Session session(lanes, std::move(options), std::move(*samples), probe_us,
-                  [&](const std::string& line) { file << line << '\n'
-                                                      << std::flush; });
-  file << fact_lines(*facts) << std::flush;
+  options.facts = facts.lane;
+  const auto append = [&](const std::string& text) {
+    if (!(file << text << std::flush)) tools::fail_input(sample_path, "space to write to", "none");
+  };
+  append(fact_lines(facts));
+  Session session(lanes, std::move(options), std::move(samples), probe_us,
+                  [&](const std::string& line) { append(line + '\n'); });
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const bool is_done = session.run(flags.budget_s, [] { return interrupted != 0; });
   if (is_done) {
     const Contention contention = session.measure_contention();
-    facts->cpu_contention_percent = contention.cpu_percent;
-    facts->gpu_contention_percent = contention.gpu_percent;
-    file << fact_lines(*facts) << std::flush;
+    facts.cpu_contention_percent = contention.cpu_percent;
+    facts.gpu_contention_percent = contention.gpu_percent;
+    append(fact_lines(facts));
   }
-  *samples = session.samples();
   return is_done;
 }
 
@@ -329,25 +347,26 @@ void codl_profile(const std::vector<std::string>& given) {
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
 
-  std::string sample_text;
-  if (flags.resumes || flags.fits_only) sample_text = tools::read_file(sample_path);
-  double probe_us[2] = {};
-  read_probe(sample_text, probe_us);
-  std::vector<Sample> samples = read_samples(sample_text, sample_path);
-
   DeviceFacts facts;
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
   facts.lane.thread_count = flags.thread_count;
   facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();
   facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();
 
-  if (flags.fits_only)
-    read_device_facts(sample_text, &facts);
-  else if (facts.lane.vector_lanes = kernels::cpu_vector_lanes(kernels::best_cpu_target());
-           !measure(flags, sample_path, probe_us, &facts, &samples)) {
-    std::fprintf(stderr, "\ninterrupted; --resume goes on\n");
-    return;
+  if (!flags.fits_only) {
+    facts.lane.vector_lanes = kernels::cpu_vector_lanes(kernels::best_cpu_target());
+    const std::string earlier =
+        flags.resumes ? read_samples_to_resume(sample_path, facts) : std::string();
+    if (!measure(flags, sample_path, earlier, facts)) {
+      std::fprintf(stderr, "\n");
+      throw tools::ToolError(tools::ExitCode::Interrupted,
+                             sample_path + ": interrupted, --resume goes on with it");
+    }
   }
+  // The profile comes from the sample file alone: --fit-only writes the same.
+  const std::string sample_text = tools::read_file(sample_path);
+  const std::vector<Sample> samples = read_samples(sample_text, sample_path);
+  read_device_facts(sample_text, &facts);
   const std::vector<FittedModel> models = fit_models(samples, facts.lane);
   facts.uses_images = flags.layout == "image" ||
                       (flags.layout == "auto" && images_are_faster(samples, models, facts.lane));

@@ -11,9 +11,10 @@ namespace codl::tools {
 
 enum class ExitCode {
   Ok = 0,
-  Input = 1,        // a flag, file or tensor is wrong
-  Unsupported = 2,  // valid, but not for this build or machine
-  Internal = 70,    // no memory, a failing device, a bug
+  Input = 1,         // a flag, file or tensor is wrong
+  Unsupported = 2,   // valid, but not for this build or machine
+  Internal = 70,     // no memory, a failing device, a bug
+  Interrupted = 130  // by SIGINT, as shells say it: 128 and the signal's number
 };
 
 struct ToolError : std::runtime_error {

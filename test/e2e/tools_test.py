@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -100,7 +101,7 @@ class ToolsTest(unittest.TestCase):
     # ---- what the tools say of themselves ----
 
     def test_every_tool_has_help_and_version(self):
-        for tool in ("codlc", "codl-dump", "codl-run", "codl-bench", "codl-sim"):
+        for tool in ("codlc", "codl-dump", "codl-run", "codl-bench", "codl-sim", "codl-profile"):
             for flag in ("--help", "--version"):
                 self.assertIn(tool, self.run_ok(tool, flag))
 
@@ -356,6 +357,57 @@ class ToolsTest(unittest.TestCase):
                 self.expect_error(1, run("codl-sim", *arguments))
         self.expect_error(1, run("codl-dump", plan, "--device=sd855"))
         self.expect_error(1, run("codl-dump", "--device=no_such_device"))
+
+    # ---- codl-profile ----
+
+    PROFILED = ["--cpu-only", "--kernels=unary_f32_cpu", "--time-budget=60s"]
+
+    def test_profiling_can_be_interrupted_and_resumed(self):
+        profile = self.path("here.json")
+        samples = profile + ".samples.csv"
+        process = subprocess.Popen(
+            [os.path.join(BIN, "codl-profile"), *self.PROFILED, "-o", profile], text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        with process:
+            said = ""
+            while "samples: " not in said:  # progress after the first batch
+                said += process.stderr.read(1)
+            process.send_signal(signal.SIGINT)
+            said += process.stderr.read()
+        self.assertEqual(process.returncode, 130, said)
+        self.assertIn("--resume", said)
+        self.assertFalse(os.path.exists(profile))
+        before = read(samples)
+        self.assertGreater(before.count(b"\nunary_f32_cpu,"), 0)
+
+        # Killed in the middle of a line.
+        with open(samples, "ab") as file:
+            file.write(b"unary_f32_cpu,cut o")
+        self.run_ok("codl-profile", *self.PROFILED, "--resume", "-o", profile)
+        after = read(samples)
+        self.assertEqual(after[:len(before)], before)
+        self.assertNotIn(b"cut o", after)
+        fitted = list(json.loads(read(profile))["models"])
+        self.assertEqual(fitted, ["unary_f32_cpu", "any_cpu"])
+        self.compile(f"--device={profile}")
+
+        again = self.path("again.json")
+        self.run_ok("codl-profile", "--fit-only", f"--samples={samples}", "--name=here", "-o", again)
+        self.assertEqual(read(again), read(profile))
+
+    def test_profile_rejects_wrong_input(self):
+        profile = self.path("here.json")
+        bad_line = self.write("line.csv", b"#probe,3,0\nunary_f32_cpu,nonsense\n")
+        elsewhere = self.write("elsewhere.csv", b"#probe,3,0\n#fact,cpu_name,2 thread(s) of an abacus\n")
+        for arguments in ([], ["-o", profile, "stray"], ["-o", profile, "--layout=tree"],
+                          ["-o", profile, "--time-budget=soon"], ["-o", profile, "--fit-only"],
+                          ["-o", profile, "--resume"],
+                          ["-o", profile, "--fit-only", f"--samples={bad_line}"],
+                          ["-o", profile, "--resume", f"--samples={elsewhere}"],
+                          ["-o", profile, "--cpu-only", "--samples=" + self.path("no/such/folder")]):
+            with self.subTest(arguments):
+                self.expect_error(1, run("codl-profile", *arguments))
+                self.assertFalse(os.path.exists(profile))
 
     def test_without_opencl_the_cpu_variant_runs_and_says_why(self):
         plan = self.compile(*MODES["h"])
