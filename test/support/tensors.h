@@ -1,6 +1,7 @@
 // Memory for operands: random, packed, between guards.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -34,9 +35,10 @@ class GuardedMemory {
   const float* data() const { return reinterpret_cast<const float*>(all_ + before_); }
   size_t bytes() const { return bytes_; }
   bool has_whole_guards() const {
-    for (size_t i = 0; i < total_; ++i)
-      if ((i < before_ || i >= before_ + bytes_) && all_[i] != kGuardByte) return false;
-    return true;
+    const auto is_whole = [&](size_t begin, size_t end) {
+      return std::all_of(all_ + begin, all_ + end, [](uint8_t byte) { return byte == kGuardByte; });
+    };
+    return is_whole(0, before_) && is_whole(before_ + bytes_, total_);
   }
 
  private:
