@@ -281,12 +281,15 @@ std::vector<Sample> network_steps(const std::vector<std::string>& plans,
 // earlier run was killed is removed from the file.
 std::string read_samples_to_resume(const std::string& path, const DeviceFacts& facts) {
   std::string text = tools::read_file(path);
+  const size_t bytes = text.size();
   text.resize(text.rfind('\n') + 1);  // 0 if there is none
-  std::filesystem::resize_file(path, text.size());
   const std::map<std::string, std::string> known = read_facts(text);
   const auto cpu = known.find("cpu_name");
-  if (cpu != known.end() && cpu->second != facts.cpu_name)
-    tools::fail_input(path, "samples of " + facts.cpu_name, cpu->second);
+  if (cpu == known.end() || cpu->second != facts.cpu_name)
+    tools::fail_input(path, "samples of " + facts.cpu_name,
+                      cpu == known.end() ? "none" : "samples of " + cpu->second);
+  read_samples(text, path);  // A file that is none of ours stays as it is.
+  if (text.size() < bytes) std::filesystem::resize_file(path, text.size());
   return text;
 }
 

@@ -101,9 +101,9 @@ using TileSums = PanelVec[kPixels][kPanels * kPanelVectors];
 // sum += x * w.
 HWY_INLINE void add_product(PanelVec x, PanelVec w, PanelVec& sum) {
 #if HWY_TARGET == HWY_AVX2
-  // Names the register that is overwritten. GCC 12 takes that of a dying input as readily, moves the
-  // sums about for it, and of 16 registers that leaves too few: some sums went through memory, which
-  // takes longer than their turn.
+  // Names the register that is overwritten. GCC 12 takes that of a dying input as readily, moves
+  // the sums about for it, and of 16 registers that leaves too few: some sums went through memory,
+  // which takes longer than their turn.
   asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(w.raw));
 #else
   sum = hwy::HWY_NAMESPACE::MulAdd(x, w, sum);
@@ -128,8 +128,7 @@ HWY_INLINE void add_channel(TileSums<kPixels, kPanels>& sums, const Inputs& inpu
   for (int pixel = 0; pixel < kPixels; ++pixel) {
     const PanelVec x = hn::Set(d, inputs[pixel][channel]);
 #pragma GCC unroll 16
-    for (int v = 0; v < kPanels * kPanelVectors; ++v)
-      add_product(x, w[v], sums[pixel][v]);
+    for (int v = 0; v < kPanels * kPanelVectors; ++v) add_product(x, w[v], sums[pixel][v]);
   }
 }
 

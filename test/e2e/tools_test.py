@@ -399,15 +399,18 @@ class ToolsTest(unittest.TestCase):
         profile = self.path("here.json")
         bad_line = self.write("line.csv", b"#probe,3,0\nunary_f32_cpu,nonsense\n")
         elsewhere = self.write("elsewhere.csv", b"#probe,3,0\n#fact,cpu_name,2 thread(s) of an abacus\n")
+        not_ours = self.write("photo.csv", b"\x89PNG without a line's end")
         for arguments in ([], ["-o", profile, "stray"], ["-o", profile, "--layout=tree"],
                           ["-o", profile, "--time-budget=soon"], ["-o", profile, "--fit-only"],
                           ["-o", profile, "--resume"],
                           ["-o", profile, "--fit-only", f"--samples={bad_line}"],
                           ["-o", profile, "--resume", f"--samples={elsewhere}"],
+                          ["-o", profile, "--resume", f"--samples={not_ours}"],
                           ["-o", profile, "--cpu-only", "--samples=" + self.path("no/such/folder")]):
             with self.subTest(arguments):
                 self.expect_error(1, run("codl-profile", *arguments))
                 self.assertFalse(os.path.exists(profile))
+        self.assertEqual(read(not_ours), b"\x89PNG without a line's end")
 
     def test_without_opencl_the_cpu_variant_runs_and_says_why(self):
         plan = self.compile(*MODES["h"])
