@@ -25,6 +25,7 @@ import glob
 import json
 import lzma
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -216,7 +217,14 @@ def rows_of(options, results, device):
     return rows
 
 
-def markdown(pairs):
+def notes_of(text):
+    """What was written by hand under the headings of networks.md, by pair."""
+    parts = re.split(r"^## (.*)\n\n", text, flags=re.MULTILINE)
+    return {pair: re.split(r"^- ", part, maxsplit=1, flags=re.MULTILINE)[0]
+            for pair, part in zip(parts[1::2], parts[2::2])}
+
+
+def markdown(pairs, notes):
     lines = ["# Whole networks: simulated beside measured", "",
              "`codl-sim`'s wall time of a plan over `codl-bench`'s median on the machine that the "
              "profile is of;", f"within {100 * TOLERANCE:.0f} % is met. Made by "
@@ -224,6 +232,8 @@ def markdown(pairs):
              "rounds' medians, from the least to the most, in percent of the time.", ""]
     for pair, rows in sorted(pairs.items()):
         lines += [f"## {pair}", ""]
+        if notes.get(pair):
+            lines += [notes[pair].rstrip("\n"), ""]
         for kind in dict.fromkeys(row["kind"] for row in rows):
             own = [row for row in rows if row["kind"] == kind]
             met = sum(row.get("is_within", False) for row in own)
@@ -255,8 +265,13 @@ def report(options):
     with open(path, "w") as file:
         json.dump(pairs, file, indent=1)
         file.write("\n")
-    with open(os.path.join(options.out, "networks.md"), "w") as file:
-        file.write(markdown(pairs))
+    path = os.path.join(options.out, "networks.md")
+    notes = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            notes = notes_of(file.read())
+    with open(path, "w") as file:
+        file.write(markdown(pairs, notes))
 
 
 def run_all(options):
