@@ -14,6 +14,9 @@
 namespace codl::kernels {
 namespace {
 
+// Half of the second-level cache of an NVIDIA H100 or H200, which is in two parts.
+constexpr double kNearMbytes = 25;
+
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                                  \
   CASE(usual)                                                                        \
@@ -25,7 +28,7 @@ namespace {
   CASE(from_plain)       /* and planes channels */                                   \
   CASE(shared)           /* items of a group share the loop */                       \
   CASE(channel_major)    /* neighbours of y are a block apart in x */                \
-  CASE(few_channels)     /* */                                                       \
+  CASE(few_channels)     /* fewer than half a vector */                              \
   CASE(columns)          /* neighbours of a column are a row apart, */               \
   CASE(columns_of_quads) /* and rows begin at whole quads */                         \
   CASE(single_row)       /* of a product */                                          \
@@ -220,8 +223,7 @@ void GpuFeatures::add_tiles() {
   }
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
   add("tile_mbytes", groups_ * steps * k * (m + n) * sizeof(float) * 1e-6);
-  // 25 MB: half of the second-level cache of an NVIDIA H100 or H200, which is in two parts.
-  add("far_weight_mbytes", named("weight_mbytes") - 25);
+  add("far_weight_mbytes", named("weight_mbytes") - kNearMbytes);
   if (step_.row->op != OpKind::Conv2d) return;
   if (step_.operands[0].dims[1] % kChannelPad != 0) add("pad_wave2", waves(2) * steps * 1e-3);
   if (step_.params_as<Conv2dParams>().has_residual != 0) {
@@ -434,8 +436,7 @@ void GpuFeatures::add_other() {
   add_loop(*loop.names, loop.steps);
   if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
     add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
-  // 25 MB: see add_tiles().
-  add("far_mbytes", named("mbytes") - 25);
+  add("far_mbytes", named("mbytes") - kNearMbytes);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
   const int32_t stored = cl_channels(step_).stored_count;
   if (stored % kClLanes != 0) add("ragged_unit", waves(1) * loop.steps * 1e-3);

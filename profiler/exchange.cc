@@ -17,12 +17,6 @@ constexpr size_t kFewBytes = kCopyBytes[0];
 constexpr int kFew = 16;
 constexpr int kMany = 100;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // The two queues of a plan, without times of commands.
 class Exchange {
  public:
@@ -66,7 +60,7 @@ class Exchange {
         for (size_t k = 0; k < own.size(); ++k) times[k].push_back(own[k]);
     }
     for (size_t k = 0; k < times.size(); ++k)
-      points_.push_back({names.begin()[k], static_cast<double>(bytes), median(times[k])});
+      points_.push_back({names.begin()[k], static_cast<double>(bytes), quantile(times[k], 0.5)});
   }
 
   void finish() {

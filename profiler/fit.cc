@@ -118,12 +118,13 @@ Vector relative_row(const NamedFeatures& features, const std::vector<std::string
   return row;
 }
 
-double quantile(const Vector& sorted, double share) {
-  const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<size_t>(std::lround(share * last))];
-}
-
 }  // namespace
+
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const auto last = static_cast<double>(values.size() - 1);
+  return values[static_cast<size_t>(std::lround(share * last))];
+}
 
 double LinearModel::predict_us(const NamedFeatures& features) const {
   double us = 0;
@@ -247,7 +248,6 @@ Residuals residuals_of(std::vector<double> errors_percent) {
   Residuals residuals;
   residuals.count = errors_percent.size();
   if (errors_percent.empty()) return residuals;
-  std::sort(errors_percent.begin(), errors_percent.end());
   residuals.p10 = quantile(errors_percent, 0.1);
   residuals.p90 = quantile(errors_percent, 0.9);
   size_t within = 0;
@@ -256,7 +256,6 @@ Residuals residuals_of(std::vector<double> errors_percent) {
     if (error <= 10) ++within;
   }
   residuals.within_10 = 100.0 * static_cast<double>(within) / static_cast<double>(residuals.count);
-  std::sort(errors_percent.begin(), errors_percent.end());
   residuals.median_absolute = quantile(errors_percent, 0.5);
   return residuals;
 }

@@ -53,12 +53,6 @@ double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-// Of the sorted values; `share` from 0 to 1.
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 double spread_percent(const std::vector<double>& values) {
   return 50 * (quantile(values, 0.75) - quantile(values, 0.25)) / quantile(values, 0.5);
 }
