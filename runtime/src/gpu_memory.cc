@@ -1,5 +1,7 @@
 #include "runtime/src/gpu_memory.h"
 
+#include <algorithm>
+
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
 
@@ -18,7 +20,7 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueu
   if (!images_.allocate(allocator, variant.images()->size()) ||
       !blobs_.allocate(allocator, plan.def->blobs()->size()) ||
       !sub_buffers_.allocate(allocator, tensor_count) ||
-      !buffers_.allocate(allocator, tensor_count)) {
+      !by_place_.allocate(allocator, tensor_count) || !buffers_.allocate(allocator, tensor_count)) {
     set_diag(diag, "no memory for the OpenCL objects of %u tensors", tensor_count);
     return CODL_OUT_OF_MEMORY;
   }
@@ -37,7 +39,8 @@ void GpuMemory::release() {
     object = nullptr;
   };
   // Last made, first released: NVIDIA's driver 580 crashes otherwise, if sub-buffers overlap.
-  for (size_t i = sub_buffers_.count(); i-- > 0;) release_object(sub_buffers_[i]);
+  for (; sub_buffer_count_ != 0; --sub_buffer_count_)
+    release_object(sub_buffers_[sub_buffer_count_ - 1]);
   for (cl_mem& blob : blobs_) release_object(blob);
   for (cl_mem& image : images_) release_object(image);
   release_object(shared_arena_);
@@ -132,43 +135,42 @@ codl_status_t GpuMemory::create_blob(uint32_t blob, codl_diag_t* diag) {
   return CODL_OK;
 }
 
-codl_status_t GpuMemory::create_sub_buffer(uint32_t tensor, cl_mem parent, codl_diag_t* diag) {
-  const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
-  const cl_buffer_region region = {static_cast<size_t>(def.offset_bytes()),
-                                   static_cast<size_t>(def.bytes())};
-  cl_int error = CL_SUCCESS;
-  sub_buffers_[tensor] = gpu_->api().clCreateSubBuffer(
-      parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-  if (sub_buffers_[tensor] == nullptr) return cl_fault(diag, "clCreateSubBuffer", error);
-  buffers_[tensor] = sub_buffers_[tensor];
+// Tensors that begin at one place of the arena share a sub-buffer, as large as the largest of them:
+// drivers keep track of sub-buffers that overlap, NVIDIA's at each launch (docs/DECISIONS.md,
+// 2026-11-22).
+codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag) {
+  if (arena == nullptr) return CODL_OK;
+  const auto tensor = [this](uint32_t id) -> const plan::TensorDef& {
+    return *variant_->tensors()->Get(id);
+  };
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < buffers_.count(); ++i)
+    if (tensor(i).storage() == storage) by_place_[count++] = i;
+  std::sort(by_place_.data(), by_place_.data() + count, [&](uint32_t a, uint32_t b) {
+    return tensor(a).offset_bytes() < tensor(b).offset_bytes();
+  });
+  for (uint32_t begin = 0, end = 0; begin < count; begin = end) {
+    cl_buffer_region region = {static_cast<size_t>(tensor(by_place_[begin]).offset_bytes()), 0};
+    for (; end < count && tensor(by_place_[end]).offset_bytes() == region.origin; ++end)
+      region.size = std::max(region.size, static_cast<size_t>(tensor(by_place_[end]).bytes()));
+    cl_int error = CL_SUCCESS;
+    const cl_mem sub_buffer = gpu_->api().clCreateSubBuffer(
+        arena, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    if (sub_buffer == nullptr) return cl_fault(diag, "clCreateSubBuffer", error);
+    sub_buffers_[sub_buffer_count_++] = sub_buffer;
+    for (uint32_t i = begin; i < end; ++i) buffers_[by_place_[i]] = sub_buffer;
+  }
   return CODL_OK;
 }
 
 codl_status_t GpuMemory::create_tensors(codl_diag_t* diag) {
   for (uint32_t i = 0; i < buffers_.count(); ++i) {
     const plan::TensorDef& tensor = *variant_->tensors()->Get(i);
-    codl_status_t status = CODL_OK;
-    switch (tensor.storage()) {
-      case Storage::Device:
-        status = create_sub_buffer(i, device_arena_, diag);
-        break;
-      case Storage::Shared:
-        if (shared_arena_ != nullptr) status = create_sub_buffer(i, shared_arena_, diag);
-        break;
-      case Storage::Image:
-        buffers_[i] = images_[tensor.index()];
-        break;
-      case Storage::Weights:
-        buffers_[i] = blobs_[tensor.index()];
-        break;
-      case Storage::Input:
-      case Storage::Output:
-      case Storage::Host:
-        break;
-    }
-    if (status != CODL_OK) return status;
+    if (tensor.storage() == Storage::Image) buffers_[i] = images_[tensor.index()];
+    if (tensor.storage() == Storage::Weights) buffers_[i] = blobs_[tensor.index()];
   }
-  return CODL_OK;
+  const codl_status_t status = create_sub_buffers(Storage::Device, device_arena_, diag);
+  return status == CODL_OK ? create_sub_buffers(Storage::Shared, shared_arena_, diag) : status;
 }
 
 }  // namespace codl::rt

@@ -1,4 +1,4 @@
-// The memory that GPU steps use: arenas, images and weights, one OpenCL object per tensor.
+// The memory that GPU steps use: arenas, images and weights, one OpenCL object per place.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class GpuMemory {
   codl_status_t create_tensors(codl_diag_t* diag);
   codl_status_t create_weights(codl_diag_t* diag);
   codl_status_t create_blob(uint32_t blob, codl_diag_t* diag);
-  codl_status_t create_sub_buffer(uint32_t tensor, cl_mem parent, codl_diag_t* diag);
+  codl_status_t create_sub_buffers(plan::Storage storage, cl_mem arena, codl_diag_t* diag);
 
   const GpuQueue* gpu_ = nullptr;
   const codl_plan* plan_ = nullptr;
@@ -45,8 +45,10 @@ class GpuMemory {
   cl_mem device_arena_ = nullptr;
   Array<cl_mem> images_;       // by image slot
   Array<cl_mem> blobs_;        // by blob; null for what no GPU step reads
-  Array<cl_mem> sub_buffers_;  // by tensor; null for what is no sub-buffer
-  Array<cl_mem> buffers_;      // by tensor; borrowed from the three above
+  Array<cl_mem> sub_buffers_;
+  size_t sub_buffer_count_ = 0;
+  Array<uint32_t> by_place_;  // scratch of create_sub_buffers()
+  Array<cl_mem> buffers_;     // by tensor; borrowed from the three above
   uint64_t shared_bytes_ = 0;
   uint64_t device_bytes_ = 0;
 };
