@@ -290,10 +290,10 @@ class ArenaPlanner {
   std::vector<TensorId> tensors_;
 };
 
-// Places tensors that are OpenCL buffers, writes their offsets and returns the arena's size. Two that
-// take turns lie in the same place, so that two buffers are one or have no byte in common: NVIDIA's
-// driver 580 goes through all that overlap a kernel's operands at each launch (5.6 us a launch
-// without, 68 us where 120 tensors overlap).
+// Places tensors that are OpenCL buffers, writes their offsets and returns the arena's size. Two
+// that take turns lie in the same place, so that two buffers are one or have no byte in common:
+// NVIDIA's driver 580 goes through all that overlap a kernel's operands at each launch (5.6 us a
+// launch without, 68 us where 120 tensors overlap).
 //
 // Greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest first, so that no
 // place ever grows.

@@ -1,5 +1,5 @@
-// Offsets for a schedule's tensors: by size, the largest first, each into the tightest gap, or, on the
-// device, into the tightest place that others have before or after.
+// Offsets for a schedule's tensors: by size, the largest first, each into the tightest gap, or, on
+// the device, into the tightest place that others have before or after.
 #pragma once
 
 #include <cstdint>

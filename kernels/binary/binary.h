@@ -25,7 +25,8 @@
 // CPU row, y Plain: a and b Plain. CPU row, y Nhwc: a and b each Nhwc, or Plain of rank <= 4 (a
 // scalar, [c, 1, 1] ...; another shape works and is slow).
 // Buffer row: as the CPU row, but each of a and b has y's layout and dims, or is Plain and a scalar
-// (one element), or, for y Nhwc, Plain with one element per channel ([1, c, 1, 1] or [c, 1, 1]).
+// (one element), or, for y Nhwc, Plain with one element per channel ([1, c, 1, 1] or [c, 1, 1]) or
+// Nhwc with one pixel ([1, c, 1, 1] or [n, c, 1, 1]).
 // Image row: the same with Image2d for Nhwc.
 //
 // Windows of rows: an Nhwc or Image2d operand holds the rows of the part, or its one row where its
@@ -47,11 +48,15 @@ enum class BinaryOperand : int32_t {
   Same = 0,        // dims and layout of the output
   Scalar = 1,      // Plain, one element
   PerChannel = 2,  // Plain, one element per channel of an Nhwc or Image2d output
-  General = 3,     // any other broadcast; CPU row only
+  OnePixel = 3,    // layout and channels of the output, one row, one column
+  General = 4,     // any other broadcast; CPU row only
 };
 
 constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const OperandShape& y) {
   if (operand.layout == y.layout && same_dims(operand, y)) return BinaryOperand::Same;
+  if (has_pixels(operand) && operand.dims[1] == y.dims[1] && operand.dims[2] == 1 &&
+      operand.dims[3] == 1)
+    return BinaryOperand::OnePixel;
   if (operand.layout != Layout::Plain) return BinaryOperand::General;
   const int64_t count = element_count(operand);
   if (count == 1) return BinaryOperand::Scalar;

@@ -10,7 +10,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
   if (const char* expected = check_broadcast(operand, y)) return expected;
   if (step.row->processor == Processor::Gpu &&
       binary_operand_of(operand, y) == BinaryOperand::General)
-    return "inputs like the output, scalar or per channel on a GPU";
+    return "inputs like the output, scalar, per channel or of one pixel on a GPU";
   if (has_pixels(operand)) {
     const Range rows =
         operand.dims[2] == 1 ? Range{0, 1} : rows_of_part(step.part_dim, step.part, y);

@@ -1,12 +1,13 @@
 // y = activation(a op b) element by element, for Plain or Nhwc buffers.
 //
 // Defines: KIND, a Binary member; ACTIVATION; A_CASE, B_CASE, how the operand lies under y: 0 same
-// dims and layout, 1 one element, 2 one element per channel.
-// In runs; offsets and strides are in elements; a per-channel operand has the offset of the part's
-// first channel.
+// dims and layout, 1 one element, 2 one element per channel, 3 one pixel per batch.
+// In runs; offsets and strides are in elements; an operand of cases 2 and 3 has the offset of the
+// part's first channel.
 #define LOAD_0(p, offset, batch_stride) load_lanes(p + offset + n * batch_stride + at, stored)
 #define LOAD_1(p, offset, batch_stride) ((float16)(p[0]))
 #define LOAD_2(p, offset, batch_stride) load_lanes(p + offset + lane, min(16, valid))
+#define LOAD_3(p, offset, batch_stride) LOAD_2(p, offset + n * batch_stride, 0)
 #define LOAD_PASTE(operand_case) LOAD_##operand_case
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 

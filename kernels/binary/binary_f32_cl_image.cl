@@ -1,14 +1,15 @@
 // y = activation(a op b) element by element, y an RGBA image.
 //
 // Defines: KIND, a Binary member; ACTIVATION; A_CASE, B_CASE, how the operand lies under y: 0 an
-// image of the same dims, 1 a buffer with one element, 2 a buffer with one element per channel.
+// image of the same dims, 1 a buffer with one element, 2 a buffer with one element per channel, 3 an
+// image with one pixel per batch.
 // One work-item per texel of the part.
-#if A_CASE == 0
+#if A_CASE == 0 || A_CASE == 3
 #define A_TYPE read_only image2d_t
 #else
 #define A_TYPE global const float* restrict
 #endif
-#if B_CASE == 0
+#if B_CASE == 0 || B_CASE == 3
 #define B_TYPE read_only image2d_t
 #else
 #define B_TYPE global const float* restrict
@@ -18,6 +19,7 @@
   read_imagef(p, kTexel, (int2)(image_x, n * rows_held + first_row + row))
 #define LOAD_1(p, first_row, rows_held) ((float4)(p[0]))
 #define LOAD_2(p, first_row, rows_held) load_channels(p, texel * 4, channels)
+#define LOAD_3(p, first_row, rows_held) read_imagef(p, kTexel, (int2)(texel, n * rows_held))
 #define LOAD_PASTE(operand_case) LOAD_##operand_case
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 

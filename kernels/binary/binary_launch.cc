@@ -7,14 +7,18 @@ namespace {
 // A_CASE and B_CASE of the kernels are numbers of BinaryOperand.
 static_assert(static_cast<int32_t>(BinaryOperand::Same) == 0 &&
               static_cast<int32_t>(BinaryOperand::Scalar) == 1 &&
-              static_cast<int32_t>(BinaryOperand::PerChannel) == 2);
+              static_cast<int32_t>(BinaryOperand::PerChannel) == 2 &&
+              static_cast<int32_t>(BinaryOperand::OnePixel) == 3);
 
 void add_input(const StepShape& step, const OperandShape& operand, ClLaunch* out) {
   const OperandShape& y = step.output();
-  if (binary_operand_of(operand, y) != BinaryOperand::Same) {
+  const BinaryOperand operand_case = binary_operand_of(operand, y);
+  if (operand_case != BinaryOperand::Same) {
     const bool is_nhwc = y.layout == Layout::Nhwc;
+    const bool has_batches = operand_case == BinaryOperand::OnePixel && operand.dims[0] > 1;
+    const int32_t batch_stride = is_nhwc ? cl_strides(operand).batch : 1;
     out->add_int(is_nhwc ? cl_channels(step).begin : 0);
-    out->add_int(0);
+    out->add_int(has_batches ? batch_stride : 0);
   } else if (y.layout == Layout::Image2d) {
     add_image_rows(step, operand, out);
   } else {
@@ -41,8 +45,10 @@ void binary_launch(const StepShape& step, ClLaunch* out_launch) {
     add_input(step, b, out_launch);
     add_image_rows(step, y, out_launch);
   } else {
-    const bool may_join =
-        a_case != BinaryOperand::PerChannel && b_case != BinaryOperand::PerChannel;
+    const auto differs_by_channel = [](BinaryOperand operand_case) {
+      return operand_case == BinaryOperand::PerChannel || operand_case == BinaryOperand::OnePixel;
+    };
+    const bool may_join = !differs_by_channel(a_case) && !differs_by_channel(b_case);
     set_runs(step, cl_runs(step, may_join), out_launch);
     add_input(step, a, out_launch);
     add_input(step, b, out_launch);

@@ -72,7 +72,7 @@ struct ClLaunch {
   };
   uint64_t global[3] = {1, 1, 1};
   uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses
-  uint32_t scalars[40] = {};
+  uint32_t scalars[56] = {};      // 51 of a Concat of 15 inputs
   uint32_t scalar_count = 0;
   Define defines[16] = {};
   uint32_t define_count = 0;

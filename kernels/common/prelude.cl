@@ -323,7 +323,7 @@ static inline int axes_offset(int element, AXES_PARAMS) {
 }
 #endif
 
-// EACH_INPUT(F): F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..8 operands to read.
+// EACH_INPUT(F): F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..15 operands to read.
 #define EACH_1(F) F(0)
 #define EACH_2(F) EACH_1(F) F(1)
 #define EACH_3(F) EACH_2(F) F(2)
@@ -332,6 +332,13 @@ static inline int axes_offset(int element, AXES_PARAMS) {
 #define EACH_6(F) EACH_5(F) F(5)
 #define EACH_7(F) EACH_6(F) F(6)
 #define EACH_8(F) EACH_7(F) F(7)
+#define EACH_9(F) EACH_8(F) F(8)
+#define EACH_10(F) EACH_9(F) F(9)
+#define EACH_11(F) EACH_10(F) F(10)
+#define EACH_12(F) EACH_11(F) F(11)
+#define EACH_13(F) EACH_12(F) F(12)
+#define EACH_14(F) EACH_13(F) F(13)
+#define EACH_15(F) EACH_14(F) F(14)
 #define EACH_PASTE(inputs) EACH_##inputs
 #define EACH_OF(inputs) EACH_PASTE(inputs)
 #define EACH_INPUT(F) EACH_OF(INPUTS)(F)

@@ -4,7 +4,7 @@
 //   y                Plain of any rank >= 1 and any axis; Nhwc; or Image2d (image row)
 //
 // Every input has y's layout and dtype: f32, or any on the row of any dtype, which is Plain only.
-// Nhwc on the CPU row: any axis. GPU rows: axis 1 (channels), at most 8 inputs.
+// Nhwc on the CPU row: any axis. GPU rows: axis 1 (channels); the image row at most 8 inputs.
 // Channels need not be multiples of 4: the real channels of the inputs follow each other without
 // gaps, their pad lanes are not copied, the pad lanes of y are written as zero.
 // Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2: every
@@ -19,9 +19,8 @@
 
 namespace codl::kernels {
 
-// What the OpenCL texts have parameters for; 8: the least CL_DEVICE_MAX_READ_IMAGE_ARGS of the
-// embedded profile.
-inline constexpr uint32_t kConcatGpuInputs = 8;
+// The least CL_DEVICE_MAX_READ_IMAGE_ARGS of the embedded profile.
+inline constexpr uint32_t kConcatImageInputs = 8;
 
 // Elements of one unit of work of a Plain step.
 inline constexpr int64_t kConcatPlainBlock = 4096;

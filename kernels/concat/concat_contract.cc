@@ -8,10 +8,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const int32_t axis = step.params_as<ConcatParams>().axis;
   const OperandShape& y = step.output();
   if (axis < 0 || axis >= y.rank) return "an axis of the output";
-  if (step.row->processor == Processor::Gpu) {
-    if (axis != 1) return "axis 1 on a GPU";
-    if (step.operand_count - 1 > kConcatGpuInputs) return "at most 8 inputs on a GPU";
-  }
+  if (step.row->processor == Processor::Gpu && axis != 1) return "axis 1 on a GPU";
+  if (step.row->layout == Layout::Image2d && step.operand_count - 1 > kConcatImageInputs)
+    return "at most 8 images";
   if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
     return "no image for a buffer kernel";
   if (step.part_dim != SplitDim::None && (!has_pixels(y) || (axis != 1 && axis != 3)))

@@ -1,4 +1,4 @@
-// Inputs joined along the channels, Nhwc buffers. Define: INPUTS, 1 to 8.
+// Inputs joined along the channels, Nhwc buffers. Define: INPUTS, 1 to 15.
 //
 // One work-item copies one chunk of up to 16 channels of one pixel of one input; `chunks` counts
 // those of all inputs. Channels of an input may begin anywhere in y's pixel. The last chunk also

@@ -43,8 +43,8 @@ class GpuMemory {
   uint8_t* svm_ = nullptr;         // FineSvm: the shared arena
   cl_mem shared_arena_ = nullptr;  // SubBuffer: the shared arena
   cl_mem device_arena_ = nullptr;
-  Array<cl_mem> images_;       // by image slot
-  Array<cl_mem> blobs_;        // by blob; null for what no GPU step reads
+  Array<cl_mem> images_;  // by image slot
+  Array<cl_mem> blobs_;   // by blob; null for what no GPU step reads
   Array<cl_mem> sub_buffers_;
   size_t sub_buffer_count_ = 0;
   Array<uint32_t> by_place_;  // scratch of create_sub_buffers()

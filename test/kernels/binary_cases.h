@@ -48,7 +48,12 @@ inline std::vector<KernelCase> binary_cases() {
       add("part of channels", kind, y, y, y, kUnaryTanh, SplitDim::OutputChannel, channels);
       add("part of channels, per channel", kind, y, plain_operand({37, 1, 1}), y, kUnaryTanh,
           SplitDim::OutputChannel, channels);
+      add("part of channels, one pixel", kind, y, nhwc_operand({1, 37, 1, 1}), y, kUnaryTanh,
+          SplitDim::OutputChannel, channels);
     }
+    add("part of rows, one pixel", kind, nhwc_operand({2, 21, 1, 1}), high, high, kUnaryRelu,
+        SplitDim::Height, {3, 6});
+    add("one pixel for all batches", kind, high, nhwc_operand({1, 21, 1, 1}), high);
   }
   // The same loops around other functions.
   for (int32_t kind = kBinaryPow; kind <= kBinaryPRelu; ++kind) {

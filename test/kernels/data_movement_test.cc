@@ -44,18 +44,26 @@ TEST_CASE("concat takes inputs that add up to the output") {
   CHECK(check_cpu({nhwc({1, 9, 4, 5}), nhwc({1, 9, 4, 5})}) == "an axis of the output");
 }
 
-TEST_CASE("concat on a GPU joins at most eight inputs along the channels") {
+TEST_CASE("concat on a GPU joins inputs along the channels, at most eight images") {
   ConcatParams params;
   params.axis = 1;
-  StepForTest step = {"concat_f32_cl_buffer", &params, {}};
-  step.operands.assign(8, nhwc({1, 2, 3, 3}));
-  step.operands.push_back(nhwc({1, 16, 3, 3}));
-  CHECK(check(step) == "ok");
-  step.operands.back() = nhwc({1, 2, 3, 3});
-  step.operands.push_back(nhwc({1, 18, 3, 3}));
-  CHECK(check(step) == "at most 8 inputs on a GPU");
+  const auto check_images = [&](int32_t count) {
+    StepForTest step = {"concat_f32_cl_image", &params, {}};
+    step.operands.assign(static_cast<size_t>(count), image({1, 2, 3, 3}));
+    step.operands.push_back(image({1, 2 * count, 3, 3}));
+    return check(step);
+  };
+  const auto check_buffers = [&](int32_t count) {
+    StepForTest step = {"concat_f32_cl_buffer", &params, {}};
+    step.operands.assign(static_cast<size_t>(count), nhwc({1, 2, 3, 3}));
+    step.operands.push_back(nhwc({1, 2 * count, 3, 3}));
+    return check(step);
+  };
+  CHECK(check_images(8) == "ok");
+  CHECK(check_images(9) == "at most 8 images");
+  CHECK(check_buffers(15) == "ok");
   params.axis = 3;
-  CHECK(check(step) == "axis 1 on a GPU");
+  CHECK(check_buffers(2) == "axis 1 on a GPU");
 }
 
 TEST_CASE("transpose takes a permutation of the axes") {
