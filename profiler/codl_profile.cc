@@ -214,7 +214,7 @@ void read_device_facts(const std::string& text, DeviceFacts* facts) {
     set_exchange(std::move(points), facts);
 }
 
-void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
+void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
   const rt::GpuDevice& device = lane.device();
   facts->has_gpu = true;
   facts->lane.gpu = lane.gpu_facts();
@@ -227,19 +227,21 @@ void add_gpu_facts(GpuLane& lane, DeviceFacts* facts) {
   facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
   facts->image_max_height =
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
-  set_exchange(time_exchanges(lane), facts);
+  set_exchange(time_exchanges(lane, cpu), facts);
   const ExchangeTimes times = exchange_times_of(facts->exchange);
   // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
   facts->launch_us = lane.is_processor() ? times.launch_us : 0;
   std::fprintf(stderr,
                "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
                "us, other queue "
-               "%.1f us, upload %.1f us + %.1f us/MB, download %.1f us + %.1f us/MB\n",
+               "%.1f us, upload %.1f us + %.1f us/MB, download %.1f us + %.1f us/MB; behind the "
+               "GPU %.1f us + %.1f us/MB, behind the CPU %.1f us/MB\n",
                times.launch_us, times.enqueue_us, times.submit_us, times.start_us, times.wake_us,
                times.queue_us, times.upload.call.fixed_us + times.upload.rest.fixed_us,
                times.upload.call.us_per_mb + times.upload.rest.us_per_mb,
                times.download.call.fixed_us + times.download.rest.fixed_us,
-               times.download.call.us_per_mb + times.download.rest.us_per_mb);
+               times.download.call.us_per_mb + times.download.rest.us_per_mb,
+               times.cpu_resume.fixed_us, times.cpu_resume.us_per_mb, times.gpu_cold_us_per_mb);
   facts->source +=
       "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
 }
@@ -311,7 +313,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
                                     flags.device.empty() ? nullptr : flags.device.c_str(),
                                     flags.gpu_cores);
   CpuLane cpu(flags.thread_count, flags.cpu_cores);
-  if (gpu) add_gpu_facts(*gpu, &facts);
+  if (gpu) add_gpu_facts(*gpu, cpu, &facts);
   std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
   if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
   std::vector<Lane*> lanes = {&cpu};

@@ -1,6 +1,7 @@
 #include "profiler/cpu_lane.h"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
 #include "kernels/common/tensor_view.h"
@@ -93,15 +94,19 @@ class CpuStep : public PreparedStep {
   }
 
   // Of every operand of activations the worker's share, after memory that is nobody's. The output
-  // too: in a plan it lies where a value was before that is not needed any more.
+  // too: in a plan it lies where a value was before that is not needed any more. Blocks take turns:
+  // which worker had a line last is chance there, since operators cut their work in different ways
+  // and workers take tasks of each other.
   void touch_share(int32_t worker) const {
+    constexpr size_t kBlock = 4096;
     touch(lane_->other_memory_.data(), lane_->other_memory_.size());
     const auto worker_count = static_cast<size_t>(pool_->worker_count());
     for (size_t i = 0; i < views_.size(); ++i) {
       if (item_.operands[i].layout == Layout::Packed) continue;
       const ByteRange touched = bytes_near_part(item_.operands[i]);
-      const size_t share = (touched.end - touched.begin) / worker_count;
-      touch(views_[i].as<uint8_t>() + touched.begin + static_cast<size_t>(worker) * share, share);
+      for (size_t at = touched.begin + static_cast<size_t>(worker) * kBlock; at < touched.end;
+           at += worker_count * kBlock)
+        touch(views_[i].as<uint8_t>() + at, std::min(kBlock, touched.end - at));
     }
   }
 
@@ -164,6 +169,33 @@ CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
 
 std::unique_ptr<PreparedStep> CpuLane::prepare(const KernelRow& row, const StepCase& item) {
   return std::make_unique<CpuStep>(row, item, this);
+}
+
+template <typename Share>
+void CpuLane::for_shares(size_t bytes, Share share) {
+  struct Job {
+    Share share;
+    size_t bytes;
+    size_t worker_count;
+  } job = {share, bytes, static_cast<size_t>(pool_.worker_count())};
+  const auto run = [](void* context, int32_t worker, int32_t, int32_t) {
+    const Job& own = *static_cast<const Job*>(context);
+    const auto index = static_cast<size_t>(worker);
+    own.share(own.bytes * index / own.worker_count, own.bytes * (index + 1) / own.worker_count);
+  };
+  pool_.run(pool_.worker_count(), run, &job);
+}
+
+void CpuLane::copy(uint8_t* to, const uint8_t* from, size_t bytes) {
+  for_shares(bytes,
+             [=](size_t begin, size_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+}
+
+void CpuLane::leave_in_caches(const uint8_t* data, size_t bytes) {
+  for_shares(bytes, [=, this](size_t begin, size_t end) {
+    touch(other_memory_.data(), other_memory_.size());
+    touch(data + begin, end - begin);
+  });
 }
 
 double CpuLane::probe_us() {

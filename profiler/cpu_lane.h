@@ -21,7 +21,15 @@ class CpuLane : public Lane {
 
   int32_t thread_count() const { return pool_.worker_count(); }
 
+  // For what the other lane costs this one (profiler/exchange.h). All workers copy their shares.
+  void copy(uint8_t* to, const uint8_t* from, size_t bytes);
+  // Puts into the workers' caches what is nobody's, and then their shares of [data, data + bytes).
+  void leave_in_caches(const uint8_t* data, size_t bytes);
+
  private:
+  template <typename Share>  // share(begin, end) of each worker
+  void for_shares(size_t bytes, Share share);
+
   friend class CpuStep;
   rt::CpuPool pool_;
   rt::AffinityScope scope_;

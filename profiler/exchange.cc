@@ -13,6 +13,12 @@ constexpr size_t kCopyBytes[] = {size_t{4} << 10,   size_t{32} << 10, size_t{128
                                  size_t{512} << 10, size_t{2} << 20,  size_t{8} << 20};
 // Of the copies around a kernel: what they take is no more than their start.
 constexpr size_t kFewBytes = kCopyBytes[0];
+// Of data that one lane makes and the other reads: what fits a second-level cache, and more.
+constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{512} << 10,
+                                   size_t{2} << 20};
+constexpr size_t kMostSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
+// Of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
+constexpr double kAwayUs = 400;
 // Commands of a queue that is full.
 constexpr int kFew = 16;
 constexpr int kMany = 100;
@@ -20,10 +26,11 @@ constexpr int kMany = 100;
 // The two queues of a plan, without times of commands.
 class Exchange {
  public:
-  explicit Exchange(GpuLane& lane) : lane_(lane), api_(lane.api()) {
+  Exchange(GpuLane& lane, CpuLane& cpu) : lane_(lane), cpu_(cpu), api_(lane.api()) {
     for (cl_command_queue& queue : queues_) queue = lane.make_queue(0);
     device_ = lane.make_buffer(kCopyBytes[std::size(kCopyBytes) - 1], 0, nullptr);
     host_.resize(kCopyBytes[std::size(kCopyBytes) - 1], 1);
+    host_copy_.resize(kMostSharedBytes, 1);
   }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -42,6 +49,12 @@ class Exchange {
     }
     time_chain();
     time_download_behind_kernel();
+    for (size_t bytes : kSharedBytes) {
+      if (lane_.device().has_host_memory)
+        time_shared_memory(bytes);
+      else
+        time_copy_behind_download(bytes);
+    }
     return std::move(points_);
   }
 
@@ -69,9 +82,9 @@ class Exchange {
   void flush(Queue queue) { lane_.check("clFlush", api_.clFlush(queues_[queue])); }
 
   void launch(cl_kernel kernel, const cl_event* wait, cl_event* out_event) {
-    const bool is_probe = kernel == lane_.probe_kernel();
-    const size_t global[] = {is_probe ? lane_.probe_items() : 1, 1, 1};
-    const size_t local[] = {is_probe ? size_t{64} : 1, 1, 1};
+    const bool is_nothing = kernel == lane_.nothing_kernel();
+    const size_t global[] = {is_nothing ? 1 : lane_.probe_items(), 1, 1};
+    const size_t local[] = {is_nothing ? 1 : size_t{64}, 1, 1};
     lane_.check("clEnqueueNDRangeKernel",
                 api_.clEnqueueNDRangeKernel(queues_[kCompute], kernel, 3, nullptr, global, local,
                                             wait != nullptr ? 1 : 0, wait, out_event));
@@ -143,16 +156,8 @@ class Exchange {
   void time_maps(size_t bytes) {
     const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
     add_points({"map"}, bytes, [&](double* us) {
-      cl_int error = CL_SUCCESS;
       const int64_t start_ns = rt::now_ns();
-      void* mapped =
-          api_.clEnqueueMapBuffer(queues_[kCompute], shared, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                  bytes, 0, nullptr, nullptr, &error);
-      lane_.check("clEnqueueMapBuffer", error);
-      lane_.check(
-          "clEnqueueUnmapMemObject",
-          api_.clEnqueueUnmapMemObject(queues_[kCompute], shared, mapped, 0, nullptr, nullptr));
-      finish();
+      unmap(shared, map(shared, bytes));
       us[0] = micros_since(start_ns);
     });
     api_.clReleaseMemObject(shared);
@@ -192,11 +197,82 @@ class Exchange {
     });
   }
 
+  // The CPU's step behind the GPU's, and one like it with its operands in the caches.
+  double copy_us(const uint8_t* from, size_t bytes) {
+    const int64_t start_ns = rt::now_ns();
+    cpu_.copy(host_copy_.data(), from, bytes);
+    return micros_since(start_ns);
+  }
+  double copy_from_caches_us(const uint8_t* from, size_t bytes) {
+    cpu_.leave_in_caches(host_copy_.data(), bytes);
+    cpu_.leave_in_caches(from, bytes);
+    return copy_us(from, bytes);
+  }
+  void keep_gpu_busy() {
+    const int count = 1 + static_cast<int>(kAwayUs / lane_.probe_us());
+    for (int i = 0; i < count; ++i) launch(lane_.probe_kernel(), nullptr, nullptr);
+  }
+
+  void time_copy_behind_download(size_t bytes) {
+    add_points({"copy_behind_gpu", "copy_from_caches"}, bytes, [&](double* us) {
+      cpu_.leave_in_caches(nullptr, 0);
+      keep_gpu_busy();
+      finish();
+      cl_event event = nullptr;
+      copy(false, bytes, nullptr, &event);
+      flush(kTransfer);
+      wait(event);
+      us[0] = copy_us(host_.data(), bytes);
+      us[1] = copy_from_caches_us(host_.data(), bytes);
+      api_.clReleaseEvent(event);
+    });
+  }
+
+  void time_shared_memory(size_t bytes) {
+    const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    const auto count = static_cast<cl_int>(bytes / sizeof(float));
+    const cl_kernel write = lane_.write_kernel();
+    lane_.check("clSetKernelArg", api_.clSetKernelArg(write, 0, sizeof(shared), &shared));
+    lane_.check("clSetKernelArg", api_.clSetKernelArg(write, 1, sizeof(count), &count));
+    add_points({"copy_behind_gpu", "copy_from_caches", "read_behind_cpu", "read_from_caches"},
+               bytes, [&](double* us) {
+                 cpu_.leave_in_caches(nullptr, 0);
+                 keep_gpu_busy();
+                 launch(write, nullptr, nullptr);
+                 uint8_t* mapped = map(shared, bytes);
+                 us[0] = copy_us(mapped, bytes);
+                 us[1] = copy_from_caches_us(mapped, bytes);
+                 cpu_.copy(mapped, host_copy_.data(), bytes);
+                 unmap(shared, mapped);
+                 us[2] = lane_.read_us(shared, bytes);
+                 us[3] = lane_.read_us(shared, bytes);
+               });
+    api_.clReleaseMemObject(shared);
+  }
+
+  // Blocks.
+  uint8_t* map(cl_mem buffer, size_t bytes) {
+    cl_int error = CL_SUCCESS;
+    void* mapped =
+        api_.clEnqueueMapBuffer(queues_[kCompute], buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                bytes, 0, nullptr, nullptr, &error);
+    lane_.check("clEnqueueMapBuffer", error);
+    return static_cast<uint8_t*>(mapped);
+  }
+  void unmap(cl_mem buffer, void* mapped) {
+    lane_.check(
+        "clEnqueueUnmapMemObject",
+        api_.clEnqueueUnmapMemObject(queues_[kCompute], buffer, mapped, 0, nullptr, nullptr));
+    finish();
+  }
+
   GpuLane& lane_;
+  CpuLane& cpu_;
   const rt::ClApi& api_;
   cl_command_queue queues_[2] = {};
   cl_mem device_ = nullptr;
   std::vector<uint8_t> host_;
+  std::vector<uint8_t> host_copy_;
   std::vector<ExchangePoint> points_;
 };
 
@@ -226,6 +302,16 @@ TransferLine line_through(const Curve& curve) {
   return line;
 }
 
+// What the first takes longer than the second.
+TransferLine line_of_differences(const std::vector<ExchangePoint>& points, std::string_view longer,
+                                 std::string_view shorter) {
+  Curve curve = curve_of(points, longer);
+  const Curve other = curve_of(points, shorter);
+  for (size_t i = 0; i < std::min(curve.size(), other.size()); ++i)
+    curve[i].second -= other[i].second;
+  return line_through(curve);
+}
+
 // `idle_us`: of a command that takes no time, from its call's end to the host's seeing it done.
 CopyTimes copy_times_of(const std::vector<ExchangePoint>& points, const std::string& name,
                         double idle_us) {
@@ -238,7 +324,9 @@ CopyTimes copy_times_of(const std::vector<ExchangePoint>& points, const std::str
 
 }  // namespace
 
-std::vector<ExchangePoint> time_exchanges(GpuLane& lane) { return Exchange(lane).run(); }
+std::vector<ExchangePoint> time_exchanges(GpuLane& lane, CpuLane& cpu) {
+  return Exchange(lane, cpu).run();
+}
 
 ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points) {
   ExchangeTimes times;
@@ -259,6 +347,9 @@ ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points) {
   const double parts_us = at(times.upload.call) + at(times.upload.rest) + times.launch_us +
                           at(times.download.rest) + idle_us;
   times.queue_us = std::max(0.0, (us_of(points, "chain") - parts_us) / 2);
+  times.cpu_resume = line_of_differences(points, "copy_behind_gpu", "copy_from_caches");
+  times.gpu_cold_us_per_mb =
+      line_of_differences(points, "read_behind_cpu", "read_from_caches").us_per_mb;
   times.download_call_waits =
       us_of(points, "behind_kernel_call") > us_of(points, "behind_kernel") / 2;
   return times;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/cpu_lane.h"
 #include "profiler/gpu_lane.h"
 
 namespace codl::profiler {
@@ -31,6 +32,12 @@ struct ExchangeTimes {
   TransferLine map;       // map and unmap of a buffer in host memory
   CopyTimes upload;
   CopyTimes download;
+  // What the CPU's first step behind one of the GPU takes longer: its workers sleep, and another
+  // lane has what it reads, by that.
+  TransferLine cpu_resume;
+  // The same of a kernel of the GPU behind a step of the CPU, by what it reads; 0 where the
+  // memories are separate.
+  double gpu_cold_us_per_mb = 0;
   // A call that enqueues a download returns only when the kernel that it waits for is done.
   bool download_call_waits = false;
 
@@ -45,7 +52,7 @@ struct ExchangePoint {
   double us = 0;
 };
 
-std::vector<ExchangePoint> time_exchanges(GpuLane& lane);
+std::vector<ExchangePoint> time_exchanges(GpuLane& lane, CpuLane& cpu);
 
 // What the points say. A pure function; points that are missing count as 0.
 ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points);

@@ -17,7 +17,7 @@ constexpr double kBatchUs = 150;
 // Of a GPU: weights that pass before any is read again, several times what its cache holds (50 MB
 // of an H200's). In a plan a step's weights were read last in the run before, and an item that
 // waits for memory waits twice as long as one that waits for the cache.
-constexpr size_t kWeightBytes = size_t{1024} << 20;
+constexpr size_t kWeightBytes = size_t{256} << 20;
 // More than the launches of a run.
 constexpr size_t kMostWeightBuffers = 512;
 constexpr size_t kLeastWeightBytes = 4096;
@@ -33,9 +33,12 @@ __kernel void probe(__global float* out, int count) {
     out[0] = 1.0f;
 }
 __kernel void touch(__global const float* in, int count, __global float* out) {
-  float sum = 0.0f;
-  for (int i = get_global_id(0); i < count; i += get_global_size(0)) sum += in[i];
-  if (sum == -1.2345f) out[0] = sum;
+  float16 sum = 0.0f;
+  for (int i = get_global_id(0); i < count / 16; i += get_global_size(0)) sum += vload16(i, in);
+  if (sum.s0 + sum.s5 + sum.sa + sum.sf == -1.2345f) out[0] = sum.s0;
+}
+__kernel void write(__global float* out, int count) {
+  for (int i = get_global_id(0); i < count; i += get_global_size(0)) out[i] = (float)i;
 }
 __kernel void nothing(__global float* out, int4 a, int4 b, int4 c, int a0, int a1, int a2, int a3,
                       int a4, int a5, int a6, int a7, int a8, int a9, int a10, int a11) {}
@@ -178,8 +181,9 @@ double GpuStep::run_us() {
     const double more_us = batch_us(2 * batch_count_);
     return (more_us - batch_us(batch_count_)) / batch_count_;
   }
-  lane_->touch(lane_->other_memory_, kOtherBytes);
-  for (const auto& [buffer, bytes] : inputs_) lane_->touch(buffer, bytes);
+  lane_->api_.clReleaseEvent(lane_->touch(lane_->other_memory_, kOtherBytes));
+  for (const auto& [buffer, bytes] : inputs_)
+    lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
   return lane_->wait_and_time_us(enqueue());
 }
 
@@ -204,6 +208,7 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
   touch_ = kernel_of(texts, 1, "", "touch");
+  write_ = kernel_of(texts, 1, "", "write");
   nothing_ = kernel_of(texts, 1, "", "nothing");
   std::vector<float> zeros(kOtherBytes / sizeof(float));
   other_memory_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
@@ -228,12 +233,11 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
 GpuLane::~GpuLane() {
   if (queue_ == nullptr) return;
   finish();
-  for (cl_kernel kernel : {probe_, touch_, nothing_}) api_.clReleaseKernel(kernel);
+  for (cl_kernel kernel : {probe_, touch_, write_, nothing_}) api_.clReleaseKernel(kernel);
   for (const auto& [key, program] : programs_) api_.clReleaseProgram(program);
-  // Last made, first released: NVIDIA's driver 580 crashes otherwise, if sub-buffers overlap.
-  for (size_t i = weight_buffers_made_.size(); i-- > 0;)
-    api_.clReleaseMemObject(weight_buffers_made_[i]);
-  for (cl_mem memory : {arena_, weight_memory_, other_memory_, result_})
+  for (const auto& [size, buffers] : weight_buffers_)
+    for (cl_mem buffer : buffers) api_.clReleaseMemObject(buffer);
+  for (cl_mem memory : {arena_, other_memory_, result_})
     if (memory != nullptr) api_.clReleaseMemObject(memory);
   api_.clReleaseCommandQueue(plain_queue_);
   api_.clReleaseCommandQueue(queue_);
@@ -304,13 +308,17 @@ cl_event GpuLane::enqueue(cl_kernel kernel, const size_t* global, const size_t* 
   return event;
 }
 
-void GpuLane::touch(cl_mem buffer, size_t bytes) {
+cl_event GpuLane::touch(cl_mem buffer, size_t bytes) {
   const auto count = static_cast<cl_int>(bytes / sizeof(float));
   check("clSetKernelArg", api_.clSetKernelArg(touch_, 0, sizeof(buffer), &buffer));
   check("clSetKernelArg", api_.clSetKernelArg(touch_, 1, sizeof(count), &count));
   const size_t global[] = {1024, 1, 1};
   const size_t local[] = {64, 1, 1};
-  api_.clReleaseEvent(enqueue(touch_, global, local));
+  return enqueue(touch_, global, local);
+}
+
+double GpuLane::read_us(cl_mem buffer, size_t bytes) {
+  return wait_and_time_us(touch(buffer, bytes));
 }
 
 double GpuLane::wait_and_time_us(cl_event event) {
@@ -325,32 +333,20 @@ double GpuLane::wait_and_time_us(cl_event event) {
   return static_cast<double>(end - start) / 1000;
 }
 
-// Of a GPU with memory of its own; small ones have small caches too.
+// Of a GPU with memory of its own, for every size that a step may have; small ones have small
+// caches too.
 bool GpuLane::has_room_for_weights() const {
-  return !is_processor() && number(CL_DEVICE_MAX_MEM_ALLOC_SIZE) >= 4 * kWeightBytes;
+  return !is_processor() && number(CL_DEVICE_GLOBAL_MEM_SIZE) >= 32 * kWeightBytes;
 }
 
-// Parts of one memory; those for sizes that differ lie over each other.
+// Each a buffer of its own: launches take longer where sub-buffers overlap.
 const std::vector<cl_mem>& GpuLane::weight_buffers(size_t bytes) {
   const size_t size = std::bit_ceil(std::max(bytes, kLeastWeightBytes));
   std::vector<cl_mem>& buffers = weight_buffers_[size];
   if (!buffers.empty()) return buffers;
-  if (weight_memory_ == nullptr) {
-    weight_memory_ = make_buffer(kWeightBytes, 0, nullptr);
-    const std::vector<float> numbers(kOtherBytes / sizeof(float), 0.01f);
-    for (size_t at = 0; at < kWeightBytes; at += kOtherBytes)
-      check("clEnqueueWriteBuffer",
-            api_.clEnqueueWriteBuffer(plain_queue_, weight_memory_, CL_TRUE, at, kOtherBytes,
-                                      numbers.data(), 0, nullptr, nullptr));
-  }
-  for (size_t i = 0; i < std::min(kWeightBytes / size, kMostWeightBuffers); ++i) {
-    const cl_buffer_region region = {i * size, size};
-    cl_int error = CL_SUCCESS;
-    buffers.push_back(api_.clCreateSubBuffer(weight_memory_, CL_MEM_READ_WRITE,
-                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
-    check("clCreateSubBuffer", error);
-    weight_buffers_made_.push_back(buffers.back());
-  }
+  const std::vector<float> numbers(size / sizeof(float), 0.01f);
+  for (size_t i = 0; i < std::clamp(kWeightBytes / size, size_t{1}, kMostWeightBuffers); ++i)
+    buffers.push_back(make_buffer(size, CL_MEM_COPY_HOST_PTR, const_cast<float*>(numbers.data())));
   return buffers;
 }
 

@@ -37,6 +37,9 @@ class GpuLane : public Lane {
   cl_mem make_buffer(size_t bytes, cl_mem_flags flags, void* data);
   cl_kernel nothing_kernel() const { return nothing_; }
   cl_kernel probe_kernel() const { return probe_; }  // in groups of 64
+  cl_kernel write_kernel() const { return write_; }  // a buffer and how many floats of it
+  // What a kernel takes that reads the buffer. Waits.
+  double read_us(cl_mem buffer, size_t bytes);
   size_t probe_items() const { return 64 * 8 * static_cast<size_t>(gpu_facts().units); }
 
  private:
@@ -46,7 +49,8 @@ class GpuLane : public Lane {
                       const std::string& name);
   // Enqueues and gives the event; it must be released.
   cl_event enqueue(cl_kernel kernel, const size_t* global, const size_t* local);
-  void touch(cl_mem buffer, size_t bytes);
+  // Gives the event of a kernel that reads the buffer; it must be released.
+  cl_event touch(cl_mem buffer, size_t bytes);
   double wait_and_time_us(cl_event event);
   bool has_room_for_weights() const;
   // Buffers of so many bytes at least, for a launch each.
@@ -61,11 +65,10 @@ class GpuLane : public Lane {
   std::map<std::string, cl_program> programs_;
   cl_kernel probe_ = nullptr;
   cl_kernel touch_ = nullptr;
+  cl_kernel write_ = nullptr;
   cl_kernel nothing_ = nullptr;
-  cl_mem arena_ = nullptr;          // of all steps that exist
-  cl_mem weight_memory_ = nullptr;  // of a GPU, cut into buffers by size
-  std::map<size_t, std::vector<cl_mem>> weight_buffers_;
-  std::vector<cl_mem> weight_buffers_made_;  // in that order
+  cl_mem arena_ = nullptr;                                // of all steps that exist
+  std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // of a GPU, by size
   size_t arena_used_bytes_ = 0;
   int32_t step_count_ = 0;  // that exist
   cl_mem other_memory_ = nullptr;

@@ -132,6 +132,9 @@ class ProfileWriter {
     quantity("submit_us", times.submit_us);
     quantity("start_us", times.start_us);
     quantity("wake_us", times.wake_us);
+    quantity("cpu_resume_us", times.cpu_resume.fixed_us);
+    quantity("cpu_cold_us_per_mb", times.cpu_resume.us_per_mb);
+    quantity("gpu_cold_us_per_mb", times.gpu_cold_us_per_mb);
     if (facts_.sharing != "separate") return;
     quantity("queue_us", times.queue_us);
     write_copy("upload", times.upload);

@@ -33,6 +33,9 @@ void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, GpuSharing 
   print_quantity(os, "exchange submit_us", costs.submit_us);
   print_quantity(os, "exchange start_us", costs.start_us);
   print_quantity(os, "exchange wake_us", costs.wake_us);
+  print_quantity(os, "exchange cpu_resume_us", costs.cpu_resume_us);
+  print_quantity(os, "exchange cpu_cold_us_per_mb", costs.cpu_cold_us_per_mb);
+  print_quantity(os, "exchange gpu_cold_us_per_mb", costs.gpu_cold_us_per_mb);
   if (sharing != GpuSharing::Separate) return;
   print_quantity(os, "exchange queue_us", costs.queue_us);
   print_copy_costs(os, "exchange upload", costs.upload);

@@ -76,6 +76,11 @@ std::optional<HostCosts> read_host_costs(const JsonValue& json, GpuSharing shari
   costs.submit_us = read_quantity(json.member("submit_us"), sources);
   costs.start_us = read_quantity(json.member("start_us"), sources);
   costs.wake_us = read_quantity(json.member("wake_us"), sources);
+  if (json.has_member("cpu_resume_us")) {
+    costs.cpu_resume_us = read_quantity(json.member("cpu_resume_us"), sources);
+    costs.cpu_cold_us_per_mb = read_quantity(json.member("cpu_cold_us_per_mb"), sources);
+    costs.gpu_cold_us_per_mb = read_quantity(json.member("gpu_cold_us_per_mb"), sources);
+  }
   if (sharing != GpuSharing::Separate) return costs;
   costs.queue_us = read_quantity(json.member("queue_us"), sources);
   costs.upload = read_copy(json, "upload", sources);

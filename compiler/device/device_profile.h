@@ -82,6 +82,11 @@ struct HostCosts {
   Quantity submit_us;   // a call for an idle queue
   Quantity start_us;    // from that call to the start of the command
   Quantity wake_us;     // from the end of a command to the host that polls for it
+  // Of a step behind the other lane's: what the CPU's takes longer because its workers slept, and
+  // what either takes longer by the bytes that the other lane's caches have.
+  Quantity cpu_resume_us;
+  Quantity cpu_cold_us_per_mb;
+  Quantity gpu_cold_us_per_mb;
   // Separate memories:
   Quantity queue_us;  // from the end of a command to the start of one in the other queue
   CopyCosts upload;

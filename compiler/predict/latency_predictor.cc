@@ -84,9 +84,13 @@ double LatencyPredictor::enqueue_us() const {
 double LatencyPredictor::hand_off_us(double bytes, bool to_gpu) const {
   const ExchangeCosts& costs = profile_.exchange;
   double us = costs.sync_us.value;
-  if (costs.host)
-    us = to_gpu ? costs.host->submit_us.value + costs.host->start_us.value
-                : costs.host->wake_us.value;
+  if (costs.host) {
+    const double cold_us_per_mb =
+        (to_gpu ? costs.host->gpu_cold_us_per_mb : costs.host->cpu_cold_us_per_mb).value;
+    us = cold_us_per_mb * bytes * 1e-6 +
+         (to_gpu ? costs.host->submit_us.value + costs.host->start_us.value
+                 : costs.host->wake_us.value + costs.host->cpu_resume_us.value);
+  }
   switch (profile_.sharing) {
     case GpuSharing::FineSvm:
       return us;

@@ -158,6 +158,7 @@ class Scheduler {
                          (static_cast<double>(whole_region(graph_.value(value).type).rows.count()) *
                           whole_region(graph_.value(value).type).channels.count());
     const double bytes = share * static_cast<double>(schedule_.tensors[from].shape.bytes);
+    step.moved_bytes = bytes;
     step.predicted_us = predictor_.copy_us(bytes, kind == StepKind::Upload);
     step.call_us = predictor_.copy_call_us(bytes, kind == StepKind::Upload);
     schedule_.steps.push_back(std::move(step));

@@ -52,6 +52,7 @@ struct Step {
   llvm::SmallVector<StepId, 4> waits;  // sorted; earlier steps of other lanes
   double predicted_us = 0;
   double call_us = 0;           // of an Upload or Download: what its call takes of the host
+  double moved_bytes = 0;       // the same
   std::string name;             // of the node
   ir::NodeId node = ir::kNoId;  // kNoId for an exchange
   Range owned;                  // of a split node's part: without the halo computed twice

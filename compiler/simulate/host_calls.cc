@@ -1,5 +1,9 @@
 #include "compiler/simulate/host_calls.h"
 
+#include <algorithm>
+
+#include "kernels/common/check_step_shape.h"
+#include "kernels/common/tensor_view.h"
 #include "schema/plan_generated.h"
 
 namespace codl::compiler {
@@ -52,10 +56,37 @@ class Host {
   }
 
   void add(uint32_t i) {
+    const double cold_us = cold_us_of(i);
     LaneStep& step = push(&ids_[i]);
     step = planned_[i].step;
+    step.alone_us += cold_us;
     for (LaneWait& wait : step.waits) wait = {ids_[wait.step], hand_off_us(wait.step, i)};
     if (!is_cpu(i)) step.waits.push_back({calls_[i], costs_.start_us.value});
+  }
+
+  // What the step takes longer than one whose data its own lane had last.
+  double cold_us_of(uint32_t i) {
+    const PlannedStep& planned = planned_[i];
+    if (planned.is_copy) return 0;
+    const bool is_first = i == 0 && is_cpu(i);
+    bool has_waited = is_first && has_other_lanes();
+    double bytes = planned.given_bytes;
+    for (size_t k = 0; k < planned.step.waits.size(); ++k) {
+      const uint32_t wait = planned.step.waits[k].step;
+      uint32_t& known = known_[planned.step.lane][planned_[wait].step.lane];
+      if (wait < known) continue;  // the lane has had it since
+      known = wait + 1;
+      has_waited = true;
+      if (k < planned.wait_bytes.size()) bytes += planned.wait_bytes[k];
+    }
+    if (!is_cpu(i)) return has_waited ? costs_.gpu_cold_us_per_mb.value * bytes * 1e-6 : 0;
+    return costs_.cpu_cold_us_per_mb.value * bytes * 1e-6 +
+           (has_waited ? costs_.cpu_resume_us.value : 0);
+  }
+
+  bool has_other_lanes() const {
+    return std::any_of(planned_.begin(), planned_.end(),
+                       [](const PlannedStep& planned) { return planned.step.lane != kCpu; });
   }
 
   double hand_off_us(uint32_t from, uint32_t to) const {
@@ -87,9 +118,36 @@ class Host {
   std::vector<uint32_t> calls_;  // by step of the plan: the call that enqueues it
   std::vector<uint32_t> ids_;    // by step of the plan: where it is
   std::vector<LaneStep> steps_;
+  uint32_t known_[kLaneCount][kLaneCount] =
+      {};  // by waiting lane: the steps it has waited for end here
 };
 
 }  // namespace
+
+double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& reader,
+                    size_t operand) {
+  const kernels::OperandShape& value = maker.output();
+  const double bytes = static_cast<double>(kernels::stored_elements(value)) * sizeof(float);
+  if (!kernels::has_pixels(value)) return bytes;
+  const kernels::OperandShape& read = reader.operands[operand];
+  const double rows = value.dims[2];
+  double begin = 0;
+  double end = rows;
+  if (maker.part_dim == SplitDim::Height) {
+    begin = maker.part.begin;
+    end = maker.part.end;
+  }
+  if (reader.part_dim == SplitDim::Height && kernels::has_pixels(reader.output())) {
+    constexpr double kHaloRows = 2;
+    const double scale = static_cast<double>(read.dims[2]) / reader.output().dims[2];
+    begin = std::max(begin, reader.part.begin * scale - kHaloRows);
+    end = std::min(end, reader.part.end * scale + kHaloRows);
+  }
+  double share = std::max(end - begin, 0.0) / std::max(rows_held(value), 1);
+  if (maker.part_dim == SplitDim::OutputChannel)
+    share *= static_cast<double>(maker.part.count()) / value.dims[1];
+  return bytes * std::min(share, 1.0);
+}
 
 std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, GpuGate gate,
                                       const DeviceProfile& profile) {

@@ -24,6 +24,32 @@ double moved_bytes(const plan::VariantDef& variant, const plan::StepDef& step) {
   return static_cast<double>(tensor.bytes()) * std::min(share, 1.0);
 }
 
+bool is_kernel(const plan::StepDef& step) { return step.kind() == plan::StepKind::Kernel; }
+
+// Of what `maker` made, the bytes that `reader`, a kernel, reads.
+double handed_bytes_of(const plan::VariantDef& variant, const plan::StepDef& maker,
+                       const plan::StepDef& reader) {
+  if (maker.kind() == plan::StepKind::Download) return moved_bytes(variant, maker);
+  if (!is_kernel(maker)) return 0;
+  kernels::OperandShape made[kernels::kMaxOperands];
+  kernels::OperandShape read[kernels::kMaxOperands];
+  const uint32_t tensor = maker.operands()->Get(maker.operands()->size() - 1);
+  for (uint32_t i = 0; i + 1 < reader.operands()->size(); ++i)
+    if (reader.operands()->Get(i) == tensor)
+      return handed_bytes(step_shape_of(variant, maker, made), step_shape_of(variant, reader, read),
+                          i);
+  return 0;
+}
+
+double given_bytes_of(const plan::VariantDef& variant, const plan::StepDef& step) {
+  double bytes = 0;
+  for (uint32_t operand : *step.operands()) {
+    const plan::TensorDef& tensor = *variant.tensors()->Get(operand);
+    if (tensor.storage() == plan::Storage::Input) bytes += static_cast<double>(tensor.bytes());
+  }
+  return bytes;
+}
+
 // Of a step that nothing disturbs.
 llvm::Expected<double> alone_us(const plan::VariantDef& variant, const plan::StepDef& step,
                                 const DeviceProfile& profile) {
@@ -63,7 +89,12 @@ llvm::Expected<std::vector<LaneStep>> lane_steps_of(const plan::VariantDef& vari
     added.lane = static_cast<uint8_t>(step->lane());
     added.alone_us = us;
     added.is_enqueued = step->lane() == plan::Lane::Gpu && step->kind() == plan::StepKind::Kernel;
-    for (uint32_t wait : *step->waits()) added.waits.push_back({wait});
+    for (uint32_t wait : *step->waits()) {
+      added.waits.push_back({wait});
+      planned.wait_bytes.push_back(
+          is_kernel(*step) ? handed_bytes_of(variant, *variant.steps()->Get(wait), *step) : 0);
+    }
+    planned.given_bytes = is_kernel(*step) ? given_bytes_of(variant, *step) : 0;
     added.name = step->name()->str();
     if (step->kind() == plan::StepKind::Kernel) added.kernel = find_kernel(step->kernel())->symbol;
     planned.is_copy = step->lane() == plan::Lane::Transfer;

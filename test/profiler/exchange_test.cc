@@ -23,6 +23,14 @@ std::vector<ExchangePoint> points() {
     }
     all.push_back({"map", bytes, 7});
   }
+  // A CPU that wakes up for 9 us, and 30 us/MB of what the GPU has; 40 the other way.
+  for (double bytes : {32768.0, 524288.0, 2097152.0}) {
+    const double mb = bytes * 1e-6;
+    all.push_back({"copy_from_caches", bytes, 1 + 20 * mb});
+    all.push_back({"copy_behind_gpu", bytes, 1 + 20 * mb + 9 + 30 * mb});
+    all.push_back({"read_from_caches", bytes, 2 + 15 * mb});
+    all.push_back({"read_behind_cpu", bytes, 2 + 15 * mb + 40 * mb});
+  }
   const double copy_us = 10 + 100 * 4096e-6;
   all.push_back({"chain", 4096, copy_us + 5 + 3 + 5 + 4.0 / 5 * copy_us + 4});
   return all;
@@ -42,6 +50,9 @@ TEST_CASE("what hand-offs cost follows from what was timed") {
   CHECK(times.download.rest.fixed_us == Approx(8));
   CHECK(times.download.rest.us_per_mb == Approx(80));
   CHECK(times.map.fixed_us == Approx(7));
+  CHECK(times.cpu_resume.fixed_us == Approx(9));
+  CHECK(times.cpu_resume.us_per_mb == Approx(30));
+  CHECK(times.gpu_cold_us_per_mb == Approx(40));
   CHECK_FALSE(times.download_call_waits);
 }
 
@@ -57,6 +68,7 @@ TEST_CASE("without points nothing is known and nothing is negative") {
   CHECK(times.sync_us() == 0);
   CHECK(times.queue_us == 0);
   CHECK(times.upload.rest.us_per_mb == 0);
+  CHECK(times.cpu_resume.fixed_us == 0);
 }
 
 }  // namespace

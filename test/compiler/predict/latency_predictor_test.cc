@@ -118,6 +118,12 @@ TEST_CASE("where the profile has the host's calls, a hand-off costs what its dir
   profile.sharing = GpuSharing::FineSvm;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(2 + 4));
   CHECK(predictor.hand_off_us(3e6, false) == Approx(8));
+  host.cpu_resume_us.value = 64;
+  host.cpu_cold_us_per_mb.value = 100;
+  host.gpu_cold_us_per_mb.value = 200;
+  CHECK(predictor.hand_off_us(3e6, true) == Approx(2 + 4 + 200 * 3));
+  CHECK(predictor.hand_off_us(3e6, false) == Approx(8 + 64 + 100 * 3));
+  host.cpu_resume_us.value = host.cpu_cold_us_per_mb.value = host.gpu_cold_us_per_mb.value = 0;
   profile.sharing = GpuSharing::Separate;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(2 + 4 + 16 + 10 * 3 + 32));
   CHECK(predictor.hand_off_us(3e6, false) == Approx(8 + 16 + 20 * 3));

@@ -1,5 +1,7 @@
 #include "compiler/simulate/host_calls.h"
 
+#include <array>
+
 #include "test/support/catch.h"
 
 namespace codl::compiler {
@@ -69,6 +71,57 @@ TEST_CASE("a download starts behind its kernel, and its call may wait for it") {
   // The host computes when the call has returned, at 518.
   given.exchange.host->download_call_waits = true;
   CHECK(wall_us(steps, given) == Approx(515 + 3 + 300));
+}
+
+TEST_CASE("what the other lane had last takes longer, once") {
+  DeviceProfile given = profile();
+  given.exchange.host->cpu_resume_us.value = 3;
+  given.exchange.host->cpu_cold_us_per_mb.value = 10;
+  given.exchange.host->gpu_cold_us_per_mb.value = 100;
+  std::vector<PlannedStep> steps = {planned(kGpu, 50), planned(kCpu, 100, {{0}}),
+                                    planned(kCpu, 100, {{0}})};
+  steps[1].wait_bytes = steps[2].wait_bytes = {2e6};
+  CHECK(wall_us(steps, given) == Approx(5 + 10 + 50 + 20 + 3 + 10 * 2 + 100 + 100));
+  // The run's inputs are nobody's; with a GPU in the plan the first step finds the workers asleep.
+  steps = {planned(kCpu, 100), planned(kGpu, 50, {{0}})};
+  steps[0].given_bytes = 1e6;
+  steps[1].wait_bytes = {1e6};
+  CHECK(wall_us(steps, given) == Approx(3 + 10 + 100 + 5 + 10 + 100 + 50 + 20));
+  steps.pop_back();
+  CHECK(wall_us(steps, given) == Approx(10 + 100));
+}
+
+TEST_CASE("a step is handed the rows that it reads of those that were made") {
+  kernels::OperandShape made[2];
+  kernels::OperandShape read[2];
+  for (kernels::OperandShape* shape : {&made[0], &made[1], &read[0], &read[1]}) {
+    shape->rank = 4;
+    shape->layout = Layout::Nhwc;
+    for (int i = 0; i < 4; ++i) shape->dims[i] = std::array{1, 16, 32, 10}[i];
+    shape->row_end = 32;
+  }
+  kernels::StepShape maker;
+  maker.operands = made;
+  maker.operand_count = 2;
+  kernels::StepShape reader = maker;
+  reader.operands = read;
+  const double row_bytes = 16 * 10 * 4;
+  CHECK(handed_bytes(maker, reader, 0) == Approx(32 * row_bytes));
+  // The other lane's half of the rows, for a reader of all, and of the first half: its halo.
+  maker.part_dim = SplitDim::Height;
+  maker.part = {16, 32};
+  CHECK(handed_bytes(maker, reader, 0) == Approx(16 * row_bytes));
+  reader.part_dim = SplitDim::Height;
+  reader.part = {0, 16};
+  CHECK(handed_bytes(maker, reader, 0) == Approx(2 * row_bytes));
+  // A stride of two: 8 rows of the output are 16 of the input.
+  read[1].dims[2] = read[1].row_end = 16;
+  reader.part = {0, 8};
+  CHECK(handed_bytes(maker, reader, 0) == Approx(2 * row_bytes));
+  maker.part_dim = SplitDim::OutputChannel;
+  maker.part = {0, 4};
+  reader.part_dim = SplitDim::None;
+  CHECK(handed_bytes(maker, reader, 0) == Approx(32 * row_bytes / 4));
 }
 
 TEST_CASE("CoDL's clock has no calls") {
