@@ -120,6 +120,11 @@ class GpuFeatures {
     }
   }
 
+  bool reads_two_of_the_size_of_y() const {
+    return element_count(step_.operands[0]) == element_count(y_) &&
+           element_count(step_.operands[1]) == element_count(y_);
+  }
+
   // How often the groups fill the units, of which each holds `held`.
   double waves(int64_t held) const {
     return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
@@ -437,6 +442,10 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
     add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
   add("far_mbytes", named("mbytes") - kNearMbytes);
+  if (step_.row->op == OpKind::Binary && reads_two_of_the_size_of_y())
+    add("paired_mbytes", named("mbytes"));
+  // Runs with gaps between them.
+  if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
   const int32_t stored = cl_channels(step_).stored_count;
   if (stored % kClLanes != 0) add("ragged_unit", waves(1) * loop.steps * 1e-3);

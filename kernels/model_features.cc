@@ -28,8 +28,9 @@ const char* arithmetic_of(int32_t kind) {
     case kUnaryHardSigmoid:
     case kUnaryHardSwish:
       return "melements_hard";
-    case kUnarySigmoid:
     case kUnaryTanh:
+      return "melements_tanh";
+    case kUnarySigmoid:
     case kUnarySwish:
     case kUnaryExp:
     case kUnaryElu:

@@ -98,7 +98,9 @@ std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
          flags->thread_count = tools::parse_int32("num-threads", value, 1);
        }},
       {"cpu-only", "", "leave OpenCL devices alone", yes(&flags->cpu_only)},
-      {"layout", "NAME", "of maps on the GPU: buffer, image or auto (the faster); default: auto",
+      {"layout", "NAME",
+       "of maps on the GPU: buffer (kernels on images are not timed), image or auto (the faster); "
+       "default: auto",
        text(&flags->layout)},
       {"cpu-cores", "LIST", "cores for the CPU threads, like 0,2,4-7; default: not pinned",
        [=](const std::string& value) {
@@ -305,6 +307,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   SessionOptions options;
   options.sample_share = flags.samples_percent / 100.0;
   options.kernels = flags.kernels;
+  options.has_images = flags.layout != "buffer";
   options.network_steps = network_steps(flags.plans, samples);
   // OpenCL first: its workers are to start on their cores.
   std::unique_ptr<GpuLane> gpu;

@@ -116,7 +116,9 @@ void Session::make_rows() {
     const bool has_lane = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
       return lane->processor() == row.processor;
     });
-    if (!has_lane || std::string_view(row.symbol).find(options_.kernels) == std::string_view::npos)
+    const std::string_view symbol = row.symbol;
+    if (!has_lane || symbol.find(options_.kernels) == std::string_view::npos ||
+        (!options_.has_images && symbol.ends_with("_image")))
       continue;
     const double wanted = options_.sample_share * static_cast<double>(wanted_samples(row));
     rows_.push_back({&row, static_cast<size_t>(std::ceil(wanted)), {}, {}, false});

@@ -34,6 +34,7 @@ struct SessionOptions {
   kernels::LaneFacts facts;
   double sample_share = 1;            // of the samples that a row usually gets
   std::string kernels;                // rows that have this in their symbol only
+  bool has_images = true;             // else rows that read or write images are left out
   std::vector<Sample> network_steps;  // of plans, not yet measured; SampleRole::Network
 };
 

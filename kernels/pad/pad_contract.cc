@@ -44,6 +44,6 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 }  // namespace
 
 extern const Contract kPadContract;
-const Contract kPadContract = {check, nullptr, add_moved};
+const Contract kPadContract = {check, pad_launch, add_moved};
 
 }  // namespace codl::kernels

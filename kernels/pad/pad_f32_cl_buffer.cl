@@ -1,0 +1,52 @@
+// Maps with a border, Nhwc buffers.
+//
+// Defines: KIND, a member of Pad: 1 constant, 2 reflect, 3 edge, 4 wrap; HAS_VALUE, an operand with
+// the constant.
+// One work-item is one output pixel times 16 channels; channels first, then columns, rows, batch.
+
+// The element of x that stands at `place`, in front of x, in it or behind it: pad_place_in_x().
+static inline int place_in_x(int place, int extent) {
+  if (KIND == 3 || extent == 1) return clamp(place, 0, extent - 1);
+  const int period = KIND == 4 ? extent : 2 * (extent - 1);
+  place %= period;
+  if (place < 0) place += period;
+  return place < extent ? place : period - place;
+}
+
+kernel void pad_f32_cl_buffer(global const float* restrict x,
+#if HAS_VALUE
+                              global const float* restrict value,
+#endif
+                              global float* restrict y, int item_count, int chunks,
+                              int first_channel, int rows, int first_row, int out_w,  // the part
+                              int in_h, int in_w, int channels,  // of the whole value
+                              int begin_h, int begin_w,          //
+                              int x_batch_stride, int x_row_stride, int pixel_stride,  //
+                              int y_batch_stride, int y_row_stride) {
+  int id = get_global_id(0);
+  if (id >= item_count) return;
+  const int channel = first_channel + id % chunks * 16;
+  id /= chunks;
+  const int column = id % out_w;
+  id /= out_w;
+  const int row = first_row + id % rows;
+  const int n = id / rows;
+  const int lanes = min(16, pixel_stride - channel);
+  int h = row - begin_h;
+  int w = column - begin_w;
+  float16 result = 0.0f;
+#if KIND == 1
+  if (h < 0 || h >= in_h || w < 0 || w >= in_w) {
+#if HAS_VALUE
+    result = keep_lanes((float16)(value[0]), channels - channel);
+#endif
+  } else
+#else
+  h = place_in_x(h, in_h);
+  w = place_in_x(w, in_w);
+#endif
+    result = load_lanes(x + n * x_batch_stride + h * x_row_stride + w * pixel_stride + channel,
+                        lanes);
+  store_lanes(result, y + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
+              lanes);
+}
