@@ -5,6 +5,7 @@
 
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd_cl.h"
 #include "kernels/convert/convert.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/kernel_table.h"
@@ -80,6 +81,8 @@ class GpuFeatures {
     add("unit_groups", waves(1));
     add("unit_melements", waves(1) * elements * 1e-6 / groups_);
     if (defined(launch_, "TILE_K", 0) != 0) return add_tiles();
+    if (is_winograd_item(*step_.row)) return add_winograd_item();
+    if (is_winograd_group(*step_.row)) return add_winograd_group();
     switch (step_.row->op) {
       case OpKind::Conv2d:
         return is_conv2d_buffer(*step_.row) ? add_conv2d_buffer() : add_conv2d_texels();
@@ -167,6 +170,8 @@ class GpuFeatures {
   void add_tiles();
   void add_conv2d_buffer();
   void add_conv2d_texels();
+  void add_winograd_item();
+  void add_winograd_group();
   void add_depthwise();
   void add_matmul();
   void add_batch_matmul();
@@ -311,6 +316,60 @@ void GpuFeatures::add_conv2d_texels() {
            : is_pointwise               ? k_pointwise
                                         : k_usual,
            rows * static_cast<double>(w.dims[3] * ceil_div(w.dims[1], kChannelPad)));
+}
+
+// A unit's work-items, as if all had as many tiles.
+void GpuFeatures::add_winograd_item() {
+  const WinogradItem item = winograd_item_of(step_);
+  const WinogradWork work = winograd_work(winograd_outputs(step_.row->packing), step_.operands[0],
+                                          y_, step_.part_dim, step_.part);
+  const int32_t in_channels = step_.operands[0].dims[1];
+  const double positions = WinogradTransform<2>::kPositions;
+  const double panel_blocks = work.panels.count() / item.panels;
+  const double block_tiles = static_cast<double>(work.tiles) * panel_blocks / groups_;
+  const double sums = waves(1) * positions * block_tiles * item.panels * kClLanes;
+  add(item.register_panels == 4   ? "four_panels_mmacs"
+      : item.register_panels == 2 ? "pair_mmacs"
+                                  : "single_mmacs",
+      sums * in_channels * 1e-6);
+  add("sums_melements", sums * static_cast<double>(ceil_div(in_channels, item.channels)) * 1e-6);
+  add("transformed_melements",
+      waves(1) * positions * block_tiles * round_up(in_channels, kClLanes) * 1e-6);
+  add("read_weight_mbytes", named("weight_mbytes") * groups_ / panel_blocks);
+}
+
+// Of conv2d_winograd2_f32_cl_tiled.cl: what a group of so many tiles and channels takes.
+struct WinogradNames {
+  int32_t tiles;
+  int32_t channels;
+  const char* macs;
+  const char* chain;
+  const char* wave2;
+  const char* unit;
+};
+#define WINOGRAD_NAMES(m, n)                                                                  \
+  {                                                                                           \
+    m, n, "group" #m "x" #n "_mmacs", "group" #m "x" #n "_chain", "group" #m "x" #n "_wave2", \
+        "group" #m "x" #n "_unit"                                                             \
+  }
+constexpr WinogradNames kWinogradNames[] = {WINOGRAD_NAMES(32, 32), WINOGRAD_NAMES(16, 16)};
+
+void GpuFeatures::add_winograd_group() {
+  const WinogradGroup group = winograd_group_of(step_);
+  const auto steps = static_cast<double>(ceil_div(step_.operands[0].dims[1], group.chunk));
+  const double group_mmacs =
+      WinogradGroup::kPositions * steps * group.chunk * group.tiles * group.channels * 1e-6;
+  for (const WinogradNames& names : kWinogradNames) {
+    if (names.tiles != group.tiles || names.channels != group.channels) continue;
+    add(names.macs, waves(1) * group_mmacs);
+    add(names.chain, steps * 1e-3);
+    add(names.wave2, waves(2) * steps * 1e-3);
+    add(names.unit, waves(1));
+  }
+  add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
+  add("far_weight_mbytes", named("weight_mbytes") - kNearMbytes);
+  if (step_.params_as<Conv2dParams>().has_residual != 0)
+    add("residual_unit", waves(1) * group.tiles * group.channels * 1e-3);
 }
 
 void GpuFeatures::add_depthwise() {

@@ -20,6 +20,10 @@ namespace codl::kernels {
 // A loop's name says its case (CASES in gpu_features.cc): a model weighs each case by itself, as
 // no coefficient is negative and a case may be the faster one.
 //   tile*         of gemm_tile.cl, by the tile's rows and columns
+//   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
+//   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
+//                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
+//                 the panels in registers, sums loaded and stored, inputs transformed
 //   fast_*, slow_*   of the convolution on buffers: taps inside the map, and taps at its edge
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 

@@ -31,12 +31,14 @@
 //
 // The rows by Winograd's method (winograd.h) take 3x3 filters of one group with stride and dilation
 // 1, and other weights. Parts: as above; a part of rows that does not begin and end on the grid of
-// tiles computes those tiles, too, and x holds the rows that they reach. Their features:
+// tiles computes those tiles, too, and x holds the rows that they reach. (Not so
+// conv2d_winograd2_f32_cl_tiled: of a tile of 2 x 2, the outputs of a row do not depend, to the
+// bit, on the inputs that only the other row reaches.) Their features:
 //   mmacs             million multiply-adds of the products, output channels rounded up to 16
 //   transform_mbytes  million bytes of transformed inputs and of products
 //   mbytes            as above
-//   weight_mbytes     million bytes of packed w: once, or if they do not stay in a second-level
-//                     cache once per block of tiles
+//   weight_mbytes     million bytes of packed w: once, or on the CPU if they do not stay in a
+//                     second-level cache once per block of tiles
 //   steps             1
 //
 // GPU rows, what a work-item does for one input channel (image: for a texel of four) of a tap:
@@ -46,6 +48,9 @@
 //   image   4 pixels, 4 channels    64             4 texels, 4 of 4 floats: 8        48
 //   tiled   8 pixels, 8 channels    64             4 of 4 floats, local memory: 16   104
 //           4 pixels, 4 channels    16             2 of 4 floats, local memory: 8    32
+// and by Winograd's method for one input channel of one of the (m + 2)^2 positions:
+//   winograd4 buffer  4 tiles, 64 channels  256    4 of 16 floats, 4 of one: 32      321
+//   winograd2 tiled   8 tiles, 8 channels   64     4 of 4 floats, local memory: 16   112
 // Registers are floats: sums, factors and, tiled, what is on its way to local memory. From global
 // memory a tiled row loads 4 floats for 4 M N / (M + N) multiply-adds: 171 in a tile of 64 x 128,
 // 64 in one of 32 x 32.

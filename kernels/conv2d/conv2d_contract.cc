@@ -1,5 +1,5 @@
 #include "kernels/conv2d/conv2d.h"
-#include "kernels/conv2d/winograd.h"
+#include "kernels/conv2d/winograd_cl.h"
 
 namespace codl::kernels {
 
@@ -22,7 +22,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (winograd != 0) {
     if (const char* expected = check_winograd(params, w)) return expected;
     const Range rows = winograd_rows(winograd, rows_of_part(step.part_dim, step.part, y), y);
-    if (!holds_rows_of(x, input_rows_of(vertical_axis(params, w.dims), x.dims[2], rows)))
+    if (!is_winograd_group(*step.row) &&
+        !holds_rows_of(x, input_rows_of(vertical_axis(params, w.dims), x.dims[2], rows)))
       return "input rows of the part's tiles inside the operand";
   }
   const uint64_t weight_bytes = winograd != 0 ? winograd_packed_bytes(step.row->packing, w.dims)
@@ -38,6 +39,17 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
     return "groups of whole texels of 4 channels for rows on texels";
 
+  if (is_winograd_item(*step.row)) {
+    if (step.tile_count != 0 && step.tile_count != kWinogradItemInts)
+      return "no tile, or its five numbers";
+    return check_winograd_item(winograd_item_of(step),
+                               conv2d_panels(params, y, step.part_dim, step.part).count());
+  }
+  if (is_winograd_group(*step.row)) {
+    if (step.tile_count != 0 && step.tile_count != kWinogradGroupInts)
+      return "no tile, or its seven numbers";
+    return check_winograd_group(winograd_group_of(step));
+  }
   if (is_conv2d_tiled(*step.row)) {
     if (params.groups != 1) return "one group for tiles in local memory";
     return check_gemm_tile(step);
@@ -68,8 +80,10 @@ void winograd_features(const StepShape& step, int32_t outputs, Features* out_fea
   const double out_channels = work.panels.count() * kChannelPanel;
   const auto tiles = static_cast<double>(work.tiles);
   const double weight_bytes = positions * in_channels * out_channels * sizeof(float);
-  const double passes =
-      weight_bytes > kWinogradInputBytes ? static_cast<double>(work.tile_blocks) : 1.0;
+  // What a GPU row reads of them depends on how it is cut: kernels/gpu_features.h.
+  const bool is_one_pass =
+      step.row->processor == Processor::Gpu || weight_bytes <= kWinogradInputBytes;
+  const double passes = is_one_pass ? 1.0 : static_cast<double>(work.tile_blocks);
   out_features->add("mmacs", positions * tiles * in_channels * out_channels * 1e-6);
   out_features->add("transform_mbytes", positions * tiles *
                                             (round_up(x.dims[1], kChannelPanel) + out_channels) *
@@ -110,22 +124,40 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+template <size_t kCount>
+uint32_t write_tile(const int32_t (&numbers)[kCount], int32_t* out_tile) {
+  for (size_t i = 0; i < kCount; ++i) out_tile[i] = numbers[i];
+  return kCount;
+}
+
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
+  const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& y = step.output();
   if (is_conv2d_tiled(*step.row))
     return write_gemm_tile(
         fastest_gemm_tile(conv2d_gemm_size(step.operands[0], step.operands[1], y), gpu.units),
         out_tile);
-  // Sums, a row of weights for each panel, and one pixel of x.
+  if (is_winograd_group(*step.row)) {
+    const WinogradGroup group = fastest_winograd_group(y, gpu.units);
+    return write_tile({group.tiles, group.channels, group.chunk, group.item_tiles,
+                       group.item_channels, group.stages, group.is_ahead},
+                      out_tile);
+  }
+  // Of the buffer rows: sums, a row of weights for each panel, and one pixel of x. So many are a
+  // processor's.
   constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
-  if (!is_conv2d_buffer(*step.row) || gpu.registers < kRegisters) return 0;
-  // So many are a processor's. Groups of 2: PoCL's loop over the work-items of 32 costs 5 to 15 %
-  // (AVX-512, 1x1 and 3x3).
-  const bool takes_two =
-      conv2d_takes_panels(step.params_as<Conv2dParams>(), y, step.part_dim, step.part, 2);
-  const int32_t tile[kConv2dBufferTileInts] = {2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1};
-  for (uint32_t i = 0; i < kConv2dBufferTileInts; ++i) out_tile[i] = tile[i];
-  return kConv2dBufferTileInts;
+  if (gpu.registers < kRegisters) return 0;
+  if (is_winograd_item(*step.row)) {
+    const WinogradItem item =
+        large_winograd_item(conv2d_panels(params, y, step.part_dim, step.part).count());
+    return write_tile(
+        {item.register_tiles, item.register_panels, item.tiles, item.panels, item.channels},
+        out_tile);
+  }
+  if (!is_conv2d_buffer(*step.row)) return 0;
+  // Groups of 2: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and 3x3).
+  const bool takes_two = conv2d_takes_panels(params, y, step.part_dim, step.part, 2);
+  return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kernels/common/gemm_tile.h"
 #include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd_cl.h"
 
 namespace codl::kernels {
 namespace {
@@ -139,10 +140,90 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   add_buffers(step, shape, out);
 }
 
+// conv2d_winograd4_f32_cl_buffer.cl has these points, too.
+static_assert(kWinograd<2>.points[0] == 0.625 && kWinograd<2>.points[1] == 1.5);
+
+// WINOGRAD_PARAMS of winograd_place.cl.
+void add_winograd(const Conv2dShape& shape, const WinogradWork& work, ClLaunch* out) {
+  out->add_int(static_cast<int32_t>(work.tiles));
+  out->add_int(work.tile_rows.count());
+  out->add_int(static_cast<int32_t>(work.tile_columns));
+  out->add_int(work.tile_rows.begin);
+  out->add_int(work.rows.begin);
+  out->add_int(work.rows.end);
+  out->add_int(shape.params.pad_top);
+  out->add_int(shape.params.pad_left);
+  out->add_int(shape.x.row_end);
+  out->add_int(shape.x.dims[3]);
+  out->add_int(shape.x.dims[1]);
+  out->add_int(shape.y.dims[3]);
+  out->add_int(shape.y.dims[1]);
+}
+
+void launch_winograd_item(const StepShape& step, ClLaunch* out) {
+  const Conv2dShape shape = shape_of(step);
+  const WinogradItem item = winograd_item_of(step);
+  const WinogradWork work = winograd_work(winograd_outputs(step.row->packing), shape.x, shape.y,
+                                          step.part_dim, step.part);
+  out->define("TILES", item.register_tiles);
+  out->define("PANELS", item.register_panels);
+  out->define("ITEM_TILES", item.tiles);
+  out->define("ITEM_PANELS", item.panels);
+  out->define("CHUNK", item.channels);
+  define_output(shape.params, out);
+  // As many tiles for each work-item.
+  const int64_t even_tiles = ceil_div(work.tiles, ceil_div(work.tiles, item.tiles));
+  const int64_t block_tiles = round_up(static_cast<int32_t>(even_tiles), item.register_tiles);
+  const int64_t tile_blocks = ceil_div(work.tiles, block_tiles);
+  const int64_t items = tile_blocks * (work.panels.count() / item.panels);
+  out->local[0] = out->local[1] = out->local[2] = 1;
+  out->global[0] = static_cast<uint64_t>(items);
+  out->global[1] = out->global[2] = 1;
+  out->add_int(static_cast<int32_t>(items));
+  out->add_int(static_cast<int32_t>(tile_blocks));
+  out->add_int(static_cast<int32_t>(block_tiles));
+  out->add_int(work.panels.begin);
+  add_winograd(shape, work, out);
+  add_buffers(step, shape, out);
+}
+
+void launch_winograd_group(const StepShape& step, ClLaunch* out) {
+  const Conv2dShape shape = shape_of(step);
+  const WinogradGroup group = winograd_group_of(step);
+  const WinogradWork work = winograd_work(winograd_outputs(step.row->packing), shape.x, shape.y,
+                                          step.part_dim, step.part);
+  const ClChannels stored = cl_channels(step);
+  out->define("GROUP_TILES", group.tiles);
+  out->define("GROUP_CHANNELS", group.channels);
+  out->define("CHUNK", group.chunk);
+  out->define("ITEM_TILES", group.item_tiles);
+  out->define("ITEM_CHANNELS", group.item_channels);
+  out->define("STAGES", group.stages);
+  out->define("IS_AHEAD", group.is_ahead);
+  define_output(shape.params, out);
+  const int64_t channel_blocks =
+      ceil_div(int64_t{work.panels.count()} * kChannelPanel, group.channels);
+  out->local[0] = static_cast<uint64_t>(group.items());
+  out->local[1] = out->local[2] = 1;
+  out->global[0] =
+      static_cast<uint64_t>(channel_blocks * ceil_div(work.tiles, group.tiles) * group.items());
+  out->global[1] = out->global[2] = 1;
+  out->add_int(static_cast<int32_t>(channel_blocks));
+  out->add_int(work.panels.begin);
+  out->add_int(work.panels.end);
+  out->add_int(stored.begin + stored.stored_count);
+  add_winograd(shape, work, out);
+  add_buffers(step, shape, out);
+}
+
 }  // namespace
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (step.output().layout == Layout::Image2d || is_conv2d_quad(*step.row))
+  if (is_winograd_item(*step.row))
+    launch_winograd_item(step, out_launch);
+  else if (is_winograd_group(*step.row))
+    launch_winograd_group(step, out_launch);
+  else if (step.output().layout == Layout::Image2d || is_conv2d_quad(*step.row))
     launch_texels(step, out_launch);
   else if (is_conv2d_tiled(*step.row))
     launch_tiled(step, out_launch);

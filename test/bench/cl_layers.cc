@@ -1,4 +1,4 @@
-// Convolutions of a network on one core: our CPU rows beside the OpenCL row for buffers on PoCL.
+// Convolutions of a network on one core: our CPU rows beside the OpenCL rows for buffers on PoCL.
 // Built by name only; not run by ctest.
 //
 //   codlc MODEL.onnx --strategy=cpu -o MODEL.codl
@@ -6,11 +6,12 @@
 //
 // Only steps with TEXT in their name or line, if given; steps of equal shapes are timed once. The
 // program and PoCL's one worker keep to the last core that they may use; while one computes, the
-// other sleeps. The direct row, the plan's row where it is another (Winograd) and the OpenCL row,
-// with the tile that the compiler chooses for AVX-512 registers, take turns within a round over all
-// layers: memory at the same alignment, means over at least 10 ms; OpenCL by the device's clock, so
-// without the launch. Shown are medians over the rounds and the least and greatest ratio of a
-// round; GFLOP/s of the operator's multiply-adds without padding.
+// other sleeps. The direct row, the plan's row where it is another (Winograd), the OpenCL row and
+// for 3x3 filters that by Winograd's method, with the tiles that the compiler chooses for AVX-512
+// registers, take turns within a round over all layers: memory at the same alignment, means over at
+// least 10 ms; OpenCL by the device's clock, so without the launch. Shown are medians over the
+// rounds and the least and greatest ratio of a round; GFLOP/s of the operator's multiply-adds
+// without padding.
 #include <sched.h>
 
 #include <cmath>
@@ -19,6 +20,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "kernels/conv2d/winograd.h"
 #include "test/bench/plan_layers.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/cl_device.h"
@@ -121,6 +123,41 @@ double median_of(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
+// An OpenCL row and what it took in each round.
+class ClTimes {
+ public:
+  ClTimes(const char* symbol, const KernelCase& item, const CaseInputs& inputs)
+      : row_(row_of(symbol)), one_(row_, item, inputs) {}
+
+  // Null if it can run the layer.
+  const char* expected() { return one_.expected(); }
+  // What is wrong with it, or "".
+  std::string prepare(ClDevice* device, const GuardedMemory& result) {
+    std::vector<double> micros;
+    std::string error = one_.make_cl(device, &step_);
+    if (error.empty()) error = step_->run(3, &micros);
+    if (error.empty()) error = step_->read();
+    if (error.empty()) error = difference(result, one_.output(), tolerance_of(row_));
+    if (error.empty()) calls_ = static_cast<int>(1e6 * kTurnSeconds / micros.back()) + 1;
+    return error;
+  }
+  std::string take_turn() {
+    std::vector<double> micros;
+    std::string error = step_->run(calls_, &micros);
+    seconds_.push_back(1e-6 * std::accumulate(micros.begin(), micros.end(), 0.0) / calls_);
+    return error;
+  }
+  double last() const { return seconds_.back(); }
+  double median() const { return median_of(seconds_); }
+
+ private:
+  const KernelRow& row_;
+  Contestant one_;
+  std::unique_ptr<ClStep> step_;
+  int calls_ = 0;
+  std::vector<double> seconds_;
+};
+
 // A layer and what its contestants took in each round.
 class Layer {
  public:
@@ -133,54 +170,61 @@ class Layer {
         inputs_(item_, 1),
         direct_(row_of("conv2d_f32_cpu"), item_, inputs_),
         planned_(*step.row, item_, inputs_),
-        cl_(row_of("conv2d_f32_cl_buffer"), item_, inputs_) {}
+        cl_("conv2d_f32_cl_buffer", item_, inputs_) {
+    // The others' weights would not be of its filter's size.
+    if (kernels::check_winograd(step.params_as<Conv2dParams>(), step.operands[1]) == nullptr)
+      cl_winograd_ = std::make_unique<ClTimes>("conv2d_winograd4_f32_cl_buffer", item_, inputs_);
+  }
 
   // What is wrong with it, or "".
   std::string prepare(ClDevice* device) {
-    for (Contestant* one : {&direct_, &planned_, &cl_})
-      if (const char* expected = one->expected()) return std::string("expected ") + expected;
+    for (const char* expected : {direct_.expected(), planned_.expected(), cl_.expected(),
+                                 cl_winograd_ ? cl_winograd_->expected() : nullptr})
+      if (expected != nullptr) return std::string("expected ") + expected;
     direct_time_ = std::make_unique<Stopwatch>(direct_.cpu_runner(), kTurnSeconds);
     if (!is_direct_)
       planned_time_ = std::make_unique<Stopwatch>(planned_.cpu_runner(), kTurnSeconds);
-    std::vector<double> micros;
-    std::string error = cl_.make_cl(device, &cl_step_);
-    if (error.empty()) error = cl_step_->run(3, &micros);
-    if (error.empty()) error = cl_step_->read();
-    if (error.empty()) error = difference(direct_.output(), cl_.output(), tolerance_of(DType::F32));
-    if (error.empty()) cl_calls_ = static_cast<int>(1e6 * kTurnSeconds / micros.back()) + 1;
+    std::string error = cl_.prepare(device, direct_.output());
+    if (error.empty() && cl_winograd_) error = cl_winograd_->prepare(device, direct_.output());
     return error;
   }
 
   std::string take_turns() {
     direct_time_->take_turn();
     if (planned_time_) planned_time_->take_turn();
-    std::vector<double> micros;
-    std::string error = cl_step_->run(cl_calls_, &micros);
-    cl_seconds_.push_back(1e-6 * std::accumulate(micros.begin(), micros.end(), 0.0) / cl_calls_);
-    ratios_.push_back(cl_seconds_.back() / direct_time_->last());
+    std::string error = cl_.take_turn();
+    if (error.empty() && cl_winograd_) error = cl_winograd_->take_turn();
+    ratios_.push_back(cl_.last() / direct_time_->last());
     return error;
   }
 
   double ratio() const { return median_of(ratios_); }
   double direct_ms() const { return 1e3 * direct_time_->median() * step_count_; }
-  double cl_ms() const { return 1e3 * median_of(cl_seconds_) * step_count_; }
+  double cl_ms() const { return 1e3 * cl_.median() * step_count_; }
   const std::string& text() const { return text_; }
 
   void print() const {
     const double direct = direct_time_->median();
-    const double cl = median_of(cl_seconds_);
+    const double cl = cl_.median();
     std::printf("%-40s %5d %9.1f %7.1f ", text_.c_str(), step_count_, direct * 1e6,
                 flops_ / direct);
-    if (planned_time_)
-      std::printf("%8.1f ", flops_ / planned_time_->median());
-    else
-      std::printf("%8s ", "");
-    std::printf("%9.1f %7.1f %6.2f (%.2f-%.2f)\n", cl * 1e6, flops_ / cl, ratio(),
+    print_rate(planned_time_ ? planned_time_->median() : 0);
+    std::printf("%9.1f %7.1f %6.2f (%.2f-%.2f) ", cl * 1e6, flops_ / cl, ratio(),
                 *std::min_element(ratios_.begin(), ratios_.end()),
                 *std::max_element(ratios_.begin(), ratios_.end()));
+    print_rate(cl_winograd_ ? cl_winograd_->median() : 0);
+    std::printf("\n");
   }
 
  private:
+  // Nothing if it took no time.
+  void print_rate(double seconds) const {
+    if (seconds > 0)
+      std::printf("%8.1f ", flops_ / seconds);
+    else
+      std::printf("%8s ", "");
+  }
+
   std::string text_;
   int step_count_;
   double flops_;
@@ -189,12 +233,10 @@ class Layer {
   CaseInputs inputs_;
   Contestant direct_;
   Contestant planned_;
-  Contestant cl_;
+  ClTimes cl_;
+  std::unique_ptr<ClTimes> cl_winograd_;  // null: not a filter for it
   std::unique_ptr<Stopwatch> direct_time_;
   std::unique_ptr<Stopwatch> planned_time_;  // null: the plan's row is the direct one
-  std::unique_ptr<ClStep> cl_step_;
-  int cl_calls_ = 0;
-  std::vector<double> cl_seconds_;
   std::vector<double> ratios_;
 };
 
@@ -233,8 +275,8 @@ int run(int argc, char** argv) {
     for (const std::unique_ptr<Layer>& layer : timed)
       if (const std::string error = layer->take_turns(); !error.empty()) return fail(*layer, error);
 
-  std::printf("%-40s %5s %9s %7s %8s %9s %7s %6s\n", "layer", "steps", "direct us", "GFLOP/s",
-              "Winograd", "OpenCL us", "GFLOP/s", "ratio");
+  std::printf("%-40s %5s %9s %7s %8s %9s %7s %18s %8s\n", "layer", "steps", "direct us", "GFLOP/s",
+              "Winograd", "OpenCL us", "GFLOP/s", "ratio", "Winograd");
   double log_sum = 0;
   double greatest = 0;
   double direct_ms = 0;

@@ -31,6 +31,8 @@ const std::set<std::string_view> kLimits = {
     "a depth of whole quads for tiles in local memory",
     "more than 8 rows for tiles in local memory",
     "at most 8 rows for a matrix-vector product",
+    "a 3x3 filter of one group that moves by one",
+    "input rows of the part's tiles inside the operand",
 };
 
 // oclgrind interprets, some thousand times slower than a processor: it gets the small cases.
@@ -139,7 +141,7 @@ void check_operators(bool are_convolutions) {
     const std::string_view symbol = row.symbol;
     if (row.processor == Processor::Gpu &&
         (symbol.find("conv") == 0 || symbol.find("depthwise") == 0) == are_convolutions)
-      ops[row.op] = symbol.substr(0, symbol.find("_f"));
+      ops.emplace(row.op, symbol.substr(0, symbol.find("_f")));
   }
   // Sections, so that one operator's can be run: a driver that is slow to build takes minutes.
   for (const auto& [op, name] : ops) DYNAMIC_SECTION(name) {
@@ -196,8 +198,8 @@ TEST_CASE("as many inputs as an OpenCL concat has", "[opencl]") {
 TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
   const KernelCase conv = make_conv_case(
       OpKind::Conv2d, {.name = "tile", .batch = 2, .in_c = 3, .out_c = 19, .in_h = 3, .in_w = 8});
-  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_buffer");
-  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3, 14, 2}, "_cl_buffer");
+  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "conv2d_f32_cl_buffer");
+  check_rows(OpKind::Conv2d, {conv}, {2, 1, 3, 14, 2}, "conv2d_f32_cl_buffer");
   check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_image");
   check_rows(OpKind::Conv2d, {conv}, {2, 1, 3}, "_cl_quad");
   const KernelCase unary = {"tile",
@@ -256,10 +258,40 @@ TEST_CASE("tiles in local memory", "[opencl]") {
                                          {32, 32, 32, 4, 4, 4},
                                          {16, 32, 64, 4, 4, 8},
                                          {16, 16, 128, 4, 4, 16}}) {
-    check_rows(OpKind::Conv2d, convs, tile, "_cl_tiled");
+    check_rows(OpKind::Conv2d, convs, tile, "conv2d_f32_cl_tiled");
     check_rows(OpKind::MatMul, products, tile, "_cl_tiled");
     check_rows(OpKind::BatchMatMul, batches, tile, "_cl_tiled");
   }
+}
+
+// Tiles, channels and input channels that fill no block, and more than one block of each; last a
+// small one.
+TEST_CASE("blocks of Winograd's tiles", "[opencl][convolution]") {
+  const auto case_of = [](int32_t in_c, int32_t out_c, int32_t in_h, int32_t in_w) {
+    return make_conv_case(OpKind::Conv2d, {.name = "blocks of tiles",
+                                           .batch = in_h > 5 ? 2 : 1,
+                                           .in_c = in_c,
+                                           .out_c = out_c,
+                                           .in_h = in_h,
+                                           .in_w = in_w,
+                                           .activation = kUnarySigmoid,
+                                           .has_residual = in_h > 1});
+  };
+  const std::vector<KernelCase> two_panels = {case_of(3, 20, 9, 10), case_of(21, 20, 9, 10),
+                                              case_of(2, 20, 5, 6)};
+  const std::vector<KernelCase> six_panels = {case_of(3, 96, 9, 10), case_of(21, 96, 9, 10),
+                                              case_of(1, 96, 1, 3)};
+  for (const std::vector<int32_t>& tile :
+       std::vector<std::vector<int32_t>>{{32, 32, 8, 8, 8, 1, 1},
+                                         {16, 16, 8, 4, 4, 1, 0},
+                                         {8, 64, 4, 8, 4, 1, 1},
+                                         {32, 32, 4, 8, 8, 2, 1}}) {
+    check_rows(OpKind::Conv2d, two_panels, tile, "winograd2_f32_cl");
+    check_rows(OpKind::Conv2d, six_panels, tile, "winograd2_f32_cl");
+  }
+  check_rows(OpKind::Conv2d, two_panels, {8, 2, 8, 2, 16}, "winograd4_f32_cl");
+  check_rows(OpKind::Conv2d, six_panels, {8, 2, 16, 6, 64}, "winograd4_f32_cl");
+  check_rows(OpKind::Conv2d, six_panels, {4, 3, 4, 3, 16}, "winograd4_f32_cl");
 }
 
 }  // namespace

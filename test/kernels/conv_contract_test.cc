@@ -246,6 +246,88 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
   CHECK(check_rows({8, 9}, {7, 9}) == "ok");
 }
 
+TEST_CASE("of Winograd's rows the one for GPUs takes parts off the grid of tiles") {
+  const auto check_rows = [](const char* symbol, Packing packing, Range x_rows) {
+    return check_edited([&](Conv& c) {
+      c.symbol = symbol;
+      c.w = packed(packing, {40, 8, 3, 3});
+      c.x = nhwc({2, 8, 9, 9}, x_rows);
+      c.part_dim = SplitDim::Height;
+      c.part = {5, 6};
+    });
+  };
+  CHECK(check_rows("conv2d_winograd2_f32_cl_tiled", Packing::Winograd2, {4, 7}) == "ok");
+  CHECK(check_rows("conv2d_winograd2_f32_cl_tiled", Packing::Winograd2, {5, 7}) ==
+        "input rows of the part inside the operand");
+  const std::string tiles = "input rows of the part's tiles inside the operand";
+  CHECK(check_rows("conv2d_winograd2_f32_cpu", Packing::Winograd2, {4, 7}) == tiles);
+  CHECK(check_rows("conv2d_winograd4_f32_cl_buffer", Packing::Winograd4, {4, 9}) == tiles);
+  CHECK(check_rows("conv2d_winograd4_f32_cl_buffer", Packing::Winograd4, {3, 9}) == "ok");
+}
+
+TEST_CASE("work-items and groups by Winograd's method are bounded") {
+  const auto check_tile = [](const char* symbol, Packing packing, int32_t channels,
+                             std::vector<int32_t> tile) {
+    return check_edited([&](Conv& c) {
+      c.symbol = symbol;
+      c.w = packed(packing, {channels, 8, 3, 3});
+      c.bias = packed(Packing::Bias, {channels});
+      c.y = nhwc({2, channels, 9, 9});
+      c.tile = std::move(tile);
+    });
+  };
+  const auto check_item = [&](std::vector<int32_t> tile) {
+    return check_tile("conv2d_winograd4_f32_cl_buffer", Packing::Winograd4, 192, std::move(tile));
+  };
+  CHECK(check_item({}) == "ok");
+  CHECK(check_item({4, 4, 16, 4, 64}) == "ok");
+  CHECK(check_item({4, 4, 16}) == "no tile, or its five numbers");
+  const std::string registers = "sums of 1 to 16 tiles and 1 to 4 panels in registers";
+  for (int32_t bad : {INT32_MIN, -1, 0, 17, INT32_MAX}) {
+    CHECK(check_item({bad, 4, 16, 4, 64}) == registers);
+    CHECK(check_item({4, bad, 16, 4, 64}) == registers);
+  }
+  const std::string extents =
+      "a work-item of up to 256 tiles and panels, in multiples of those in registers";
+  for (int32_t bad : {INT32_MIN, -4, 0, 2, 260, INT32_MAX}) {
+    CHECK(check_item({4, 4, bad, 4, 64}) == extents);
+    CHECK(check_item({4, 4, 16, bad, 64}) == extents);
+  }
+  CHECK(check_item({4, 4, 16, 8, 64}) == "work-items whose panels divide those of the part");
+  for (int32_t bad : {INT32_MIN, 0, 8, 40, 1040})
+    CHECK(check_item({4, 4, 16, 4, bad}) == "16 to 1024 input channels at once, a multiple of 16");
+  CHECK(check_item({4, 4, 64, 4, 64}) == "640 KiB of private memory at most");
+
+  const auto check_group = [&](std::vector<int32_t> tile) {
+    return check_tile("conv2d_winograd2_f32_cl_tiled", Packing::Winograd2, 40, std::move(tile));
+  };
+  CHECK(check_group({}) == "ok");
+  CHECK(check_group({32, 32, 8, 8, 8, 1, 1}) == "ok");
+  CHECK(check_group({32, 32, 4, 8, 8, 2, 1}) == "ok");
+  CHECK(check_group({32, 32, 8}) == "no tile, or its seven numbers");
+  const std::string groups = "a group of 8 to 128 tiles and 16 to 128 channels, powers of two";
+  for (int32_t bad : {INT32_MIN, 0, 4, 48, 256, INT32_MAX}) {
+    CHECK(check_group({bad, 32, 8, 8, 8, 1, 1}) == groups);
+    CHECK(check_group({32, bad, 8, 8, 8, 1, 1}) == groups);
+  }
+  for (int32_t bad : {INT32_MIN, 0, 2, 12, 64})
+    CHECK(check_group({32, 32, bad, 8, 8, 1, 1}) ==
+          "4 to 32 input channels of a step, a power of two");
+  const std::string items = "work-items of 4 or 8 tiles and channels that divide the group's";
+  for (int32_t bad : {INT32_MIN, 0, 2, 12, 16}) {
+    CHECK(check_group({32, 32, 8, bad, 8, 1, 1}) == items);
+    CHECK(check_group({32, 32, 8, 8, bad, 1, 1}) == items);
+  }
+  CHECK(check_group({32, 16, 8, 8, 8, 1, 1}) == items);
+  for (int32_t bad : {INT32_MIN, 0, 3})
+    CHECK(check_group({32, 32, 8, 8, 8, bad, 1}) == "1 or 2 chunks in local memory");
+  for (int32_t bad : {INT32_MIN, -1, 2})
+    CHECK(check_group({32, 32, 8, 8, 8, 1, bad}) == "0 or 1 for whether chunks are ahead");
+  CHECK(check_group({64, 64, 8, 4, 8, 1, 1}) == "at most 1024 work-items in a group");
+  CHECK(check_group({8, 16, 32, 8, 4, 1, 1}) == "loads that the work-items share evenly");
+  CHECK(check_group({32, 32, 8, 8, 8, 2, 1}) == "48 KB of local memory at most");
+}
+
 TEST_CASE("conv2d refuses residuals unlike the output and cuts inside a panel") {
   const auto check_residual = [](const OperandShape& residual) {
     return check_edited([&](Conv& c) {
@@ -383,10 +465,10 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   const auto choose = [](std::string_view symbol, int32_t channels, kernels::GpuFacts gpu) {
     Conv c;
     c.symbol = symbol;
-    c.w = packed(Packing::ConvPanels, {channels, 8, 3, 3});
     c.bias = packed(Packing::Bias, {channels});
     c.y = nhwc({2, channels, 9, 9});
     std::vector<int32_t> tile(kernels::kMaxTileInts);
+    c.w = packed(c.step().shape().row->packing, {channels, 8, 3, 3});
     const StepForTest step = c.step();
     tile.resize(kernels::choose_tile(step.shape(), gpu, tile.data()));
     c.tile = tile;
@@ -404,6 +486,16 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   REQUIRE(many.size() == 6);
   CHECK(few[0] * few[1] > many[0] * many[1]);
   CHECK(choose("conv2d_f32_cl_tiled", 64, {}) == many);
+
+  const char* const winograd = "conv2d_winograd4_f32_cl_buffer";
+  CHECK(choose(winograd, 64, {}).empty());
+  CHECK(choose(winograd, 64, {1, 512}) == std::vector<int32_t>{4, 4, 16, 4, 64});
+  CHECK(choose(winograd, 96, {1, 512}) == std::vector<int32_t>{8, 2, 16, 6, 64});
+  CHECK(choose(winograd, 80, {1, 512}) == std::vector<int32_t>{8, 1, 16, 5, 64});
+  CHECK(choose(winograd, 112, {1, 512}) == std::vector<int32_t>{8, 1, 16, 1, 64});
+  // 50 tiles of 2 x 2: two groups of 32 tiles for each 32 channels.
+  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {4, 0})[0] == 32);
+  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {5, 0})[0] == 16);
 }
 
 TEST_CASE("tiles in local memory are bounded") {
@@ -478,6 +570,11 @@ TEST_CASE("features count the part, channels padded as the processor computes th
   conv.symbol = "conv2d_winograd2_f32_cpu";
   conv.w = packed(Packing::Winograd2, {40, 8, 3, 3});
   CHECK(feature(conv.step(), "mmacs") == Approx(50 * 16 * 8 * 48 * 1e-6));
+
+  // GPU rows count the same.
+  conv.symbol = "conv2d_winograd2_f32_cl_tiled";
+  CHECK(feature(conv.step(), "mmacs") == Approx(50 * 16 * 8 * 48 * 1e-6));
+  CHECK(feature(conv.step(), "weight_mbytes") == Approx(16 * 8 * 48 * 4e-6));
 
   const MatMulParams params = {};
   const StepForTest product = {"matmul_f32_cpu",

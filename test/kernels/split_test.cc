@@ -1,5 +1,6 @@
 // Split = whole: parts computed one by one and joined are the whole, bit by bit, for every CPU row,
-// the reference kernels, every dim that the row can split and every legal cut.
+// the reference kernels, the GPU rows by Winograd's method, every dim that the row can split and
+// every legal cut.
 //
 // Each part runs on operands trimmed to the rows it needs, as far as the contract lets them be
 // trimmed: so a contract that lets through too few rows fails here, too (the kernel would read
@@ -8,9 +9,11 @@
 #include <set>
 #include <utility>
 
+#include "kernels/conv2d/winograd.h"
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"
+#include "test/support/cl_device.h"
 
 namespace codl::test {
 namespace {
@@ -136,6 +139,61 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
       INFO(row.symbol << " has a case that can be cut along "
                       << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts > 0);
+    }
+  }
+}
+
+std::string run_cl(ClDevice* device, const KernelRow& row, const KernelCase& item,
+                   const CaseInputs& inputs, float* output) {
+  const kernels::StepShape untiled = step_of(row, item);
+  // As on a processor: parts of channels have work-items of other sizes.
+  int32_t tile[kernels::kMaxTileInts];
+  kernels::StepShape step = untiled;
+  step.tile_count = kernels::choose_tile(untiled, {.units = 1, .registers = 512}, tile);
+  step.tile = tile;
+  kernels::ClLaunch launch;
+  kernels::launch_of(step, &launch);
+  std::vector<GuardedMemory> memory;
+  std::vector<ClOperand> operands;
+  for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
+    memory.push_back(inputs.memory(row, i, item.operands[i]));
+    operands.push_back({.data = memory[i].data(), .bytes = memory[i].bytes()});
+  }
+  operands.push_back({.data = output,
+                      .bytes = static_cast<size_t>(item.operands.back().bytes),
+                      .is_output = true});
+  return device->run(row, launch, operands);
+}
+
+// Tiles of outputs must lie where they lie in the whole.
+TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[opencl][convolution]") {
+  std::string reason;
+  ClDevice* device = ClDevice::get(&reason);
+  if (!device) {
+    WARN("[SKIP] OpenCL kernels: " << reason);
+    return;
+  }
+  std::vector<KernelCase> cases;
+  for (int32_t out_channels : {20, 96})
+    cases.push_back(make_conv_case(OpKind::Conv2d, {.name = "parts",
+                                                    .batch = 2,
+                                                    .in_c = 9,
+                                                    .out_c = out_channels,
+                                                    .in_h = 11,
+                                                    .in_w = 6,
+                                                    .has_residual = true}));
+  for (const KernelRow& row : kKernelRows) {
+    if (row.processor != Processor::Gpu || kernels::winograd_outputs(row.packing) == 0) continue;
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+      int cuts = 0;
+      for (const KernelCase& item : cases)
+        cuts += check_cuts(row, case_for(row, item), dim, row.symbol,
+                           [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                             return run_cl(device, row, part, inputs, output);
+                           });
+      // Of two cases: rows at 1, 6 and 10; channels at 16, and of 96 at 16, 48 and 80.
+      INFO(row.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+      CHECK(cuts == (dim == SplitDim::Height ? 6 : 4));
     }
   }
 }

@@ -1,0 +1,295 @@
+// 2-D convolution, Nhwc buffers, by Winograd's method in tiles of 2 x 2 outputs (winograd.h), for
+// GPUs: a work-group computes GROUP_TILES tiles times GROUP_CHANNELS output channels. CHUNK input
+// channels at a time,
+//   1  its work-items bring B^T d B of the tiles and the weights to local memory, the next ones'
+//      inputs and weights while these are multiplied
+//   2  each multiplies ITEM_TILES tiles times ITEM_CHANNELS channels of one of the 16 positions
+// and after the last channels
+//   3  the sums pass through local memory, 4 tiles times 4 channels of a work-item at a time, to
+//      the work-items that compute A^T m A of a tile and channel, bias, residual, activation
+//
+//   x, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes
+//   w                     [panel][16][in_c][16]
+//
+// Defines: GROUP_TILES, GROUP_CHANNELS, CHUNK, ITEM_TILES, ITEM_CHANNELS, STAGES (2: the next
+// chunk has local memory of its own, which saves a barrier); kernels/conv2d/winograd_cl.h has what
+// must hold for them. HAS_RESIDUAL, ACTIVATION.
+// An output is the sum over input channels in their order: results are equal bit by bit whatever
+// the part. Rows of a tile that the part does not store may miss inputs: those are multiplied for
+// the missing outputs alone.
+//
+// Per input channel: ITEM_TILES * ITEM_CHANNELS multiply-adds for (ITEM_TILES + ITEM_CHANNELS) / 4
+// local loads of 16 bytes. From global memory a group loads 16 (GROUP_TILES + GROUP_CHANNELS)
+// floats for 16 GROUP_TILES * GROUP_CHANNELS multiply-adds, which stand for 36 of the direct sum.
+// Registers of 8 x 8: 64 sums, 16 factors and, of {32, 32, 8, 8, 8}, 16 inputs and 16 weights on
+// their way.
+#define OUTPUTS 2
+#include "kernels/conv2d/winograd_place.cl"
+
+// Work-items of a position: each computes tiles 4 * THREADS_M * i + m + (0..3), channels 4 *
+// THREADS_N * j + n + (0..3) of the group.
+#define THREADS_M (GROUP_TILES / ITEM_TILES)
+#define THREADS_N (GROUP_CHANNELS / ITEM_CHANNELS)
+#define POSITION_ITEMS (THREADS_M * THREADS_N)
+#define ITEMS (POSITIONS * POSITION_ITEMS)
+#define QUADS_N (ITEM_CHANNELS / 4)
+// What a work-item brings: channels of tiles, the last not every item's; quads of weights, of
+// every WEIGHT_POSITIONS-th position.
+#define INPUT_LOADS ((GROUP_TILES * CHUNK + ITEMS - 1) / ITEMS)
+#define POSITION_QUADS (GROUP_CHANNELS * CHUNK / 4)
+#define WEIGHT_POSITIONS (ITEMS / POSITION_QUADS)
+#define WEIGHT_LOADS (POSITIONS / WEIGHT_POSITIONS)
+// Local memory, in floats. Inputs: [POSITIONS][CHUNK][GROUP_TILES], a row longer by a quad;
+// weights: [POSITIONS][GROUP_CHANNELS / 16][CHUNK][16], a panel longer by 16; positions an odd
+// multiple of 16 apart: neighbours of a warp then meet different banks.
+#define ODD_STRIDE(floats) (((floats) + 31) / 32 * 32 + 16)
+#define INPUT_PITCH (GROUP_TILES + 4)
+#define INPUT_STRIDE ODD_STRIDE(CHUNK* INPUT_PITCH)
+#define PANEL_PITCH (CHUNK * 16 + 16)
+#define WEIGHT_STRIDE ODD_STRIDE(GROUP_CHANNELS / 16 * PANEL_PITCH)
+#define STAGE_FLOATS (POSITIONS * (INPUT_STRIDE + WEIGHT_STRIDE))
+// Sums of a pass: [POSITIONS][4 * THREADS_M][4 * THREADS_N], as many of a position as there are
+// work-items.
+#define SUM_COLUMNS (4 * THREADS_N)
+#define SUM_PITCH (SUM_COLUMNS + 4)
+#define SUM_STRIDE (4 * THREADS_M * SUM_PITCH)
+#define SUM_FLOATS (POSITIONS * SUM_STRIDE)
+#define LOCAL_FLOATS (STAGES * STAGE_FLOATS > SUM_FLOATS ? STAGES * STAGE_FLOATS : SUM_FLOATS)
+
+// The inputs of a tile: where the first of them lies or would lie, modulo 2^32, and in which of the
+// four rows and columns there are some, a bit each.
+typedef struct {
+  uint offset;
+  int rows;
+  int columns;
+} TileInputs;
+
+static inline int bits_inside(int first, int end) {
+  int bits = 0;
+#pragma unroll
+  for (int i = 0; i < INPUTS; ++i)
+    if (first + i >= 0 && first + i < end) bits |= 1 << i;
+  return bits;
+}
+
+// Load l of this work-item: a tile and channel of the chunk, and 4 lanes of a row of a panel of
+// weights at a position.
+static inline int input_tile(int l) { return (get_local_id(0) + l * ITEMS) / CHUNK; }
+static inline int input_channel(void) { return get_local_id(0) % CHUNK; }
+static inline int weight_lane(void) { return get_local_id(0) % 4 * 4; }
+static inline int weight_row(void) { return get_local_id(0) / 4 % CHUNK; }
+static inline int weight_panel(void) {
+  return get_local_id(0) / (4 * CHUNK) % (GROUP_CHANNELS / 16);
+}
+static inline int weight_position(int l) {
+  return get_local_id(0) / POSITION_QUADS + l * WEIGHT_POSITIONS;
+}
+
+// The channel `channel_offset` after that of `from`, of which there is one if `has_channel`.
+static inline void load_inputs(global const float* x, const TileInputs* from, uint channel_offset,
+                               bool has_channel, uint row_stride, uint pixel_stride,
+                               float inputs[INPUT_LOADS][POSITIONS]) {
+#pragma unroll
+  for (int l = 0; l < INPUT_LOADS; ++l)
+#pragma unroll
+    for (uint i = 0; i < INPUTS; ++i)
+#pragma unroll
+      for (uint j = 0; j < INPUTS; ++j) {
+        const uint at = from[l].offset + channel_offset + i * row_stride + j * pixel_stride;
+        inputs[l][i * INPUTS + j] = 0.0f;
+        if (has_channel && (from[l].rows >> i & from[l].columns >> j & 1) != 0)
+          inputs[l][i * INPUTS + j] = x[at];
+      }
+}
+
+// `w`: at this work-item's panel, row and lane.
+static inline void load_weights(global const float* w, bool has_row, int in_c,
+                                float4 weights[WEIGHT_LOADS]) {
+#pragma unroll
+  for (int l = 0; l < WEIGHT_LOADS; ++l) {
+    weights[l] = (float4)(0.0f);
+    if (has_row) weights[l] = *(global const float4*)(w + weight_position(l) * in_c * 16);
+  }
+}
+
+// v = B^T d on one axis.
+static inline void transform_input_line(float d0, float d1, float d2, float d3, float* v) {
+  v[0] = d2 - d0;
+  v[1] = d2 + d1;
+  v[2] = d2 - d1;
+  v[3] = d3 - d1;
+}
+
+// B^T d B of one channel of a tile to local memory.
+static inline void store_transformed(local float* to, const float* d) {
+  float half_done[INPUTS][INPUTS];  // [column][row of B^T d]
+#pragma unroll
+  for (int j = 0; j < INPUTS; ++j)
+    transform_input_line(d[j], d[INPUTS + j], d[2 * INPUTS + j], d[3 * INPUTS + j], half_done[j]);
+#pragma unroll
+  for (int i = 0; i < INPUTS; ++i) {
+    float v[INPUTS];
+    transform_input_line(half_done[0][i], half_done[1][i], half_done[2][i], half_done[3][i], v);
+#pragma unroll
+    for (int j = 0; j < INPUTS; ++j) to[(i * INPUTS + j) * INPUT_STRIDE] = v[j];
+  }
+}
+
+static inline void store_stage(local float* inputs_to, local float* weights_to,
+                               float inputs[INPUT_LOADS][POSITIONS], const float4* weights) {
+#pragma unroll
+  for (int l = 0; l < INPUT_LOADS; ++l)
+    if (input_tile(l) < GROUP_TILES)
+      store_transformed(inputs_to + input_channel() * INPUT_PITCH + input_tile(l), inputs[l]);
+  weights_to += weight_panel() * PANEL_PITCH + weight_row() * 16 + weight_lane();
+#pragma unroll
+  for (int l = 0; l < WEIGHT_LOADS; ++l)
+    *(local float4*)(weights_to + weight_position(l) * WEIGHT_STRIDE) = weights[l];
+}
+
+static inline void multiply_chunk(local const float* inputs, local const float* weights,
+                                  float4 sums[ITEM_TILES][QUADS_N]) {
+#pragma unroll
+  for (int c = 0; c < CHUNK; ++c) {
+    float4 b[QUADS_N];
+#pragma unroll
+    for (int j = 0; j < QUADS_N; ++j)
+      b[j] = *(local const float4*)(weights + j * (THREADS_N / 4) * PANEL_PITCH + c * 16);
+#pragma unroll
+    for (int i = 0; i < ITEM_TILES; i += 4) {
+      const float4 a = *(local const float4*)(inputs + i * THREADS_M + c * INPUT_PITCH);
+#pragma unroll
+      for (int j = 0; j < QUADS_N; ++j) {
+        sums[i][j] += (float4)(a.x) * b[j];
+        sums[i + 1][j] += (float4)(a.y) * b[j];
+        sums[i + 2][j] += (float4)(a.z) * b[j];
+        sums[i + 3][j] += (float4)(a.w) * b[j];
+      }
+    }
+  }
+}
+
+// A^T m A of one channel of a tile; `m`: its sum at the first position.
+static inline void transform_sums(local const float* m, float y[OUTPUTS][OUTPUTS]) {
+  float half_done[OUTPUTS][INPUTS];  // A^T m
+#pragma unroll
+  for (int j = 0; j < INPUTS; ++j) {
+    const float m1 = m[(INPUTS + j) * SUM_STRIDE];
+    const float m2 = m[(2 * INPUTS + j) * SUM_STRIDE];
+    half_done[0][j] = m[j * SUM_STRIDE] + (m1 + m2);
+    half_done[1][j] = m[(3 * INPUTS + j) * SUM_STRIDE] + (m1 - m2);
+  }
+#pragma unroll
+  for (int i = 0; i < OUTPUTS; ++i) {
+    y[i][0] = half_done[i][0] + (half_done[i][1] + half_done[i][2]);
+    y[i][1] = half_done[i][3] + (half_done[i][1] - half_done[i][2]);
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_f32_cl_tiled(
+    global const float* restrict x, global const float* restrict w,
+    global const float* restrict bias,
+#if HAS_RESIDUAL
+    global const float* residual,
+#endif
+    global float* y, int channel_blocks, int panel_begin, int panel_end,
+    int channel_end,                                                            // stored
+    WINOGRAD_PARAMS,                                                            //
+    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of row_begin
+#if HAS_RESIDUAL
+    int residual_offset, int residual_batch_stride,
+#endif
+    float alpha, float beta) {
+  local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
+  const int id = get_local_id(0);
+  const int position = id / POSITION_ITEMS;
+  const int m = id % POSITION_ITEMS / THREADS_N * 4;
+  const int n = id % THREADS_N * 4;
+  const int first_panel =
+      panel_begin + (int)get_group_id(0) % channel_blocks * (GROUP_CHANNELS / 16);
+  const int first_tile = (int)get_group_id(0) / channel_blocks * GROUP_TILES;
+
+  TileInputs from[INPUT_LOADS];
+#pragma unroll
+  for (int l = 0; l < INPUT_LOADS; ++l) {
+    const int tile = first_tile + input_tile(l);
+    const TilePlace place = tile_place(tile, tile_rows, tile_columns, first_tile_row);
+    const int row = place.row - pad_top - x_row_begin;
+    const int column = place.column - pad_left;
+    from[l].offset = (uint)place.image * x_batch_stride + (uint)row * x_row_stride +
+                     (uint)column * x_pixel_stride + input_channel();
+    from[l].rows = tile < tiles ? bits_inside(row, x_row_end - x_row_begin) : 0;
+    from[l].columns = bits_inside(column, in_w);
+  }
+
+  float4 sums[ITEM_TILES][QUADS_N];
+#pragma unroll
+  for (int i = 0; i < ITEM_TILES; ++i)
+#pragma unroll
+    for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);
+  float inputs[INPUT_LOADS][POSITIONS];
+  float4 weights[WEIGHT_LOADS];
+
+  // Weights of panels past the last are those of the last; nobody stores what comes of them.
+  const int load_panel = min(first_panel + weight_panel(), panel_end - 1);
+  global const float* const load_w =
+      w + (load_panel * POSITIONS * in_c + weight_row()) * 16 + weight_lane();
+#define LOAD(chunk)                                                                           \
+  load_inputs(x, from, chunk, (chunk) + input_channel() < in_c, x_row_stride, x_pixel_stride, \
+              inputs);                                                                        \
+  load_weights(load_w + (chunk)*16, (chunk) + weight_row() < in_c, in_c, weights);
+
+  LOAD(0)
+  for (int chunk = 0; chunk < in_c; chunk += CHUNK) {
+    local float* const input_stage = memory + chunk / CHUNK % STAGES * STAGE_FLOATS;
+    local float* const weight_stage = input_stage + POSITIONS * INPUT_STRIDE;
+    if (STAGES == 1) barrier(CLK_LOCAL_MEM_FENCE);
+    store_stage(input_stage, weight_stage, inputs, weights);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (IS_AHEAD && chunk + CHUNK < in_c) {
+      LOAD(chunk + CHUNK)
+    }
+    multiply_chunk(input_stage + position * INPUT_STRIDE + m,
+                   weight_stage + position * WEIGHT_STRIDE + n / 16 * PANEL_PITCH + n % 16, sums);
+    if (!IS_AHEAD && chunk + CHUNK < in_c) {
+      LOAD(chunk + CHUNK)
+    }
+  }
+
+  // The sum of a pass that this work-item makes outputs of.
+  const int sum_row = id / SUM_COLUMNS;
+  const int sum_column = id % SUM_COLUMNS;
+#pragma unroll
+  for (int i = 0; i < ITEM_TILES; i += 4) {
+    const int tile = first_tile + i * THREADS_M + sum_row;
+    const TilePlace place = tile_place(tile, tile_rows, tile_columns, first_tile_row);
+#pragma unroll
+    for (int j = 0; j < QUADS_N; ++j) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+      for (int t = 0; t < 4; ++t)
+        *(local float4*)(memory + position * SUM_STRIDE + (m + t) * SUM_PITCH + n) = sums[i + t][j];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      const int channel = first_panel * 16 + 4 * THREADS_N * j + sum_column;
+      if (tile < tiles && channel < channel_end) {
+        float block[OUTPUTS][OUTPUTS];
+        transform_sums(memory + sum_row * SUM_PITCH + sum_column, block);
+        const float start = bias[channel];
+#pragma unroll
+        for (int p = 0; p < OUTPUTS * OUTPUTS; ++p) {
+          const int row = place.row + p / OUTPUTS;
+          const int column = place.column + p % OUTPUTS;
+          if (row < row_begin || row >= row_end || column >= out_w) continue;
+          const int at = (row - row_begin) * y_row_stride + column * y_pixel_stride + channel;
+          float v = block[p / OUTPUTS][p % OUTPUTS] + start;
+#if HAS_RESIDUAL
+          v += residual[residual_offset + place.image * residual_batch_stride + at];
+#endif
+          v = ACTIVATE(v, alpha, beta);
+          y[y_offset + place.image * y_batch_stride + at] = channel < out_c ? v : 0.0f;
+        }
+      }
+    }
+  }
+}

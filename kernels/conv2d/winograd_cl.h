@@ -1,0 +1,145 @@
+// How the GPU rows by Winograd's method (winograd.h) are cut into work-items.
+#pragma once
+
+#include "kernels/common/gemm_tile.h"
+#include "kernels/conv2d/winograd.h"
+
+namespace codl::kernels {
+
+// ---- conv2d_winograd4_f32_cl_buffer: work-items by themselves, for processors -------------------
+
+constexpr bool is_winograd_item(const KernelRow& row) {
+  return is_symbol(row, "conv2d_winograd4_f32_cl_buffer");
+}
+
+// Tiles and panels of 16 output channels whose sums are in registers, tiles and panels of a
+// work-item, input channels that it transforms at once.
+struct WinogradItem {
+  int32_t register_tiles;
+  int32_t register_panels;
+  int32_t tiles;
+  int32_t panels;
+  int32_t channels;
+
+  // Transformed inputs and sums, in private memory: INPUT_STRIDE and SUM_STRIDE of the text.
+  constexpr int64_t private_bytes() const {
+    constexpr int64_t kPositions = 36;
+    return kPositions * (int64_t{tiles} * (channels + int64_t{panels} * kClLanes) + 2 * kClLanes) *
+           int64_t{sizeof(float)};
+  }
+};
+
+inline constexpr uint32_t kWinogradItemInts = 5;
+// Of a second-level cache of 1 MiB, which processors with AVX-512 have, and of a stack of 8 MiB.
+inline constexpr int64_t kWinogradItemBytes = 640 * 1024;
+
+// Where nothing is known of the GPU; 22 KiB, because some reserve it for each item that may run.
+inline constexpr WinogradItem kSmallWinogradItem = {4, 1, 4, 1, 16};
+
+// Null if conv2d_winograd4_f32_cl_buffer.cl can be built with it, and computes `panels` panels.
+constexpr const char* check_winograd_item(const WinogradItem& item, int32_t panels) {
+  if (item.register_tiles < 1 || item.register_tiles > 16 || item.register_panels < 1 ||
+      item.register_panels > 4)
+    return "sums of 1 to 16 tiles and 1 to 4 panels in registers";
+  if (item.tiles < 1 || item.tiles > 256 || item.tiles % item.register_tiles != 0 ||
+      item.panels < 1 || item.panels > 256 || item.panels % item.register_panels != 0)
+    return "a work-item of up to 256 tiles and panels, in multiples of those in registers";
+  if (panels % item.panels != 0) return "work-items whose panels divide those of the part";
+  if (item.channels < kClLanes || item.channels > 1024 || item.channels % kClLanes != 0)
+    return "16 to 1024 input channels at once, a multiple of 16";
+  return item.private_bytes() <= kWinogradItemBytes ? nullptr : "640 KiB of private memory at most";
+}
+
+constexpr WinogradItem winograd_item_of(const StepShape& step) {
+  if (step.tile_count == 0) return kSmallWinogradItem;
+  return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4]};
+}
+
+// For a processor with registers for 16 sums and more: 4 tiles x 4 panels take the fewest loads.
+// The more panels in a work-item, the fewer times inputs are transformed; beyond 6 there is little
+// left to save. (AVX-512, 32 to 512 channels; 28 tiles are as fast as 16.)
+constexpr WinogradItem large_winograd_item(int32_t panels) {
+  int32_t item_panels = 1;
+  for (int32_t count : {2, 3, 5, 6, 4})
+    if (panels % count == 0) item_panels = count;
+  const int32_t register_panels = item_panels % 4 == 0 ? 4 : item_panels % 2 == 0 ? 2 : 1;
+  return {register_panels == 4 ? 4 : 8, register_panels, 16, item_panels, 64};
+}
+
+// ---- conv2d_winograd2_f32_cl_tiled: work-groups with local memory, for GPUs --------------------
+
+constexpr bool is_winograd_group(const KernelRow& row) {
+  return is_symbol(row, "conv2d_winograd2_f32_cl_tiled");
+}
+
+// Tiles and output channels of a work-group, input channels of a chunk, tiles and channels of a
+// work-item at one of the 16 positions, chunks that local memory holds, and whether a chunk is on
+// its way from global memory while the one before is multiplied.
+struct WinogradGroup {
+  int32_t tiles;
+  int32_t channels;
+  int32_t chunk;
+  int32_t item_tiles;
+  int32_t item_channels;
+  int32_t stages;
+  int32_t is_ahead;
+
+  static constexpr int64_t kPositions = 16;
+  constexpr int64_t items() const {
+    return kPositions * (tiles / item_tiles) * (channels / item_channels);
+  }
+  // LOCAL_FLOATS of the text.
+  constexpr int64_t local_bytes() const {
+    const auto odd_stride = [](int64_t floats) { return (floats + 31) / 32 * 32 + 16; };
+    const int64_t inputs = odd_stride(int64_t{chunk} * (tiles + 4));
+    const int64_t weights = odd_stride(int64_t{channels} / 16 * (int64_t{chunk} * 16 + 16));
+    const int64_t sums =
+        int64_t{4} * (tiles / item_tiles) * (int64_t{4} * (channels / item_channels) + 4);
+    const int64_t staged = stages * (inputs + weights);
+    return kPositions * (staged > sums ? staged : sums) * int64_t{sizeof(float)};
+  }
+};
+
+inline constexpr uint32_t kWinogradGroupInts = 7;
+
+// Null if conv2d_winograd2_f32_cl_tiled.cl can be built with it.
+constexpr const char* check_winograd_group(const WinogradGroup& group) {
+  const auto is_power = [](int32_t number) { return (number & (number - 1)) == 0; };
+  if (group.tiles < 8 || group.tiles > 128 || group.channels < 16 || group.channels > 128 ||
+      !is_power(group.tiles) || !is_power(group.channels))
+    return "a group of 8 to 128 tiles and 16 to 128 channels, powers of two";
+  if (group.chunk < 4 || group.chunk > 32 || !is_power(group.chunk))
+    return "4 to 32 input channels of a step, a power of two";
+  if ((group.item_tiles != 4 && group.item_tiles != 8) ||
+      (group.item_channels != 4 && group.item_channels != 8) ||
+      group.channels % (4 * group.item_channels) != 0)
+    return "work-items of 4 or 8 tiles and channels that divide the group's";
+  if (group.stages != 1 && group.stages != 2) return "1 or 2 chunks in local memory";
+  if (group.is_ahead != 0 && group.is_ahead != 1) return "0 or 1 for whether chunks are ahead";
+  const int64_t items = group.items();
+  if (items > kClMaxGroupItems) return "at most 1024 work-items in a group";
+  // Each brings inputs of one channel, and weights of one row and lane of some positions.
+  const int64_t position_quads = int64_t{group.channels} * group.chunk / 4;
+  if (items % position_quads != 0 || items > WinogradGroup::kPositions * position_quads)
+    return "loads that the work-items share evenly";
+  return group.local_bytes() <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
+}
+
+// The largest of which there are enough for a GPU of so many units (0: unknown). That depends on
+// the whole output: so does, where a chunk ends in the middle, the sign of a zero.
+constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, int32_t units) {
+  constexpr WinogradGroup kLarge = {32, 32, 8, 8, 8, 1, 1};
+  constexpr WinogradGroup kSmall = {16, 16, 8, 4, 4, 1, 1};
+  const int64_t tiles = y.dims[0] * ceil_div(y.dims[2], 2) * ceil_div(y.dims[3], 2);
+  const int64_t groups = ceil_div(tiles, kLarge.tiles) * ceil_div(y.dims[1], kLarge.channels);
+  return groups >= units ? kLarge : kSmall;
+}
+
+constexpr WinogradGroup winograd_group_of(const StepShape& step) {
+  if (step.tile_count == kWinogradGroupInts)
+    return {step.tile[0], step.tile[1], step.tile[2], step.tile[3],
+            step.tile[4], step.tile[5], step.tile[6]};
+  return fastest_winograd_group(step.output(), 0);
+}
+
+}  // namespace codl::kernels
