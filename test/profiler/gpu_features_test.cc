@@ -69,5 +69,30 @@ TEST_CASE("taps outside the map are not counted") {
   CHECK(features_of_line(line).at("usual_chain") == Approx(3 * 29.0 / 7 * 1e-3));
 }
 
+// 3x3, 32 to 96 channels, on a map of 14 x 14.
+std::string winograd_line(const char* symbol, int positions) {
+  char line[300];
+  std::snprintf(line, sizeof(line),
+                "%s,%d,5,0,9,0,0 0 0,1 1 1 1 1 1 1 1 1 0 1 0 1086324736,1:1:0:14:25088:1x32x14x14 "
+                "1:3:0:0:%d:96x32x3x3 1:3:0:0:384:96 1:1:0:14:75264:1x96x14x14",
+                symbol, row_of(symbol).revision, positions * 32 * 96 * 4);
+  return line;
+}
+
+TEST_CASE("Winograd's rows count what their work-items and groups compute") {
+  // 7 x 7 tiles and 96 channels: two blocks of 32 by three, fewer than units, so 4 of 16 by six.
+  const auto groups = features_of_line(winograd_line("conv2d_winograd2_f32_cl_tiled", 16));
+  CHECK(groups.at("group16x16_chain") == Approx(4e-3));
+  CHECK(groups.at("group16x16_unit") == Approx(1));
+  CHECK(groups.at("group16x16_mmacs") == Approx(16 * 16 * 16 * 32 * 1e-6));
+  // 16 tiles of 4 x 4 outputs: four and one panel for each of 24 work-items, 16 channels at once.
+  const auto items = features_of_line(winograd_line("conv2d_winograd4_f32_cl_buffer", 36));
+  CHECK(items.at("unit_groups") == Approx(1));
+  CHECK(items.at("single_mmacs") == Approx(4 * 36 * 16 * 32 * 1e-6));
+  CHECK(items.at("transformed_melements") == Approx(4 * 36 * 32 * 1e-6));
+  CHECK(items.at("sums_melements") == Approx(2 * 4 * 36 * 16 * 1e-6));
+  CHECK(items.at("read_weight_mbytes") == Approx(4 * 36 * 32 * 96 * 4e-6));
+}
+
 }  // namespace
 }  // namespace codl::profiler

@@ -414,6 +414,8 @@ TEST_CASE("any_gpu does not stand for a row beside one that has a model") {
   const DeviceProfile profile = value_of(parse_device_profile(text, "box.json"));
   CHECK(profile.model_of(id_of("conv2d_f32_cl_buffer")) != nullptr);
   CHECK(profile.model_of(id_of("conv2d_f32_cl_tiled")) == nullptr);  // whose mmacs it cannot weigh
+  for (const char* winograd : {"conv2d_winograd2_f32_cl_tiled", "conv2d_winograd4_f32_cl_buffer"})
+    CHECK(profile.model_of(id_of(winograd)) == nullptr);
   CHECK(profile.model_of(id_of("matmul_f32_cl_tiled")) != nullptr);
 }
 
