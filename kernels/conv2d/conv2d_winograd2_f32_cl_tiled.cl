@@ -1,8 +1,7 @@
 // 2-D convolution, Nhwc buffers, by Winograd's method in tiles of 2 x 2 outputs (winograd.h), for
 // GPUs: a work-group computes GROUP_TILES tiles times GROUP_CHANNELS output channels. CHUNK input
 // channels at a time,
-//   1  its work-items bring B^T d B of the tiles and the weights to local memory, the next ones'
-//      inputs and weights while these are multiplied
+//   1  its work-items bring B^T d B of the tiles and the weights to local memory
 //   2  each multiplies ITEM_TILES tiles times ITEM_CHANNELS channels of one of the 16 positions
 // and after the last channels
 //   3  the sums pass through local memory, 4 tiles times 4 channels of a work-item at a time, to
@@ -11,12 +10,13 @@
 //   x, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes
 //   w                     [panel][16][in_c][16]
 //
-// Defines: GROUP_TILES, GROUP_CHANNELS, CHUNK, ITEM_TILES, ITEM_CHANNELS, STAGES (2: the next
-// chunk has local memory of its own, which saves a barrier); kernels/conv2d/winograd_cl.h has what
-// must hold for them. HAS_RESIDUAL, ACTIVATION.
+// Defines: GROUP_TILES, GROUP_CHANNELS, CHUNK, ITEM_TILES, ITEM_CHANNELS; STAGES, 2: the next chunk
+// has local memory of its own, which saves a barrier; IS_AHEAD, 1: what it needs is on its way
+// while this one is multiplied, 0: is loaded afterwards, and other groups of the unit hide that.
+// kernels/conv2d/winograd_cl.h has what must hold for them. HAS_RESIDUAL, ACTIVATION.
 // An output is the sum over input channels in their order: results are equal bit by bit whatever
-// the part. Rows of a tile that the part does not store may miss inputs: those are multiplied for
-// the missing outputs alone.
+// the part. Of a tile that lies across the edge of a part some inputs may be missing: nothing of
+// them gets into the rows that the part stores.
 //
 // Per input channel: ITEM_TILES * ITEM_CHANNELS multiply-adds for (ITEM_TILES + ITEM_CHANNELS) / 4
 // local loads of 16 bytes. From global memory a group loads 16 (GROUP_TILES + GROUP_CHANNELS)

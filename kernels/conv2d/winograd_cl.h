@@ -125,8 +125,8 @@ constexpr const char* check_winograd_group(const WinogradGroup& group) {
   return group.local_bytes() <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
 }
 
-// The largest of which there are enough for a GPU of so many units (0: unknown). That depends on
-// the whole output: so does, where a chunk ends in the middle, the sign of a zero.
+// The largest of which there are enough for a GPU of so many units (0: unknown), by the whole
+// output, so that parts have chunks of the same size.
 constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, int32_t units) {
   constexpr WinogradGroup kLarge = {32, 32, 8, 8, 8, 1, 1};
   constexpr WinogradGroup kSmall = {16, 16, 8, 4, 4, 1, 1};
