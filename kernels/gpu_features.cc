@@ -321,10 +321,10 @@ void GpuFeatures::add_conv2d_texels() {
 // A unit's work-items, as if all had as many tiles.
 void GpuFeatures::add_winograd_item() {
   const WinogradItem item = winograd_item_of(step_);
-  const WinogradWork work = winograd_work(winograd_outputs(step_.row->packing), step_.operands[0],
-                                          y_, step_.part_dim, step_.part);
+  const WinogradWork work =
+      winograd_work(WinogradItem::kOutputs, step_.operands[0], y_, step_.part_dim, step_.part);
   const int32_t in_channels = step_.operands[0].dims[1];
-  const double positions = WinogradTransform<2>::kPositions;
+  const double positions = WinogradItem::kPositions;
   const double panel_blocks = work.panels.count() / item.panels;
   const double block_tiles = static_cast<double>(work.tiles) * panel_blocks / groups_;
   const double sums = waves(1) * positions * block_tiles * item.panels * kClLanes;

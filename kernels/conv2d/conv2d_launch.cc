@@ -163,8 +163,8 @@ void add_winograd(const Conv2dShape& shape, const WinogradWork& work, ClLaunch* 
 void launch_winograd_item(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const WinogradItem item = winograd_item_of(step);
-  const WinogradWork work = winograd_work(winograd_outputs(step.row->packing), shape.x, shape.y,
-                                          step.part_dim, step.part);
+  const WinogradWork work =
+      winograd_work(WinogradItem::kOutputs, shape.x, shape.y, step.part_dim, step.part);
   out->define("TILES", item.register_tiles);
   out->define("PANELS", item.register_panels);
   out->define("ITEM_TILES", item.tiles);
@@ -190,8 +190,8 @@ void launch_winograd_item(const StepShape& step, ClLaunch* out) {
 void launch_winograd_group(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const WinogradGroup group = winograd_group_of(step);
-  const WinogradWork work = winograd_work(winograd_outputs(step.row->packing), shape.x, shape.y,
-                                          step.part_dim, step.part);
+  const WinogradWork work =
+      winograd_work(WinogradGroup::kOutputs, shape.x, shape.y, step.part_dim, step.part);
   const ClChannels stored = cl_channels(step);
   out->define("GROUP_TILES", group.tiles);
   out->define("GROUP_CHANNELS", group.channels);

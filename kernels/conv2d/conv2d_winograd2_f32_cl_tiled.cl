@@ -56,19 +56,22 @@
 #define SUM_FLOATS (POSITIONS * SUM_STRIDE)
 #define LOCAL_FLOATS (STAGES * STAGE_FLOATS > SUM_FLOATS ? STAGES * STAGE_FLOATS : SUM_FLOATS)
 
-// The inputs of a tile: where the first of them lies or would lie, modulo 2^32, and in which of the
-// four rows and columns there are some, a bit each.
+// The inputs of a tile: where the first of them lies or would lie, modulo 2^32, and which there
+// are, a bit each.
 typedef struct {
   uint offset;
-  int rows;
-  int columns;
+  int inside;
 } TileInputs;
 
-static inline int bits_inside(int first, int end) {
+// The bits of a tile whose first input is at `row` and `column` of `rows` times `columns`.
+static inline int bits_inside(int row, int rows, int column, int columns) {
   int bits = 0;
 #pragma unroll
-  for (int i = 0; i < INPUTS; ++i)
-    if (first + i >= 0 && first + i < end) bits |= 1 << i;
+  for (int i = 0; i < POSITIONS; ++i) {
+    const int at_row = row + i / INPUTS;
+    const int at_column = column + i % INPUTS;
+    if (at_row >= 0 && at_row < rows && at_column >= 0 && at_column < columns) bits |= 1 << i;
+  }
   return bits;
 }
 
@@ -90,16 +93,15 @@ static inline void load_inputs(global const float* x, const TileInputs* from, ui
                                bool has_channel, uint row_stride, uint pixel_stride,
                                float inputs[INPUT_LOADS][POSITIONS]) {
 #pragma unroll
-  for (int l = 0; l < INPUT_LOADS; ++l)
+  for (int l = 0; l < INPUT_LOADS; ++l) {
+    const int inside = has_channel ? from[l].inside : 0;
 #pragma unroll
-    for (uint i = 0; i < INPUTS; ++i)
-#pragma unroll
-      for (uint j = 0; j < INPUTS; ++j) {
-        const uint at = from[l].offset + channel_offset + i * row_stride + j * pixel_stride;
-        inputs[l][i * INPUTS + j] = 0.0f;
-        if (has_channel && (from[l].rows >> i & from[l].columns >> j & 1) != 0)
-          inputs[l][i * INPUTS + j] = x[at];
-      }
+    for (uint i = 0; i < POSITIONS; ++i) {
+      const uint pixel = i / INPUTS * row_stride + i % INPUTS * pixel_stride;
+      inputs[l][i] = 0.0f;
+      if ((inside & 1 << i) != 0) inputs[l][i] = x[from[l].offset + channel_offset + pixel];
+    }
+  }
 }
 
 // `w`: at this work-item's panel, row and lane.
@@ -219,8 +221,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
     const int column = place.column - pad_left;
     from[l].offset = (uint)place.image * x_batch_stride + (uint)row * x_row_stride +
                      (uint)column * x_pixel_stride + input_channel();
-    from[l].rows = tile < tiles ? bits_inside(row, x_row_end - x_row_begin) : 0;
-    from[l].columns = bits_inside(column, in_w);
+    from[l].inside = bits_inside(row, tile < tiles ? x_row_end - x_row_begin : 0, column, in_w);
   }
 
   float4 sums[ITEM_TILES][QUADS_N];

@@ -21,9 +21,10 @@ struct WinogradItem {
   int32_t panels;
   int32_t channels;
 
+  static constexpr int32_t kOutputs = 4;
+  static constexpr int64_t kPositions = 36;
   // Transformed inputs and sums, in private memory: INPUT_STRIDE and SUM_STRIDE of the text.
   constexpr int64_t private_bytes() const {
-    constexpr int64_t kPositions = 36;
     return kPositions * (int64_t{tiles} * (channels + int64_t{panels} * kClLanes) + 2 * kClLanes) *
            int64_t{sizeof(float)};
   }
@@ -84,6 +85,7 @@ struct WinogradGroup {
   int32_t stages;
   int32_t is_ahead;
 
+  static constexpr int32_t kOutputs = 2;
   static constexpr int64_t kPositions = 16;
   constexpr int64_t items() const {
     return kPositions * (tiles / item_tiles) * (channels / item_channels);
