@@ -352,7 +352,7 @@ struct WinogradNames {
     m, n, "group" #m "x" #n "_mmacs", "group" #m "x" #n "_chain", "group" #m "x" #n "_wave2", \
         "group" #m "x" #n "_unit"                                                             \
   }
-constexpr WinogradNames kWinogradNames[] = {WINOGRAD_NAMES(32, 32), WINOGRAD_NAMES(16, 16)};
+constexpr WinogradNames kWinogradNames[] = {WINOGRAD_NAMES(32, 32), WINOGRAD_NAMES(8, 32)};
 
 void GpuFeatures::add_winograd_group() {
   const WinogradGroup group = winograd_group_of(step_);

@@ -47,7 +47,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   }
   if (is_winograd_group(*step.row)) {
     if (step.tile_count != 0 && step.tile_count != kWinogradGroupInts)
-      return "no tile, or its seven numbers";
+      return "no tile, or its five numbers";
     return check_winograd_group(winograd_group_of(step));
   }
   if (is_conv2d_tiled(*step.row)) {

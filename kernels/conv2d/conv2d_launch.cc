@@ -198,8 +198,6 @@ void launch_winograd_group(const StepShape& step, ClLaunch* out) {
   out->define("CHUNK", group.chunk);
   out->define("ITEM_TILES", group.item_tiles);
   out->define("ITEM_CHANNELS", group.item_channels);
-  out->define("STAGES", group.stages);
-  out->define("IS_AHEAD", group.is_ahead);
   define_output(shape.params, out);
   const int64_t channel_blocks =
       ceil_div(int64_t{work.panels.count()} * kChannelPanel, group.channels);

@@ -10,10 +10,8 @@
 //   x, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes
 //   w                     [panel][16][in_c][16]
 //
-// Defines: GROUP_TILES, GROUP_CHANNELS, CHUNK, ITEM_TILES, ITEM_CHANNELS; STAGES, 2: the next chunk
-// has local memory of its own, which saves a barrier; IS_AHEAD, 1: what it needs is on its way
-// while this one is multiplied, 0: is loaded afterwards, and other groups of the unit hide that.
-// kernels/conv2d/winograd_cl.h has what must hold for them. HAS_RESIDUAL, ACTIVATION.
+// Defines: GROUP_TILES, GROUP_CHANNELS, CHUNK, ITEM_TILES, ITEM_CHANNELS; kernels/conv2d/winograd_cl.h
+// has what must hold for them. HAS_RESIDUAL, ACTIVATION.
 // An output is the sum over input channels in their order: results are equal bit by bit whatever
 // the part. Of a tile that lies across the edge of a part some inputs may be missing: nothing of
 // them gets into the rows that the part stores.
@@ -54,7 +52,7 @@
 #define SUM_PITCH (SUM_COLUMNS + 4)
 #define SUM_STRIDE (4 * THREADS_M * SUM_PITCH)
 #define SUM_FLOATS (POSITIONS * SUM_STRIDE)
-#define LOCAL_FLOATS (STAGES * STAGE_FLOATS > SUM_FLOATS ? STAGES * STAGE_FLOATS : SUM_FLOATS)
+#define LOCAL_FLOATS (STAGE_FLOATS > SUM_FLOATS ? STAGE_FLOATS : SUM_FLOATS)
 
 // The inputs of a tile: where the first of them lies or would lie, modulo 2^32, and which there
 // are, a bit each.
@@ -241,21 +239,18 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
               inputs);                                                                        \
   load_weights(load_w + (chunk)*16, (chunk) + weight_row() < in_c, in_c, weights);
 
+  // A chunk is on its way from global memory while the one before is multiplied.
+  local float* const weight_memory = memory + POSITIONS * INPUT_STRIDE;
   LOAD(0)
   for (int chunk = 0; chunk < in_c; chunk += CHUNK) {
-    local float* const input_stage = memory + chunk / CHUNK % STAGES * STAGE_FLOATS;
-    local float* const weight_stage = input_stage + POSITIONS * INPUT_STRIDE;
-    if (STAGES == 1) barrier(CLK_LOCAL_MEM_FENCE);
-    store_stage(input_stage, weight_stage, inputs, weights);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (IS_AHEAD && chunk + CHUNK < in_c) {
+    store_stage(memory, weight_memory, inputs, weights);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (chunk + CHUNK < in_c) {
       LOAD(chunk + CHUNK)
     }
-    multiply_chunk(input_stage + position * INPUT_STRIDE + m,
-                   weight_stage + position * WEIGHT_STRIDE + n / 16 * PANEL_PITCH + n % 16, sums);
-    if (!IS_AHEAD && chunk + CHUNK < in_c) {
-      LOAD(chunk + CHUNK)
-    }
+    multiply_chunk(memory + position * INPUT_STRIDE + m,
+                   weight_memory + position * WEIGHT_STRIDE + n / 16 * PANEL_PITCH + n % 16, sums);
   }
 
   // The sum of a pass that this work-item makes outputs of.
