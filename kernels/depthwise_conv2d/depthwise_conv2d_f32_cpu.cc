@@ -72,6 +72,17 @@ HWY_INLINE Vec loaded(Vec v) {
   return v;
 }
 
+// sum += x * w.
+HWY_INLINE void add_product(Vec x, Vec w, Vec& sum) {
+#if HWY_TARGET == HWY_AVX2
+  // Names the register that is overwritten: GCC 12 takes that of a dying input as readily and moves
+  // the sums about for it.
+  asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(w.raw));
+#else
+  sum = hn::MulAdd(x, w, sum);
+#endif
+}
+
 // sums[i] += the taps of one row for outputs 0 to kCount. An input serves every output that it is
 // under; kTaps columns of the filter, side by side. `x`: the first output's first tap. `outside`: a
 // bit for each input. Only the first kTaps - 1 inputs and the last can be outside (functions_for()
@@ -92,7 +103,7 @@ HWY_INLINE void add_row(const float* x, int64_t pixel, const float* weights, int
     for (int tap = 0; tap < kTaps; ++tap) {
       const int output = (i - tap) / kStride;
       if (i >= tap && output * kStride == i - tap && output < kCount)
-        sums[output] = hn::MulAdd(value, w[tap], sums[output]);
+        add_product(value, w[tap], sums[output]);
     }
   }
 }
@@ -234,6 +245,11 @@ struct RunFunctions {
   // Of two rows; null: none.
   RunFunction pair_of_8 = nullptr;
   RunFunction pair_of_7 = nullptr;
+
+  RunFunction of(int32_t outputs, int rows) const {
+    if (rows == 2) return outputs == 8 ? pair_of_8 : pair_of_7;
+    return outputs == 8 ? of_8 : outputs == 7 ? of_7 : outputs == 4 ? of_4 : of_1;
+  }
 };
 
 template <int kTaps, int kStride>
@@ -270,13 +286,15 @@ constexpr int32_t run_count(int32_t rest) {
   return rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
 }
 
-// The vector of channels from `c` on, of a block of which `valid` are computed, and zeros stored
-// behind them up to `stored`.
-HWY_NOINLINE void compute_rest(const Run& run, int64_t c, int32_t outputs, int64_t valid,
-                               int64_t stored) {
+// The vector of channels from `c` on of row `row_of_two`, of a block of which `valid` are computed,
+// and zeros stored behind them up to `stored`.
+HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int32_t outputs,
+                               int64_t valid, int64_t stored) {
   const Tag d;
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
+  const float* x_row = run.x + row_of_two * run.x_tap_row + c;
+  const int64_t y_row = row_of_two * run.y_row + c;
   for (int32_t i = 0; i < outputs; ++i) {
     Vec sum = hn::LoadU(d, run.bias + c);
     for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row)
@@ -285,14 +303,14 @@ HWY_NOINLINE void compute_rest(const Run& run, int64_t c, int32_t outputs, int64
             int64_t{run.column} + int64_t{i} * run.stride + int64_t{tap} * run.dilation;
         if (!run.is_inside(place)) continue;
         const Vec x =
-            load_lanes(d, run.x + tap_row * run.x_tap_row + place * run.pixel + c, stored - c);
+            load_lanes(d, x_row + tap_row * run.x_tap_row + place * run.pixel, stored - c);
         const Vec w =
             hn::LoadU(d, run.weights + tap_row * run.weight_row + tap * run.weight_pixel + c);
         sum = hn::MulAdd(x, w, sum);
       }
     if (run.residual != nullptr)
-      sum = hn::Add(sum, load_lanes(d, run.residual + i * run.pixel + c, stored - c));
-    store_lanes(d, keep_lanes(d, limit(sum, low, high), valid - c), run.y + i * run.pixel + c,
+      sum = hn::Add(sum, load_lanes(d, run.residual + y_row + i * run.pixel, stored - c));
+    store_lanes(d, keep_lanes(d, limit(sum, low, high), valid - c), run.y + y_row + i * run.pixel,
                 stored - c);
   }
 }
@@ -335,10 +353,10 @@ struct Depthwise {
   RunFunctions functions;
 };
 
-// Channels [begin, end) of a row of outputs, or of two that begin there (has_row_pair()); `stored`:
-// the end with the pixel's pad lanes, where they go with the block.
-void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, int64_t begin,
-                  int64_t end, int64_t stored) {
+// Channels [begin, end) of a row of outputs from `column` on, or of two that begin there
+// (has_row_pair()); `stored`: the end with the pixel's pad lanes, where they go with the block.
+void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, int32_t column,
+                  int64_t begin, int64_t end, int64_t stored) {
   const TensorView& x = step.x;
   const TensorView& y = step.y;
   const int32_t input_rows = x.shape.dims[2];
@@ -354,10 +372,11 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
       .weights = step.w.as<const float>() + taps.begin * weight_row + begin,
       .bias = step.bias.as<const float>() + begin,
       .residual = nullptr,
-      .y = y.as<float>() + image * y.strides[0] + (row - y.shape.row_begin) * y.strides[2] + begin,
+      .y = y.as<float>() + image * y.strides[0] + (row - y.shape.row_begin) * y.strides[2] +
+           column * y.strides[3] + begin,
       .tap_rows = taps.empty() ? 0 : taps.count(),
       .tap_columns = step.horizontal.taps,
-      .column = -step.horizontal.pad_begin,
+      .column = column * step.horizontal.stride - step.horizontal.pad_begin,
       .input_columns = x.shape.dims[3],
       .stride = step.horizontal.stride,
       .dilation = step.horizontal.dilation,
@@ -372,33 +391,30 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
   };
   if (step.residual != nullptr)
     run.residual = step.residual->as<const float>() + image * step.residual->strides[0] +
-                   (row - step.residual->shape.row_begin) * step.residual->strides[2] + begin;
+                   (row - step.residual->shape.row_begin) * step.residual->strides[2] +
+                   column * y.strides[3] + begin;
+  // From run to run the one description changes in place: a copy, loaded in whole vectors, would
+  // wait for the stores of its parts.
   const int64_t count = end - begin;
   const int64_t stored_count = stored - begin;
   const bool may_begin_early = run.residual == nullptr && count == stored_count && count >= kLanes;
   run.channels = may_begin_early ? count : count / kLanes * kLanes;
   int32_t outputs = 0;
-  for (int32_t rest = y.shape.dims[3]; rest > 0; rest -= outputs) {
-    outputs = run_count(rest);
-    const RunFunctions& functions = step.functions;
-    const RunFunction function = outputs == 8   ? functions.of_8
-                                 : outputs == 7 ? functions.of_7
-                                 : outputs == 4 ? functions.of_4
-                                                : functions.of_1;
-    const bool is_pair = rows == 2 && outputs >= 7 && run.channels != 0;
-    if (is_pair) (outputs == 8 ? functions.pair_of_8 : functions.pair_of_7)(run);
-    Run one = run;
-    for (int i = 0; i < rows; ++i) {
-      if (run.channels != 0 && !is_pair) function(one);
-      for (int64_t c = run.channels; c < stored_count; c += kLanes)
-        compute_rest(one, c, outputs, count, stored_count);
-      if (step.activation.has_curve)
-        activate_rows(step.activation, one.y, run.pixel, one.y, run.pixel, outputs, count);
-      one.x += run.x_tap_row;
-      one.y += run.y_row;
-      if (run.residual != nullptr) one.residual += run.y_row;
+  for (; column < y.shape.dims[3]; column += outputs) {
+    outputs = run_count(y.shape.dims[3] - column);
+    if (rows == 2 && (outputs < 7 || run.channels == 0)) {
+      compute_rows(step, image, row, 1, column, begin, end, stored);
+      return compute_rows(step, image, row + 1, 1, column, begin, end, stored);
     }
-    run.column += outputs * step.horizontal.stride;
+    if (run.channels != 0) step.functions.of(outputs, rows)(run);
+    for (int i = 0; i < rows; ++i) {
+      for (int64_t c = run.channels; c < stored_count; c += kLanes)
+        compute_rest(run, i, c, outputs, count, stored_count);
+      float* y_run = run.y + i * run.y_row;
+      if (step.activation.has_curve)
+        activate_rows(step.activation, y_run, run.pixel, y_run, run.pixel, outputs, count);
+    }
+    run.column += outputs * run.stride;
     run.y += outputs * run.pixel;
     if (run.residual != nullptr) run.residual += outputs * run.pixel;
   }
@@ -457,7 +473,7 @@ void depthwise_conv2d_f32(const KernelArgs& args) {
       for (int64_t unit = rows.begin; unit < rows.end; unit += count) {
         const int32_t row = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());
         count = unit + 1 < rows.end && row + 1 < work.rows.end && has_row_pair(step, row) ? 2 : 1;
-        compute_rows(step, unit / work.rows.count(), row, count, c, next, stored);
+        compute_rows(step, unit / work.rows.count(), row, count, 0, c, next, stored);
       }
       c = next;
     }
