@@ -32,9 +32,12 @@ constexpr int64_t kPivotLines = 4;
 // Elements of a run that one piece is made of, and vectors of its pivot: 128 elements.
 constexpr int64_t kPieceElements = 2048;
 constexpr int64_t kPivotVectors = 128 / kLanes;
-// Between the sums of a run and its results, where it is one line of a piece at most: so many runs
-// are summed up while another is written, that sums of lanes, a division and a root are done then.
-constexpr int64_t kRunsAhead = 2;
+// Where a run is one line of a piece at most, the sums of so many lines are taken before their
+// means: a division, a root and a division follow each other there, for which a core that looks a
+// few hundred instructions ahead would wait at every line. The elements of as many lines, besides,
+// to be found in the first-level cache when their results are written.
+constexpr int64_t kMostLines = 4;
+constexpr int64_t kLinesElements = 3584;
 
 struct Operands {
   const float* x;
@@ -87,63 +90,90 @@ struct Sums {
   float squares;
 };
 
-// Where results of a run with one mean come from and go to. A step is kLanes, or 0 where a vector
-// of equal lanes serves all elements.
+// Vectors of pass_over_runs() at once.
+constexpr int64_t kRunVectors = 4;
+
+// Where results of a run with one mean come from and go to: (x - mean) * factor, then times the
+// scale and plus the bias. Where a run has one of each, factor has the scale in it and shift is the
+// bias. Else element k has scale[k & scale_mask] and bias[k & bias_mask]: a mask is -1, or 0 where
+// kRunVectors vectors of equal lanes serve all.
 struct RunResults {
   const float* x = nullptr;
   float* y = nullptr;
   float mean = 0.0f;
   float factor = 0.0f;
+  float shift = 0.0f;
+  bool has_vectors = false;
   const float* scale = nullptr;
-  int64_t scale_step = 0;
+  int64_t scale_mask = 0;
   const float* bias = nullptr;
-  int64_t bias_step = 0;
+  int64_t bias_mask = 0;
+
+  void skip(int64_t count) {
+    x += count;
+    y += count;
+    scale += count & scale_mask;
+    bias += count & bias_mask;
+  }
 };
 
 // One pass over two runs of `count` elements: writes the results of one and sums up the distances
 // from `pivot` of the other, in an order that does not depend on whether it does both.
-template <bool kWrites, bool kSums>
-HWY_NOINLINE Sums pass_over_runs(RunResults to, const float* summed, float pivot, int64_t count) {
+template <bool kWrites, bool kSums, bool kHasVectors>
+HWY_NOINLINE Sums pass_over_runs(const RunResults& to, const float* summed, float pivot,
+                                 int64_t count) {
   const Floats d;
   const Vector mean = hn::Set(d, to.mean);
   const Vector factor = hn::Set(d, to.factor);
+  const Vector shift = hn::Set(d, to.shift);
   const Vector near_mean = hn::Set(d, pivot);
-  // Four of each, so that additions need not wait for each other.
-  Vector distances[4];
-  Vector squares[4];
-  for (int i = 0; i < 4; ++i) distances[i] = squares[i] = hn::Zero(d);
-  const auto result_of = [&](Vector x) HWY_ATTR {
-    const Vector away = hn::Mul(hn::Sub(x, mean), factor);
-    const Vector result = hn::MulAdd(away, hn::LoadU(d, to.scale), hn::LoadU(d, to.bias));
-    to.scale += to.scale_step;
-    to.bias += to.bias_step;
-    return result;
+  // Several of each, so that additions need not wait for each other.
+  Vector distances[kRunVectors];
+  Vector squares[kRunVectors];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRunVectors; ++i) distances[i] = squares[i] = hn::Zero(d);
+  // Copies: a store to y could change `to` for all that the compiler knows.
+  const float* x = to.x;
+  float* y = to.y;
+  const float* scales = to.scale;
+  const float* biases = to.bias;
+  const int64_t scale_mask = to.scale_mask;
+  const int64_t bias_mask = to.bias_mask;
+  const auto write = [&](int64_t at, const float* scale, const float* bias) HWY_ATTR {
+    const Vector away = hn::Sub(hn::LoadU(d, x + at), mean);
+    const Vector result =
+        kHasVectors ? hn::MulAdd(hn::Mul(away, factor), hn::LoadU(d, scale), hn::LoadU(d, bias))
+                    : hn::MulAdd(away, factor, shift);
+    hn::StoreU(result, d, y + at);
   };
   const auto add = [&](Vector away, int i) HWY_ATTR {
     distances[i] = hn::Add(distances[i], away);
     squares[i] = hn::MulAdd(away, away, squares[i]);
   };
   int64_t k = 0;
-  for (; k + 4 * kLanes <= count; k += 4 * kLanes)
+  for (; k + kRunVectors * kLanes <= count; k += kRunVectors * kLanes) {
+    const float* scale = scales + (k & scale_mask);
+    const float* bias = biases + (k & bias_mask);
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      const int64_t at = k + i * kLanes;
-      if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + at), near_mean), i);
-      if constexpr (kWrites) hn::StoreU(result_of(hn::LoadU(d, to.x + at)), d, to.y + at);
+    for (int i = 0; i < kRunVectors; ++i) {
+      const int64_t at = i * kLanes;
+      if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + k + at), near_mean), i);
+      if constexpr (kWrites) write(k + at, scale + at, bias + at);
     }
+  }
 #pragma GCC unroll 1
   for (; k + kLanes <= count; k += kLanes) {
     if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + k), near_mean), 0);
-    if constexpr (kWrites) hn::StoreU(result_of(hn::LoadU(d, to.x + k)), d, to.y + k);
+    if constexpr (kWrites) write(k, scales + (k & scale_mask), biases + (k & bias_mask));
   }
   if (kSums && k < count) {
     const Vector away = hn::Sub(load_lanes(d, summed + k, count - k), near_mean);
     add(keep_lanes(d, away, count - k), 0);
   }
   if constexpr (kWrites) {
-    for (int64_t i = 0; k + i < count; ++i) {
-      const float away = (to.x[k + i] - to.mean) * to.factor;
-      to.y[k + i] = away * to.scale[i] + to.bias[i];
+    for (; k < count; ++k) {
+      const float away = (x[k] - to.mean) * to.factor;
+      y[k] = kHasVectors ? away * scales[k & scale_mask] + biases[k & bias_mask] : away + to.shift;
     }
   }
   const auto of_lanes = [](const Vector* parts) HWY_ATTR {
@@ -152,34 +182,56 @@ HWY_NOINLINE Sums pass_over_runs(RunResults to, const float* summed, float pivot
   return {of_lanes(distances), of_lanes(squares)};
 }
 
-// Vectors of equal lanes, where a run has one scale or bias.
+// The same; null: nothing to write, or to sum up.
+Sums pass_over(const RunResults* to, const float* summed, float pivot, int64_t count) {
+  if (to == nullptr) return pass_over_runs<false, true, false>({}, summed, pivot, count);
+  if (to->has_vectors)
+    return summed != nullptr ? pass_over_runs<true, true, true>(*to, summed, pivot, count)
+                             : pass_over_runs<true, false, true>(*to, summed, pivot, count);
+  return summed != nullptr ? pass_over_runs<true, true, false>(*to, summed, pivot, count)
+                           : pass_over_runs<true, false, false>(*to, summed, pivot, count);
+}
+
+// Vectors of equal lanes, where a run has one scale or one bias.
 struct EqualLanes {
-  HWY_ALIGN float scale[kLanes];
-  HWY_ALIGN float bias[kLanes];
+  HWY_ALIGN float scale[kRunVectors * kLanes];
+  HWY_ALIGN float bias[kRunVectors * kLanes];
 };
 
-// The results at `offsets` of a run that pass_over_runs() can write.
+// The results at `offsets` of a run that pass_over() can write.
 RunResults results_at(const NormalizeWork& work, const Operands& operands,
                       const int64_t (&offsets)[3], float mean, float factor, EqualLanes& equal) {
-  const Floats d;
-  const auto with_steps = [&](const float* first, int which, float none, float* lanes,
-                              int64_t& step) HWY_ATTR {
-    step = work.lane_strides[which] == 1 && first != nullptr ? kLanes : 0;
-    if (step != 0) return first + offsets[which];
-    hn::Store(hn::Set(d, first == nullptr ? none : first[offsets[which]]), d, lanes);
-    return static_cast<const float*>(lanes);
-  };
   RunResults to;
   to.x = operands.x + offsets[kNormalizeX];
   to.y = operands.y + offsets[kNormalizeX];
   to.mean = mean;
   to.factor = factor;
-  to.scale = with_steps(operands.scale, kNormalizeScale, 1.0f, equal.scale, to.scale_step);
-  to.bias = with_steps(operands.bias, kNormalizeBias, 0.0f, equal.bias, to.bias_step);
+  const auto has_vectors = [&](const float* from, int which) {
+    return from != nullptr && work.lane_strides[which] == 1;
+  };
+  const float scale = operands.scale == nullptr ? 1.0f : operands.scale[offsets[kNormalizeScale]];
+  to.shift = operands.bias == nullptr ? 0.0f : operands.bias[offsets[kNormalizeBias]];
+  to.scale_mask = has_vectors(operands.scale, kNormalizeScale) ? -1 : 0;
+  to.bias_mask = has_vectors(operands.bias, kNormalizeBias) ? -1 : 0;
+  to.has_vectors = (to.scale_mask | to.bias_mask) != 0;
+  if (!to.has_vectors) {
+    to.factor *= scale;
+    return to;
+  }
+  const auto fill = [](float value, float* lanes) HWY_ATTR {
+    const Floats d;
+#pragma GCC unroll 4
+    for (int i = 0; i < kRunVectors; ++i) hn::Store(hn::Set(d, value), d, lanes + i * kLanes);
+    return static_cast<const float*>(lanes);
+  };
+  to.scale =
+      to.scale_mask != 0 ? operands.scale + offsets[kNormalizeScale] : fill(scale, equal.scale);
+  to.bias =
+      to.bias_mask != 0 ? operands.bias + offsets[kNormalizeBias] : fill(to.shift, equal.bias);
   return to;
 }
 
-// True if pass_over_runs() can write the results.
+// True if pass_over() can write the results.
 bool has_even_steps(const NormalizeWork& work) {
   return work.lane_strides[kNormalizeScale] <= 1 && work.lane_strides[kNormalizeBias] <= 1;
 }
@@ -279,8 +331,7 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
       for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
         const int64_t count = work.lanes - k < kPieceElements ? work.lanes - k : kPieceElements;
         const float pivot = pivot_of(params, x + k, count);
-        join(all,
-             spread_of(params, count, pivot, pass_over_runs<false, true>({}, x + k, pivot, count)));
+        join(all, spread_of(params, count, pivot, pass_over(nullptr, x + k, pivot, count)));
       }
     }
   const RunMean run = mean_of(work, params, all);
@@ -294,52 +345,78 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
       for (int k = 0; k < 3; ++k) at[k] = walk.offsets[k] + i * walk.line_strides[k];
       EqualLanes equal;
       const RunResults to = results_at(work, operands, at, run.mean, run.factor, equal);
-      pass_over_runs<true, false>(to, nullptr, 0.0f, work.lanes);
+      pass_over(&to, nullptr, 0.0f, work.lanes);
       zero_pad(work, to.y);
     }
 }
 
-// Means of one line each, of a piece at most. (Scalar code is there to be right.)
-bool has_short_lines(const NormalizeWork& work) {
-  return HWY_TARGET != HWY_SCALAR && work.reduced.count == 0 && work.lanes <= kPieceElements &&
-         has_even_steps(work);
+// Means of one line each. (Scalar code is there to be right.)
+bool has_single_lines(const NormalizeWork& work) {
+  return HWY_TARGET != HWY_SCALAR && work.reduced.count == 0 && has_even_steps(work);
+}
+
+struct Line {
+  int64_t at[3];
+  Spread before;  // of the pieces before the last
+  float pivot;    // of the last piece
+  Sums sums;
+  RunMean run;
+};
+
+// The results of `done` and the sums of `summed`, of which one may be null, piece by piece.
+void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
+                     const Operands& operands, const Line* done, Line* summed) {
+  EqualLanes equal;
+  RunResults to;
+  if (done != nullptr)
+    to = results_at(work, operands, done->at, done->run.mean, done->run.factor, equal);
+  const float* x = summed == nullptr ? nullptr : operands.x + summed->at[kNormalizeX];
+  for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
+    const int64_t count = work.lanes - k < kPieceElements ? work.lanes - k : kPieceElements;
+    if (summed == nullptr) {
+      pass_over(&to, nullptr, 0.0f, count);
+    } else {
+      if (k != 0) {
+        join(summed->before, spread_of(params, kPieceElements, summed->pivot, summed->sums));
+        summed->pivot = pivot_of(params, x + k, count);
+      }
+      summed->sums = pass_over(done == nullptr ? nullptr : &to, x + k, summed->pivot, count);
+    }
+    to.skip(count);
+  }
+  if (done != nullptr) zero_pad(work, operands.y + done->at[kNormalizeX]);
 }
 
 void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
                      const Operands& operands, Units units) {
-  struct Line {
-    int64_t at[3];
-    float pivot;
-    RunMean run;
-  };
-  Line lines[kRunsAhead + 1];
-  // The pivot's memory is asked for a line early, too.
-  const auto begin_line = [&](int64_t unit) {
-    Line& line = lines[unit % (kRunsAhead + 1)];
-    line = {};
-    work.kept.add_offsets(unit, line.at);
-    line.pivot = pivot_of(params, operands.x + line.at[kNormalizeX], work.lanes);
-  };
-  begin_line(units.begin);
-  for (int64_t unit = units.begin; unit < units.end + kRunsAhead; ++unit) {
-    const bool has_sums = unit < units.end;
-    Line& line = lines[unit % (kRunsAhead + 1)];
-    const float* x = operands.x + line.at[kNormalizeX];
-    Sums sums = {};
-    if (unit - kRunsAhead < units.begin) {
-      if (has_sums) sums = pass_over_runs<false, true>({}, x, line.pivot, work.lanes);
-    } else {
-      EqualLanes equal;
-      const Line& done = lines[(unit - kRunsAhead) % (kRunsAhead + 1)];
-      const RunResults to =
-          results_at(work, operands, done.at, done.run.mean, done.run.factor, equal);
-      sums = has_sums ? pass_over_runs<true, true>(to, x, line.pivot, work.lanes)
-                      : pass_over_runs<true, false>(to, nullptr, 0.0f, work.lanes);
-      zero_pad(work, to.y);
+  const int64_t fitting = kLinesElements / work.lanes;
+  const int64_t group = fitting < 1 ? 1 : fitting < kMostLines ? fitting : kMostLines;
+  const int64_t first_count = work.lanes < kPieceElements ? work.lanes : kPieceElements;
+  const int64_t last_count = work.lanes - (work.lanes - 1) / kPieceElements * kPieceElements;
+  Line lines[2][kMostLines];
+  Line* now = lines[0];
+  Line* before = lines[1];
+  for (int64_t unit = units.begin; unit < units.end + group; unit += group) {
+    const int64_t count = units.end - unit < group ? units.end - unit : group;
+    for (int64_t i = 0; i < count; ++i) {
+      now[i] = {};
+      work.kept.add_offsets(unit + i, now[i].at);
+      now[i].pivot = pivot_of(params, operands.x + now[i].at[kNormalizeX], first_count);
     }
-    if (!has_sums) continue;
-    line.run = mean_of(work, params, spread_of(params, work.lanes, line.pivot, sums));
-    if (unit + 1 < units.end) begin_line(unit + 1);
+    for (int64_t i = 0; i < group; ++i) {
+      const bool is_done = unit > units.begin && unit - group + i < units.end;
+      if (is_done || i < count)
+        pass_over_lines(work, params, operands, is_done ? &before[i] : nullptr,
+                        i < count ? &now[i] : nullptr);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      Spread all = now[i].before;
+      join(all, spread_of(params, last_count, now[i].pivot, now[i].sums));
+      now[i].run = mean_of(work, params, all);
+    }
+    Line* other = now;
+    now = before;
+    before = other;
   }
 }
 
@@ -536,7 +613,7 @@ void normalize_f32(const KernelArgs& args) {
       args.operands[0].as<const float>(), scale == nullptr ? nullptr : scale->as<const float>(),
       bias == nullptr ? nullptr : bias->as<const float>(), args.output().as<float>()};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
-  if (units.begin < units.end && !work.has_kept_lanes && has_short_lines(work))
+  if (units.begin < units.end && !work.has_kept_lanes && has_single_lines(work))
     return normalize_lines(work, params, operands, units);
   int64_t unit = units.begin;
   while (unit < units.end) {
