@@ -1,5 +1,6 @@
 // Nhwc pooling, vectors along the channels. One output pixel at a time, a loop over the taps that
-// are inside the map; maxima of 3x3 windows along a row of outputs, whose windows share columns.
+// are inside the map; maxima of 3x3 windows along a row of outputs, whose windows share columns, a
+// strip of columns at a time, so that rows are still in the first-level cache for the next windows.
 // Sums run over taps in an order that the window alone decides, so no cut of rows or channels
 // changes a bit.
 #include "kernels/common/cpu_dispatch.h"
@@ -107,48 +108,39 @@ struct MaxRun {
   int32_t count;
 };
 
-// Channels whose maxima of columns are kept from one output to the next.
-constexpr int32_t kMaxRunChannels = 256;
-
-// Channels [begin, end), at most kMaxRunChannels and a multiple of the lanes of D. The maximum of a
-// column of three taps serves all windows that it is in. Pixel by pixel, so that memory is read and
-// written in order.
-template <int kStride, class D>
-void max_of_channels(D d, const MaxRun& run, int32_t begin, int32_t end) {
+// `kVectors` vectors of channels from channel `c` on. The maximum of a column of three taps serves
+// all windows that it is in.
+template <int kStride, int kVectors, class D>
+HWY_INLINE void max_of_channels(D d, const MaxRun& run, int32_t c) {
+  using V = hn::Vec<D>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   // Copies: a store to y could change `run` for all that the compiler knows.
-  const float* top = run.rows[0] + begin;
-  const float* middle = run.rows[1] + begin;
-  const float* bottom = run.rows[2] + begin;
-  const int64_t count = end - begin;
+  const float* top = run.rows[0] + c;
+  const float* middle = run.rows[1] + c;
+  const float* bottom = run.rows[2] + c;
   const auto column_max = [&](int64_t at) HWY_ATTR {
     return hn::Max(hn::Max(hn::LoadU(d, top + at), hn::LoadU(d, middle + at)),
                    hn::LoadU(d, bottom + at));
   };
-  HWY_ALIGN float columns[2][kMaxRunChannels];
-  float* left = columns[0];
-  float* between = columns[1];
-  for (int64_t c = 0; c < count; c += lanes) {
-    hn::StoreU(column_max(run.columns[0] + c), d, left + c);
-    if constexpr (kStride == 1) hn::StoreU(column_max(run.columns[1] + c), d, between + c);
+  V left[kVectors];
+  V between[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    left[v] = column_max(run.columns[0] + v * lanes);
+    if constexpr (kStride == 1) between[v] = column_max(run.columns[1] + v * lanes);
   }
-  float* y = run.y + begin;
+  float* y = run.y + c;
   for (int32_t i = 0; i < run.count; ++i, y += run.pixel) {
     const int64_t second = run.columns[i * kStride + 1];
     const int64_t third = run.columns[i * kStride + 2];
-#pragma GCC unroll 2
-    for (int64_t c = 0; c < count; c += lanes) {
-      const auto right = column_max(third + c);
-      auto most = hn::Max(hn::LoadU(d, left + c), right);
-      most = hn::Max(most, kStride == 2 ? column_max(second + c) : hn::LoadU(d, between + c));
-      hn::StoreU(most, d, y + c);
-      hn::StoreU(right, d, left + c);
-    }
-    // The column that was just kept is the last but one of the next window.
-    if constexpr (kStride == 1) {
-      float* oldest = left;
-      left = between;
-      between = oldest;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      const V right = column_max(third + v * lanes);
+      if constexpr (kStride == 2) between[v] = column_max(second + v * lanes);
+      hn::StoreU(hn::Max(hn::Max(left[v], right), between[v]), d, y + v * lanes);
+      // The last column of this window is the first but one of the next, or (stride 2) the first.
+      left[v] = kStride == 1 ? between[v] : right;
+      if constexpr (kStride == 1) between[v] = right;
     }
   }
 }
@@ -159,14 +151,13 @@ HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
-  const int32_t wide_end =
-      channels.begin + (channels.end - channels.begin) / wide_lanes * wide_lanes;
-  int32_t end = channels.begin;
-  for (int32_t c = channels.begin; c < wide_end; c = end) {
-    end = wide_end - c < kMaxRunChannels ? wide_end : c + kMaxRunChannels;
-    max_of_channels<kStride>(wide, run, c, end);
-  }
-  if (end < channels.end) max_of_channels<kStride>(narrow, run, end, channels.end);
+  const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
+  constexpr int kVectors = kStride == 1 ? 4 : kMostVectors;
+  int32_t c = channels.begin;
+  for (; c + kVectors * wide_lanes <= channels.end; c += kVectors * wide_lanes)
+    max_of_channels<kStride, kVectors>(wide, run, c);
+  for (; c + wide_lanes <= channels.end; c += wide_lanes) max_of_channels<kStride, 1>(wide, run, c);
+  for (; c < channels.end; c += narrow_lanes) max_of_channels<kStride, 1>(narrow, run, c);
 }
 
 // Scalar code is there to be right.
@@ -176,21 +167,79 @@ bool has_max_runs(const Pool2dParams& params) {
          params.stride_w == params.stride_h && (params.stride_w == 1 || params.stride_w == 2);
 }
 
-// A row of outputs. `x_row`: the first of `row_count` rows of taps inside the map.
-void max_of_row(const Pool2dParams& params, const TensorView& x, const float* x_row,
-                int32_t row_count, Range channels, int32_t columns, float* y_row) {
-  const int64_t row = x.strides[2];
+// Outputs of a row that a run takes: three rows of inputs under it stay in the first-level cache,
+// with the outputs beside them. Runs of about equal length, not so short that the column before the
+// first would count.
+int32_t run_outputs(int32_t columns, int32_t stride, int32_t channels) {
+  constexpr int64_t kRowsBytes = 24 * 1024;
+  constexpr int64_t kLeastOutputs = 4;
+  const int64_t column_bytes = int64_t{3} * channels * static_cast<int64_t>(sizeof(float));
+  int64_t most = kRowsBytes / (column_bytes * stride);
+  if (most < kLeastOutputs) most = kLeastOutputs;
+  if (most > kMaxRunOutputs) most = kMaxRunOutputs;
+  return static_cast<int32_t>(ceil_div(columns, ceil_div(columns, most)));
+}
+
+// The run of outputs from column `first` on, but for its rows.
+MaxRun max_run(const Pool2dParams& params, const TensorView& x, int32_t first, int32_t count) {
   MaxRun run;
-  for (int32_t i = 0; i < 3; ++i) run.rows[i] = x_row + (i < row_count ? i : row_count - 1) * row;
   run.pixel = x.strides[3];
-  for (int32_t ow = 0; ow < columns; ow += run.count) {
-    run.count = columns - ow < kMaxRunOutputs ? columns - ow : kMaxRunOutputs;
-    run.y = y_row + ow * run.pixel;
-    const int32_t last_column = x.shape.dims[3] - 1;
-    int32_t column = ow * params.stride_w - params.pad_left;
-    for (int32_t i = 0; i < (run.count - 1) * params.stride_w + 3; ++i, ++column)
-      run.columns[i] = (column < 0 ? 0 : column > last_column ? last_column : column) * run.pixel;
-    (params.stride_w == 1 ? max_of_run<1> : max_of_run<2>)(run, channels);
+  run.count = count;
+  const int32_t last_column = x.shape.dims[3] - 1;
+  int32_t column = first * params.stride_w - params.pad_left;
+  for (int32_t i = 0; i < (count - 1) * params.stride_w + 3; ++i, ++column)
+    run.columns[i] = (column < 0 ? 0 : column > last_column ? last_column : column) * run.pixel;
+  return run;
+}
+
+// The row of outputs, or the block of its channels, that is one unit of work.
+struct OutputRow {
+  const float* x;  // the first of the rows of taps inside the map
+  float* y;
+  PoolTaps vertical;
+  Range channels;
+};
+
+OutputRow output_row(const Pool2dParams& params, const Pool2dWork& work, const TensorView& x,
+                     const TensorView& y, int64_t unit) {
+  const int64_t row = unit / work.blocks;
+  const int32_t block = static_cast<int32_t>(unit % work.blocks);
+  const int64_t n = row / work.rows.count();
+  const int32_t oh = work.rows.begin + static_cast<int32_t>(row % work.rows.count());
+  OutputRow out = {};
+  out.channels = work.channels;
+  if (work.blocks > 1) {
+    out.channels.begin += block * kPool2dChannelBlock;
+    if (out.channels.end > out.channels.begin + kPool2dChannelBlock)
+      out.channels.end = out.channels.begin + kPool2dChannelBlock;
+  }
+  out.vertical = pool2d_taps(oh, params.stride_h, params.dilation_h, params.kernel_h,
+                             params.pad_top, params.pad_bottom, x.shape.dims[2]);
+  const int32_t first_row =
+      out.vertical.start + out.vertical.begin * params.dilation_h - x.shape.row_begin;
+  out.x = x.as<const float>() + n * x.strides[0] + first_row * x.strides[2];
+  out.y = y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2];
+  return out;
+}
+
+void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const TensorView& x,
+                  const TensorView& y, Units units) {
+  const int32_t columns = y.shape.dims[3];
+  if (units.begin == units.end) return;
+  const int32_t outputs = run_outputs(columns, params.stride_w, work.channels.count());
+  for (int32_t ow = 0; ow < columns; ow += outputs) {
+    MaxRun run = max_run(params, x, ow, columns - ow < outputs ? columns - ow : outputs);
+    OutputRow row = output_row(params, work, x, y, units.begin);
+    for (int64_t unit = units.begin; unit < units.end; ++unit) {
+      const Range channels = row.channels;
+      const int32_t last_row = row.vertical.end - row.vertical.begin - 1;
+      for (int32_t i = 0; i < 3; ++i)
+        run.rows[i] = row.x + (i < last_row ? i : last_row) * x.strides[2];
+      run.y = row.y + ow * run.pixel;
+      // The next row's place takes divisions: they are done while this one waits for memory.
+      if (unit + 1 < units.end) row = output_row(params, work, x, y, unit + 1);
+      (params.stride_w == 1 ? max_of_run<1> : max_of_run<2>)(run, channels);
+    }
   }
 }
 
@@ -200,49 +249,30 @@ void pool2d_f32(const KernelArgs& args) {
   const TensorView& y = args.output();
   const Pool2dWork work = pool2d_work(params, args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (has_max_runs(params)) return max_of_units(params, work, x, y, units);
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
-    const int64_t row = unit / work.blocks;
-    const int32_t block = static_cast<int32_t>(unit % work.blocks);
-    const int64_t n = row / work.rows.count();
-    const int32_t oh = work.rows.begin + static_cast<int32_t>(row % work.rows.count());
-    Range channels = work.channels;
-    if (work.blocks > 1) {
-      channels.begin += block * kPool2dChannelBlock;
-      if (channels.end > channels.begin + kPool2dChannelBlock)
-        channels.end = channels.begin + kPool2dChannelBlock;
-    }
-    const PoolTaps vertical = pool2d_taps(oh, params.stride_h, params.dilation_h, params.kernel_h,
-                                          params.pad_top, params.pad_bottom, x.shape.dims[2]);
-    const int32_t first_row =
-        vertical.start + vertical.begin * params.dilation_h - x.shape.row_begin;
-    const float* x_row = x.as<const float>() + n * x.strides[0] + first_row * x.strides[2];
-    float* y_row = y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2];
-    if (has_max_runs(params)) {
-      const int32_t row_count = vertical.end - vertical.begin;
-      max_of_row(params, x, x_row, row_count, channels, y.shape.dims[3], y_row);
-      continue;
-    }
+    const OutputRow row = output_row(params, work, x, y, unit);
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow) {
       const PoolTaps horizontal =
           pool2d_taps(ow, params.stride_w, params.dilation_w, params.kernel_w, params.pad_left,
                       params.pad_right, x.shape.dims[3]);
       Window window;
       window.first =
-          x_row + (horizontal.start + horizontal.begin * params.dilation_w) * x.strides[3];
-      window.row_count = vertical.end - vertical.begin;
+          row.x + (horizontal.start + horizontal.begin * params.dilation_w) * x.strides[3];
+      window.row_count = row.vertical.end - row.vertical.begin;
       window.column_count = horizontal.end - horizontal.begin;
       window.row_step = params.dilation_h * x.strides[2];
       window.column_step = params.dilation_w * x.strides[3];
       window.divisor =
           params.count_include_pad != 0
-              ? static_cast<float>(vertical.padded_count) *
+              ? static_cast<float>(row.vertical.padded_count) *
                     static_cast<float>(horizontal.padded_count)
               : static_cast<float>(window.row_count) * static_cast<float>(window.column_count);
-      float* pixel = y_row + ow * y.strides[3];
+      float* pixel = row.y + ow * y.strides[3];
       if (params.kind == kPool2dMax)
-        reduce_pixel<true>(window, channels, pixel);
+        reduce_pixel<true>(window, row.channels, pixel);
       else
-        reduce_pixel<false>(window, channels, pixel);
+        reduce_pixel<false>(window, row.channels, pixel);
     }
   }
 }
