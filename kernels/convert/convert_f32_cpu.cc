@@ -1,6 +1,6 @@
 // Copies, and transposes between [channel][pixel] (Plain) and [pixel][channel] (Nhwc) in squares:
-// of as many by as many as a vector has lanes, and of four by four at the ends. Rows of an image
-// follow each other in both layouts: they are one row.
+// of as many by as many as a vector has lanes, 8 at most, and of four by four at the ends. Rows of
+// an image follow each other in both layouts: they are one row.
 #include <cstring>
 
 #include "kernels/common/cpu_dispatch.h"
@@ -59,7 +59,10 @@ HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t i
 #endif
 }
 
-using Wide = hn::CappedTag<float, kChannelPanel>;
+// No longer than this: of 16 by 16 the shuffles between quarters of a register are more than the
+// loads and stores that they save.
+constexpr int32_t kMostSide = 8;
+using Wide = hn::CappedTag<float, kMostSide>;
 constexpr int32_t kWideSide =
     hn::MaxLanes(Wide{}) < kSide ? kSide : static_cast<int32_t>(hn::MaxLanes(Wide{}));
 
@@ -67,7 +70,7 @@ constexpr int32_t kWideSide =
 template <int kGroups, class D>
 HWY_INLINE void transpose_wide(D d, const float* from, int64_t from_step, float* to,
                                int64_t to_step) {
-  static_assert(kGroups == 1 || kGroups == 2 || kGroups == 4);
+  static_assert(kGroups == 1 || kGroups == 2);
 #if HWY_TARGET == HWY_SCALAR
   static_cast<void>(d);
   transpose_square(from, from_step, kSide, to, to_step, kSide);
@@ -87,25 +90,23 @@ HWY_INLINE void transpose_wide(D d, const float* from, int64_t from_step, float*
                            HWY_ATTR { hn::StoreU(run, d, to + block * kSide * to_step); };
     if constexpr (kGroups == 1) {
       store(rows[0][i], 0);
-    } else if constexpr (kGroups == 2) {
+    } else {
       store(hn::ConcatLowerLower(d, rows[1][i], rows[0][i]), 0);
       store(hn::ConcatUpperUpper(d, rows[1][i], rows[0][i]), 1);
-    } else {
-      const auto low_02 = hn::ConcatLowerLower(d, rows[2][i], rows[0][i]);
-      const auto low_13 = hn::ConcatLowerLower(d, rows[3][i], rows[1][i]);
-      const auto high_02 = hn::ConcatUpperUpper(d, rows[2][i], rows[0][i]);
-      const auto high_13 = hn::ConcatUpperUpper(d, rows[3][i], rows[1][i]);
-      store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low_13), low_02), 0);
-      store(hn::OddEvenBlocks(low_13, hn::SwapAdjacentBlocks(low_02)), 1);
-      store(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high_13), high_02), 2);
-      store(hn::OddEvenBlocks(high_13, hn::SwapAdjacentBlocks(high_02)), 3);
     }
   }
 #endif
 }
 
-// Pixels whose channels are all done before the next ones begin.
-constexpr int64_t kBlockPixels = 64;
+// Pixels whose channels are all done before the next ones begin: so many that prefetchers follow
+// the lines of the planes, so few that the neighbours of a line that they fetch are still there
+// when their channels' turn comes.
+constexpr int64_t block_pixels(int64_t pixel) {
+  constexpr int64_t kBlockBytes = 256 * 1024;
+  constexpr int64_t kLeastPixels = 64;
+  const int64_t pixels = kBlockBytes / (pixel * int64_t{sizeof(float)}) / kLeastPixels;
+  return pixels < 1 ? kLeastPixels : pixels * kLeastPixels;
+}
 
 // `count` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16 channels outside,
 // so that every cache line of the output is written at once.
@@ -116,6 +117,7 @@ HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, i
     int64_t w = 0;
     if (end == group + kChannelPanel)
       for (; w + kWideSide <= count; w += kWideSide)
+#pragma GCC unroll 2
         for (int32_t c = group; c < end; c += kWideSide)
           transpose_wide<kWideSide / kSide>(Wide(), x + c * plane + w, plane, y + w * pixel + c,
                                             pixel);
@@ -136,6 +138,7 @@ HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, 
     int64_t w = 0;
     if (end == group + kChannelPanel)
       for (; w + kWideSide <= count; w += kWideSide)
+#pragma GCC unroll 2
         for (int32_t c = group; c < end; c += kWideSide)
           transpose_wide<kWideSide / kSide>(Wide(), x + w * pixel + c, pixel, y + c * plane + w,
                                             plane);
@@ -206,8 +209,9 @@ void convert_f32(const KernelArgs& args) {
         std::memcpy(to + c * y.strides[1], from + c * x.strides[1],
                     static_cast<size_t>(planes * pixels) * sizeof(float));
     } else {
-      for (int64_t i = 0; i < pixels; i += kBlockPixels) {
-        const int64_t count = pixels - i < kBlockPixels ? pixels - i : kBlockPixels;
+      const int64_t block = block_pixels(to_nhwc ? y.strides[3] : x.strides[3]);
+      for (int64_t i = 0; i < pixels; i += block) {
+        const int64_t count = pixels - i < block ? pixels - i : block;
         if (to_nhwc)
           block_to_nhwc(from + i, x.strides[1], work.channels, count, to + i * y.strides[3],
                         y.strides[3]);
