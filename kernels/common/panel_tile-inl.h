@@ -55,6 +55,10 @@ constexpr int kTilePanels = 1;
 #endif
 static_assert(kTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 
+// Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
+// would wait for the one before.
+constexpr int kRowPanels = HWY_TARGET == HWY_AVX2 ? 4 : kTilePanels;
+
 // Pixels of a tile whose inputs are `stride` elements apart. At multiples of 4096 bytes they all
 // fall into one set of a first-level cache (64 sets of 64 bytes on every x86 in use, of 8 lines or
 // more), where 14 of them push each other out: 6, with two streams of weights, stay.
@@ -118,7 +122,7 @@ HWY_INLINE void add_channel(TileSums<kPixels, kPanels>& sums, const Inputs& inpu
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
   PanelVec w[kPanels * kPanelVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int panel = 0; panel < kPanels; ++panel)
 #pragma GCC unroll 16
     for (int v = 0; v < kPanelVectors; ++v)
@@ -325,19 +329,24 @@ inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* su
   }
 }
 
-// The functions for tiles of `tile_size_for(pixel_count)` pixels: of one panel, and of kTilePanels.
+// The functions for tiles of `tile_size_for(pixel_count)` pixels: of one panel, and of kTilePanels,
+// or kRowPanels of a row's only pixel.
 struct TileFunctions {
-  explicit TileFunctions(int pixel_count)
+  explicit TileFunctions(int pixel_count, bool is_row = false)
       : of_one(tile_function<1>(tile_size_for(pixel_count))),
-        of_most(tile_function<kTilePanels>(tile_size_for(pixel_count))) {}
+        of_most(is_row ? compute_tile<1, kRowPanels>
+                       : tile_function<kTilePanels>(tile_size_for(pixel_count))),
+        most_panels(is_row ? kRowPanels : kTilePanels) {}
   TileFunction of_one;
   TileFunction of_most;
+  int most_panels;
 };
 
 // Computes panels that are whole into a buffer, and ends them one by one.
 inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction compute,
                                           int panel_count, const PanelOutput& output) {
   HWY_ALIGN float sums[kTilePixels * kTilePanels * kChannelPanel];
+  static_assert(kRowPanels <= kTilePixels * kTilePanels);
   constexpr int64_t kSumStride = kTilePanels * kChannelPanel;
   PanelTile raw = tile;
   raw.residual = nullptr;
@@ -357,8 +366,8 @@ inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction co
   }
 }
 
-// `panel_count` panels (1 or kTilePanels), the last with `output`'s lanes, the others whole. The
-// limits of the tile are the activation's, its last_lanes the valid ones of `output`.
+// `panel_count` panels (1 or functions.most_panels), the last with `output`'s lanes, the others
+// whole. The limits of the tile are the activation's, its last_lanes the valid ones of `output`.
 HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
                          const PanelOutput& output) {
   const TileFunction compute = panel_count == 1 ? functions.of_one : functions.of_most;
@@ -377,9 +386,9 @@ HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, 
 constexpr int64_t kPassBytes = HWY_TARGET == HWY_AVX3 ? 512 * 1024 : kPanelPassBytes;
 
 // Panels of a pass; at least a tile's.
-constexpr int64_t pass_panels_for(int64_t panel_elements) {
+constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t tile_panels = kTilePanels) {
   const int64_t panels = kPassBytes / (panel_elements * int64_t{sizeof(float)});
-  return panels < kTilePanels ? kTilePanels : panels / kTilePanels * kTilePanels;
+  return panels < tile_panels ? tile_panels : panels / tile_panels * tile_panels;
 }
 
 // PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the weights

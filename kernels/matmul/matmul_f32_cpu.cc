@@ -1,9 +1,9 @@
 // Matrix product with packed weights, Plain, float32: the micro-kernel of Conv2d
 // (common/panel_tile-inl.h) with one tap, rows of x for pixels.
 //
-// With one row it is a product of a vector and a matrix that reads every weight once, in order. The
-// two chains of additions of a pair of panels (AVX3: two vectors; AVX2, NEON: two and four of one
-// panel) take 16 bytes or more per cycle, above what one core gets from memory.
+// With one row it is a product of a vector and a matrix that reads every weight once. The chains of
+// additions (AVX3: two vectors of a pair of panels; AVX2: eight of four; NEON: four of one) take 16
+// bytes or more per cycle, above what one core gets from memory.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/matmul/matmul.h"
 
@@ -36,7 +36,7 @@ void run_rows(const MatMul& matmul, int64_t first, int32_t row_count, Range pane
   const TensorView& x = *matmul.x;
   const TensorView& y = *matmul.y;
   const int32_t columns = y.shape.dims[1];
-  const TileFunctions functions(row_count);
+  const TileFunctions functions(row_count, y.shape.dims[0] == 1);
   const float* inputs[kTilePixels];
   for (int i = 0; i < tile_size_for(row_count); ++i)
     inputs[i] = x.as<const float>() + (first + (i < row_count ? i : row_count - 1)) * x.strides[0];
@@ -57,7 +57,7 @@ void run_rows(const MatMul& matmul, int64_t first, int32_t row_count, Range pane
 
   int panel_count = 0;
   for (int32_t panel = panels.begin; panel < panels.end; panel += panel_count) {
-    panel_count = panels.end - panel < kTilePanels ? 1 : kTilePanels;
+    panel_count = panels.end - panel < functions.most_panels ? 1 : functions.most_panels;
     const int32_t column = panel * kChannelPanel;
     const int32_t columns_left = columns - (panel + panel_count - 1) * kChannelPanel;
     const int32_t lanes = columns_left < kChannelPanel ? columns_left : kChannelPanel;
@@ -86,7 +86,8 @@ void matmul_f32(const KernelArgs& args) {
       .panel_elements = int64_t{x.shape.dims[1]} * kChannelPanel,
       .pass_panels = 0,
   };
-  matmul.pass_panels = pass_panels_for(matmul.panel_elements);
+  const bool is_row = args.output().shape.dims[0] == 1;
+  matmul.pass_panels = pass_panels_for(matmul.panel_elements, is_row ? kRowPanels : kTilePanels);
   const int tile_pixels = tile_pixels_for(x.strides[0]);
   for (int64_t task = args.task_begin; task < args.task_end;) {
     const PanelRectangle rectangle =
