@@ -48,43 +48,49 @@ HWY_INLINE Vector result_of(bool is_log, Vector value, Vector maximum, Vector la
 }
 
 // Runs of elements that are worked on side by side, so that one's maximum, sum and division over
-// lanes hide behind the others' exponentials.
-constexpr int kRunsAtOnce = 8;
-// Where the runs are longer, they would fall out of the first-level cache in between: one by one.
-constexpr int64_t kLongRun = 512;
+// lanes hide behind the others' exponentials; as many as stay in the first-level cache in between.
+constexpr int64_t kRunsAtOnce = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+constexpr int64_t kRunsElements = 4096;
+int64_t runs_at_once(int64_t count) {
+  const int64_t fitting = kRunsElements / count;
+  return fitting < 1 ? 1 : fitting < kRunsAtOnce ? fitting : kRunsAtOnce;
+}
+
+// Runs are longer than a vector. What is left behind the whole ones is the end of a vector that
+// begins early: what it has of the one before comes out the same.
 
 Vector maximum_of(const float* x, int64_t count) {
   const Floats d;
-  Vector even = hn::Set(d, x[0]);
-  Vector odd = even;
-  int64_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+  Vector even = hn::LoadU(d, x + count - kLanes);
+  Vector odd = hn::LoadU(d, x);
+  int64_t i = kLanes;
+  for (; i + 3 * kLanes <= count; i += 2 * kLanes) {
     even = hn::Max(even, hn::LoadU(d, x + i));
     odd = hn::Max(odd, hn::LoadU(d, x + i + kLanes));
   }
-  for (; i < count; i += kLanes) {
-    const auto is_element = hn::FirstN(d, static_cast<size_t>(count - i));
-    even = hn::Max(even, hn::IfThenElse(is_element, load_lanes(d, x + i, count - i), even));
-  }
+  for (; i + kLanes < count; i += kLanes) even = hn::Max(even, hn::LoadU(d, x + i));
   return hn::MaxOfLanes(d, hn::Max(even, odd));
 }
 
-// The sum of the powers, which are left in y (is_log: nowhere).
-Vector sum_of_powers(const float* x, float* y, int64_t count, Vector maximum, bool is_log) {
+// The sums of the powers by lanes; they are left in y (is_log: nowhere).
+Vector sums_of_powers(const float* x, float* y, int64_t count, Vector maximum, bool is_log) {
   const Floats d;
   Vector sum = hn::Zero(d);
   int64_t i = 0;
+#pragma GCC unroll 2
   for (; i + kLanes <= count; i += kLanes) {
     const Vector power = exp_of(hn::Sub(hn::LoadU(d, x + i), maximum));
     if (!is_log) hn::StoreU(power, d, y + i);
     sum = hn::Add(sum, power);
   }
   if (i < count) {
-    const Vector power = exp_of(hn::Sub(load_lanes(d, x + i, count - i), maximum));
-    if (!is_log) store_lanes(d, power, y + i, count - i);
-    sum = hn::Add(sum, keep_lanes(d, power, count - i));
+    const int64_t last = count - kLanes;
+    const Vector power = exp_of(hn::Sub(hn::LoadU(d, x + last), maximum));
+    if (!is_log) hn::StoreU(power, d, y + last);
+    const auto is_done = hn::FirstN(d, static_cast<size_t>(i - last));
+    sum = hn::Add(sum, hn::IfThenZeroElse(is_done, power));
   }
-  return hn::SumOfLanes(d, sum);
+  return sum;
 }
 
 // `runs` <= kRunsAtOnce runs of `count` elements that follow each other in memory, `stride` apart.
@@ -95,18 +101,20 @@ void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, i
   Vector sums[kRunsAtOnce];
   for (int64_t run = 0; run < runs; ++run) maxima[run] = maximum_of(x + run * stride, count);
   for (int64_t run = 0; run < runs; ++run)
-    sums[run] = sum_of_powers(x + run * stride, y + run * stride, count, maxima[run], is_log);
+    sums[run] = sums_of_powers(x + run * stride, y + run * stride, count, maxima[run], is_log);
+  // In a loop of their own, where none waits for another: each is longer than a short run's powers.
+  for (int64_t run = 0; run < runs; ++run)
+    sums[run] = last_of(is_log, hn::SumOfLanes(d, sums[run]));
   for (int64_t run = 0; run < runs; ++run, x += stride, y += stride) {
     const Vector maximum = maxima[run];
-    const Vector last = last_of(is_log, sums[run]);
+    const Vector last = sums[run];
     const float* from = is_log ? x : y;
-    int64_t i = 0;
+    // Before its powers are overwritten.
+    const Vector end = result_of(is_log, hn::LoadU(d, from + count - kLanes), maximum, last);
 #pragma GCC unroll 2
-    for (; i + kLanes <= count; i += kLanes)
+    for (int64_t i = 0; i + kLanes <= count; i += kLanes)
       hn::StoreU(result_of(is_log, hn::LoadU(d, from + i), maximum, last), d, y + i);
-    if (i < count)
-      store_lanes(d, result_of(is_log, load_lanes(d, from + i, count - i), maximum, last), y + i,
-                  count - i);
+    hn::StoreU(end, d, y + count - kLanes);
     for (int64_t pad = count; pad < stride; ++pad) y[pad] = 0.0f;
   }
 }
@@ -114,44 +122,55 @@ void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, i
 // Neighbouring columns that are worked on together: two vectors.
 constexpr int kColumnVectors = 2;
 constexpr int64_t kColumnsAtOnce = kColumnVectors * kLanes;
+constexpr int64_t kLineFloats = 16;  // of a cache line
 
-// `width` <= kColumnsAtOnce columns, each along `count` elements that are `step` apart. `work` is
-// y, or memory of its own with steps of `work_step`.
-void softmax_vectors(const float* x, float* work, float* y, int64_t count, int64_t step,
-                     int64_t work_step, int64_t width, bool is_log) {
+// `width` <= kColumnsAtOnce columns (kIsWhole: as many), each along `count` elements that are
+// `step` apart. `work` is y, or memory of its own with steps of `work_step`.
+template <bool kIsWhole>
+HWY_INLINE void softmax_vectors(const float* x, float* work, float* y, int64_t count, int64_t step,
+                                int64_t work_step, int64_t width, bool is_log) {
   const Floats d;
+  const auto lanes_of = [=](int v) { return kIsWhole ? kLanes : width - v * kLanes; };
   Vector maximum[kColumnVectors];
   Vector sum[kColumnVectors];
+#pragma GCC unroll 2
   for (int v = 0; v < kColumnVectors; ++v) {
-    maximum[v] = load_lanes(d, x + v * kLanes, width - v * kLanes);
+    maximum[v] = load_lanes(d, x + v * kLanes, lanes_of(v));
     sum[v] = hn::Zero(d);
   }
   for (int64_t k = 0; k < count; ++k)
 #pragma GCC unroll 2
     for (int v = 0; v < kColumnVectors; ++v) {
-      const int64_t lanes = width - v * kLanes;
-      const Vector value = load_lanes(d, x + k * step + v * kLanes, lanes);
+      const Vector value = load_lanes(d, x + k * step + v * kLanes, lanes_of(v));
       maximum[v] = hn::Max(maximum[v], value);
-      store_lanes(d, value, work + k * work_step + v * kLanes, lanes);
+      store_lanes(d, value, work + k * work_step + v * kLanes, lanes_of(v));
     }
+  // is_log: no one reads the powers.
+  HWY_ALIGN float unused[kColumnsAtOnce];
+  float* powers = is_log ? unused : work;
+  const int64_t power_step = is_log ? 0 : work_step;
   for (int64_t k = 0; k < count; ++k)
 #pragma GCC unroll 2
     for (int v = 0; v < kColumnVectors; ++v) {
-      const int64_t lanes = width - v * kLanes;
-      float* at = work + k * work_step + v * kLanes;
-      const Vector power = exp_of(hn::Sub(load_lanes(d, at, lanes), maximum[v]));
-      if (!is_log) store_lanes(d, power, at, lanes);
+      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes_of(v));
+      const Vector power = exp_of(hn::Sub(value, maximum[v]));
+      // Of planes, there are more lines at once than prefetchers follow.
+      if (v * kLanes % kLineFloats == 0) {
+        __builtin_prefetch(x + k * step + kColumnsAtOnce + v * kLanes, 0, 2);
+        __builtin_prefetch(y + k * step + v * kLanes, 0, 2);
+      }
+      store_lanes(d, power, powers + k * power_step + v * kLanes, lanes_of(v));
       sum[v] = hn::Add(sum[v], power);
     }
-  // From here on what the last pass takes from it.
+    // From here on what the last pass takes from it.
+#pragma GCC unroll 2
   for (int v = 0; v < kColumnVectors; ++v) sum[v] = last_of(is_log, sum[v]);
   for (int64_t k = 0; k < count; ++k)
 #pragma GCC unroll 2
     for (int v = 0; v < kColumnVectors; ++v) {
-      const int64_t lanes = width - v * kLanes;
-      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes);
+      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes_of(v));
       store_lanes(d, result_of(is_log, value, maximum[v], sum[v]), y + k * step + v * kLanes,
-                  lanes);
+                  lanes_of(v));
     }
 }
 
@@ -163,13 +182,19 @@ HWY_NOINLINE __attribute__((noclone)) void softmax_columns(const float* x, float
   constexpr int64_t kBlockElements = 2048;
   HWY_ALIGN float block[kBlockElements];
   const bool fits = count * kColumnsAtOnce <= kBlockElements;
-  for (int64_t i = 0; i < width; i += kColumnsAtOnce)
-    softmax_vectors(x + i, fits ? block : y + i, y + i, count, step, fits ? kColumnsAtOnce : step,
-                    width - i, is_log);
+  const int64_t work_step = fits ? kColumnsAtOnce : step;
+  int64_t i = 0;
+  for (; i + kColumnsAtOnce <= width; i += kColumnsAtOnce)
+    softmax_vectors<true>(x + i, fits ? block : y + i, y + i, count, step, work_step,
+                          kColumnsAtOnce, is_log);
+  if (i < width)
+    softmax_vectors<false>(x + i, fits ? block : y + i, y + i, count, step, work_step, width - i,
+                           is_log);
 }
 
 // Axes up to this are shorter than what a vector along them costs.
 constexpr int64_t kShortAxis = 16;
+static_assert(kShortAxis >= kLanes);
 
 // `runs` runs of `count` <= kShortAxis elements that follow each other, `stride` apart: as many at
 // once as a vector has lanes.
@@ -213,7 +238,7 @@ void softmax_f32(const KernelArgs& args) {
                          units.end - units.begin, work.axis, work.outer_stride, is_log);
   }
   if (work.inner == 1) {
-    const int64_t at_once = work.axis < kLongRun ? kRunsAtOnce : 1;
+    const int64_t at_once = runs_at_once(work.axis);
     for (int64_t unit = units.begin; unit < units.end; unit += at_once) {
       const int64_t offset = unit * work.outer_stride;
       softmax_contiguous(x.as<const float>() + offset, y.as<float>() + offset,
