@@ -1,5 +1,6 @@
 // Features of the CPU kernels that move elements.
 #include "kernels/common/move_elements.h"
+#include "kernels/convert/convert.h"
 #include "kernels/cpu_feature_counts.h"
 #include "kernels/transpose/transpose.h"
 
@@ -95,7 +96,8 @@ void count_convert(CpuFeatures& out) {
   out.thousands("edge_kelements",
                 static_cast<double>(y.dims[0] * (map_pixels % 16)) * part.channels);
   // Planes that a block of pixels touches, each on a page of its own.
-  out.thousands("kplanes", std::ceil(part.pixels / 64) * part.channels);
+  const int64_t block = convert_block_pixels(padded_channels(to_nhwc ? y : x));
+  out.thousands("kplanes", std::ceil(part.pixels / static_cast<double>(block)) * part.channels);
   const bool is_aliased = plane % 1024 == 0;
   out.millions("aliased_melements", is_aliased ? part.pixels * part.channels : 0);
 }

@@ -19,19 +19,22 @@ void count_pool2d(CpuFeatures& out) {
   const double channels = work.channels.count();
   out.traffic();
   const int32_t lanes = out.vector_lanes();
-  // Maxima of 3x3 windows along a row: pixel by pixel, each column once for the pixels it serves.
+  // Maxima of 3x3 windows along a row: runs of pixels, each column once for the pixels it serves,
+  // and one before the first. Blocks of channels.
   if (params.kind == kPool2dMax && params.kernel_h == 3 && params.kernel_w == 3 &&
       params.dilation_w == 1 && params.stride_w <= 2) {
-    constexpr double kRunChannels = 256;
     const Strips strips = strips_of(channels, 1, lanes);
-    const double columns = pixels * params.stride_w;
+    const Strips blocks = strips_of(channels, lanes == 8 && params.stride_w == 2 ? 8 : 4, lanes);
+    const int32_t outputs =
+        pool2d_run_outputs(y.dims[3], params.stride_w, static_cast<int32_t>(channels));
+    const double runs = pixels / y.dims[3] * static_cast<double>(ceil_div(y.dims[3], outputs));
+    const double columns = pixels * params.stride_w + runs;
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
     out.millions("narrow_column_mvectors", columns * strips.narrow);
     out.millions("narrow_output_mvectors", pixels * strips.narrow);
-    out.thousands("kruns",
-                  pixels * (std::ceil(channels / kRunChannels) + (strips.narrow > 0 ? 1 : 0)));
-    out.thousands("krows", pixels / y.dims[3]);
+    out.thousands("kruns", pixels * blocks.count());
+    out.thousands("krows", runs);
     return;
   }
   const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
@@ -126,7 +129,7 @@ void count_resize(CpuFeatures& out) {
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
   } else {
     // Blocks of columns and channels. A column of the input serves all outputs of its block.
-    constexpr double kBlockColumns = 16;
+    constexpr double kBlockColumns = 64;
     constexpr double kBlockChannels = 64;
     const Strips strips = strips_of(channels, 1, out.vector_lanes());
     const double blocks = rows * std::ceil(y.dims[3] / kBlockColumns);

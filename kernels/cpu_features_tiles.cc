@@ -33,6 +33,7 @@ struct PanelProducts {
   bool has_pairs;
   double depth;  // multiply-adds of an element
   int64_t tile_pixels;
+  double row_panels = 1;  // at once where there are no pairs
 };
 
 struct PanelTiles {
@@ -58,8 +59,10 @@ PanelTiles add_products(CpuFeatures& out, const PanelProducts& products) {
   const double macs = products.images * computed * products.depth * kChannelPanel;
   out.millions("pair_mmacs", macs * 2 * pairs);
   out.millions("single_mmacs", macs * singles);
+  const double groups = std::floor(singles / products.row_panels);
+  const double single_calls = singles - groups * (products.row_panels - 1);
   const PanelTiles sum = {products.images * static_cast<double>(tiles),
-                          products.images * static_cast<double>(tiles) * (pairs + singles)};
+                          products.images * static_cast<double>(tiles) * (pairs + single_calls)};
   out.millions("tile_msteps", sum.calls * products.depth);
   out.thousands("ktiles", sum.calls);
   return sum;
@@ -172,7 +175,8 @@ void count_matmul(CpuFeatures& out) {
   const double panels = work.panels.count();
   const double depth = x.dims[1];
   add_products(out, {1, work.rows, panels, panels > 1, depth,
-                     tile_pixels(largest_tile(out.vector_lanes()), x.dims[1])});
+                     tile_pixels(largest_tile(out.vector_lanes()), x.dims[1]),
+                     y.dims[0] == 1 && out.vector_lanes() == 8 ? 4.0 : 1.0});
   add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
   add_weights(out, work.rows, panels * depth, work.blocks);
 }

@@ -98,16 +98,6 @@ HWY_INLINE void transpose_wide(D d, const float* from, int64_t from_step, float*
 #endif
 }
 
-// Pixels whose channels are all done before the next ones begin: so many that prefetchers follow
-// the lines of the planes, so few that the neighbours of a line that they fetch are still there
-// when their channels' turn comes.
-constexpr int64_t block_pixels(int64_t pixel) {
-  constexpr int64_t kBlockBytes = 256 * 1024;
-  constexpr int64_t kLeastPixels = 64;
-  const int64_t pixels = kBlockBytes / (pixel * int64_t{sizeof(float)}) / kLeastPixels;
-  return pixels < 1 ? kLeastPixels : pixels * kLeastPixels;
-}
-
 // `count` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16 channels outside,
 // so that every cache line of the output is written at once.
 HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, int64_t count,
@@ -209,7 +199,7 @@ void convert_f32(const KernelArgs& args) {
         std::memcpy(to + c * y.strides[1], from + c * x.strides[1],
                     static_cast<size_t>(planes * pixels) * sizeof(float));
     } else {
-      const int64_t block = block_pixels(to_nhwc ? y.strides[3] : x.strides[3]);
+      const int64_t block = convert_block_pixels(to_nhwc ? y.strides[3] : x.strides[3]);
       for (int64_t i = 0; i < pixels; i += block) {
         const int64_t count = pixels - i < block ? pixels - i : block;
         if (to_nhwc)

@@ -139,12 +139,15 @@ HWY_NOINLINE Sums pass_over_runs(const RunResults& to, const float* summed, floa
   const float* biases = to.bias;
   const int64_t scale_mask = to.scale_mask;
   const int64_t bias_mask = to.bias_mask;
+  const auto result_of = [&](Vector v, Vector scale, Vector bias) HWY_ATTR {
+    const Vector away = hn::Sub(v, mean);
+    return kHasVectors ? hn::MulAdd(hn::Mul(away, factor), scale, bias)
+                       : hn::MulAdd(away, factor, shift);
+  };
   const auto write = [&](int64_t at, const float* scale, const float* bias) HWY_ATTR {
-    const Vector away = hn::Sub(hn::LoadU(d, x + at), mean);
-    const Vector result =
-        kHasVectors ? hn::MulAdd(hn::Mul(away, factor), hn::LoadU(d, scale), hn::LoadU(d, bias))
-                    : hn::MulAdd(away, factor, shift);
-    hn::StoreU(result, d, y + at);
+    const Vector scale_lanes = kHasVectors ? hn::LoadU(d, scale) : factor;
+    const Vector bias_lanes = kHasVectors ? hn::LoadU(d, bias) : shift;
+    hn::StoreU(result_of(hn::LoadU(d, x + at), scale_lanes, bias_lanes), d, y + at);
   };
   const auto add = [&](Vector away, int i) HWY_ATTR {
     distances[i] = hn::Add(distances[i], away);
@@ -166,14 +169,15 @@ HWY_NOINLINE Sums pass_over_runs(const RunResults& to, const float* summed, floa
     if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + k), near_mean), 0);
     if constexpr (kWrites) write(k, scales + (k & scale_mask), biases + (k & bias_mask));
   }
-  if (kSums && k < count) {
-    const Vector away = hn::Sub(load_lanes(d, summed + k, count - k), near_mean);
-    add(keep_lanes(d, away, count - k), 0);
-  }
-  if constexpr (kWrites) {
-    for (; k < count; ++k) {
-      const float away = (x[k] - to.mean) * to.factor;
-      y[k] = kHasVectors ? away * scales[k & scale_mask] + biases[k & bias_mask] : away + to.shift;
+  if (const int64_t rest = count - k; rest > 0) {
+    if constexpr (kSums) {
+      const Vector away = hn::Sub(load_lanes(d, summed + k, rest), near_mean);
+      add(keep_lanes(d, away, rest), 0);
+    }
+    if constexpr (kWrites) {
+      const Vector scale = kHasVectors ? load_lanes(d, scales + (k & scale_mask), rest) : factor;
+      const Vector bias = kHasVectors ? load_lanes(d, biases + (k & bias_mask), rest) : shift;
+      store_lanes(d, result_of(load_lanes(d, x + k, rest), scale, bias), y + k, rest);
     }
   }
   const auto of_lanes = [](const Vector* parts) HWY_ATTR {
@@ -422,7 +426,7 @@ void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
 
 // Vectors of neighbouring columns that are computed at once: so many lines of memory that follow
 // each other are read together. It does not change what is added to what.
-constexpr int kColumnVectors = 4;
+constexpr int kColumnVectors = HWY_TARGET == HWY_SCALAR ? 1 : 4;
 // Lines of which each has its own sums, so that additions need not wait for each other: 16
 // registers hold the pivots and the sums of one.
 constexpr int kLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;

@@ -56,6 +56,20 @@ constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, 
   return work;
 }
 
+// Outputs of a row that a CPU run of 3x3 maxima takes: three rows of inputs under it stay in the
+// first-level cache, with the outputs beside them. Runs of about equal length, not so short that
+// the column before the first would count.
+inline constexpr int32_t kPool2dMostRunOutputs = 32;
+constexpr int32_t pool2d_run_outputs(int32_t columns, int32_t stride, int32_t channels) {
+  constexpr int64_t kRowsBytes = 24 * 1024;
+  constexpr int64_t kLeastOutputs = 4;
+  const int64_t column_bytes = int64_t{3} * channels * int64_t{sizeof(float)};
+  int64_t most = kRowsBytes / (column_bytes * stride);
+  if (most < kLeastOutputs) most = kLeastOutputs;
+  if (most > kPool2dMostRunOutputs) most = kPool2dMostRunOutputs;
+  return static_cast<int32_t>(ceil_div(columns, ceil_div(columns, most)));
+}
+
 // Input rows (or columns) that outputs [range.begin, range.end) look at, inside [0, in_extent).
 constexpr Range pool2d_input_range(Range range, int32_t stride, int32_t dilation, int32_t kernel,
                                    int32_t pad, int32_t in_extent) {

@@ -94,9 +94,8 @@ void reduce_pixel(Window window, Range channels, float* y) {
   reduce_window<kIsMax>(window, channels, y);
 }
 
-// Outputs of a run of 3x3 windows, and the columns under them.
-constexpr int32_t kMaxRunOutputs = 32;
-constexpr int32_t kMaxRunColumns = 2 * kMaxRunOutputs + 1;
+// Columns under a run of outputs of 3x3 windows.
+constexpr int32_t kMaxRunColumns = 2 * kPool2dMostRunOutputs + 1;
 
 // Some neighbouring outputs of 3x3 windows. A tap outside the map stands for its neighbour inside
 // the window, which does not change a maximum: so `rows` may be the same twice, and so may columns.
@@ -167,19 +166,6 @@ bool has_max_runs(const Pool2dParams& params) {
          params.stride_w == params.stride_h && (params.stride_w == 1 || params.stride_w == 2);
 }
 
-// Outputs of a row that a run takes: three rows of inputs under it stay in the first-level cache,
-// with the outputs beside them. Runs of about equal length, not so short that the column before the
-// first would count.
-int32_t run_outputs(int32_t columns, int32_t stride, int32_t channels) {
-  constexpr int64_t kRowsBytes = 24 * 1024;
-  constexpr int64_t kLeastOutputs = 4;
-  const int64_t column_bytes = int64_t{3} * channels * static_cast<int64_t>(sizeof(float));
-  int64_t most = kRowsBytes / (column_bytes * stride);
-  if (most < kLeastOutputs) most = kLeastOutputs;
-  if (most > kMaxRunOutputs) most = kMaxRunOutputs;
-  return static_cast<int32_t>(ceil_div(columns, ceil_div(columns, most)));
-}
-
 // The run of outputs from column `first` on, but for its rows.
 MaxRun max_run(const Pool2dParams& params, const TensorView& x, int32_t first, int32_t count) {
   MaxRun run;
@@ -226,7 +212,7 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
                   const TensorView& y, Units units) {
   const int32_t columns = y.shape.dims[3];
   if (units.begin == units.end) return;
-  const int32_t outputs = run_outputs(columns, params.stride_w, work.channels.count());
+  const int32_t outputs = pool2d_run_outputs(columns, params.stride_w, work.channels.count());
   for (int32_t ow = 0; ow < columns; ow += outputs) {
     MaxRun run = max_run(params, x, ow, columns - ow < outputs ? columns - ow : outputs);
     OutputRow row = output_row(params, work, x, y, units.begin);

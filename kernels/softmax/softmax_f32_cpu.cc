@@ -184,10 +184,11 @@ HWY_NOINLINE __attribute__((noclone)) void softmax_columns(const float* x, float
   const bool fits = count * kColumnsAtOnce <= kBlockElements;
   const int64_t work_step = fits ? kColumnsAtOnce : step;
   int64_t i = 0;
-  for (; i + kColumnsAtOnce <= width; i += kColumnsAtOnce)
+  for (; kLanes > 1 && i + kColumnsAtOnce <= width; i += kColumnsAtOnce)
     softmax_vectors<true>(x + i, fits ? block : y + i, y + i, count, step, work_step,
                           kColumnsAtOnce, is_log);
-  if (i < width)
+  // (Scalar code is there to be right.)
+  for (; i < width; i += kColumnsAtOnce)
     softmax_vectors<false>(x + i, fits ? block : y + i, y + i, count, step, work_step, width - i,
                            is_log);
 }
