@@ -74,10 +74,10 @@ HWY_INLINE Vec loaded(Vec v) {
 
 // sum += x * w.
 HWY_INLINE void add_product(Vec x, Vec w, Vec& sum) {
-#if HWY_TARGET == HWY_AVX2
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   // Names the register that is overwritten: GCC 12 takes that of a dying input as readily and moves
   // the sums about for it.
-  asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(w.raw));
+  asm("vfmadd231ps %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
 #else
   sum = hn::MulAdd(x, w, sum);
 #endif
@@ -168,7 +168,7 @@ HWY_NOINLINE void compute_row_pair(const Run& run) {
 #pragma GCC unroll 3
           for (int tap = 0; tap < kTaps; ++tap)
             if (input_row >= y && input_row - y < kTaps && i >= tap && i - tap < kCount)
-              sums[y][i - tap] = hn::MulAdd(value, w[y][tap], sums[y][i - tap]);
+              add_product(value, w[y][tap], sums[y][i - tap]);
       }
     }
 #pragma GCC unroll 2
