@@ -162,8 +162,10 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     const char* runs;
   };
   Names names = {"any_mmacs", "any_mloads", "any_kruns"};
-  const bool is_pair = is_square && taps == 3 && axis.stride == 1;
-  if (is_pair)
+  // Pairs of rows of outputs share rows of inputs.
+  const bool is_pair = is_square && taps == 3 && axis.stride <= 2;
+  const double pair_inputs = (taps + axis.stride) / (2.0 * taps);
+  if (is_square && taps == 3 && axis.stride == 1)
     names = {"3x3_s1_mmacs", "3x3_s1_mloads", "3x3_s1_kruns"};
   else if (is_square && taps == 3 && axis.stride == 2)
     names = {"3x3_s2_mmacs", "3x3_s2_mloads", "3x3_s2_kruns"};
@@ -177,7 +179,7 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   for (int32_t rest = y.dims[3]; rest > 0;) {
     const int32_t count = rest % 7 == 0 && rest % 8 != 0 ? 7 : rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
     const bool in_pair = is_pair && out.vector_lanes() == 16 && count >= 7;
-    inputs += ((count - 1) * axis.stride + taps) * (in_pair ? 2.0 / 3 : 1);
+    inputs += ((count - 1) * axis.stride + taps) * (in_pair ? pair_inputs : 1);
     runs += in_pair ? 0.5 : 1;
     rest -= count;
   }

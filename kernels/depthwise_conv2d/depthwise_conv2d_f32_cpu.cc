@@ -125,13 +125,13 @@ HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights
 }
 
 // Where there are 32 registers: outputs of two rows, each input under up to six taps of a 3x3
-// filter that moves by one. All taps of both rows are inside the map.
+// filter. All taps of both rows are inside the map.
 constexpr bool kHasRowPairs = HWY_TARGET == HWY_AVX3;
-template <int kCount>
+template <int kCount, int kStride>
 HWY_NOINLINE void compute_row_pair(const Run& run) {
   const Tag d;
   constexpr int kTaps = 3;
-  constexpr int kInputs = kCount + kTaps - 1;
+  constexpr int kInputs = (kCount - 1) * kStride + kTaps;
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
   const int64_t last = run.channels - kLanes;
@@ -148,27 +148,33 @@ HWY_NOINLINE void compute_row_pair(const Run& run) {
 #pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) sums[0][i] = sums[1][i] = bias;
     const float* row = first + c;
-#pragma GCC unroll 4
-    for (int input_row = 0; input_row <= kTaps; ++input_row, row += x_row) {
+#pragma GCC unroll 5
+    for (int input_row = 0; input_row < kTaps + kStride; ++input_row, row += x_row) {
       Vec w[2][kTaps];  // of the taps of either output row
 #pragma GCC unroll 2
-      for (int y = 0; y < 2; ++y)
+      for (int y = 0; y < 2; ++y) {
+        const int tap_row = input_row - y * kStride;
 #pragma GCC unroll 3
         for (int tap = 0; tap < kTaps; ++tap)
-          if (input_row >= y && input_row - y < kTaps)
-            w[y][tap] =
-                hn::LoadU(d, run.weights + c + (input_row - y) * weight_row + tap * weight_pixel);
+          if (tap_row >= 0 && tap_row < kTaps)
+            w[y][tap] = hn::LoadU(d, run.weights + c + tap_row * weight_row + tap * weight_pixel);
+      }
       const float* x = row;
-#pragma GCC unroll 16
+#pragma GCC unroll 17
       for (int i = 0; i < kInputs; ++i, x += pixel) {
         if ((i < kTaps - 1 || i > kInputs - kTaps) && (outside >> i & 1) != 0) continue;
         const Vec value = loaded(hn::LoadU(d, x));
 #pragma GCC unroll 2
-        for (int y = 0; y < 2; ++y)
+        for (int y = 0; y < 2; ++y) {
+          const int tap_row = input_row - y * kStride;
 #pragma GCC unroll 3
-          for (int tap = 0; tap < kTaps; ++tap)
-            if (input_row >= y && input_row - y < kTaps && i >= tap && i - tap < kCount)
-              add_product(value, w[y][tap], sums[y][i - tap]);
+          for (int tap = 0; tap < kTaps; ++tap) {
+            const int output = (i - tap) / kStride;
+            if (tap_row >= 0 && tap_row < kTaps && i >= tap && output * kStride == i - tap &&
+                output < kCount)
+              add_product(value, w[y][tap], sums[y][output]);
+          }
+        }
       }
     }
 #pragma GCC unroll 2
@@ -259,9 +265,9 @@ constexpr RunFunctions run_functions() {
   } else {
     RunFunctions functions = {compute_run<8, kTaps, kStride>, compute_run<7, kTaps, kStride>,
                               compute_run<4, kTaps, kStride>, compute_run<1, kTaps, kStride>};
-    if constexpr (kHasRowPairs && kTaps == 3 && kStride == 1) {
-      functions.pair_of_8 = compute_row_pair<8>;
-      functions.pair_of_7 = compute_row_pair<7>;
+    if constexpr (kHasRowPairs && kTaps == 3) {
+      functions.pair_of_8 = compute_row_pair<8, kStride>;
+      functions.pair_of_7 = compute_row_pair<7, kStride>;
     }
     return functions;
   }
@@ -293,7 +299,7 @@ HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int32_
   const Tag d;
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
-  const float* x_row = run.x + row_of_two * run.x_tap_row + c;
+  const float* x_row = run.x + row_of_two * run.stride * run.x_tap_row + c;
   const int64_t y_row = row_of_two * run.y_row + c;
   for (int32_t i = 0; i < outputs; ++i) {
     Vec sum = hn::LoadU(d, run.bias + c);
@@ -422,10 +428,11 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
 
 // True if `row` and the next are one piece for functions.pair_of_8.
 bool has_row_pair(const Depthwise& step, int32_t row) {
-  return step.functions.pair_of_8 != nullptr && step.vertical.taps == 3 &&
-         step.vertical.stride == 1 && step.vertical.dilation == 1 &&
-         row >= step.vertical.pad_begin &&
-         int64_t{row} - step.vertical.pad_begin + 3 < step.x.shape.dims[2];
+  const WindowAxis& vertical = step.vertical;
+  const int64_t first = int64_t{row} * vertical.stride - vertical.pad_begin;
+  return step.functions.pair_of_8 != nullptr && vertical.taps == 3 &&
+         vertical.stride == step.horizontal.stride && vertical.dilation == 1 && first >= 0 &&
+         first + vertical.stride + 3 <= step.x.shape.dims[2];
 }
 
 void depthwise_conv2d_f32(const KernelArgs& args) {
