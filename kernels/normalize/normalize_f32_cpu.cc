@@ -32,12 +32,12 @@ constexpr int64_t kPivotLines = 4;
 // Elements of a run that one piece is made of, and vectors of its pivot: 128 elements.
 constexpr int64_t kPieceElements = 2048;
 constexpr int64_t kPivotVectors = 128 / kLanes;
-// Where a run is one line of a piece at most, the sums of so many lines are taken before their
-// means: a division, a root and a division follow each other there, for which a core that looks a
-// few hundred instructions ahead would wait at every line. The elements of as many lines, besides,
-// to be found in the first-level cache when their results are written.
+// Where a mean is of one line, the sums of so many lines are taken before their means: a division,
+// a root and a division follow each other there, for which a core that looks a few hundred
+// instructions ahead would wait at every line. And the elements of as many lines: those summed up,
+// those that become results meanwhile and the results are to stay in the first-level cache.
 constexpr int64_t kMostLines = 4;
-constexpr int64_t kLinesElements = 3584;
+constexpr int64_t kLinesElements = 2048;
 
 struct Operands {
   const float* x;
