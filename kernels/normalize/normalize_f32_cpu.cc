@@ -386,7 +386,7 @@ void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
       }
       summed->sums = pass_over(done == nullptr ? nullptr : &to, x + k, summed->pivot, count);
     }
-    to.skip(count);
+    if (done != nullptr) to.skip(count);
   }
   if (done != nullptr) zero_pad(work, operands.y + done->at[kNormalizeX]);
 }
