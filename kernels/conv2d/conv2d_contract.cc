@@ -139,9 +139,9 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
         out_tile);
   if (is_winograd_group(*step.row)) {
     const WinogradGroup group = fastest_winograd_group(y, gpu.units);
-    return write_tile({group.tiles, group.channels, group.chunk, group.item_tiles,
-                       group.item_channels, group.stages, group.is_ahead},
-                      out_tile);
+    return write_tile(
+        {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
+        out_tile);
   }
   // Of the buffer rows: sums, a row of weights for each panel, and one pixel of x. So many are a
   // processor's.
