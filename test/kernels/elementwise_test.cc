@@ -79,18 +79,19 @@ TEST_CASE("binary broadcasts dims of one, aligned from the right") {
   CHECK(check_cpu(plain({1}), plain({1}), plain({1})) == "a member of Binary");
 }
 
-TEST_CASE("binary on a GPU takes an equal, a scalar or a per-channel operand") {
+TEST_CASE("binary on a GPU takes an equal, a scalar, a per-channel or a one-pixel operand") {
   BinaryParams params;
   params.kind = kBinaryMul;
   const auto check_gpu = [&](const OperandShape& b) {
     return check({"binary_f32_cl_buffer", &params, {nhwc({2, 3, 4, 5}), b, nhwc({2, 3, 4, 5})}});
   };
-  const std::string refusal = "inputs like the output, scalar or per channel on a GPU";
+  const std::string refusal =
+      "inputs like the output, scalar, per channel or of one pixel on a GPU";
   CHECK(check_gpu(nhwc({2, 3, 4, 5})) == "ok");
   CHECK(check_gpu(plain({1, 1})) == "ok");
   CHECK(check_gpu(plain({1, 3, 1, 1})) == "ok");
   CHECK(check_gpu(plain({3, 1, 1})) == "ok");
-  CHECK(check_gpu(nhwc({1, 3, 1, 1})) == refusal);
+  CHECK(check_gpu(nhwc({1, 3, 1, 1})) == "ok");
   CHECK(check_gpu(plain({5})) == refusal);
   CHECK(check_gpu(plain({2, 3, 1, 1})) == refusal);
   CHECK(check({"binary_f32_cl_buffer",
