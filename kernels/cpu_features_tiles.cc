@@ -138,9 +138,10 @@ void count_conv2d(CpuFeatures& out) {
   const double pixels = images * static_cast<double>(work.pixels);
   const auto groups = static_cast<double>(params.groups);
   const double panels = work.panels.count();
+  const double computed = conv2d_computed_share(params, x, w, y);
   const TileSize largest = largest_tile(out.vector_lanes());
   const PanelTiles tiles = add_products(
-      out, {images, work.pixels, panels, panels / groups > 1, w.dims[1] * taps,
+      out, {images, work.pixels, panels, panels / groups > 1, w.dims[1] * taps * computed,
             tile_pixels(largest, work.has_copies ? 1 : x.dims[1] * int64_t{params.stride_w})});
   add_last_panel(out, pixels, y.dims[1] / params.groups, true);
   // Input pointers of every tile; of every tap where some lie in the padding.

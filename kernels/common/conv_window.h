@@ -62,6 +62,36 @@ constexpr Range input_rows_of(const WindowAxis& axis, int32_t input, Range rows)
                                              : end)};
 }
 
+// Output positions in [0, output) whose tap `tap` is inside the map; maybe empty.
+constexpr Range positions_inside(const WindowAxis& axis, int32_t tap, int32_t input,
+                                 int32_t output) {
+  const int64_t offset = int64_t{tap} * axis.dilation - axis.pad_begin;
+  const int64_t begin = offset < 0 ? ceil_div(-offset, axis.stride) : 0;
+  const int64_t end = offset < input ? ceil_div(input - offset, axis.stride) : 0;
+  return {static_cast<int32_t>(begin < output ? begin : output),
+          static_cast<int32_t>(end < output ? end : output)};
+}
+
+// The share of (tap, position) pairs that are inside.
+constexpr double share_inside(const WindowAxis& axis, int32_t input, int32_t output) {
+  int64_t inside = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap)
+    inside += positions_inside(axis, tap, input, output).count();
+  return static_cast<double>(inside) / (static_cast<double>(axis.taps) * output);
+}
+
+// The first output position behind `position` whose taps inside are others than `position`'s.
+constexpr int32_t end_of_segment(const WindowAxis& axis, int32_t input, int32_t output,
+                                 int32_t position) {
+  int32_t end = output;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const Range inside = positions_inside(axis, tap, input, output);
+    if (inside.begin > position && inside.begin < end) end = inside.begin;
+    if (inside.end > position && inside.end < end) end = inside.end;
+  }
+  return end;
+}
+
 constexpr bool holds_rows_of(const OperandShape& shape, Range rows) {
   return rows.empty() || Range{shape.row_begin, shape.row_end}.contains(rows);
 }

@@ -125,6 +125,26 @@ constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape&
   return taps == 1 && channels <= 16384 && channels * params.stride_w % 1024 == 0;
 }
 
+// The share of its (tap, position) pairs that the direct CPU row computes: 1, or, where most taps
+// lie in the padding, those inside the map. A question of the operator's shapes alone, for the
+// result's last bit.
+constexpr double conv2d_computed_share(const Conv2dParams& params, const OperandShape& x,
+                                       const OperandShape& w, const OperandShape& y) {
+  // More than this, or tiles smaller than this, and the smaller tiles cost what the skipped taps
+  // save.
+  constexpr double kMostInside = 0.6;
+  constexpr int32_t kLeastColumns = 4;
+  const WindowAxis horizontal = horizontal_axis(params, w.dims);
+  const double share = share_inside(vertical_axis(params, w.dims), x.dims[2], y.dims[2]) *
+                       share_inside(horizontal, x.dims[3], y.dims[3]);
+  if (share > kMostInside) return 1;
+  int32_t segments = 0;
+  for (int32_t column = 0; column < y.dims[3];
+       column = end_of_segment(horizontal, x.dims[3], y.dims[3], column))
+    ++segments;
+  return y.dims[3] / segments >= kLeastColumns ? share : 1;
+}
+
 // Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
 // of the processors that run buffer kernels.
 inline constexpr int64_t kConv2dInnerWeightBytes = 256 * 1024;

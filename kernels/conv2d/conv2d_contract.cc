@@ -110,6 +110,9 @@ void features(const StepShape& step, Features* out_features) {
   const double pixels = static_cast<double>(y.dims[0]) *
                         rows_of_part(step.part_dim, step.part, y).count() * y.dims[3];
   const double depth = static_cast<double>(w.dims[1]) * w.dims[2] * w.dims[3];
+  const double computed = step.row->processor == Processor::Cpu
+                              ? conv2d_computed_share(params, step.operands[0], w, y)
+                              : 1;
 
   const bool is_1x1 = w.dims[2] == 1 && w.dims[3] == 1;
   const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
@@ -117,7 +120,7 @@ void features(const StepShape& step, Features* out_features) {
   if (is_1x1) macs_name = "mmacs_1x1";
   if (is_3x3 && params.stride_h == 1 && params.stride_w == 1) macs_name = "mmacs_3x3_s1";
   if (is_3x3 && params.stride_h == 2 && params.stride_w == 2) macs_name = "mmacs_3x3_s2";
-  out_features->add(macs_name, pixels * depth * padded_channel_count * 1e-6);
+  out_features->add(macs_name, computed * pixels * depth * padded_channel_count * 1e-6);
   out_features->add("mbytes", conv_activation_mbytes<Conv2dParams>(step));
   out_features->add("weight_mbytes", (depth + 1.0) * padded_channel_count * sizeof(float) * 1e-6);
   out_features->add("mtaps", pixels * w.dims[2] * w.dims[3] * 1e-6);

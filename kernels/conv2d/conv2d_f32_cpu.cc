@@ -67,51 +67,6 @@ struct TileInputs {
   int64_t tap_count;
 };
 
-// Output positions in [0, output) whose tap `tap` is inside the map; maybe empty.
-Range positions_inside(const WindowAxis& axis, int32_t tap, int32_t input, int32_t output) {
-  const int64_t offset = int64_t{tap} * axis.dilation - axis.pad_begin;
-  const int64_t begin = offset < 0 ? ceil_div(-offset, axis.stride) : 0;
-  const int64_t end = offset < input ? ceil_div(input - offset, axis.stride) : 0;
-  return {static_cast<int32_t>(begin < output ? begin : output),
-          static_cast<int32_t>(end < output ? end : output)};
-}
-
-// The first column right of `column` whose taps inside are others than `column`'s.
-int32_t end_of_segment(const Conv2d& conv, int32_t column) {
-  const int32_t out_columns = conv.y->shape.dims[3];
-  int32_t end = out_columns;
-  for (int32_t tap = 0; tap < conv.horizontal.taps; ++tap) {
-    const Range inside = positions_inside(conv.horizontal, tap, conv.x->shape.dims[3], out_columns);
-    if (inside.begin > column && inside.begin < end) end = inside.begin;
-    if (inside.end > column && inside.end < end) end = inside.end;
-  }
-  return end;
-}
-
-// The share of (tap, position) pairs that are inside.
-double share_inside(const WindowAxis& axis, int32_t input, int32_t output) {
-  int64_t inside = 0;
-  for (int32_t tap = 0; tap < axis.taps; ++tap)
-    inside += positions_inside(axis, tap, input, output).count();
-  return static_cast<double>(inside) / (static_cast<double>(axis.taps) * output);
-}
-
-// A question of the operator's shapes alone, for the result's last bit.
-bool skips_padding(const Conv2d& conv) {
-  const int32_t* in = conv.x->shape.dims;
-  const int32_t* out = conv.y->shape.dims;
-  // Less than this, or tiles smaller than this, and the smaller tiles cost what the skipped taps
-  // save.
-  constexpr double kMostInside = 0.6;
-  constexpr int32_t kLeastColumns = 4;
-  if (share_inside(conv.vertical, in[2], out[2]) * share_inside(conv.horizontal, in[3], out[3]) >
-      kMostInside)
-    return false;
-  int32_t segments = 0;
-  for (int32_t column = 0; column < out[3]; column = end_of_segment(conv, column)) ++segments;
-  return out[3] / segments >= kLeastColumns;
-}
-
 // Sets table[i] to where pixel i reads tap (down, right), in elements; the tap is inside the map
 // for each. Pixels past the tile's last repeat it.
 void point_at_tap(const Conv2d& conv, const TilePixels& pixels, int size, int32_t down,
@@ -407,7 +362,9 @@ void run_pass(const Conv2d& conv, const Conv2dWork& work, const PanelRectangle& 
       if (conv.skips_padding) {
         const int64_t row = piece.begin / out_columns;
         const int32_t column = static_cast<int32_t>(piece.begin % out_columns);
-        const int64_t end = row * out_columns + end_of_segment(conv, column);
+        const int64_t end =
+            row * out_columns + end_of_segment(conv.horizontal, conv.x->shape.dims[3],
+                                               static_cast<int32_t>(out_columns), column);
         if (end < piece.end) piece.end = end;
       }
       run_pixels(conv, static_cast<int32_t>(image), piece, panels, &number);
@@ -442,7 +399,7 @@ void conv2d_f32(const KernelArgs& args) {
       .rows = work.rows,
       .activation =
           make_activation(params.activation, params.activation_alpha, params.activation_beta),
-      .skips_padding = false,
+      .skips_padding = conv2d_computed_share(params, x.shape, w.shape, y.shape) < 1,
       .pass_panels = 0,
       .table = reinterpret_cast<const float**>(scratch),
       .taps = reinterpret_cast<PanelTap*>(taps),
@@ -451,7 +408,6 @@ void conv2d_f32(const KernelArgs& args) {
       .copy_stride = work.copy_stride,
       .copies = nullptr,
   };
-  conv.skips_padding = skips_padding(conv);
   // A tile of 6 pixels has no need of copies.
   if (work.has_copies && kTilePixels > 6) conv.copies = zeros + work.zeros_bytes / sizeof(float);
   conv.pass_panels = pass_panels_for(conv.panel_elements);
