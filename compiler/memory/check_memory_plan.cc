@@ -13,6 +13,7 @@
 #include "compiler/schedule/step_order.h"
 #include "compiler/support/error.h"
 #include "kernels/common/tensor_view.h"
+#include "llvm/ADT/STLExtras.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
@@ -143,6 +144,30 @@ std::vector<TensorId> homes_of(const Schedule& schedule, const MemoryPlan& plan)
   return homes;
 }
 
+// Each tensor that is a buffer of the device alone lies where another does, or shares no byte.
+llvm::Error check_device_places(const Schedule& schedule, const MemoryPlan& plan) {
+  std::vector<TensorId> tensors;
+  for (TensorId id = 0; id < schedule.tensors.size(); ++id)
+    if (schedule.tensors[id].storage == Storage::Device) tensors.push_back(id);
+  llvm::sort(tensors,
+             [&](TensorId a, TensorId b) { return plan.offset_bytes[a] < plan.offset_bytes[b]; });
+  TensorId longest = ir::kNoId;  // of those at the last place
+  for (TensorId id : tensors) {
+    const Place place = place_of(schedule, plan, id);
+    if (longest != ir::kNoId) {
+      const Place before = place_of(schedule, plan, longest);
+      if (place.begin != before.begin && place.begin < before.end)
+        return internal_error("memory: t" + std::to_string(id),
+                              "expected the place of t{0} or no byte of it, found offsets {1} and "
+                              "{2}",
+                              longest, place.begin, before.begin);
+      if (place.begin == before.begin && place.end <= before.end) continue;
+    }
+    longest = id;
+  }
+  return llvm::Error::success();
+}
+
 }  // namespace
 
 llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan) {
@@ -152,6 +177,7 @@ llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan) 
                           tensor_count, plan.offset_bytes.size());
   for (TensorId id = 0; id < tensor_count; ++id)
     if (llvm::Error error = check_place(schedule, plan, id)) return error;
+  if (llvm::Error error = check_device_places(schedule, plan)) return error;
 
   // Copies in one place are one tenant, from the birth of the first to the death of the last: each
   // is made from one that is alive.

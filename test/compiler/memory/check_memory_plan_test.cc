@@ -121,6 +121,23 @@ TEST_CASE("rule: an order of the list that no wait enforces is none") {
         "offsets 0 and 0");
 }
 
+TEST_CASE("rule: device tensors lie in one place or apart") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Device, 4000);
+  const TensorId b = builder.tensor(Storage::Device, 900);
+  const TensorId c = builder.tensor(Storage::Device, 900);
+  builder.step(Lane::Gpu, {a});
+  builder.step(Lane::Gpu, {b});
+  builder.step(Lane::Gpu, {c});
+  MemoryPlan plan;
+  plan.device_bytes = 8192;
+  plan.offset_bytes = {0, 0, 4096};
+  CHECK(test::error_of(check_memory_plan(builder.schedule, plan)) == "");
+  plan.offset_bytes[c] = 3072;
+  CHECK(test::error_of(check_memory_plan(builder.schedule, plan)) ==
+        "memory: t2: expected the place of t0 or no byte of it, found offsets 3072 and 0");
+}
+
 TEST_CASE("tensors in different memories may have the same offset") {
   Example example;
   CHECK(example.plan.offset_bytes[example.host] == example.plan.offset_bytes[example.shared]);

@@ -146,6 +146,24 @@ TEST_CASE("the tightest gap is taken") {
   CHECK(plan.offset_bytes[e] == 7680);  // in d's 1024 bytes, not in b's 2048
 }
 
+TEST_CASE("device tensors take turns in whole places, each in the tightest") {
+  ScheduleBuilder builder;
+  const TensorId large = builder.tensor(Storage::Device, 8192);
+  const TensorId small = builder.tensor(Storage::Device, 2048);
+  const TensorId other = builder.tensor(Storage::Device, 1024);
+  const TensorId last = builder.tensor(Storage::Device, 4096);
+  builder.step(Lane::Gpu, {large, small});
+  builder.step(Lane::Gpu,
+               {small, last});  // large is dead: its place, though 4096 bytes stay unused
+  builder.step(Lane::Gpu, {last, other});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  CHECK(plan.offset_bytes[large] == 0);
+  CHECK(plan.offset_bytes[last] == 0);
+  CHECK(plan.offset_bytes[small] == 8192);
+  CHECK(plan.offset_bytes[other] == 8192);
+  CHECK(plan.device_bytes == 8192 + 2048);
+}
+
 TEST_CASE("a tensor that nothing touches has a place and costs nothing more") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Host, 64);
