@@ -17,6 +17,8 @@ import markdown
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
     source, document = sys.argv[1:]
     with open(source) as file:
         benchmarks = json.load(file)["benchmarks"]
