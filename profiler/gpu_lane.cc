@@ -336,7 +336,8 @@ double GpuLane::wait_and_time_us(cl_event event) {
 // Of a GPU with memory of its own, for every size that a step may have; small ones have small
 // caches too.
 bool GpuLane::has_room_for_weights() const {
-  return !is_processor() && number(CL_DEVICE_GLOBAL_MEM_SIZE) >= 32 * kWeightBytes;
+  return !is_processor() && !device_.has_host_memory &&
+         number(CL_DEVICE_GLOBAL_MEM_SIZE) >= 32 * kWeightBytes;
 }
 
 // Each a buffer of its own: launches take longer where sub-buffers overlap.
