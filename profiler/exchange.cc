@@ -197,14 +197,13 @@ class Exchange {
     });
   }
 
-  // The CPU's step behind the GPU's, and one like it with its operands in the caches.
+  // The CPU's step behind the GPU's, and one like it with what it reads in the caches.
   double copy_us(const uint8_t* from, size_t bytes) {
     const int64_t start_ns = rt::now_ns();
     cpu_.copy(host_copy_.data(), from, bytes);
     return micros_since(start_ns);
   }
   double copy_from_caches_us(const uint8_t* from, size_t bytes) {
-    cpu_.leave_in_caches(host_copy_.data(), bytes);
     cpu_.leave_in_caches(from, bytes);
     return copy_us(from, bytes);
   }

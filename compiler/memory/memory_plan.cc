@@ -290,6 +290,14 @@ class ArenaPlanner {
   std::vector<TensorId> tensors_;
 };
 
+// By slot: whether the tensor may take its turn there. Slot i is extent [i, i + 1).
+llvm::SmallVector<bool, 64> free_slots(const Occupants& occupants, TensorId id, size_t count) {
+  llvm::SmallVector<bool, 64> is_free(count, true);
+  for (const Extent& taken : occupants.beside(id))
+    std::fill(is_free.begin() + taken.begin, is_free.begin() + taken.end, false);
+  return is_free;
+}
+
 // Places tensors that are OpenCL buffers, writes their offsets and returns the arena's size. Two
 // that take turns lie in the same place, so that two buffers are one or have no byte in common:
 // NVIDIA's driver 580 goes through all that overlap a kernel's operands at each launch (5.6 us a
@@ -297,20 +305,18 @@ class ArenaPlanner {
 //
 // Greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest first, so that no
 // place ever grows.
-uint64_t place_in_slots(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
-                        uint64_t alignment, std::vector<uint64_t>& offset_bytes) {
+uint64_t place_device_tensors(const Schedule& schedule, const Lifetimes& lifetimes,
+                              std::vector<uint64_t>& offset_bytes) {
   const auto bytes_of = [&](TensorId id) {
-    return align_up(schedule.tensors[id].shape.bytes, alignment);
+    return align_up(schedule.tensors[id].shape.bytes, kDeviceAlignment);
   };
-  std::vector<TensorId> tensors = tensors_in(schedule, storage);
+  std::vector<TensorId> tensors = tensors_in(schedule, Storage::Device);
   sort_by(tensors, lifetimes, bytes_of);
-  Occupants occupants(lifetimes, schedule.steps.size());  // slot i is extent [i, i + 1)
-  std::vector<uint64_t> slots;                            // offsets; sizes fall
+  Occupants occupants(lifetimes, schedule.steps.size());
+  std::vector<uint64_t> slots;  // offsets; sizes fall
   uint64_t arena_bytes = 0;
   for (TensorId id : tensors) {
-    llvm::SmallVector<bool, 64> is_free(slots.size(), true);
-    for (const Extent& taken : occupants.beside(id))
-      std::fill(is_free.begin() + taken.begin, is_free.begin() + taken.end, false);
+    const auto is_free = free_slots(occupants, id, slots.size());
     size_t slot = slots.size();
     while (slot > 0 && !is_free[slot - 1]) --slot;
     if (slot > 0) {
@@ -358,7 +364,7 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
                      static_cast<uint32_t>(kernels::image_height(shape))};
   };
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
-  Occupants occupants(lifetimes, schedule.steps.size());  // slot i is extent [i, i + 1)
+  Occupants occupants(lifetimes, schedule.steps.size());
   std::vector<TensorId> tensors = tensors_in(schedule, Storage::Image);
   sort_by(tensors, lifetimes, size_of);
   for (TensorId id : tensors) {
@@ -368,10 +374,8 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
       return internal_error(
           "plan_memory", "expected images of at most {0} x {1}, found t{2} of {3} x {4}",
           profile.image_max_width, profile.image_max_height, id, image.width, image.height);
-    llvm::SmallVector<bool, 16> is_free(plan.images.size(), true);
-    for (const Extent& taken : occupants.beside(id))
-      std::fill(is_free.begin() + taken.begin, is_free.begin() + taken.end, false);
-    const size_t slot = choose_slot(plan.images, is_free, image);
+    const size_t slot =
+        choose_slot(plan.images, free_slots(occupants, id, plan.images.size()), image);
     if (slot == plan.images.size()) plan.images.emplace_back();
     plan.images[slot].width = std::max(plan.images[slot].width, image.width);
     plan.images[slot].height = std::max(plan.images[slot].height, image.height);
@@ -396,8 +400,7 @@ llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DevicePro
   // none is written by both lanes' tensors at once, and each can be a sub-buffer.
   plan.shared_bytes =
       ArenaPlanner(schedule, lifetimes, Storage::Shared, kDeviceAlignment).place(plan.offset_bytes);
-  plan.device_bytes =
-      place_in_slots(schedule, lifetimes, Storage::Device, kDeviceAlignment, plan.offset_bytes);
+  plan.device_bytes = place_device_tensors(schedule, lifetimes, plan.offset_bytes);
   for (TensorId id = 0; id < schedule.tensors.size(); ++id)
     plan.offset_bytes[id] = plan.offset_bytes[lifetimes.home(id)];
   for (uint64_t arena_bytes : {plan.host_bytes, plan.shared_bytes, plan.device_bytes})
