@@ -36,7 +36,8 @@ class CpuLane : public Lane {
   std::vector<uint8_t> other_memory_;
   rt::Arena arena_;  // of all steps that exist
   size_t arena_used_bytes_ = 0;
-  int32_t step_count_ = 0;  // that exist
+  int32_t step_count_ = 0;         // that exist
+  std::vector<double> probes_us_;  // by worker
 };
 
 }  // namespace codl::profiler

@@ -45,7 +45,7 @@ class Lane {
   // Null: the device cannot hold the operands. They lie as in a plan's arena, at the same place
   // each time: where pages happen to lie moves a step's time by more than its runs differ.
   virtual std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) = 0;
-  // A fixed number of multiply-adds on all of the lane: how fast it is now. Microseconds.
+  // A fixed number of multiply-adds on all of the lane: how high its clock is now. Microseconds.
   virtual double probe_us() = 0;
   // Until everything started is done.
   virtual void finish() = 0;

@@ -117,10 +117,7 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
 
 void Sample::add_visit(double visit_us) {
   visits_us.push_back(visit_us);
-  std::vector<double> sorted = visits_us;
-  std::sort(sorted.begin(), sorted.end());
-  const size_t middle = sorted.size() / 2;
-  us = sorted.size() % 2 != 0 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  us = quantile(visits_us, kUndisturbed);
 }
 
 NamedFeatures features_of(const KernelRow& row, const StepCase& item,

@@ -21,14 +21,18 @@ enum class SampleRole : int32_t {
   Network = 2,  // a step of a plan given with --plan: predicted, never fitted
 };
 
+// Disturbances lengthen. Of runs, and of visits, the one that a quarter are faster than is steadier
+// than the median.
+inline constexpr double kUndisturbed = 0.25;
+
 struct Sample {
   const KernelRow* row = nullptr;
   StepCase item;
   SampleRole role = SampleRole::Fit;
-  // A visit is some runs one soon after the other; others are minutes away. Of each the median, at
-  // the clock that `probe` says is usual.
+  // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
+  // one, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
-  double us = 0;              // median of the visits
+  double us = 0;              // of the undisturbed visit
   double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
   int32_t run_count = 0;      // of the last visit
 

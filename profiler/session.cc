@@ -21,10 +21,6 @@ constexpr size_t kBatchBytes = size_t{384} << 20;
 constexpr int kRuns = 9;
 // Longer steps run three times.
 constexpr double kLongStepUs = 10'000;
-// Disturbances lengthen. Of the runs the one that a quarter are faster than is steadier than the
-// median.
-constexpr double kQuantile = 0.25;
-
 // Probes that take so much longer than usual say that another program has the core, not that the
 // clock is low.
 constexpr double kMostProbe = 1.6;
@@ -102,7 +98,7 @@ Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<S
     if (probe_us_[index] > 0) continue;
     std::vector<double> probes;
     for (int i = 0; i < 101; ++i) probes.push_back(lane->probe_us());
-    probe_us_[index] = quantile(probes, kQuantile);
+    probe_us_[index] = quantile(probes, kUndisturbed);
   }
   char line[80];
   std::snprintf(line, sizeof(line), "#probe,%.6g,%.6g", probe_us_[0], probe_us_[1]);
@@ -247,7 +243,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     if (timed.times.empty()) timed.times = timed.disturbed;
     timed.sample->spread_percent = spread_percent(timed.times);
     timed.sample->run_count = timed.wanted_runs;
-    timed.sample->add_visit(std::max(quantile(timed.times, kQuantile), 0.01));
+    timed.sample->add_visit(std::max(quantile(timed.times, kUndisturbed), 0.01));
     append_(to_line(*timed.sample));
   }
   return taken;

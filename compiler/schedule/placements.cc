@@ -42,8 +42,9 @@ std::vector<ValueUse> uses_of_values(const ir::Graph& graph, const PartitionPlan
   return uses;
 }
 
-// What is read and not computed: both are slabs, so the rest is at most one slab before and one
-// after what is computed, in the one dimension where it falls short.
+// What is read and not computed: at most one slab before and one after what is computed, in the one
+// dimension where it falls short. A copy moves rows or channels, not both: missing rows come with
+// all channels, though the reader may want some of them only.
 std::array<Region, 2> missing_of(const LaneUse& use) {
   const Region& computed = use.computed;
   const Region& read = use.read;
@@ -55,6 +56,7 @@ std::array<Region, 2> missing_of(const LaneUse& use) {
                            std::min(read.channels.end, computed.channels.begin)};
     missing[1].channels = {std::max(read.channels.begin, computed.channels.end), read.channels.end};
   } else {
+    missing.fill({read.rows, computed.channels});
     missing[0].rows = {read.rows.begin, std::min(read.rows.end, computed.rows.begin)};
     missing[1].rows = {std::max(read.rows.begin, computed.rows.end), read.rows.end};
   }

@@ -65,6 +65,29 @@ TEST_CASE(
   CHECK(llvm::toString(check_memory_plan(schedule, *memory)) == "");
 }
 
+// The sum of channels reads some channels of every row; the lane made all channels of some rows.
+TEST_CASE("neighbours may be split along different dims") {
+  test::GraphBuilder builder(16, 16, 16);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 32);
+  const ir::Graph graph = builder.finish(builder.add("sum", a, b));
+  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  const DeviceProfile profile = test::test_profile(sharing, layout);
+  auto by_rows = partition(graph, profile, forced(SplitDim::Height, 1));
+  auto by_channels = partition(graph, profile, forced(SplitDim::OutputChannel, 1));
+  REQUIRE(bool(by_rows));
+  REQUIRE(bool(by_channels));
+  const int node_count = static_cast<int>(by_rows->divisions.size());
+  const int choice = GENERATE_COPY(range(0, 1 << node_count));
+  PartitionPlan plan = *by_rows;
+  for (int node = 0; node < node_count; ++node)
+    if (choice >> node & 1) plan.divisions[node] = by_channels->divisions[node];
+  auto schedule = make_schedule(graph, plan, profile, "test");
+  REQUIRE(bool(schedule));
+  CHECK(llvm::toString(check_races(graph, *schedule)) == "");
+}
+
 // Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own lane made.
 TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one tensor") {
   const ir::Graph graph = three_convs();
