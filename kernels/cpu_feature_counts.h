@@ -34,18 +34,25 @@ class CpuFeatures {
   const StepShape& step() const { return step_; }
   int32_t vector_lanes() const { return vector_lanes_; }
 
-  // The pieces of consecutive tasks that workers take where none steals: CpuPool::run().
+  // The consecutive tasks of each worker where none steals, and the pieces in which it takes them:
+  // CpuPool::run().
+  template <typename Visit>
+  void each_share(Visit visit) const {
+    for (int32_t worker = 0; worker < thread_count_; ++worker) {
+      const auto begin = static_cast<int32_t>(int64_t{task_count_} * worker / thread_count_);
+      const auto end = static_cast<int32_t>(int64_t{task_count_} * (worker + 1) / thread_count_);
+      if (begin < end) visit(begin, end);
+    }
+  }
   template <typename Visit>
   void each_piece(Visit visit) const {
-    for (int32_t worker = 0; worker < thread_count_; ++worker) {
-      auto begin = static_cast<int32_t>(int64_t{task_count_} * worker / thread_count_);
-      const auto end = static_cast<int32_t>(int64_t{task_count_} * (worker + 1) / thread_count_);
+    each_share([&](int32_t begin, int32_t end) {
       while (begin < end) {
         const int32_t next = end - (end - begin) / 2;
         visit(begin, next);
         begin = next;
       }
-    }
+    });
   }
 
   // What the busiest worker reads of something that tasks share if they are the same of `count`

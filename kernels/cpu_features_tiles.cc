@@ -97,9 +97,9 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   add_products(out, {positions * static_cast<double>(work.tile_blocks),
                      ceil_div(work.tiles, work.tile_blocks), panels, panels > 1,
                      static_cast<double>(x.dims[1]), largest_tile(out.vector_lanes()).pixels});
-  // A piece of tasks transforms the inputs of the blocks of tiles that it has some of.
+  // A worker transforms the inputs of the blocks of tiles that it has tasks of.
   int64_t transformed = 0;
-  out.each_piece([&](int32_t begin, int32_t end) {
+  out.each_share([&](int32_t begin, int32_t end) {
     transformed += (end - 1) / work.panel_blocks - begin / work.panel_blocks + 1;
   });
   const double tiles = static_cast<double>(work.tiles) / static_cast<double>(work.tile_blocks);

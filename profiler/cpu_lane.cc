@@ -66,8 +66,8 @@ class CpuStep : public PreparedStep {
 
   double run_us() override {
     // By all workers: each fills its own caches, and is awake when the step comes.
-    const auto job = [](void* context, int32_t worker, int32_t, int32_t) {
-      static_cast<CpuStep*>(context)->touch_share(worker);
+    const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
+      static_cast<CpuStep*>(context)->touch_share(piece.worker);
     };
     pool_->run(pool_->worker_count(), job, this);
     const int64_t start_ns = rt::now_ns();
@@ -134,12 +134,13 @@ class CpuStep : public PreparedStep {
   }
 
   void run() {
-    const auto job = [](void* context, int32_t worker, int32_t begin, int32_t end) {
+    const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
       auto* step = static_cast<CpuStep*>(context);
       kernels::KernelArgs args = step->args_;
-      args.scratch = step->scratch_ + static_cast<size_t>(worker) * step->scratch_bytes_;
-      args.task_begin = begin;
-      args.task_end = end;
+      args.scratch = step->scratch_ + static_cast<size_t>(piece.worker) * step->scratch_bytes_;
+      args.task_begin = piece.task_begin;
+      args.task_end = piece.task_end;
+      args.continues = !piece.is_first;
       step->kernel_(args);
     };
     pool_->run(needs_.task_count, job, this);
@@ -179,9 +180,9 @@ void CpuLane::for_shares(size_t bytes, Share share) {
     size_t bytes;
     size_t worker_count;
   } job = {share, bytes, static_cast<size_t>(pool_.worker_count())};
-  const auto run = [](void* context, int32_t worker, int32_t, int32_t) {
+  const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
     const Job& own = *static_cast<const Job*>(context);
-    const auto index = static_cast<size_t>(worker);
+    const auto index = static_cast<size_t>(piece.worker);
     own.share(own.bytes * index / own.worker_count, own.bytes * (index + 1) / own.worker_count);
   };
   pool_.run(pool_.worker_count(), run, &job);
@@ -202,10 +203,10 @@ void CpuLane::leave_in_caches(const uint8_t* data, size_t bytes) {
 // Of the workers' own times, not of the call: handing it over takes as long as a quarter of it
 // where the cores are far apart.
 double CpuLane::probe_us() {
-  const auto job = [](void* context, int32_t worker, int32_t, int32_t) {
+  const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
     const int64_t start_ns = rt::now_ns();
     multiply_and_add();
-    static_cast<CpuLane*>(context)->probes_us_[static_cast<size_t>(worker)] =
+    static_cast<CpuLane*>(context)->probes_us_[static_cast<size_t>(piece.worker)] =
         micros_since(start_ns);
   };
   pool_.run(pool_.worker_count(), job, this);

@@ -144,6 +144,7 @@ struct KernelArgs {
   void* scratch = nullptr;  // of this worker
   int32_t task_begin = 0;   // run tasks [task_begin, task_end) of StepNeeds::task_count
   int32_t task_end = 0;
+  bool continues = false;  // scratch is as this worker left it when it ran others of these tasks
 
   const TensorView& output() const { return operands[operand_count - 1]; }
   template <typename Params>

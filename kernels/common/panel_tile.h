@@ -43,6 +43,20 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   constexpr int64_t kMostPixelBlocks = 64;
 
   PanelBlocks blocks = {};
+  // Where all weights stay in a core's cache and there are pixels for every worker, tasks are
+  // pixels only: then a worker's outputs are what it reads of the next map. A line that another
+  // core has written takes as long as tens of multiply-adds of a tile.
+  constexpr int64_t kLeastPixelBlocks = 8;
+  if (panels * panel_depth * kChannelPanel * int64_t{sizeof(float)} <= kPanelPassBytes &&
+      images * pixels >= kLeastPixelBlocks * kEvenGrain) {
+    int64_t block = ceil_div(kLeastTaskMacs, panel_depth * panels * kChannelPanel);
+    if (block < ceil_div(pixels, kMostPixelBlocks)) block = ceil_div(pixels, kMostPixelBlocks);
+    blocks.pixels_per_block = ceil_div(block, kEvenGrain) * kEvenGrain;
+    blocks.panels_per_block = panels;
+    blocks.pixel_blocks = ceil_div(pixels, blocks.pixels_per_block);
+    blocks.panel_blocks = 1;
+    return blocks;
+  }
   // Blocks of an even number of panels: pairs are what AVX3 computes at once.
   int64_t even_panels = kPanelPassBytes / (panel_depth * kChannelPanel * int64_t{sizeof(float)});
   even_panels = even_panels < 2 ? 2 : even_panels / 2 * 2;

@@ -7,6 +7,8 @@
 // Weights of a pair of panels at a position come from memory once per block of tiles and from the
 // second-level cache for each further tile of registers. An output is the sum over input channels
 // in their order, whatever the block: results are equal bit by bit.
+#include <cstring>
+
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/conv2d/winograd.h"
 
@@ -444,7 +446,11 @@ void conv2d_winograd(const KernelArgs& args) {
       .products = scratch + work.product_offset,
       .zeros = zeros,
   };
-  int64_t transformed = -1;  // block of tiles
+  // The block of tiles whose inputs are transformed. Pieces of a worker's tasks follow each other,
+  // mostly in one block.
+  int64_t transformed = -1;
+  void* const memory_of_block = scratch + work.block_offset;
+  if (args.continues) std::memcpy(&transformed, memory_of_block, sizeof(transformed));
   for (int64_t task = args.task_begin; task < args.task_end; ++task) {
     const int64_t block = task / work.panel_blocks;
     const int64_t first = block * work.tiles_per_block;
@@ -460,6 +466,7 @@ void conv2d_winograd(const KernelArgs& args) {
     multiply(conv, Transform::kPositions, count, panels);
     transform_outputs<kPairs>(conv, first, count, panels);
   }
+  std::memcpy(memory_of_block, &transformed, sizeof(transformed));
 }
 
 void conv2d_winograd2(const KernelArgs& args) { conv2d_winograd<1>(args); }

@@ -134,6 +134,7 @@ struct WinogradWork {
   int64_t product_stride;
   int64_t product_offset;
   int64_t zeros_offset;  // a pixel that stands for padding
+  int64_t block_offset;  // the number of the block of tiles that the inputs are of
   uint64_t scratch_bytes;
 };
 
@@ -179,8 +180,8 @@ constexpr WinogradWork winograd_work(int32_t outputs, const OperandShape& x, con
   work.product_stride = (panels * work.tiles_per_block | 1) * kChannelPanel;
   work.product_offset = positions * work.input_stride;
   work.zeros_offset = work.product_offset + positions * work.product_stride;
-  work.scratch_bytes =
-      static_cast<uint64_t>(work.zeros_offset + chunks * kChannelPanel) * sizeof(float);
+  work.block_offset = work.zeros_offset + chunks * kChannelPanel;
+  work.scratch_bytes = static_cast<uint64_t>(work.block_offset + kChannelPanel) * sizeof(float);
   return work;
 }
 

@@ -59,9 +59,11 @@ constexpr DepthwiseConv2dWork depthwise_conv2d_work(const OperandShape& w, const
   const int64_t macs =
       work.image_rows * y.dims[3] * work.panels.count() * kChannelPanel * w.dims[2] * w.dims[3];
   const int64_t wanted = task_count_for(work.image_rows * work.panels.count(), macs);
-  // Rows first: a task that has all channels of its rows reads whole cache lines and pages.
+  // Rows first: a task that has all channels of its rows reads whole cache lines and pages. Of few
+  // rows the panels make the tasks: the operators around such a map are cut along channels, too.
+  constexpr int64_t kFewRows = 11;
   work.row_blocks = wanted < work.image_rows ? wanted : work.image_rows;
-  work.panel_blocks = ceil_div(wanted, work.row_blocks);
+  work.panel_blocks = work.image_rows > kFewRows ? 1 : ceil_div(wanted, work.row_blocks);
   work.task_count = static_cast<int32_t>(work.row_blocks * work.panel_blocks);
   return work;
 }

@@ -118,7 +118,7 @@ void CpuPool::enter(AffinityScope* caller) const {
 void CpuPool::run(int32_t task_count, Job job, void* context) {
   if (task_count <= 0) return;
   if (task_count == 1 || worker_count_ == 1) {
-    job(context, 0, 0, task_count);
+    job(context, {0, 0, task_count, true});
     return;
   }
   handover_.job = job;
@@ -156,15 +156,17 @@ bool CpuPool::claim(int32_t thief, int32_t victim, uint32_t generation, int32_t*
 
 void CpuPool::work(int32_t worker, uint32_t generation) {
   std::atomic<uint64_t>& own = workers_[static_cast<size_t>(worker)].tasks_left;
-  int32_t begin = 0;
-  int32_t end = 0;
+  Piece piece = {worker, 0, 0, true};
   for (int32_t other = 0; other < worker_count_;) {
+    const int32_t victim = (worker + other) % worker_count_;
     if (other == 0) {
-      while (claim(worker, worker, generation, &begin, &end))
-        handover_.job(handover_.context, worker, begin, end);
+      for (; claim(worker, victim, generation, &piece.task_begin, &piece.task_end);
+           piece.is_first = false)
+        handover_.job(handover_.context, piece);
       other = 1;
-    } else if (claim(worker, (worker + other) % worker_count_, generation, &begin, &end)) {
-      own.store(pack_tasks(generation, begin, end), std::memory_order_relaxed);
+    } else if (claim(worker, victim, generation, &piece.task_begin, &piece.task_end)) {
+      own.store(pack_tasks(generation, piece.task_begin, piece.task_end),
+                std::memory_order_relaxed);
       other = 0;
     } else {
       ++other;

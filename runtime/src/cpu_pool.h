@@ -54,8 +54,14 @@ class WaitableCounter {
 
 class CpuPool {
  public:
-  // Runs tasks [task_begin, task_end) as worker `worker`.
-  using Job = void (*)(void* context, int32_t worker, int32_t task_begin, int32_t task_end);
+  // Some tasks of a job that a worker runs in one go.
+  struct Piece {
+    int32_t worker;
+    int32_t task_begin;
+    int32_t task_end;
+    bool is_first;  // of the worker's pieces of this job
+  };
+  using Job = void (*)(void* context, const Piece& piece);
 
   CpuPool() = default;
   CpuPool(const CpuPool&) = delete;

@@ -17,12 +17,13 @@ struct CpuJob {
   size_t scratch_stride;
 };
 
-void run_tasks(void* context, int32_t worker, int32_t task_begin, int32_t task_end) {
+void run_tasks(void* context, const CpuPool::Piece& piece) {
   const CpuJob& job = *static_cast<const CpuJob*>(context);
   kernels::KernelArgs args = job.step->args;
-  args.scratch = job.scratch + static_cast<size_t>(worker) * job.scratch_stride;
-  args.task_begin = task_begin;
-  args.task_end = task_end;
+  args.scratch = job.scratch + static_cast<size_t>(piece.worker) * job.scratch_stride;
+  args.task_begin = piece.task_begin;
+  args.task_end = piece.task_end;
+  args.continues = !piece.is_first;
   job.step->function(args);
 }
 

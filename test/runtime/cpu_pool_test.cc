@@ -17,10 +17,11 @@ struct Counts {
   explicit Counts(size_t count) : tasks(count) {}
 };
 
-void count_tasks(void* context, int32_t, int32_t begin, int32_t end) {
+void count_tasks(void* context, const CpuPool::Piece& piece) {
   auto& counts = *static_cast<Counts*>(context);
   ++counts.calls;
-  for (int32_t i = begin; i < end; ++i) ++counts.tasks[static_cast<size_t>(i)];
+  for (int32_t i = piece.task_begin; i < piece.task_end; ++i)
+    ++counts.tasks[static_cast<size_t>(i)];
 }
 
 TEST_CASE("every task of a job runs once, whatever the number of workers") {
@@ -49,15 +50,38 @@ TEST_CASE("who is done takes tasks of a worker that is held up") {
     Job job;
     pool.run(
         kTasks,
-        [](void* context, int32_t, int32_t begin, int32_t end) {
+        [](void* context, const CpuPool::Piece& piece) {
+          const int32_t count = piece.task_end - piece.task_begin;
           Job& shared = *static_cast<Job*>(context);
           // The first to come ends when the others have done all tasks but its own.
           if (!shared.is_held.exchange(true))
-            while (shared.done < kTasks - (end - begin)) sched_yield();
-          shared.done += end - begin;
+            while (shared.done < kTasks - count) sched_yield();
+          shared.done += count;
         },
         &job);
     CHECK(job.done == kTasks);
+  }
+}
+
+TEST_CASE("a worker's first piece of every job says so") {
+  constexpr int32_t kWorkers = 3;
+  struct Seen {
+    int firsts[kWorkers] = {};
+    int pieces[kWorkers] = {};
+  };
+  CpuPool pool;
+  REQUIRE(pool.start(default_allocator(), kWorkers, nullptr, 0, nullptr) == CODL_OK);
+  for (int round = 0; round < 100; ++round) {
+    Seen seen;
+    pool.run(
+        60,
+        [](void* context, const CpuPool::Piece& piece) {
+          Seen& shared = *static_cast<Seen*>(context);
+          const bool is_first = shared.pieces[piece.worker]++ == 0;
+          shared.firsts[piece.worker] += piece.is_first && is_first ? 1 : piece.is_first ? 2 : 0;
+        },
+        &seen);
+    for (int32_t i = 0; i < kWorkers; ++i) CHECK(seen.firsts[i] == (seen.pieces[i] > 0 ? 1 : 0));
   }
 }
 
@@ -75,9 +99,9 @@ TEST_CASE("what a job writes is seen by the next one") {
     Job job = {round % 2 == 0 ? &values : &other, round % 2 == 0 ? &other : &values};
     pool.run(
         64,
-        [](void* context, int32_t, int32_t begin, int32_t end) {
+        [](void* context, const CpuPool::Piece& piece) {
           const Job& moved = *static_cast<Job*>(context);
-          for (int32_t i = begin; i < end; ++i)
+          for (int32_t i = piece.task_begin; i < piece.task_end; ++i)
             (*moved.to)[static_cast<size_t>(i)] =
                 (*moved.from)[static_cast<size_t>((i + 17) % 64)] + 1;
         },
@@ -114,13 +138,13 @@ TEST_CASE("pinned workers stay on their cores and the caller gets its own back")
     pool.enter(&scope);
     pool.run(
         2,
-        [](void* context, int32_t worker, int32_t, int32_t) {
+        [](void* context, const CpuPool::Piece& piece) {
           auto& shared = *static_cast<Seen*>(context);
           cpu_set_t set;
           const bool has_set = sched_getaffinity(0, sizeof(set), &set) == 0;
-          shared.core_counts[worker] = has_set ? CPU_COUNT(&set) : -1;
+          shared.core_counts[piece.worker] = has_set ? CPU_COUNT(&set) : -1;
           // Neither ends before the other, so that each has one of the tasks.
-          while (shared.core_counts[1 - worker] == 0) sched_yield();
+          while (shared.core_counts[1 - piece.worker] == 0) sched_yield();
         },
         &seen);
   }
