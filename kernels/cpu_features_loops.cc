@@ -96,18 +96,32 @@ void count_normalize(CpuFeatures& out) {
   }
   // Strips of columns as a piece of work has them: vectors by four, by two, single ones.
   const int64_t block_vectors = kNormalizeBlock / out.vector_lanes();
-  const double lines = static_cast<double>(work.element_count);
   double strips[3] = {};
-  out.each_piece([&](int32_t begin, int32_t end) {
-    const Units units = units_of_tasks(work.units, work.task_count, begin, end);
-    const int64_t vectors = (units.end - units.begin) * block_vectors;
-    strips[0] += static_cast<double>(vectors / 4);
-    strips[1] += static_cast<double>(vectors % 4 / 2);
-    strips[2] += static_cast<double>(vectors % 2);
-  });
-  out.thousands("strip4_klines", strips[0] * lines);
-  out.thousands("strip2_klines", strips[1] * lines);
-  out.thousands("strip1_klines", strips[2] * lines);
+  const auto add_strips = [&](int64_t blocks, double lines) {
+    const int64_t vectors = blocks * block_vectors;
+    strips[0] += lines * static_cast<double>(vectors / 4);
+    strips[1] += lines * static_cast<double>(vectors % 4 / 2);
+    strips[2] += lines * static_cast<double>(vectors % 2);
+  };
+  const auto lines = static_cast<double>(work.element_count);
+  const auto means = static_cast<double>(work.kept.size());
+  if (work.line_blocks > 0) {
+    add_strips(work.lane_blocks, lines * means);
+    // Which each piece of a worker's joins.
+    double joined = 0;
+    out.each_piece([&](int32_t, int32_t) { joined += static_cast<double>(work.line_blocks); });
+    out.thousands("joined_kvectors",
+                  joined * static_cast<double>(work.lane_blocks * block_vectors));
+    out.once("phases", 1);
+  } else {
+    out.each_piece([&](int32_t begin, int32_t end) {
+      const Units units = units_of_tasks(work.units, work.task_count, begin, end);
+      add_strips(units.end - units.begin, lines);
+    });
+  }
+  out.thousands("strip4_klines", strips[0]);
+  out.thousands("strip2_klines", strips[1]);
+  out.thousands("strip1_klines", strips[2]);
   out.thousands("kmeans", elements / lines);
   // Strips are read two or three times.
   out.millions("streamed_melements", elements * sizeof(float) > 2e6 ? elements : 0);

@@ -44,7 +44,8 @@ class CpuStep : public PreparedStep {
       : item_(item), lane_(lane), pool_(&lane->pool_), kernel_(kernels::cpu_kernel(row)) {
     kernels::check_step(step_of(row, item_), &needs_);
     scratch_bytes_ = rounded_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
-    size_t bytes = static_cast<size_t>(pool_->worker_count()) * scratch_bytes_;
+    size_t bytes = static_cast<size_t>(pool_->worker_count()) * scratch_bytes_ +
+                   static_cast<size_t>(needs_.shared_bytes);
     for (const OperandShape& shape : item_.operands)
       bytes += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
     uint8_t* memory = take(bytes);
@@ -54,6 +55,7 @@ class CpuStep : public PreparedStep {
       memory += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
     }
     scratch_ = memory;
+    args_.shared = scratch_ + static_cast<size_t>(pool_->worker_count()) * scratch_bytes_;
     args_.params = item_.params.data();
     args_.operands = views_.data();
     args_.operand_count = static_cast<uint32_t>(views_.size());
@@ -143,7 +145,8 @@ class CpuStep : public PreparedStep {
       args.continues = !piece.is_first;
       step->kernel_(args);
     };
-    pool_->run(needs_.task_count, job, this);
+    for (args_.phase = 0; args_.phase < needs_.phase_count; ++args_.phase)
+      pool_->run(needs_.task_count, job, this);
   }
 
   const StepCase item_;

@@ -59,6 +59,10 @@ struct StepShape {
 struct StepNeeds {
   int32_t task_count = 1;      // independent pieces; results never depend on who runs which
   uint64_t scratch_bytes = 0;  // per worker, 64-byte aligned
+  // All tasks run once in each phase, and no phase begins before all tasks of the one before are
+  // done. Memory of all workers for what a phase leaves to the next, 64-byte aligned.
+  int32_t phase_count = 1;
+  uint64_t shared_bytes = 0;
 };
 
 // How an OpenCL step is launched: derived here, never read from the plan.
@@ -142,9 +146,11 @@ struct KernelArgs {
   const int32_t* tile = nullptr;
   uint32_t tile_count = 0;
   void* scratch = nullptr;  // of this worker
-  int32_t task_begin = 0;   // run tasks [task_begin, task_end) of StepNeeds::task_count
+  void* shared = nullptr;   // of all workers
+  int32_t phase = 0;
+  int32_t task_begin = 0;  // run tasks [task_begin, task_end) of StepNeeds::task_count
   int32_t task_end = 0;
-  bool continues = false;  // scratch is as this worker left it when it ran others of these tasks
+  bool continues = false;  // scratch is as this worker left it in others of these tasks and phase
 
   const TensorView& output() const { return operands[operand_count - 1]; }
   template <typename Params>

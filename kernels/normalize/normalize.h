@@ -26,9 +26,15 @@ namespace codl::kernels {
 // Neighbouring columns of one unit of work where the innermost axis is kept: a cache line.
 inline constexpr int64_t kNormalizeBlock = 16;
 
+// Lines of columns that one piece of a mean is made of.
+inline constexpr int64_t kNormalizePieceLines = 128;
+
 inline constexpr int32_t kNormalizeX = 0;  // and y: they lie alike
 inline constexpr int32_t kNormalizeScale = 1;
 inline constexpr int32_t kNormalizeBias = 2;
+
+// Fewer pieces of lines than that are not worth a second phase.
+inline constexpr int64_t kLeastLinePieces = 4;
 
 // Nested axes in the order of x's memory, from the outermost in, with the strides of the three.
 struct NormalizeAxes {
@@ -89,7 +95,12 @@ struct NormalizeWork {
   int64_t lane_strides[3] = {1, 1, 1};
   int64_t pad = 0;  // elements behind the lanes, written as zero
   int64_t lane_blocks = 1;
-  int64_t units = 1;          // kept combinations times lane blocks
+  // Not 0: the means of a map are taken by blocks of lines of all lanes, in two phases. Cut along
+  // the lanes, every worker would read what all others have in their caches, and leave it to them
+  // so.
+  int64_t line_blocks = 0;
+  int64_t lines_per_block = 0;
+  int64_t units = 1;          // of a CPU row: kept combinations times blocks of lines, or lanes
   int64_t element_count = 1;  // of one mean
   int32_t task_count = 1;
 };
@@ -139,10 +150,32 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, const Oper
     for (int32_t k = 0; k < 3; ++k) to.strides[to.count][k] = axes.strides[i][k];
     ++to.count;
   }
-  if (work.has_kept_lanes) work.lane_blocks = ceil_div(work.lanes, kNormalizeBlock);
-  work.units = work.kept.size() * work.lane_blocks;
+  if (work.has_kept_lanes) {
+    // 16: each block's means are read again by every worker.
+    constexpr int64_t kMostLineBlocks = 16;
+    const bool is_even = work.reduced.count == 1 && work.reduced.strides[0][kNormalizeScale] == 0 &&
+                         work.reduced.strides[0][kNormalizeBias] == 0;
+    const int64_t lines = is_even ? work.reduced.extents[0] : 0;
+    const int64_t pieces = ceil_div(lines, kNormalizePieceLines);
+    if (pieces >= kLeastLinePieces && element_count(x) >= 2 * kSmallStepElements) {
+      work.lines_per_block = ceil_div(pieces, kMostLineBlocks) * kNormalizePieceLines;
+      work.line_blocks = ceil_div(lines, work.lines_per_block);
+    }
+    work.lane_blocks = ceil_div(work.lanes, kNormalizeBlock);
+  }
+  work.units = work.kept.size() * (work.line_blocks > 0 ? work.line_blocks : work.lane_blocks);
   work.task_count = task_count_for(work.units, element_count(x));
   return work;
+}
+
+// What a block of lines leaves: so many means, as many sums of squares. The last vector may end
+// behind the last lane.
+constexpr int64_t normalize_moments(const NormalizeWork& work) {
+  return round_up(work.lanes, kNormalizeBlock) + kNormalizeBlock;
+}
+constexpr uint64_t normalize_shared_bytes(const NormalizeWork& work) {
+  if (work.line_blocks == 0) return 0;
+  return static_cast<uint64_t>(work.units * 2 * normalize_moments(work)) * sizeof(float);
 }
 
 constexpr const OperandShape* normalize_scale(const NormalizeParams& params,

@@ -27,7 +27,11 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.row->processor == Processor::Gpu && (work.kept.count > 3 || work.reduced.count > 3))
     return "at most 3 groups of axes on a GPU";
   // The reference kernel is one task.
-  if (step.row->dtype == DType::F32) out_needs->task_count = work.task_count;
+  if (step.row->dtype == DType::F32) {
+    out_needs->task_count = work.task_count;
+    out_needs->phase_count = work.line_blocks > 0 ? 2 : 1;
+    out_needs->shared_bytes = normalize_shared_bytes(work);
+  }
   return nullptr;
 }
 

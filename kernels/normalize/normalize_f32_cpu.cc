@@ -26,8 +26,7 @@ constexpr int64_t kLanes = hn::MaxLanes(Floats());
 // is more by n (p - m)^2. So the difference has lost log2(1 + n / k) bits at most: 5 to 7, in the
 // worst case.
 //
-// Lines of columns that one piece of a mean is made of, and of its pivot.
-constexpr int64_t kPieceLines = 128;
+// Lines of columns that the pivot of a piece is made of.
 constexpr int64_t kPivotLines = 4;
 // Elements of a run that one piece is made of, and vectors of its pivot: 128 elements.
 constexpr int64_t kPieceElements = 2048;
@@ -546,25 +545,35 @@ HWY_NOINLINE void add_piece(const Lines& lines, const Columns& columns, bool is_
   }
 }
 
-// The means of columns over the lines, and the sums of squared distances from them, piece by piece
-// as in normalize_runs().
-void moments_of_band(const NormalizeWork& work, const Operands& operands, const int64_t (&begin)[3],
-                     bool is_rms, Band& band) {
+// Adds lines to the band's means and sums of squares, which are of `seen` lines, piece by piece as
+// in normalize_runs().
+HWY_NOINLINE void add_lines(Lines lines, bool is_rms, double* seen, Band& band) {
+  Lines piece = {lines.x, lines.stride, 0};
+  for (int64_t rest = lines.count; rest > 0; rest -= piece.count) {
+    piece.count = rest < kNormalizePieceLines ? rest : kNormalizePieceLines;
+    for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
+      add_piece<decltype(vectors)::kCount>(piece, columns, is_rms, *seen, band.means + number,
+                                           band.squares + number);
+    });
+    *seen += static_cast<double>(piece.count);
+    piece.x += piece.count * piece.stride;
+  }
+}
+
+void clear(Band& band) {
   for (float& mean : band.means) mean = 0.0f;
   for (float& square : band.squares) square = 0.0f;
+}
+
+// The means of columns over the lines, and the sums of squared distances from them.
+void moments_of_band(const NormalizeWork& work, const Operands& operands, const int64_t (&begin)[3],
+                     bool is_rms, Band& band) {
+  clear(band);
   double seen = 0;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
-    Lines piece = {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], 0};
-    for (int64_t rest = walk.line_count; rest > 0; rest -= piece.count) {
-      piece.count = rest < kPieceLines ? rest : kPieceLines;
-      for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
-        add_piece<decltype(vectors)::kCount>(piece, columns, is_rms, seen, band.means + number,
-                                             band.squares + number);
-      });
-      seen += static_cast<double>(piece.count);
-      piece.x += piece.count * piece.stride;
-    }
-  }
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
+    add_lines(
+        {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], walk.line_count},
+        is_rms, &seen, band);
 }
 
 // All that is written where scale and bias are the same on every line: (x - mean) * factor + shift.
@@ -599,24 +608,29 @@ HWY_NOINLINE void write_columns(const Lines& lines, float* y, const Columns& col
 // Lines whose columns are all written before those of the next ones.
 constexpr int64_t kWrittenLines = 32;
 
+// The results of the band's columns of `all` lines.
+HWY_NOINLINE void write_lines(const NormalizeWork& work, Lines all, float* y, const Band& band) {
+  const int64_t pad = band.end == work.lanes ? work.pad : 0;
+  Lines lines = {all.x, all.stride, 0};
+  for (int64_t rest = all.count; rest > 0; rest -= lines.count) {
+    lines.count = rest < kWrittenLines ? rest : kWrittenLines;
+    for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
+      write_columns<decltype(vectors)::kCount>(lines, y, columns, band, number);
+    });
+    for (int64_t i = 0; i < lines.count && pad > 0; ++i)
+      for (int64_t k = 0; k < pad; ++k) y[i * lines.stride + band.end + k] = 0.0f;
+    lines.x += lines.count * lines.stride;
+    y += lines.count * lines.stride;
+  }
+}
+
 void write_band(const NormalizeWork& work, const Operands& operands, const int64_t (&begin)[3],
                 const Band& band) {
-  const int64_t pad = band.end == work.lanes ? work.pad : 0;
-  for (NormalizeWalk walk(work.reduced, begin); walk.next();) {
-    const int64_t stride = walk.line_strides[kNormalizeX];
-    Lines lines = {operands.x + walk.offsets[kNormalizeX], stride, 0};
-    float* y = operands.y + walk.offsets[kNormalizeX];
-    for (int64_t rest = walk.line_count; rest > 0; rest -= lines.count) {
-      lines.count = rest < kWrittenLines ? rest : kWrittenLines;
-      for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
-        write_columns<decltype(vectors)::kCount>(lines, y, columns, band, number);
-      });
-      for (int64_t i = 0; i < lines.count && pad > 0; ++i)
-        for (int64_t k = 0; k < pad; ++k) y[i * stride + band.end + k] = 0.0f;
-      lines.x += lines.count * stride;
-      y += lines.count * stride;
-    }
-  }
+  for (NormalizeWalk walk(work.reduced, begin); walk.next();)
+    write_lines(
+        work,
+        {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], walk.line_count},
+        operands.y + walk.offsets[kNormalizeX], band);
 }
 
 // True if scale and bias are the same on every line.
@@ -670,6 +684,117 @@ void normalize_lanes(const NormalizeWork& work, const NormalizeParams& params,
   }
 }
 
+// A map's lines from a block on, in one of two phases; all lanes.
+struct LineBlocks {
+  const NormalizeWork& work;
+  const NormalizeParams& params;
+  const Operands& operands;
+  float* moments;    // of the map: by block the means of all lanes, and the sums of squares
+  int64_t begin[3];  // of the map
+  int64_t block;
+  int64_t block_end;
+
+  float* means_of(int64_t of_block) const {
+    return moments + of_block * 2 * normalize_moments(work);
+  }
+  int64_t lines_of(int64_t of_block) const {
+    const int64_t rest = work.reduced.extents[0] - of_block * work.lines_per_block;
+    return rest < work.lines_per_block ? rest : work.lines_per_block;
+  }
+  int64_t place_of(int64_t of_block) const {
+    return begin[kNormalizeX] +
+           of_block * work.lines_per_block * work.reduced.strides[0][kNormalizeX];
+  }
+};
+
+// Copies the vectors of a band's columns.
+void copy_columns(const float* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kLanes)
+    hn::StoreU(hn::LoadU(Floats(), from + i), Floats(), to + i);
+}
+
+void sum_up_blocks(const LineBlocks& blocks, Band& band) {
+  const NormalizeWork& work = blocks.work;
+  const int64_t stride = work.reduced.strides[0][kNormalizeX];
+  for (int64_t block = blocks.block; block < blocks.block_end; ++block)
+    for (band.lane = 0; band.lane < work.lanes; band.lane = band.end) {
+      band.end = work.lanes - band.lane < kBandLanes ? work.lanes : band.lane + kBandLanes;
+      clear(band);
+      double seen = 0;
+      add_lines({blocks.operands.x + blocks.place_of(block), stride, blocks.lines_of(block)},
+                blocks.params.is_rms != 0, &seen, band);
+      float* means = blocks.means_of(block) + band.lane;
+      copy_columns(band.means, band.end - band.lane, means);
+      copy_columns(band.squares, band.end - band.lane, means + normalize_moments(work));
+    }
+}
+
+// The band's means and sums of squares of the whole map: join() of all blocks, in their order.
+void join_blocks(const LineBlocks& blocks, Band& band) {
+  const Floats d;
+  const NormalizeWork& work = blocks.work;
+  for (int64_t lane = band.lane; lane < band.end; lane += kLanes) {
+    Vector mean = hn::Zero(d);
+    Vector squares = hn::Zero(d);
+    double seen = 0;
+    for (int64_t block = 0; block < work.line_blocks; ++block) {
+      const float* means = blocks.means_of(block) + lane;
+      const auto count = static_cast<double>(blocks.lines_of(block));
+      const double all = seen + count;
+      const Vector away = hn::Sub(hn::LoadU(d, means), mean);
+      squares = hn::Add(squares, hn::LoadU(d, means + normalize_moments(work)));
+      squares = hn::MulAdd(hn::Mul(away, away), hn::Set(d, static_cast<float>(seen * count / all)),
+                           squares);
+      mean = hn::MulAdd(away, hn::Set(d, static_cast<float>(count / all)), mean);
+      seen = all;
+    }
+    hn::StoreU(mean, d, band.means + (lane - band.lane));
+    hn::StoreU(squares, d, band.squares + (lane - band.lane));
+  }
+}
+
+void write_blocks(const LineBlocks& blocks, Band& band) {
+  const NormalizeWork& work = blocks.work;
+  const int64_t stride = work.reduced.strides[0][kNormalizeX];
+  int64_t lines = 0;
+  for (int64_t block = blocks.block; block < blocks.block_end; ++block)
+    lines += blocks.lines_of(block);
+  const int64_t place = blocks.place_of(blocks.block);
+  for (band.lane = 0; band.lane < work.lanes; band.lane = band.end) {
+    band.end = work.lanes - band.lane < kBandLanes ? work.lanes : band.lane + kBandLanes;
+    join_blocks(blocks, band);
+    finish_moments(work, blocks.params, blocks.operands, blocks.begin, true, band);
+    write_lines(work, {blocks.operands.x + place, stride, lines}, blocks.operands.y + place, band);
+  }
+}
+
+// Units of blocks of lines, map by map.
+void run_line_blocks(const KernelArgs& args, const NormalizeWork& work, const Operands& operands,
+                     const Units& units) {
+  Band band;
+  for (int64_t unit = units.begin; unit < units.end;) {
+    const int64_t map = unit / work.line_blocks;
+    const int64_t map_end = (map + 1) * work.line_blocks;
+    const int64_t end = map_end < units.end ? map_end : units.end;
+    LineBlocks blocks = {
+        .work = work,
+        .params = args.params_as<NormalizeParams>(),
+        .operands = operands,
+        .moments =
+            static_cast<float*>(args.shared) + map * work.line_blocks * 2 * normalize_moments(work),
+        .begin = {},
+        .block = unit - map * work.line_blocks,
+        .block_end = end - map * work.line_blocks,
+    };
+    work.kept.add_offsets(map, blocks.begin);
+    if (args.phase == 0)
+      sum_up_blocks(blocks, band);
+    else
+      write_blocks(blocks, band);
+    unit = end;
+  }
+}
+
 void normalize_f32(const KernelArgs& args) {
   const auto& params = args.params_as<NormalizeParams>();
   const TensorView* scale = params.has_scale != 0 ? &args.operands[1] : nullptr;
@@ -681,6 +806,7 @@ void normalize_f32(const KernelArgs& args) {
       args.operands[0].as<const float>(), scale == nullptr ? nullptr : scale->as<const float>(),
       bias == nullptr ? nullptr : bias->as<const float>(), args.output().as<float>()};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (work.line_blocks > 0) return run_line_blocks(args, work, operands, units);
   if (units.begin < units.end && !work.has_kept_lanes && has_single_lines(work))
     return normalize_lines(work, params, operands, units);
   int64_t unit = units.begin;

@@ -34,7 +34,8 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("ROWS", rows);
   out_launch->local[0] = static_cast<uint64_t>(int64_t{columns} * rows);
   out_launch->local[1] = out_launch->local[2] = 1;
-  out_launch->global[0] = out_launch->local[0] * static_cast<uint64_t>(work.units);
+  out_launch->global[0] =
+      out_launch->local[0] * static_cast<uint64_t>(work.kept.size() * work.lane_blocks);
 
   out_launch->add_int(static_cast<int32_t>(work.lane_blocks));
   out_launch->add_int(static_cast<int32_t>(work.lanes));

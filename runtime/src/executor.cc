@@ -15,12 +15,16 @@ struct CpuJob {
   const Step* step;
   uint8_t* scratch;
   size_t scratch_stride;
+  uint8_t* shared;
+  int32_t phase;
 };
 
 void run_tasks(void* context, const CpuPool::Piece& piece) {
   const CpuJob& job = *static_cast<const CpuJob*>(context);
   kernels::KernelArgs args = job.step->args;
   args.scratch = job.scratch + static_cast<size_t>(piece.worker) * job.scratch_stride;
+  args.shared = job.shared;
+  args.phase = job.phase;
   args.task_begin = piece.task_begin;
   args.task_end = piece.task_end;
   args.continues = !piece.is_first;
@@ -73,9 +77,11 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, const plan::Va
   uint64_t scratch_bytes = 0;
   if (stride < steps.scratch_bytes() ||
       __builtin_mul_overflow(stride, static_cast<uint64_t>(pool.worker_count()), &scratch_bytes) ||
+      __builtin_add_overflow(scratch_bytes, steps.shared_bytes(), &scratch_bytes) ||
       !scratch_.allocate(allocator, scratch_bytes, kHostAlignment)) {
-    set_diag(diag, "no memory for %d scratch areas of %llu bytes", pool.worker_count(),
-             static_cast<unsigned long long>(stride));
+    set_diag(diag, "no memory for %d scratch areas of %llu bytes and one of %llu",
+             pool.worker_count(), static_cast<unsigned long long>(stride),
+             static_cast<unsigned long long>(steps.shared_bytes()));
     return CODL_OUT_OF_MEMORY;
   }
   scratch_stride_ = static_cast<size_t>(stride);
@@ -248,14 +254,14 @@ codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
     if (status != CODL_OK) return status;
   }
   for (uint32_t i = 0; i < step.args.operand_count; ++i) step.views[i].data = *step.sources[i];
-  CpuJob job = {&step, scratch_.data(), scratch_stride_};
-  if (timeline_.count() == 0) {
+  uint8_t* const shared =
+      scratch_.data() + static_cast<size_t>(pool_->worker_count()) * scratch_stride_;
+  if (timeline_.count() != 0) timeline_[index].start_ns = now_ns();
+  for (int32_t phase = 0; phase < step.phase_count; ++phase) {
+    CpuJob job = {&step, scratch_.data(), scratch_stride_, shared, phase};
     pool_->run(step.task_count, run_tasks, &job);
-  } else {
-    timeline_[index].start_ns = now_ns();
-    pool_->run(step.task_count, run_tasks, &job);
-    timeline_[index].end_ns = now_ns();
   }
+  if (timeline_.count() != 0) timeline_[index].end_ns = now_ns();
   return CODL_OK;
 }
 

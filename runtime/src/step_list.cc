@@ -119,18 +119,20 @@ codl_status_t StepList::prepare_kernel(uint32_t index, codl_diag_t* diag) {
     set_diag(diag, "step %u: expected %s", index, expected);
     return CODL_CORRUPT_PLAN;
   }
-  step.task_count = needs.task_count;
-  return prepare_cpu_kernel(step, shape, needs.scratch_bytes, diag);
+  return prepare_cpu_kernel(step, shape, needs, diag);
 }
 
 codl_status_t StepList::prepare_cpu_kernel(Step& step, const kernels::StepShape& shape,
-                                           uint64_t scratch_bytes, codl_diag_t* diag) {
+                                           const kernels::StepNeeds& needs, codl_diag_t* diag) {
   step.function = kernels::cpu_kernel(*shape.row);
   if (step.function == nullptr) {
     set_diag(diag, "%s: expected a CPU kernel of this build", shape.row->symbol);
     return CODL_UNSUPPORTED_VERSION;
   }
-  scratch_bytes_ = std::max(scratch_bytes_, scratch_bytes);
+  step.task_count = needs.task_count;
+  step.phase_count = needs.phase_count;
+  scratch_bytes_ = std::max(scratch_bytes_, needs.scratch_bytes);
+  shared_bytes_ = std::max(shared_bytes_, needs.shared_bytes);
   step.views = views_.data() + view_count_;
   step.sources = sources_.data() + view_count_;
   for (uint32_t i = 0; i < shape.operand_count; ++i, ++view_count_) {

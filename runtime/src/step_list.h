@@ -29,6 +29,7 @@ struct Step {
   kernels::TensorView* views = nullptr;  // args.operands
   void* const* const* sources = nullptr;
   int32_t task_count = 0;
+  int32_t phase_count = 1;
 
   GpuKernel gpu_kernel;
 
@@ -73,6 +74,7 @@ class StepList {
 
   const Array<Step>& steps() const { return steps_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }  // per worker, of the step with most
+  uint64_t shared_bytes() const { return shared_bytes_; }    // of all workers, likewise
   // Last step of each queue that no CPU step has waited for, or kNoStep.
   const uint32_t* final_waits() const { return final_waits_; }
 
@@ -91,7 +93,7 @@ class StepList {
  private:
   codl_status_t prepare_kernel(uint32_t index, codl_diag_t* diag);
   codl_status_t prepare_cpu_kernel(Step& step, const kernels::StepShape& shape,
-                                   uint64_t scratch_bytes, codl_diag_t* diag);
+                                   const kernels::StepNeeds& needs, codl_diag_t* diag);
   void prepare_map(uint32_t index);
   void prepare_transfer(Step& step);
   void reduce_waits(bool has_user_events, bool record_timeline);
@@ -108,6 +110,7 @@ class StepList {
   Array<bool> needs_unmap_;    // by step: enqueued, and its Unmap is not
   Array<uint32_t> last_maps_;  // by tensor: its latest Map so far, while create() goes through
   uint64_t scratch_bytes_ = 0;
+  uint64_t shared_bytes_ = 0;
   uint32_t final_waits_[kQueueCount] = {kNoStep, kNoStep};
 };
 

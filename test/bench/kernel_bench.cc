@@ -94,12 +94,17 @@ void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const 
   kernels::KernelArgs args = args_of(item, views);
   args.scratch = scratch.data();
   args.task_end = needs.task_count;
+  GuardedMemory shared(static_cast<size_t>(needs.shared_bytes));
+  args.shared = shared.data();
 
   const Traffic traffic = traffic_of(shape, memory);
   const double bytes = static_cast<double>(traffic.read_bytes + traffic.written_bytes);
   const kernels::CpuKernel kernel = kernel_for_target(row, target);
+  const auto run = [&] {
+    for (args.phase = 0; args.phase < needs.phase_count; ++args.phase) kernel(args);
+  };
   for (auto _ : state) {
-    kernel(args);
+    run();
     benchmark::ClobberMemory();
   }
 
@@ -113,9 +118,9 @@ void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const 
   for (int i = 0; i < kTries; ++i) {
     peak = std::max(peak, peak_flops());
     stream = std::max(stream, stream_bandwidth(traffic));
-    kernel(args);  // the operands are in the cache that they fit, as in a try after the first
+    run();  // the operands are in the cache that they fit, as in a try after the first
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t run = 0; run < runs; ++run) kernel(args);
+    for (int64_t i = 0; i < runs; ++i) run();
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     seconds = std::min(seconds, time.count() / static_cast<double>(runs));
     runs = std::max(static_cast<int64_t>(kTrySeconds / seconds), int64_t{1});

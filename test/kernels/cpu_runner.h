@@ -137,14 +137,18 @@ inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, cons
   }
   views.push_back(kernels::make_view(item.operands.back(), output));
   kernels::KernelArgs args = args_of(item, views);
-  for (int32_t piece = pieces - 1; piece >= 0; --piece) {
-    GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
-    args.scratch = scratch.data();
-    args.task_begin = static_cast<int32_t>(int64_t{needs.task_count} * piece / pieces);
-    args.task_end = static_cast<int32_t>(int64_t{needs.task_count} * (piece + 1) / pieces);
-    kernel(args);
-    if (!scratch.has_whole_guards()) return "a write outside the scratch";
-  }
+  GuardedMemory shared(static_cast<size_t>(needs.shared_bytes));
+  args.shared = shared.data();
+  for (args.phase = 0; args.phase < needs.phase_count; ++args.phase)
+    for (int32_t piece = pieces - 1; piece >= 0; --piece) {
+      GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
+      args.scratch = scratch.data();
+      args.task_begin = static_cast<int32_t>(int64_t{needs.task_count} * piece / pieces);
+      args.task_end = static_cast<int32_t>(int64_t{needs.task_count} * (piece + 1) / pieces);
+      kernel(args);
+      if (!scratch.has_whole_guards()) return "a write outside the scratch";
+    }
+  if (!shared.has_whole_guards()) return "a write outside the shared scratch";
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an input";
   return "";

@@ -83,6 +83,17 @@ inline std::vector<KernelCase> normalize_cases() {
             plain_operand({100}));
   with_both("tasks of channels", 12, nhwc_operand({2, 85, 11, 13}), plain_operand({85, 1, 1}),
             plain_operand({85, 1, 1}));
+  // Lines enough for blocks of them.
+  with_both("blocks of pixels, instance", 12, nhwc_operand({2, 37, 24, 23}),
+            plain_operand({37, 1, 1}), plain_operand({37, 1, 1}));
+  with_both("blocks of pixels, batch", 13, nhwc_operand({3, 300, 16, 13}),
+            plain_operand({300, 1, 1}), plain_operand({300, 1, 1}));
+  with_both("blocks of lines", 1, plain_operand({2100, 21}), plain_operand({21}),
+            plain_operand({1}));
+  add({.name = "blocks of pixels, rms",
+       .axes_mask = 12,
+       .x = nhwc_operand({1, 66, 25, 24}),
+       .is_rms = true});
   return cases;
 }
 
