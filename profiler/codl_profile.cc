@@ -135,11 +135,13 @@ std::string today() {
   return text;
 }
 
-// Numbers behind "#probe," at the sample file's beginning.
+// Numbers behind the sample file's first "#probe,": all times in it are at that clock.
 void read_probe(const std::string& text, double (&probe_us)[2]) {
   double cpu = 0;
   double gpu = 0;
-  if (std::sscanf(text.c_str(), "#probe,%lf,%lf", &cpu, &gpu) != 2) return;
+  const size_t at = text.find("#probe,");
+  if (at == std::string::npos || std::sscanf(text.c_str() + at, "#probe,%lf,%lf", &cpu, &gpu) != 2)
+    return;
   probe_us[0] = cpu;
   probe_us[1] = gpu;
 }
