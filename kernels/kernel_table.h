@@ -20,6 +20,9 @@ void features_of(const StepShape& step, Features* out_features);
 // 0: the step needs none. The step has no tile and has passed check_step().
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
 
+// Own for a CPU row.
+TileKind tile_kind_of(const KernelRow& row);
+
 // Null for a GPU row. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
 // tests' half of the table; the compiler links the contracts only.
 CpuKernel cpu_kernel(const KernelRow& row);

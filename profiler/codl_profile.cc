@@ -20,6 +20,7 @@
 #include "profiler/plan_steps.h"
 #include "profiler/profile_json.h"
 #include "profiler/session.h"
+#include "profiler/tune_tiles.h"
 #include "runtime/src/affinity.h"
 #include "runtime/tools/files.h"
 #include "runtime/tools/flags.h"
@@ -42,6 +43,7 @@ struct ProfileFlags {
   bool resumes = false;
   bool fits_only = false;
   bool cpu_only = false;
+  bool leaves_tiles = false;
   std::vector<std::string> plans;
   std::string kernels;
   int32_t samples_percent = 100;
@@ -52,6 +54,9 @@ struct ProfileFlags {
   std::string platform;
   std::string device;
 };
+
+// Of the time: what the search for tiles may take.
+constexpr double kTilesShare = 0.1;
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -98,6 +103,9 @@ std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
          flags->thread_count = tools::parse_int32("num-threads", value, 1);
        }},
       {"cpu-only", "", "leave OpenCL devices alone", yes(&flags->cpu_only)},
+      {"no-tiles", "",
+       "do not look for the GPU's best tiles, which takes up to a tenth of the time budget",
+       yes(&flags->leaves_tiles)},
       {"layout", "NAME",
        "of maps on the GPU: buffer (kernels on images are not timed), image or auto (the faster); "
        "default: auto",
@@ -135,11 +143,13 @@ std::string today() {
   return text;
 }
 
-// Numbers behind "#probe," at the sample file's beginning.
+// Numbers behind the sample file's first "#probe,": all times in it are at that clock.
 void read_probe(const std::string& text, double (&probe_us)[2]) {
   double cpu = 0;
   double gpu = 0;
-  if (std::sscanf(text.c_str(), "#probe,%lf,%lf", &cpu, &gpu) != 2) return;
+  const size_t at = text.find("#probe,");
+  if (at == std::string::npos || std::sscanf(text.c_str() + at, "#probe,%lf,%lf", &cpu, &gpu) != 2)
+    return;
   probe_us[0] = cpu;
   probe_us[1] = gpu;
 }
@@ -214,6 +224,12 @@ void read_device_facts(const std::string& text, DeviceFacts* facts) {
   });
   if (std::vector<ExchangePoint> points = read_exchange(text); !points.empty())
     set_exchange(std::move(points), facts);
+}
+
+// Those that the samples of the file were measured with.
+void read_tiles(const std::string& text, const std::string& path, DeviceFacts* facts) {
+  facts->tiles = read_found_tiles(text, path);
+  facts->lane.gpu.tiles = gpu_tiles_of(facts->tiles);
 }
 
 void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
@@ -316,20 +332,33 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
                                     flags.device.empty() ? nullptr : flags.device.c_str(),
                                     flags.gpu_cores);
   CpuLane cpu(flags.thread_count, flags.cpu_cores);
+  read_tiles(sample_text, sample_path, &facts);
+  if (gpu) gpu->set_tiles(facts.lane.gpu.tiles);
   if (gpu) add_gpu_facts(*gpu, cpu, &facts);
   std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
   if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
   std::vector<Lane*> lanes = {&cpu};
   if (gpu) lanes.push_back(gpu.get());
-  options.facts = facts.lane;
   const auto append = [&](const std::string& text) {
     if (!(file << text << std::flush)) tools::fail_input(sample_path, "space to write to", "none");
   };
+  const auto append_line = [&](const std::string& line) { append(line + '\n'); };
+  const auto is_interrupted = [] { return interrupted != 0; };
   append(fact_lines(facts));
-  Session session(lanes, std::move(options), std::move(samples), probe_us,
-                  [&](const std::string& line) { append(line + '\n'); });
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  const bool is_done = session.run(flags.budget_s, [] { return interrupted != 0; });
+  const int64_t start_ns = rt::now_ns();
+  if (gpu && !flags.leaves_tiles) {
+    if (!tune_tiles(*gpu, samples,
+                    {flags.kernels, options.has_images, kTilesShare * flags.budget_s,
+                     is_interrupted, append_line},
+                    &facts.tiles))
+      return false;
+    facts.lane.gpu.tiles = gpu_tiles_of(facts.tiles);
+    gpu->set_tiles(facts.lane.gpu.tiles);
+  }
+  options.facts = facts.lane;
+  Session session(lanes, std::move(options), std::move(samples), probe_us, append_line);
+  const bool is_done = session.run(flags.budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
   if (is_done) {
     const Contention contention = session.measure_contention();
     facts.cpu_contention_percent = contention.cpu_percent;
@@ -375,6 +404,7 @@ void codl_profile(const std::vector<std::string>& given) {
   const std::string sample_text = tools::read_file(sample_path);
   const std::vector<Sample> samples = read_samples(sample_text, sample_path);
   read_device_facts(sample_text, &facts);
+  read_tiles(sample_text, sample_path, &facts);
   const std::vector<FittedModel> models = fit_models(samples, facts.lane);
   facts.uses_images = flags.layout == "image" ||
                       (flags.layout == "auto" && images_are_faster(samples, models, facts.lane));

@@ -48,7 +48,8 @@ __kernel void nothing(__global float* out, int4 a, int4 b, int4 c, int a0, int a
 
 class GpuStep : public PreparedStep {
  public:
-  GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item);
+  GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
+          const std::vector<int32_t>& tile);
   ~GpuStep() override {
     for (cl_mem memory : memory_) lane_->api_.clReleaseMemObject(memory);
     if (kernel_ != nullptr) lane_->api_.clReleaseKernel(kernel_);
@@ -56,6 +57,9 @@ class GpuStep : public PreparedStep {
   }
   double run_us() override;
   void keep_busy(double us, double step_us) override;
+  bool is_possible() const {
+    return lane_->takes_groups(kernel_, has_local_ ? local_[0] * local_[1] * local_[2] : 1);
+  }
 
  private:
   cl_event enqueue() { return lane_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr); }
@@ -74,7 +78,6 @@ class GpuStep : public PreparedStep {
   int batch_count_ = 0;                            // 0: not known yet
   // Arguments that are weights, and the buffers that each takes in turn.
   std::vector<std::pair<cl_uint, const std::vector<cl_mem>*>> weights_;
-  size_t next_weights_ = 0;
 };
 
 cl_mem GpuStep::take(size_t bytes) {
@@ -93,13 +96,14 @@ cl_mem GpuStep::take(size_t bytes) {
   return buffer;
 }
 
-GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item) : lane_(lane) {
+GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
+                 const std::vector<int32_t>& tile)
+    : lane_(lane) {
   ++lane->step_count_;
   const rt::ClApi& api = lane->api_;
   kernels::StepShape shape_of_step = step_of(row, item);
-  int32_t tile[kernels::kMaxTileInts] = {};
-  shape_of_step.tile_count = kernels::choose_tile(shape_of_step, lane->gpu_facts(), tile);
-  shape_of_step.tile = tile;
+  shape_of_step.tile_count = static_cast<uint32_t>(tile.size());
+  shape_of_step.tile = tile.data();
   kernels::ClLaunch launch;
   kernels::launch_of(shape_of_step, &launch);
   std::string options = "-cl-std=CL1.2";
@@ -155,11 +159,11 @@ double GpuStep::batch_us(int count) {
   const int64_t start_ns = rt::now_ns();
   for (int i = 0; i < count; ++i) {
     for (const auto& [argument, buffers] : weights_) {
-      const cl_mem& buffer = (*buffers)[next_weights_ % buffers->size()];
+      const cl_mem& buffer = (*buffers)[lane_->next_weights_ % buffers->size()];
       lane_->check("clSetKernelArg",
                    lane_->api_.clSetKernelArg(kernel_, argument, sizeof(buffer), &buffer));
     }
-    ++next_weights_;
+    ++lane_->next_weights_;
     lane_->check("clEnqueueNDRangeKernel", lane_->api_.clEnqueueNDRangeKernel(
                                                lane_->plain_queue_, kernel_, 3, nullptr, global_,
                                                has_local_ ? local_ : nullptr, 0, nullptr, nullptr));
@@ -205,6 +209,9 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   queue_ = make_queue(CL_QUEUE_PROFILING_ENABLE);
   plain_queue_ = make_queue(0);
   type_ = number(CL_DEVICE_TYPE);
+  facts_.units = static_cast<int32_t>(number(CL_DEVICE_MAX_COMPUTE_UNITS));
+  // Vectors of 16 floats are AVX-512's 32 registers; no OpenCL call tells those of a GPU.
+  if (is_processor() && number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT) >= 16) facts_.registers = 512;
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
   touch_ = kernel_of(texts, 1, "", "touch");
@@ -351,15 +358,22 @@ const std::vector<cl_mem>& GpuLane::weight_buffers(size_t bytes) {
   return buffers;
 }
 
-kernels::GpuFacts GpuLane::gpu_facts() const {
-  kernels::GpuFacts facts;
-  facts.units = static_cast<int32_t>(number(CL_DEVICE_MAX_COMPUTE_UNITS));
-  // Vectors of 16 floats are AVX-512's 32 registers; no OpenCL call tells those of a GPU.
-  if (is_processor() && number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT) >= 16) facts.registers = 512;
-  return facts;
+bool GpuLane::takes_groups(cl_kernel kernel, size_t items) const {
+  size_t most = 0;
+  check("clGetKernelWorkGroupInfo",
+        api_.clGetKernelWorkGroupInfo(kernel, device_.device, CL_KERNEL_WORK_GROUP_SIZE,
+                                      sizeof(most), &most, nullptr));
+  return items <= most;
 }
 
 std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepCase& item) {
+  std::vector<int32_t> tile(kernels::kMaxTileInts);
+  tile.resize(kernels::choose_tile(step_of(row, item), facts_, tile.data()));
+  return prepare(row, item, tile);
+}
+
+std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepCase& item,
+                                               const std::vector<int32_t>& tile) {
   for (const OperandShape& shape : item.operands) {
     if (shape.layout != Layout::Image2d) continue;
     if (!device_.has_images ||
@@ -367,7 +381,8 @@ std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepC
         kernels::image_height(shape) > static_cast<int64_t>(device_.max_image_height))
       return nullptr;
   }
-  auto step = std::make_unique<GpuStep>(this, row, item);
+  auto step = std::make_unique<GpuStep>(this, row, item, tile);
+  if (!step->is_possible()) return nullptr;
   step->run_us();  // PoCL and some drivers compile for the work-group size at first use
   return step;
 }

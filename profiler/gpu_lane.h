@@ -19,14 +19,18 @@ class GpuLane : public Lane {
 
   Processor processor() const override { return Processor::Gpu; }
   std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) override;
+  // With this tile. Null also: the device has no such work-groups for the kernel.
+  std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item,
+                                        const std::vector<int32_t>& tile);
   double probe_us() override;
   void finish() override;
 
   const rt::GpuDevice& device() const { return device_; }
   std::string info(cl_device_info what) const;  // a string
   uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
-  // What codlc chooses tiles by, as far as OpenCL tells.
-  kernels::GpuFacts gpu_facts() const;
+  // What codlc chooses tiles by: what OpenCL tells, and the tiles that were set.
+  const kernels::GpuFacts& gpu_facts() const { return facts_; }
+  void set_tiles(const kernels::GpuTiles& tiles) { facts_.tiles = tiles; }
   // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
   bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
@@ -52,6 +56,7 @@ class GpuLane : public Lane {
   // Gives the event of a kernel that reads the buffer; it must be released.
   cl_event touch(cl_mem buffer, size_t bytes);
   double wait_and_time_us(cl_event event);
+  bool takes_groups(cl_kernel kernel, size_t items) const;
   bool has_room_for_weights() const;
   // Buffers of so many bytes at least, for a launch each.
   const std::vector<cl_mem>& weight_buffers(size_t bytes);
@@ -60,6 +65,7 @@ class GpuLane : public Lane {
   rt::GpuDevice device_;
   cl_context context_ = nullptr;
   cl_device_type type_ = 0;
+  kernels::GpuFacts facts_;
   cl_command_queue queue_ = nullptr;
   cl_command_queue plain_queue_ = nullptr;  // does not keep times, as a plan's does not
   std::map<std::string, cl_program> programs_;
@@ -69,6 +75,8 @@ class GpuLane : public Lane {
   cl_kernel nothing_ = nullptr;
   cl_mem arena_ = nullptr;                                // of all steps that exist
   std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // of a GPU, by size
+  // Of all steps: one must not find in the cache what another has just read.
+  size_t next_weights_ = 0;
   size_t arena_used_bytes_ = 0;
   int32_t step_count_ = 0;  // that exist
   cl_mem other_memory_ = nullptr;

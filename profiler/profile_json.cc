@@ -15,13 +15,6 @@ constexpr size_t kFolds = 5;
 // Fewer than this say nothing; any_cpu and any_gpu stand in.
 constexpr size_t kLeastSamples = 8;
 
-// Four significant digits: more than a measurement has.
-double rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return 0;
-  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
 std::vector<size_t> folds_of(size_t count) {
   std::vector<size_t> folds;
   for (size_t i = 0; i < count; ++i) folds.push_back(i % kFolds);
@@ -34,7 +27,7 @@ FittedModel fit(const std::string& symbol, int32_t revision,
   fitted.symbol = symbol;
   fitted.revision = revision;
   fitted.model = fit_bent_model(observations);
-  for (auto& [name, coefficient] : fitted.model.terms) coefficient = rounded(coefficient);
+  for (auto& [name, coefficient] : fitted.model.terms) coefficient = four_digits(coefficient);
   fitted.held_out = cross_validate(observations, folds_of(observations.size()), kFolds);
   return fitted;
 }
@@ -93,7 +86,7 @@ class ProfileWriter {
     if (!(value >= 0 && value <= 1e12))
       tools::fail_input("profile: " + owner + ": " + key,
                         "samples that give a number from 0 to 10^12", std::to_string(value));
-    json_.key(key).number(rounded(value));
+    json_.key(key).number(four_digits(value));
   }
 
   void quantity(const char* key, double value, const char* origin = "measured",
@@ -115,6 +108,7 @@ class ProfileWriter {
     if (facts_.lane.gpu.registers > 0) quantity("registers", facts_.lane.gpu.registers);
     quantity("image_max_width", facts_.image_max_width);
     quantity("image_max_height", facts_.image_max_height);
+    write_tiles();
     json_.end_object();
     json_.key("exchange").begin_object();
     quantity("sync_us", facts_.sync_us);
@@ -124,6 +118,45 @@ class ProfileWriter {
     if (!facts_.exchange.empty()) write_host_times(exchange_times_of(facts_.exchange));
     quantity("cpu_contention_percent", facts_.cpu_contention_percent);
     quantity("gpu_contention_percent", facts_.gpu_contention_percent);
+    json_.end_object();
+  }
+
+  void write_tiles() {
+    std::vector<const FoundTile*> found;
+    for (const FoundTile& tile : facts_.tiles)
+      if (!tile.is_default()) found.push_back(&tile);
+    if (found.empty()) return;
+    json_.key("tiles").begin_object();
+    for (const FoundTile* tile : found) {
+      json_.key(tile->row->symbol).begin_object();
+      if (tile->local.empty()) {
+        json_.key("gemm").begin_array();
+        for (uint32_t i = 0; i < tile->table.count; ++i)
+          write_timed_tile(tile->row->symbol, tile->table.tiles[i]);
+        json_.end_array();
+      } else {
+        json_.key("local").begin_array();
+        for (int32_t size : tile->local) json_.integer(size);
+        json_.end_array();
+      }
+      number(tile->row->symbol, "gain_percent", tile->gain_percent);
+      json_.key("origin").string(tile->local.empty() ? "fitted" : "measured");
+      json_.key("source").string("device");
+      json_.end_object();
+    }
+    json_.end_object();
+  }
+
+  void write_timed_tile(const char* owner, const kernels::TimedTile& timed) {
+    const kernels::GemmTile& tile = timed.tile;
+    json_.begin_object();
+    json_.key("tile").begin_array();
+    for (int32_t value : {tile.m, tile.n, tile.k, tile.item_m, tile.item_n, tile.slices})
+      json_.integer(value);
+    json_.end_array();
+    number(owner, "macs_per_ns", timed.macs_per_ns);
+    number(owner, "step_ns", timed.step_ns);
+    json_.key("residents").integer(timed.residents);
     json_.end_object();
   }
 

@@ -7,6 +7,7 @@
 
 #include "profiler/exchange.h"
 #include "profiler/sample.h"
+#include "profiler/tiles.h"
 
 namespace codl::profiler {
 
@@ -37,6 +38,8 @@ struct DeviceFacts {
   bool has_gpu = false;
   std::string gpu_name;
   bool uses_images = false;
+  // What lane.gpu.tiles came from.
+  std::vector<FoundTile> tiles;
   std::string sharing;  // as in the profile
   double image_max_width = 0;
   double image_max_height = 0;

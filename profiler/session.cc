@@ -53,18 +53,6 @@ double spread_percent(const std::vector<double>& values) {
   return 50 * (quantile(values, 0.75) - quantile(values, 0.25)) / quantile(values, 0.5);
 }
 
-bool has_multiply_adds(const KernelRow& row) {
-  switch (row.op) {
-    case OpKind::Conv2d:
-    case OpKind::DepthwiseConv2d:
-    case OpKind::MatMul:
-    case OpKind::BatchMatMul:
-      return true;
-    default:
-      return false;
-  }
-}
-
 size_t wanted_samples(const KernelRow& row) {
   if (row.dtype == DType::Any) return kReferenceSamples;
   if (row.processor == Processor::Cpu)
@@ -73,6 +61,12 @@ size_t wanted_samples(const KernelRow& row) {
 }
 
 }  // namespace
+
+bool is_wanted(const KernelRow& row, std::string_view kernels, bool has_images) {
+  const std::string_view symbol = row.symbol;
+  return symbol.find(kernels) != std::string_view::npos &&
+         (has_images || !symbol.ends_with("_image"));
+}
 
 struct Session::Clock {
   SteadyClock::time_point start = SteadyClock::now();
@@ -112,10 +106,7 @@ void Session::make_rows() {
     const bool has_lane = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
       return lane->processor() == row.processor;
     });
-    const std::string_view symbol = row.symbol;
-    if (!has_lane || symbol.find(options_.kernels) == std::string_view::npos ||
-        (!options_.has_images && symbol.ends_with("_image")))
-      continue;
+    if (!has_lane || !is_wanted(row, options_.kernels, options_.has_images)) continue;
     const double wanted = options_.sample_share * static_cast<double>(wanted_samples(row));
     rows_.push_back({&row, static_cast<size_t>(std::ceil(wanted)), {}, {}, false});
   }

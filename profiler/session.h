@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/lane.h"
@@ -37,6 +38,9 @@ struct SessionOptions {
   bool has_images = true;             // else rows that read or write images are left out
   std::vector<Sample> network_steps;  // of plans, not yet measured; SampleRole::Network
 };
+
+// Whether the row is among the kernels that are asked for.
+bool is_wanted(const KernelRow& row, std::string_view kernels, bool has_images);
 
 class Session {
  public:

@@ -647,6 +647,18 @@ std::optional<StepCase> Draw::step() {
 
 }  // namespace
 
+bool has_multiply_adds(const KernelRow& row) {
+  switch (row.op) {
+    case OpKind::Conv2d:
+    case OpKind::DepthwiseConv2d:
+    case OpKind::MatMul:
+    case OpKind::BatchMatMul:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,
                                   std::mt19937_64& random) {
   return Draw(row, limits, random).step();

@@ -16,6 +16,9 @@ struct WorkLimits {
   double most_elements = 4e6;
 };
 
+// Rows that take most of a network's time.
+bool has_multiply_adds(const KernelRow& row);
+
 // A step that the row may run, or nothing if its operator has no generator here: any_cpu and
 // any_gpu stand for such rows.
 std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,

@@ -1,5 +1,6 @@
 // A device profile as text for people.
 #include "compiler/device/device_profile.h"
+#include "compiler/device/profile_parts.h"
 #include "kernels/kernel_table.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -8,17 +9,12 @@ namespace codl::compiler {
 
 namespace {
 
-constexpr const char* kOrigins[] = {"measured", "fitted", "published", "assumed"};
-
 void print_line(llvm::raw_ostream& os, llvm::StringRef name, llvm::StringRef value) {
   os << llvm::formatv("{0,-24} {1}\n", name, value);
 }
 
 void print_quantity(llvm::raw_ostream& os, llvm::StringRef name, const Quantity& quantity) {
-  print_line(
-      os, name,
-      llvm::formatv("{0:f2} {1}", quantity.value, kOrigins[static_cast<size_t>(quantity.origin)])
-          .str());
+  print_line(os, name, llvm::formatv("{0:f2} {1}", quantity.value, name_of(quantity.origin)).str());
 }
 
 void print_copy_costs(llvm::raw_ostream& os, const std::string& name, const CopyCosts& costs) {
@@ -53,10 +49,15 @@ void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel
   Origin weakest = Origin::Measured;
   for (const LatencyModel::Term& term : model.terms)
     weakest = std::max(weakest, term.coefficient.origin);
-  os << llvm::formatv("  {0,-34} {1,-9} {2}\n", name, kOrigins[static_cast<size_t>(weakest)], text);
+  os << llvm::formatv("  {0,-34} {1,-9} {2}\n", name, name_of(weakest), text);
 }
 
 }  // namespace
+
+const char* name_of(Origin origin) {
+  constexpr const char* kNames[] = {"measured", "fitted", "published", "assumed"};
+  return kNames[static_cast<size_t>(origin)];
+}
 
 std::string describe(const DeviceProfile& profile) {
   constexpr const char* kSharings[] = {"fine_svm", "sub_buffer", "separate"};
@@ -78,6 +79,7 @@ std::string describe(const DeviceProfile& profile) {
         llvm::formatv("{0} x {1} texels", profile.image_max_width, profile.image_max_height).str());
   }
   for (const DeviceFact& fact : profile.facts) print_line(os, fact.name, fact.value);
+  for (const DeviceFact& tile : profile.tiles) print_line(os, "gpu tile " + tile.name, tile.value);
   for (const DeviceFact& quirk : profile.quirks) print_line(os, "quirk " + quirk.name, quirk.value);
   if (profile.has_gpu) {
     const ExchangeCosts& exchange = profile.exchange;

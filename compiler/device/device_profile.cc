@@ -1,9 +1,9 @@
 #include "compiler/device/device_profile.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
+#include "compiler/device/profile_parts.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/json_reader.h"
@@ -24,27 +24,10 @@ constexpr int64_t kProfileVersion = 2;
 // Profiles that a profile may stand on.
 constexpr int kMostBases = 4;
 
-// Texts of the profile's table of sources, by id.
-using Sources = std::map<std::string, std::string>;
-
 Sources read_sources(const JsonValue& json) {
   Sources sources;
   for (const std::string& id : json.keys()) sources[id] = json.member(id).as_string();
   return sources;
-}
-
-// "origin" and "source" of an object; the value is left 0.
-Quantity read_origin(const JsonValue& json, const Sources& sources) {
-  Quantity quantity;
-  quantity.origin = static_cast<Origin>(
-      json.member("origin").as_choice({"measured", "fitted", "published", "assumed"}));
-  const JsonValue source = json.member("source");
-  const auto found = sources.find(source.as_string());
-  if (found != sources.end())
-    quantity.source = found->second;
-  else
-    source.expected("a key of /sources");
-  return quantity;
 }
 
 Quantity read_quantity(const JsonValue& json, const Sources& sources) {
@@ -153,6 +136,7 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
     profile.gpu_facts.units = read_whole(units, sources);
   if (const JsonValue registers = json.optional_member("registers"))
     profile.gpu_facts.registers = read_whole(registers, sources);
+  if (const JsonValue tiles = json.optional_member("tiles")) read_tiles(tiles, sources, profile);
   if (const JsonValue launch = json.optional_member("launch_us"))
     profile.launch_us = read_quantity(launch, sources);
   if (const JsonValue facts = json.optional_member("facts"))
@@ -162,12 +146,6 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
       profile.quirks.push_back({name, quirks.member(name).as_string()});
   profile.image_max_width = read_whole(json.member("image_max_width"), sources);
   profile.image_max_height = read_whole(json.member("image_max_height"), sources);
-}
-
-const KernelRow* find_symbol(llvm::StringRef symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return &row;
-  return nullptr;
 }
 
 void read_fit(const JsonValue& json, LatencyModel& model) {
@@ -308,6 +286,25 @@ llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef j
 }
 
 }  // namespace
+
+Quantity read_origin(const JsonValue& json, const Sources& sources) {
+  Quantity quantity;
+  quantity.origin = static_cast<Origin>(
+      json.member("origin").as_choice({"measured", "fitted", "published", "assumed"}));
+  const JsonValue source = json.member("source");
+  const auto found = sources.find(source.as_string());
+  if (found != sources.end())
+    quantity.source = found->second;
+  else
+    source.expected("a key of /sources");
+  return quantity;
+}
+
+const KernelRow* find_symbol(llvm::StringRef symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (symbol == row.symbol) return &row;
+  return nullptr;
+}
 
 const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
   if (llvm::is_contained(unused_kernels, kernel_id)) return nullptr;

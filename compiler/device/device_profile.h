@@ -142,6 +142,7 @@ struct DeviceProfile {
   std::optional<PowerFigures> power;
   std::vector<DeviceFact> facts;     // in the file's order
   std::vector<DeviceFact> quirks;    // name and text: what is known to be wrong with the device
+  std::vector<DeviceFact> tiles;     // by kernel symbol: what gpu_facts.tiles came from
   std::vector<LatencyModel> models;  // by kernel id
   // "any_cpu" and "any_gpu", by processor: of rows without a model of their own. Without terms:
   // such rows are not used on this device.

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "kernels/kernel_table.h"
-#include "kernels/model_features.h"
 
 namespace codl::compiler {
 
@@ -41,8 +40,7 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   assert(model != nullptr && "asked for a row the profile has no model of");
   kernels::Features features;
   if (model->is_fitted)
-    kernels::model_features_of(
-        step, {profile_.cpu_threads, profile_.gpu_facts, profile_.cpu_vector_lanes}, &features);
+    kernels::model_features_of(step, lane_, &features);
   else
     kernels::features_of(step, &features);
   FeatureTable table(features);

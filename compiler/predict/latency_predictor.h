@@ -3,13 +3,16 @@
 
 #include "compiler/device/device_profile.h"
 #include "kernels/common/contract.h"
+#include "kernels/model_features.h"
 
 namespace codl::compiler {
 
 class LatencyPredictor {
  public:
   // Borrows the profile.
-  explicit LatencyPredictor(const DeviceProfile& profile) : profile_(profile) {}
+  explicit LatencyPredictor(const DeviceProfile& profile)
+      : profile_(profile),
+        lane_{profile.cpu_threads, profile.gpu_facts, profile.cpu_vector_lanes} {}
 
   // True if the profile has a model for the row.
   bool can_predict(const KernelRow& row) const { return profile_.model_of(row.id) != nullptr; }
@@ -39,6 +42,7 @@ class LatencyPredictor {
 
  private:
   const DeviceProfile& profile_;
+  const kernels::LaneFacts lane_;  // the profile's, in one piece: predictions are many
 };
 
 }  // namespace codl::compiler

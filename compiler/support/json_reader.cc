@@ -155,8 +155,13 @@ void JsonDocument::inherit(const JsonDocument& base) {
     } else if (found->is_null()) {
       own.erase(found);
     } else if (found->is_object() && value.is_object()) {
-      for (const auto& [inner_key, inner_value] : value.items())
-        if (!found->contains(inner_key)) (*found)[inner_key] = inner_value;
+      for (const auto& [inner_key, inner_value] : value.items()) {
+        const auto inner = found->find(inner_key);
+        if (inner == found->end())
+          (*found)[inner_key] = inner_value;
+        else if (inner->is_null())
+          found->erase(inner);
+      }
     }
   }
 }

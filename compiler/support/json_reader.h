@@ -76,8 +76,8 @@ class JsonDocument {
   JsonValue root();
   bool has_error() const;
   // Takes over what the root lacks and `base` has; where both have an object, its members that are
-  // lacking here. What is deeper is one thing: it is of one of the two. A null of the root says
-  // that what `base` has under its key is not taken over.
+  // lacking here. What is deeper is one thing: it is of one of the two. A null in place of either
+  // says that what `base` has under its key is not taken over.
   void inherit(const JsonDocument& base);
   // The first error, or that a key was never asked for.
   llvm::Error finish();

@@ -57,12 +57,17 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   if (!is_batch_matmul_tiled(*step.row)) return 0;
   const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
                                                  step.operands[0], step.operands[1], step.output());
-  return write_gemm_tile(fastest_gemm_tile(batch_matmul_gemm_size(work), gpu.units), out_tile);
+  return write_gemm_tile(fastest_gemm_tile(*step.row, batch_matmul_gemm_size(work), gpu), out_tile);
+}
+
+TileKind tile_kind(const KernelRow& row) {
+  return is_batch_matmul_tiled(row) ? TileKind::Gemm : TileKind::Local;
 }
 
 }  // namespace
 
 extern const Contract kBatchMatMulContract;
-const Contract kBatchMatMulContract = {check, batch_matmul_launch, features, choose_tile};
+const Contract kBatchMatMulContract = {check, batch_matmul_launch, features, choose_tile,
+                                       tile_kind};
 
 }  // namespace codl::kernels

@@ -36,13 +36,13 @@ inline constexpr uint64_t kClGridItems = 4;
 // Least CL_DEVICE_MAX_WORK_GROUP_SIZE of the devices in use (NVIDIA, Adreno 6xx; Mali from G7x on).
 inline constexpr int32_t kClMaxGroupItems = 1024;
 
-// The first three tile numbers as a local size. A kernel that computes in a line takes their
-// product; one whose work-items share local memory keeps its own local size.
-constexpr const char* check_cl_local_sizes(const StepShape& step) {
+// Three numbers as a local size, those that a tile begins with. A kernel that computes in a line
+// takes their product; one whose work-items share local memory keeps its own local size.
+constexpr const char* check_cl_local_sizes(const int32_t* sizes) {
   int64_t items = 1;
   for (uint32_t i = 0; i < 3; ++i) {
-    if (step.tile[i] < 1 || step.tile[i] > kClMaxGroupItems) return "local sizes of 1 to 1024";
-    items *= step.tile[i];
+    if (sizes[i] < 1 || sizes[i] > kClMaxGroupItems) return "local sizes of 1 to 1024";
+    items *= sizes[i];
   }
   return items <= kClMaxGroupItems ? nullptr : "at most 1024 work-items in a group";
 }
@@ -51,7 +51,7 @@ constexpr const char* check_cl_local_sizes(const StepShape& step) {
 constexpr const char* check_cl_tile(const StepShape& step) {
   if (step.tile_count == 0) return nullptr;
   if (step.tile_count != 3) return "no tile, or the three local sizes, for a GPU row";
-  return check_cl_local_sizes(step);
+  return check_cl_local_sizes(step.tile);
 }
 
 constexpr uint64_t cl_round_up(uint64_t value, uint64_t multiple) {

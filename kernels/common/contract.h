@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/gpu_facts.h"
 #include "schema/tables.h"
 #include "schema/types.h"
 
@@ -99,11 +100,11 @@ struct Features {
   void add(const char* name, double value) { items[count++] = {name, value}; }
 };
 
-// What a GPU's profile says that tiles depend on; 0: unknown.
-struct GpuFacts {
-  int32_t units = 0;      // compute units, each with work-groups of its own
-  int32_t registers = 0;  // 32-bit registers that a work-item may use without spilling
-};
+// What a profile may say of a row's tile.
+//   Own    nothing: the numbers have a meaning of the row's, or its work-groups share local memory
+//   Local  the local size: the first three numbers, which change no result
+//   Gemm   among which tiles of gemm_tile.cl it chooses
+enum class TileKind { Own, Local, Gemm };
 
 // No std::string_view: its comparison would be a symbol of the library.
 constexpr bool is_symbol(const KernelRow& row, const char* symbol) {
@@ -121,9 +122,12 @@ struct Contract {
   // The step has passed check().
   void (*features)(const StepShape& step, Features* out_features);
   // GPU rows only, null for most operators; the step has no tile and has passed check(), and passes
-  // it with the tile. Writes at most kMaxTileInts numbers and returns how many; 0: the defaults.
-  // What decides the order of additions must not depend on the part.
+  // it with the tile. Writes at most kMaxTileInts numbers and returns how many; 0: the defaults. Of
+  // a Local row the first three are the local size; kernels::choose_tile() has the profile's in
+  // their place. What decides the order of additions must not depend on the part.
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
+  // GPU rows only; null: all are Local.
+  TileKind (*tile_kind)(const KernelRow& row) = nullptr;
 };
 
 // One operand while a CPU kernel runs.

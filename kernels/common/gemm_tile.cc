@@ -6,31 +6,31 @@ namespace {
 // Compute units of an NVIDIA H200.
 constexpr int32_t kMeasuredUnits = 132;
 
-// What a tile reaches on a unit of that GPU; fitted to the times of 53 convolutions and products
-// (11 % rms). Choosing so among these loses 0.6 % on average, 7 % at most, against the best of 18
-// tiles for each.
-struct TimedTile {
-  GemmTile tile;
-  double macs_per_ns;  // of a unit that has groups enough
-  double step_ns;  // of groups that are alone on a unit: what a step waits for memory and barriers
-  int32_t residents;  // groups of a unit that wait at the same time
-};
-
-constexpr TimedTile kTimedTiles[] = {
-    {{64, 128, 16, 8, 8, 1}, 154, 965, 2}, {{128, 64, 16, 8, 8, 1}, 146, 1053, 2},
-    {{64, 64, 32, 8, 4, 2}, 132, 1053, 1}, {{32, 64, 32, 4, 4, 2}, 105, 743, 2},
-    {{32, 32, 32, 4, 4, 4}, 89, 440, 2},   {{16, 32, 64, 4, 4, 8}, 69, 572, 2},
-    {{16, 16, 128, 4, 4, 16}, 34, 100, 1},
-};
+// Fitted to the times of 53 convolutions and products on that GPU (11 % rms). Choosing so among
+// these loses 0.6 % on average, 7 % at most, against the best of 18 tiles for each.
+constexpr TimedTiles kBuiltin = {0,
+                                 7,
+                                 {
+                                     {{64, 128, 16, 8, 8, 1}, 154, 965, 2},
+                                     {{128, 64, 16, 8, 8, 1}, 146, 1053, 2},
+                                     {{64, 64, 32, 8, 4, 2}, 132, 1053, 1},
+                                     {{32, 64, 32, 4, 4, 2}, 105, 743, 2},
+                                     {{32, 32, 32, 4, 4, 4}, 89, 440, 2},
+                                     {{16, 32, 64, 4, 4, 8}, 69, 572, 2},
+                                     {{16, 16, 128, 4, 4, 16}, 34, 100, 1},
+                                 }};
 
 constexpr bool are_tiles_legal() {
-  for (const TimedTile& timed : kTimedTiles)
-    if (check_gemm_tile(timed.tile) != nullptr) return false;
+  for (uint32_t i = 0; i < kBuiltin.count; ++i)
+    if (check_gemm_tile(kBuiltin.tiles[i].tile) != nullptr) return false;
   return true;
 }
 static_assert(are_tiles_legal());
 
+}  // namespace
+
 double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units) {
+  if (units == 0) units = kMeasuredUnits;
   const GemmTile& tile = timed.tile;
   const int64_t columns = ceil_div(size.columns, kChannelPanel) * kChannelPanel;
   const int64_t groups = size.products * ceil_div(size.rows, tile.m) * ceil_div(columns, tile.n);
@@ -43,13 +43,13 @@ double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units)
   return busy_ns > waiting_ns ? busy_ns : waiting_ns;
 }
 
-}  // namespace
+const TimedTiles& builtin_gemm_tiles() { return kBuiltin; }
 
-GemmTile fastest_gemm_tile(const GemmSize& size, int32_t units) {
-  if (units == 0) units = kMeasuredUnits;
+GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units) {
   const TimedTile* best = nullptr;
   double best_ns = 0;
-  for (const TimedTile& timed : kTimedTiles) {
+  for (uint32_t i = 0; i < tiles.count; ++i) {
+    const TimedTile& timed = tiles.tiles[i];
     const double ns = predicted_ns(timed, size, units);
     if (best != nullptr && ns >= best_ns) continue;
     best = &timed;
@@ -58,8 +58,13 @@ GemmTile fastest_gemm_tile(const GemmSize& size, int32_t units) {
   return best->tile;
 }
 
+GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu) {
+  const TimedTiles* own = gpu.tiles.table_of(row);
+  return fastest_gemm_tile(own == nullptr ? kBuiltin : *own, size, gpu.units);
+}
+
 GemmTile gemm_tile_of(const StepShape& step, const GemmSize& size) {
-  if (step.tile_count == 0) return fastest_gemm_tile(size, 0);
+  if (step.tile_count == 0) return fastest_gemm_tile(kBuiltin, size, 0);
   return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4], step.tile[5]};
 }
 

@@ -5,19 +5,6 @@
 
 namespace codl::kernels {
 
-// Rows, columns and depth of a work-group's step, rows and columns of a work-item, and the slices
-// of the depth.
-struct GemmTile {
-  int32_t m;
-  int32_t n;
-  int32_t k;
-  int32_t item_m;
-  int32_t item_n;
-  int32_t slices;
-
-  constexpr int64_t items() const { return int64_t{m} / item_m * (n / item_n) * slices; }
-};
-
 inline constexpr uint32_t kGemmTileInts = 6;
 // Local memory of a work-group: what the GPUs that these rows are for have at least.
 inline constexpr int64_t kClMaxLocalBytes = 48 * 1024;
@@ -67,11 +54,18 @@ struct GemmSize {
   int64_t products = 1;
 };
 
-// The fastest tile for `size`, which must not depend on how the operator is cut: neither does the
-// order of additions then. `units`: of the GPU; 0: as many as that of the measurements.
-GemmTile fastest_gemm_tile(const GemmSize& size, int32_t units);
+// Those that a row chooses among if the profile has none.
+const TimedTiles& builtin_gemm_tiles();
 
-// The step's tile, else the fastest.
+// The fastest tile of the profile's for the row, or of the builtin ones, for `size`, which must not
+// depend on how the operator is cut: neither does the order of additions then.
+GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu);
+// Of these, one or more. `units`: of the GPU; 0: as many as that of the builtin tiles' times.
+GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);
+// What it is the fastest by: how long a tile takes for `size`.
+double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units);
+
+// The step's tile, else the fastest of the builtin ones.
 GemmTile gemm_tile_of(const StepShape& step, const GemmSize& size);
 
 // For Contract::choose_tile.

@@ -59,7 +59,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       return "7 or 14 pixels in a work-item";
     if (!conv2d_takes_panels(params, y, step.part_dim, step.part, step.tile[4]))
       return "1 panel in a work-item, or 2 of one group that has an even number of them";
-    return check_cl_local_sizes(step);
+    return check_cl_local_sizes(step.tile);
   }
   if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
   const auto need = [&](const auto& work) -> const char* {
@@ -138,7 +138,7 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   const OperandShape& y = step.output();
   if (is_conv2d_tiled(*step.row))
     return write_gemm_tile(
-        fastest_gemm_tile(conv2d_gemm_size(step.operands[0], step.operands[1], y), gpu.units),
+        fastest_gemm_tile(*step.row, conv2d_gemm_size(step.operands[0], step.operands[1], y), gpu),
         out_tile);
   if (is_winograd_group(*step.row)) {
     const WinogradGroup group = fastest_winograd_group(y, gpu.units);
@@ -163,9 +163,14 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
 }
 
+TileKind tile_kind(const KernelRow& row) {
+  if (is_conv2d_tiled(row)) return TileKind::Gemm;
+  return is_winograd_item(row) || is_winograd_group(row) ? TileKind::Own : TileKind::Local;
+}
+
 }  // namespace
 
 extern const Contract kConv2dContract;
-const Contract kConv2dContract = {check, conv2d_launch, features, choose_tile};
+const Contract kConv2dContract = {check, conv2d_launch, features, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

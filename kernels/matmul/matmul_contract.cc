@@ -62,12 +62,16 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   if (!is_matmul_tiled(*step.row)) return 0;
   const OperandShape& x = step.operands[0];
   return write_gemm_tile(
-      fastest_gemm_tile({x.dims[0], step.output().dims[1], x.dims[1]}, gpu.units), out_tile);
+      fastest_gemm_tile(*step.row, {x.dims[0], step.output().dims[1], x.dims[1]}, gpu), out_tile);
+}
+
+TileKind tile_kind(const KernelRow& row) {
+  return is_matmul_tiled(row) ? TileKind::Gemm : TileKind::Own;
 }
 
 }  // namespace
 
 extern const Contract kMatMulContract;
-const Contract kMatMulContract = {check, matmul_launch, features, choose_tile};
+const Contract kMatMulContract = {check, matmul_launch, features, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

@@ -44,9 +44,11 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add(reduces_innermost ? "row_mbytes" : "column_mbytes", traffic_bytes(x) * 1e-6);
 }
 
+TileKind tile_kind(const KernelRow&) { return TileKind::Own; }
+
 }  // namespace
 
 extern const Contract kNormalizeContract;
-const Contract kNormalizeContract = {check, normalize_launch, features};
+const Contract kNormalizeContract = {check, normalize_launch, features, nullptr, tile_kind};
 
 }  // namespace codl::kernels

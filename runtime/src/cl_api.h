@@ -31,6 +31,7 @@ namespace codl::rt {
   CODL_CL(clReleaseProgram)                          \
   CODL_CL(clCreateKernel)                            \
   CODL_CL(clReleaseKernel)                           \
+  CODL_CL(clGetKernelWorkGroupInfo)                  \
   CODL_CL(clSetKernelArg)                            \
   CODL_CL(clEnqueueNDRangeKernel)                    \
   CODL_CL(clEnqueueMapBuffer)                        \

@@ -1,6 +1,8 @@
 // Every GPU row of kernels.def on every case of its operator that it can run, on the first OpenCL
 // device: equal to the reference within the tolerance, and not one byte written outside the part or
 // around the operands. How to run this in oclgrind: test/kernels/README.md.
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -207,6 +209,46 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
                             words_of(UnaryParams{.kind = kUnarySigmoid, .alpha = 0, .beta = 0}),
                             {nhwc_operand({1, 21, 5, 7}), nhwc_operand({1, 21, 5, 7})}};
   check_rows(OpKind::Unary, {unary}, {8, 2, 1});
+}
+
+// Every row whose local size a profile may choose, with sizes that fill neither its lines nor its
+// grids, on a processor with many registers (whose buffer convolution has tile numbers of its own
+// behind them) and on a GPU.
+TEST_CASE("a profile's local size changes no result", "[opencl]") {
+  for (const KernelRow& row : kKernelRows) {
+    if (kernels::tile_kind_of(row) != kernels::TileKind::Local) continue;
+    int32_t registers = 0;
+    for (const std::array<int32_t, 3>& size :
+         {std::array<int32_t, 3>{5, 3, 2}, std::array<int32_t, 3>{64, 4, 1}}) {
+      kernels::GpuFacts gpu = {.units = 1, .registers = registers};
+      gpu.tiles.set_local_size(row, size.data());
+      registers = 512;
+      // As many cases as show it: each is a kernel to compile.
+      size_t left = 2;
+      for (const KernelCase& item : cases_of(row.op)) {
+        const KernelCase device_item = with_images(row, case_for(row, item));
+        kernels::StepShape step = step_of(row, device_item);
+        kernels::StepNeeds needs;
+        if (left == 0) break;
+        if (!is_for_oclgrind(item) || kernels::check_step(step, &needs) != nullptr) continue;
+        std::vector<int32_t> tile(kernels::kMaxTileInts);
+        tile.resize(kernels::choose_tile(step, gpu, tile.data()));
+        REQUIRE(tile.size() >= 3);
+        CHECK(std::equal(size.begin(), size.end(), tile.begin()));
+        // Of some rows there are steps whose work-items share local memory, whatever the size.
+        step.tile = tile.data();
+        step.tile_count = static_cast<uint32_t>(tile.size());
+        kernels::ClLaunch launch;
+        kernels::launch_of(step, &launch);
+        const auto items = static_cast<uint64_t>(size[0] * size[1] * size[2]);
+        if (launch.local[0] * launch.local[1] * launch.local[2] != items) continue;
+        check_rows(row.op, {item}, tile, row.symbol);
+        --left;
+      }
+      INFO(row.symbol << " has a case whose work-groups are of the size");
+      CHECK(left < 2);
+    }
+  }
 }
 
 // Cases that reach over the edges of every tile: rows, columns and depth, with and without slices

@@ -493,6 +493,74 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {9, 0})[0] == 8);
 }
 
+// Of a 3x3 convolution of 64 channels on maps of 9 x 9; `part`: of rows, or none.
+std::vector<int32_t> tile_of(std::string_view symbol, const kernels::GpuFacts& gpu, Range part) {
+  Conv c;
+  c.symbol = symbol;
+  c.bias = packed(Packing::Bias, {64});
+  c.y = nhwc({2, 64, 9, 9});
+  if (symbol.ends_with("_image")) {
+    c.x.layout = c.y.layout = Layout::Image2d;
+    c.x.bytes = c.y.bytes = 0;
+  }
+  c.w = packed(c.step().shape().row->packing, {64, 8, 3, 3});
+  StepForTest step = c.step();
+  if (!part.empty()) {
+    step.part_dim = SplitDim::Height;
+    step.part = part;
+  }
+  std::vector<int32_t> tile(kernels::kMaxTileInts);
+  tile.resize(kernels::choose_tile(step.shape(), gpu, tile.data()));
+  step.tile = tile;
+  CHECK(check(step) == "ok");
+  return tile;
+}
+
+TEST_CASE("a profile's tiles take the place of the defaults, for every part alike") {
+  const auto row = [](std::string_view symbol) -> const KernelRow& {
+    return *StepForTest{symbol, nullptr, {}}.shape().row;
+  };
+  const int32_t line[] = {128, 1, 1};
+  const int32_t grid[] = {8, 8, 4};
+  kernels::GpuFacts gpu = {.units = 132};
+  gpu.tiles.set_local_size(row("conv2d_f32_cl_buffer"), line);
+  gpu.tiles.set_local_size(row("conv2d_f32_cl_image"), grid);
+  // Nothing that a profile could say: these rows have no local size to choose.
+  gpu.tiles.set_local_size(row("conv2d_f32_cl_tiled"), grid);
+  gpu.tiles.set_local_size(row("conv2d_winograd2_f32_cl_tiled"), grid);
+  for (const Range part : {Range{}, Range{0, 2}, Range{2, 9}}) {
+    CHECK(tile_of("conv2d_f32_cl_buffer", gpu, part) == std::vector<int32_t>{128, 1, 1});
+    CHECK(tile_of("conv2d_f32_cl_image", gpu, part) == std::vector<int32_t>{8, 8, 4});
+    CHECK(tile_of("conv2d_f32_cl_quad", gpu, part).empty());
+    for (const char* own : {"conv2d_f32_cl_tiled", "conv2d_winograd2_f32_cl_tiled"})
+      CHECK(tile_of(own, gpu, part) == tile_of(own, {.units = 132}, part));
+  }
+  // Pixels and panels of a work-item stay.
+  gpu.registers = 512;
+  CHECK(tile_of("conv2d_f32_cl_buffer", gpu, {}) == std::vector<int32_t>{128, 1, 1, 7, 2});
+
+  const std::vector<int32_t> builtin = tile_of("conv2d_f32_cl_tiled", gpu, {});
+  kernels::TimedTiles table = {.kernel_id = row("conv2d_f32_cl_tiled").id, .count = 2};
+  table.tiles[0] = {{64, 64, 32, 8, 4, 2}, 1, 1, 1};
+  table.tiles[1] = {{16, 32, 64, 4, 4, 8}, 1000, 1, 1};  // so it is taken
+  REQUIRE(gpu.tiles.set_table(table));
+  for (const Range part : {Range{}, Range{0, 2}, Range{2, 9}})
+    CHECK(tile_of("conv2d_f32_cl_tiled", gpu, part) == std::vector<int32_t>{16, 32, 64, 4, 4, 8});
+  table.tiles[0].macs_per_ns = 1e6;
+  REQUIRE(gpu.tiles.set_table(table));  // in place of the first
+  CHECK(gpu.tiles.table_count == 1);
+  CHECK(tile_of("conv2d_f32_cl_tiled", gpu, {})[0] == 64);
+  CHECK(tile_of("conv2d_f32_cl_tiled", {.units = 132}, {}) == builtin);
+}
+
+TEST_CASE("there is room for a table of every row that chooses among tiles of gemm_tile.cl") {
+  uint32_t rows = 0;
+  for (const KernelRow& row : kKernelRows)
+    if (kernels::tile_kind_of(row) == kernels::TileKind::Gemm) ++rows;
+  CHECK(rows >= 3);
+  CHECK(rows <= kernels::GpuTiles::kMaxTables);
+}
+
 TEST_CASE("tiles in local memory are bounded") {
   const auto check_tile = [](std::vector<int32_t> tile) {
     return check_edited([&](Conv& c) {

@@ -46,6 +46,19 @@ def damaged(profile):
     yield with_change("a cluster of no cores", lambda p: p["cpu"].update(
         facts={"origin": "assumed", "source": "s", "clusters": {"A": {"cores": 0, "mhz": 1}}}))
     yield with_change("a quirk that says nothing", lambda p: p["gpu"].update(quirks={"slow": True}))
+    best = {"origin": "measured", "source": "s"}
+    timed = {"tile": [64, 64, 32, 8, 4, 2], "macs_per_ns": 1, "step_ns": 1, "residents": 1}
+    for what, tile in [
+            ("a tile of neither kind", best),
+            ("a tile of both kinds", {**best, "local": [8, 8, 1], "gemm": [timed]}),
+            ("a local size of two", {**best, "local": [8, 8]}),
+            ("a local size of none", {**best, "local": [8, 0, 1]}),
+            ("a local size without an origin", {"source": "s", "local": [8, 8, 1]}),
+            ("a table without tiles", {**best, "gemm": []}),
+            ("a tile without rates", {**best, "gemm": [{"tile": timed["tile"]}]}),
+            ("a tile that never ends", {**best, "gemm": [{**timed, "macs_per_ns": 0}]})]:
+        yield with_change(what, lambda p, tile=tile: p["gpu"].update(
+            tiles={"conv2d_f32_cl_image": tile}))
     yield with_change("a fitted model without its fit", lambda p: p["models"].update(
         {model: {"kind": "analytic", "origin": "fitted", "source": "s", "terms": {"steps": 1}}}))
 
@@ -72,10 +85,18 @@ def main():
         if validator.is_valid(profile):
             faults.append(f"expected {what} to be refused, found it accepted")
     # What it does not say itself, its "gpu" among them, is its base's.
+    best = {"origin": "measured", "source": "s"}
     over_another = {"format_version": 2, "base": "sd855", "name": "mine", "power": None,
+                    "gpu": {"tiles": None},
                     "exchange": {"sync_us": example["exchange"]["sync_us"]}}
     for error in validator.iter_errors(over_another):
         faults.append(f"a profile over another: {error.json_path}: {error.message[:200]}")
+    over_another["gpu"]["tiles"] = {
+        "conv2d_f32_cl_image": {**best, "local": [8, 8, 4], "gain_percent": 23},
+        "conv2d_f32_cl_tiled": {**best, "gemm": [
+            {"tile": [64, 64, 32, 8, 4, 2], "macs_per_ns": 1.5, "step_ns": 800, "residents": 2}]}}
+    for error in validator.iter_errors(over_another):
+        faults.append(f"a profile with tiles: {error.json_path}: {error.message[:200]}")
     if len(paths) < 2:
         faults.append(f"{root}: expected profiles, found {len(paths)}")
     print("\n".join(faults) or f"{len(paths)} profiles fit the schema")

@@ -157,6 +157,10 @@ rt::ClApi simulated_api() {
     return make_object<cl_kernel>(error);
   };
   api.clReleaseKernel = release_object<cl_kernel>;
+  api.clGetKernelWorkGroupInfo = [](cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t size,
+                                    void* out, size_t* out_size) {
+    return answer(size, out, out_size, size_t{1024});
+  };
   api.clSetKernelArg = [](cl_kernel, cl_uint, size_t, const void*) { return cl_int{CL_SUCCESS}; };
   api.clSetKernelArgSVMPointer = [](cl_kernel, cl_uint, const void*) { return cl_int{CL_SUCCESS}; };
   api.clEnqueueNDRangeKernel = [](cl_command_queue, cl_kernel, cl_uint, const size_t*,

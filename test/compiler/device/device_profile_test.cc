@@ -215,6 +215,96 @@ TEST_CASE("a damaged profile is refused with the place and the reason") {
         "interval_high, found 1.9");
 }
 
+// kProfile with these members of gpu.tiles.
+std::string with_tiles(const std::string& members) {
+  return changed("\"image_max_width\"", "\"tiles\": {" + members + "}, \"image_max_width\"");
+}
+
+constexpr const char* kMeasured = R"("origin": "measured", "source": "s"})";
+
+std::string with_local(const std::string& symbol, const std::string& sizes) {
+  return with_tiles("\"" + symbol + "\": {\"local\": " + sizes + ", " + kMeasured);
+}
+
+std::string with_gemm(const std::string& tile, const std::string& rate = "13") {
+  return with_tiles(R"("conv2d_f32_cl_tiled": {"gemm": [{"tile": )" + tile + ", \"macs_per_ns\": " +
+                    rate + R"(, "step_ns": 900, "residents": 2}], )" + kMeasured);
+}
+
+TEST_CASE("the tiles of a profile are those that its kernels get") {
+  const KernelRow& line = kKernelRows[12];   // unary_f32_cl_buffer
+  const KernelRow& tiled = kKernelRows[72];  // conv2d_f32_cl_tiled
+  const DeviceProfile without = value_of(parse_device_profile(kProfile, "box.json"));
+  CHECK(without.gpu_facts.tiles.local_size_of(line) == nullptr);
+  CHECK(without.gpu_facts.tiles.table_of(tiled) == nullptr);
+  const DeviceProfile profile = value_of(parse_device_profile(
+      with_tiles(R"("unary_f32_cl_buffer": {"local": [128, 1, 1], "gain_percent": 23.4, )" +
+                 std::string(kMeasured) + R"(, "conv2d_f32_cl_tiled": {"gemm": [
+                   {"tile": [64, 64, 32, 8, 4, 2], "macs_per_ns": 13.5, "step_ns": 900,
+                    "residents": 2}], )" +
+                 kMeasured),
+      "box.json"));
+  const uint16_t* size = profile.gpu_facts.tiles.local_size_of(line);
+  REQUIRE(size != nullptr);
+  CHECK(std::vector<int>(size, size + 3) == std::vector<int>{128, 1, 1});
+  const kernels::TimedTiles* table = profile.gpu_facts.tiles.table_of(tiled);
+  REQUIRE(table != nullptr);
+  CHECK(table->count == 1);
+  CHECK(table->tiles[0].tile.item_m == 8);
+  CHECK(table->tiles[0].macs_per_ns == 13.5);
+  CHECK(table->tiles[0].residents == 2);
+  const std::string text = describe(profile);
+  for (const char* expected :
+       {"gpu tile unary_f32_cl_buffer 128 x 1 x 1, measured, 23 % faster than the default\n",
+        "gpu tile conv2d_f32_cl_tiled of 64 x 64, measured\n"}) {
+    INFO(text);
+    CHECK(text.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("tiles that no kernel could be launched with are refused with the place") {
+  const std::string unary = "box.json: /gpu/tiles/unary_f32_cl_buffer";
+  const auto local = [](const std::string& sizes) {
+    return error_of(with_local("unary_f32_cl_buffer", sizes));
+  };
+  CHECK(local("[128, 1, 1]").empty());
+  CHECK(local("[-8, 1, 1]") ==
+        unary + "/local/0: expected a whole number from 1 to 1024, found -8");
+  CHECK(local("[8, 0, 1]") == unary + "/local/1: expected a whole number from 1 to 1024, found 0");
+  CHECK(local("[8, 8.5, 1]") ==
+        unary + "/local/1: expected a whole number from 1 to 1024, found 8.5");
+  CHECK(local("[64, 32, 1]") ==
+        unary + "/local: expected at most 1024 work-items in a group, found an array");
+  CHECK(local("[64, 1]") == unary + "/local: expected 3 whole numbers, found an array");
+  CHECK(local("64") == unary + "/local: expected an array, found 64");
+  CHECK(error_of(with_local("unary_f32", "[8, 1, 1]")) ==
+        "box.json: /gpu/tiles/unary_f32: expected the key to be the symbol of a GPU kernel (codlc "
+        "--list-ops), found an object");
+  CHECK(error_of(with_local("unary_f32_cpu", "[8, 1, 1]"))
+            .find("box.json: /gpu/tiles/unary_f32_cpu: expected the key to be the symbol of a GPU "
+                  "kernel") == 0);
+  for (const char* own : {"matmul_f32_cl_gemv", "conv2d_winograd2_f32_cl_tiled"})
+    CHECK(error_of(with_local(own, "[8, 1, 1]")) ==
+          std::string("box.json: /gpu/tiles/") + own +
+              ": expected the key to be a kernel whose tile a profile may choose, found an object");
+  CHECK(error_of(with_local("conv2d_f32_cl_tiled", "[8, 1, 1]")) ==
+        "box.json: /gpu/tiles/conv2d_f32_cl_tiled: expected the key \"gemm\", found none");
+  CHECK(error_of(with_tiles(R"("unary_f32_cl_buffer": {"local": [8, 1, 1], "source": "s"})")) ==
+        unary + ": expected the key \"origin\", found none");
+
+  const std::string table = "box.json: /gpu/tiles/conv2d_f32_cl_tiled/gemm/0";
+  CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 2]")).empty());
+  CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 3]")) ==
+        table + "/tile: expected slices that divide the depth of a step, found an array");
+  CHECK(error_of(with_gemm("[64, 64, 32, 8, 4]")) ==
+        table + "/tile: expected 6 whole numbers, found an array");
+  CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 2]", "0")) ==
+        table + "/macs_per_ns: expected a number from 10^-9 to 10^9, found 0");
+  CHECK(error_of(with_tiles(R"("conv2d_f32_cl_tiled": {"gemm": [], )" + std::string(kMeasured)))
+            .find("/gpu/tiles/conv2d_f32_cl_tiled/gemm: expected 1 to 8 tiles") !=
+        std::string::npos);
+}
+
 // kProfile with every optional key.
 std::string with_all_keys() {
   std::string text = changed("\"threads\": 2", R"("threads": 2,
@@ -224,7 +314,10 @@ std::string with_all_keys() {
     text.insert(text.find(place), what);
   };
   insert_before("\"image_max_width\"",
-                R"("launch_us": {"value": 7, "origin": "published", "source": "s"},
+                R"("tiles": {"unary_f32_cl_image": {"local": [8, 8, 1], "gain_percent": 6.5,
+      "origin": "measured", "source": "s"}, "matmul_f32_cl_tiled": {"gemm": [{"tile":
+      [32, 32, 32, 4, 4, 4], "macs_per_ns": 1.5, "step_ns": 9, "residents": 2}],
+      "origin": "fitted", "source": "s"}}, "launch_us": {"value": 7, "origin": "published", "source": "s"},
     "facts": {"origin": "measured", "source": "s", "mhz": 600, "wave": 64, "driver": "1.2"},
     "quirks": {"slow_maps": "maps take long"}, )");
   insert_before("\"models\"", R"("power": {
@@ -352,6 +445,14 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
   CHECK(profile.hash != base.hash);
   CHECK(error_of(R"({"format_version": 2, "base": "../host", "name": "x"})") ==
         "box.json: /base: expected the name of a profile, found \"../host\"");
+  // A member of "gpu" that the base lacks; the others are the base's.
+  const DeviceProfile tiled = value_of(parse_device_profile(R"({
+    "format_version": 2, "base": "sd855", "name": "x", "gpu": {"tiles": {
+      "conv2d_f32_cl_image": {"local": [8, 8, 4], "origin": "assumed", "source": "me"}}},
+    "sources": {"me": "I say so"}})",
+                                                            "x.json"));
+  CHECK(tiled.tiles.size() == 1);
+  CHECK(tiled.gpu_name == value_of(load_device_profile("sd855")).gpu_name);
   // What the base has and this device has not.
   constexpr const char* kOther =
       R"({"format_version": 2, "base": "sd855", "name": "x", "power": POWER})";

@@ -1,6 +1,7 @@
 #include "compiler/support/json_reader.h"
 
 #include "test/support/catch.h"
+#include "test/support/expected.h"
 
 namespace codl::compiler {
 namespace {
@@ -106,6 +107,23 @@ TEST_CASE("a value of the wrong kind is an error at its pointer") {
         "x.json: /a~1b: expected an object, found an array");
   CHECK(of("null", [](const JsonValue& value) { value.keys(); }) ==
         "x.json: /a~1b: expected an object, found null");
+}
+
+TEST_CASE("a document over another takes over members and members of members, but for a null") {
+  const auto over = [](const char* own, const char* base) {
+    const auto document = test::value_of(JsonDocument::parse(own, "own.json"));
+    document->inherit(*test::value_of(JsonDocument::parse(base, "base.json")));
+    const JsonValue object = document->root().optional_member("o");
+    std::string keys = object ? "o:" : "";
+    if (object)
+      for (const std::string& key : object.keys()) keys += " " + key;
+    return keys;
+  };
+  const char* const base = R"({"o": {"a": 1, "b": {"c": 2}}})";
+  CHECK(over("{}", base) == "o: a b");
+  CHECK(over(R"({"o": null})", base).empty());
+  CHECK(over(R"({"o": {"d": 3}})", base) == "o: d a b");
+  CHECK(over(R"({"o": {"b": null}})", base) == "o: a");
 }
 
 TEST_CASE("the first error stands") {

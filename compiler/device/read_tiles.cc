@@ -1,0 +1,106 @@
+// "gpu.tiles" of a device profile: the tiles that were found best there, by kernel. What passes
+// here, kernels::choose_tile() gives to every step of the row, so it is checked like a plan's.
+#include "compiler/device/profile_parts.h"
+#include "kernels/common/gemm_tile.h"
+#include "kernels/kernel_table.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace codl::compiler {
+namespace {
+
+// So many whole numbers of 1 to 1024 that `check` has nothing against; false after an error.
+template <size_t kCount, typename Check>
+bool read_numbers(const JsonValue& json, int32_t (&out)[kCount], const Check& check) {
+  const std::vector<JsonValue> numbers = json.elements();
+  if (numbers.size() != kCount) {
+    json.expected(llvm::formatv("{0} whole numbers", kCount).str());
+    return false;
+  }
+  for (size_t i = 0; i < kCount; ++i)
+    out[i] = static_cast<int32_t>(numbers[i].as_integer(1, kernels::kClMaxGroupItems));
+  const char* expected = check(out);
+  if (expected != nullptr) json.expected(expected);
+  return expected == nullptr;
+}
+
+// What there is to say of the tile to people.
+std::string read_local(const JsonValue& json, const KernelRow& row, kernels::GpuTiles& tiles) {
+  int32_t sizes[3];
+  if (!read_numbers(json, sizes, kernels::check_cl_local_sizes)) return {};
+  tiles.set_local_size(row, sizes);
+  return llvm::formatv("{0} x {1} x {2}", sizes[0], sizes[1], sizes[2]).str();
+}
+
+bool read_timed_tile(const JsonValue& json, kernels::TimedTile& timed) {
+  constexpr double kMostRate = 1e9;
+  const auto positive = [&](const char* key) {
+    const JsonValue number = json.member(key);
+    const double value = number.as_number();
+    if (!(value >= 1 / kMostRate && value <= kMostRate))
+      number.expected("a number from 10^-9 to 10^9");
+    return value;
+  };
+  int32_t numbers[kernels::kGemmTileInts] = {};
+  kernels::GemmTile& tile = timed.tile;
+  const bool is_legal = read_numbers(json.member("tile"), numbers, [&](const int32_t* n) {
+    tile = {n[0], n[1], n[2], n[3], n[4], n[5]};
+    return kernels::check_gemm_tile(tile);
+  });
+  timed.macs_per_ns = positive("macs_per_ns");
+  timed.step_ns = positive("step_ns");
+  timed.residents = static_cast<int32_t>(json.member("residents").as_integer(1, 64));
+  return is_legal;
+}
+
+std::string read_table(const JsonValue& json, const KernelRow& row, kernels::GpuTiles& tiles) {
+  kernels::TimedTiles table = {.kernel_id = row.id};
+  const std::vector<JsonValue> elements = json.elements();
+  if (elements.empty() || elements.size() > kernels::TimedTiles::kMaxCount) {
+    json.expected("1 to 8 tiles");
+    return {};
+  }
+  static_assert(kernels::TimedTiles::kMaxCount == 8, "said in the message");
+  std::string text;
+  for (const JsonValue& element : elements) {
+    kernels::TimedTile& timed = table.tiles[table.count++];
+    if (!read_timed_tile(element, timed)) return {};
+    if (!text.empty()) text += ", ";
+    text += llvm::formatv("{0} x {1}", timed.tile.m, timed.tile.n).str();
+  }
+  if (!tiles.set_table(table)) json.expected("tables of at most 8 kernels");
+  static_assert(kernels::GpuTiles::kMaxTables == 8, "said in the message");
+  return "of " + text;
+}
+
+}  // namespace
+
+void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
+  kernels::GpuTiles& tiles = profile.gpu_facts.tiles;
+  for (const std::string& symbol : json.keys()) {
+    const JsonValue tile = json.member(symbol);
+    const KernelRow* row = find_symbol(symbol);
+    if (row == nullptr || row->processor != Processor::Gpu) {
+      tile.expected("the key to be the symbol of a GPU kernel (codlc --list-ops)");
+      continue;
+    }
+    std::string text;
+    switch (kernels::tile_kind_of(*row)) {
+      case kernels::TileKind::Own:
+        tile.expected("the key to be a kernel whose tile a profile may choose");
+        continue;
+      case kernels::TileKind::Local:
+        text = read_local(tile.member("local"), *row, tiles);
+        break;
+      case kernels::TileKind::Gemm:
+        text = read_table(tile.member("gemm"), *row, tiles);
+        break;
+    }
+    text += llvm::formatv(", {0}", name_of(read_origin(tile, sources).origin)).str();
+    // For people.
+    if (const JsonValue gain = tile.optional_member("gain_percent"))
+      text += llvm::formatv(", {0:f0} % faster than the default", gain.as_number()).str();
+    profile.tiles.push_back({symbol, text});
+  }
+}
+
+}  // namespace codl::compiler

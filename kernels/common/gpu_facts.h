@@ -1,0 +1,79 @@
+// What a device profile says of a GPU that the tiles of its steps depend on.
+#pragma once
+
+#include <cstdint>
+
+#include "schema/tables.h"
+
+namespace codl::kernels {
+
+// Of gemm_tile.cl. Rows, columns and depth of a work-group's step, rows and columns of a work-item,
+// and the slices of the depth.
+struct GemmTile {
+  int32_t m;
+  int32_t n;
+  int32_t k;
+  int32_t item_m;
+  int32_t item_n;
+  int32_t slices;
+
+  constexpr int64_t items() const { return int64_t{m} / item_m * (n / item_n) * slices; }
+};
+
+// What a tile reaches on a unit of the GPU.
+struct TimedTile {
+  GemmTile tile = {};
+  double macs_per_ns = 0;  // of a unit that has groups enough
+  // Of groups that are alone on a unit: what a step waits for memory and barriers.
+  double step_ns = 0;
+  int32_t residents = 1;  // groups of a unit that wait at the same time
+};
+
+// The tiles that a row chooses among, instead of those of gemm_tile.cc.
+struct TimedTiles {
+  static constexpr uint32_t kMaxCount = 8;
+  uint16_t kernel_id = 0;
+  uint32_t count = 0;
+  TimedTile tiles[kMaxCount] = {};
+};
+
+// What was found best on the GPU, for rows whose tile a profile may choose (TileKind).
+struct GpuTiles {
+  static constexpr uint32_t kMaxTables = 8;
+  uint16_t local_sizes[kKernelCount][3] = {};  // by kernel id - 1; 0: the row's own
+  TimedTiles tables[kMaxTables] = {};
+  uint32_t table_count = 0;
+
+  // Null if nothing is known of the row.
+  constexpr const uint16_t* local_size_of(const KernelRow& row) const {
+    const uint16_t* size = local_sizes[row.id - 1];
+    return size[0] == 0 ? nullptr : size;
+  }
+  constexpr const TimedTiles* table_of(const KernelRow& row) const {
+    for (uint32_t i = 0; i < table_count; ++i)
+      if (tables[i].kernel_id == row.id) return &tables[i];
+    return nullptr;
+  }
+  // `sizes` pass check_cl_local_sizes().
+  constexpr void set_local_size(const KernelRow& row, const int32_t* sizes) {
+    for (int i = 0; i < 3; ++i) local_sizes[row.id - 1][i] = static_cast<uint16_t>(sizes[i]);
+  }
+  // Takes the place of the row's. False: one row too many.
+  constexpr bool set_table(const TimedTiles& table) {
+    for (uint32_t i = 0; i <= table_count && i < kMaxTables; ++i) {
+      if (i < table_count && tables[i].kernel_id != table.kernel_id) continue;
+      tables[i] = table;
+      if (i == table_count) ++table_count;
+      return true;
+    }
+    return false;
+  }
+};
+
+struct GpuFacts {
+  int32_t units = 0;      // compute units, each with work-groups of its own; 0: unknown
+  int32_t registers = 0;  // 32-bit registers that a work-item may use without spilling; 0: unknown
+  GpuTiles tiles = {};
+};
+
+}  // namespace codl::kernels

@@ -1,0 +1,45 @@
+// Tiles that were found best on the GPU, as sample files keep them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/common/gpu_facts.h"
+
+namespace codl::profiler {
+
+// Four significant digits, more than a measurement has; 0 for what is no number.
+double four_digits(double value);
+
+// What is best for a row: a local size (TileKind::Local), a table to choose from (TileKind::Gemm),
+// or neither: the defaults, which nothing that was tried is better than.
+struct FoundTile {
+  const KernelRow* row = nullptr;
+  std::vector<int32_t> local = {};  // three numbers, or none
+  kernels::TimedTiles table = {};   // of no tile, or some
+  // By how much faster than the default, on steps that it was not chosen by.
+  double gain_percent = 0;
+
+  bool is_default() const { return local.empty() && table.count == 0; }
+};
+
+// "8 x 8 x 4"; "64 x 128, 32 x 32"; "the default".
+std::string name_of(const FoundTile& tile);
+
+// A line of a sample file, no end of line.
+//   #tile,symbol,revision,gain_percent,default
+//   #tile,symbol,revision,gain_percent,local,x y z
+//   #tile,symbol,revision,gain_percent,gemm,m n k item_m item_n slices macs_per_ns step_ns
+//   residents
+// and of further tiles of a table behind further commas.
+std::string to_line(const FoundTile& tile);
+
+// Of a sample file, the last of each row; those of rows and revisions that this build lacks are
+// left out. Throws ToolError (Input) naming the line.
+std::vector<FoundTile> read_found_tiles(std::string_view text, const std::string& path);
+
+// What codlc will know of them.
+kernels::GpuTiles gpu_tiles_of(const std::vector<FoundTile>& tiles);
+
+}  // namespace codl::profiler
