@@ -10,6 +10,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
 #include "compiler/report/support_report.h"
+#include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
@@ -40,9 +41,11 @@ struct Variant {
 };
 
 llvm::Expected<Variant> make_variant(const ir::Graph& graph, const DeviceProfile& profile,
-                                     const PartitionOptions& options, llvm::StringRef name) {
+                                     Precision precision, const PartitionOptions& options,
+                                     llvm::StringRef name) {
   CODL_ASSIGN_OR_RETURN(division, partition(graph, profile, options));
   CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, division, profile, name));
+  if (precision == Precision::Fp16) store_halves(schedule, profile);
   if (llvm::Error error = check_races(graph, schedule)) return error;
   CODL_ASSIGN_OR_RETURN(memory, plan_memory(schedule, profile));
   if (llvm::Error error = check_memory_plan(schedule, memory)) return error;
@@ -53,14 +56,14 @@ llvm::Expected<Variant> make_variant(const ir::Graph& graph, const DeviceProfile
 // The first variant of the plan: what the options ask for, never predicted slower than one
 // processor alone unless a split is forced.
 llvm::Expected<Variant> make_first_variant(const ir::Graph& graph, const DeviceProfile& profile,
-                                           const PartitionOptions& options) {
+                                           Precision precision, const PartitionOptions& options) {
   const std::string name = options.strategy == "auto" ? "coexec" : options.strategy;
-  CODL_ASSIGN_OR_RETURN(best, make_variant(graph, profile, options, name));
+  CODL_ASSIGN_OR_RETURN(best, make_variant(graph, profile, precision, options, name));
   if (options.strategy != "auto" || options.forces_split() || !profile.has_gpu) return best;
   for (const char* strategy : {"gpu", "cpu"}) {
     PartitionOptions single = options;
     single.strategy = strategy;
-    CODL_ASSIGN_OR_RETURN(other, make_variant(graph, profile, single, name));
+    CODL_ASSIGN_OR_RETURN(other, make_variant(graph, profile, precision, single, name));
     if (other.schedule.predicted_us < best.schedule.predicted_us) best = std::move(other);
   }
   return best;
@@ -106,6 +109,9 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Variant& variant)
   report.chains = variant.division.chains.size();
   for (const Chain& chain : variant.division.chains)
     report.longest_chain = std::max(report.longest_chain, chain.nodes.size());
+  const GpuTensorCounts tensors = count_gpu_tensors(variant.schedule);
+  report.gpu_tensors = tensors.all;
+  report.half_tensors = tensors.halves;
   return report;
 }
 
@@ -140,7 +146,8 @@ llvm::Error report_support(const ir::Graph& graph, const DeviceProfile& profile,
   if (profile.has_gpu) {
     PartitionOptions gpu_options;
     gpu_options.strategy = "gpu";
-    CODL_ASSIGN_OR_RETURN(variant, make_variant(graph, profile, gpu_options, "gpu"));
+    CODL_ASSIGN_OR_RETURN(variant,
+                          make_variant(graph, profile, options.precision, gpu_options, "gpu"));
     on_gpu = std::move(variant);
   }
   std::optional<PlannedVariant> planned_on_gpu;
@@ -184,14 +191,16 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   dump_stage(options, "graph", [&] { return ir::print(graph); });
 
   std::vector<Variant> variants;
-  CODL_ASSIGN_OR_RETURN(first, make_first_variant(graph, profile, options.partition));
+  CODL_ASSIGN_OR_RETURN(first,
+                        make_first_variant(graph, profile, options.precision, options.partition));
   if (llvm::Error error = report_support(graph, profile, first, options)) return error;
   if (!options.builds_plan) return result;
   variants.push_back(std::move(first));
   if (options.partition.strategy != "cpu") {
     PartitionOptions cpu_only;
     cpu_only.strategy = "cpu";
-    CODL_ASSIGN_OR_RETURN(fallback, make_variant(graph, profile, cpu_only, "cpu"));
+    CODL_ASSIGN_OR_RETURN(fallback,
+                          make_variant(graph, profile, options.precision, cpu_only, "cpu"));
     variants.push_back(std::move(fallback));
   }
 

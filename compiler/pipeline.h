@@ -17,12 +17,17 @@ namespace codl::compiler {
 // The front end's passes in the order they run.
 llvm::ArrayRef<Pass> frontend_passes();
 
+// How the GPU stores what it alone touches. Fp16: as halves where its kernels can (half_storage.h);
+// results change.
+enum class Precision { Fp32, Fp16 };
+
 enum class SupportFormat { None, Text, Json };
 
 struct CompileOptions {
   ImportOptions import;
   PartitionOptions partition;
   PassOptions passes;
+  Precision precision = Precision::Fp32;
   std::string dump;  // stage to print: graph, partition, schedule, memory; empty: none
   llvm::raw_ostream* dump_to = nullptr;
   // Print what the device makes of the network (compiler/report) to dump_to.
@@ -44,6 +49,8 @@ struct CompileReport {
     size_t split_nodes = 0;
     size_t chains = 0;
     size_t longest_chain = 0;
+    size_t gpu_tensors = 0;   // that only the GPU touches
+    size_t half_tensors = 0;  // of them stored as halves
   };
   std::vector<Variant> variants;
   std::vector<std::string> not_split_as_forced;  // "node (Op)"

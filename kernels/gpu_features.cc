@@ -114,8 +114,8 @@ class GpuFeatures {
     const OperandShape& w = step_.operands[1];
     const double share = std::min(1.0, double{1} * w.dims[2] / params.stride_h) *
                          std::min(1.0, double{1} * w.dims[3] / params.stride_w);
-    const double written_mbytes = static_cast<double>(part_elements(step_)) *
-                                  (params.has_residual != 0 ? 2 : 1) * sizeof(float) * 1e-6;
+    const double written_mbytes =
+        static_cast<double>(part_elements(step_)) * conv_output_bytes<Conv2dParams>(step_) * 1e-6;
     for (uint32_t i = 0; i < features_.count; ++i) {
       Feature& feature = features_.items[i];
       if (std::string_view(feature.name) == "mbytes" && feature.value > written_mbytes)
@@ -232,7 +232,9 @@ void GpuFeatures::add_tiles() {
     add(names.unit, waves(1));
   }
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
-  add("tile_mbytes", groups_ * steps * k * (m + n) * sizeof(float) * 1e-6);
+  const double depth_bytes = static_cast<double>(dtype_bytes(step_.operands[0].dtype)) * m +
+                             static_cast<double>(dtype_bytes(step_.operands[1].dtype)) * n;
+  add("tile_mbytes", groups_ * steps * k * depth_bytes * 1e-6);
   add("far_weight_mbytes", named("weight_mbytes") - kNearMbytes);
   if (step_.row->op != OpKind::Conv2d) return;
   if (step_.operands[0].dims[1] % kChannelPad != 0) add("pad_wave2", waves(2) * steps * 1e-3);

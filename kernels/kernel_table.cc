@@ -41,10 +41,24 @@ const char* check_part(const StepShape& step) {
   return step.row->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
 }
 
+// A value of the row's dtype, in memory as halves.
+constexpr bool is_stored_as_half(const KernelRow& row, const OperandShape& operand) {
+  return operand.dtype == DType::F16 && row.takes_half(operand.layout);
+}
+
+// HALVES of prelude.cl: bit i for input i, the last bit for the output.
+uint32_t halves_of(const StepShape& step) {
+  uint32_t halves = 0;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (is_stored_as_half(*step.row, step.operands[i]))
+      halves |= 1u << (i + 1 == step.operand_count ? kMaxOperands - 1 : i);
+  return halves;
+}
+
 // Null if the operand suits the row's processor and its memory is as large as its shape. The size
 // of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelRow& row, const OperandShape& operand) {
-  if (row.dtype != DType::Any && operand.dtype != row.dtype)
+  if (row.dtype != DType::Any && operand.dtype != row.dtype && !is_stored_as_half(row, operand))
     return "operands of the kernel's dtype";
   int64_t elements = 1;
   for (int32_t i = 0; i < operand.rank; ++i) {
@@ -98,12 +112,23 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
   if (layout == Layout::Packed || (row.layout != Layout::Any && layout != row.layout))
     return "output in the kernel's layout";
   if (const char* expected = check_part(step)) return expected;
-  return contract_of(row.op).check(step, out_needs);
+  if (halves_of(step) == 0) return contract_of(row.op).check(step, out_needs);
+  // Contracts judge the values; how those are stored has been judged here.
+  OperandShape values[kMaxOperands];
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    values[i] = step.operands[i];
+    values[i].dtype = row.dtype;
+  }
+  StepShape step_on_values = step;
+  step_on_values.operands = values;
+  return contract_of(row.op).check(step_on_values, out_needs);
 }
 
 void launch_of(const StepShape& step, ClLaunch* out_launch) {
   *out_launch = {};
   contract_of(step.row->op).launch(step, out_launch);
+  if (const uint32_t halves = halves_of(step); halves != 0)
+    out_launch->define("HALVES", static_cast<int32_t>(halves));
 }
 
 void features_of(const StepShape& step, Features* out_features) {

@@ -11,13 +11,13 @@ namespace codl::kernels {
     return &symbol;
 #define CODL_CASE_Gpu(id, symbol)
 
-#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits) \
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves) \
   CODL_DECLARE_##processor(symbol)
 #include "schema/kernels.def"
 
 const CpuKernelTargets* cpu_kernel_targets(const KernelRow& row) {
   switch (row.id) {
-#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits) \
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves) \
   CODL_CASE_##processor(id, symbol)
 #include "schema/kernels.def"
     default:

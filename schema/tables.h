@@ -103,11 +103,16 @@ struct KernelRow {
   Layout layout;    // of the output
   Packing packing;  // of the weights
   uint32_t splits;
+  bool takes_halves;
 
   constexpr bool can_split(SplitDim dim) const {
     if (dim == SplitDim::Height) return (splits & kSplitHeight) != 0;
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
+  }
+  // Whether an operand in layout `of_operand` may be stored as halves.
+  constexpr bool takes_half(Layout of_operand) const {
+    return takes_halves && (of_operand == Layout::Nhwc || of_operand == Layout::Image2d);
   }
   // The form in which the row reads constant operand `operand`. Rows with packed weights have them
   // in operand 1 and the bias in operand 2.
@@ -118,9 +123,9 @@ struct KernelRow {
 };
 
 inline constexpr KernelRow kKernelRows[] = {
-#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits) \
-  {id,           revision,       #symbol,          OpKind::op, Processor::processor,     \
-   DType::dtype, Layout::layout, Packing::packing, splits},
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves) \
+  {id,           revision,       #symbol,          OpKind::op, Processor::processor,             \
+   DType::dtype, Layout::layout, Packing::packing, splits,     halves},
 #include "schema/kernels.def"
 };
 inline constexpr size_t kKernelCount = std::size(kKernelRows);

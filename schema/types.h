@@ -7,8 +7,9 @@
 namespace codl {
 
 // Element types. Values are stored in plans: append, never renumber. Bool: one byte, 0 or 1. F64,
-// F16 and BF16 exist at the network's border only (Cast); arithmetic is in F32. Any: of a kernel
-// row whose contract looks at the operands' types itself.
+// F16 and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU
+// touches, where a tensor may hold an f32 value rounded to halves; arithmetic is in F32. Any: of a
+// kernel row whose contract looks at the operands' types itself.
 enum class DType : uint8_t {
   F32 = 1,
   I64 = 2,
@@ -54,6 +55,10 @@ enum class SplitDim : uint8_t { None = 0, Height = 1, OutputChannel = 2 };
 inline constexpr uint32_t kSplitNone = 0;
 inline constexpr uint32_t kSplitHeight = 1;
 inline constexpr uint32_t kSplitOutputChannel = 2;
+
+// KernelRow::takes_halves.
+inline constexpr bool kNoHalves = false;
+inline constexpr bool kHalves = true;
 
 inline constexpr int32_t kMaxRank = 8;
 // Output channels in one panel of packed weights, on every instruction set and GPU; cuts along

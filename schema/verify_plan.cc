@@ -209,7 +209,10 @@ bool check_images(PlanCheck& c, const VariantDef& variant) {
         !c.expect(image.height() >= 1 && image.height() <= kMaxImageSide,
                   "height between 1 and 65536 texels", image.height()) ||
         !c.expect(uint64_t{image.width()} * image.height() * 4 <= kMaxElements,
-                  "at most 2^30 elements", image.height()))
+                  "at most 2^30 elements", image.height()) ||
+        !c.expect(image.dtype() == static_cast<uint8_t>(DType::F32) ||
+                      image.dtype() == static_cast<uint8_t>(DType::F16),
+                  "an image of F32 or F16", image.dtype()))
       return false;
   }
   return true;

@@ -36,6 +36,13 @@ bool is_layout_of(Storage storage, Layout layout) {
   }
 }
 
+// Maps are values of f32. Where the GPU alone touches them they may be stored as halves; the CPU
+// and copies between the lanes would read something else.
+bool is_half_of_map(const TensorDef& tensor) {
+  return tensor.dtype() == static_cast<uint8_t>(DType::F16) &&
+         has_rows(static_cast<Layout>(tensor.layout()));
+}
+
 // Rank, dims, rows and the elements stored, pad lanes included.
 bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
   if (!check_dims(c, tensor.dims())) return false;
@@ -94,11 +101,11 @@ bool check_arena_place(PlanCheck& c, const TensorDef& tensor, uint64_t arena_byt
 
 bool check_image_place(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
   if (!c.expect(tensor.index() < variant.images()->size(), "index of an image of the variant",
-                tensor.index()) ||
-      !c.expect(tensor.dtype() == static_cast<uint8_t>(DType::F32), "dtype F32 in an image",
-                tensor.dtype()))
+                tensor.index()))
     return false;
   const plan::ImageDef& image = *variant.images()->Get(tensor.index());
+  if (!c.expect(tensor.dtype() == image.dtype(), "the dtype of the image", tensor.dtype()))
+    return false;
   const OperandShape shape = operand_shape_of(tensor);
   return c.expect(kernels::image_width(shape) <= image.width(), "an image at least as wide",
                   image.width()) &&
@@ -141,6 +148,9 @@ bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tens
                 static_cast<int64_t>(tensor.storage())) ||
       !c.expect(is_layout_of(tensor.storage(), static_cast<Layout>(tensor.layout())),
                 "a layout that its storage can hold", tensor.layout()) ||
+      !c.expect(!is_half_of_map(tensor) || tensor.storage() == Storage::Device ||
+                    tensor.storage() == Storage::Image,
+                "halves of a map in storage Device or Image", tensor.dtype()) ||
       !check_tensor_shape(c, tensor))
     return false;
   // A packed blob's size is known to the contract of its operator, which sees it in the step.

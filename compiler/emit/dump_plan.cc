@@ -75,9 +75,11 @@ class TextDump {
     if (const double all = share.cpu_macs + share.gpu_macs; all > 0)
       os_ << llvm::formatv("multiply-adds of convolutions: cpu {0:f1} %, gpu {1:f1} %\n",
                            100 * share.cpu_macs / all, 100 * share.gpu_macs / all);
-    for (uint32_t i = 0; i < variant.images()->size(); ++i)
-      os_ << "image " << i << " " << variant.images()->Get(i)->width() << "x"
-          << variant.images()->Get(i)->height() << "\n";
+    for (uint32_t i = 0; i < variant.images()->size(); ++i) {
+      const plan::ImageDef& image = *variant.images()->Get(i);
+      os_ << "image " << i << " " << image.width() << "x" << image.height() << " "
+          << name_of(static_cast<DType>(image.dtype())) << "\n";
+    }
     for (uint32_t i = 0; i < variant.tensors()->size(); ++i) tensor(i, *variant.tensors()->Get(i));
     for (uint32_t i = 0; i < variant.steps()->size(); ++i)
       step(variant, i, *variant.steps()->Get(i));

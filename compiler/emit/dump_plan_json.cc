@@ -115,6 +115,7 @@ class JsonDump {
     array("images", variant.images(), [&](const plan::ImageDef& image) {
       json_.attribute("width", int64_t{image.width()});
       json_.attribute("height", int64_t{image.height()});
+      json_.attribute("dtype", name_of(static_cast<DType>(image.dtype())));
     });
     array("tensors", variant.tensors(),
           [&](const plan::TensorDef& tensor) { this->tensor(tensor); });

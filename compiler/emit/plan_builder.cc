@@ -171,7 +171,8 @@ class TableBuilder {
     for (const Step& one : schedule.steps) steps.push_back(step(one));
     std::vector<fb::Offset<plan::ImageDef>> images;
     for (const ImageSlot& image : memory.images)
-      images.push_back(plan::CreateImageDef(fbb_, image.width, image.height));
+      images.push_back(
+          plan::CreateImageDef(fbb_, image.width, image.height, static_cast<uint8_t>(image.dtype)));
     const auto name = string(schedule.name);
     const auto images_vector = fbb_.CreateVector(images);
     const auto tensors_vector = fbb_.CreateVector(tensors);

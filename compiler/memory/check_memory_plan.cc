@@ -56,6 +56,9 @@ llvm::Error check_place(const Schedule& schedule, const MemoryPlan& plan, Tensor
       return internal_error(where, "expected an image of {0} x {1} or more, found {2} x {3}",
                             kernels::image_width(tensor.shape), kernels::image_height(tensor.shape),
                             slot.width, slot.height);
+    if (tensor.shape.dtype != slot.dtype)
+      return internal_error(where, "expected an image of {0}, found one of {1}",
+                            dtype_name(tensor.shape.dtype), dtype_name(slot.dtype));
   }
   return llvm::Error::success();
 }

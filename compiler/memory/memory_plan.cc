@@ -334,14 +334,14 @@ uint64_t place_device_tensors(const Schedule& schedule, const Lifetimes& lifetim
 
 uint64_t area(uint64_t width, uint64_t height) { return width * height; }
 
-// The cheapest place for an image: the slot that grows least, or a slot of its own if that takes no
-// more texels. slots.size() means a new slot.
+// The cheapest place for an image: the slot of its dtype that grows least, or a slot of its own if
+// that takes no more texels. slots.size() means a new slot.
 size_t choose_slot(llvm::ArrayRef<ImageSlot> slots, llvm::ArrayRef<bool> is_free, ImageSlot image) {
   size_t best = slots.size();
   uint64_t best_growth = area(image.width, image.height);
   uint64_t best_waste = 0;  // texels of the slot that the image leaves unused
   for (size_t i = 0; i < slots.size(); ++i) {
-    if (!is_free[i]) continue;
+    if (!is_free[i] || slots[i].dtype != image.dtype) continue;
     const uint64_t grown =
         area(std::max(slots[i].width, image.width), std::max(slots[i].height, image.height));
     const uint64_t growth = grown - area(slots[i].width, slots[i].height);
@@ -361,7 +361,7 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
   const auto image_of = [&](TensorId id) {
     const kernels::OperandShape& shape = schedule.tensors[id].shape;
     return ImageSlot{static_cast<uint32_t>(kernels::image_width(shape)),
-                     static_cast<uint32_t>(kernels::image_height(shape))};
+                     static_cast<uint32_t>(kernels::image_height(shape)), shape.dtype};
   };
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
   Occupants occupants(lifetimes, schedule.steps.size());
@@ -376,7 +376,7 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
           profile.image_max_width, profile.image_max_height, id, image.width, image.height);
     const size_t slot =
         choose_slot(plan.images, free_slots(occupants, id, plan.images.size()), image);
-    if (slot == plan.images.size()) plan.images.emplace_back();
+    if (slot == plan.images.size()) plan.images.push_back({0, 0, image.dtype});
     plan.images[slot].width = std::max(plan.images[slot].width, image.width);
     plan.images[slot].height = std::max(plan.images[slot].height, image.height);
     occupants.add(id, {slot, slot + 1});
@@ -432,7 +432,8 @@ std::string print(const Schedule& schedule, const MemoryPlan& plan) {
   os << "host_bytes=" << plan.host_bytes << " shared_bytes=" << plan.shared_bytes
      << " device_bytes=" << plan.device_bytes << "\n";
   for (size_t i = 0; i < plan.images.size(); ++i)
-    os << "image " << i << " " << plan.images[i].width << "x" << plan.images[i].height << "\n";
+    os << "image " << i << " " << plan.images[i].width << "x" << plan.images[i].height << " "
+       << dtype_name(plan.images[i].dtype) << "\n";
   return text;
 }
 

@@ -11,10 +11,12 @@
 
 namespace codl::compiler {
 
-// One image of the pool; tensors that are never live together take turns in it, each from (0, 0).
+// One image of the pool; tensors of one dtype that are never live together take turns in it, each
+// from (0, 0).
 struct ImageSlot {
   uint32_t width = 0;  // texels
   uint32_t height = 0;
+  DType dtype = DType::F32;
 };
 
 struct MemoryPlan {
@@ -33,7 +35,7 @@ llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DevicePro
 // that touches one is ordered before every step that touches the other, or one is a copy of the
 // other, made by Reshapes, in the same place; two Device tensors lie in one place or have no byte
 // in common; alignments and arena sizes hold; an image slot is at least as large as each tensor in
-// it. Internal error: names both tensors.
+// it, and of its dtype. Internal error: names both tensors.
 llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan);
 
 // One line per tensor that was placed, `steps` from the first that touches it to the last, then the

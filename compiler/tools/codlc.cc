@@ -53,6 +53,13 @@ cl::opt<bool> no_winograd_flag(
     "no-winograd",
     cl::desc("no convolution by Winograd's method: larger weights, results further from exact"),
     cl::cat(category));
+cl::opt<std::string> precision_flag(
+    "precision",
+    cl::desc(
+        "how the GPU stores what it alone touches: fp32, or fp16 = halves where its kernels can: "
+        "half the bytes, arithmetic in fp32, results off by what rounding to 11 bits makes "
+        "(bound: 1e-2 relative L2), infinite beyond 65504 (default: fp32)"),
+    cl::value_desc("fp32|fp16"), cl::init("fp32"), cl::cat(category));
 cl::opt<std::string> dump_flag("dump",
                                cl::desc("print a stage: graph, partition, schedule or memory"),
                                cl::value_desc("STAGE"), cl::cat(category));
@@ -176,6 +183,10 @@ llvm::Expected<CompileOptions> parse_flags() {
   CompileOptions options;
   if (llvm::Error error = parse_partition_flags(options.partition)) return error;
   if (llvm::Error error = parse_support_flags(options)) return error;
+  if (precision_flag != "fp32" && precision_flag != "fp16")
+    return input_error("--precision", "expected fp32 or fp16, found \"{0}\"",
+                       precision_flag.getValue());
+  options.precision = precision_flag == "fp16" ? Precision::Fp16 : Precision::Fp32;
   for (const std::string& shape : input_shape_flag)
     if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
   options.passes.dump_after = dump_after_flag.getValue();
@@ -226,6 +237,13 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
         "(longest {6})\n",
         variant.name, variant.predicted_us / 1e3, static_cast<double>(variant.arena_bytes) / 1e6,
         100 * variant.gpu_mac_share, variant.split_nodes, variant.chains, variant.longest_chain);
+  for (const CompileReport::Variant& variant : report.variants)
+    if (variant.half_tensors > 0)
+      os << llvm::formatv(
+          "  {0}: {1} of the {2} tensors that the GPU alone touches are halves; predicted by "
+          "models "
+          "fitted to fp32, at half the bytes\n",
+          variant.name, variant.half_tensors, variant.gpu_tensors);
   if (report.not_split_as_forced.empty()) return;
   os << "  not split as forced:";
   for (const std::string& node : report.not_split_as_forced) os << " " << node;

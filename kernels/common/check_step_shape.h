@@ -72,6 +72,12 @@ constexpr double traffic_bytes(const OperandShape& shape) {
          static_cast<double>(dtype_bytes(shape.dtype));
 }
 
+// Bytes of an element of the first input and of the output.
+constexpr double moved_bytes(const StepShape& step) {
+  return static_cast<double>(dtype_bytes(step.operands[0].dtype) +
+                             dtype_bytes(step.output().dtype));
+}
+
 // The features every row without a model of its own is weighed by ("any_cpu" and "any_gpu" of a
 // profile): mbytes, every operand once, and steps.
 inline void add_traffic(const StepShape& step, Features* out_features) {

@@ -22,7 +22,8 @@ constexpr const char* check_plain_operands(const StepShape& step, uint32_t min_c
 
 // mbytes: what is moved, read and written; of the inputs no more is touched. And steps.
 inline void add_moved(const StepShape& step, Features* out_features) {
-  out_features->add("mbytes", 2.0 * traffic_bytes(step.output()) * 1e-6);
+  const double elements = static_cast<double>(stored_elements(step.output()));
+  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
   out_features->add("steps", 1.0);
 }
 

@@ -237,6 +237,158 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
   if (count > 3) p[3] = v.w;
 }
 
+// Operands in memory as floats or as halves: vload_half and vstore_half are core OpenCL C 1.2. All
+// arithmetic is in float: what is loaded is exact, what is stored is rounded to nearest even, and
+// infinite beyond 65504. HALVES (-D, kernels/kernel_table.cc): bit i: input i is stored as halves;
+// bit 15: the output is. TYPE_0, TYPE_1 ... TYPE_Y: the types in memory of inputs and output; half
+// is a type of pointers only, so a kernel takes them to the macros below.
+#ifndef HALVES
+#define HALVES 0
+#endif
+#define PASTE_TOKENS(name, type) name##_##type
+#define PASTE(name, type) PASTE_TOKENS(name, type)
+#if HALVES >> 0 & 1
+#define TYPE_0 half
+#else
+#define TYPE_0 float
+#endif
+#if HALVES >> 1 & 1
+#define TYPE_1 half
+#else
+#define TYPE_1 float
+#endif
+#if HALVES >> 2 & 1
+#define TYPE_2 half
+#else
+#define TYPE_2 float
+#endif
+#if HALVES >> 3 & 1
+#define TYPE_3 half
+#else
+#define TYPE_3 float
+#endif
+#if HALVES >> 4 & 1
+#define TYPE_4 half
+#else
+#define TYPE_4 float
+#endif
+#if HALVES >> 5 & 1
+#define TYPE_5 half
+#else
+#define TYPE_5 float
+#endif
+#if HALVES >> 6 & 1
+#define TYPE_6 half
+#else
+#define TYPE_6 float
+#endif
+#if HALVES >> 7 & 1
+#define TYPE_7 half
+#else
+#define TYPE_7 float
+#endif
+#if HALVES >> 8 & 1
+#define TYPE_8 half
+#else
+#define TYPE_8 float
+#endif
+#if HALVES >> 9 & 1
+#define TYPE_9 half
+#else
+#define TYPE_9 float
+#endif
+#if HALVES >> 10 & 1
+#define TYPE_10 half
+#else
+#define TYPE_10 float
+#endif
+#if HALVES >> 11 & 1
+#define TYPE_11 half
+#else
+#define TYPE_11 float
+#endif
+#if HALVES >> 12 & 1
+#define TYPE_12 half
+#else
+#define TYPE_12 float
+#endif
+#if HALVES >> 13 & 1
+#define TYPE_13 half
+#else
+#define TYPE_13 float
+#endif
+#if HALVES >> 14 & 1
+#define TYPE_14 half
+#else
+#define TYPE_14 float
+#endif
+#if HALVES >> 15 & 1
+#define TYPE_Y half
+#else
+#define TYPE_Y float
+#endif
+// load_lanes() and store_lanes() of an operand.
+#define load_lanes_float load_lanes
+#define store_lanes_float store_lanes
+#define LOAD_LANES(type, p, count) PASTE(load_lanes, type)(p, count)
+#define STORE_LANES(type, v, p, count) PASTE(store_lanes, type)(v, p, count)
+// Element i behind p.
+#define LOAD_ONE_float(p, i) (p)[i]
+#define LOAD_ONE_half(p, i) vload_half(i, p)
+#define LOAD_ONE(type, p, i) PASTE(LOAD_ONE, type)(p, i)
+#define STORE_ONE_float(v, p, i) (p)[i] = v
+#define STORE_ONE_half(v, p, i) vstore_half(v, i, p)
+#define STORE_ONE(type, v, p, i) PASTE(STORE_ONE, type)(v, p, i)
+// Four elements at p, which is that of a first one of four: 16 bytes, or 8 of halves.
+#define LOAD_QUAD_float(p) (*(global const float4*)(p))
+#define LOAD_QUAD_half(p) vloada_half4(0, p)
+#define LOAD_QUAD(type, p) PASTE(LOAD_QUAD, type)(p)
+#define STORE_QUAD_float(v, p) *(global float4*)(p) = v
+#define STORE_QUAD_half(v, p) vstorea_half4(v, 0, p)
+#define STORE_QUAD(type, v, p) PASTE(STORE_QUAD, type)(v, p)
+
+static inline float16 load_lanes_half(global const half* p, int count) {
+  if (count >= 16) return vload_half16(0, p);
+  float16 v = (float16)(0.0f);
+  if (count & 1) v.s0 = vload_half(count & ~1, p);
+  if (count & 2) {
+    v.s23 = v.s01;
+    v.s01 = vload_half2(0, p + (count & ~3));
+  }
+  if (count & 4) {
+    v.s4567 = v.s0123;
+    v.s0123 = vload_half4(0, p + (count & ~7));
+  }
+  if (count & 8) {
+    v.hi = v.lo;
+    v.lo = vload_half8(0, p);
+  }
+  return v;
+}
+
+static inline void store_lanes_half(float16 v, global half* p, int count) {
+  if (count >= 16) {
+    vstore_half16(v, 0, p);
+    return;
+  }
+  if (count & 8) {
+    vstore_half8(v.lo, 0, p);
+    p += 8;
+    v.lo = v.hi;
+  }
+  if (count & 4) {
+    vstore_half4(v.s0123, 0, p);
+    p += 4;
+    v.s0123 = v.s4567;
+  }
+  if (count & 2) {
+    vstore_half2(v.s01, 0, p);
+    p += 2;
+    v.s01 = v.s23;
+  }
+  if (count & 1) vstore_half(v.s0, 0, p);
+}
+
 // For kernels with three ids: whether the work-item is one that rounding up the global size made.
 static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   return (int)get_global_id(0) >= extent0 || (int)get_global_id(1) >= extent1 ||

@@ -3,17 +3,23 @@
 // One work-item copies one chunk of up to 16 channels of one pixel of one input; `chunks` counts
 // those of all inputs. Channels of an input may begin anywhere in y's pixel. The last chunk also
 // writes y's pad lanes. Per input: channels, offset of the part's first row, distance of batches.
-#define INPUT(i) global const float* restrict x##i,
+//
+// Where the chunk lies is in from_float or from_half, by its input's type.
+#define INPUT(i) global const TYPE_##i* restrict x##i,
 #define SCALARS(i) , int channels##i, int offset##i, int batch_stride##i
-#define NEXT(i)                                    \
-  if (chunk >= (channels + 15) / 16) {             \
-    chunk -= (channels + 15) / 16;                 \
-    first += channels;                             \
-    from = x##i + offset##i + n * batch_stride##i; \
-    channels = channels##i;                        \
+#define NEXT(i)                                                     \
+  if (chunk >= (channels + 15) / 16) {                              \
+    chunk -= (channels + 15) / 16;                                  \
+    first += channels;                                              \
+    PASTE(from, TYPE_##i) = x##i + offset##i + n * batch_stride##i; \
+    is_half = (HALVES >> i & 1) != 0;                               \
+    channels = channels##i;                                         \
   }
+#define ALL_INPUTS ((1 << INPUTS) - 1)
+#define HAS_FLOATS ((HALVES & ALL_INPUTS) != ALL_INPUTS)
+#define HAS_HALVES ((HALVES & ALL_INPUTS) != 0)
 
-kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global float* restrict y,  //
+kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y,  //
                                  int item_count, int chunks, int pixels, int out_c, int y_offset,
                                  int y_batch_stride EACH_INPUT(SCALARS)) {
   int id = get_global_id(0);
@@ -23,17 +29,31 @@ kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global float* restrict y,  //
   const int pixel = id % pixels;
   const int n = id / pixels;
 
-  global const float* from = x0;
+#if HAS_FLOATS
+  global const float* from_float = 0;
+#endif
+#if HAS_HALVES
+  global const half* from_half = 0;
+#endif
+  bool is_half = false;
   int first = 0;     // output channel of the input's first
   int channels = 0;  // of the input; 0: not found yet
   EACH_INPUT(NEXT)
 
   const int count = min(16, channels - chunk * 16);
   const int y_pixel_stride = (out_c + 3) / 4 * 4;
-  global float* const to = y + y_offset + n * y_batch_stride + pixel * y_pixel_stride;
-  from += pixel * ((channels + 3) / 4 * 4) + chunk * 16;
+  global TYPE_Y* const to = y + y_offset + n * y_batch_stride + pixel * y_pixel_stride;
+  const int at = pixel * ((channels + 3) / 4 * 4) + chunk * 16;
   const int out_channel = first + chunk * 16;
-  store_lanes(load_lanes(from, count), to + out_channel, count);
+#if !HAS_HALVES
+  const float16 v = load_lanes(from_float + at, count);
+#elif !HAS_FLOATS
+  const float16 v = load_lanes_half(from_half + at, count);
+#else
+  const float16 v =
+      is_half ? load_lanes_half(from_half + at, count) : load_lanes(from_float + at, count);
+#endif
+  STORE_LANES(TYPE_Y, v, to + out_channel, count);
   if (out_channel + count == out_c)
-    for (int c = out_c; c < y_pixel_stride; ++c) to[c] = 0.0f;
+    for (int c = out_c; c < y_pixel_stride; ++c) STORE_ONE(TYPE_Y, 0.0f, to, c);
 }

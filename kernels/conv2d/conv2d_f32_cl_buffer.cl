@@ -27,12 +27,12 @@
 #endif
 
 kernel void conv2d_f32_cl_buffer(
-    global const float* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const float* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
-    global const float* residual,
+    global const TYPE_3* residual,
 #endif
-    global float* y, int item_count, int inner_blocks, int panel_begin, int panel_end,  //
+    global TYPE_Y* y, int item_count, int inner_blocks, int panel_begin, int panel_end,  //
     int blocks, int rows, int batch, int out_w,  // blocks of PIXELS in a row; part's rows
     int first_row,                               // of the part, global
     int in_h, int in_w, int group_in_c, int group_out_c, int out_c,             //
@@ -72,7 +72,7 @@ kernel void conv2d_f32_cl_buffer(
   const int in_row0 = (first_row + row) * stride_h - pad_top;
   const int in_column0 = first_pixel * stride_w - pad_left;
   const int step = stride_w * x_pixel_stride;
-  global const float* const x_group = x + n * x_batch_stride + group * group_in_c;
+  global const TYPE_0* const x_group = x + n * x_batch_stride + group * group_in_c;
   global const float* w_tap = w + panel * kernel_h * kernel_w * group_in_c * 16;
 
   for (int i = 0; i < kernel_h; ++i) {
@@ -81,17 +81,18 @@ kernel void conv2d_f32_cl_buffer(
       w_tap += kernel_w * group_in_c * 16;
       continue;
     }
-    global const float* const x_row = x_group + (in_row - x_row_begin) * x_row_stride;
+    global const TYPE_0* const x_row = x_group + (in_row - x_row_begin) * x_row_stride;
     for (int j = 0; j < kernel_w; ++j, w_tap += group_in_c * 16) {
       const int column = in_column0 + j * dilation_w;
       if (column >= 0 && column + (PIXELS - 1) * stride_w < in_w) {
-        global const float* const x_tap = x_row + column * x_pixel_stride;
+        global const TYPE_0* const x_tap = x_row + column * x_pixel_stride;
         EACH_CHANNEL(c) {
 #pragma unroll
           for (int b = 0; b < PANELS; ++b) {
             const float16 weights = vload16(c, w_tap + b * panel_floats);
 #pragma unroll
-            for (int p = 0; p < PIXELS; ++p) sum[b][p] += (float16)(x_tap[p * step + c]) * weights;
+            for (int p = 0; p < PIXELS; ++p)
+              sum[b][p] += (float16)(LOAD_ONE(TYPE_0, x_tap, p * step + c)) * weights;
           }
         }
         continue;
@@ -109,7 +110,8 @@ kernel void conv2d_f32_cl_buffer(
         for (int b = 0; b < PANELS; ++b) {
           const float16 weights = vload16(c, w_tap + b * panel_floats);
 #pragma unroll
-          for (int p = 0; p < PIXELS; ++p) sum[b][p] += (float16)(x_row[offset[p] + c]) * weights;
+          for (int p = 0; p < PIXELS; ++p)
+            sum[b][p] += (float16)(LOAD_ONE(TYPE_0, x_row, offset[p] + c)) * weights;
         }
       }
 #pragma unroll
@@ -123,9 +125,9 @@ kernel void conv2d_f32_cl_buffer(
   }
 
   const int y_base = row * y_row_stride + first_pixel * y_pixel_stride + channel;
-  global float* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
+  global TYPE_Y* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
 #if HAS_RESIDUAL
-  global const float* const residual_pixels =
+  global const TYPE_3* const residual_pixels =
       residual + residual_offset + n * residual_batch_stride + y_base;
 #endif
 #pragma unroll
@@ -139,13 +141,13 @@ kernel void conv2d_f32_cl_buffer(
       const int at = p * y_pixel_stride + b * 16;
       float16 v = sum[b][p];
 #if HAS_RESIDUAL
-      v += load_lanes(residual_pixels + at, stored);
+      v += LOAD_LANES(TYPE_3, residual_pixels + at, stored);
 #endif
       v = ACTIVATE(v, alpha, beta);
       if (valid < 16) v = keep_lanes(v, valid);
-      store_lanes(v, y_pixels + at, stored);
+      STORE_LANES(TYPE_Y, v, y_pixels + at, stored);
       // A ragged last group and the pad lanes behind it may be more than a panel: 15 + 3.
-      for (int lane = 16; lane < stored; ++lane) y_pixels[at + lane] = 0.0f;
+      for (int lane = 16; lane < stored; ++lane) STORE_ONE(TYPE_Y, 0.0f, y_pixels, at + lane);
     }
   }
 }

@@ -4,8 +4,8 @@
 //
 // conv2d_texels.cl says the rest.
 #define CONV2D_SYMBOL conv2d_f32_cl_image
-#define READ_ONLY read_only image2d_t
-#define WRITE_ONLY write_only image2d_t
-#define READ_TEXEL(image, at, row, pitch) read_imagef(image, kTexel, (int2)(at, row))
-#define WRITE_TEXEL(image, at, row, pitch, v) write_imagef(image, (int2)(at, row), v)
+#define READ_ONLY(type) read_only image2d_t
+#define WRITE_ONLY(type) write_only image2d_t
+#define READ_TEXEL(type, image, at, row, pitch) read_imagef(image, kTexel, (int2)(at, row))
+#define WRITE_TEXEL(type, image, at, row, pitch, v) write_imagef(image, (int2)(at, row), v)
 #include "kernels/conv2d/conv2d_texels.cl"

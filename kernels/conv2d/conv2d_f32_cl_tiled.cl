@@ -2,7 +2,8 @@
 // output pixel of the part and a column for each tap and input channel, and is never stored; B is
 // the packed weights. One group; input channels are rounded up to 4 (pad lanes of x are zero).
 //
-//   x, w, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes
+//   x, w, bias, residual, y  as in conv2d_f32_cl_buffer.cl, each at a multiple of 16 bytes (8 of
+//                            halves)
 //
 // Per step a work-item multiplies ITEM_M * ITEM_N * SLICE_K for A_LOADS + B_LOADS fetches of 16
 // bytes: 171 a fetch in the largest tile, {64, 128, 16, 8, 8, 1}, 64 in {32, 32, 32, 4, 4, 4}.
@@ -22,12 +23,12 @@ static inline int weight_row(int k, int in_c, int padded_in_c) {
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_tiled(
-    global const float* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const float* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
-    global const float* residual,
+    global const TYPE_3* residual,
 #endif
-    global float* y, int column_tiles, int pixels, int image_pixels,  // of the part, of one image
+    global TYPE_Y* y, int column_tiles, int pixels, int image_pixels,  // of the part, of one image
     int panel_begin, int panel_end, int channel_end, int out_c,       // channel_end: stored
     int out_w, int first_row, int in_h, int in_w, int in_c,           //
     FILTER_PARAMS,                                                    //
@@ -74,8 +75,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
     const int in_column = column[i] + tap_column * dilation_w;                                     \
     a_quads[i] = (float4)(0.0f);                                                                   \
     if (tap_row < kernel_h && in_row >= 0 && in_row < in_h && in_column >= 0 && in_column < in_w)  \
-      a_quads[i] = *(global const float4*)(x + offset[i] + (in_row - x_row_begin) * x_row_stride + \
-                                           in_column * x_pixel_stride + channel);                  \
+      a_quads[i] = LOAD_QUAD(TYPE_0, x + offset[i] + (in_row - x_row_begin) * x_row_stride +       \
+                                         in_column * x_pixel_stride + channel);                    \
   }                                                                                                \
   channel += TILE_K;                                                                               \
   _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                            \
@@ -101,10 +102,10 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
       const int at = (pixel - n * image_pixels) * y_pixel_stride + first_channel;
       float4 v = sums[i][j] + start;
 #if HAS_RESIDUAL
-      v += *(global const float4*)(residual + residual_offset + n * residual_batch_stride + at);
+      v += LOAD_QUAD(TYPE_3, residual + residual_offset + n * residual_batch_stride + at);
 #endif
       v = keep_lanes4(ACTIVATE(v, alpha, beta), out_c - first_channel);
-      *(global float4*)(y + y_offset + n * y_batch_stride + at) = v;
+      STORE_QUAD(TYPE_Y, v, y + y_offset + n * y_batch_stride + at);
     }
   }
 }

@@ -8,7 +8,8 @@
 //
 // Defines: PIXELS, HAS_RESIDUAL, ACTIVATION. The row defines, in front of this text: CONV2D_SYMBOL;
 // READ_ONLY, WRITE_ONLY, the types of x, residual and y; READ_TEXEL, which is zero left of the row,
-// and WRITE_TEXEL of texel `at` of row `row`, with `pitch` texels in a row.
+// and WRITE_TEXEL of texel `at` of row `row`, with `pitch` texels in a row. All take the operand's
+// element type.
 // Ids: texel of the output channels, block of pixels, batch and row. Neighbours in the first id
 // read the same texels of x and, four of them, one 64-byte line of weights.
 //
@@ -17,12 +18,12 @@
 // weights, 48 floats.
 // Padding: columns outside get a place left of the row (inside they would be texels of another
 // column); rows outside are skipped.
-kernel void CONV2D_SYMBOL(READ_ONLY x, global const float* restrict w,
+kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
                           global const float* restrict bias,
 #if HAS_RESIDUAL
-                          READ_ONLY residual,
+                          READ_ONLY(TYPE_3) residual,
 #endif
-                          WRITE_ONLY y, int texels, int blocks,
+                          WRITE_ONLY(TYPE_Y) y, int texels, int blocks,
                           int batch_rows,  // extents of the three ids
                           int first_texel, int rows, int first_row, int out_w,
                           int out_c,  // of the part; rows are global
@@ -77,7 +78,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY x, global const float* restrict w,
         const float4 w3 = vload4(12, w_tap);
 #pragma unroll
         for (int p = 0; p < PIXELS; ++p) {
-          const float4 v = READ_TEXEL(x, image_x[p] + t, image_y, x_pitch);
+          const float4 v = READ_TEXEL(TYPE_0, x, image_x[p] + t, image_y, x_pitch);
           sum[p] += (float4)(v.x) * w0;
           sum[p] += (float4)(v.y) * w1;
           sum[p] += (float4)(v.z) * w2;
@@ -92,7 +93,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY x, global const float* restrict w,
         const float4 w2 = last_channels > 2 ? vload4(8, w_tap) : none;
 #pragma unroll
         for (int p = 0; p < PIXELS; ++p) {
-          const float4 v = READ_TEXEL(x, image_x[p] + whole_texels, image_y, x_pitch);
+          const float4 v = READ_TEXEL(TYPE_0, x, image_x[p] + whole_texels, image_y, x_pitch);
           sum[p] += (float4)(v.x) * w0;
           sum[p] += (float4)(v.y) * w1;
           sum[p] += (float4)(v.z) * w2;
@@ -108,11 +109,11 @@ kernel void CONV2D_SYMBOL(READ_ONLY x, global const float* restrict w,
       const int out_x = (first_pixel + p) * out_texels + texel;
       float4 v = sum[p];
 #if HAS_RESIDUAL
-      v += READ_TEXEL(residual, out_x, n * residual_rows_held + out_row - residual_row_begin,
-                      y_pitch);
+      v += READ_TEXEL(TYPE_3, residual, out_x,
+                      n * residual_rows_held + out_row - residual_row_begin, y_pitch);
 #endif
       v = keep_lanes4(ACTIVATE(v, alpha, beta), out_c - texel * 4);
-      WRITE_TEXEL(y, out_x, n * y_rows_held + out_row - y_row_begin, y_pitch, v);
+      WRITE_TEXEL(TYPE_Y, y, out_x, n * y_rows_held + out_row - y_row_begin, y_pitch, v);
     }
   }
 }

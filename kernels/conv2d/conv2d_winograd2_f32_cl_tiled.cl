@@ -87,7 +87,7 @@ static inline int weight_position(int l) {
 }
 
 // The channel `channel_offset` after that of `from`, of which there is one if `has_channel`.
-static inline void load_inputs(global const float* x, const TileInputs* from, uint channel_offset,
+static inline void load_inputs(global const TYPE_0* x, const TileInputs* from, uint channel_offset,
                                bool has_channel, uint row_stride, uint pixel_stride,
                                float inputs[INPUT_LOADS][POSITIONS]) {
 #pragma unroll
@@ -97,7 +97,8 @@ static inline void load_inputs(global const float* x, const TileInputs* from, ui
     for (uint i = 0; i < POSITIONS; ++i) {
       const uint pixel = i / INPUTS * row_stride + i % INPUTS * pixel_stride;
       inputs[l][i] = 0.0f;
-      if ((inside & 1 << i) != 0) inputs[l][i] = x[from[l].offset + channel_offset + pixel];
+      if ((inside & 1 << i) != 0)
+        inputs[l][i] = LOAD_ONE(TYPE_0, x, from[l].offset + channel_offset + pixel);
     }
   }
 }
@@ -187,12 +188,12 @@ static inline void transform_sums(local const float* m, float y[OUTPUTS][OUTPUTS
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_f32_cl_tiled(
-    global const float* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const float* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
-    global const float* residual,
+    global const TYPE_3* residual,
 #endif
-    global float* y, int channel_blocks, int panel_begin, int panel_end,
+    global TYPE_Y* y, int channel_blocks, int panel_begin, int panel_end,
     int channel_end,                                                            // stored
     WINOGRAD_PARAMS,                                                            //
     int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
@@ -280,10 +281,12 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
           const int at = (row - row_begin) * y_row_stride + column * y_pixel_stride + channel;
           float v = block[p / OUTPUTS][p % OUTPUTS] + start;
 #if HAS_RESIDUAL
-          v += residual[residual_offset + place.image * residual_batch_stride + at];
+          v += LOAD_ONE(TYPE_3, residual,
+                        residual_offset + place.image * residual_batch_stride + at);
 #endif
           v = ACTIVATE(v, alpha, beta);
-          y[y_offset + place.image * y_batch_stride + at] = channel < out_c ? v : 0.0f;
+          v = channel < out_c ? v : 0.0f;
+          STORE_ONE(TYPE_Y, v, y, y_offset + place.image * y_batch_stride + at);
         }
       }
     }

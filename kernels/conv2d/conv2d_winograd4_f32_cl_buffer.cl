@@ -62,7 +62,7 @@ static inline void transform_output_line(const float16* m, float16* y) {
 // B^T d B of 16 channels of a tile, to `inputs` of its first position. `x`: those channels of the
 // first pixel held, of which `channels` are in memory; the tile begins at `row` and `column` of
 // `rows` times `columns` pixels.
-static inline void transform_inputs(global const float* x, int row_stride, int pixel_stride,
+static inline void transform_inputs(global const TYPE_0* x, int row_stride, int pixel_stride,
                                     int channels, int row, int rows, int column, int columns,
                                     float* inputs) {
   float16 half_done[INPUTS][INPUTS];  // B^T d
@@ -73,7 +73,7 @@ static inline void transform_inputs(global const float* x, int row_stride, int p
     for (int i = 0; i < INPUTS; ++i) {
       d[i] = (float16)(0.0f);
       if (row + i >= 0 && row + i < rows && column >= 0 && column < columns)
-        d[i] = load_lanes(x + (row + i) * row_stride + column * pixel_stride, channels);
+        d[i] = LOAD_LANES(TYPE_0, x + (row + i) * row_stride + column * pixel_stride, channels);
     }
     transform_input_line(d, v);
 #pragma unroll
@@ -125,12 +125,12 @@ static inline void transform_sums(const float* sums, float16 half_done[OUTPUTS][
 }
 
 kernel void conv2d_winograd4_f32_cl_buffer(
-    global const float* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const float* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
-    global const float* residual,
+    global const TYPE_3* residual,
 #endif
-    global float* y, int item_count, int tile_blocks, int block_tiles, int panel_begin,
+    global TYPE_Y* y, int item_count, int tile_blocks, int block_tiles, int panel_begin,
     WINOGRAD_PARAMS,                                                            //
     int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
     int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of row_begin
@@ -179,9 +179,9 @@ kernel void conv2d_winograd4_f32_cl_buffer(
         float16 line[OUTPUTS];
         transform_output_line(half_done[i], line);
         const int at = (row - row_begin) * y_row_stride + place.column * y_pixel_stride + channel;
-        global float* const to = y + y_offset + place.image * y_batch_stride + at;
+        global TYPE_Y* const to = y + y_offset + place.image * y_batch_stride + at;
 #if HAS_RESIDUAL
-        global const float* const other =
+        global const TYPE_3* const other =
             residual + residual_offset + place.image * residual_batch_stride + at;
 #endif
 #pragma unroll
@@ -189,11 +189,11 @@ kernel void conv2d_winograd4_f32_cl_buffer(
           if (place.column + j >= out_w) break;
           float16 v = line[j] + start;
 #if HAS_RESIDUAL
-          v += load_lanes(other + j * y_pixel_stride, stored);
+          v += LOAD_LANES(TYPE_3, other + j * y_pixel_stride, stored);
 #endif
           v = ACTIVATE(v, alpha, beta);
           if (channel + 16 > out_c) v = keep_lanes(v, out_c - channel);
-          store_lanes(v, to + j * y_pixel_stride, stored);
+          STORE_LANES(TYPE_Y, v, to + j * y_pixel_stride, stored);
         }
       }
     }

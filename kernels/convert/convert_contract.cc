@@ -27,10 +27,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 void features(const StepShape& step, Features* out_features) {
   const double elements = static_cast<double>(part_elements(step));
-  const double bytes = static_cast<double>(dtype_bytes(step.output().dtype));
-  out_features->add("mbytes", 2.0 * elements * bytes * 1e-6);
-  if (step.operands[0].layout != step.output().layout)
-    out_features->add("moved_mbytes", 2.0 * elements * bytes * 1e-6);
+  const double mbytes = elements * moved_bytes(step) * 1e-6;
+  out_features->add("mbytes", mbytes);
+  if (step.operands[0].layout != step.output().layout) out_features->add("moved_mbytes", mbytes);
   out_features->add("steps", 1.0);
 }
 

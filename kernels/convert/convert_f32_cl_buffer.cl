@@ -5,17 +5,17 @@
 // innermost and zero from valid_count to stored_count; 2: y is Plain, pixels innermost. A block
 // touches 16 lines of 64 bytes on either side and uses all of them. Elements throughout.
 #if FORM == 0
-kernel void convert_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                   RUN_PARAMS,                        //
                                   int x_offset, int x_batch_stride,  //
                                   int y_offset, int y_batch_stride) {
   START_RUN
-  float16 v = load_lanes(x + x_offset + n * x_batch_stride + at, stored);
+  float16 v = LOAD_LANES(TYPE_0, x + x_offset + n * x_batch_stride + at, stored);
   if (valid < 16) v = keep_lanes(v, valid);
-  store_lanes(v, y + y_offset + n * y_batch_stride + at, stored);
+  STORE_LANES(TYPE_Y, v, y + y_offset + n * y_batch_stride + at, stored);
 }
 #else
-kernel void convert_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                   int item_count, int blocks, int chunks, int pixels,
                                   int stored_count, int valid_count,  //
                                   int x_offset, int x_batch_stride, int x_pixel_stride,
@@ -31,19 +31,21 @@ kernel void convert_f32_cl_buffer(global const float* restrict x, global float* 
   const int pixel_count = min(16, pixels - first_pixel);
   const int valid = min(16, valid_count - first_channel);
   const int stored = min(16, stored_count - first_channel);
-  global const float* const from = x + x_offset + n * x_batch_stride +
+  global const TYPE_0* const from = x + x_offset + n * x_batch_stride +
                                    first_pixel * x_pixel_stride + first_channel * x_channel_stride;
-  global float* const to = y + y_offset + n * y_batch_stride + first_pixel * y_pixel_stride +
+  global TYPE_Y* const to = y + y_offset + n * y_batch_stride + first_pixel * y_pixel_stride +
                            first_channel * y_channel_stride;
 #if FORM == 1
   for (int p = 0; p < pixel_count; ++p)
     for (int c = 0; c < stored; ++c)
-      to[p * y_pixel_stride + c] =
-          c < valid ? from[p * x_pixel_stride + c * x_channel_stride] : 0.0f;
+      STORE_ONE(TYPE_Y,
+                c < valid ? LOAD_ONE(TYPE_0, from, p * x_pixel_stride + c * x_channel_stride) : 0.0f,
+                to, p * y_pixel_stride + c);
 #else
   for (int c = 0; c < valid; ++c)
     for (int p = 0; p < pixel_count; ++p)
-      to[p + c * y_channel_stride] = from[p * x_pixel_stride + c * x_channel_stride];
+      STORE_ONE(TYPE_Y, LOAD_ONE(TYPE_0, from, p * x_pixel_stride + c * x_channel_stride), to,
+                p + c * y_channel_stride);
 #endif
 }
 #endif

@@ -3,7 +3,7 @@
 // Defines: IS_CHANNEL_MAJOR. One work-item is one output pixel times 16 channels; channels first,
 // then columns, rows, batch. Pixels behind x's and pad lanes become zero.
 kernel void depth_to_space_f32_cl_buffer(
-    global const float* restrict x, global float* restrict y, int item_count, int chunks,
+    global const TYPE_0* restrict x, global TYPE_Y* restrict y, int item_count, int chunks,
     int first_channel, int stored_count, int valid_count, int rows, int first_row,
     int out_w,                                                                // the part
     int out_channels, int block_h, int block_w, int crop_top, int crop_left,  //
@@ -35,11 +35,11 @@ kernel void depth_to_space_f32_cl_buffer(
 #endif
   float lanes[16] = {0};
   if (i < in_h && j < in_w) {
-    global const float* from = x + n * x_batch_stride + (i - x_row_begin) * x_row_stride +
+    global const TYPE_0* from = x + n * x_batch_stride + (i - x_row_begin) * x_row_stride +
                                j * x_pixel_stride + first;
-    for (int lane = 0; lane < valid; ++lane) lanes[lane] = from[lane * step];
+    for (int lane = 0; lane < valid; ++lane) lanes[lane] = LOAD_ONE(TYPE_0, from, lane * step);
   }
-  store_lanes(vload16(0, lanes),
+  STORE_LANES(TYPE_Y, vload16(0, lanes),
               y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride +
                   channel,
               stored);

@@ -16,13 +16,13 @@
 // Adds all taps to sum. `lanes`: channels of x that are in memory from x_rows on, 1 to 16. Inlined
 // twice, so that sums stay in registers and whole chunks lose the cases of load_lanes().
 static inline __attribute__((always_inline)) void add_taps(
-    float16* sum, global const float* x_rows, global const float* w_tap, int lanes, int in_row0,
+    float16* sum, global const TYPE_0* x_rows, global const float* w_tap, int lanes, int in_row0,
     int in_column0, int in_h, int in_w, int kernel_h, int kernel_w, int stride_w, int dilation_h,
     int dilation_w, int x_row_begin, int x_row_stride, int x_pixel_stride, int w_stride) {
   for (int i = 0; i < kernel_h; ++i) {
     const int in_row = in_row0 + i * dilation_h;
     if (in_row < 0 || in_row >= in_h) continue;
-    global const float* const x_row = x_rows + (in_row - x_row_begin) * x_row_stride;
+    global const TYPE_0* const x_row = x_rows + (in_row - x_row_begin) * x_row_stride;
     for (int j = 0; j < kernel_w; ++j) {
       const int column = in_column0 + j * dilation_w;
       const float16 weights = vload16(0, w_tap + (i * kernel_w + j) * w_stride);
@@ -30,19 +30,19 @@ static inline __attribute__((always_inline)) void add_taps(
       for (int p = 0; p < PIXELS; ++p) {
         const int at = column + p * stride_w;
         if (at >= 0 && at < in_w)
-          sum[p] += load_lanes(x_row + at * x_pixel_stride, lanes) * weights;
+          sum[p] += LOAD_LANES(TYPE_0, x_row + at * x_pixel_stride, lanes) * weights;
       }
     }
   }
 }
 
 kernel void depthwise_conv2d_f32_cl_buffer(
-    global const float* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const float* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
-    global const float* residual,
+    global const TYPE_3* residual,
 #endif
-    global float* y, int item_count, int chunks,
+    global TYPE_Y* y, int item_count, int chunks,
     int first_channel,                 // chunks of 16 channels in the part
     int blocks, int rows, int out_w,   // blocks of PIXELS; rows of the part
     int first_row,                     // of the part, global
@@ -71,7 +71,7 @@ kernel void depthwise_conv2d_f32_cl_buffer(
   for (int p = 0; p < PIXELS; ++p) sum[p] = start;
 
   const int w_stride = (channels + 15) / 16 * 16;
-  global const float* const x_rows = x + n * x_batch_stride + channel;
+  global const TYPE_0* const x_rows = x + n * x_batch_stride + channel;
   const int in_row0 = (first_row + row) * stride_h - pad_top;
   const int in_column0 = first_pixel * stride_w - pad_left;
   if (stored == 16)
@@ -82,9 +82,9 @@ kernel void depthwise_conv2d_f32_cl_buffer(
              stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, pixel_stride, w_stride);
 
   const int y_base = row * y_row_stride + first_pixel * pixel_stride + channel;
-  global float* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
+  global TYPE_Y* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
 #if HAS_RESIDUAL
-  global const float* const residual_pixels =
+  global const TYPE_3* const residual_pixels =
       residual + residual_offset + n * residual_batch_stride + y_base;
 #endif
 #pragma unroll
@@ -92,11 +92,11 @@ kernel void depthwise_conv2d_f32_cl_buffer(
     if (first_pixel + p < out_w) {
       float16 v = sum[p];
 #if HAS_RESIDUAL
-      v += load_lanes(residual_pixels + p * pixel_stride, stored);
+      v += LOAD_LANES(TYPE_3, residual_pixels + p * pixel_stride, stored);
 #endif
       v = ACTIVATE(v, alpha, beta);
       if (valid < 16) v = keep_lanes(v, valid);
-      store_lanes(v, y_pixels + p * pixel_stride, stored);
+      STORE_LANES(TYPE_Y, v, y_pixels + p * pixel_stride, stored);
     }
   }
 }

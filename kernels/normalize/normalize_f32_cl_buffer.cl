@@ -26,14 +26,14 @@ static inline float sum_of_rows(float v, local float* partial) {
   return sum;
 }
 
-kernel void normalize_f32_cl_buffer(global const float* restrict x,
+kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_SCALE
                                     global const float* restrict scale,
 #endif
 #if HAS_BIAS
                                     global const float* restrict bias,
 #endif
-                                    global float* restrict y,  //
+                                    global TYPE_Y* restrict y,  //
                                     int lane_blocks, int lanes, int lane_scale, int lane_bias,
                                     int pad, int reduced_count, float element_count, float epsilon,
                                     int k0, int k0_x, int k0_scale, int k0_bias,  //
@@ -69,27 +69,27 @@ kernel void normalize_f32_cl_buffer(global const float* restrict x,
   float mean = 0.0f;
 #if !IS_RMS
   float sum = 0.0f;
-  for (int i = row; i < count; i += ROWS) sum += x[OFFSETS_OF(i).s1];
+  for (int i = row; i < count; i += ROWS) sum += LOAD_ONE(TYPE_0, x, OFFSETS_OF(i).s1);
   mean = sum_of_rows(sum, partial) / element_count;
 #endif
   float squares = 0.0f;
   for (int i = row; i < count; i += ROWS) {
-    const float distance = x[OFFSETS_OF(i).s1] - mean;
+    const float distance = LOAD_ONE(TYPE_0, x, OFFSETS_OF(i).s1) - mean;
     squares += distance * distance;
   }
   const float variance = sum_of_rows(squares, partial) / element_count;
   const float factor = 1.0f / sqrt(variance + epsilon);
   for (int i = row; i < count; i += ROWS) {
     const int4 at = OFFSETS_OF(i);
-    float v = (x[at.s1] - mean) * factor;
+    float v = (LOAD_ONE(TYPE_0, x, at.s1) - mean) * factor;
 #if HAS_SCALE
     v *= scale[at.s2];
 #endif
 #if HAS_BIAS
     v += bias[at.s3];
 #endif
-    y[at.s1] = v;
+    STORE_ONE(TYPE_Y, v, y, at.s1);
     if (LANE_OF(i) == lanes - 1)
-      for (int k = 1; k <= pad; ++k) y[at.s1 + k] = 0.0f;
+      for (int k = 1; k <= pad; ++k) STORE_ONE(TYPE_Y, 0.0f, y, at.s1 + k);
   }
 }

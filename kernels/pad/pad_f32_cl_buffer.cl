@@ -13,11 +13,11 @@ static inline int place_in_x(int place, int extent) {
   return place < extent ? place : period - place;
 }
 
-kernel void pad_f32_cl_buffer(global const float* restrict x,
+kernel void pad_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_VALUE
                               global const float* restrict value,
 #endif
-                              global float* restrict y, int item_count, int chunks,
+                              global TYPE_Y* restrict y, int item_count, int chunks,
                               int first_channel, int rows, int first_row, int out_w,  // the part
                               int in_h, int in_w, int channels,  // of the whole value
                               int begin_h, int begin_w,          //
@@ -45,8 +45,8 @@ kernel void pad_f32_cl_buffer(global const float* restrict x,
   h = place_in_x(h, in_h);
   w = place_in_x(w, in_w);
 #endif
-    result = load_lanes(x + n * x_batch_stride + h * x_row_stride + w * pixel_stride + channel,
-                        lanes);
-  store_lanes(result, y + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
-              lanes);
+    result = LOAD_LANES(
+        TYPE_0, x + n * x_batch_stride + h * x_row_stride + w * pixel_stride + channel, lanes);
+  STORE_LANES(TYPE_Y, result,
+              y + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel, lanes);
 }

@@ -57,7 +57,9 @@ void features(const StepShape& step, Features* out_features) {
   const double read = static_cast<double>(x.dims[0]) * rows.count() * x.dims[3] *
                       padded_channels(x) * channel_share;
   out_features->add("mops", written * params.kernel_h * params.kernel_w * 1e-6);
-  out_features->add("mbytes", (read + written) * sizeof(float) * 1e-6);
+  out_features->add("mbytes", (read * static_cast<double>(dtype_bytes(x.dtype)) +
+                               written * static_cast<double>(dtype_bytes(y.dtype))) *
+                                  1e-6);
   out_features->add("steps", 1.0);
 }
 

@@ -7,7 +7,7 @@
 // Taps outside the map do not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
 #include "kernels/pool2d/pool_window.cl"
 
-kernel void pool2d_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                  int item_count, int chunks, int first_channel, int rows,
                                  int first_row, int out_w,  // the part
                                  WINDOW_PARAMS,             //
@@ -34,7 +34,7 @@ kernel void pool2d_f32_cl_buffer(global const float* restrict x, global float* r
   START_WINDOW
 
   const int held_row0 = in_row0 - x_row_begin;
-  global const float* const x_map = x + n * x_batch_stride + channel;
+  global const TYPE_0* const x_map = x + n * x_batch_stride + channel;
   float16 result = (float16)(NOTHING);
 #if TAP_SPLIT > 1
   const int split = get_local_id(0);
@@ -42,8 +42,8 @@ kernel void pool2d_f32_cl_buffer(global const float* restrict x, global float* r
   for (int t = split; t < tap_count; t += TAP_SPLIT) {
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
-    result = JOIN(result, load_lanes(x_map + (held_row0 + i * dilation_h) * x_row_stride +
-                                         (in_column0 + j * dilation_w) * pixel_stride,
+    result = JOIN(result, LOAD_LANES(TYPE_0, x_map + (held_row0 + i * dilation_h) * x_row_stride +
+                                                 (in_column0 + j * dilation_w) * pixel_stride,
                                      lanes));
   }
   partial[split] = result;
@@ -52,15 +52,15 @@ kernel void pool2d_f32_cl_buffer(global const float* restrict x, global float* r
   for (int s = 1; s < TAP_SPLIT; ++s) result = JOIN(result, partial[s]);
 #else
   for (int i = i0; i < i1; ++i) {
-    global const float* const x_row = x_map + (held_row0 + i * dilation_h) * x_row_stride;
+    global const TYPE_0* const x_row = x_map + (held_row0 + i * dilation_h) * x_row_stride;
     for (int j = j0; j < j1; ++j)
-      result =
-          JOIN(result, load_lanes(x_row + (in_column0 + j * dilation_w) * pixel_stride, lanes));
+      result = JOIN(result, LOAD_LANES(TYPE_0, x_row + (in_column0 + j * dilation_w) * pixel_stride,
+                                       lanes));
   }
 #endif
   DIVIDE(result)
-  store_lanes(
-      result,
+  STORE_LANES(
+      TYPE_Y, result,
       y + y_offset + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
       lanes);
 }

@@ -3,7 +3,7 @@
 // One work-item is one output pixel times 16 channels; channels first, then columns, rows, batch.
 #include "kernels/resize/resize_map.cl"
 
-kernel void resize_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                  int item_count, int chunks, int first_channel, int rows,
                                  int first_row, int out_w,                               // the part
                                  MAP_PARAMS,                                             //
@@ -22,24 +22,24 @@ kernel void resize_f32_cl_buffer(global const float* restrict x, global float* r
   const int lanes = min(16, pixel_stride - channel);
   START_MAP
 
-  global const float* const x_map = x + n * x_batch_stride + channel;
+  global const TYPE_0* const x_map = x + n * x_batch_stride + channel;
 #if IS_NEAREST
   const int h = nearest_of(at_h, divisor_h, in_h) - x_row_begin;
   const int w = nearest_of(at_w, divisor_w, in_w);
-  const float16 result = load_lanes(x_map + h * x_row_stride + w * pixel_stride, lanes);
+  const float16 result = LOAD_LANES(TYPE_0, x_map + h * x_row_stride + w * pixel_stride, lanes);
 #else
   float bottom_weight;
   float right_weight;
   const int2 h = (pair_of(at_h, divisor_h, in_h, &bottom_weight) - x_row_begin) * x_row_stride;
   const int2 w = pair_of(at_w, divisor_w, in_w, &right_weight) * pixel_stride;
-  const float16 top_left = load_lanes(x_map + h.x + w.x, lanes);
-  const float16 top_right = load_lanes(x_map + h.x + w.y, lanes);
-  const float16 bottom_left = load_lanes(x_map + h.y + w.x, lanes);
-  const float16 bottom_right = load_lanes(x_map + h.y + w.y, lanes);
+  const float16 top_left = LOAD_LANES(TYPE_0, x_map + h.x + w.x, lanes);
+  const float16 top_right = LOAD_LANES(TYPE_0, x_map + h.x + w.y, lanes);
+  const float16 bottom_left = LOAD_LANES(TYPE_0, x_map + h.y + w.x, lanes);
+  const float16 bottom_right = LOAD_LANES(TYPE_0, x_map + h.y + w.y, lanes);
   MIX_CORNERS(float16)
 #endif
-  store_lanes(
-      result,
+  STORE_LANES(
+      TYPE_Y, result,
       y + y_offset + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
       lanes);
 }

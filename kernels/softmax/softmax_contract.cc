@@ -21,7 +21,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 void features(const StepShape& step, Features* out_features) {
   const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", 2.0 * elements * sizeof(float) * 1e-6);
+  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
   out_features->add("steps", 1.0);
 }
 

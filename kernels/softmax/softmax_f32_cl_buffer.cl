@@ -19,7 +19,7 @@
 #define JOIN_ITEMS(v, join)
 #endif
 
-kernel void softmax_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+kernel void softmax_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                   int item_count, int inner, int outer_stride, int axis,
                                   int axis_stride, int pad, int pixel, int channels) {
 #if ITEMS > 1
@@ -37,26 +37,26 @@ kernel void softmax_f32_cl_buffer(global const float* restrict x, global float* 
   y += begin;
 #if ITEMS == 1
   if (run % inner % pixel >= channels) {
-    for (int i = 0; i < axis; ++i) y[i * axis_stride] = 0.0f;
+    for (int i = 0; i < axis; ++i) STORE_ONE(TYPE_Y, 0.0f, y, i * axis_stride);
     return;
   }
 #endif
   float maximum = -INFINITY;
-  for (int i = item; i < axis; i += ITEMS) maximum = max(maximum, x[i * axis_stride]);
+  for (int i = item; i < axis; i += ITEMS) maximum = max(maximum, LOAD_ONE(TYPE_0, x, i * axis_stride));
   JOIN_ITEMS(maximum, max)
   float sum = 0.0f;
-  for (int i = item; i < axis; i += ITEMS) sum += exp(x[i * axis_stride] - maximum);
+  for (int i = item; i < axis; i += ITEMS) sum += exp(LOAD_ONE(TYPE_0, x, i * axis_stride) - maximum);
   JOIN_ITEMS(sum, SUM)
 #if IS_LOG
   const float log_sum = log(sum);
 #endif
   for (int i = item; i < axis; i += ITEMS) {
-    const float distance = x[i * axis_stride] - maximum;
+    const float distance = LOAD_ONE(TYPE_0, x, i * axis_stride) - maximum;
 #if IS_LOG
-    y[i * axis_stride] = distance - log_sum;
+    STORE_ONE(TYPE_Y, distance - log_sum, y, i * axis_stride);
 #else
-    y[i * axis_stride] = exp(distance) / sum;
+    STORE_ONE(TYPE_Y, exp(distance) / sum, y, i * axis_stride);
 #endif
   }
-  for (int i = item; i < pad; i += ITEMS) y[axis + i] = 0.0f;
+  for (int i = item; i < pad; i += ITEMS) STORE_ONE(TYPE_Y, 0.0f, y, axis + i);
 }

@@ -24,9 +24,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 }
 
 void features(const StepShape& step, Features* out_features) {
-  const double bytes =
-      static_cast<double>(dtype_bytes(step.operands[0].dtype) + dtype_bytes(step.output().dtype));
-  out_features->add("mbytes", bytes * static_cast<double>(part_elements(step)) * 1e-6);
+  out_features->add("mbytes", moved_bytes(step) * static_cast<double>(part_elements(step)) * 1e-6);
   out_features->add("steps", 1.0);
 }
 

@@ -1,13 +1,13 @@
 // y = f(x) element by element, for Plain or Nhwc buffers in runs; f is ACTIVATION (define). Offsets
 // and strides are in elements.
-kernel void unary_f32_cl_buffer(global const float* restrict x, global float* restrict y,
+kernel void unary_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                 RUN_PARAMS,                        //
                                 int x_offset, int x_batch_stride,  //
                                 int y_offset, int y_batch_stride,  //
                                 float alpha, float beta) {
   START_RUN
-  float16 v = load_lanes(x + x_offset + n * x_batch_stride + at, stored);
+  float16 v = LOAD_LANES(TYPE_0, x + x_offset + n * x_batch_stride + at, stored);
   v = ACTIVATE(v, alpha, beta);
   if (valid < 16) v = keep_lanes(v, valid);
-  store_lanes(v, y + y_offset + n * y_batch_stride + at, stored);
+  STORE_LANES(TYPE_Y, v, y + y_offset + n * y_batch_stride + at, stored);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
+#include "schema/types.h"
 
 namespace codl::rt {
 
@@ -85,9 +86,12 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
 }
 
 codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
-  const cl_image_format format = {CL_RGBA, CL_FLOAT};
   for (uint32_t i = 0; i < images_.count(); ++i) {
     const plan::ImageDef& image = *variant_->images()->Get(i);
+    const auto dtype = static_cast<DType>(image.dtype());
+    // Both formats are among those that every device with images has (OpenCL 1.2, table 5.8).
+    const cl_image_format format = {
+        CL_RGBA, cl_channel_type(dtype == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
     cl_image_desc desc = {};
     desc.image_type = CL_MEM_OBJECT_IMAGE2D;
     desc.image_width = image.width();
@@ -96,8 +100,7 @@ codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
     images_[i] = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc,
                                            nullptr, &error);
     if (images_[i] == nullptr) return cl_fault(diag, "clCreateImage", error);
-    // 16: bytes of a texel, four floats.
-    device_bytes_ += uint64_t{image.width()} * image.height() * 16;
+    device_bytes_ += uint64_t{image.width()} * image.height() * kChannelPad * dtype_bytes(dtype);
   }
   return CODL_OK;
 }

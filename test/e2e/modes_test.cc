@@ -89,11 +89,13 @@ Bytes run_plan(const std::vector<uint8_t>& plan_bytes, const char* variant, cons
 }
 
 CompileResult compile_for(const std::string& model, const std::string& device,
-                          const PartitionOptions& partition) {
+                          const PartitionOptions& partition,
+                          Precision precision = Precision::Fp32) {
   auto profile = load_device_profile(device);
   if (!profile) FAIL(llvm::toString(profile.takeError()));
   CompileOptions options;
   options.partition = partition;
+  options.precision = precision;
   auto result = compile(model, "model", *profile, options);
   if (!result) FAIL(llvm::toString(result.takeError()));
   return std::move(*result);
@@ -131,6 +133,32 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
   }
   if (mode.dim != SplitDim::None)
     CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
+}
+
+// The stated bound of fp16 storage.
+constexpr double kMaxHalvesError = 1e-2;
+
+TEST_CASE("halves on the GPU lane round the result, within their bound") {
+  const std::string device =
+      GENERATE(as<std::string>{}, "host", "sd855", CODL_TEST_PROFILES "/host_sub_buffer.json",
+               CODL_TEST_PROFILES "/host_separate.json");
+  const SplitDim dim = GENERATE(SplitDim::None, SplitDim::Height, SplitDim::OutputChannel);
+  CAPTURE(device, dim);
+  PartitionOptions partition;
+  partition.strategy = dim == SplitDim::None ? "gpu" : "auto";
+  partition.split_dim = dim;
+  if (dim != SplitDim::None) partition.ratio = 0.5;
+  partition.max_chain = 4;
+  const std::string model = read_model();
+  const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
+  const CompileResult result = compile_for(model, device, partition, Precision::Fp16);
+  const CompileReport::Variant& variant = result.report.variants[0];
+  const double error = relative_l2(run_plan(result.plan, variant.name.c_str(), input, true),
+                                   expected_output(model, input));
+  CHECK(error <= kMaxHalvesError);
+  // Of one lane alone all but what the lanes exchange, else what is left inside chains.
+  if (dim == SplitDim::None) CHECK(variant.half_tensors * 4 >= variant.gpu_tensors * 3);
+  if (variant.half_tensors > 0) CHECK(error > kMaxRelativeError / 10);
 }
 
 TEST_CASE("both lanes of a split write what the result is made of") {

@@ -126,7 +126,7 @@ class ToolsTest(unittest.TestCase):
         for arguments in (
                 [self.path("missing.onnx")], [garbage], [cut_off], [dynamic],
                 [MODEL, "--device=no_such_device"], [MODEL, f"--device={bad_profile}"],
-                [MODEL, "--no-such-flag"], [MODEL, "--strategy=fastest"], [MODEL, "--split-dim=w"],
+                [MODEL, "--no-such-flag"], [MODEL, "--strategy=fastest"], [MODEL, "--precision=half"], [MODEL, "--split-dim=w"],
                 [MODEL, "--split-dim=h", "--ratio=1.5"], [MODEL, "--split-dim=h", "--ratio=half"],
                 [MODEL, "--max-chain=-1"], [MODEL, "--dump-after=no_such_pass"], [],
                 [MODEL, "--report-support=xml"], [MODEL, "--max-fallback=101"],

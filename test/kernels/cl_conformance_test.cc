@@ -1,6 +1,7 @@
 // Every GPU row of kernels.def on every case of its operator that it can run, on the first OpenCL
 // device: equal to the reference within the tolerance, and not one byte written outside the part or
-// around the operands. How to run this in oclgrind: test/kernels/README.md.
+// around the operands; with operands in memory as floats, and some of them as halves. How to run
+// this in oclgrind: test/kernels/README.md.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -60,11 +61,60 @@ KernelCase with_images(const KernelRow& row, KernelCase item) {
   return item;
 }
 
+// Which operands that can be are halves in memory; of several, those with an even or odd number.
+enum class Halves { None, Even, Odd, All };
+
+// One choice for a case: each is a program of its own, slow to build. None for most of the cases of
+// an operator that has many, which tell its activations and windows apart.
+Halves halves_for(size_t case_index, size_t case_count) {
+  constexpr Halves kChoices[] = {Halves::All, Halves::Even, Halves::Odd};
+  constexpr size_t kManyCases = 60;
+  const size_t stride = case_count > kManyCases ? 5 : 1;
+  if (case_index % stride != 0) return Halves::None;
+  return kChoices[case_index / stride % std::size(kChoices)];
+}
+
+KernelCase with_halves(const KernelRow& row, KernelCase item, Halves halves) {
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    OperandShape& shape = item.operands[i];
+    const bool is_chosen = halves == Halves::All ||
+                           (halves != Halves::None && (i % 2 == 0) == (halves == Halves::Even));
+    if (!is_chosen || shape.dtype != DType::F32 || !row.takes_half(shape.layout)) continue;
+    shape.dtype = DType::F16;
+    shape.bytes /= 2;
+  }
+  return item;
+}
+
+bool has_halves(const KernelCase& item) {
+  return std::any_of(item.operands.begin(), item.operands.end(),
+                     [](const OperandShape& shape) { return shape.dtype == DType::F16; });
+}
+
+// The operand's f32 memory as the device has it.
+GuardedMemory as_stored(const OperandShape& shape, GuardedMemory memory) {
+  if (shape.dtype != DType::F16) return memory;
+  const size_t count = memory.bytes() / sizeof(float);
+  GuardedMemory halves(count * sizeof(uint16_t));
+  to_halves(memory.data(), count, reinterpret_cast<uint16_t*>(halves.data()));
+  return halves;
+}
+
+GuardedMemory as_floats(const OperandShape& shape, GuardedMemory memory) {
+  if (shape.dtype != DType::F16) return memory;
+  const size_t count = memory.bytes() / sizeof(uint16_t);
+  GuardedMemory floats(count * sizeof(float));
+  from_halves(reinterpret_cast<const uint16_t*>(memory.data()), count, floats.data());
+  return floats;
+}
+
 // What is wrong with the row on the case, or "". `out_limit`: the limit of the row that the case
 // is beyond, or null.
 std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& item,
-                     const std::vector<int32_t>& tile, const char** out_limit) {
-  const KernelCase device_item = with_images(row, item);
+                     const std::vector<int32_t>& tile, Halves halves, const char** out_limit) {
+  const KernelCase device_item = with_halves(row, with_images(row, item), halves);
+  *out_limit = nullptr;
+  if (halves != Halves::None && !has_halves(device_item)) return "";
   kernels::StepShape step = step_of(row, device_item);
   step.tile = tile.data();
   step.tile_count = static_cast<uint32_t>(tile.size());
@@ -74,7 +124,9 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   kernels::ClLaunch launch;
   kernels::launch_of(step, &launch);
 
-  const CaseInputs inputs(item, kClSeed);
+  CaseInputs inputs(item, kClSeed);
+  for (size_t i = 0; i + 1 < item.operands.size(); ++i)
+    if (device_item.operands[i].dtype == DType::F16) inputs.round_to_halves(i);
   GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
   run_ref(item, inputs, expected.data());
 
@@ -85,14 +137,15 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
     const OperandShape& shape = device_item.operands[i];
     const bool is_output = i + 1 == item.operands.size();
     if (is_output)
-      memory.emplace_back(expected.bytes());
+      memory.emplace_back(expected.bytes() * dtype_bytes(shape.dtype) / sizeof(float));
     else
-      memory.push_back(inputs.memory(row, i, item.operands[i]));
+      memory.push_back(as_stored(shape, inputs.memory(row, i, item.operands[i])));
     ClOperand operand;
     operand.data = memory[i].data();
     operand.bytes = memory[i].bytes();
     operand.is_output = is_output;
     operand.is_image = shape.layout == Layout::Image2d;
+    operand.is_half = shape.dtype == DType::F16;
     if (operand.is_image) {
       operand.width = static_cast<size_t>(kernels::image_width(shape));
       operand.height = static_cast<size_t>(kernels::image_height(shape));
@@ -103,7 +156,10 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   if (!error.empty()) return error;
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an operand";
-  return difference(expected, memory.back(), tolerance_of(row));
+  const OperandShape& y = device_item.operands.back();
+  const Tolerance tolerance =
+      y.dtype == DType::F16 ? with_half_rounding(tolerance_of(row), y.layout) : tolerance_of(row);
+  return difference(expected, as_floats(y, std::move(memory.back())), tolerance);
 }
 
 // `rows`: part of the symbols of the rows to run.
@@ -124,13 +180,20 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(row, cases[i]);
       if (is_small_run && !is_for_oclgrind(item)) continue;
-      const char* limit = nullptr;
-      std::string error = run_case(device, row, item, tile, &limit);
-      if (!limit) ++run_count;
-      if (limit && kLimits.count(limit) == 0) error = std::string("the contract expected ") + limit;
-      if (error.empty()) continue;
-      FAIL_CHECK(row.symbol << " on " << device->name() << ", case " << i << " \"" << cases[i].name
-                            << "\", seed " << kClSeed << ": " << error);
+      std::vector<Halves> choices = {Halves::None};
+      if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
+        choices.push_back(some);
+      for (Halves halves : choices) {
+        const char* limit = nullptr;
+        std::string error = run_case(device, row, item, tile, halves, &limit);
+        if (!limit && halves == Halves::None) ++run_count;
+        if (limit && kLimits.count(limit) == 0)
+          error = std::string("the contract expected ") + limit;
+        if (error.empty()) continue;
+        FAIL_CHECK(row.symbol << " on " << device->name() << ", case " << i << " \""
+                              << cases[i].name << "\", seed " << kClSeed << ", halves "
+                              << static_cast<int>(halves) << ": " << error);
+      }
     }
     INFO(row.symbol << " has a case that it can run");
     CHECK(run_count > 0);
@@ -230,7 +293,8 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
         kernels::StepShape step = step_of(row, device_item);
         kernels::StepNeeds needs;
         if (left == 0) break;
-        if (!is_for_oclgrind(item) || kernels::check_step(step, &needs) != nullptr) continue;
+        if (!is_for_oclgrind(case_for(row, item)) || kernels::check_step(step, &needs) != nullptr)
+          continue;
         std::vector<int32_t> tile(kernels::kMaxTileInts);
         tile.resize(kernels::choose_tile(step, gpu, tile.data()));
         REQUIRE(tile.size() >= 3);

@@ -36,6 +36,14 @@ class CaseInputs {
     }
   }
 
+  // Makes every number of input `i`, of f32, one that halves have.
+  void round_to_halves(size_t i) {
+    const size_t count = whole_[i].bytes() / sizeof(float);
+    std::vector<uint16_t> halves(count);
+    to_halves(whole_[i].data(), count, halves.data());
+    from_halves(halves.data(), count, whole_[i].data());
+  }
+
   // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the weights in
   // the packing of `row`. Aligned as little as a row of the CPU may count on, 64 bytes for OpenCL.
   GuardedMemory memory(const KernelRow& row, size_t i, const OperandShape& shape) const {

@@ -1,6 +1,9 @@
 // The checks that check_step() does for every operator.
 #include "kernels/kernel_table.h"
 
+#include <string_view>
+#include <utility>
+
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/ref.h"
 #include "test/kernels/step_for_tests.h"
@@ -41,6 +44,55 @@ TEST_CASE("a step has 2 to 16 operands, aligned parameters and few tile numbers"
         "4-byte aligned parameters");
   CHECK(check({"unary_f32_cpu", &kRelu, {x, x}, SplitDim::None, {}, std::vector<int32_t>(9, 1)}) ==
         "at most 8 tile numbers");
+}
+
+TEST_CASE("maps may be halves where the row says so, and each operand for itself") {
+  const auto as_halves = [](OperandShape shape) {
+    shape.dtype = DType::F16;
+    shape.bytes /= 2;
+    return shape;
+  };
+  const OperandShape x = nhwc({1, 3, 4, 5});
+  const OperandShape half = as_halves(x);
+  const char* const kRefused = "operands of the kernel's dtype";
+  for (const auto& [from, to] : {std::pair{half, x}, {x, half}, {half, half}}) {
+    CHECK(check({"unary_f32_cl_buffer", &kRelu, {from, to}}) == "ok");
+    CHECK(check({"unary_f32_cpu", &kRelu, {from, to}}) == kRefused);
+  }
+  CHECK(check({"unary_f32_cl_image",
+               &kRelu,
+               {as_halves(image({1, 3, 4, 5})), image({1, 3, 4, 5})}}) == "ok");
+  const OperandShape line = plain({64});
+  CHECK(check({"unary_f32_cl_buffer", &kRelu, {as_halves(line), line}}) == kRefused);
+  CHECK(check({"reshape_f32_cl_buffer", nullptr, {as_halves(line), line}}) == kRefused);
+  OperandShape cut = half;
+  cut.bytes -= 1;
+  CHECK(check({"unary_f32_cl_buffer", &kRelu, {cut, x}}) == "operand memory as large as its shape");
+  OperandShape integers = half;
+  integers.dtype = DType::I16;
+  CHECK(check({"unary_f32_cl_buffer", &kRelu, {integers, x}}) == "operands of the kernel's dtype");
+
+  // Bit 0 of HALVES is the first input, bit 15 the output.
+  const auto halves_of = [](const StepForTest& step) {
+    ClLaunch launch;
+    launch_of(step.shape(), &launch);
+    for (uint32_t i = 0; i < launch.define_count; ++i)
+      if (std::string_view(launch.defines[i].name) == "HALVES") return launch.defines[i].value;
+    return -1;
+  };
+  CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {x, x}}) == -1);
+  CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {half, x}}) == 1);
+  CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {x, half}}) == 1 << 15);
+  // Two halves of 4 pad lanes each where 4 bytes were.
+  CHECK(feature({"unary_f32_cl_buffer", &kRelu, {half, half}}, "mbytes") ==
+        Approx(0.5 * feature({"unary_f32_cl_buffer", &kRelu, {x, x}}, "mbytes")));
+}
+
+TEST_CASE("only GPU rows take halves") {
+  for (const KernelRow& row : kKernelRows) {
+    INFO(row.symbol);
+    CHECK((!row.takes_halves || (row.processor == Processor::Gpu && row.dtype == DType::F32)));
+  }
 }
 
 TEST_CASE("operands are of the row's dtype, bounded, and as large as their memory") {

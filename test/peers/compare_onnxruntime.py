@@ -2,10 +2,11 @@
 """Compares codl with ONNX Runtime on a folder of ONNX files, in five modes of codlc.
 
   compare_onnxruntime.py [--models DIR] [--fill-weights SCRIPT.py] [--only GLOB] [--device NAME]
-                         [--modes auto,cpu,gpu,h,oc] [--bin build/release/bin] [--jobs N]
+                         [--modes auto,cpu,gpu,h,oc] [--precision fp32|fp16]
+                         [--bin build/release/bin] [--jobs N]
 
 For each network and mode: compile, run on a seeded random input, compare every output (relative L2
-error at most 1e-4), and check in `codl-dump --json` that the plan does what the mode says:
+error at most 1e-4, with --precision=fp16 1e-2), and check in `codl-dump --json` that the plan does what the mode says:
   auto   the partitioner's choice; every variant of the plan is run
   cpu    no MACs on the GPU lane
   gpu    99 % of the MACs on the GPU lane
@@ -37,7 +38,7 @@ MODES = {
     "h": ["--split-dim=h", f"--ratio={RATIO}", "--max-chain=4"],
     "oc": ["--split-dim=oc", f"--ratio={RATIO}"],
 }
-BOUND = 1e-4  # relative L2 error
+BOUNDS = {"fp32": 1e-4, "fp16": 1e-2}  # relative L2 error
 LANES = {"auto": [], "cpu": [], "gpu": ["gpu"], "h": ["cpu", "gpu"], "oc": ["cpu", "gpu"]}
 # A lane that writes zeros must change the result at least so much.
 ZEROED = 1e-2
@@ -87,7 +88,7 @@ class Network:
         plan = os.path.join(self.work, f"{mode}.codl")
         try:
             run(self.tool("codlc"), self.model, f"--device={self.options.device}", "-o", plan,
-                *MODES[mode])
+                f"--precision={self.options.precision}", *MODES[mode])
             facts = plan_facts.read(run(self.tool("codl-dump"), plan, "--json"))
             faults = facts.faults(mode, RATIO)
             errors = []
@@ -135,8 +136,9 @@ class Network:
                               f"found {found.dtype}{list(found.shape)}")
                 continue
             worst = max(worst, relative_error(found, expected))
-        if not worst <= BOUND:
-            faults.append(f"{variant}: expected a relative L2 error of at most {BOUND:g}, "
+        bound = BOUNDS[self.options.precision]
+        if not worst <= bound:
+            faults.append(f"{variant}: expected a relative L2 error of at most {bound:g}, "
                           f"found {worst:.1e}")
         return worst, faults
 
@@ -163,6 +165,7 @@ def main():
     parser.add_argument("--only", default="*", metavar="GLOB", help="networks, by name without .onnx")
     parser.add_argument("--device", default="host")
     parser.add_argument("--modes", default=",".join(MODES), type=lambda text: text.split(","))
+    parser.add_argument("--precision", choices=BOUNDS, default="fp32", help="of codlc")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"),
                         metavar="DIR", type=os.path.abspath)
     parser.add_argument("--work", default=os.path.join(ROOT, "build", "peers_work"), metavar="DIR",
@@ -185,7 +188,8 @@ def main():
             print("\n".join(lines), flush=True)
             failed += failures
     total = len(paths) * len(options.modes)
-    print(f"{len(paths)} networks, {total - failed} of {total} modes within {BOUND:g} "
+    print(f"{len(paths)} networks, {total - failed} of {total} modes within "
+          f"{BOUNDS[options.precision]:g} "
           f"(onnxruntime {onnxruntime.__version__})")
     sys.exit(failed > 0)
 

@@ -167,6 +167,28 @@ TestPlan separate_plan() {
   return plan_of(variant);
 }
 
+TestTensor as_halves(TestTensor tensor) {
+  tensor.dtype = DType::F16;
+  tensor.bytes /= 2;
+  return tensor;
+}
+
+// Up, through halves in two images and in a buffer, and down again.
+TestPlan halves_plan() {
+  TestPlan plan = separate_plan();
+  TestVariant& variant = plan.variants[0];
+  variant.device_bytes = 3072;
+  for (test::TestImage& image : variant.images) image.dtype = DType::F16;
+  for (size_t i : {3, 4}) variant.tensors[i].dtype = DType::F16;
+  variant.tensors.push_back(as_halves(nhwc_tensor("t3d", Storage::Device, 2048)));
+  variant.steps[4].operands = {4, 8};
+  variant.steps.insert(variant.steps.begin() + 5, kernel_step("unary_f32_cl_buffer", {8, 5}));
+  variant.steps[6].waits = {5};
+  variant.steps[7].waits = {6};
+  test::name_kernels(plan);
+  return plan;
+}
+
 // Stands in for the contracts where a test is about another rule.
 const char* accept_all(const kernels::StepShape&, kernels::StepNeeds*) { return nullptr; }
 const char* refuse_all(const kernels::StepShape&, kernels::StepNeeds*) { return "another step"; }
@@ -206,7 +228,7 @@ void check_refused(TestPlan (*make_plan)(), const char* where,
 // ---- valid plans --------------------------------------------------------------------------------
 
 TEST_CASE("the valid plans of this file are accepted, by the contracts too") {
-  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan}) {
+  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan, halves_plan}) {
     const std::vector<uint8_t> file = test::to_bytes(make_plan());
     for (CheckStep check_step : {CheckStep{accept_all}, CheckStep{kernels::check_step}}) {
       const PlanFault fault = verify(file, VerifyLevel::All, check_step);
@@ -455,6 +477,8 @@ TEST_CASE("each rule of a variant refuses its bad example") {
   check_refused(
       separate_plan, "image",
       {{"width between 1 and 65536 texels", [](auto&, auto& v) { v.images[0].width = 0; }},
+       {"an image of F32 or F16", [](auto&, auto& v) { v.images[0].dtype = DType::I64; }},
+       {"an image of F32 or F16", [](auto&, auto& v) { v.images[0].dtype = DType{0}; }},
        {"height between 1 and 65536 texels",
         [](auto&, auto& v) { v.images[0].height = kMaxImageSide + 1; }},
        {"at most 2^30 elements",
@@ -538,7 +562,9 @@ TEST_CASE("each rule of a tensor's place refuses its bad example") {
         [](auto&, auto& v) { v.tensors[5].offset_bytes = 64; }},
        {"offset_bytes + bytes inside the arena", [](auto&, auto& v) { v.device_bytes = 1024; }},
        {"index of an image of the variant", [](auto&, auto& v) { v.tensors[3].index = 2; }},
-       {"dtype F32 in an image", [](auto&, auto& v) { v.tensors[3].dtype = DType::I64; }},
+       {"the dtype of the image", [](auto&, auto& v) { v.tensors[3].dtype = DType::I64; }},
+       {"the dtype of the image", [](auto&, auto& v) { v.tensors[3].dtype = DType::F16; }},
+       {"the dtype of the image", [](auto&, auto& v) { v.images[0].dtype = DType::F16; }},
        {"an image at least as wide", [](auto&, auto& v) { v.images[0].width = 9; }},
        {"an image at least as high", [](auto&, auto& v) { v.images[0].height = 3; }},
        {"bytes equal to the elements stored (0 in an image)",
@@ -546,6 +572,45 @@ TEST_CASE("each rule of a tensor's place refuses its bad example") {
   check_refused(
       sub_buffer_plan, "tensor",
       {{"offset_bytes + bytes inside the arena", [](auto&, auto& v) { v.shared_bytes = 1024; }}});
+}
+
+TEST_CASE("halves of a map are refused where anyone but the GPU's kernels would read them") {
+  const char* const kRule = "halves of a map in storage Device or Image";
+  check_refused(separate_plan, "tensor",
+                {{kRule, [](auto&, auto& v) { v.tensors[1] = as_halves(v.tensors[1]); }}});
+  check_refused(sub_buffer_plan, "tensor",
+                {{kRule, [](auto&, auto& v) { v.tensors[2] = as_halves(v.tensors[2]); }}});
+  check_refused(cpu_plan, "tensor",
+                {{kRule, [](auto&, auto& v) { v.tensors[5] = as_halves(v.tensors[5]); }}});
+  check_refused(halves_plan, "tensor",
+                {{"bytes equal to the elements stored (0 in an image)",
+                  [](auto&, auto& v) { v.tensors[8].bytes *= 2; }},
+                 {"the dtype of the image",  // two tensors in one image, of two dtypes
+                  [](auto&, auto& v) {
+                    v.tensors[4].index = 0;
+                    v.tensors[4].dtype = DType::F32;
+                  }}});
+  check_refused(halves_plan, "step",
+                {{"operands of one dtype, layout and rank",
+                  [](auto&, auto& v) { v.tensors[2] = as_halves(v.tensors[2]); }},
+                 {"operands of one dtype, layout and rank",
+                  [](auto&, auto& v) { v.steps[6].operands[0] = 8; }}});
+  // The contracts: halves that are no map, and a row that takes none.
+  const auto fault_of = [](auto break_rule) {
+    TestPlan plan = halves_plan();
+    break_rule(plan.variants[0]);
+    return verify(test::to_bytes(plan), VerifyLevel::All, kernels::check_step);
+  };
+  const PlanFault plain = fault_of([](TestVariant& v) {
+    TestTensor& tensor = v.tensors[8];
+    tensor.layout = Layout::Plain;
+    tensor.row_end = 0;
+    tensor.bytes = kPlainBytes / 2;
+  });
+  CHECK(std::string(plain.expected) == "operands of the kernel's dtype");
+  CHECK(std::string(plain.where) == "step");
+  const PlanFault other = fault_of([](TestVariant& v) { v.tensors[8].dtype = DType::BF16; });
+  CHECK(std::string(other.expected) == "operands of the kernel's dtype");
 }
 
 TEST_CASE("each rule of a kernel step refuses its bad example") {
@@ -906,7 +971,7 @@ void check_opens_or_fails(const std::vector<uint8_t>& file) {
 }
 
 TEST_CASE("every flipped byte of the head and the tables opens or fails cleanly") {
-  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan}) {
+  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan, halves_plan}) {
     std::vector<uint8_t> file = test::to_bytes(make_plan());
     const PlanHead head = test::read_head(file);
     for (size_t i = 0; i < head.table_offset + head.table_bytes; ++i) {
@@ -969,7 +1034,7 @@ TEST_CASE("several random bytes in the tables at once open or fail cleanly") {
   constexpr uint32_t kSeed = 21;
   INFO("seed " << kSeed);
   std::mt19937 random(kSeed);
-  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan}) {
+  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan, halves_plan}) {
     const std::vector<uint8_t> file = test::to_bytes(make_plan());
     const PlanHead head = test::read_head(file);
     for (int round = 0; round < 3000; ++round) {

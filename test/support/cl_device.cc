@@ -151,7 +151,8 @@ std::string ClDevice::make_step(const KernelRow& row, const kernels::ClLaunch& l
     cl_int error = CL_SUCCESS;
     cl_mem memory = nullptr;
     if (operand.is_image) {
-      const cl_image_format format = {CL_RGBA, CL_FLOAT};
+      const cl_image_format format = {CL_RGBA,
+                                      cl_channel_type(operand.is_half ? CL_HALF_FLOAT : CL_FLOAT)};
       cl_image_desc desc = {};
       desc.image_type = CL_MEM_OBJECT_IMAGE2D;
       desc.image_width = operand.width;

@@ -15,9 +15,10 @@ namespace codl::test {
 struct ClOperand {
   void* data = nullptr;  // read before the kernel runs, overwritten after it if is_output
   size_t bytes = 0;
-  // An RGBA float image of width x height texels, else a buffer. Both have the same bytes in the
-  // host's memory: an image row follows the other.
+  // An RGBA image of width x height texels of floats or halves, else a buffer. Both have the same
+  // bytes in the host's memory: an image row follows the other.
   bool is_image = false;
+  bool is_half = false;
   size_t width = 0;
   size_t height = 0;
   bool is_output = false;

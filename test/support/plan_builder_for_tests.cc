@@ -43,7 +43,8 @@ flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilde
                                                    const TestVariant& variant) {
   const auto name = builder.CreateString(variant.name);
   const auto images = make_tables(builder, variant.images, [&](const TestImage& image) {
-    return plan::CreateImageDef(builder, image.width, image.height);
+    return plan::CreateImageDef(builder, image.width, image.height,
+                                static_cast<uint8_t>(image.dtype));
   });
   const auto tensors = make_tables(builder, variant.tensors, [&](const TestTensor& tensor) {
     return make_tensor(builder, tensor);

@@ -45,6 +45,7 @@ struct TestStep {
 struct TestImage {
   uint32_t width = 0;
   uint32_t height = 0;
+  DType dtype = DType::F32;
 };
 
 struct TestVariant {

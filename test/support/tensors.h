@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "kernels/common/elements.h"
 #include "kernels/common/tensor_view.h"
 
 namespace codl::test {
@@ -57,6 +58,24 @@ inline void fill_random(const kernels::OperandShape& shape, std::mt19937* random
   const int64_t lanes = has_lanes ? kernels::padded_channels(shape) : 1;
   const int64_t valid = has_lanes ? shape.dims[1] : 1;
   for (int64_t i = 0; i < count; ++i) data[i] = i % lanes < valid ? numbers(*random) : 0.0f;
+}
+
+// Rounded to the nearest, ties to even.
+inline void to_halves(const float* from, size_t count, uint16_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    const double number = from[i];
+    kernels::store_floats(DType::F16, &number, 1, &to[i]);
+  }
+}
+
+// Halves that nothing has written become floats that nothing has written.
+inline void from_halves(const uint16_t* from, size_t count, float* to) {
+  for (size_t i = 0; i < count; ++i) {
+    double number = 0;
+    kernels::load_floats(DType::F16, &from[i], 1, 1, &number);
+    to[i] = static_cast<float>(number);
+    if (from[i] == (kGuardByte << 8 | kGuardByte)) std::memset(&to[i], kGuardByte, sizeof(float));
+  }
 }
 
 // Elements of other dtypes than f32: bools; numbers in [-10, 10], so that they are indices inside

@@ -69,6 +69,12 @@ TEST_CASE("rule: an image is as large as its tensors") {
   CHECK(example.fault() == "memory: t5: expected an image of 10 x 5 or more, found 10 x 4");
 }
 
+TEST_CASE("rule: an image is of the dtype of its tensors") {
+  Example example;
+  example.plan.images[1].dtype = DType::F16;
+  CHECK(example.fault() == "memory: t5: expected an image of f32, found one of f16");
+}
+
 TEST_CASE("rule: tensors that live together share no byte") {
   Example example;
   example.plan.offset_bytes[example.other_host] = 64;  // host has 100 bytes from 0

@@ -184,6 +184,21 @@ TEST_CASE("images of one size take turns in one slot") {
   CHECK(plan.images.size() == 2);
 }
 
+TEST_CASE("images of halves and of floats take no turns in one slot") {
+  ScheduleBuilder builder;
+  const TensorId wide = builder.image(56, 56);
+  const TensorId half = builder.image(56, 56);
+  const TensorId other_half = builder.image(28, 28);
+  builder.schedule.tensors[half].shape.dtype = DType::F16;
+  builder.schedule.tensors[other_half].shape.dtype = DType::F16;
+  for (TensorId id : {wide, half, other_half}) builder.step(Lane::Gpu, {id});
+  const MemoryPlan plan = plan_of(builder.schedule);
+  REQUIRE(plan.images.size() == 2);
+  CHECK(plan.offset_bytes[half] == plan.offset_bytes[other_half]);
+  CHECK(plan.images[plan.offset_bytes[half]].dtype == DType::F16);
+  CHECK(plan.images[plan.offset_bytes[wide]].dtype == DType::F32);
+}
+
 TEST_CASE("a slot grows only where that costs less than a slot of its own") {
   ScheduleBuilder builder;
   const TensorId wide = builder.image(100, 10);
@@ -426,7 +441,7 @@ TEST_CASE("the dump has one line per placed tensor") {
         "t1 step0 shared offset=0 bytes=512 steps=[0,1]\n"
         "t2 step1 image number=0 width=8 height=4 steps=[1,1]\n"
         "host_bytes=0 shared_bytes=1024 device_bytes=0\n"
-        "image 0 8x4\n");
+        "image 0 8x4 f32\n");
 }
 
 }  // namespace

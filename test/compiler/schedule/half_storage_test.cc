@@ -1,0 +1,107 @@
+#include "compiler/schedule/half_storage.h"
+
+#include "compiler/memory/memory_plan.h"
+#include "compiler/partition/partition.h"
+#include "kernels/kernel_table.h"
+#include "test/support/catch.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+ir::Graph maps_of_convs() {
+  test::GraphBuilder builder(16, 16, 16);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 32, 3, 1, a);
+  return builder.finish(builder.conv("c", b, 32, 1));
+}
+
+Schedule schedule_for(const ir::Graph& graph, const DeviceProfile& profile,
+                      const PartitionOptions& options) {
+  auto plan = partition(graph, profile, options);
+  REQUIRE(bool(plan));
+  auto schedule = make_schedule(graph, *plan, profile, "test");
+  REQUIRE(bool(schedule));
+  return std::move(*schedule);
+}
+
+bool is_half(const Tensor& tensor) { return tensor.shape.dtype == DType::F16; }
+
+TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
+  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  const auto dim = GENERATE(SplitDim::None, SplitDim::Height, SplitDim::OutputChannel);
+  PartitionOptions options;
+  options.strategy = dim == SplitDim::None ? "gpu" : "auto";
+  options.split_dim = dim;
+  if (dim != SplitDim::None) options.ratio = 0.5;
+  options.max_chain = 4;
+  const ir::Graph graph = maps_of_convs();
+  const DeviceProfile profile = test::test_profile(sharing, layout);
+  const Schedule floats = schedule_for(graph, profile, options);
+  Schedule schedule = floats;
+  store_halves(schedule, profile);
+
+  size_t halves = 0;
+  for (TensorId id = 0; id < schedule.tensors.size(); ++id) {
+    const Tensor& tensor = schedule.tensors[id];
+    CAPTURE(id);
+    if (!is_half(tensor)) {
+      CHECK(tensor.shape.bytes == floats.tensors[id].shape.bytes);
+      continue;
+    }
+    ++halves;
+    CHECK((tensor.storage == Storage::Device || tensor.storage == Storage::Image));
+    CHECK(tensor.shape.bytes * 2 == floats.tensors[id].shape.bytes);
+  }
+  // Of one lane alone a and b at least; inside a chain b, else images beside the shared memory.
+  if (dim == SplitDim::None) CHECK(halves >= 2);
+  if (dim == SplitDim::Height || layout == Layout::Image2d) CHECK(halves >= 1);
+  CHECK(count_gpu_tensors(schedule).halves == halves);
+  CHECK(count_gpu_tensors(schedule).all == count_gpu_tensors(floats).all);
+
+  for (size_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    size_t half_operands = 0;
+    for (TensorId id : step.operands) half_operands += is_half(schedule.tensors[id]) ? 1 : 0;
+    CAPTURE(i, step.name, half_operands);
+    if (step.kind != StepKind::Kernel || step.lane != Lane::Gpu) CHECK(half_operands == 0);
+    if (half_operands == 0) {
+      CHECK(step.predicted_us == floats.steps[i].predicted_us);
+      continue;
+    }
+    CHECK(step.predicted_us <= floats.steps[i].predicted_us);
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    kernels::StepNeeds needs;
+    CHECK(kernels::check_step(step.shape(schedule.tensors, shapes), &needs) == nullptr);
+  }
+  CHECK(llvm::toString(check_races(graph, schedule)) == "");
+  auto memory = plan_memory(schedule, profile);
+  REQUIRE(bool(memory));
+  CHECK(llvm::toString(check_memory_plan(schedule, *memory)) == "");
+}
+
+TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
+  const ir::Graph graph = maps_of_convs();
+  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  PartitionOptions options;
+  options.strategy = "gpu";
+  Schedule schedule = schedule_for(graph, profile, options);
+  KernelRow without_halves = {};
+  TensorId read = 0;
+  for (Step& step : schedule.steps)
+    if (step.name == "c") {
+      without_halves = *step.kernel;
+      without_halves.takes_halves = false;
+      step.kernel = &without_halves;
+      read = step.operands[0];
+      break;
+    }
+  REQUIRE(without_halves.id != 0);
+  store_halves(schedule, profile);
+  CHECK_FALSE(is_half(schedule.tensors[read]));
+  CHECK(count_gpu_tensors(schedule).halves > 0);
+}
+
+}  // namespace
+}  // namespace codl::compiler
