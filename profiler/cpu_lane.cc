@@ -22,17 +22,19 @@ void touch(const uint8_t* data, size_t bytes) {
   asm volatile("" : : "r"(sum));
 }
 
-// Multiplications that wait for each other: their time is the clock's alone. Many chains at once
-// would share the multiplier with what runs on the other thread of the core, which takes more of it
-// than of vector instructions or caches (a server of Intel's: 25 % of the former, 2 to 6 of the
-// latter). Of integers: what a vector instruction takes depends on those that ran before (on a Zen
-// 4 the same loop of SSE took 3.3 or 3.85 us, whatever the clock).
+// Multiplications that wait for each other: their time is the clock's alone. Of integers: what a
+// vector instruction takes depends on those that ran before (on a Zen 4 the same loop of SSE took
+// 3.3 or 3.85 us, whatever the clock).
+template <int kChains>
 void multiply_and_add() {
-  constexpr int kLength = 4000;
-  uint64_t sum = 1;
-  for (int step = 0; step < kLength; ++step) {
-    sum = sum * 0x9E3779B97F4A7C15 + 1;
-    asm volatile("" : "+r"(sum));
+  constexpr int kProducts = 12000;
+  uint64_t sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = static_cast<uint64_t>(i);
+  for (int step = 0; step < kProducts / kChains; ++step) {
+    for (uint64_t& sum : sums) {
+      sum = sum * 0x9E3779B97F4A7C15 + 1;
+      asm volatile("" : "+r"(sum));
+    }
   }
 }
 
@@ -69,7 +71,12 @@ class CpuStep : public PreparedStep {
   double run_us() override {
     // By all workers: each fills its own caches, and is awake when the step comes.
     const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
-      static_cast<CpuStep*>(context)->touch_share(piece.worker);
+      auto* step = static_cast<CpuStep*>(context);
+      // Twice: a last-level cache that takes what others drop may not keep what was read once, and
+      // in a network the memory of activations is used again and again (on a server of Intel's
+      // steps of some megabytes took 1.3 to 1.7 times as long behind a single pass).
+      step->touch_share(piece.worker);
+      step->touch_share(piece.worker);
     };
     pool_->run(pool_->worker_count(), job, this);
     const int64_t start_ns = rt::now_ns();
@@ -203,17 +210,30 @@ void CpuLane::leave_in_caches(const uint8_t* data, size_t bytes) {
   });
 }
 
-// Of the workers' own times, not of the call: handing it over takes as long as a quarter of it
-// where the cores are far apart.
-double CpuLane::probe_us() {
-  const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
+// Not the time of the call: handing it over takes as long as a quarter of a probe where the cores
+// are far apart.
+double CpuLane::mean_us_of(void (*work)()) {
+  struct Job {
+    void (*work)();
+    double* times_us;
+  } job = {work, probes_us_.data()};
+  const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
+    const Job& own = *static_cast<const Job*>(context);
     const int64_t start_ns = rt::now_ns();
-    multiply_and_add();
-    static_cast<CpuLane*>(context)->probes_us_[static_cast<size_t>(piece.worker)] =
-        micros_since(start_ns);
+    own.work();
+    own.times_us[piece.worker] = micros_since(start_ns);
   };
-  pool_.run(pool_.worker_count(), job, this);
+  pool_.run(pool_.worker_count(), run, &job);
   return std::reduce(probes_us_.begin(), probes_us_.end()) / pool_.worker_count();
+}
+
+double CpuLane::probe_us() { return mean_us_of(multiply_and_add<1>); }
+
+// Many chains wait for the multiplier, which the other thread of the core takes a share of: by more
+// than it takes of vector instructions or caches, so this says when, not how much (a server of
+// Intel's: 25 % of the multiplier, 2 to 20 of the latter).
+double CpuLane::crowding() {
+  return mean_us_of(multiply_and_add<6>) / mean_us_of(multiply_and_add<1>);
 }
 
 }  // namespace codl::profiler

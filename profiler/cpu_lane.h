@@ -17,6 +17,7 @@ class CpuLane : public Lane {
   Processor processor() const override { return Processor::Cpu; }
   std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) override;
   double probe_us() override;
+  double crowding() override;
   void finish() override {}
 
   int32_t thread_count() const { return pool_.worker_count(); }
@@ -27,7 +28,8 @@ class CpuLane : public Lane {
   void leave_in_caches(const uint8_t* data, size_t bytes);
 
  private:
-  template <typename Share>  // share(begin, end) of each worker
+  double mean_us_of(void (*work)());  // by all workers, of their own times
+  template <typename Share>           // share(begin, end) of each worker
   void for_shares(size_t bytes, Share share);
 
   friend class CpuStep;

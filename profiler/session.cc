@@ -25,6 +25,9 @@ constexpr double kLongStepUs = 10'000;
 // clock is low.
 constexpr double kMostProbe = 1.6;
 
+// So much more crowded than usual, and others take part of what the lane computes with.
+constexpr double kMostCrowding = 1.08;
+
 // Between visits the clock and what else a machine does have changed.
 constexpr size_t kVisits = 4;
 
@@ -88,6 +91,7 @@ Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<S
       append_(std::move(append)) {
   for (Lane* lane : lanes_) {
     const auto index = static_cast<size_t>(lane->processor());
+    crowding_[index] = lane->crowding();
     probe_us_[index] = probe_us[index];
     if (probe_us_[index] > 0) continue;
     std::vector<double> probes;
@@ -220,6 +224,8 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     batch.push_back({sample, std::move(step), is_long ? 3 : kRuns, {}, {}});
   }
   const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
+  double& usual_crowding = crowding_[static_cast<size_t>(lane->processor())];
+  std::vector<double> crowdings;
   for (int run = 0; run < kRuns; ++run)
     for (Timed& timed : batch) {
       if (run >= timed.wanted_runs) continue;
@@ -227,13 +233,16 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
       const double us = timed.step->run_us();
       // The faster of the probes on both sides: an interrupt lengthens one of them.
       const double probe_us = std::min(probe_before_us, lane->probe_us());
-      (probe_us < kMostProbe * usual_us ? timed.times : timed.disturbed)
-          .push_back(us * usual_us / probe_us);
+      crowdings.push_back(lane->crowding());
+      const bool is_alone =
+          probe_us < kMostProbe * usual_us && crowdings.back() < kMostCrowding * usual_crowding;
+      (is_alone ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
     }
+  if (!crowdings.empty()) usual_crowding = std::min(usual_crowding, quantile(crowdings, 0.1));
   for (Timed& timed : batch) {
     if (timed.times.empty()) timed.times = timed.disturbed;
     timed.sample->spread_percent = spread_percent(timed.times);
-    timed.sample->run_count = timed.wanted_runs;
+    timed.sample->run_count = static_cast<int32_t>(timed.times.size());
     timed.sample->add_visit(std::max(quantile(timed.times, kUndisturbed), 0.01));
     append_(to_line(*timed.sample));
   }

@@ -78,6 +78,7 @@ class Session {
   SessionOptions options_;
   std::vector<Sample> samples_;
   double probe_us_[2] = {};
+  double crowding_[2] = {};  // usual, by processor
   std::function<void(const std::string&)> append_;
   std::vector<RowState> rows_;
   std::mt19937_64 random_{20};
