@@ -35,4 +35,12 @@ class GraphBuilder {
 compiler::DeviceProfile test_profile(compiler::GpuSharing sharing,
                                      Layout gpu_layout = Layout::Nhwc);
 
+// 16 x 16 maps: 3x3, 3x3 with a residual, 1x1.
+inline ir::Graph three_convs() {
+  GraphBuilder builder(16, 16, 16);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 32, 3, 1, a);
+  return builder.finish(builder.conv("c", b, 32, 1));
+}
+
 }  // namespace codl::test

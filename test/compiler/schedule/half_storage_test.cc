@@ -9,13 +9,6 @@
 namespace codl::compiler {
 namespace {
 
-ir::Graph maps_of_convs() {
-  test::GraphBuilder builder(16, 16, 16);
-  const ir::ValueId a = builder.conv("a", builder.input(), 32);
-  const ir::ValueId b = builder.conv("b", a, 32, 3, 1, a);
-  return builder.finish(builder.conv("c", b, 32, 1));
-}
-
 Schedule schedule_for(const ir::Graph& graph, const DeviceProfile& profile,
                       const PartitionOptions& options) {
   auto plan = partition(graph, profile, options);
@@ -36,7 +29,7 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
   options.split_dim = dim;
   if (dim != SplitDim::None) options.ratio = 0.5;
   options.max_chain = 4;
-  const ir::Graph graph = maps_of_convs();
+  const ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(sharing, layout);
   const Schedule floats = schedule_for(graph, profile, options);
   Schedule schedule = floats;
@@ -82,7 +75,7 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
 }
 
 TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
-  const ir::Graph graph = maps_of_convs();
+  const ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
   PartitionOptions options;
   options.strategy = "gpu";

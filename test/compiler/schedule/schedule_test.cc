@@ -11,13 +11,6 @@
 namespace codl::compiler {
 namespace {
 
-ir::Graph three_convs() {
-  test::GraphBuilder builder(16, 16, 16);
-  const ir::ValueId a = builder.conv("a", builder.input(), 32);
-  const ir::ValueId b = builder.conv("b", a, 32, 3, 1, a);
-  return builder.finish(builder.conv("c", b, 32, 1));
-}
-
 Schedule schedule_of(const ir::Graph& graph, const DeviceProfile& profile,
                      const PartitionOptions& options) {
   auto plan = partition(graph, profile, options);
@@ -48,7 +41,7 @@ size_t count_kernel(const Schedule& schedule, OpKind op, Lane lane) {
 
 TEST_CASE(
     "every sharing kind, layout and split gives a schedule without races and a sound memory plan") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
@@ -90,7 +83,7 @@ TEST_CASE("neighbours may be split along different dims") {
 
 // Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own lane made.
 TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one tensor") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   const Schedule schedule =
       schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 1));
   CHECK(schedule.steps.size() == 2 + 3 * 2);  // the two converts, and two parts per convolution
@@ -99,7 +92,7 @@ TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one
 }
 
 TEST_CASE("values inside a chain are private to each lane and never exchanged") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   const Schedule schedule =
       schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 4));
   // Only the chain's input and output are shared; a and b have a window per lane.
@@ -131,7 +124,7 @@ TEST_CASE("a chain's value that a later node reads too is exchanged behind the c
 }
 
 TEST_CASE("the GPU lane never touches the application's memory") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   PartitionOptions gpu;
   gpu.strategy = "gpu";
   const Schedule schedule = schedule_of(graph, test::test_profile(GpuSharing::SubBuffer), gpu);
@@ -144,7 +137,7 @@ TEST_CASE("the GPU lane never touches the application's memory") {
 }
 
 TEST_CASE("lanes of equal speed take about half the time of one") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
   profile.exchange.sync_us.value = 0;
   PartitionOptions cpu;
@@ -156,7 +149,7 @@ TEST_CASE("lanes of equal speed take about half the time of one") {
 }
 
 TEST_CASE("check_races finds each broken rule") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
   const Schedule good = schedule_of(graph, profile, forced(SplitDim::Height, 1));
   const auto fault_after = [&](auto change) {
@@ -181,7 +174,7 @@ TEST_CASE("check_races finds each broken rule") {
 }
 
 TEST_CASE("check_races wants an order between a map and who touches the tensor") {
-  const ir::Graph graph = three_convs();
+  const ir::Graph graph = test::three_convs();
   Schedule schedule = schedule_of(graph, test::test_profile(GpuSharing::SubBuffer),
                                   forced(SplitDim::OutputChannel, 1));
   for (Step& step : schedule.steps)
