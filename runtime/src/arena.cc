@@ -39,7 +39,7 @@ void* map_zeroed(size_t size, size_t alignment) {
   if (head + kept != mapped) munmap(block + kept, mapped - head - kept);
   madvise(block, size / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
   if (size <= kMostTouchedBytes)
-    for (size_t at = 0; at < size; at += page_bytes()) block[at] = 0;
+    for (size_t at = 0, page = page_bytes(); at < size; at += page) block[at] = 0;
   return block;
 }
 
