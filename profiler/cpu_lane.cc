@@ -40,6 +40,22 @@ void multiply_and_add() {
 
 }  // namespace
 
+ByteRange bytes_near_part(const StepCase& item, const OperandShape& shape) {
+  constexpr int32_t kHaloRows = 2;
+  const auto bytes = static_cast<size_t>(shape.bytes);
+  if (item.part_dim != SplitDim::Height || shape.layout != Layout::Nhwc) return {0, bytes};
+  const int64_t stored = shape.row_end - shape.row_begin;
+  const int64_t rows = shape.dims[2];
+  const int64_t output_rows = item.operands.back().dims[2];
+  const int64_t begin = rows * item.part.begin / output_rows - kHaloRows;
+  const int64_t end = rows * item.part.end / output_rows + kHaloRows;
+  const auto bytes_before = [&](int64_t row) {
+    return bytes * static_cast<size_t>(std::clamp<int64_t>(row - shape.row_begin, 0, stored)) /
+           static_cast<size_t>(stored);
+  };
+  return {bytes_before(begin), bytes_before(end)};
+}
+
 class CpuStep : public PreparedStep {
  public:
   CpuStep(const KernelRow& row, const StepCase& item, CpuLane* lane)
@@ -113,33 +129,11 @@ class CpuStep : public PreparedStep {
     const auto worker_count = static_cast<size_t>(pool_->worker_count());
     for (size_t i = 0; i < views_.size(); ++i) {
       if (item_.operands[i].layout == Layout::Packed) continue;
-      const ByteRange touched = bytes_near_part(item_.operands[i]);
+      const ByteRange touched = bytes_near_part(item_, item_.operands[i]);
       for (size_t at = touched.begin + static_cast<size_t>(worker) * kBlock; at < touched.end;
            at += worker_count * kBlock)
         touch(views_[i].as<uint8_t>() + at, std::min(kBlock, touched.end - at));
     }
-  }
-
-  struct ByteRange {
-    size_t begin;
-    size_t end;
-  };
-
-  // What the lane has of an operand when the step is a part of some rows: those that correspond to
-  // the part's, and the halo of most windows. The other lane has the rest.
-  ByteRange bytes_near_part(const OperandShape& shape) const {
-    constexpr int32_t kHaloRows = 2;
-    const auto bytes = static_cast<size_t>(shape.bytes);
-    if (item_.part_dim != SplitDim::Height || shape.layout != Layout::Nhwc) return {0, bytes};
-    const int64_t rows = shape.dims[2];
-    const int64_t output_rows = item_.operands.back().dims[2];
-    const int64_t begin = rows * item_.part.begin / output_rows - kHaloRows;
-    const int64_t end = rows * item_.part.end / output_rows + kHaloRows;
-    const auto bytes_before = [&](int64_t row) {
-      return bytes * static_cast<size_t>(std::clamp<int64_t>(row, 0, rows)) /
-             static_cast<size_t>(rows);
-    };
-    return {bytes_before(begin), bytes_before(end)};
   }
 
   void run() {

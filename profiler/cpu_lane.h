@@ -9,6 +9,16 @@
 
 namespace codl::profiler {
 
+struct ByteRange {
+  size_t begin;
+  size_t end;
+};
+
+// What a lane has in its caches of an operand when the step is a part of some rows: those that
+// correspond to the part's, and the halo of most windows. The other lane has the rest. Of the bytes
+// that are stored, which may be those of a part of the rows already.
+ByteRange bytes_near_part(const StepCase& item, const OperandShape& shape);
+
 class CpuLane : public Lane {
  public:
   // `cores` may be empty: not pinned.

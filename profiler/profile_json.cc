@@ -259,20 +259,23 @@ std::string evaluation_text(const std::vector<Sample>& samples, const kernels::L
     if (sample.role == SampleRole::Fit)
       by_row[sample.row->id].push_back({features_of(*sample.row, sample.item, lane), sample.us});
   std::string text;
+  const auto add_line = [&](const KernelRow& row, int fold, double us, double predicted_us,
+                            const NamedFeatures& features) {
+    char part[128];
+    std::snprintf(part, sizeof(part), "%s,%d,%.6g,%.6g,", row.symbol, fold, us, predicted_us);
+    text += part;
+    for (const auto& [name, value] : features) {
+      std::snprintf(part, sizeof(part), "%s=%.6g ", name.c_str(), value);
+      text += part;
+    }
+    text.back() = '\n';
+  };
   for (const auto& [id, observations] : by_row) {
     const std::vector<size_t> folds = folds_of(observations.size());
     const std::vector<double> predictions = predict_held_out(observations, folds, kFolds);
-    for (size_t i = 0; i < observations.size(); ++i) {
-      char head[128];
-      std::snprintf(head, sizeof(head), "%s,%zu,%.6g,%.6g,", find_kernel(id)->symbol, folds[i],
-                    observations[i].us, predictions[i]);
-      text += head;
-      for (const auto& [name, value] : observations[i].features) {
-        std::snprintf(head, sizeof(head), "%s=%.6g ", name.c_str(), value);
-        text += head;
-      }
-      text.back() = '\n';
-    }
+    for (size_t i = 0; i < observations.size(); ++i)
+      add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i].us, predictions[i],
+               observations[i].features);
   }
   // The fold of steps of networks, which no fit has seen: -1.
   std::map<uint16_t, LinearModel> models;
@@ -281,10 +284,8 @@ std::string evaluation_text(const std::vector<Sample>& samples, const kernels::L
     if (sample.role != SampleRole::Network || found == by_row.end()) continue;
     auto [model, is_new] = models.try_emplace(sample.row->id);
     if (is_new) model->second = fit_bent_model(found->second);
-    char line[160];
-    std::snprintf(line, sizeof(line), "%s,-1,%.6g,%.6g,steps=1\n", sample.row->symbol, sample.us,
-                  model->second.predict_us(features_of(*sample.row, sample.item, lane)));
-    text += line;
+    const NamedFeatures features = features_of(*sample.row, sample.item, lane);
+    add_line(*sample.row, -1, sample.us, model->second.predict_us(features), features);
   }
   return text;
 }

@@ -123,7 +123,12 @@ for path in sys.argv[1:]:
 }
 
 stage_dev() { configure dev && check ctest ctest_run dev; }
-stage_release() { configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools; }
+stage_release() {
+  configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools
+  # Not part of "all"; they are to build all the same.
+  [ -z "${release_built-}" ] ||
+    check benches cmake --build --preset release --target kernel_bench predictor_bench cl_kernel_bench cl_layers
+}
 stage_asan() {
   configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools' &&
     check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported
@@ -157,7 +162,7 @@ release_build() {
 
 # Every stage takes from the same list; --no-install-recommends keeps a fresh machine small.
 stage=setup
-check packages cmake/debian_packages.sh build run test aarch64
+check packages cmake/debian_packages.sh build run test aarch64 bench
 for stage in "${stages[@]}"; do
   "stage_$stage"
 done

@@ -120,7 +120,7 @@ void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const 
     stream = std::max(stream, stream_bandwidth(traffic));
     run();  // the operands are in the cache that they fit, as in a try after the first
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < runs; ++i) run();
+    for (int64_t repeat = 0; repeat < runs; ++repeat) run();
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     seconds = std::min(seconds, time.count() / static_cast<double>(runs));
     runs = std::max(static_cast<int64_t>(kTrySeconds / seconds), int64_t{1});
