@@ -122,8 +122,10 @@ Vector relative_row(const NamedFeatures& features, const std::vector<std::string
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<size_t>(std::lround(share * last))];
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<size_t>(at);
+  const size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
 double LinearModel::predict_us(const NamedFeatures& features) const {

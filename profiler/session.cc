@@ -25,8 +25,9 @@ constexpr double kLongStepUs = 10'000;
 // clock is low.
 constexpr double kMostProbe = 1.6;
 
-// So much more crowded than usual, and others take part of what the lane computes with.
-constexpr double kMostCrowding = 1.08;
+// So much more or less crowded than usual, and others take more or less of what the lane computes
+// with than they mostly do.
+constexpr double kCrowdingWindow = 1.08;
 
 // Between visits the clock and what else a machine does have changed.
 constexpr size_t kVisits = 4;
@@ -91,12 +92,12 @@ Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<S
       append_(std::move(append)) {
   for (Lane* lane : lanes_) {
     const auto index = static_cast<size_t>(lane->processor());
-    crowding_[index] = lane->crowding();
-    probe_us_[index] = probe_us[index];
-    if (probe_us_[index] > 0) continue;
     std::vector<double> probes;
-    for (int i = 0; i < 101; ++i) probes.push_back(lane->probe_us());
-    probe_us_[index] = quantile(probes, kUndisturbed);
+    for (int i = 0; i < 101; ++i) {
+      probes.push_back(lane->probe_us());
+      crowdings_[index].push_back(lane->crowding());
+    }
+    probe_us_[index] = probe_us[index] > 0 ? probe_us[index] : quantile(probes, kUndisturbed);
   }
   char line[80];
   std::snprintf(line, sizeof(line), "#probe,%.6g,%.6g", probe_us_[0], probe_us_[1]);
@@ -224,8 +225,8 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     batch.push_back({sample, std::move(step), is_long ? 3 : kRuns, {}, {}});
   }
   const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
-  double& usual_crowding = crowding_[static_cast<size_t>(lane->processor())];
-  std::vector<double> crowdings;
+  std::vector<double>& crowdings = crowdings_[static_cast<size_t>(lane->processor())];
+  const double usual_crowding = quantile(crowdings, 0.5);
   for (int run = 0; run < kRuns; ++run)
     for (Timed& timed : batch) {
       if (run >= timed.wanted_runs) continue;
@@ -234,11 +235,11 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
       // The faster of the probes on both sides: an interrupt lengthens one of them.
       const double probe_us = std::min(probe_before_us, lane->probe_us());
       crowdings.push_back(lane->crowding());
-      const bool is_alone =
-          probe_us < kMostProbe * usual_us && crowdings.back() < kMostCrowding * usual_crowding;
-      (is_alone ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
+      const bool is_usual = probe_us < kMostProbe * usual_us &&
+                            crowdings.back() < kCrowdingWindow * usual_crowding &&
+                            crowdings.back() > usual_crowding / kCrowdingWindow;
+      (is_usual ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
     }
-  if (!crowdings.empty()) usual_crowding = std::min(usual_crowding, quantile(crowdings, 0.1));
   for (Timed& timed : batch) {
     if (timed.times.empty()) timed.times = timed.disturbed;
     timed.sample->spread_percent = spread_percent(timed.times);
