@@ -84,9 +84,11 @@ class CpuFeatures {
     const double part = channels_of_part(step_.part_dim, step_.part, y).count();
     const double footprint =
         step_.part_dim == SplitDim::OutputChannel ? mbytes_ * y.dims[1] / part : mbytes_;
+    // What is touched in the same order again and again: one byte too many costs two, and from twice
+    // the size on nothing is left of the time before.
     for (const Level& level : kLevels)
       if (footprint > level.mbytes)
-        put(level.name, mbytes_ * factor_ * (footprint - level.mbytes) / footprint);
+        put(level.name, mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
     put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
   }
 

@@ -13,8 +13,8 @@ namespace codl::kernels {
 //   shares          1 if more than one worker has tasks: waking them
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
-//   mbytes_over_*   million bytes touched beyond so many, of a step that waits for memory: what
-//                   caches of that size do not hold
+//   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:
+//                   what caches of that size do not hold, all from twice the size on
 //   *_melements, *_mops, *_mmacs, *_mloads
 //                   million elements, operations, multiply-adds and vector loads (times 16) of a
 //                   loop that runs for some parameters or shapes only
