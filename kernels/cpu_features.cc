@@ -72,7 +72,8 @@ void binary(CpuFeatures& out) {
   const StepShape& step = out.step();
   const OperandShape& y = step.output();
   const int32_t kind = step.params_as<BinaryParams>().kind;
-  const bool is_short = kind == kBinaryAdd || kind == kBinaryMul;
+  const bool is_arithmetic =
+      kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
   if (kind == kBinaryDiv) out.millions("division_melements", count_of(step));
   out.traffic();
   double runs = 0;
@@ -91,7 +92,7 @@ void binary(CpuFeatures& out) {
     }
   }
   if (has_pixels(y) && !has_channels && !map_part(step).is_whole) runs = map_part(step).pixels;
-  if (is_short) {
+  if (is_arithmetic) {
     out.thousands(has_channels ? "channel_kruns" : "kruns", runs);
     if (has_channels) out.millions("channel_melements", count_of(step));
   } else {

@@ -91,8 +91,22 @@ struct RunOp {
   Activation activation;
 };
 
-// Whole vectors of a sum or product, whose inputs step by one or zero. Returns how many elements.
-template <bool kIsSum>
+// The members that have loops of their own.
+constexpr bool is_arithmetic(int32_t kind) {
+  return kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
+}
+
+// Calls visit.operator()<kind>() if the member has loops of its own.
+template <typename Visit>
+HWY_INLINE void visit_arithmetic(int32_t kind, Visit visit) {
+  if (kind == kBinaryAdd) visit.template operator()<kBinaryAdd>();
+  if (kind == kBinarySub) visit.template operator()<kBinarySub>();
+  if (kind == kBinaryMul) visit.template operator()<kBinaryMul>();
+  if (kind == kBinaryDiv) visit.template operator()<kBinaryDiv>();
+}
+
+// Whole vectors of inputs that step by one or zero. Returns how many elements.
+template <int32_t kKind>
 HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, RunInput b, float* y,
                                    int64_t count) {
   const Floats d;
@@ -105,8 +119,7 @@ HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, Run
   for (; i + kLanes <= count; i += kLanes) {
     const Vector left = a.step == 0 ? first_a : hn::LoadU(d, a.first + i);
     const Vector right = b.step == 0 ? first_b : hn::LoadU(d, b.first + i);
-    const Vector value = kIsSum ? hn::Add(left, right) : hn::Mul(left, right);
-    hn::StoreU(limit(value, low, high), d, y + i);
+    hn::StoreU(limit(combine(kKind, left, right), low, high), d, y + i);
   }
   return i;
 }
@@ -116,10 +129,10 @@ void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t coun
   const Floats d;
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
   int64_t i = 0;
-  if ((a.step == 0 || a.step == 1) && (b.step == 0 || b.step == 1)) {
-    if (op.kind == kBinaryAdd) i = combine_vectors<true>(op.activation, a, b, y, count);
-    if (op.kind == kBinaryMul) i = combine_vectors<false>(op.activation, a, b, y, count);
-  }
+  if ((a.step == 0 || a.step == 1) && (b.step == 0 || b.step == 1))
+    visit_arithmetic(op.kind, [&]<int32_t kKind>() {
+      i = combine_vectors<kKind>(op.activation, a, b, y, count);
+    });
   const Vector low = hn::Set(d, op.activation.low);
   const Vector high = hn::Set(d, op.activation.high);
   for (; i < count; i += kLanes) {
@@ -168,9 +181,9 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   }
 }
 
-// A sum or product of `pixels` pixels, `pixel` elements apart in x and y, with one vector of
-// channels that serves them all.
-template <bool kIsSum, int kVectors>
+// `pixels` pixels, `pixel` elements apart in x and y, with one vector of channels that serves them
+// all.
+template <int32_t kKind, int kVectors>
 HWY_INLINE void combine_channels(const Activation& activation, const float* x,
                                  const float* channels, float* y, int64_t pixel, int64_t pixels,
                                  int64_t count) {
@@ -184,12 +197,12 @@ HWY_INLINE void combine_channels(const Activation& activation, const float* x,
   for (int64_t i = 0; i < pixels; ++i, x += pixel, y += pixel)
     for (int v = 0; v < kVectors; ++v) {
       const Vector left = load_lanes(d, x + v * kLanes, count - v * kLanes);
-      const Vector value = kIsSum ? hn::Add(left, right[v]) : hn::Mul(left, right[v]);
-      store_lanes(d, limit(value, low, high), y + v * kLanes, count - v * kLanes);
+      store_lanes(d, limit(combine(kKind, left, right[v]), low, high), y + v * kLanes,
+                  count - v * kLanes);
     }
 }
 
-template <bool kIsSum>
+template <int32_t kKind>
 void combine_with_channels(const Activation& activation, const float* x, const float* channels,
                            float* y, int64_t pixel, int64_t pixels, int64_t count) {
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
@@ -201,10 +214,10 @@ void combine_with_channels(const Activation& activation, const float* x, const f
     int64_t c = 0;
     constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;  // 64 channels with either
     for (; c + kVectors * kLanes <= count; c += kVectors * kLanes)
-      combine_channels<kIsSum, kVectors>(activation, x + c, channels + c, y + c, pixel, some,
-                                         kVectors * kLanes);
+      combine_channels<kKind, kVectors>(activation, x + c, channels + c, y + c, pixel, some,
+                                        kVectors * kLanes);
     for (; c < count; c += kLanes)
-      combine_channels<kIsSum, 1>(activation, x + c, channels + c, y + c, pixel, some, count - c);
+      combine_channels<kKind, 1>(activation, x + c, channels + c, y + c, pixel, some, count - c);
   }
 }
 
@@ -220,16 +233,18 @@ void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* colu
   };
   const bool a_runs_on = runs_on(a, column_steps[0]);
   const bool b_runs_on = runs_on(b, column_steps[1]);
-  const bool has_repeated = (a_runs_on && a.step == 1 && is_repeated(b, column_steps[1])) ||
-                            (b_runs_on && b.step == 1 && is_repeated(a, column_steps[0]));
+  const bool b_repeats = a_runs_on && a.step == 1 && is_repeated(b, column_steps[1]);
+  const bool a_repeats = b_runs_on && b.step == 1 && is_repeated(a, column_steps[0]);
+  const bool commutes = op.kind == kBinaryAdd || op.kind == kBinaryMul;
   if (channels.begin == 0 && pad_end == pixel && a_runs_on && b_runs_on) {
     combine_run(op, a, b, y, pixels * pixel);
-  } else if (has_repeated && (op.kind == kBinaryAdd || op.kind == kBinaryMul)) {
-    const float* x = a_runs_on ? a.first : b.first;
-    const float* of_channels = a_runs_on ? b.first : a.first;
-    const auto combine =
-        op.kind == kBinaryAdd ? combine_with_channels<true> : combine_with_channels<false>;
-    combine(op.activation, x, of_channels, y + channels.begin, pixel, pixels, channels.count());
+  } else if (is_arithmetic(op.kind) && (b_repeats || (a_repeats && commutes))) {
+    const float* x = b_repeats ? a.first : b.first;
+    const float* of_channels = b_repeats ? b.first : a.first;
+    visit_arithmetic(op.kind, [&]<int32_t kKind>() {
+      combine_with_channels<kKind>(op.activation, x, of_channels, y + channels.begin, pixel, pixels,
+                                   channels.count());
+    });
   } else {
     for (int64_t i = 0; i < pixels; ++i) {
       combine_run(op, a, b, y + i * pixel + channels.begin, channels.count());

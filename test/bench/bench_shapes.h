@@ -200,8 +200,12 @@ inline std::vector<BenchShape> map_operators() {
       add(step("add " + where, OpKind::Binary, sum, {map, map, map}));
       BinaryParams product;
       product.kind = kBinaryMul;
-      add(step("mul per channel " + where, OpKind::Binary, product,
-               {map, plain_operand({1, c, 1, 1}), map}));
+      BinaryParams difference;
+      difference.kind = kBinarySub;
+      for (const auto& [operation, params] :
+           {std::pair{"mul", product}, std::pair{"sub", difference}})
+        add(step(std::string(operation) + " per channel " + where, OpKind::Binary, params,
+                 {map, plain_operand({1, c, 1, 1}), map}));
       ConcatParams concat;
       concat.axis = 1;
       OperandShape two = map.layout == Layout::Nhwc ? nhwc_operand({1, 2 * c, side, side})
