@@ -74,31 +74,33 @@ void binary(CpuFeatures& out) {
   const int32_t kind = step.params_as<BinaryParams>().kind;
   const bool is_arithmetic =
       kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
-  if (kind == kBinaryDiv) out.millions("division_melements", count_of(step));
+  const double elements = count_of(step);
+  if (kind == kBinaryDiv) out.millions("division_melements", elements);
+  if (!is_arithmetic) out.millions("general_melements", elements);
+  out.millions("written_mbytes", elements * sizeof(float));
   out.traffic();
-  double runs = 0;
-  bool has_channels = false;
-  for (uint32_t i = 0; i < 2; ++i) {
-    const OperandShape& x = step.operands[i];
-    if (same_dims(x, y) || element_count(x) == 1) continue;
-    has_channels = true;
-    if (has_pixels(y)) {
-      runs = map_part(step).pixels;
-    } else {
-      LoopAxes axes;
-      for (int32_t axis = 0; axis < y.rank; ++axis)
-        axes.append(y.dims[axis], 0, broadcast_stride(x, y, axis));
-      runs = count_of(step) / static_cast<double>(axes.extents[axes.count - 1]);
-    }
+  if (!has_pixels(y)) {
+    LoopAxes axes;
+    for (int32_t axis = 0; axis < y.rank; ++axis)
+      axes.append(y.dims[axis], broadcast_stride(step.operands[0], y, axis),
+                  broadcast_stride(step.operands[1], y, axis));
+    if (axes.count > 1)
+      out.thousands("kruns", elements / static_cast<double>(axes.extents[axes.count - 1]));
+    return;
   }
-  if (has_pixels(y) && !has_channels && !map_part(step).is_whole) runs = map_part(step).pixels;
-  if (is_arithmetic) {
-    out.thousands(has_channels ? "channel_kruns" : "kruns", runs);
-    if (has_channels) out.millions("channel_melements", count_of(step));
-  } else {
-    out.thousands("general_kruns", runs);
-    out.millions("general_melements", count_of(step));
-  }
+  const MapPart part = map_part(step);
+  const auto repeats = [&](const OperandShape& x) {
+    return element_count(x) > 1 && element_count(x) == y.dims[1];
+  };
+  // Vectors of channels that serve several pixels; else pixels follow each other, or are a run
+  // each.
+  if (repeats(step.operands[0]) || repeats(step.operands[1]))
+    out.thousands("channel_kstrips",
+                  part.pixels * strips_of(part.channels, 4, out.vector_lanes()).count());
+  else if (!part.is_whole)
+    out.thousands("pixel_kruns", part.pixels);
+  // Lanes behind the channels are cleared in another pass.
+  if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
 }
 
 // The rows of plain C++: element by element, with the indices of each.
