@@ -67,6 +67,20 @@ class CpuFeatures {
   void thousands(const char* name, double count) { put(name, count * factor_ * 1e-3); }
   void millions(const char* name, double count) { put(name, count * factor_ * 1e-6); }
 
+  // `mbytes` in runs of `run_bytes` each, read and written: what a run costs before its first byte
+  // is hidden behind the bytes of a long one, so short ones count as if they had some more.
+  void runs(double mbytes, double run_bytes) {
+    thousands("kruns", mbytes / run_bytes * 1e3);
+    struct Least {
+      double bytes;
+      const char* name;
+    };
+    constexpr Least kLeasts[] = {
+        {256, "mbytes_by_256"}, {512, "mbytes_by_512"}, {1024, "mbytes_by_1024"}};
+    for (const Least& least : kLeasts)
+      millions(least.name, mbytes * 1e6 * std::max(1.0, least.bytes / run_bytes));
+  }
+
   // A step that waits for memory: how much of it lies beyond what caches may hold. One task finds
   // half of its inputs in the other cores' caches.
   void traffic() {

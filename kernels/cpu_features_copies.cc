@@ -43,24 +43,30 @@ void count_transpose(CpuFeatures& out) {
   for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], x_strides[perm[i]], y_strides[i]);
   const double elements = count_of(step);
   const int32_t turned = turned_axis(axes);
+  out.traffic();
   if (turned < 0) {
     const double run = axes.count == 0 ? 1 : static_cast<double>(axes.extents[axes.count - 1]);
-    out.traffic();
     if (axes.last_step(0) == 1)
-      out.thousands("kruns", elements / run);
+      out.runs(elements * 2 * sizeof(float) * 1e-6, run * 2 * sizeof(float));
     else
       out.millions("strided_melements", elements);
     return;
   }
-  out.traffic();
+  // Squares: turn_matrix().
   const int64_t rows = axes.extents[turned];
   const int64_t columns = axes.extents[axes.count - 1];
   const double others = elements / static_cast<double>(rows * columns);
-  const auto whole = static_cast<double>((rows / kTurnSide) * (columns / kTurnSide));
-  const auto all = static_cast<double>(ceil_div(rows, kTurnSide) * ceil_div(columns, kTurnSide));
-  out.millions("turned_melements", others * whole * kTurnSide * kTurnSide);
-  out.millions("edge_melements", elements - others * whole * kTurnSide * kTurnSide);
-  out.thousands("edge_ksquares", others * (all - whole));
+  const auto squares =
+      static_cast<double>(ceil_div(rows, kTurnSide) * ceil_div(columns, kTurnSide)) * others;
+  if (rows >= kTurnSide && columns >= kTurnSide) {
+    out.thousands("ksquares", squares);
+    out.millions("turned_melements", others * static_cast<double>(rows) *
+                                         static_cast<double>(round_up(columns, kTurnSide)));
+  } else {
+    out.millions("edge_melements", elements);
+    out.thousands("edge_kcolumns", others * static_cast<double>(columns) *
+                                       static_cast<double>(ceil_div(rows, kTurnSide)));
+  }
   // Lines that lie a multiple of 4096 bytes apart share a set of the first-level cache.
   const bool is_aliased =
       axes.steps[axes.count - 1][0] % 1024 == 0 || axes.steps[turned][1] % 1024 == 0;

@@ -49,10 +49,10 @@ void turn_squares(const KernelArgs& args, const LoopAxes& axes, int32_t turned) 
       y_offset += rest % axes.extents[i] * axes.steps[i][1];
       rest /= axes.extents[i];
     }
-    turn_matrix<kBytes>(y.as<char>() + y_offset * kBytes, axes.steps[turned][1] * kBytes,
-                        args.operands[0].as<const char>() + x_offset * kBytes,
-                        axes.steps[last][0] * kBytes,
-                        extent - row < kTurnSide ? extent - row : kTurnSide, axes.extents[last]);
+    turn_matrix<kBytes>(
+        y.as<char>() + y_offset * kBytes, axes.steps[turned][1] * kBytes,
+        args.operands[0].as<const char>() + x_offset * kBytes, axes.steps[last][0] * kBytes,
+        extent - row < kTurnSide ? extent - row : kTurnSide, axes.extents[last], row);
   }
 }
 
