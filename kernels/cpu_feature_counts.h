@@ -93,16 +93,23 @@ class CpuFeatures {
         {2, "mbytes_over_2"},       {4, "mbytes_over_4"},     {8, "mbytes_over_8"},
         {16, "mbytes_over_16"},
     };
-    // Of a part of channels the lines lie among those of the others.
+    // Of a part of a pixel's channels, or of a row's columns, the lines lie among those of the
+    // others, and prefetchers fetch some of these.
     const OperandShape& y = step_.output();
-    const double part = channels_of_part(step_.part_dim, step_.part, y).count();
-    const double footprint =
-        step_.part_dim == SplitDim::OutputChannel ? mbytes_ * y.dims[1] / part : mbytes_;
-    // What is touched in the same order again and again: one byte too many costs two, and from twice
-    // the size on nothing is left of the time before.
+    double footprint = mbytes_;
+    double fetched = mbytes_ * factor_;
+    if (step_.part_dim == SplitDim::OutputChannel && (has_pixels(y) || y.rank == 2)) {
+      constexpr double kFetchedBehind = 128;
+      const double run = channels_of_part(step_.part_dim, step_.part, y).count() * 4.0;
+      const double all = y.dims[1] * 4.0;
+      footprint *= all / run;
+      fetched *= std::min(all / run, 1 + kFetchedBehind / run);
+    }
+    // What is touched in the same order again and again: one byte too many costs two, and from
+    // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
       if (footprint > level.mbytes)
-        put(level.name, mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
+        put(level.name, fetched * std::min(footprint / level.mbytes - 1, 1.0));
     put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
   }
 

@@ -111,19 +111,23 @@ void count_convert(CpuFeatures& out) {
 void count_depth_to_space(CpuFeatures& out) {
   const StepShape& step = out.step();
   const OperandShape& y = step.output();
+  const OperandShape& x = step.operands[0];
   const auto& params = step.params_as<DepthToSpaceParams>();
   const MapPart part = map_part(step);
+  const double moved = count_of(step);
   out.traffic();
-  if (params.is_channel_major != 0) {
-    out.millions("strided_melements", part.pixels * part.channels);
-    out.thousands("strided_kruns", part.pixels);
-    if (part.is_whole)
-      out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
-    return;
+  const bool has_runs = params.is_channel_major == 0 && part.channels == padded_channels(y);
+  if (part.is_whole && !has_runs)
+    out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
+  if (has_runs) {
+    const double run_bytes = 2 * part.channels * params.block_w * sizeof(float);
+    return out.runs(2 * moved * sizeof(float) * 1e-6, run_bytes);
   }
-  const bool has_runs = part.channels == padded_channels(y);
-  out.thousands("kruns", has_runs ? part.pixels / params.block_w : part.pixels);
-  if (!has_runs) out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
+  if (params.is_channel_major == 0) return out.thousands("kpixels", part.pixels);
+  // A pixel's channels lie apart: each row of a block goes through the whole row of x.
+  out.millions("strided_melements", moved);
+  out.thousands("strided_kruns", part.pixels);
+  out.millions("strided_mbytes", part.pixels / params.block_w * padded_channels(x) * sizeof(float));
 }
 
 void count_pad(CpuFeatures& out) {
