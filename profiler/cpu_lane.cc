@@ -62,8 +62,8 @@ class CpuStep : public PreparedStep {
       : item_(item), lane_(lane), pool_(&lane->pool_), kernel_(kernels::cpu_kernel(row)) {
     kernels::check_step(step_of(row, item_), &needs_);
     scratch_bytes_ = rounded_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
-    size_t bytes = static_cast<size_t>(pool_->worker_count()) * scratch_bytes_ +
-                   static_cast<size_t>(needs_.shared_bytes);
+    lane_->need_scratch(workers() * scratch_bytes_ + static_cast<size_t>(needs_.shared_bytes));
+    size_t bytes = 0;
     for (const OperandShape& shape : item_.operands)
       bytes += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
     uint8_t* memory = take(bytes);
@@ -72,8 +72,6 @@ class CpuStep : public PreparedStep {
       views_.push_back(kernels::make_view(shape, memory));
       memory += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
     }
-    scratch_ = memory;
-    args_.shared = scratch_ + static_cast<size_t>(pool_->worker_count()) * scratch_bytes_;
     args_.params = item_.params.data();
     args_.operands = views_.data();
     args_.operand_count = static_cast<uint32_t>(views_.size());
@@ -119,14 +117,21 @@ class CpuStep : public PreparedStep {
     return own_memory_.data();
   }
 
-  // Of every operand of activations the worker's share, after memory that is nobody's. The output
-  // too: in a plan it lies where a value was before that is not needed any more. Blocks take turns:
-  // which worker had a line last is chance there, since operators cut their work in different ways
-  // and workers take tasks of each other.
+  size_t workers() const { return static_cast<size_t>(pool_->worker_count()); }
+  // What workers share is behind the last one's.
+  uint8_t* scratch_of(int32_t worker) const {
+    return lane_->scratch_.data() + static_cast<size_t>(worker) * scratch_bytes_;
+  }
+
+  // Memory that is nobody's, then the worker's scratch, which steps before had, too, and of every
+  // operand of activations its share. The output's, too: in a plan it lies where a value was before
+  // that is not needed any more. Blocks take turns: which worker had a line last is chance there,
+  // since operators cut their work in different ways and workers take tasks of each other.
   void touch_share(int32_t worker) const {
     constexpr size_t kBlock = 4096;
     touch(lane_->other_memory_.data(), lane_->other_memory_.size());
-    const auto worker_count = static_cast<size_t>(pool_->worker_count());
+    touch(scratch_of(worker), scratch_bytes_);
+    const size_t worker_count = workers();
     for (size_t i = 0; i < views_.size(); ++i) {
       if (item_.operands[i].layout == Layout::Packed) continue;
       const ByteRange touched = bytes_near_part(item_, item_.operands[i]);
@@ -140,12 +145,13 @@ class CpuStep : public PreparedStep {
     const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
       auto* step = static_cast<CpuStep*>(context);
       kernels::KernelArgs args = step->args_;
-      args.scratch = step->scratch_ + static_cast<size_t>(piece.worker) * step->scratch_bytes_;
+      args.scratch = step->scratch_of(piece.worker);
       args.task_begin = piece.task_begin;
       args.task_end = piece.task_end;
       args.continues = !piece.is_first;
       step->kernel_(args);
     };
+    args_.shared = scratch_of(pool_->worker_count());
     for (args_.phase = 0; args_.phase < needs_.phase_count; ++args_.phase)
       pool_->run(needs_.task_count, job, this);
   }
@@ -157,8 +163,7 @@ class CpuStep : public PreparedStep {
   kernels::StepNeeds needs_;
   kernels::KernelArgs args_;
   rt::Arena own_memory_;
-  uint8_t* scratch_ = nullptr;  // of worker 0; the others' behind
-  size_t scratch_bytes_ = 0;
+  size_t scratch_bytes_ = 0;  // of a worker
   std::vector<kernels::TensorView> views_;
 };
 
@@ -175,6 +180,13 @@ CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
 
 std::unique_ptr<PreparedStep> CpuLane::prepare(const KernelRow& row, const StepCase& item) {
   return std::make_unique<CpuStep>(row, item, this);
+}
+
+void CpuLane::need_scratch(size_t bytes) {
+  if (bytes <= scratch_.size_bytes()) return;
+  scratch_.release();
+  if (!scratch_.allocate(rt::default_allocator(), bytes, kCacheLine))
+    throw tools::ToolError(tools::ExitCode::Internal, "no memory for a step's scratch");
 }
 
 template <typename Share>

@@ -42,12 +42,15 @@ class CpuLane : public Lane {
   template <typename Share>           // share(begin, end) of each worker
   void for_shares(size_t bytes, Share share);
 
+  void need_scratch(size_t bytes);
+
   friend class CpuStep;
   rt::CpuPool pool_;
   rt::AffinityScope scope_;
   std::vector<uint8_t> other_memory_;
   rt::Arena arena_;  // of all steps that exist
   size_t arena_used_bytes_ = 0;
+  rt::Arena scratch_;  // of whichever step runs, as in a session
   int32_t step_count_ = 0;         // that exist
   std::vector<double> probes_us_;  // by worker
 };
