@@ -79,7 +79,10 @@ void add_weights(CpuFeatures& out, int64_t pixels, double panel_rows, const Pane
 
 // What ends the elements of a last panel that is not whole.
 void add_last_panel(CpuFeatures& out, double pixels, int32_t channels, bool is_map) {
-  if (channels % kChannelPanel == 0) return;
+  const StepShape& step = out.step();
+  const bool has_last =
+      step.part_dim != SplitDim::OutputChannel || step.part.end == step.output().dims[1];
+  if (channels % kChannelPanel == 0 || !has_last) return;
   const bool is_padded = is_map && channels % kChannelPad != 0;
   out.thousands(is_padded ? "padded_kpixels" : "ragged_kpixels", pixels);
   if (curve_names(activation_of(out.step())).elements != nullptr)
