@@ -74,8 +74,8 @@ class GpuStep : public PreparedStep {
   size_t local_[3] = {1, 1, 1};
   bool has_local_ = false;
   std::vector<cl_mem> memory_;
-  std::vector<std::pair<cl_mem, size_t>> inputs_;  // buffers of activations
-  int batch_count_ = 0;                            // 0: not known yet
+  std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers
+  int batch_count_ = 0;                                 // 0: not known yet
   // Arguments that are weights, and the buffers that each takes in turn.
   std::vector<std::pair<cl_uint, const std::vector<cl_mem>*>> weights_;
 };
@@ -138,8 +138,7 @@ GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
       lane->check("clEnqueueWriteBuffer",
                   api.clEnqueueWriteBuffer(lane->queue_, memory, CL_TRUE, 0, bytes, contents.data(),
                                            0, nullptr, nullptr));
-      if (i + 1 < item.operands.size() && shape.layout != Layout::Packed)
-        inputs_.emplace_back(memory, bytes);
+      if (shape.layout != Layout::Packed) activations_.emplace_back(memory, bytes);
     }
     if (shape.layout == Layout::Packed && lane->has_room_for_weights())
       weights_.emplace_back(argument, &lane->weight_buffers(bytes));
@@ -185,9 +184,12 @@ double GpuStep::run_us() {
     const double more_us = batch_us(2 * batch_count_);
     return (more_us - batch_us(batch_count_)) / batch_count_;
   }
-  lane_->api_.clReleaseEvent(lane_->touch(lane_->other_memory_, kOtherBytes));
-  for (const auto& [buffer, bytes] : inputs_)
-    lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
+  // As before a step of the CPU lane: twice, and the output, too.
+  for (int pass = 0; pass < 2; ++pass) {
+    lane_->api_.clReleaseEvent(lane_->touch(lane_->other_memory_, kOtherBytes));
+    for (const auto& [buffer, bytes] : activations_)
+      lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
+  }
   return lane_->wait_and_time_us(enqueue());
 }
 
