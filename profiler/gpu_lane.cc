@@ -22,15 +22,32 @@ constexpr size_t kWeightBytes = size_t{256} << 20;
 constexpr size_t kMostWeightBuffers = 512;
 constexpr size_t kLeastWeightBytes = 4096;
 
-// probe: arithmetic that every unit has enough of. touch: reads all of a buffer, and leaves the
-// compiler in doubt whether it will write. nothing: has as many arguments as a convolution, which a
-// launch copies.
+// probe: arithmetic that every unit has enough of. chain, chains: CpuLane's probe and crowding.
+// touch: reads all of a buffer, and leaves the compiler in doubt whether it will write. nothing:
+// has as many arguments as a convolution, which a launch copies.
 constexpr char kOwnKernels[] = R"(
 __kernel void probe(__global float* out, int count) {
   float8 sum = (float8)(get_global_id(0));
   for (int i = 0; i < count; ++i) sum = sum * 0.999f + 0.5f;
   if (sum.s0 + sum.s1 + sum.s2 + sum.s3 + sum.s4 + sum.s5 + sum.s6 + sum.s7 == 1.0f)
     out[0] = 1.0f;
+}
+__kernel void chain(__global ulong* out) {
+  ulong sum = get_global_id(0);
+  for (int i = 0; i < 1500; ++i) sum = sum * 0x9E3779B97F4A7C15UL + 1;
+  if (sum == 1) out[0] = sum;
+}
+__kernel void chains(__global ulong* out) {
+  ulong a = get_global_id(0), b = a + 1, c = a + 2, d = a + 3, e = a + 4, f = a + 5;
+  for (int i = 0; i < 250; ++i) {
+    a = a * 0x9E3779B97F4A7C15UL + 1;
+    b = b * 0x9E3779B97F4A7C15UL + 1;
+    c = c * 0x9E3779B97F4A7C15UL + 1;
+    d = d * 0x9E3779B97F4A7C15UL + 1;
+    e = e * 0x9E3779B97F4A7C15UL + 1;
+    f = f * 0x9E3779B97F4A7C15UL + 1;
+  }
+  if (a + b + c + d + e + f == 1) out[0] = a;
 }
 __kernel void touch(__global const float* in, int count, __global float* out) {
   float16 sum = 0.0f;
@@ -216,6 +233,8 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   if (is_processor() && number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT) >= 16) facts_.registers = 512;
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
+  chain_ = kernel_of(texts, 1, "", "chain");
+  chains_ = kernel_of(texts, 1, "", "chains");
   touch_ = kernel_of(texts, 1, "", "touch");
   write_ = kernel_of(texts, 1, "", "write");
   nothing_ = kernel_of(texts, 1, "", "nothing");
@@ -223,7 +242,7 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   other_memory_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
   if (is_processor()) arena_ = make_buffer(kArenaBytes, 0, nullptr);
   result_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
-  for (cl_kernel kernel : {probe_, nothing_})
+  for (cl_kernel kernel : {probe_, chain_, chains_, nothing_})
     check("clSetKernelArg", api_.clSetKernelArg(kernel, 0, sizeof(result_), &result_));
   check("clSetKernelArg", api_.clSetKernelArg(touch_, 2, sizeof(result_), &result_));
   const cl_int zero[4] = {};
@@ -236,13 +255,14 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   do {
     count *= 2;
     check("clSetKernelArg", api_.clSetKernelArg(probe_, 1, sizeof(count), &count));
-    probe_us();
-  } while (count < 1 << 16 && probe_us() < 60);
+    units_us(probe_, 64);
+  } while (count < 1 << 16 && units_us(probe_, 64) < 60);
 }
 GpuLane::~GpuLane() {
   if (queue_ == nullptr) return;
   finish();
-  for (cl_kernel kernel : {probe_, touch_, write_, nothing_}) api_.clReleaseKernel(kernel);
+  for (cl_kernel kernel : {probe_, chain_, chains_, touch_, write_, nothing_})
+    api_.clReleaseKernel(kernel);
   for (const auto& [key, program] : programs_) api_.clReleaseProgram(program);
   for (const auto& [size, buffers] : weight_buffers_)
     for (cl_mem buffer : buffers) api_.clReleaseMemObject(buffer);
@@ -389,12 +409,18 @@ std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepC
   return step;
 }
 
-double GpuLane::probe_us() {
-  const size_t local[] = {64, 1, 1};
-  const size_t global[] = {probe_items(), 1, 1};
+double GpuLane::units_us(cl_kernel kernel, size_t group_items) {
+  const size_t local[] = {group_items, 1, 1};
+  const size_t global[] = {group_items * kProbeGroups * static_cast<size_t>(facts_.units), 1, 1};
   // A processor's workers are awake when the second comes.
-  if (is_processor()) api_.clReleaseEvent(enqueue(probe_, global, local));
-  return wait_and_time_us(enqueue(probe_, global, local));
+  if (is_processor()) api_.clReleaseEvent(enqueue(kernel, global, local));
+  return wait_and_time_us(enqueue(kernel, global, local));
+}
+
+double GpuLane::probe_us() { return is_processor() ? units_us(chain_, 1) : units_us(probe_, 64); }
+
+double GpuLane::crowding() {
+  return is_processor() ? units_us(chains_, 1) / units_us(chain_, 1) : 1;
 }
 
 void GpuLane::finish() { check("clFinish", api_.clFinish(queue_)); }

@@ -23,6 +23,7 @@ class GpuLane : public Lane {
   std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item,
                                         const std::vector<int32_t>& tile);
   double probe_us() override;
+  double crowding() override;
   void finish() override;
 
   const rt::GpuDevice& device() const { return device_; }
@@ -44,10 +45,11 @@ class GpuLane : public Lane {
   cl_kernel write_kernel() const { return write_; }  // a buffer and how many floats of it
   // What a kernel takes that reads the buffer. Waits.
   double read_us(cl_mem buffer, size_t bytes);
-  size_t probe_items() const { return 64 * 8 * static_cast<size_t>(gpu_facts().units); }
+  size_t probe_items() const { return 64 * kProbeGroups * static_cast<size_t>(facts_.units); }
 
  private:
   friend class GpuStep;
+  static constexpr size_t kProbeGroups = 8;
   // The program's function `name`, built with `options` unless it has been.
   cl_kernel kernel_of(const char* const* texts, cl_uint text_count, const std::string& options,
                       const std::string& name);
@@ -56,6 +58,8 @@ class GpuLane : public Lane {
   // Gives the event of a kernel that reads the buffer; it must be released.
   cl_event touch(cl_mem buffer, size_t bytes);
   double wait_and_time_us(cl_event event);
+  // What the kernel takes in kProbeGroups groups for every unit.
+  double units_us(cl_kernel kernel, size_t group_items);
   bool takes_groups(cl_kernel kernel, size_t items) const;
   bool has_room_for_weights() const;
   // Buffers of so many bytes at least, for a launch each.
@@ -70,6 +74,8 @@ class GpuLane : public Lane {
   cl_command_queue plain_queue_ = nullptr;  // does not keep times, as a plan's does not
   std::map<std::string, cl_program> programs_;
   cl_kernel probe_ = nullptr;
+  cl_kernel chain_ = nullptr;
+  cl_kernel chains_ = nullptr;
   cl_kernel touch_ = nullptr;
   cl_kernel write_ = nullptr;
   cl_kernel nothing_ = nullptr;
