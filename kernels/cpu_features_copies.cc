@@ -97,10 +97,11 @@ void count_convert(CpuFeatures& out) {
                part.pixels * whole);
   out.thousands(to_nhwc ? "to_nhwc_rest_ksquares" : "to_plain_rest_ksquares",
                 part.pixels * std::ceil(rest / 4) / 4);
-  // Behind the last whole squares of a block of pixels.
+  // Behind the last whole squares of a map: four pixels, or a vector of them.
   const auto map_pixels = static_cast<int64_t>(part.pixels) / y.dims[0];
+  const int64_t side = to_nhwc ? 4 : out.vector_lanes();
   out.thousands("edge_kelements",
-                static_cast<double>(y.dims[0] * (map_pixels % 16)) * part.channels);
+                static_cast<double>(y.dims[0] * (map_pixels % side)) * part.channels);
   // Planes that a block of pixels touches, each on a page of its own.
   const int64_t block = convert_block_pixels(padded_channels(to_nhwc ? y : x));
   out.thousands("kplanes", std::ceil(part.pixels / static_cast<double>(block)) * part.channels);

@@ -1,6 +1,6 @@
-// Copies, and transposes between [channel][pixel] (Plain) and [pixel][channel] (Nhwc) in squares:
-// of as many by as many as a vector has lanes, 8 at most, and of four by four at the ends. Rows of
-// an image follow each other in both layouts: they are one row.
+// Copies, and transposes between [channel][pixel] (Plain) and [pixel][channel] (Nhwc), four runs of
+// the output of as many elements as a vector has lanes at a time, and four by four at the ends.
+// Rows of an image follow each other in both layouts: they are one row.
 #include <cstring>
 
 #include "kernels/common/cpu_dispatch.h"
@@ -18,6 +18,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int32_t kSide = 4;
+constexpr int32_t kWideSide =
+    HWY_TARGET == HWY_SCALAR ? kSide : static_cast<int32_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
 // Transposes each block of four by four: of lanes 4b to 4b + 3 of four vectors.
 template <class D>
@@ -59,44 +61,41 @@ HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t i
 #endif
 }
 
-// No longer than this: of 16 by 16 the shuffles between quarters of a register are more than the
-// loads and stores that they save.
-constexpr int32_t kMostSide = 8;
-using Wide = hn::CappedTag<float, kMostSide>;
-constexpr int32_t kWideSide =
-    hn::MaxLanes(Wide{}) < kSide ? kSide : static_cast<int32_t>(hn::MaxLanes(Wide{}));
+// A vector of blocks of four lanes, block b from `from + b * step`.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t step) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) > kSide) {
+    const hn::Half<D> half;
+    constexpr int64_t kHalfBlocks = hn::MaxLanes(D()) / 2 / kSide;
+    return hn::Combine(d, load_blocks(half, from + kHalfBlocks * step, step),
+                       load_blocks(half, from, step));
+  }
+#else
+  static_cast<void>(step);
+#endif
+  return hn::LoadU(d, from);
+}
 
-// to[i * to_step + k] = from[k * from_step + i] for i, k < kSide * kGroups, the lanes of D.
-template <int kGroups, class D>
-HWY_INLINE void transpose_wide(D d, const float* from, int64_t from_step, float* to,
-                               int64_t to_step) {
-  static_assert(kGroups == 1 || kGroups == 2);
+// to[i * to_step + k] = from[k * from_step + i] for i < 4, k < kWideSide: blocks are put together
+// as they are loaded, which takes less than shuffles between the blocks of what was loaded.
+HWY_INLINE void transpose_wide(const float* from, int64_t from_step, float* to, int64_t to_step) {
 #if HWY_TARGET == HWY_SCALAR
-  static_cast<void>(d);
   transpose_square(from, from_step, kSide, to, to_step, kSide);
 #else
-  hn::Vec<D> rows[kGroups][kSide];
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> rows[kSide];
 #pragma GCC unroll 4
-  for (int group = 0; group < kGroups; ++group) {
+  for (int k = 0; k < kSide; ++k) rows[k] = load_blocks(d, from + k * from_step, kSide * from_step);
+  transpose_blocks(d, rows);
 #pragma GCC unroll 4
-    for (int k = 0; k < kSide; ++k)
-      rows[group][k] = hn::LoadU(d, from + (group * kSide + k) * from_step);
-    transpose_blocks(d, rows[group]);
-  }
-  // Now block b of rows[group][i] belongs to output run 4b + i, as its block `group`.
-#pragma GCC unroll 4
-  for (int i = 0; i < kSide; ++i, to += to_step) {
-    const auto store = [&](hn::Vec<D> run, int block)
-                           HWY_ATTR { hn::StoreU(run, d, to + block * kSide * to_step); };
-    if constexpr (kGroups == 1) {
-      store(rows[0][i], 0);
-    } else {
-      store(hn::ConcatLowerLower(d, rows[1][i], rows[0][i]), 0);
-      store(hn::ConcatUpperUpper(d, rows[1][i], rows[0][i]), 1);
-    }
-  }
+  for (int i = 0; i < kSide; ++i) hn::StoreU(rows[i], d, to + i * to_step);
 #endif
 }
+
+// Cache lines are fetched so many pixels before they are written: with stores alone, too few are on
+// their way from the second-level cache where they do not follow each other.
+constexpr int64_t kPixelsAhead = 16;
 
 // `count` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16 channels outside,
 // so that every cache line of the output is written at once.
@@ -106,11 +105,14 @@ HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, i
     const int32_t end = group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
     int64_t w = 0;
     if (end == group + kChannelPanel)
-      for (; w + kWideSide <= count; w += kWideSide)
+      for (; w + kSide <= count; w += kSide) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kSide; ++i)
+          __builtin_prefetch(y + (w + kPixelsAhead + i) * pixel + group, 1, 3);
 #pragma GCC unroll 2
         for (int32_t c = group; c < end; c += kWideSide)
-          transpose_wide<kWideSide / kSide>(Wide(), x + c * plane + w, plane, y + w * pixel + c,
-                                            pixel);
+          transpose_wide(x + c * plane + w, plane, y + w * pixel + c, pixel);
+      }
     for (; w + kSide <= count; w += kSide)
       for (int32_t c = group; c < end; c += kSide)
         transpose_square(x + c * plane + w, plane, end - c, y + w * pixel + c, pixel, kSide);
@@ -127,11 +129,15 @@ HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, 
     const int32_t end = group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
     int64_t w = 0;
     if (end == group + kChannelPanel)
-      for (; w + kWideSide <= count; w += kWideSide)
-#pragma GCC unroll 2
-        for (int32_t c = group; c < end; c += kWideSide)
-          transpose_wide<kWideSide / kSide>(Wide(), x + w * pixel + c, pixel, y + c * plane + w,
-                                            plane);
+      for (; w + kWideSide <= count; w += kWideSide) {
+#pragma GCC unroll 4
+        for (int32_t c = group; c < end; c += kSide) {
+          if (w % kChannelPanel == 0)
+            for (int i = 0; i < kSide; ++i)
+              __builtin_prefetch(y + (c + i) * plane + w + kPixelsAhead, 1, 3);
+          transpose_wide(x + w * pixel + c, pixel, y + c * plane + w, plane);
+        }
+      }
     for (; w + kSide <= count; w += kSide)
       for (int32_t c = group; c < end; c += kSide)
         transpose_square(x + w * pixel + c, pixel, kSide, y + c * plane + w, plane,

@@ -31,12 +31,15 @@ constexpr int64_t kPivotLines = 4;
 // Elements of a run that one piece is made of, and vectors of its pivot: 128 elements.
 constexpr int64_t kPieceElements = 2048;
 constexpr int64_t kPivotVectors = 128 / kLanes;
-// Where a mean is of one line, the sums of so many lines are taken before their means: a division,
-// a root and a division follow each other there, for which a core that looks a few hundred
-// instructions ahead would wait at every line. And the elements of as many lines: those summed up,
-// those that become results meanwhile and the results are to stay in the first-level cache.
-constexpr int64_t kMostLines = 4;
+// Where a mean is of one line, a line is written so many lines behind the one that is summed up: a
+// division, a root and a division follow each other there, for which a core that looks a few
+// hundred instructions ahead would wait at every line. And the elements of as many lines: those
+// summed up, those that become results meanwhile and the results are to stay in the first-level
+// cache.
+constexpr int64_t kMostLag = 4;
 constexpr int64_t kLinesElements = 2048;
+// Lines at once share loads of scale and bias. 16 registers do not hold the sums of two.
+constexpr int kMostLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 
 struct Operands {
   const float* x;
@@ -46,10 +49,11 @@ struct Operands {
 };
 
 // What rounding made negative is zero; a NaN stays one.
-Vector factor_of(const NormalizeWork& work, float epsilon, Vector sum_of_squares) {
-  const Floats d;
-  const Vector squares = at_least(sum_of_squares, hn::Zero(d));
-  const Vector variance = hn::Div(squares, hn::Set(d, static_cast<float>(work.element_count)));
+template <class D>
+HWY_INLINE hn::Vec<D> factor_of(D d, const NormalizeWork& work, float epsilon,
+                                hn::Vec<D> sum_of_squares) {
+  const auto squares = at_least(sum_of_squares, hn::Zero(d));
+  const auto variance = hn::Div(squares, hn::Set(d, static_cast<float>(work.element_count)));
   return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon))));
 }
 
@@ -77,10 +81,14 @@ HWY_INLINE float sum_of_lanes(Vector v) { return hn::GetLane(hn::SumOfLanes(Floa
 float mean_of_first(const float* x, int64_t count) {
   const Floats d;
   if (count < kPivotVectors * kLanes) return x[0];
-  Vector sum = hn::LoadU(d, x);
+  Vector even = hn::LoadU(d, x);
+  Vector odd = hn::LoadU(d, x + kLanes);
 #pragma GCC unroll 4
-  for (int64_t i = 1; i < kPivotVectors; ++i) sum = hn::Add(sum, hn::LoadU(d, x + i * kLanes));
-  return sum_of_lanes(sum) * (1.0f / static_cast<float>(kPivotVectors * kLanes));
+  for (int64_t i = 2; i < kPivotVectors; i += 2) {
+    even = hn::Add(even, hn::LoadU(d, x + i * kLanes));
+    odd = hn::Add(odd, hn::LoadU(d, x + (i + 1) * kLanes));
+  }
+  return sum_of_lanes(hn::Add(even, odd)) * (1.0f / static_cast<float>(kPivotVectors * kLanes));
 }
 
 // The sums of distances from a pivot, and of their squares.
@@ -89,154 +97,165 @@ struct Sums {
   float squares;
 };
 
-// Vectors of pass_over_runs() at once.
-constexpr int64_t kRunVectors = 4;
+// Vectors of a run at once, each with its own sums, so that additions need not wait for each other.
+constexpr int kRunVectors = 4;
 
-// Where results of a run with one mean come from and go to: (x - mean) * factor, then times the
-// scale and plus the bias. Where a run has one of each, factor has the scale in it and shift is the
-// bias. Else element k has scale[k & scale_mask] and bias[k & bias_mask]: a mask is -1, or 0 where
-// kRunVectors vectors of equal lanes serve all.
-struct RunResults {
-  const float* x = nullptr;
-  float* y = nullptr;
-  float mean = 0.0f;
-  float factor = 0.0f;
-  float shift = 0.0f;
-  bool has_vectors = false;
-  const float* scale = nullptr;
-  int64_t scale_mask = 0;
-  const float* bias = nullptr;
-  int64_t bias_mask = 0;
-
-  void skip(int64_t count) {
-    x += count;
-    y += count;
-    scale += count & scale_mask;
-    bias += count & bias_mask;
-  }
+// Mean and sum of squared distances from it, of some elements or of all of a mean.
+struct Spread {
+  double count;
+  double mean;
+  double squares;
 };
 
-// One pass over two runs of `count` elements: writes the results of one and sums up the distances
-// from `pivot` of the other, in an order that does not depend on whether it does both.
-template <bool kWrites, bool kSums, bool kHasVectors>
-HWY_NOINLINE Sums pass_over_runs(const RunResults& to, const float* summed, float pivot,
-                                 int64_t count) {
+// As in Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American
+// Statistician 37(3), 1983.
+void join(Spread& all, const Spread& piece) {
+  // The first piece, often the only one, needs no division.
+  if (all.count == 0) {
+    all = piece;
+    return;
+  }
+  const double away = piece.mean - all.mean;
+  const double count = all.count + piece.count;
+  all.squares += piece.squares + away * away * (all.count * piece.count / count);
+  all.mean += away * (piece.count / count);
+  all.count = count;
+}
+
+// A run of elements of one mean. Results are (x - mean) * factor, then times the scale and plus the
+// bias. Where the run has one scale, factor has it in it; where one bias, it is the shift.
+struct Run {
+  const float* x;
+  float* y;
+  const float* scale;  // of each element; null: one
+  const float* bias;   // null if scale is
+  float one_scale;
+  float shift;
+  float mean;
+  float factor;
+  Spread spread;  // of the pieces that are summed up
+  float pivot;    // of the next piece
+  Sums sums;      // of the last one
+};
+
+// Of the scale and the bias, so many differ from element to element.
+enum RunVectors { kNoVectors, kScaleVectors, kScaleAndBiasVectors };
+
+// One pass over elements [begin, end) of kRuns times two runs: writes the results of the ones and
+// sums up the distances from the pivots of the others, in an order that does not depend on kRuns
+// nor on whether it does both. All results have the scale, and the bias, of the first.
+template <int kRuns, bool kWrites, bool kSums, RunVectors kVectors>
+HWY_NOINLINE void pass_over_runs(const Run* const* written, Run* const* summed, int64_t begin,
+                                 int64_t end) {
   const Floats d;
-  const Vector mean = hn::Set(d, to.mean);
-  const Vector factor = hn::Set(d, to.factor);
-  const Vector shift = hn::Set(d, to.shift);
-  const Vector near_mean = hn::Set(d, pivot);
-  // Several of each, so that additions need not wait for each other.
-  Vector distances[kRunVectors];
-  Vector squares[kRunVectors];
+  // Copies: a store to y could change a run for all that the compiler knows.
+  const float* scales = kWrites ? written[0]->scale : nullptr;
+  const float* biases = kWrites ? written[0]->bias : nullptr;
+  const float* x[kRuns];
+  float* y[kRuns];
+  const float* from[kRuns];
+  Vector mean[kRuns];
+  Vector factor[kRuns];
+  Vector shift[kRuns];
+  Vector pivot[kRuns];
+  Vector distances[kRuns][kRunVectors];
+  Vector squares[kRuns][kRunVectors];
+#pragma GCC unroll 2
+  for (int run = 0; run < kRuns; ++run) {
+    if constexpr (kWrites) {
+      x[run] = written[run]->x;
+      y[run] = written[run]->y;
+      mean[run] = hn::Set(d, written[run]->mean);
+      factor[run] = hn::Set(d, written[run]->factor);
+      shift[run] = hn::Set(d, written[run]->shift);
+    }
+    if constexpr (kSums) {
+      from[run] = summed[run]->x;
+      pivot[run] = hn::Set(d, summed[run]->pivot);
 #pragma GCC unroll 4
-  for (int i = 0; i < kRunVectors; ++i) distances[i] = squares[i] = hn::Zero(d);
-  // Copies: a store to y could change `to` for all that the compiler knows.
-  const float* x = to.x;
-  float* y = to.y;
-  const float* scales = to.scale;
-  const float* biases = to.bias;
-  const int64_t scale_mask = to.scale_mask;
-  const int64_t bias_mask = to.bias_mask;
-  const auto result_of = [&](Vector v, Vector scale, Vector bias) HWY_ATTR {
-    const Vector away = hn::Sub(v, mean);
-    return kHasVectors ? hn::MulAdd(hn::Mul(away, factor), scale, bias)
-                       : hn::MulAdd(away, factor, shift);
-  };
-  const auto write = [&](int64_t at, const float* scale, const float* bias) HWY_ATTR {
-    const Vector scale_lanes = kHasVectors ? hn::LoadU(d, scale) : factor;
-    const Vector bias_lanes = kHasVectors ? hn::LoadU(d, bias) : shift;
-    hn::StoreU(result_of(hn::LoadU(d, x + at), scale_lanes, bias_lanes), d, y + at);
-  };
-  const auto add = [&](Vector away, int i) HWY_ATTR {
-    distances[i] = hn::Add(distances[i], away);
-    squares[i] = hn::MulAdd(away, away, squares[i]);
-  };
-  int64_t k = 0;
-  for (; k + kRunVectors * kLanes <= count; k += kRunVectors * kLanes) {
-    const float* scale = scales + (k & scale_mask);
-    const float* bias = biases + (k & bias_mask);
-#pragma GCC unroll 4
-    for (int i = 0; i < kRunVectors; ++i) {
-      const int64_t at = i * kLanes;
-      if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + k + at), near_mean), i);
-      if constexpr (kWrites) write(k + at, scale + at, bias + at);
+      for (int i = 0; i < kRunVectors; ++i) distances[run][i] = squares[run][i] = hn::Zero(d);
     }
   }
-#pragma GCC unroll 1
-  for (; k + kLanes <= count; k += kLanes) {
-    if constexpr (kSums) add(hn::Sub(hn::LoadU(d, summed + k), near_mean), 0);
-    if constexpr (kWrites) write(k, scales + (k & scale_mask), biases + (k & bias_mask));
-  }
-  if (const int64_t rest = count - k; rest > 0) {
+  // `lanes` elements from the k-th on, with the i-th sums.
+  const auto pass = [&](int64_t k, int i, int64_t lanes) HWY_ATTR {
+    const auto load = [=](const float* all) HWY_ATTR { return load_lanes(d, all + k, lanes); };
     if constexpr (kSums) {
-      const Vector away = hn::Sub(load_lanes(d, summed + k, rest), near_mean);
-      add(keep_lanes(d, away, rest), 0);
+#pragma GCC unroll 2
+      for (int run = 0; run < kRuns; ++run) {
+        const Vector away = keep_lanes(d, hn::Sub(load(from[run]), pivot[run]), lanes);
+        distances[run][i] = hn::Add(distances[run][i], away);
+        squares[run][i] = hn::MulAdd(away, away, squares[run][i]);
+      }
     }
     if constexpr (kWrites) {
-      const Vector scale = kHasVectors ? load_lanes(d, scales + (k & scale_mask), rest) : factor;
-      const Vector bias = kHasVectors ? load_lanes(d, biases + (k & bias_mask), rest) : shift;
-      store_lanes(d, result_of(load_lanes(d, x + k, rest), scale, bias), y + k, rest);
+      const Vector scale = kVectors != kNoVectors ? load(scales) : hn::Zero(d);
+      const Vector bias = kVectors == kScaleAndBiasVectors ? load(biases) : hn::Zero(d);
+#pragma GCC unroll 2
+      for (int run = 0; run < kRuns; ++run) {
+        const Vector away = hn::Sub(load(x[run]), mean[run]);
+        const Vector added = kVectors == kScaleAndBiasVectors ? bias : shift[run];
+        const Vector result = kVectors != kNoVectors
+                                  ? hn::MulAdd(hn::Mul(away, factor[run]), scale, added)
+                                  : hn::MulAdd(away, factor[run], added);
+        store_lanes(d, result, y[run] + k, lanes);
+      }
     }
-  }
-  const auto of_lanes = [](const Vector* parts) HWY_ATTR {
-    return sum_of_lanes(hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3])));
   };
-  return {of_lanes(distances), of_lanes(squares)};
-}
-
-// The same; null: nothing to write, or to sum up.
-Sums pass_over(const RunResults* to, const float* summed, float pivot, int64_t count) {
-  if (to == nullptr) return pass_over_runs<false, true, false>({}, summed, pivot, count);
-  if (to->has_vectors)
-    return summed != nullptr ? pass_over_runs<true, true, true>(*to, summed, pivot, count)
-                             : pass_over_runs<true, false, true>(*to, summed, pivot, count);
-  return summed != nullptr ? pass_over_runs<true, true, false>(*to, summed, pivot, count)
-                           : pass_over_runs<true, false, false>(*to, summed, pivot, count);
-}
-
-// Vectors of equal lanes, where a run has one scale or one bias.
-struct EqualLanes {
-  HWY_ALIGN float scale[kRunVectors * kLanes];
-  HWY_ALIGN float bias[kRunVectors * kLanes];
-};
-
-// The results at `offsets` of a run that pass_over() can write.
-RunResults results_at(const NormalizeWork& work, const Operands& operands,
-                      const int64_t (&offsets)[3], float mean, float factor, EqualLanes& equal) {
-  RunResults to;
-  to.x = operands.x + offsets[kNormalizeX];
-  to.y = operands.y + offsets[kNormalizeX];
-  to.mean = mean;
-  to.factor = factor;
-  const auto has_vectors = [&](const float* from, int which) {
-    return from != nullptr && work.lane_strides[which] == 1;
-  };
-  const float scale = operands.scale == nullptr ? 1.0f : operands.scale[offsets[kNormalizeScale]];
-  to.shift = operands.bias == nullptr ? 0.0f : operands.bias[offsets[kNormalizeBias]];
-  to.scale_mask = has_vectors(operands.scale, kNormalizeScale) ? -1 : 0;
-  to.bias_mask = has_vectors(operands.bias, kNormalizeBias) ? -1 : 0;
-  to.has_vectors = (to.scale_mask | to.bias_mask) != 0;
-  if (!to.has_vectors) {
-    to.factor *= scale;
-    return to;
-  }
-  const auto fill = [](float value, float* lanes) HWY_ATTR {
-    const Floats d;
+  int64_t k = begin;
+  for (; k + kRunVectors * kLanes <= end; k += kRunVectors * kLanes)
 #pragma GCC unroll 4
-    for (int i = 0; i < kRunVectors; ++i) hn::Store(hn::Set(d, value), d, lanes + i * kLanes);
-    return static_cast<const float*>(lanes);
-  };
-  to.scale =
-      to.scale_mask != 0 ? operands.scale + offsets[kNormalizeScale] : fill(scale, equal.scale);
-  to.bias =
-      to.bias_mask != 0 ? operands.bias + offsets[kNormalizeBias] : fill(to.shift, equal.bias);
-  return to;
+    for (int i = 0; i < kRunVectors; ++i) pass(k + i * kLanes, i, kLanes);
+#pragma GCC unroll 1
+  for (; k + kLanes <= end; k += kLanes) pass(k, 0, kLanes);
+  if (k < end) pass(k, 0, end - k);
+  if constexpr (kSums) {
+    const auto of_lanes = [](const Vector* parts) HWY_ATTR {
+      return sum_of_lanes(hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3])));
+    };
+#pragma GCC unroll 2
+    for (int run = 0; run < kRuns; ++run)
+      summed[run]->sums = {of_lanes(distances[run]), of_lanes(squares[run])};
+  }
+}
+
+template <RunVectors kVectors>
+auto pass_with(int runs, bool sums_up) {
+  return runs == 2 ? pass_over_runs<2, true, true, kVectors>
+         : sums_up ? pass_over_runs<1, true, true, kVectors>
+                   : pass_over_runs<1, true, false, kVectors>;
+}
+
+// The same. Null, for one run: nothing to write, or to sum up.
+void pass_over(int runs, const Run* const* written, Run* const* summed, int64_t begin,
+               int64_t end) {
+  const bool sums_up = summed != nullptr;
+  const auto pass = written == nullptr             ? pass_over_runs<1, false, true, kNoVectors>
+                    : written[0]->scale == nullptr ? pass_with<kNoVectors>(runs, sums_up)
+                    : written[0]->bias == nullptr  ? pass_with<kScaleVectors>(runs, sums_up)
+                                                   : pass_with<kScaleAndBiasVectors>(runs, sums_up);
+  pass(written, summed, begin, end);
 }
 
 // True if pass_over() can write the results.
 bool has_even_steps(const NormalizeWork& work) {
-  return work.lane_strides[kNormalizeScale] <= 1 && work.lane_strides[kNormalizeBias] <= 1;
+  const int64_t scale = work.lane_strides[kNormalizeScale];
+  const int64_t bias = work.lane_strides[kNormalizeBias];
+  return scale <= 1 && bias <= scale;
+}
+
+// The run at `at`, without a mean. (No runs are returned or copied: the parts of one are written
+// just before, and a load of several has to wait for all stores.)
+void begin_run(const NormalizeWork& work, const Operands& operands, const int64_t (&at)[3],
+               Run& run) {
+  run.x = operands.x + at[kNormalizeX];
+  run.y = operands.y + at[kNormalizeX];
+  const float* scale = operands.scale == nullptr ? nullptr : operands.scale + at[kNormalizeScale];
+  const float* bias = operands.bias == nullptr ? nullptr : operands.bias + at[kNormalizeBias];
+  run.scale = work.lane_strides[kNormalizeScale] != 0 ? scale : nullptr;
+  run.bias = work.lane_strides[kNormalizeBias] != 0 ? bias : nullptr;
+  run.one_scale = scale != nullptr && run.scale == nullptr ? *scale : 1.0f;
+  run.shift = bias != nullptr && run.bias == nullptr ? *bias : 0.0f;
+  run.spread = {};
 }
 
 void zero_pad(const NormalizeWork& work, float* y) {
@@ -280,26 +299,28 @@ HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
     for (int64_t pad = 0; pad < work.pad; ++pad) y[count + pad] = 0.0f;
 }
 
-// Mean and sum of squared distances from it, of some elements or of all of a mean.
-struct Spread {
-  double count;
-  double mean;
-  double squares;
-};
+float pivot_of(const NormalizeParams& params, const float* x, int64_t count) {
+  return params.is_rms != 0 ? 0.0f : mean_of_first(x, count);
+}
 
-// As in Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American
-// Statistician 37(3), 1983.
-void join(Spread& all, const Spread& piece) {
-  // The first piece, often the only one, needs no division.
-  if (all.count == 0) {
-    all = piece;
-    return;
-  }
-  const double away = piece.mean - all.mean;
-  const double count = all.count + piece.count;
-  all.squares += piece.squares + away * away * (all.count * piece.count / count);
-  all.mean += away * (piece.count / count);
-  all.count = count;
+// Elements of a piece that begins with element `begin` of a run.
+int64_t piece_at(const NormalizeWork& work, int64_t begin) {
+  return work.lanes - begin < kPieceElements ? work.lanes - begin : kPieceElements;
+}
+
+void begin_piece(const NormalizeWork& work, const NormalizeParams& params, int64_t begin,
+                 Run& run) {
+  run.pivot = pivot_of(params, run.x + begin, piece_at(work, begin));
+}
+
+// Joins the piece that was summed up.
+void end_piece(const NormalizeParams& params, int64_t count, Run& run) {
+  const double elements = static_cast<double>(count);
+  const double squares = static_cast<double>(run.sums.squares);
+  if (params.is_rms != 0) return join(run.spread, {elements, 0, squares});
+  const double distances = static_cast<double>(run.sums.distances);
+  const double away = distances / elements;
+  join(run.spread, {elements, static_cast<double>(run.pivot) + away, squares - away * distances});
 }
 
 struct RunMean {
@@ -308,48 +329,46 @@ struct RunMean {
 };
 
 RunMean mean_of(const NormalizeWork& work, const NormalizeParams& params, const Spread& spread) {
-  const Vector squares = hn::Set(Floats(), static_cast<float>(spread.squares));
-  return {static_cast<float>(spread.mean), hn::GetLane(factor_of(work, params.epsilon, squares))};
+  // Divisions of a short vector take less.
+  const hn::CappedTag<float, 4> d;
+  const auto squares = hn::Set(d, static_cast<float>(spread.squares));
+  return {static_cast<float>(spread.mean),
+          hn::GetLane(factor_of(d, work, params.epsilon, squares))};
 }
 
-float pivot_of(const NormalizeParams& params, const float* x, int64_t count) {
-  return params.is_rms != 0 ? 0.0f : mean_of_first(x, count);
-}
-
-Spread spread_of(const NormalizeParams& params, int64_t count, float pivot, const Sums& sums) {
-  const double elements = static_cast<double>(count);
-  if (params.is_rms != 0) return {elements, 0, static_cast<double>(sums.squares)};
-  const double away = static_cast<double>(sums.distances) / elements;
-  return {elements, static_cast<double>(pivot) + away,
-          static_cast<double>(sums.squares) - away * static_cast<double>(sums.distances)};
+void set_mean(const RunMean& of, Run& run) {
+  run.mean = of.mean;
+  run.factor = of.factor * run.one_scale;
 }
 
 // One mean over runs of elements that begin at `begin`, of pieces.
 void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
                     const Operands& operands, const int64_t (&begin)[3]) {
-  Spread all = {};
+  Run run = {};
+  Run* const runs[] = {&run};
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     for (int64_t i = 0; i < walk.line_count; ++i) {
-      const float* x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
+      run.x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
       for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
-        const int64_t count = work.lanes - k < kPieceElements ? work.lanes - k : kPieceElements;
-        const float pivot = pivot_of(params, x + k, count);
-        join(all, spread_of(params, count, pivot, pass_over(nullptr, x + k, pivot, count)));
+        const int64_t count = piece_at(work, k);
+        begin_piece(work, params, k, run);
+        pass_over(1, nullptr, runs, k, k + count);
+        end_piece(params, count, run);
       }
     }
-  const RunMean run = mean_of(work, params, all);
+  const RunMean mean = mean_of(work, params, run.spread);
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     for (int64_t i = 0; i < walk.line_count; ++i) {
       if (!has_even_steps(work)) {
-        write_run(work, operands, {&run.mean, &run.factor, 0}, walk, i, 0, work.lanes);
+        write_run(work, operands, {&mean.mean, &mean.factor, 0}, walk, i, 0, work.lanes);
         continue;
       }
       int64_t at[3];
       for (int k = 0; k < 3; ++k) at[k] = walk.offsets[k] + i * walk.line_strides[k];
-      EqualLanes equal;
-      const RunResults to = results_at(work, operands, at, run.mean, run.factor, equal);
-      pass_over(&to, nullptr, 0.0f, work.lanes);
-      zero_pad(work, to.y);
+      begin_run(work, operands, at, run);
+      set_mean(mean, run);
+      pass_over(1, runs, nullptr, 0, work.lanes);
+      zero_pad(work, run.y);
     }
 }
 
@@ -358,68 +377,66 @@ bool has_single_lines(const NormalizeWork& work) {
   return HWY_TARGET != HWY_SCALAR && work.reduced.count == 0 && has_even_steps(work);
 }
 
-struct Line {
-  int64_t at[3];
-  Spread before;  // of the pieces before the last
-  float pivot;    // of the last piece
-  Sums sums;
-  RunMean run;
-};
-
-// The results of `done` and the sums of `summed`, of which one may be null, piece by piece.
-void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
-                     const Operands& operands, const Line* done, Line* summed) {
-  EqualLanes equal;
-  RunResults to;
-  if (done != nullptr)
-    to = results_at(work, operands, done->at, done->run.mean, done->run.factor, equal);
-  const float* x = summed == nullptr ? nullptr : operands.x + summed->at[kNormalizeX];
+// Writes some lines and sums up as many, piece by piece but for the end of the last. Null, for one
+// line: none.
+void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params, int count,
+                     const Run* const* written, Run* const* summed) {
   for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
-    const int64_t count = work.lanes - k < kPieceElements ? work.lanes - k : kPieceElements;
-    if (summed == nullptr) {
-      pass_over(&to, nullptr, 0.0f, count);
-    } else {
-      if (k != 0) {
-        join(summed->before, spread_of(params, kPieceElements, summed->pivot, summed->sums));
-        summed->pivot = pivot_of(params, x + k, count);
-      }
-      summed->sums = pass_over(done == nullptr ? nullptr : &to, x + k, summed->pivot, count);
+    for (int i = 0; i < count && summed != nullptr && k != 0; ++i) {
+      end_piece(params, kPieceElements, *summed[i]);
+      begin_piece(work, params, k, *summed[i]);
     }
-    if (done != nullptr) to.skip(count);
+    pass_over(count, written, summed, k, k + piece_at(work, k));
   }
-  if (done != nullptr) zero_pad(work, operands.y + done->at[kNormalizeX]);
+  for (int i = 0; i < count && written != nullptr; ++i) zero_pad(work, written[i]->y);
+}
+
+// True if every line has the same scale and bias where they differ from element to element.
+bool shares_vectors(const NormalizeWork& work) {
+  for (int32_t i = 0; i < work.kept.count; ++i)
+    for (int which : {kNormalizeScale, kNormalizeBias})
+      if (work.lane_strides[which] != 0 && work.kept.strides[i][which] != 0) return false;
+  return true;
 }
 
 void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
                      const Operands& operands, Units units) {
   const int64_t fitting = kLinesElements / work.lanes;
-  const int64_t group = fitting < 1 ? 1 : fitting < kMostLines ? fitting : kMostLines;
-  const int64_t first_count = work.lanes < kPieceElements ? work.lanes : kPieceElements;
-  const int64_t last_count = work.lanes - (work.lanes - 1) / kPieceElements * kPieceElements;
-  Line lines[2][kMostLines];
-  Line* now = lines[0];
-  Line* before = lines[1];
-  for (int64_t unit = units.begin; unit < units.end + group; unit += group) {
-    const int64_t count = units.end - unit < group ? units.end - unit : group;
-    for (int64_t i = 0; i < count; ++i) {
-      now[i] = {};
-      work.kept.add_offsets(unit + i, now[i].at);
-      now[i].pivot = pivot_of(params, operands.x + now[i].at[kNormalizeX], first_count);
+  const int64_t lag = fitting < 1 ? 1 : fitting < kMostLag ? fitting : kMostLag;
+  const int at_once = lag >= kMostLinesAtOnce && shares_vectors(work) ? kMostLinesAtOnce : 1;
+  const int64_t last_count = piece_at(work, (work.lanes - 1) / kPieceElements * kPieceElements);
+  // From those that are written to those that are summed up.
+  constexpr int64_t kRuns = kMostLag + kMostLinesAtOnce;
+  Run runs[kRuns];
+  const auto run_of = [&](int64_t unit) { return &runs[unit % kRuns]; };
+  int64_t begun = units.begin;
+  int64_t ended = units.begin;
+  int count = 1;
+  for (int64_t unit = units.begin; unit < units.end + lag; unit += count) {
+    for (; begun < units.end && begun < unit + at_once; ++begun) {
+      Run& run = *run_of(begun);
+      int64_t at[3] = {};
+      work.kept.add_offsets(begun, at);
+      begin_run(work, operands, at, run);
+      begin_piece(work, params, 0, run);
     }
-    for (int64_t i = 0; i < group; ++i) {
-      const bool is_done = unit > units.begin && unit - group + i < units.end;
-      if (is_done || i < count)
-        pass_over_lines(work, params, operands, is_done ? &before[i] : nullptr,
-                        i < count ? &now[i] : nullptr);
+    const bool writes = unit - lag >= units.begin;
+    const bool sums_up = unit < units.end;
+    count = writes && unit + at_once <= units.end ? at_once : 1;
+    const Run* written[kMostLinesAtOnce];
+    Run* summed[kMostLinesAtOnce];
+    for (int i = 0; i < count; ++i) {
+      written[i] = writes ? run_of(unit + i - lag) : nullptr;
+      summed[i] = run_of(unit + i);
     }
-    for (int64_t i = 0; i < count; ++i) {
-      Spread all = now[i].before;
-      join(all, spread_of(params, last_count, now[i].pivot, now[i].sums));
-      now[i].run = mean_of(work, params, all);
+    if (writes || sums_up)
+      pass_over_lines(work, params, count, writes ? written : nullptr, sums_up ? summed : nullptr);
+    // Those that the next pass writes.
+    for (; ended < units.end && ended < unit + count - lag + at_once; ++ended) {
+      Run& run = *run_of(ended);
+      end_piece(params, last_count, run);
+      set_mean(mean_of(work, params, run.spread), run);
     }
-    Line* other = now;
-    now = before;
-    before = other;
   }
 }
 
@@ -560,9 +577,13 @@ HWY_NOINLINE void add_lines(Lines lines, bool is_rms, double* seen, Band& band) 
   }
 }
 
+// (Not all of it: a block of lines takes a microsecond.)
 void clear(Band& band) {
-  for (float& mean : band.means) mean = 0.0f;
-  for (float& square : band.squares) square = 0.0f;
+  const Floats d;
+  for (int64_t i = 0; i < band.end - band.lane; i += kLanes) {
+    hn::Store(hn::Zero(d), d, band.means + i);
+    hn::Store(hn::Zero(d), d, band.squares + i);
+  }
 }
 
 // The means of columns over the lines, and the sums of squared distances from them.
@@ -575,6 +596,11 @@ void moments_of_band(const NormalizeWork& work, const Operands& operands, const 
         {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], walk.line_count},
         is_rms, &seen, band);
 }
+
+// Results are fetched so many lines before they are written: with stores alone, too few cache lines
+// are on their way from the second-level cache.
+constexpr int64_t kLinesAhead = 4;
+constexpr int64_t kLineFloats = 16;  // of a cache line
 
 // All that is written where scale and bias are the same on every line: (x - mean) * factor + shift.
 template <int kVectors>
@@ -596,6 +622,8 @@ HWY_NOINLINE void write_columns(const Lines& lines, float* y, const Columns& col
   for (int64_t i = 0; i < lines.count; ++i, x += stride, y += stride)
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
+      if (v * kLanes % kLineFloats == 0)
+        __builtin_prefetch(y + kLinesAhead * stride + v * kLanes, 1, 3);
       const Vector away = hn::Sub(load_column<kVectors>(columns, x, v), mean[v]);
       const Vector result = hn::MulAdd(away, factor[v], shift[v]);
       if (v + 1 < kVectors)
@@ -653,7 +681,7 @@ void finish_moments(const NormalizeWork& work, const NormalizeParams& params,
       return load_broadcast(from + begin[k] + lane * stride, stride, band.end - lane);
     };
     float* at = band.squares + (lane - band.lane);
-    Vector factor = factor_of(work, params.epsilon, hn::LoadU(d, at));
+    Vector factor = factor_of(d, work, params.epsilon, hn::LoadU(d, at));
     Vector shift = hn::Zero(d);
     if (has_scale && operands.scale != nullptr)
       factor = hn::Mul(factor, of_columns(operands.scale, kNormalizeScale));
@@ -713,10 +741,12 @@ void copy_columns(const float* from, int64_t count, float* to) {
     hn::StoreU(hn::LoadU(Floats(), from + i), Floats(), to + i);
 }
 
+// The last block first: a cache that cannot hold all may have the end of what the step before
+// wrote, and write_blocks() then finds the beginning there.
 void sum_up_blocks(const LineBlocks& blocks, Band& band) {
   const NormalizeWork& work = blocks.work;
   const int64_t stride = work.reduced.strides[0][kNormalizeX];
-  for (int64_t block = blocks.block; block < blocks.block_end; ++block)
+  for (int64_t block = blocks.block_end - 1; block >= blocks.block; --block)
     for (band.lane = 0; band.lane < work.lanes; band.lane = band.end) {
       band.end = work.lanes - band.lane < kBandLanes ? work.lanes : band.lane + kBandLanes;
       clear(band);
@@ -733,23 +763,23 @@ void sum_up_blocks(const LineBlocks& blocks, Band& band) {
 void join_blocks(const LineBlocks& blocks, Band& band) {
   const Floats d;
   const NormalizeWork& work = blocks.work;
-  for (int64_t lane = band.lane; lane < band.end; lane += kLanes) {
-    Vector mean = hn::Zero(d);
-    Vector squares = hn::Zero(d);
-    double seen = 0;
-    for (int64_t block = 0; block < work.line_blocks; ++block) {
-      const float* means = blocks.means_of(block) + lane;
-      const auto count = static_cast<double>(blocks.lines_of(block));
-      const double all = seen + count;
-      const Vector away = hn::Sub(hn::LoadU(d, means), mean);
-      squares = hn::Add(squares, hn::LoadU(d, means + normalize_moments(work)));
-      squares = hn::MulAdd(hn::Mul(away, away), hn::Set(d, static_cast<float>(seen * count / all)),
-                           squares);
-      mean = hn::MulAdd(away, hn::Set(d, static_cast<float>(count / all)), mean);
-      seen = all;
+  clear(band);
+  double seen = 0;
+  for (int64_t block = 0; block < work.line_blocks; ++block) {
+    const float* means = blocks.means_of(block) + band.lane;
+    const float* squares = means + normalize_moments(work);
+    const auto count = static_cast<double>(blocks.lines_of(block));
+    const double all = seen + count;
+    const Vector mean_share = hn::Set(d, static_cast<float>(count / all));
+    const Vector square_share = hn::Set(d, static_cast<float>(seen * count / all));
+    for (int64_t i = 0; i < band.end - band.lane; i += kLanes) {
+      const Vector mean = hn::Load(d, band.means + i);
+      const Vector away = hn::Sub(hn::LoadU(d, means + i), mean);
+      const Vector sum = hn::Add(hn::Load(d, band.squares + i), hn::LoadU(d, squares + i));
+      hn::Store(hn::MulAdd(hn::Mul(away, away), square_share, sum), d, band.squares + i);
+      hn::Store(hn::MulAdd(away, mean_share, mean), d, band.means + i);
     }
-    hn::StoreU(mean, d, band.means + (lane - band.lane));
-    hn::StoreU(squares, d, band.squares + (lane - band.lane));
+    seen = all;
   }
 }
 

@@ -34,6 +34,11 @@ struct LinearRow {
   int64_t pixel;  // elements from pixel to pixel of y
 };
 
+// Pixels are fetched so long before they are written: with stores alone, too few cache lines are on
+// their way from the second-level cache.
+constexpr int64_t kPixelsAhead = 4;
+constexpr int64_t kLineFloats = 16;  // of a cache line
+
 // `kVectors` vectors of channels of a row, from channel `c` on. A column of the input serves all
 // neighbours that weigh it.
 template <int kVectors, class D>
@@ -68,8 +73,11 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
     right_at = from.second;
     const V weight = hn::Set(d, from.weight);
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
+    for (int v = 0; v < kVectors; ++v) {
+      if ((c + v * lanes) % kLineFloats == 0)
+        __builtin_prefetch(y + kPixelsAhead * row.pixel + v * lanes, 1, 3);
       hn::StoreU(hn::MulAdd(weight, hn::Sub(right[v], left[v]), left[v]), d, y + v * lanes);
+    }
   }
 }
 

@@ -119,78 +119,108 @@ void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, i
   }
 }
 
-// Neighbouring columns that are worked on together: two vectors.
-constexpr int kColumnVectors = 2;
-constexpr int64_t kColumnsAtOnce = kColumnVectors * kLanes;
+// Vectors of neighbouring columns that are worked on together, of short axes: whole cache lines.
+constexpr int kColumnVectors = HWY_TARGET == HWY_AVX3 ? 2 : 4;
 constexpr int64_t kLineFloats = 16;  // of a cache line
+// Columns that are short enough are worked on in a block of memory: in place their lines might be
+// so far apart that they share few places of a cache.
+constexpr int64_t kBlockElements = 2048;
 
-// `width` <= kColumnsAtOnce columns (kIsWhole: as many), each along `count` elements that are
+// `kVectors` vectors of columns (one: `width` of its lanes), each along `count` elements that are
 // `step` apart. `work` is y, or memory of its own with steps of `work_step`.
-template <bool kIsWhole>
+template <int kVectors>
 HWY_INLINE void softmax_vectors(const float* x, float* work, float* y, int64_t count, int64_t step,
                                 int64_t work_step, int64_t width, bool is_log) {
   const Floats d;
-  const auto lanes_of = [=](int v) { return kIsWhole ? kLanes : width - v * kLanes; };
-  Vector maximum[kColumnVectors];
-  Vector sum[kColumnVectors];
-#pragma GCC unroll 2
-  for (int v = 0; v < kColumnVectors; ++v) {
-    maximum[v] = load_lanes(d, x + v * kLanes, lanes_of(v));
+  const bool is_in_place = work == y;
+  const int64_t lanes = kVectors > 1 ? kLanes : width;
+  // Two of each, so that one line need not wait for the one before.
+  Vector maxima[2][kVectors];
+  Vector sum[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    maxima[0][v] = maxima[1][v] = load_lanes(d, x + v * kLanes, lanes);
     sum[v] = hn::Zero(d);
   }
-  for (int64_t k = 0; k < count; ++k)
-#pragma GCC unroll 2
-    for (int v = 0; v < kColumnVectors; ++v) {
-      const Vector value = load_lanes(d, x + k * step + v * kLanes, lanes_of(v));
+  // Of planes, there are more lines at once than prefetchers follow: those of y come nearer twice,
+  // because only so many may be on their way from the third-level cache.
+  const auto copy_line = [&](int64_t k, Vector* maximum) HWY_ATTR {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector value = load_lanes(d, x + k * step + v * kLanes, lanes);
       maximum[v] = hn::Max(maximum[v], value);
-      store_lanes(d, value, work + k * work_step + v * kLanes, lanes_of(v));
+      if (v * kLanes % kLineFloats == 0) __builtin_prefetch(y + k * step + v * kLanes, 0, 2);
+      store_lanes(d, value, work + k * work_step + v * kLanes, lanes);
     }
+  };
+  int64_t copied = 0;
+  for (; copied + 2 <= count; copied += 2)
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) copy_line(copied + i, maxima[i]);
+  if (copied < count) copy_line(copied, maxima[0]);
+  Vector maximum[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) maximum[v] = hn::Max(maxima[0][v], maxima[1][v]);
   // is_log: no one reads the powers.
-  HWY_ALIGN float unused[kColumnsAtOnce];
+  HWY_ALIGN float unused[kVectors * kLanes];
   float* powers = is_log ? unused : work;
   const int64_t power_step = is_log ? 0 : work_step;
   for (int64_t k = 0; k < count; ++k)
-#pragma GCC unroll 2
-    for (int v = 0; v < kColumnVectors; ++v) {
-      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes_of(v));
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes);
       const Vector power = exp_of(hn::Sub(value, maximum[v]));
-      // Of planes, there are more lines at once than prefetchers follow.
       if (v * kLanes % kLineFloats == 0) {
-        __builtin_prefetch(x + k * step + kColumnsAtOnce + v * kLanes, 0, 2);
-        __builtin_prefetch(y + k * step + v * kLanes, 0, 2);
+        const float* next = x + k * step + (kVectors + v) * kLanes;
+        if (is_in_place) {
+          __builtin_prefetch(next, 0, 2);
+        } else {
+          __builtin_prefetch(next, 0, 3);
+          __builtin_prefetch(y + k * step + v * kLanes, 1, 3);
+        }
       }
-      store_lanes(d, power, powers + k * power_step + v * kLanes, lanes_of(v));
+      store_lanes(d, power, powers + k * power_step + v * kLanes, lanes);
       sum[v] = hn::Add(sum[v], power);
     }
     // From here on what the last pass takes from it.
-#pragma GCC unroll 2
-  for (int v = 0; v < kColumnVectors; ++v) sum[v] = last_of(is_log, sum[v]);
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) sum[v] = last_of(is_log, sum[v]);
   for (int64_t k = 0; k < count; ++k)
-#pragma GCC unroll 2
-    for (int v = 0; v < kColumnVectors; ++v) {
-      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes_of(v));
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector value = load_lanes(d, work + k * work_step + v * kLanes, lanes);
       store_lanes(d, result_of(is_log, value, maximum[v], sum[v]), y + k * step + v * kLanes,
-                  lanes_of(v));
+                  lanes);
     }
 }
 
-// `width` neighbouring columns. Where they are short enough they are worked on in a block of
-// memory: in place their lines might be so far apart that they share few places of a cache.
-HWY_NOINLINE __attribute__((noclone)) void softmax_columns(const float* x, float* y, int64_t count,
-                                                           int64_t step, int64_t width,
-                                                           bool is_log) {
-  constexpr int64_t kBlockElements = 2048;
+// The columns from `column` to `width` in strips of kVectors vectors; one: all of them, with the
+// lanes that are left. Returns the first column behind.
+template <int kVectors>
+HWY_NOINLINE __attribute__((noclone)) int64_t softmax_strips(const float* x, float* y,
+                                                             int64_t count, int64_t step,
+                                                             int64_t column, int64_t width,
+                                                             bool is_log) {
+  constexpr int64_t kColumns = kVectors * kLanes;
   HWY_ALIGN float block[kBlockElements];
-  const bool fits = count * kColumnsAtOnce <= kBlockElements;
-  const int64_t work_step = fits ? kColumnsAtOnce : step;
-  int64_t i = 0;
-  for (; kLanes > 1 && i + kColumnsAtOnce <= width; i += kColumnsAtOnce)
-    softmax_vectors<true>(x + i, fits ? block : y + i, y + i, count, step, work_step,
-                          kColumnsAtOnce, is_log);
+  const bool fits = count * kColumns <= kBlockElements;
+  for (; column + (kVectors > 1 ? kColumns : 1) <= width; column += kColumns)
+    softmax_vectors<kVectors>(x + column, fits ? block : y + column, y + column, count, step,
+                              fits ? kColumns : step, width - column, is_log);
+  return column;
+}
+
+// `width` neighbouring columns.
+void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width,
+                     bool is_log) {
+  int64_t column = 0;
   // (Scalar code is there to be right.)
-  for (; i < width; i += kColumnsAtOnce)
-    softmax_vectors<false>(x + i, fits ? block : y + i, y + i, count, step, work_step, width - i,
-                           is_log);
+  if constexpr (kLanes > 1) {
+    if (count * kColumnVectors * kLanes <= kBlockElements)
+      column = softmax_strips<kColumnVectors>(x, y, count, step, column, width, is_log);
+    column = softmax_strips<2>(x, y, count, step, column, width, is_log);
+  }
+  softmax_strips<1>(x, y, count, step, column, width, is_log);
 }
 
 // Axes up to this are shorter than what a vector along them costs.

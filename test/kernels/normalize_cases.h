@@ -81,6 +81,10 @@ inline std::vector<KernelCase> normalize_cases() {
   }
   with_both("tasks of rows", 4, plain_operand({2, 101, 100}), plain_operand({100}),
             plain_operand({100}));
+  with_both("tasks of rows, scale of each", 4, plain_operand({2, 101, 100}),
+            plain_operand({2, 101, 100}), plain_operand({101, 1}));
+  with_both("tasks of long rows", 2, plain_operand({7, 5001}), plain_operand({5001}),
+            plain_operand({7, 1}));
   with_both("tasks of channels", 12, nhwc_operand({2, 85, 11, 13}), plain_operand({85, 1, 1}),
             plain_operand({85, 1, 1}));
   // Lines enough for blocks of them.

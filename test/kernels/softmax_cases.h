@@ -33,6 +33,7 @@ inline std::vector<KernelCase> softmax_cases() {
   add("tasks of short runs", 1, nhwc_operand({2, 2, 40, 200}));
   add("tasks", 1, nhwc_operand({2, 21, 5, 80}));
   add("tasks of columns", 0, plain_operand({30, 1001}));
+  for (int32_t length : {65, 129}) add("long columns", 0, plain_operand({length, 61}));
   return cases;
 }
 
