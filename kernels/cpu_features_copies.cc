@@ -87,26 +87,38 @@ void count_convert(CpuFeatures& out) {
     return;
   }
   if (!from_nhwc && !to_nhwc) return;
-  const double whole = std::floor(part.channels / kChannelPanel) * kChannelPanel;
-  const double rest = part.channels - whole;
+  const double groups = std::floor(part.channels / kChannelPanel);
+  const double whole = groups * kChannelPanel;
+  const double rest = std::ceil((part.channels - whole) / kChannelPad);
   const int64_t plane = int64_t{y.dims[2]} * y.dims[3];
-  // Squares, in lines that begin where a cache line does, or that two of them share.
-  const bool is_aligned = plane % kChannelPanel == 0;
-  out.millions(to_nhwc ? (is_aligned ? "to_nhwc_melements" : "unaligned_to_nhwc_melements")
-                       : (is_aligned ? "to_plain_melements" : "unaligned_to_plain_melements"),
-               part.pixels * whole);
-  out.thousands(to_nhwc ? "to_nhwc_rest_ksquares" : "to_plain_rest_ksquares",
-                part.pixels * std::ceil(rest / 4) / 4);
-  // Behind the last whole squares of a map: four pixels, or a vector of them.
+  const int64_t pixel = padded_channels(to_nhwc ? y : x);
+  const auto block = static_cast<double>(convert_block_pixels(static_cast<int32_t>(pixel)));
+  const double blocks = std::ceil(part.pixels / block);
   const auto map_pixels = static_cast<int64_t>(part.pixels) / y.dims[0];
-  const int64_t side = to_nhwc ? 4 : out.vector_lanes();
-  out.thousands("edge_kelements",
-                static_cast<double>(y.dims[0] * (map_pixels % side)) * part.channels);
-  // Planes that a block of pixels touches, each on a page of its own.
-  const int64_t block = convert_block_pixels(padded_channels(to_nhwc ? y : x));
-  out.thousands("kplanes", std::ceil(part.pixels / static_cast<double>(block)) * part.channels);
-  const bool is_aliased = plane % 1024 == 0;
-  out.millions("aliased_melements", is_aliased ? part.pixels * part.channels : 0);
+  // Lines that are a multiple of 4096 bytes apart.
+  const double moved = part.pixels * part.channels;
+  const bool is_aliased = plane % 1024 == 0 || pixel % 1024 == 0;
+  if (to_nhwc) {
+    out.millions("to_nhwc_melements", part.pixels * whole);
+    out.thousands("to_nhwc_rest_ksquares", part.pixels * rest / 4);
+    out.thousands("to_nhwc_kplanes", blocks * part.channels);
+    out.thousands("to_nhwc_edge_kelements",
+                  static_cast<double>(y.dims[0] * (map_pixels % 4)) * part.channels);
+    // Of each group's lines in a block the first are not fetched ahead.
+    constexpr double kLinesAhead = 16;
+    out.thousands("first_klines", blocks * std::min(kLinesAhead, part.pixels / blocks) *
+                                      (groups + (rest > 0 ? 1 : 0)));
+    out.millions("unaligned_to_nhwc_melements", pixel % kChannelPanel != 0 ? moved : 0);
+    out.millions("aliased_to_nhwc_melements", is_aliased ? moved : 0);
+    return;
+  }
+  out.millions("to_plain_melements", part.pixels * whole);
+  out.thousands("to_plain_rest_ksquares", part.pixels * rest / 4);
+  out.thousands("to_plain_kplanes", blocks * part.channels);
+  out.thousands("to_plain_edge_kelements",
+                static_cast<double>(y.dims[0] * (map_pixels % out.vector_lanes())) * part.channels);
+  out.millions("unaligned_to_plain_melements", plane % kChannelPanel != 0 ? moved : 0);
+  out.millions("aliased_to_plain_melements", is_aliased ? moved : 0);
 }
 
 void count_depth_to_space(CpuFeatures& out) {

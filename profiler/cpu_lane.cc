@@ -40,20 +40,30 @@ void multiply_and_add() {
 
 }  // namespace
 
-ByteRange bytes_near_part(const StepCase& item, const OperandShape& shape) {
+std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape) {
   constexpr int32_t kHaloRows = 2;
   const auto bytes = static_cast<size_t>(shape.bytes);
-  if (item.part_dim != SplitDim::Height || shape.layout != Layout::Nhwc) return {0, bytes};
-  const int64_t stored = shape.row_end - shape.row_begin;
+  const bool is_nhwc = shape.layout == Layout::Nhwc;
+  const bool has_planes = shape.layout == Layout::Plain && shape.rank == 4;
+  if (item.part_dim != SplitDim::Height || !(is_nhwc || has_planes)) return {{0, bytes}};
   const int64_t rows = shape.dims[2];
+  const int64_t stored_begin = is_nhwc ? shape.row_begin : 0;
+  const int64_t stored_rows = is_nhwc ? shape.row_end - shape.row_begin : rows;
   const int64_t output_rows = item.operands.back().dims[2];
   const int64_t begin = rows * item.part.begin / output_rows - kHaloRows;
   const int64_t end = rows * item.part.end / output_rows + kHaloRows;
+  const size_t planes = is_nhwc ? 1 : static_cast<size_t>(shape.dims[0]) * shape.dims[1];
+  const size_t plane_bytes = bytes / planes;
   const auto bytes_before = [&](int64_t row) {
-    return bytes * static_cast<size_t>(std::clamp<int64_t>(row - shape.row_begin, 0, stored)) /
-           static_cast<size_t>(stored);
+    return plane_bytes *
+           static_cast<size_t>(std::clamp<int64_t>(row - stored_begin, 0, stored_rows)) /
+           static_cast<size_t>(stored_rows);
   };
-  return {bytes_before(begin), bytes_before(end)};
+  std::vector<ByteRange> ranges;
+  for (size_t plane = 0; plane < planes; ++plane)
+    ranges.push_back(
+        {plane * plane_bytes + bytes_before(begin), plane * plane_bytes + bytes_before(end)});
+  return ranges;
 }
 
 class CpuStep : public PreparedStep {
@@ -70,6 +80,8 @@ class CpuStep : public PreparedStep {
     for (const OperandShape& shape : item_.operands) {
       fill(shape, memory, static_cast<size_t>(shape.bytes));
       views_.push_back(kernels::make_view(shape, memory));
+      touched_.emplace_back();
+      if (shape.layout != Layout::Packed) touched_.back() = ranges_near_part(item_, shape);
       memory += rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
     }
     args_.params = item_.params.data();
@@ -132,13 +144,11 @@ class CpuStep : public PreparedStep {
     touch(lane_->other_memory_.data(), lane_->other_memory_.size());
     touch(scratch_of(worker), scratch_bytes_);
     const size_t worker_count = workers();
-    for (size_t i = 0; i < views_.size(); ++i) {
-      if (item_.operands[i].layout == Layout::Packed) continue;
-      const ByteRange touched = bytes_near_part(item_, item_.operands[i]);
-      for (size_t at = touched.begin + static_cast<size_t>(worker) * kBlock; at < touched.end;
-           at += worker_count * kBlock)
-        touch(views_[i].as<uint8_t>() + at, std::min(kBlock, touched.end - at));
-    }
+    for (size_t i = 0; i < views_.size(); ++i)
+      for (const ByteRange& range : touched_[i])
+        for (size_t at = range.begin + static_cast<size_t>(worker) * kBlock; at < range.end;
+             at += worker_count * kBlock)
+          touch(views_[i].as<uint8_t>() + at, std::min(kBlock, range.end - at));
   }
 
   void run() {
@@ -165,6 +175,7 @@ class CpuStep : public PreparedStep {
   rt::Arena own_memory_;
   size_t scratch_bytes_ = 0;  // of a worker
   std::vector<kernels::TensorView> views_;
+  std::vector<std::vector<ByteRange>> touched_;  // of each operand
 };
 
 CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)

@@ -15,9 +15,9 @@ struct ByteRange {
 };
 
 // What a lane has in its caches of an operand when the step is a part of some rows: those that
-// correspond to the part's, and the halo of most windows. The other lane has the rest. Of the bytes
-// that are stored, which may be those of a part of the rows already.
-ByteRange bytes_near_part(const StepCase& item, const OperandShape& shape);
+// correspond to the part's, and the halo of most windows; the other lane has the rest. One range of
+// what is stored, which may be a part of the rows already; of each plane where they are apart.
+std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape);
 
 class CpuLane : public Lane {
  public:

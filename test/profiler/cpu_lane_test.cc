@@ -24,23 +24,41 @@ TEST_CASE("a lane has the rows of its part in its caches, of what is stored") {
   item.part = {10, 20};
   item.operands = {map(40, 0, 40), map(40, 18, 40), map(20, 0, 20)};
 
-  const ByteRange of_all = bytes_near_part(item, item.operands[0]);
-  CHECK(of_all.begin == 18 * kRowBytes);
-  CHECK(of_all.end == 40 * kRowBytes);
-  const ByteRange of_part = bytes_near_part(item, item.operands[1]);
-  CHECK(of_part.begin == 0);
-  CHECK(of_part.end == 22 * kRowBytes);
-  const ByteRange output = bytes_near_part(item, item.operands[2]);
-  CHECK(output.begin == 8 * kRowBytes);
-  CHECK(output.end == 20 * kRowBytes);
+  const auto only_range_of = [&](size_t operand) {
+    const std::vector<ByteRange> ranges = ranges_near_part(item, item.operands[operand]);
+    REQUIRE(ranges.size() == 1);
+    return ranges[0];
+  };
+  CHECK(only_range_of(0).begin == 18 * kRowBytes);
+  CHECK(only_range_of(0).end == 40 * kRowBytes);
+  CHECK(only_range_of(1).begin == 0);
+  CHECK(only_range_of(1).end == 22 * kRowBytes);
+  CHECK(only_range_of(2).begin == 8 * kRowBytes);
+  CHECK(only_range_of(2).end == 20 * kRowBytes);
+}
+
+TEST_CASE("a lane has the rows of its part of every plane") {
+  StepCase item;
+  item.part_dim = SplitDim::Height;
+  item.part = {0, 10};
+  OperandShape planes = map(20, 0, 20);
+  planes.layout = Layout::Plain;
+  planes.bytes = memory_bytes(planes);
+  item.operands = {planes, map(20, 0, 20)};
+  constexpr size_t kRowBytes = 10 * 4;
+  const std::vector<ByteRange> ranges = ranges_near_part(item, planes);
+  REQUIRE(ranges.size() == 16);
+  CHECK(ranges[15].begin == 15 * 20 * kRowBytes);
+  CHECK(ranges[15].end == (15 * 20 + 12) * kRowBytes);
 }
 
 TEST_CASE("a lane has all of an operand whose rows are not cut") {
   StepCase item;
   item.operands = {map(20, 0, 20), map(20, 0, 20)};
-  const ByteRange range = bytes_near_part(item, item.operands[0]);
-  CHECK(range.begin == 0);
-  CHECK(range.end == item.operands[0].bytes);
+  const std::vector<ByteRange> ranges = ranges_near_part(item, item.operands[0]);
+  REQUIRE(ranges.size() == 1);
+  CHECK(ranges[0].begin == 0);
+  CHECK(ranges[0].end == item.operands[0].bytes);
 }
 
 }  // namespace
