@@ -215,7 +215,7 @@ void ProcessorFeatures::add_pool() {
   thousands("ktaps", taps * vectors.all());
   thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
   thousands("kitems", scalar(0));
-  if (is_part_of_channels()) thousands("part_ktaps", taps * vectors.all());
+  if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
 
 // A work-item's multiply-adds are of all its pixels, those behind a row's last included.

@@ -19,20 +19,18 @@ namespace {
 constexpr double kNearMbytes = 25;
 
 // Cases of loops. A kernel has few of them.
-#define CASES(CASE)                                                                  \
-  CASE(usual)                                                                        \
-  CASE(pointwise)        /* a filter of one tap */                                   \
-  CASE(ragged_depth)     /* input channels that do not fill the last texel */        \
-  CASE(mixed)            /* what vectors that are not full take besides */           \
-  CASE(strided)          /* what a window that moves by two columns takes besides */ \
-  CASE(to_plain)         /* channels become planes, */                               \
-  CASE(from_plain)       /* and planes channels */                                   \
-  CASE(shared)           /* items of a group share the loop */                       \
-  CASE(channel_major)    /* neighbours of y are a block apart in x */                \
-  CASE(few_channels)     /* fewer than half a vector */                              \
-  CASE(columns)          /* neighbours of a column are a row apart, */               \
-  CASE(columns_of_quads) /* and rows begin at whole quads */                         \
-  CASE(single_row)       /* of a product */                                          \
+#define CASES(CASE)                                                           \
+  CASE(usual)                                                                 \
+  CASE(pointwise)        /* a filter of one tap */                            \
+  CASE(ragged_depth)     /* input channels that do not fill the last texel */ \
+  CASE(to_plain)         /* channels become planes, */                        \
+  CASE(from_plain)       /* and planes channels */                            \
+  CASE(shared)           /* items of a group share the loop */                \
+  CASE(channel_major)    /* neighbours of y are a block apart in x */         \
+  CASE(few_channels)     /* fewer than half a vector */                       \
+  CASE(columns)          /* neighbours of a column are a row apart, */        \
+  CASE(columns_of_quads) /* and rows begin at whole quads */                  \
+  CASE(single_row)       /* of a product */                                   \
   CASE(linear)           /* four corners */
 
 struct LoopNames {
@@ -378,15 +376,12 @@ void GpuFeatures::add_depthwise() {
   const bool is_mixed = has_vectors && stored > kClLanes && stored % kClLanes != 0;
   const double steps = rows * columns;
   add_loop(k_usual, steps);
-  if (is_mixed) add_loop(k_mixed, steps);
-  if (params.stride_w > 1) add_loop(k_strided, steps);
-  add("row_chain", rows * 1e-3);
+  if (is_mixed) add("mixed_wave32", waves(32) * steps * 1e-3);
+  if (params.stride_w > 1) add("strided_wave32", waves(32) * steps * 1e-3);
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.
-  if (!has_vectors || stored > 4 * kClLanes) return;
-  add("narrow_unit", waves(1) * steps * 1e-3);
-  if (stored <= kClLanes) add("narrow_chain", steps * 1e-3);
+  if (has_vectors && stored <= kClLanes) add("narrow_chain", steps * 1e-3);
 }
 
 void GpuFeatures::add_matmul() {

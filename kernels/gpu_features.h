@@ -29,6 +29,9 @@ namespace codl::kernels {
 //   weight_chain, most_*   of the convolution on buffers: weights that come from memory one after
 //                 the other, and steps of the wave whose items run most of its two loops
 //   panel_lines_unit, pixel_lines_unit   of it: thousand lines of 64 bytes that a wave's items read
+//   mixed_*, strided_*, narrow_*   of the depthwise one: what waves with full and other vectors
+//   take
+//                 besides, windows that move by two columns, and maps of one vector
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
