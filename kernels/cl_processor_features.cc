@@ -124,13 +124,12 @@ class ProcessorFeatures {
   // The lines of a step's inputs are as far behind in the cache as the inputs are long, from the
   // part's first row on: each is read again in the order in which all came.
   struct LevelNames {
-    const char* names[3];
+    const char* names[2];
   };
-  static constexpr double kLevelMbytes[] = {0.5, 1, 4};
-  static constexpr LevelNames kLevels = {{"mbytes_over_0.5", "mbytes_over_1", "mbytes_over_4"}};
-  static constexpr LevelNames kSharedLevels = {
-      {"shared_mbytes_over_0.5", "shared_mbytes_over_1", "shared_mbytes_over_4"}};
-  void beyond_caches(const LevelNames& levels = kLevels, int level_count = 3) {
+  static constexpr double kLevelMbytes[] = {1, 4};
+  static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
+  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", "shared_mbytes_over_4"}};
+  void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
     double bytes = 0;
     for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
       if (step_.operands[i].layout != Layout::Packed)
@@ -291,7 +290,7 @@ void ProcessorFeatures::add_batch_matmul() {
 // Elementwise and copying rows of a work-item per vector.
 void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
-  beyond_caches(kLevels, 2);
+  beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;

@@ -496,7 +496,6 @@ void GpuFeatures::add_other() {
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
   const int32_t stored = cl_channels(step_).stored_count;
   if (stored % kClLanes != 0) add("ragged_unit", waves(1) * loop.steps * 1e-3);
-  if (stored < 4 * kClLanes) add("narrow_unit", waves(1) * loop.steps * 1e-3);
 }
 
 }  // namespace
