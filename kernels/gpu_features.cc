@@ -19,20 +19,18 @@ namespace {
 constexpr double kNearMbytes = 25;
 
 // Cases of loops. A kernel has few of them.
-#define CASES(CASE)                                                                  \
-  CASE(usual)                                                                        \
-  CASE(pointwise)        /* a filter of one tap */                                   \
-  CASE(ragged_depth)     /* input channels that do not fill the last texel */        \
-  CASE(mixed)            /* what vectors that are not full take besides */           \
-  CASE(strided)          /* what a window that moves by two columns takes besides */ \
-  CASE(to_plain)         /* channels become planes, */                               \
-  CASE(from_plain)       /* and planes channels */                                   \
-  CASE(shared)           /* items of a group share the loop */                       \
-  CASE(channel_major)    /* neighbours of y are a block apart in x */                \
-  CASE(few_channels)     /* fewer than half a vector */                              \
-  CASE(columns)          /* neighbours of a column are a row apart, */               \
-  CASE(columns_of_quads) /* and rows begin at whole quads */                         \
-  CASE(single_row)       /* of a product */                                          \
+#define CASES(CASE)                                                           \
+  CASE(usual)                                                                 \
+  CASE(pointwise)        /* a filter of one tap */                            \
+  CASE(ragged_depth)     /* input channels that do not fill the last texel */ \
+  CASE(to_plain)         /* channels become planes, */                        \
+  CASE(from_plain)       /* and planes channels */                            \
+  CASE(shared)           /* items of a group share the loop */                \
+  CASE(channel_major)    /* neighbours of y are a block apart in x */         \
+  CASE(few_channels)     /* fewer than half a vector */                       \
+  CASE(columns)          /* neighbours of a column are a row apart, */        \
+  CASE(columns_of_quads) /* and rows begin at whole quads */                  \
+  CASE(single_row)       /* of a product */                                   \
   CASE(linear)           /* four corners */
 
 struct LoopNames {
@@ -59,7 +57,11 @@ int32_t defined(const ClLaunch& launch, std::string_view name, int32_t otherwise
 class GpuFeatures {
  public:
   GpuFeatures(const StepShape& step, const GpuFacts& gpu, Features* features)
-      : step_(step), y_(step.output()), units_(gpu.units), features_(*features) {
+      : step_(step),
+        y_(step.output()),
+        units_(gpu.units),
+        is_processor_(gpu.registers != 0),
+        features_(*features) {
     launch_of(step, &launch_);
     double group_items = 1;
     for (int i = 0; i < 3; ++i) {
@@ -78,6 +80,7 @@ class GpuFeatures {
     add("melements", elements * 1e-6);
     if (y_.layout != Layout::Plain) add("map_melements", elements * 1e-6);
     if (units_ == 0) return;
+    if (is_processor_) add("shares", waves(1) < groups_ ? 1 : 0);
     add("unit_groups", waves(1));
     add("unit_melements", waves(1) * elements * 1e-6 / groups_);
     if (defined(launch_, "TILE_K", 0) != 0) return add_tiles();
@@ -167,6 +170,19 @@ class GpuFeatures {
     return inside;
   }
 
+  // Lines of 64 bytes of x that a group reads for its corners: items have a vector of channels of a
+  // pixel each, channels first, and neighbouring pixels may have the same corners.
+  void add_corner_lines() {
+    const int64_t chunks = ceil_div(cl_channels(step_).stored_count, kClLanes);
+    const auto items = static_cast<int64_t>(launch_.local[0]);
+    const auto pixels = static_cast<double>(ceil_div(items, chunks));
+    const double share = static_cast<double>(step_.operands[0].dims[3]) / y_.dims[3];
+    const double side = defined(launch_, "IS_NEAREST", 1) != 0 ? 1 : 2;
+    const double lines =
+        side * ((pixels - 1) * share + side) * static_cast<double>(std::min(items, chunks));
+    add("corner_lines_unit", waves(1) * lines * 1e-3);
+  }
+
   void add_tiles();
   void add_conv2d_buffer();
   void add_conv2d_texels();
@@ -180,6 +196,7 @@ class GpuFeatures {
   const StepShape& step_;
   const OperandShape& y_;
   int64_t units_;
+  bool is_processor_;
   Features& features_;
   ClLaunch launch_;
   double items_ = 1;
@@ -250,64 +267,32 @@ void GpuFeatures::add_tiles() {
   add("window_unit", waves(1) * steps * loads * 1e-3);
 }
 
-// Blocks of pixels of which the tap reaches pixels inside the map only.
-int64_t blocks_inside(const Conv2dBufferGrid& grid, const WindowAxis& axis, int32_t tap) {
-  const int64_t step = int64_t{grid.item_pixels} * axis.stride;
-  const int64_t before = axis.pad_begin - int64_t{tap} * axis.dilation;  // of the first pixel
-  const int64_t first = before > 0 ? ceil_div(before, step) : 0;
-  const int64_t room = grid.in_w - 1 - int64_t{grid.item_pixels - 1} * axis.stride + before;
-  const int64_t end = room < 0 ? 0 : std::min(room / step + 1, grid.pixel_blocks);
-  return std::max<int64_t>(end - first, 0);
-}
-
 // Items of a wave that differ in whether a tap reaches outside the map run both loops, one after
-// the other.
+// the other; only the first finds the tap's weights in memory.
 void GpuFeatures::add_conv2d_buffer() {
   const auto& params = step_.params_as<Conv2dParams>();
   const OperandShape& w = step_.operands[1];
   const Conv2dBufferGrid grid = conv2d_buffer_grid(step_);
   const WindowAxis axis = horizontal_axis(params, w.dims);
-  const auto blocks = static_cast<double>(grid.pixel_blocks);
   const auto wave_items = static_cast<int64_t>(launch_.local[0]);
   // Blocks of pixels that a wave has items of.
   const auto wave_blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
-  const auto share_of_waves = [&](double with_it) {
-    if (with_it == 0 || with_it == blocks) return with_it == 0 ? 0.0 : 1.0;
-    return std::min(1.0, (wave_blocks + with_it - 1) / blocks);
-  };
-  double fast = 0;
-  double slow = 0;
-  double most = 0;
+  double loops = 0;
   for (int32_t tap = 0; tap < axis.taps; ++tap) {
-    const double inside = static_cast<double>(blocks_inside(grid, axis, tap));
-    fast += share_of_waves(inside);
-    slow += share_of_waves(blocks - inside);
-    most += wave_blocks > 1 ? (inside > 0 ? 1 : 0) + (inside < blocks ? 1 : 0) : 1;
+    const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
+    loops += wave_blocks > 1 && inside > 0 && inside < grid.pixel_blocks ? 2 : 1;
   }
   const double rows = grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims));
-  const double depth = w.dims[1];
-  const double taps = (fast + slow) * rows;
-  fast *= rows * depth * 1e-3;
-  slow *= rows * depth * 1e-3;
-  add("fast_chain", fast);
-  add("slow_chain", slow);
-  add("most_chain", most * rows * depth * 1e-3);
-  add(grid.item_panels == 1 ? "fast_unit" : "fast_pair_unit", waves(1) * fast);
-  add(grid.item_panels == 1 ? "slow_unit" : "slow_pair_unit", waves(1) * slow);
-  add("fast_wave4", waves(4) * fast);
-  add("slow_wave4", waves(4) * slow);
-  add("fast_wave32", waves(32) * fast);
-  add("slow_wave32", waves(32) * slow);
+  // The loop over few channels is unrolled: they are loaded at once.
+  const double depth = defined(launch_, "FEW_CHANNELS", 0) != 0 ? 1 : w.dims[1];
+  const double steps = loops * rows * w.dims[1] * 1e-3;
+  add("weight_chain", axis.taps * rows * depth * 1e-3);
+  add("most_chain", loops * rows * depth * 1e-3);
+  add("most_wave4", waves(4) * loops * rows * depth * 1e-3);
   // Lines that the items of a wave read for a multiply-add: of weights, of pixels.
   const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks));
-  add("panel_lines_unit", waves(1) * (fast + slow) * panels);
-  add("pixel_lines_unit", waves(1) * (fast + slow) * wave_blocks);
-  add("taps_chain", taps * 1e-3);
-  add("taps_unit", waves(1) * taps * 1e-3);
-  // The loop over so few channels is unrolled.
-  if (defined(launch_, "FEW_CHANNELS", 0) == 0) return;
-  add("unrolled_chain", fast + slow);
-  add("unrolled_unit", waves(1) * (fast + slow));
+  add("panel_lines_unit", waves(1) * steps * panels);
+  add("pixel_lines_unit", waves(1) * steps * wave_blocks);
 }
 
 void GpuFeatures::add_conv2d_texels() {
@@ -391,15 +376,12 @@ void GpuFeatures::add_depthwise() {
   const bool is_mixed = has_vectors && stored > kClLanes && stored % kClLanes != 0;
   const double steps = rows * columns;
   add_loop(k_usual, steps);
-  if (is_mixed) add_loop(k_mixed, steps);
-  if (params.stride_w > 1) add_loop(k_strided, steps);
-  add("row_chain", rows * 1e-3);
+  if (is_mixed) add("mixed_wave32", waves(32) * steps * 1e-3);
+  if (params.stride_w > 1) add("strided_wave32", waves(32) * steps * 1e-3);
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.
-  if (!has_vectors || stored > 4 * kClLanes) return;
-  add("narrow_unit", waves(1) * steps * 1e-3);
-  if (stored <= kClLanes) add("narrow_chain", steps * 1e-3);
+  if (has_vectors && stored <= kClLanes) add("narrow_chain", steps * 1e-3);
 }
 
 void GpuFeatures::add_matmul() {
@@ -499,6 +481,10 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
 
 void GpuFeatures::add_other() {
   const Loop loop = loop_of(step_, launch_);
+  if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
+    add("usual_unit", waves(1) * loop.steps * 1e-3);
+    return add_corner_lines();
+  }
   add_loop(*loop.names, loop.steps);
   if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
     add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
@@ -510,7 +496,6 @@ void GpuFeatures::add_other() {
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
   const int32_t stored = cl_channels(step_).stored_count;
   if (stored % kClLanes != 0) add("ragged_unit", waves(1) * loop.steps * 1e-3);
-  if (stored < 4 * kClLanes) add("narrow_unit", waves(1) * loop.steps * 1e-3);
 }
 
 }  // namespace

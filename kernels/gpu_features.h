@@ -1,5 +1,6 @@
 // What latency models weigh of a step on a GPU: how its work-groups fill the units, and what the
-// items of a group do one after the other.
+// items of a group do one after the other. Of most rows where OpenCL runs on a processor:
+// cl_processor_features.h.
 #pragma once
 
 #include "kernels/common/contract.h"
@@ -11,6 +12,7 @@ namespace codl::kernels {
 //   kitems, item_kbytes   thousand work-items; thousand bytes of activations of each
 //   melements, map_melements   million elements written; of maps
 // With the GPU's units known, besides:
+//   shares        on a processor: 1 if more than one unit has groups
 //   unit_groups, unit_melements   work-groups of the unit that has most; elements that they write
 //   *_chain       thousand loop steps of a work-item, which follow each other
 //   *_wave4, *_wave32   the same times how often the groups fill the units, of which each holds 4
@@ -24,7 +26,13 @@ namespace codl::kernels {
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
 //                 the panels in registers, sums loaded and stored, inputs transformed
-//   fast_*, slow_*   of the convolution on buffers: taps inside the map, and taps at its edge
+//   weight_chain, most_*   of the convolution on buffers: weights that come from memory one after
+//                 the other, and steps of the wave whose items run most of its two loops
+//   panel_lines_unit, pixel_lines_unit   of it: thousand lines of 64 bytes that a wave's items read
+//   mixed_*, strided_*, narrow_*   of the depthwise one: what waves with full and other vectors
+//   take
+//                 besides, windows that move by two columns, and maps of one vector
+//   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
 }  // namespace codl::kernels

@@ -20,7 +20,7 @@ struct LaneFacts {
 // GPU: million elements written under the name of what is applied to each of them, a Unary's kind
 // or an activation: melements_hard (HardSigmoid, HardSwish), melements_exp (an exponential),
 // melements_tanh, melements_erf, melements_other (log, pow, sin ...); none for members of a few
-// instructions. And those of kernels/gpu_features.h.
+// instructions. And those of kernels/gpu_features.h, or of cl_processor_features.h.
 void model_features_of(const StepShape& step, const LaneFacts& lane, Features* out_features);
 
 }  // namespace codl::kernels

@@ -13,13 +13,15 @@ namespace codl::profiler {
 namespace {
 
 constexpr kernels::LaneFacts kGpu = {1, {132, 0}};
+constexpr kernels::LaneFacts kProcessor = {1, {2, 512}};
 
 // Of the step in a line of a sample file.
-std::map<std::string, double> features_of_line(const std::string& line) {
+std::map<std::string, double> features_of_line(const std::string& line,
+                                               const kernels::LaneFacts& lane = kGpu) {
   const std::vector<Sample> samples = read_samples(line, "test");
   REQUIRE(samples.size() == 1);
   std::map<std::string, double> named;
-  for (const auto& [name, value] : features_of(*samples[0].row, samples[0].item, kGpu))
+  for (const auto& [name, value] : features_of(*samples[0].row, samples[0].item, lane))
     named[name] = value;
   return named;
 }
@@ -93,6 +95,44 @@ TEST_CASE("Winograd's rows count what their work-items and groups compute") {
   CHECK(items.at("transformed_melements") == Approx(4 * 36 * 32 * 1e-6));
   CHECK(items.at("sums_melements") == Approx(2 * 4 * 36 * 16 * 1e-6));
   CHECK(items.at("read_weight_mbytes") == Approx(4 * 36 * 32 * 96 * 4e-6));
+}
+
+// 5x5 on a row at the border of a map of 7 x 7.
+std::string depthwise_line(int channels) {
+  char line[300];
+  std::snprintf(line, sizeof(line),
+                "depthwise_conv2d_f32_cl_buffer,%d,5,0,9,0,1 0 1,1 1 1 1 2 2 2 2 0 1 0 1086324736,"
+                "1:1:0:7:%d:1x%dx7x7 1:3:0:0:%d:%dx1x5x5 1:3:0:0:%d:%d 1:1:0:7:%d:1x%dx7x7",
+                row_of("depthwise_conv2d_f32_cl_buffer").revision, channels * 196, channels,
+                (channels + 15) / 16 * 1600, channels, (channels + 15) / 16 * 64, channels,
+                channels * 196, channels);
+  return line;
+}
+
+TEST_CASE("on a processor, taps count by how their vectors are loaded") {
+  // Three rows of 29 taps: of a whole vector, whose every second lies in two lines, and of 8 lanes.
+  const auto features = features_of_line(depthwise_line(24), kProcessor);
+  CHECK(features.at("ragged_ktaps") == Approx(87e-3));
+  CHECK(features.at("piece_ktaps") == Approx(87e-3));
+  CHECK(features.at("split_ktaps") == Approx(87e-3 / 2));
+  CHECK(features.at("weight_krows") == Approx(2 * 15e-3));
+  CHECK(features.at("kitems") == Approx(2e-3));
+  CHECK(features.count("apart_kpixels") == 0);
+  // Pixels 256 bytes apart: half of the lines are not one of a pair.
+  CHECK(features_of_line(depthwise_line(64), kProcessor).at("apart_kpixels") ==
+        Approx(7 * 4e-3 / 2));
+}
+
+TEST_CASE("on a processor, the unit that has most groups counts") {
+  // Three panels of a row: two for one unit, with their weights.
+  const auto features =
+      features_of_line(matmul_line("matmul_f32_cl_buffer", 1, 64, 48), kProcessor);
+  CHECK(features.at("shares") == 1);
+  CHECK(features.at("single_kgroups") == Approx(2e-3));
+  CHECK(features.at("weight_mbytes") == Approx(65 * 48 * 4e-6 * 2 / 3));
+  // Two panels and two blocks of rows: each unit reads all weights.
+  CHECK(features_of_line(matmul_line("matmul_f32_cl_buffer", 8, 64, 32), kProcessor)
+            .at("weight_mbytes") == Approx(65 * 32 * 4e-6));
 }
 
 }  // namespace

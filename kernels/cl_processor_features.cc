@@ -1,0 +1,426 @@
+#include "kernels/cl_processor_features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "kernels/batch_matmul/batch_matmul.h"
+#include "kernels/common/cl_launch.h"
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/convert/convert.h"
+#include "kernels/depth_to_space/depth_to_space.h"
+#include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/kernel_table.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/pad/pad.h"
+#include "kernels/pool2d/pool2d.h"
+
+namespace codl::kernels {
+namespace {
+
+constexpr int32_t kLineFloats = 16;
+constexpr int32_t kPageFloats = 1024;
+
+// Taps inside the map, of outputs [begin, end) together.
+double taps_inside(const WindowAxis& axis, int32_t input, int32_t begin, int32_t end) {
+  int64_t inside = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const Range positions = positions_inside(axis, tap, input, end);
+    inside += std::max(positions.end - std::max(positions.begin, begin), 0);
+  }
+  return static_cast<double>(inside);
+}
+
+// The vectors of 16 channels of a pixel.
+struct Vectors {
+  explicit Vectors(int32_t channels) : whole(channels / kClLanes) {
+    // load_lanes() of prelude.cl.
+    for (int32_t rest = channels % kClLanes; rest != 0; rest &= rest - 1) ++pieces;
+    ragged = pieces > 0 ? 1 : 0;
+  }
+  double all() const { return whole + ragged; }
+
+  double whole;
+  double ragged;
+  double pieces = 0;  // loads that the ragged one takes
+};
+
+// The share of vectors of 16 floats, so many floats apart, that lie in two lines.
+double split_share(int32_t pitch_floats) {
+  if (pitch_floats % kLineFloats == 0) return 0;
+  return pitch_floats % (kLineFloats / 2) == 0 ? 0.5 : 0.75;
+}
+
+// The share of lines, so many floats apart, that no neighbour brings.
+double apart_share(int32_t pitch_floats) {
+  constexpr int32_t kPairFloats = 2 * kLineFloats;
+  if (pitch_floats <= kPairFloats || pitch_floats >= kPageFloats) return 0;
+  return 1 - static_cast<double>(kPairFloats) / pitch_floats;
+}
+
+class ProcessorFeatures {
+ public:
+  ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, Features* features)
+      : step_(step), y_(step.output()), features_(*features) {
+    launch_of(step, &launch_);
+    int64_t groups = 1;
+    for (int i = 0; i < 3; ++i)
+      groups *= static_cast<int64_t>(launch_.global[i] / std::max<uint64_t>(launch_.local[i], 1));
+    groups_ = static_cast<double>(groups);
+    unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
+    share_ = unit_groups_ / groups_;
+    const double elements = static_cast<double>(part_elements(step));
+    pixels_ = double{1} * y_.dims[0] * rows().count() * y_.dims[3];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < features->count; ++i) {
+      Feature feature = features->items[i];
+      const std::string_view name = feature.name;
+      const bool is_mapped = name.substr(0, 10) == "melements_";
+      if (name == "mbytes") mbytes_ = feature.value * share_;
+      if (name == "weight_mbytes") weight_mbytes_ = feature.value;
+      if (name != "steps" && !is_mapped) continue;
+      if (is_mapped) feature.value *= share_;
+      features->items[kept++] = feature;
+    }
+    features->count = kept;
+    written_mbytes_ = elements * static_cast<double>(dtype_bytes(y_.dtype)) * 1e-6 * share_;
+    once("shares", unit_groups_ < groups_ ? 1 : 0);
+  }
+
+  void add_batch_matmul();
+  void add_conv2d();
+  void add_convert();
+  void add_depth_to_space();
+  void add_depthwise();
+  void add_matmul();
+  void add_pool();
+  void add_runs();
+  void add_transpose();
+
+ private:
+  void once(const char* name, double value) {
+    if (value > 0) features_.add(name, value);
+  }
+  // Counts are of the whole step.
+  void thousands(const char* name, double count) { once(name, count * share_ * 1e-3); }
+  void millions(const char* name, double count) { once(name, count * share_ * 1e-6); }
+
+  int32_t defined(std::string_view name, int32_t otherwise) const {
+    for (uint32_t i = 0; i < launch_.define_count; ++i)
+      if (name == launch_.defines[i].name) return launch_.defines[i].value;
+    return otherwise;
+  }
+  double scalar(int i) const { return launch_.scalars[i]; }
+  bool is_part_of_channels() const { return step_.part_dim == SplitDim::OutputChannel; }
+  Range rows() const {
+    return y_.rank == 4 ? rows_of_part(step_.part_dim, step_.part, y_) : Range{0, 1};
+  }
+
+  void moved() {
+    once("mbytes", mbytes_);
+    once("written_mbytes", written_mbytes_);
+  }
+
+  // The lines of a step's inputs are as far behind in the cache as the inputs are long, from the
+  // part's first row on: each is read again in the order in which all came.
+  struct LevelNames {
+    const char* names[2];
+  };
+  static constexpr double kLevelMbytes[] = {1, 4};
+  static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
+  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", "shared_mbytes_over_4"}};
+  void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
+    double bytes = 0;
+    for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
+      if (step_.operands[i].layout != Layout::Packed)
+        bytes += static_cast<double>(step_.operands[i].bytes);
+    if (step_.part_dim == SplitDim::Height)
+      bytes *= 1 - static_cast<double>(rows().begin) / y_.dims[2];
+    for (int i = 0; i < level_count; ++i) {
+      const double share = std::clamp(bytes * 1e-6 / kLevelMbytes[i] - 1, 0.0, 1.0);
+      once(levels.names[i], (mbytes_ - written_mbytes_) * share);
+    }
+  }
+
+  // Weights lie in `blocks` that pass one behind the other, each for as many groups. Returns those
+  // of a unit's groups, which it reads for the first time.
+  double first_weights(double blocks) const {
+    const double unit_blocks = std::ceil(unit_groups_ * blocks / groups_);
+    return weight_mbytes_ * std::min(unit_blocks / blocks, 1.0);
+  }
+
+  const StepShape& step_;
+  const OperandShape& y_;
+  Features& features_;
+  ClLaunch launch_;
+  double groups_ = 1;
+  double unit_groups_ = 1;  // of the unit that has most
+  double share_ = 1;        // of the step, of that unit
+  double pixels_ = 1;       // of the part
+  // Of that unit; weights of the step.
+  double mbytes_ = 0;
+  double written_mbytes_ = 0;
+  double weight_mbytes_ = 0;
+};
+
+// A work-item has kDepthwiseBufferPixels pixels, those behind a row's last included.
+void ProcessorFeatures::add_depthwise() {
+  const auto& params = step_.params_as<DepthwiseConv2dParams>();
+  const OperandShape& x = step_.operands[0];
+  const OperandShape& w = step_.operands[1];
+  const Vectors vectors(cl_channels(step_).stored_count);
+  const auto blocks = static_cast<int32_t>(ceil_div(y_.dims[3], kDepthwiseBufferPixels));
+  const WindowAxis horizontal = horizontal_axis(params, w.dims);
+  const double row_taps =
+      y_.dims[0] * taps_inside(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  const double taps =
+      row_taps * taps_inside(horizontal, x.dims[3], 0, blocks * kDepthwiseBufferPixels);
+  const double item_rows = row_taps * blocks * vectors.all();
+  const double item_columns = (kDepthwiseBufferPixels - 1) * params.stride_w + w.dims[3];
+  const int32_t pitch = padded_channels(y_);
+  moved();
+  beyond_caches();
+  once("weight_mbytes", 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
+  thousands("weight_krows", item_rows * w.dims[3]);
+  thousands("ragged_ktaps", taps * vectors.ragged);
+  thousands("piece_ktaps", taps * vectors.pieces);
+  thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
+  thousands("apart_klines", item_rows * item_columns * apart_share(pitch));
+  thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
+  thousands("kpixels", pixels_ * vectors.all());
+  thousands("ragged_kpixels", pixels_ * vectors.ragged);
+  thousands("kitems", scalar(0));
+}
+
+void ProcessorFeatures::add_pool() {
+  const auto& params = step_.params_as<Pool2dParams>();
+  const OperandShape& x = step_.operands[0];
+  const Vectors vectors(cl_channels(step_).stored_count);
+  const int32_t dims[4] = {1, 1, params.kernel_h, params.kernel_w};
+  const double taps =
+      y_.dims[0] * taps_inside(vertical_axis(params, dims), x.dims[2], rows().begin, rows().end) *
+      taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
+  const int32_t pitch = padded_channels(y_);
+  thousands("piece_ktaps", taps * vectors.pieces);
+  thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
+  // Items that share a window read far from each other, and wait for each line.
+  if (defined("TAP_SPLIT", 1) > 1) {
+    beyond_caches(kSharedLevels);
+    thousands("shared_ktaps", taps * vectors.all());
+    thousands("shared_kgroups", groups_);
+    return;
+  }
+  once("mbytes", mbytes_);
+  thousands("ktaps", taps * vectors.all());
+  thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
+  thousands("kitems", scalar(0));
+  if (is_part_of_channels()) thousands("part_kitems", scalar(0));
+}
+
+// A work-item's multiply-adds are of all its pixels, those behind a row's last included.
+void ProcessorFeatures::add_conv2d() {
+  const auto& params = step_.params_as<Conv2dParams>();
+  const OperandShape& x = step_.operands[0];
+  const OperandShape& w = step_.operands[1];
+  const Conv2dBufferGrid grid = conv2d_buffer_grid(step_);
+  const WindowAxis horizontal = horizontal_axis(params, w.dims);
+  const auto panel_blocks = static_cast<double>(grid.panels.count() / grid.item_panels);
+  const double row_taps = y_.dims[0] * panel_blocks *
+                          (grid.is_joined ? 1
+                                          : taps_inside(vertical_axis(params, w.dims), x.dims[2],
+                                                        rows().begin, rows().end));
+  int64_t inside = 0;
+  for (int32_t tap = 0; tap < horizontal.taps; ++tap)
+    inside += conv2d_blocks_inside(grid, horizontal, tap);
+  const double fast_taps = row_taps * static_cast<double>(inside);
+  const double slow_taps =
+      row_taps * static_cast<double>(horizontal.taps * grid.pixel_blocks - inside);
+  const double sums = grid.item_pixels * grid.item_panels;
+  const double macs = sums * kClLanes * w.dims[1];
+  const bool is_pair = grid.item_panels > 1;
+  const bool has_few_channels = defined("FEW_CHANNELS", 0) != 0;
+  moved();
+  beyond_caches();
+  once("weight_mbytes", first_weights(static_cast<double>(grid.outer_blocks)));
+  millions(is_pair            ? "fast_pair_mmacs"
+           : has_few_channels ? "fast_few_mmacs"
+                              : "fast_mmacs",
+           fast_taps * macs);
+  millions(is_pair ? "slow_pair_mmacs" : "slow_mmacs", slow_taps * macs);
+  thousands("slow_ksums", slow_taps * sums);
+  thousands("kitems",
+            panel_blocks * static_cast<double>(grid.pixel_blocks) * grid.rows * y_.dims[0]);
+  const ClChannels channels = cl_channels(step_);
+  thousands("apart_kpixels",
+            pixels_ * channels.stored_count / kClLanes * apart_share(padded_channels(y_)));
+  if (channels.stored_count % kClLanes != 0) thousands("ragged_kpixels", pixels_);
+}
+
+void ProcessorFeatures::add_matmul() {
+  const int32_t item_rows = defined("ROWS", 1);
+  const double depths = groups_ * step_.operands[0].dims[1];
+  const double passes = static_cast<double>(ceil_div(y_.dims[0], item_rows));
+  once("mbytes", mbytes_);
+  beyond_caches();
+  once("weight_mbytes", first_weights(passes > 1 ? 1 : groups_));
+  thousands(item_rows == 1 ? "single_kgroups" : "kgroups", groups_);
+  thousands(item_rows == 1 ? "single_kdepths" : "kdepths", depths);
+  if (is_matmul_gemv(*step_.row)) return;  // it has few rows
+  const double again_mbytes = weight_mbytes_ * (passes * share_ - 1);
+  once("read_weight_over_0.5", again_mbytes * std::clamp(weight_mbytes_ / 0.5 - 1, 0.0, 1.0));
+  once("read_weight_over_2", again_mbytes * std::clamp(weight_mbytes_ / 2 - 1, 0.0, 1.0));
+}
+
+void ProcessorFeatures::add_batch_matmul() {
+  const BatchMatMulWork work = batch_matmul_work(step_.params_as<BatchMatMulParams>(),
+                                                 step_.operands[0], step_.operands[1], y_);
+  // The grid: tiles of columns and of rows, products.
+  const double row_tiles = scalar(1) * scalar(2);
+  const double edge_tiles = work.n % 8 != 0 ? row_tiles : 0;
+  const double whole_tiles = row_tiles * scalar(0) - edge_tiles;
+  const auto depth = static_cast<double>(work.k);
+  moved();
+  beyond_caches();
+  thousands(defined("HAS_ROWS_OF_B", 1) != 0 ? "row_kdepths" : "column_kdepths",
+            whole_tiles * depth);
+  thousands("edge_kdepths", edge_tiles * depth);
+  thousands("kitems", whole_tiles + edge_tiles);
+}
+
+// Elementwise and copying rows of a work-item per vector.
+void ProcessorFeatures::add_runs() {
+  once("mbytes", mbytes_);
+  beyond_caches(kLevels, 1);
+  thousands("kitems", scalar(0));
+  if (y_.layout != Layout::Nhwc) return;
+  double pieces = 0;
+  switch (step_.row->op) {
+    case OpKind::Concat:
+      for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
+        pieces += pixels_ * Vectors(step_.operands[i].dims[1]).pieces;
+      break;
+    case OpKind::Pad: {
+      // Divisions that find the element which stands in the border.
+      const int32_t kind = step_.params_as<PadParams>().kind;
+      if (kind == kPadReflect || kind == kPadWrap) thousands("placed_kitems", scalar(0));
+      pieces = pixels_ * Vectors(cl_channels(step_).stored_count).pieces;
+      break;
+    }
+    default:
+      // Of the runs, which may be whole batches.
+      pieces = y_.dims[0] * scalar(2) * Vectors(static_cast<int32_t>(launch_.scalars[4])).pieces;
+  }
+  thousands("piece_kitems", pieces);
+  if (is_part_of_channels()) thousands("part_kruns", pixels_);
+}
+
+void ProcessorFeatures::add_transpose() {
+  const auto elements = static_cast<double>(element_count(y_));
+  moved();
+  beyond_caches();
+  if (defined("SIDE", 0) == 0) {
+    // A work-item divides twice for each axis but the last.
+    thousands(defined("WIDTH", 1) > 1 ? "kquads" : "kitems", scalar(0));
+    thousands("axis_kitems", scalar(0) * (defined("AXES", 1) - 1));
+    return;
+  }
+  const auto x_pitch = static_cast<int32_t>(launch_.scalars[2]);
+  const auto y_pitch = static_cast<int32_t>(launch_.scalars[3]);
+  // Rows of x that the squares of a row of y pass: more than a prefetcher follows.
+  constexpr double kStreams = 32;
+  thousands("ksquares", groups_);
+  thousands("turned_kelements", elements);
+  thousands("stream_kelements", elements * std::clamp(scalar(1) / kStreams - 1, 0.0, 1.0));
+  thousands("split_kelements", elements * (split_share(x_pitch) + split_share(y_pitch)));
+  if (x_pitch % kPageFloats == 0 || y_pitch % kPageFloats == 0)
+    thousands("aliased_kelements", elements);
+}
+
+void ProcessorFeatures::add_convert() {
+  const int32_t form = defined("FORM", 0);
+  if (form == 0) {
+    thousands("kitems", scalar(0));
+    if (is_part_of_channels()) thousands("part_kruns", pixels_);
+    return;
+  }
+  // Blocks of 16 x 16: the inner loop is over channels of a pixel, or pixels of a channel.
+  const bool is_to_nhwc = form == 1;
+  const auto pixels = static_cast<int32_t>(launch_.scalars[3]);
+  const int32_t channels = is_to_nhwc ? static_cast<int32_t>(launch_.scalars[4])
+                                      : channels_of_part(step_.part_dim, step_.part, y_).count();
+  const Vectors vectors(channels);
+  const int32_t pitch = padded_channels(is_to_nhwc ? y_ : step_.operands[0]);
+  // Pixels pass first: no other work-item soon needs the line next to one's own.
+  const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
+  once("mbytes", mbytes_);
+  beyond_caches();
+  thousands("kitems", scalar(0));
+  if (is_to_nhwc) {
+    thousands("to_nhwc_krows", pixels_ * vectors.whole);
+    thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
+    thousands("to_nhwc_apart_krows", apart);
+    return;
+  }
+  const double planes = double{1} * y_.dims[0] * channels;
+  thousands("to_plain_krows", planes * (pixels / kClLanes));
+  thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
+  thousands("to_plain_apart_krows", apart);
+  thousands("to_plain_split_krows", pixels_ * vectors.all() * split_share(pitch));
+}
+
+void ProcessorFeatures::add_depth_to_space() {
+  const ClChannels channels = cl_channels(step_);
+  const Vectors vectors(channels.stored_count);
+  beyond_caches();
+  thousands("kitems", pixels_ * vectors.whole);
+  thousands("ragged_kitems", pixels_ * vectors.ragged);
+  if (step_.params_as<DepthToSpaceParams>().is_channel_major != 0)
+    thousands("major_kelements", pixels_ * channels.valid_count);
+  if (is_part_of_channels()) thousands("part_kruns", pixels_);
+}
+
+using AddFeatures = void (ProcessorFeatures::*)();
+
+// Null: the row's groups share local memory, or are as those of any GPU.
+AddFeatures features_of_row(const StepShape& step) {
+  const KernelRow& row = *step.row;
+  if (step.output().layout == Layout::Image2d || step.operands[0].layout == Layout::Image2d)
+    return nullptr;
+  switch (row.op) {
+    case OpKind::Conv2d:
+      return is_conv2d_buffer(row) ? &ProcessorFeatures::add_conv2d : nullptr;
+    case OpKind::DepthwiseConv2d:
+      return &ProcessorFeatures::add_depthwise;
+    case OpKind::Pool2d:
+      return &ProcessorFeatures::add_pool;
+    case OpKind::MatMul:
+      return is_matmul_tiled(row) ? nullptr : &ProcessorFeatures::add_matmul;
+    case OpKind::BatchMatMul:
+      return is_batch_matmul_tiled(row) ? nullptr : &ProcessorFeatures::add_batch_matmul;
+    case OpKind::Transpose:
+      return &ProcessorFeatures::add_transpose;
+    case OpKind::Convert:
+      return step.output().rank == 4 ? &ProcessorFeatures::add_convert : nullptr;
+    case OpKind::DepthToSpace:
+      return &ProcessorFeatures::add_depth_to_space;
+    case OpKind::Unary:
+    case OpKind::Binary:
+    case OpKind::Concat:
+    case OpKind::Pad:
+    case OpKind::Reshape:
+      return &ProcessorFeatures::add_runs;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+bool add_cl_processor_features(const StepShape& step, const GpuFacts& gpu, Features* features) {
+  const AddFeatures add = features_of_row(step);
+  if (add == nullptr) return false;
+  (ProcessorFeatures(step, gpu, features).*add)();
+  return true;
+}
+
+}  // namespace codl::kernels

@@ -1,0 +1,32 @@
+// What latency models weigh of a step where OpenCL runs on a processor: a unit is a core, which
+// runs the groups it has, and a group's work-items, one after the other.
+#pragma once
+
+#include "kernels/common/contract.h"
+
+namespace codl::kernels {
+
+// Of a step that has its tile; `features` has those of its contract, of which those of arithmetic
+// are left out. False, and nothing is done: the row's features are those of gpu_features.h.
+//
+// Counts are of the unit that has most groups.
+//   shares            1 if other units have groups, too: waking them
+//   written_mbytes    of mbytes: what is written, and in no cache before
+//   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
+//                     that size or less, all of twice that
+//   weight_mbytes     million bytes of weights that are read once; read_weight_* again
+//   kitems, kgroups   thousand work-items and groups; *_kitems, *_kgroups of some kind
+//   *_ktaps           thousand (tap, vector of 16 channels) pairs inside the map
+//   weight_krows      thousand vectors of weights that a depthwise convolution loads
+//   ragged_*, piece_* of vectors that are not full, and the loads that such a vector takes
+//   split_*           of what lies in two cache lines
+//   apart_*           of lines that no neighbour brings into the cache: lines come in pairs, and a
+//                     page has one stream of them
+//   part_*            of runs of channels, between which there are those of another part
+//   fast_*, slow_*    million multiply-adds of the convolution on buffers in taps inside the map,
+//                     and in taps at its edge; *_pair_* with two panels, *_few_* where the loop
+//                     over the channels is unrolled
+//   *_kdepths         thousand steps of a product's depth, of each work-item or group
+bool add_cl_processor_features(const StepShape& step, const GpuFacts& gpu, Features* features);
+
+}  // namespace codl::kernels
