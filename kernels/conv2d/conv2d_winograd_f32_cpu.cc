@@ -175,6 +175,16 @@ void transform_inputs(const Winograd& conv, int64_t first_tile, int64_t tile_cou
           next + static_cast<uintptr_t>(channel + lane) * sizeof(float), v + lane,
           work.input_stride);
   }
+  // multiply() may take one tile more: of what lies there a number too small to be normal would
+  // make its products ten times as slow.
+  if (tile_count % 2 == 0) return;
+  for (int position = 0; position < WinogradTransform<kPairs>::kPositions; ++position)
+    for (int64_t chunk = 0; chunk < channels; chunk += kChannelPanel) {
+      float* v = conv.inputs + position * work.input_stride +
+                 (chunk / kChannelPanel * work.tiles_per_block + tile_count) * kChannelPanel;
+      for (int lane = 0; lane < kChannelPanel; lane += kPanelLanes)
+        hn::Store(hn::Zero(tag), tag, v + lane);
+    }
 }
 
 // ---- 2: products --------------------------------------------------------------------------------
@@ -249,8 +259,7 @@ ProductFunction product_function(int tiles) {
 // The weights of the next panels, or of the next position, are fetched by as many calls as there
 // are panels: where weights come from memory, it takes as long as the products.
 //
-// Where a call computes a tile more than the block has, that is the unused last of tiles_per_block,
-// whatever lies there.
+// Where a call computes a tile more than the block has, that is the unused last of tiles_per_block.
 void multiply(const Winograd& conv, int positions, int64_t tile_count, Range panels) {
   const WinogradWork& work = *conv.work;
   const int64_t depth = conv.x->shape.dims[1];
