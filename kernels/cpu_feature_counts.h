@@ -67,9 +67,10 @@ class CpuFeatures {
   void thousands(const char* name, double count) { put(name, count * factor_ * 1e-3); }
   void millions(const char* name, double count) { put(name, count * factor_ * 1e-6); }
 
-  // A step that waits for memory: how much of it lies beyond what caches may hold. One task finds
-  // half of its inputs in the other cores' caches.
-  void traffic() {
+  // A step that waits for memory: how much of it lies beyond what caches may hold, times the share
+  // of its time that computing does not hide. One task finds half of its inputs in the other cores'
+  // caches.
+  void traffic(double share = 1) {
     struct Level {
       double mbytes;
       const char* name;
@@ -84,11 +85,11 @@ class CpuFeatures {
     const double part = channels_of_part(step_.part_dim, step_.part, y).count();
     const double footprint =
         step_.part_dim == SplitDim::OutputChannel ? mbytes_ * y.dims[1] / part : mbytes_;
-    // What is touched in the same order again and again: one byte too many costs two, and from twice
-    // the size on nothing is left of the time before.
+    // What is touched in the same order again and again: one byte too many costs two, and from
+    // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
       if (footprint > level.mbytes)
-        put(level.name, mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
+        put(level.name, share * mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
     put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
   }
 

@@ -17,8 +17,8 @@ void count_pool2d(CpuFeatures& out) {
   const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
   const double pixels = map_part(step).pixels;
   const double channels = work.channels.count();
-  out.traffic();
   const int32_t lanes = out.vector_lanes();
+  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
   // Maxima of 3x3 windows along a row: runs of pixels, each column once for the pixels it serves,
   // and one before the first. Blocks of channels.
   if (params.kind == kPool2dMax && params.kernel_h == 3 && params.kernel_w == 3 &&
@@ -29,28 +29,36 @@ void count_pool2d(CpuFeatures& out) {
         pool2d_run_outputs(y.dims[3], params.stride_w, static_cast<int32_t>(channels));
     const double runs = pixels / y.dims[3] * static_cast<double>(ceil_div(y.dims[3], outputs));
     const double columns = pixels * params.stride_w + runs;
+    out.traffic();
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
     out.millions("narrow_column_mvectors", columns * strips.narrow);
     out.millions("narrow_output_mvectors", pixels * strips.narrow);
     out.thousands("kruns", pixels * blocks.count());
-    out.thousands("krows", runs);
+    out.thousands("krows", runs * work.blocks);
+    if (is_unaligned)
+      out.millions("unaligned_column_mvectors", columns * (strips.groups + strips.narrow));
     return;
   }
-  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
-  // Whole rows of taps are one.
   const int32_t vectors = lanes == 8 ? 8 : 4;  // at once
-  Strips strips = strips_of(channels / work.blocks, vectors, lanes);
-  strips.groups *= work.blocks;
-  strips.singles *= work.blocks;
-  strips.narrow *= work.blocks;
+  // Blocks of channels are whole groups of vectors.
+  const Strips strips = strips_of(channels, vectors, lanes);
   const double taps = static_cast<double>(params.kernel_h) * params.kernel_w;
+  // Whole rows of taps are one.
   const double rows = params.kernel_w == x.dims[3] ? 1 : params.kernel_h;
+  // What several windows share comes while others are computed, if whole rows are read in order.
+  const double windows =
+      y.dims[2] * y.dims[3] == 1 ? 1 : taps / (params.stride_h * params.stride_w);
+  const bool is_in_order = work.blocks == 1 && channels == padded_channels(y);
+  out.traffic(is_in_order ? 2 / (1 + std::max(windows, 1.0)) : 1);
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
-  out.millions("single_window_mvectors", pixels * taps * (strips.singles + strips.narrow));
-  out.thousands("window_krows", pixels * rows * strips.count());
+  out.thousands("window_krows", pixels * rows * strips.groups);
+  out.millions("single_window_mvectors", pixels * taps * strips.singles);
+  out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
+  out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
+  out.thousands("krows", static_cast<double>(work.units));
   if (is_unaligned)
     out.millions("unaligned_mvectors",
                  pixels * taps * (strips.groups * vectors + strips.singles + strips.narrow));
