@@ -80,11 +80,7 @@ class CpuFeatures {
         {2, "mbytes_over_2"},       {4, "mbytes_over_4"},     {8, "mbytes_over_8"},
         {16, "mbytes_over_16"},
     };
-    // Of a part of channels the lines lie among those of the others.
-    const OperandShape& y = step_.output();
-    const double part = channels_of_part(step_.part_dim, step_.part, y).count();
-    const double footprint =
-        step_.part_dim == SplitDim::OutputChannel ? mbytes_ * y.dims[1] / part : mbytes_;
+    const double footprint = footprint_mbytes();
     // What is touched in the same order again and again: one byte too many costs two, and from
     // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
@@ -93,7 +89,23 @@ class CpuFeatures {
     put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
   }
 
+  // Pixels of which a part of channels touches some: beyond the caches each is a place of its own
+  // in memory.
+  void pieces(double count) {
+    for (const auto& [mbytes, name] :
+         {std::pair(1, "kpieces_over_1"), std::pair(2, "kpieces_over_2")})
+      if (const double footprint = footprint_mbytes(); footprint > mbytes)
+        thousands(name, count * std::min(footprint / mbytes - 1, 1.0));
+  }
+
  private:
+  // Of a part of channels the lines lie among those of the others.
+  double footprint_mbytes() const {
+    if (step_.part_dim != SplitDim::OutputChannel) return mbytes_;
+    const OperandShape& y = step_.output();
+    return mbytes_ * y.dims[1] / channels_of_part(step_.part_dim, step_.part, y).count();
+  }
+
   void put(const char* name, double value) {
     if (value > 0) features_->add(name, value);
   }

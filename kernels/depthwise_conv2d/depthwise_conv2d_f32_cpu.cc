@@ -331,21 +331,6 @@ Range inner_taps(const WindowAxis& axis, int32_t input, int32_t position) {
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
 }
 
-// Channels of a pass over the rows of a task: inputs and weights of a row of outputs stay in the
-// first-level cache for the next row. At least two cache lines of a pixel, which are fetched in
-// pairs. All of them where no input is used twice, and where the maps come from beyond the
-// second-level cache: there only a stream is fast.
-constexpr int64_t kPassBytes = 32 * 1024;
-constexpr uint64_t kStreamedBytes = 2048 * 1024;
-int64_t pass_channels(const WindowAxis& vertical, const WindowAxis& horizontal,
-                      const OperandShape& x, const OperandShape& y) {
-  if (vertical.taps == 1 || x.bytes + y.bytes > kStreamedBytes) return kMaxElements;
-  const int64_t lines = int64_t{vertical.taps} * (int64_t{x.dims[3]} + horizontal.taps);
-  const int64_t channels =
-      kPassBytes / (lines * int64_t{sizeof(float)}) / kChannelPanel * kChannelPanel;
-  return channels < 2 * kChannelPanel ? 2 * kChannelPanel : channels;
-}
-
 // The operands, and what follows from the parameters.
 struct Depthwise {
   const TensorView& x;
@@ -454,7 +439,8 @@ void depthwise_conv2d_f32(const KernelArgs& args) {
   step.functions = functions_for(step.horizontal, step.x.shape.dims[3], y.shape.dims[3]);
   const DepthwiseConv2dWork work =
       depthwise_conv2d_work(w.shape, y.shape, args.part_dim, args.part);
-  const int64_t pass = pass_channels(step.vertical, step.horizontal, step.x.shape, y.shape);
+  const int64_t pass =
+      depthwise_conv2d_pass_channels(step.vertical, step.horizontal, step.x.shape, y.shape);
 
   // Neighbouring tasks share panels: their rows are one piece.
   for (int64_t task = args.task_begin; task < args.task_end;) {
