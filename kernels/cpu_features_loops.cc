@@ -149,26 +149,33 @@ void count_resize(CpuFeatures& out) {
   const double channels = has_pixels(y) && part.is_whole ? padded_channels(y) : part.channels;
   out.traffic();
   const double rows = part.pixels / y.dims[3];
+  const Strips strips = strips_of(channels, 4, out.vector_lanes());
+  const double vectors = strips.groups * 4 + strips.singles;
+  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
   if (params.kind == kResizeNearest) {
-    const Strips strips = strips_of(channels, 1, out.vector_lanes());
     out.thousands("copied_kpixels", part.pixels);
-    out.millions("copied_mvectors", part.pixels * strips.groups);
+    out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
+    if (is_unaligned)
+      out.millions("unaligned_copied_mvectors", part.pixels * (vectors + strips.narrow));
   } else {
-    // Blocks of columns and channels. A column of the input serves all outputs of its block.
+    // Blocks of columns, strips of channels. A column of the input serves all outputs of its block.
     constexpr double kBlockColumns = 64;
-    constexpr double kBlockChannels = 64;
-    const Strips strips = strips_of(channels, 1, out.vector_lanes());
     const double blocks = rows * std::ceil(y.dims[3] / kBlockColumns);
-    const double columns = rows * x.dims[3] + blocks;
-    const double channel_blocks = std::ceil(channels / kBlockChannels);
-    out.millions("weighed_mvectors", part.pixels * strips.groups);
+    const double columns = rows * std::min(x.dims[3], 2 * y.dims[3]) + blocks;
+    out.millions("weighed_mvectors", part.pixels * vectors);
     out.millions("weighed_narrow_mvectors", part.pixels * strips.narrow);
-    out.millions("column_mvectors", columns * strips.groups);
+    out.millions("column_mvectors", columns * vectors);
     out.millions("column_narrow_mvectors", columns * strips.narrow);
-    out.thousands("weighed_kpixels", part.pixels * channel_blocks);
-    out.thousands("kblocks", blocks * channel_blocks);
+    out.thousands("weighed_kpixels", part.pixels * strips.count());
+    out.thousands("kblocks", blocks * strips.count());
+    if (is_unaligned)
+      out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
+    // Which columns are new to branch predictors.
+    out.once("weighed_steps", 1);
   }
+  out.thousands("krows", rows);
+  if (!part.is_whole) out.pieces(part.pixels);
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
 }
