@@ -64,6 +64,8 @@ void count_pool2d(CpuFeatures& out) {
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
+  // Whose loops are new to branch predictors.
+  if (y.dims[3] > 1) out.once("window_steps", 1);
   if (is_unaligned)
     out.millions("unaligned_mvectors",
                  pixels * taps * (strips.groups * vectors + strips.singles + strips.narrow));
@@ -274,6 +276,8 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   out.millions(names.loads, every_load);
   out.millions("weight_mloads", every_weight);
   out.thousands(names.runs, every_run * vectors);
+  // Of which filters branch predictors learn the borders anew.
+  out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
   // of taps, unless they are too many, or too many for the sets that their lines fall into.
   const auto pass =
