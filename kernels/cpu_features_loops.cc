@@ -237,22 +237,17 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const int32_t taps = axis.taps;
   const int32_t lanes = out.vector_lanes();
   const bool is_square = w.dims[2] == taps && axis.dilation == 1;
-  struct Names {
-    const char* macs;
-    const char* loads;
-    const char* runs;
-  };
-  Names names = {"any_mmacs", "any_mloads", "any_kruns"};
+  const char* macs = "any_mmacs";
   if (is_square && taps == 3 && axis.stride == 1)
-    names = {"3x3_s1_mmacs", "3x3_s1_mloads", "3x3_s1_kruns"};
+    macs = "3x3_s1_mmacs";
   else if (is_square && taps == 3 && axis.stride == 2)
-    names = {"3x3_s2_mmacs", "3x3_s2_mloads", "3x3_s2_kruns"};
+    macs = "3x3_s2_mmacs";
   else if (is_square && taps == 5 && axis.stride == 1)
-    names = {"5x5_s1_mmacs", "5x5_s1_mloads", "5x5_s1_kruns"};
+    macs = "5x5_s1_mmacs";
   else if (is_square && taps == 5 && axis.stride == 2)
-    names = {"5x5_s2_mmacs", "5x5_s2_mloads", "5x5_s2_kruns"};
+    macs = "5x5_s2_mmacs";
   else if (taps == 1 && axis.stride == 1)
-    names = {"1x1_mmacs", "1x1_mloads", "1x1_kruns"};
+    macs = "1x1_mmacs";
   const bool has_pairs =
       is_square && taps == 3 && axis.stride <= 2 && vertical.stride == axis.stride && lanes == 16;
   DepthwiseRows rows = depthwise_rows(vertical, x.dims[2], y.dims[2], row_range, has_pairs);
@@ -272,10 +267,10 @@ void count_depthwise_conv2d(CpuFeatures& out) {
                              rows.pairs * (taps + axis.stride) * runs.wide_inputs) *
                             vectors * lanes;
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
-  out.millions(names.macs, rows.taps * y.dims[3] * taps * vectors * lanes);
-  out.millions(names.loads, every_load);
+  out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
+  out.millions("mloads", every_load);
   out.millions("weight_mloads", every_weight);
-  out.thousands(names.runs, every_run * vectors);
+  out.thousands("kruns", every_run * vectors);
   // Of which filters branch predictors learn the borders anew.
   out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
