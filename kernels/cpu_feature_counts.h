@@ -48,7 +48,8 @@ class CpuFeatures {
   void each_piece(Visit visit) const {
     each_share([&](int32_t begin, int32_t end) {
       while (begin < end) {
-        const int32_t next = end - (end - begin) / 2;
+        // One worker takes all at once.
+        const int32_t next = thread_count_ == 1 ? end : end - (end - begin) / 2;
         visit(begin, next);
         begin = next;
       }

@@ -103,7 +103,15 @@ void count_normalize(CpuFeatures& out) {
   out.traffic();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
-    out.millions("run_melements", elements);
+    // Scale and bias of each element, or one of a run.
+    const bool has_vectors = (params.has_scale != 0 && work.lane_strides[kNormalizeScale] != 0) ||
+                             (params.has_bias != 0 && work.lane_strides[kNormalizeBias] != 0);
+    out.millions(has_vectors ? "scaled_melements" : "run_melements", elements);
+    // Where up to four short lines are in the first-level cache at once, the divisions of one are
+    // done during the next.
+    constexpr int64_t kLinesElements = 2048;
+    const auto lines = std::clamp<int64_t>(kLinesElements / work.lanes, 1, 4);
+    out.thousands("kwaits", runs / static_cast<double>(lines));
     out.thousands("kruns", runs);
     if (work.lanes % 64 != 0) out.thousands("ragged_kruns", runs);
     out.thousands("kmeans", elements / static_cast<double>(work.element_count));
@@ -138,6 +146,10 @@ void count_normalize(CpuFeatures& out) {
   out.thousands("strip2_klines", strips[1]);
   out.thousands("strip1_klines", strips[2]);
   out.thousands("kmeans", elements / lines);
+  if (step.operands[0].layout == Layout::Nhwc &&
+      padded_channels(step.operands[0]) % kChannelPanel != 0)
+    out.millions("unaligned_melements", elements);
+  if (work.pad > 0) out.thousands("padded_klines", lines * means);
   // Strips are read two or three times.
   out.millions("streamed_melements", elements * sizeof(float) > 2e6 ? elements : 0);
 }
