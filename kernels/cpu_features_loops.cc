@@ -89,7 +89,13 @@ void count_softmax(CpuFeatures& out) {
   } else {
     out.millions("run_melements", outer * std::ceil(axis / 16) * 16);
     out.thousands("kruns", outer);
+    if (work.axis % 16 != 0) {
+      out.thousands("ragged_kruns", outer);
+      out.millions("unaligned_melements", outer * axis);
+    }
   }
+  if (has_pixels(step.output()) && step.output().dims[1] % kChannelPad != 0)
+    out.thousands("padded_kpixels", map_part(step).pixels);
   out.traffic();
 }
 
