@@ -28,6 +28,9 @@ namespace codl::kernels {
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
+//   streamed_*, crowded_*
+//                   loads of lines that a first-level cache does not hold until the next row of
+//                   taps, or the next vector of channels, for want of room or of sets
 //
 // `vector_lanes`: floats in a vector of the kernels, 4, 8 or 16.
 void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vector_lanes,
