@@ -48,7 +48,8 @@ class CpuFeatures {
   void each_piece(Visit visit) const {
     each_share([&](int32_t begin, int32_t end) {
       while (begin < end) {
-        const int32_t next = end - (end - begin) / 2;
+        // One worker takes all at once.
+        const int32_t next = thread_count_ == 1 ? end : end - (end - begin) / 2;
         visit(begin, next);
         begin = next;
       }
@@ -81,9 +82,10 @@ class CpuFeatures {
       millions(least.name, mbytes * 1e6 * std::max(1.0, least.bytes / run_bytes));
   }
 
-  // A step that waits for memory: how much of it lies beyond what caches may hold. One task finds
-  // half of its inputs in the other cores' caches.
-  void traffic() {
+  // A step that waits for memory: how much of it lies beyond what caches may hold, times the share
+  // of its time that computing does not hide. One task finds half of its inputs in the other cores'
+  // caches.
+  void traffic(double share = 1) {
     struct Level {
       double mbytes;
       const char* name;
@@ -93,27 +95,34 @@ class CpuFeatures {
         {2, "mbytes_over_2"},       {4, "mbytes_over_4"},     {8, "mbytes_over_8"},
         {16, "mbytes_over_16"},
     };
-    // Of a part of a pixel's channels, or of a row's columns, the lines lie among those of the
-    // others, and prefetchers fetch some of these.
-    const OperandShape& y = step_.output();
-    double footprint = mbytes_;
-    double fetched = mbytes_ * factor_;
-    if (step_.part_dim == SplitDim::OutputChannel && (has_pixels(y) || y.rank == 2)) {
-      constexpr double kFetchedBehind = 128;
-      const double run = channels_of_part(step_.part_dim, step_.part, y).count() * 4.0;
-      const double all = y.dims[1] * 4.0;
-      footprint *= all / run;
-      fetched *= std::min(all / run, 1 + kFetchedBehind / run);
-    }
+    const double footprint = footprint_mbytes();
     // What is touched in the same order again and again: one byte too many costs two, and from
     // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
       if (footprint > level.mbytes)
-        put(level.name, fetched * std::min(footprint / level.mbytes - 1, 1.0));
+        put(level.name, share * mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
     put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
   }
 
+  // Pixels of which a part of channels touches some: beyond the caches each is a place of its own
+  // in memory.
+  void pieces(double count) {
+    for (const auto& [mbytes, name] :
+         {std::pair(1, "kpieces_over_1"), std::pair(2, "kpieces_over_2")})
+      if (const double footprint = footprint_mbytes(); footprint > mbytes)
+        thousands(name, count * std::min(footprint / mbytes - 1, 1.0));
+  }
+
  private:
+  // Of a part of a pixel's channels, or of a row's columns, the lines lie among those of the
+  // others.
+  double footprint_mbytes() const {
+    const OperandShape& y = step_.output();
+    if (step_.part_dim != SplitDim::OutputChannel || !(has_pixels(y) || y.rank == 2))
+      return mbytes_;
+    return mbytes_ * y.dims[1] / channels_of_part(step_.part_dim, step_.part, y).count();
+  }
+
   void put(const char* name, double value) {
     if (value > 0) features_->add(name, value);
   }

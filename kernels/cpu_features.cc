@@ -61,11 +61,15 @@ void unary(CpuFeatures& out) {
   const CurveNames names = curve_names(kind);
   if (names.elements != nullptr) out.millions(names.elements, count_of(step));
   if (names.step != nullptr) out.once(names.step, 1);
+  if (kind == kUnarySwish || kind == kUnaryHardSwish || kind == kUnaryGelu)
+    out.millions("product_melements", count_of(step));
   // The others compute while memory moves.
   if (names.step == nullptr) out.traffic();
   if (!has_pixels(step.output())) return;
   const MapPart part = map_part(step);
-  if (!part.is_whole) out.thousands("kruns", part.pixels);
+  if (part.is_whole) return;
+  out.thousands(names.elements == nullptr ? "kruns" : "curve_kruns", part.pixels);
+  out.pieces(2 * part.pixels);
 }
 
 void binary(CpuFeatures& out) {
@@ -99,6 +103,7 @@ void binary(CpuFeatures& out) {
                   part.pixels * strips_of(part.channels, 4, out.vector_lanes()).count());
   else if (!part.is_whole)
     out.thousands("pixel_kruns", part.pixels);
+  if (!part.is_whole) out.pieces(3 * part.pixels);
   // Lanes behind the channels are cleared in another pass.
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
 }

@@ -14,17 +14,23 @@ namespace codl::kernels {
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
 //   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:
-//                   what caches of that size do not hold, all from twice the size on
+//                   what caches of that size do not hold, all from twice the size on; less where
+//                   computing hides a part
+//   kpieces_over_*  thousand pixels of such a step of which a part of channels touches some
+//   *_steps         1: what a loop costs once, before caches and branch predictors know it
 //   *_melements, *_mops, *_mmacs, *_mloads
 //                   million elements, operations, multiply-adds and vector loads (times 16) of a
 //                   loop that runs for some parameters or shapes only
-//   *kruns, *kpixels, *ktiles ...
-//                   thousand times that such a loop is begun
+//   *kruns, *kpixels, *krows, *ktiles ...
+//                   thousand times that such a loop is begun; kwaits: that it waits for results
 //   single_*, narrow_*, rest_*, edge_*, ragged_*, padded_*
 //                   the part that does not fill vectors, tiles or squares
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
+//   streamed_*, crowded_*
+//                   loads of lines that a first-level cache does not hold until the next row of
+//                   taps, or the next vector of channels, for want of room or of sets
 //
 // `vector_lanes`: floats in a vector of the kernels, 4, 8 or 16.
 void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vector_lanes,

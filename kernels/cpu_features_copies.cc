@@ -80,6 +80,7 @@ void count_convert(CpuFeatures& out) {
   out.traffic();
   if (y.rank != 4) return;
   const MapPart part = map_part(step);
+  if (!part.is_whole) out.pieces(2 * part.pixels);
   const bool from_nhwc = x.layout == Layout::Nhwc;
   const bool to_nhwc = y.layout == Layout::Nhwc;
   if (from_nhwc && to_nhwc) {
@@ -129,6 +130,7 @@ void count_depth_to_space(CpuFeatures& out) {
   const MapPart part = map_part(step);
   const double moved = count_of(step);
   out.traffic();
+  if (!part.is_whole) out.pieces(2 * part.pixels);
   const bool has_runs = params.is_channel_major == 0 && part.channels == padded_channels(y);
   if (part.is_whole && !has_runs)
     out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));

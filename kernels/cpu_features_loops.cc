@@ -17,8 +17,13 @@ void count_pool2d(CpuFeatures& out) {
   const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
   const double pixels = map_part(step).pixels;
   const double channels = work.channels.count();
-  out.traffic();
   const int32_t lanes = out.vector_lanes();
+  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
+  if (!map_part(step).is_whole) {
+    const Range input_rows = pool2d_input_range(work.rows, params.stride_h, params.dilation_h,
+                                                params.kernel_h, params.pad_top, x.dims[2]);
+    out.pieces(pixels + static_cast<double>(x.dims[0]) * input_rows.count() * x.dims[3]);
+  }
   // Maxima of 3x3 windows along a row: runs of pixels, each column once for the pixels it serves,
   // and one before the first. Blocks of channels.
   if (params.kind == kPool2dMax && params.kernel_h == 3 && params.kernel_w == 3 &&
@@ -29,28 +34,38 @@ void count_pool2d(CpuFeatures& out) {
         pool2d_run_outputs(y.dims[3], params.stride_w, static_cast<int32_t>(channels));
     const double runs = pixels / y.dims[3] * static_cast<double>(ceil_div(y.dims[3], outputs));
     const double columns = pixels * params.stride_w + runs;
+    out.traffic();
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
     out.millions("narrow_column_mvectors", columns * strips.narrow);
     out.millions("narrow_output_mvectors", pixels * strips.narrow);
     out.thousands("kruns", pixels * blocks.count());
-    out.thousands("krows", runs);
+    out.thousands("krows", runs * work.blocks);
+    if (is_unaligned)
+      out.millions("unaligned_column_mvectors", columns * (strips.groups + strips.narrow));
     return;
   }
-  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
-  // Whole rows of taps are one.
   const int32_t vectors = lanes == 8 ? 8 : 4;  // at once
-  Strips strips = strips_of(channels / work.blocks, vectors, lanes);
-  strips.groups *= work.blocks;
-  strips.singles *= work.blocks;
-  strips.narrow *= work.blocks;
+  // Blocks of channels are whole groups of vectors.
+  const Strips strips = strips_of(channels, vectors, lanes);
   const double taps = static_cast<double>(params.kernel_h) * params.kernel_w;
+  // Whole rows of taps are one.
   const double rows = params.kernel_w == x.dims[3] ? 1 : params.kernel_h;
+  // What several windows share comes while others are computed, if whole rows are read in order.
+  const double windows =
+      y.dims[2] * y.dims[3] == 1 ? 1 : taps / (params.stride_h * params.stride_w);
+  const bool is_in_order = work.blocks == 1 && map_part(step).is_whole;
+  out.traffic(is_in_order ? 2 / (1 + std::max(windows, 1.0)) : 1);
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
-  out.millions("single_window_mvectors", pixels * taps * (strips.singles + strips.narrow));
-  out.thousands("window_krows", pixels * rows * strips.count());
+  out.thousands("window_krows", pixels * rows * strips.groups);
+  out.millions("single_window_mvectors", pixels * taps * strips.singles);
+  out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
+  out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
+  out.thousands("krows", static_cast<double>(work.units));
+  // Whose loops are new to branch predictors.
+  if (y.dims[3] > 1) out.once("window_steps", 1);
   if (is_unaligned)
     out.millions("unaligned_mvectors",
                  pixels * taps * (strips.groups * vectors + strips.singles + strips.narrow));
@@ -74,7 +89,13 @@ void count_softmax(CpuFeatures& out) {
   } else {
     out.millions("run_melements", outer * std::ceil(axis / 16) * 16);
     out.thousands("kruns", outer);
+    if (work.axis % 16 != 0) {
+      out.thousands("ragged_kruns", outer);
+      out.millions("unaligned_melements", outer * axis);
+    }
   }
+  if (has_pixels(step.output()) && step.output().dims[1] % kChannelPad != 0)
+    out.thousands("padded_kpixels", map_part(step).pixels);
   out.traffic();
 }
 
@@ -88,7 +109,15 @@ void count_normalize(CpuFeatures& out) {
   out.traffic();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
-    out.millions("run_melements", elements);
+    // Scale and bias of each element, or one of a run.
+    const bool has_vectors = (params.has_scale != 0 && work.lane_strides[kNormalizeScale] != 0) ||
+                             (params.has_bias != 0 && work.lane_strides[kNormalizeBias] != 0);
+    out.millions(has_vectors ? "scaled_melements" : "run_melements", elements);
+    // Where up to four short lines are in the first-level cache at once, the divisions of one are
+    // done during the next.
+    constexpr int64_t kLinesElements = 2048;
+    const auto lines = std::clamp<int64_t>(kLinesElements / work.lanes, 1, 4);
+    out.thousands("kwaits", runs / static_cast<double>(lines));
     out.thousands("kruns", runs);
     if (work.lanes % 64 != 0) out.thousands("ragged_kruns", runs);
     out.thousands("kmeans", elements / static_cast<double>(work.element_count));
@@ -123,6 +152,10 @@ void count_normalize(CpuFeatures& out) {
   out.thousands("strip2_klines", strips[1]);
   out.thousands("strip1_klines", strips[2]);
   out.thousands("kmeans", elements / lines);
+  if (step.operands[0].layout == Layout::Nhwc &&
+      padded_channels(step.operands[0]) % kChannelPanel != 0)
+    out.millions("unaligned_melements", elements);
+  if (work.pad > 0) out.thousands("padded_klines", lines * means);
   // Strips are read two or three times.
   out.millions("streamed_melements", elements * sizeof(float) > 2e6 ? elements : 0);
 }
@@ -136,98 +169,164 @@ void count_resize(CpuFeatures& out) {
   const double channels = has_pixels(y) && part.is_whole ? padded_channels(y) : part.channels;
   out.traffic();
   const double rows = part.pixels / y.dims[3];
+  const Strips strips = strips_of(channels, 4, out.vector_lanes());
+  const double vectors = strips.groups * 4 + strips.singles;
+  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
   if (params.kind == kResizeNearest) {
-    const Strips strips = strips_of(channels, 1, out.vector_lanes());
     out.thousands("copied_kpixels", part.pixels);
-    out.millions("copied_mvectors", part.pixels * strips.groups);
+    out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
+    if (is_unaligned)
+      out.millions("unaligned_copied_mvectors", part.pixels * (vectors + strips.narrow));
   } else {
-    // Blocks of columns and channels. A column of the input serves all outputs of its block.
+    // Blocks of columns, strips of channels. A column of the input serves all outputs of its block.
     constexpr double kBlockColumns = 64;
-    constexpr double kBlockChannels = 64;
-    const Strips strips = strips_of(channels, 1, out.vector_lanes());
     const double blocks = rows * std::ceil(y.dims[3] / kBlockColumns);
-    const double columns = rows * x.dims[3] + blocks;
-    const double channel_blocks = std::ceil(channels / kBlockChannels);
-    out.millions("weighed_mvectors", part.pixels * strips.groups);
+    const double columns = rows * std::min(x.dims[3], 2 * y.dims[3]) + blocks;
+    out.millions("weighed_mvectors", part.pixels * vectors);
     out.millions("weighed_narrow_mvectors", part.pixels * strips.narrow);
-    out.millions("column_mvectors", columns * strips.groups);
+    out.millions("column_mvectors", columns * vectors);
     out.millions("column_narrow_mvectors", columns * strips.narrow);
-    out.thousands("weighed_kpixels", part.pixels * channel_blocks);
-    out.thousands("kblocks", blocks * channel_blocks);
+    out.thousands("weighed_kpixels", part.pixels * strips.count());
+    out.thousands("kblocks", blocks * strips.count());
+    if (is_unaligned)
+      out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
+    // Which columns are new to branch predictors.
+    out.once("weighed_steps", 1);
   }
+  out.thousands("krows", rows);
+  if (!part.is_whole) out.pieces(part.pixels);
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
 }
+
+namespace {
+
+// Rows of outputs of a depthwise convolution, as the kernel takes them, of one image.
+struct DepthwiseRows {
+  double taps = 0;   // rows of taps inside the map, of all rows of outputs
+  double pairs = 0;  // of rows of outputs, which share rows of inputs; all of their taps are inside
+};
+
+DepthwiseRows depthwise_rows(const WindowAxis& axis, int32_t input, int32_t output, Range part,
+                             bool has_pairs) {
+  DepthwiseRows rows;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const Range inside = positions_inside(axis, tap, input, output);
+    rows.taps += std::max(std::min(inside.end, part.end) - std::max(inside.begin, part.begin), 0);
+  }
+  if (!has_pairs) return rows;
+  const auto first = static_cast<int32_t>(ceil_div(axis.pad_begin, axis.stride));
+  const int32_t end = (input - axis.taps + axis.pad_begin) / axis.stride + 1;
+  rows.pairs = std::max(std::min(end, part.end) - std::max(first, part.begin), 0) / 2;
+  return rows;
+}
+
+// Runs of outputs of a row, and the inputs under them in a row of taps.
+struct DepthwiseRuns {
+  double wide_count = 0;  // of seven or eight outputs: those that pairs of rows share
+  double wide_inputs = 0;
+  double count = 0;
+  double inputs = 0;
+};
+
+DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
+  DepthwiseRuns runs;
+  for (int32_t rest = output; rest > 0;) {
+    const int32_t count = rest % 7 == 0 && rest % 8 != 0 ? 7 : rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
+    (count >= 7 ? runs.wide_count : runs.count) += 1;
+    (count >= 7 ? runs.wide_inputs : runs.inputs) += (count - 1) * axis.stride + axis.taps;
+    rest -= count;
+  }
+  return runs;
+}
+}  // namespace
 
 void count_depthwise_conv2d(CpuFeatures& out) {
   const StepShape& step = out.step();
   const auto& params = step.params_as<DepthwiseConv2dParams>();
   const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
+  const OperandShape& x = step.operands[0];
   const MapPart part = map_part(step);
-  const double rows = part.pixels / y.dims[3];
+  const Range row_range = rows_of_part(step.part_dim, step.part, y);
   const WindowAxis axis = horizontal_axis(params, w.dims);
+  const WindowAxis vertical = vertical_axis(params, w.dims);
   const int32_t taps = axis.taps;
-  const bool is_square = w.dims[2] == taps && axis.dilation == 1;
-  struct Names {
-    const char* macs;
-    const char* loads;
-    const char* runs;
-  };
-  Names names = {"any_mmacs", "any_mloads", "any_kruns"};
-  // Pairs of rows of outputs share rows of inputs.
-  const bool is_pair = is_square && taps == 3 && axis.stride <= 2;
-  const double pair_inputs = (taps + axis.stride) / (2.0 * taps);
-  if (is_square && taps == 3 && axis.stride == 1)
-    names = {"3x3_s1_mmacs", "3x3_s1_mloads", "3x3_s1_kruns"};
-  else if (is_square && taps == 3 && axis.stride == 2)
-    names = {"3x3_s2_mmacs", "3x3_s2_mloads", "3x3_s2_kruns"};
-  else if (is_square && taps == 5 && axis.stride <= 2)
-    names = {"5x5_mmacs", "5x5_mloads", "5x5_kruns"};
-  else if (taps == 1 && axis.stride == 1)
-    names = {"1x1_mmacs", "1x1_mloads", "1x1_kruns"};
-  // Runs of outputs as in the kernel, vectors of a panel.
-  double runs = 0;
-  double inputs = 0;  // of a row of taps
-  for (int32_t rest = y.dims[3]; rest > 0;) {
-    const int32_t count = rest % 7 == 0 && rest % 8 != 0 ? 7 : rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
-    const bool in_pair = is_pair && out.vector_lanes() == 16 && count >= 7;
-    inputs += ((count - 1) * axis.stride + taps) * (in_pair ? pair_inputs : 1);
-    runs += in_pair ? 0.5 : 1;
-    rest -= count;
-  }
-  const auto channels = static_cast<int32_t>(part.channels);
   const int32_t lanes = out.vector_lanes();
-  const bool begins_early = channels >= lanes && (channels % kChannelPad == 0 || !part.is_whole);
+  const bool is_square = w.dims[2] == taps && axis.dilation == 1;
+  const char* macs = "any_mmacs";
+  if (is_square && taps == 3 && axis.stride == 1)
+    macs = "3x3_s1_mmacs";
+  else if (is_square && taps == 3 && axis.stride == 2)
+    macs = "3x3_s2_mmacs";
+  else if (is_square && taps == 5 && axis.stride == 1)
+    macs = "5x5_s1_mmacs";
+  else if (is_square && taps == 5 && axis.stride == 2)
+    macs = "5x5_s2_mmacs";
+  else if (taps == 1 && axis.stride == 1)
+    macs = "1x1_mmacs";
+  const bool has_pairs =
+      is_square && taps == 3 && axis.stride <= 2 && vertical.stride == axis.stride && lanes == 16;
+  DepthwiseRows rows = depthwise_rows(vertical, x.dims[2], y.dims[2], row_range, has_pairs);
+  rows.taps *= y.dims[0];
+  rows.pairs *= y.dims[0];
+  const DepthwiseRuns runs = depthwise_runs(axis, y.dims[3]);
+  const double row_count = part.pixels / y.dims[3];
+  const auto channels = static_cast<int32_t>(part.channels);
+  const bool begins_early = channels >= lanes && params.has_residual == 0 &&
+                            (channels % kChannelPad == 0 || !part.is_whole);
   const double vectors =
       begins_early ? std::ceil(part.channels / lanes) : static_cast<double>(channels / lanes);
-  out.millions(names.macs, part.pixels * taps * w.dims[2] * vectors * lanes);
-  const double every_load = rows * inputs * w.dims[2] * vectors * lanes;
-  out.millions(names.loads, every_load);
-  out.thousands(names.runs, rows * runs * vectors);
-  out.thousands("row_kruns", rows * runs);
-  // All channels of a row at once: rows of inputs come from the second-level cache for each row of
-  // taps. Else passes of some channels find them in the first-level cache.
-  const OperandShape& x = step.operands[0];
-  if (taps > 1 && x.bytes + y.bytes > 2048 * 1024) out.millions("streamed_mloads", every_load);
+  const double lone_taps = rows.taps - 2 * taps * rows.pairs;
+  const double every_run =
+      row_count * (runs.count + runs.wide_count) - rows.pairs * runs.wide_count;
+  const double every_load = (rows.taps * runs.inputs + lone_taps * runs.wide_inputs +
+                             rows.pairs * (taps + axis.stride) * runs.wide_inputs) *
+                            vectors * lanes;
+  const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
+  out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
+  out.millions("mloads", every_load);
+  out.millions("weight_mloads", every_weight);
+  out.thousands("kruns", every_run * vectors);
+  // Of which filters branch predictors learn the borders anew.
+  out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
+  // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
+  // of taps, unless they are too many, or too many for the sets that their lines fall into.
+  const auto pass =
+      std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
+  const auto passes =
+      static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
+  out.thousands("row_kruns", every_run * passes);
+  out.thousands("krows", (row_count - rows.pairs) * passes);
+  const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
+  const int64_t places = 4096 / std::gcd(pixel_bytes, int64_t{4096});
+  const double pass_bytes = std::ceil(static_cast<double>(pass) / kChannelPanel) * 64;
+  const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * 8;
+  const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
+  if (taps > 1 && needed_bytes > held_bytes)
+    out.millions("streamed_mloads",
+                 (every_load + every_weight) * std::min(needed_bytes / held_bytes - 1, 1.0));
   if (padded_channels(y) % kChannelPanel != 0) out.millions("unaligned_mloads", every_load);
   // Inputs, weights and outputs of a long run lie a pixel apart: more lines than the sets of a
   // first-level cache hold that they fall into (8 lines of 4096 bytes apart).
-  const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
-  const int64_t sets = 4096 / std::gcd(pixel_bytes, int64_t{4096});
   const int64_t lines = w.dims[2] * (7 * axis.stride + 2 * int64_t{taps}) + 8;
-  if (lines > 8 * sets) out.millions("crowded_mloads", every_load);
+  if (lines > 8 * places) out.millions("crowded_mloads", every_load);
   // Not in any cache, and read by every worker that has rows of them.
   const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
   out.once("weight_mbytes", part.channels * taps * w.dims[2] * sizeof(float) * 1e-6 *
                                 out.sharers(static_cast<double>(work.panel_blocks)));
   if (curve_names(params.activation).elements != nullptr)
-    out.thousands("curve_kpixels", part.pixels);
-  if (!begins_early && channels % lanes != 0)
-    out.millions("rest_mmacs", part.pixels * taps * w.dims[2] * lanes);
+    out.thousands("curve_kpixels", part.pixels * passes);
+  if (!begins_early && channels % lanes != 0) {
+    out.millions("rest_mmacs", rows.taps * y.dims[3] * taps * lanes);
+    out.thousands("rest_kpixels", part.pixels);
+  }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
   out.traffic();
+  if (!part.is_whole)
+    out.pieces(part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
+                                 static_cast<double>(x.dims[3]) * y.dims[0]);
 }
 
 }  // namespace codl::kernels

@@ -68,4 +68,20 @@ constexpr DepthwiseConv2dWork depthwise_conv2d_work(const OperandShape& w, const
   return work;
 }
 
+// Channels of a CPU pass over the rows of a task: inputs and weights of a row of outputs stay in
+// the first-level cache for the next row. At least two cache lines of a pixel, which are fetched in
+// pairs. All of them where no input is used twice, and where the maps come from beyond the
+// second-level cache: there only a stream is fast.
+constexpr int64_t depthwise_conv2d_pass_channels(const WindowAxis& vertical,
+                                                 const WindowAxis& horizontal,
+                                                 const OperandShape& x, const OperandShape& y) {
+  constexpr int64_t kPassBytes = 32 * 1024;
+  constexpr uint64_t kStreamedBytes = 2048 * 1024;
+  if (vertical.taps == 1 || x.bytes + y.bytes > kStreamedBytes) return kMaxElements;
+  const int64_t lines = int64_t{vertical.taps} * (int64_t{x.dims[3]} + horizontal.taps);
+  const int64_t channels =
+      kPassBytes / (lines * int64_t{sizeof(float)}) / kChannelPanel * kChannelPanel;
+  return channels < 2 * kChannelPanel ? 2 * kChannelPanel : channels;
+}
+
 }  // namespace codl::kernels

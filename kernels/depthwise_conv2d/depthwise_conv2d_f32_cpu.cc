@@ -294,31 +294,48 @@ constexpr int32_t run_count(int32_t rest) {
 
 // The vector of channels from `c` on of row `row_of_two`, of a block of which `valid` are computed,
 // and zeros stored behind them up to `stored`.
-HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int32_t outputs,
-                               int64_t valid, int64_t stored) {
+template <int kCount>
+HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_t valid,
+                               int64_t stored) {
   const Tag d;
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
   const float* x_row = run.x + row_of_two * run.stride * run.x_tap_row + c;
   const int64_t y_row = row_of_two * run.y_row + c;
-  for (int32_t i = 0; i < outputs; ++i) {
-    Vec sum = hn::LoadU(d, run.bias + c);
-    for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row)
-      for (int32_t tap = 0; tap < run.tap_columns; ++tap) {
-        const int64_t place =
-            int64_t{run.column} + int64_t{i} * run.stride + int64_t{tap} * run.dilation;
-        if (!run.is_inside(place)) continue;
-        const Vec x =
-            load_lanes(d, x_row + tap_row * run.x_tap_row + place * run.pixel, stored - c);
-        const Vec w =
-            hn::LoadU(d, run.weights + tap_row * run.weight_row + tap * run.weight_pixel + c);
-        sum = hn::MulAdd(x, w, sum);
+  const int64_t pixel = run.pixel;
+  Vec sums[kCount];
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) sums[i] = hn::LoadU(d, run.bias + c);
+  for (int32_t tap_row = 0; tap_row < run.tap_rows; ++tap_row, x_row += run.x_tap_row)
+    for (int32_t tap = 0; tap < run.tap_columns; ++tap) {
+      const Vec w =
+          hn::LoadU(d, run.weights + tap_row * run.weight_row + tap * run.weight_pixel + c);
+      const int64_t column = int64_t{run.column} + int64_t{tap} * run.dilation;
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i) {
+        const int64_t place = column + int64_t{i} * run.stride;
+        if (run.is_inside(place))
+          sums[i] = hn::MulAdd(load_lanes(d, x_row + place * pixel, stored - c), w, sums[i]);
       }
+    }
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
     if (run.residual != nullptr)
-      sum = hn::Add(sum, load_lanes(d, run.residual + y_row + i * run.pixel, stored - c));
-    store_lanes(d, keep_lanes(d, limit(sum, low, high), valid - c), run.y + y_row + i * run.pixel,
+      sums[i] = hn::Add(sums[i], load_lanes(d, run.residual + y_row + i * pixel, stored - c));
+    store_lanes(d, keep_lanes(d, limit(sums[i], low, high), valid - c), run.y + y_row + i * pixel,
                 stored - c);
   }
+}
+
+using RestFunction = void (*)(const Run& run, int row_of_two, int64_t c, int64_t valid,
+                              int64_t stored);
+RestFunction rest_function(int32_t outputs) {
+  if constexpr (kMostPixels > 1) {
+    if (outputs == 8) return compute_rest<8>;
+    if (outputs == 7) return compute_rest<7>;
+    if (outputs == 4) return compute_rest<4>;
+  }
+  return compute_rest<1>;
 }
 
 // Taps of output position `position` that are inside the map.
@@ -329,21 +346,6 @@ Range inner_taps(const WindowAxis& axis, int32_t input, int32_t position) {
   if (end > axis.taps) end = axis.taps;
   if (begin > end) begin = end;
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
-}
-
-// Channels of a pass over the rows of a task: inputs and weights of a row of outputs stay in the
-// first-level cache for the next row. At least two cache lines of a pixel, which are fetched in
-// pairs. All of them where no input is used twice, and where the maps come from beyond the
-// second-level cache: there only a stream is fast.
-constexpr int64_t kPassBytes = 32 * 1024;
-constexpr uint64_t kStreamedBytes = 2048 * 1024;
-int64_t pass_channels(const WindowAxis& vertical, const WindowAxis& horizontal,
-                      const OperandShape& x, const OperandShape& y) {
-  if (vertical.taps == 1 || x.bytes + y.bytes > kStreamedBytes) return kMaxElements;
-  const int64_t lines = int64_t{vertical.taps} * (int64_t{x.dims[3]} + horizontal.taps);
-  const int64_t channels =
-      kPassBytes / (lines * int64_t{sizeof(float)}) / kChannelPanel * kChannelPanel;
-  return channels < 2 * kChannelPanel ? 2 * kChannelPanel : channels;
 }
 
 // The operands, and what follows from the parameters.
@@ -415,7 +417,7 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
     if (run.channels != 0) step.functions.of(outputs, rows)(run);
     for (int i = 0; i < rows; ++i) {
       for (int64_t c = run.channels; c < stored_count; c += kLanes)
-        compute_rest(run, i, c, outputs, count, stored_count);
+        rest_function(outputs)(run, i, c, count, stored_count);
       float* y_run = run.y + i * run.y_row;
       if (step.activation.has_curve)
         activate_rows(step.activation, y_run, run.pixel, y_run, run.pixel, outputs, count);
@@ -454,7 +456,8 @@ void depthwise_conv2d_f32(const KernelArgs& args) {
   step.functions = functions_for(step.horizontal, step.x.shape.dims[3], y.shape.dims[3]);
   const DepthwiseConv2dWork work =
       depthwise_conv2d_work(w.shape, y.shape, args.part_dim, args.part);
-  const int64_t pass = pass_channels(step.vertical, step.horizontal, step.x.shape, y.shape);
+  const int64_t pass =
+      depthwise_conv2d_pass_channels(step.vertical, step.horizontal, step.x.shape, y.shape);
 
   // Neighbouring tasks share panels: their rows are one piece.
   for (int64_t task = args.task_begin; task < args.task_end;) {
