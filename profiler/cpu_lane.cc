@@ -104,6 +104,8 @@ class CpuStep : public PreparedStep {
       step->touch_share(piece.worker);
       step->touch_share(piece.worker);
     };
+    // A network runs few kernels, again and again: their code is near.
+    run();
     pool_->run(pool_->worker_count(), job, this);
     const int64_t start_ns = rt::now_ns();
     run();
