@@ -50,7 +50,7 @@ class CpuLane : public Lane {
   std::vector<uint8_t> other_memory_;
   rt::Arena arena_;  // of all steps that exist
   size_t arena_used_bytes_ = 0;
-  rt::Arena scratch_;  // of whichever step runs, as in a session
+  rt::Arena scratch_;              // of whichever step runs, as in a session
   int32_t step_count_ = 0;         // that exist
   std::vector<double> probes_us_;  // by worker
 };

@@ -306,8 +306,13 @@ TransferLine line_of_differences(const std::vector<ExchangePoint>& points, std::
                                  std::string_view shorter) {
   Curve curve = curve_of(points, longer);
   const Curve other = curve_of(points, shorter);
-  for (size_t i = 0; i < std::min(curve.size(), other.size()); ++i)
-    curve[i].second -= other[i].second;
+  size_t used = 0;
+  for (; used < std::min(curve.size(), other.size()); ++used) {
+    curve[used].second -= other[used].second;
+    // What no cache holds comes from memory in both.
+    if (curve[used].second <= 0 && used >= 2) break;
+  }
+  curve.resize(used);
   return line_through(curve);
 }
 

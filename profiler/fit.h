@@ -40,7 +40,8 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
 // measurements do not turn the model. `observations` may be empty: a model without terms.
 LinearModel fit_model(const std::vector<Observation>& observations);
 
-// Where a `share`, 0 to 1, of the values is below; between two values in proportion. Of one value or more.
+// Where a `share`, 0 to 1, of the values is below; between two values in proportion. Of one value
+// or more.
 double quantile(std::vector<double> values, double share);
 
 // The same with more for what a feature has above the median, and above four fifths, of what the
