@@ -75,14 +75,16 @@ class GpuFeatures {
     leave_out_unread();
     const double mbytes = named("mbytes");
     add("kitems", items_ * 1e-3);
-    add("item_kbytes", 1e3 * mbytes / items_);
+    // What an item or a group has on the average falls where rows begin tiles that are not full.
+    const bool has_means = !is_winograd_group(*step_.row);
+    if (has_means) add("item_kbytes", 1e3 * mbytes / items_);
     const auto elements = static_cast<double>(part_elements(step_));
     add("melements", elements * 1e-6);
     if (y_.layout != Layout::Plain) add("map_melements", elements * 1e-6);
     if (units_ == 0) return;
     if (is_processor_) add("shares", waves(1) < groups_ ? 1 : 0);
     add("unit_groups", waves(1));
-    add("unit_melements", waves(1) * elements * 1e-6 / groups_);
+    if (has_means) add("unit_melements", waves(1) * elements * 1e-6 / groups_);
     if (defined(launch_, "TILE_K", 0) != 0) return add_tiles();
     if (is_winograd_item(*step_.row)) return add_winograd_item();
     if (is_winograd_group(*step_.row)) return add_winograd_group();

@@ -330,7 +330,8 @@ HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_
 using RestFunction = void (*)(const Run& run, int row_of_two, int64_t c, int64_t valid,
                               int64_t stored);
 RestFunction rest_function(int32_t outputs) {
-  if constexpr (kMostPixels > 1) {
+  // Vectors of four lanes leave a rest of parts of channels at most.
+  if constexpr (kLanes > kChannelPad) {
     if (outputs == 8) return compute_rest<8>;
     if (outputs == 7) return compute_rest<7>;
     if (outputs == 4) return compute_rest<4>;
