@@ -327,16 +327,31 @@ HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_
   }
 }
 
+// The same, an output at a time where vectors of four lanes leave no rest but in parts of channels.
+template <int kCount>
+void compute_rests(const Run& run, int row_of_two, int64_t c, int64_t valid, int64_t stored) {
+  if constexpr (kCount == 1 || kLanes > kChannelPad) {
+    compute_rest<kCount>(run, row_of_two, c, valid, stored);
+  } else {
+    Run one = run;
+    for (int i = 0; i < kCount; ++i) {
+      compute_rest<1>(one, row_of_two, c, valid, stored);
+      one.column += run.stride;
+      one.y += run.pixel;
+      if (one.residual != nullptr) one.residual += run.pixel;
+    }
+  }
+}
+
 using RestFunction = void (*)(const Run& run, int row_of_two, int64_t c, int64_t valid,
                               int64_t stored);
 RestFunction rest_function(int32_t outputs) {
-  // Vectors of four lanes leave a rest of parts of channels at most.
-  if constexpr (kLanes > kChannelPad) {
-    if (outputs == 8) return compute_rest<8>;
-    if (outputs == 7) return compute_rest<7>;
-    if (outputs == 4) return compute_rest<4>;
+  if constexpr (kMostPixels > 1) {
+    if (outputs == 8) return compute_rests<8>;
+    if (outputs == 7) return compute_rests<7>;
+    if (outputs == 4) return compute_rests<4>;
   }
-  return compute_rest<1>;
+  return compute_rests<1>;
 }
 
 // Taps of output position `position` that are inside the map.
