@@ -76,11 +76,9 @@ void binary(CpuFeatures& out) {
   const StepShape& step = out.step();
   const OperandShape& y = step.output();
   const int32_t kind = step.params_as<BinaryParams>().kind;
-  const bool is_arithmetic =
-      kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
   const double elements = count_of(step);
   if (kind == kBinaryDiv) out.millions("division_melements", elements);
-  if (!is_arithmetic) out.millions("general_melements", elements);
+  if (!is_arithmetic(kind)) out.millions("general_melements", elements);
   out.millions("written_mbytes", elements * sizeof(float));
   out.traffic();
   if (!has_pixels(y)) {

@@ -106,9 +106,10 @@ void count_convert(CpuFeatures& out) {
     out.thousands("to_nhwc_edge_kelements",
                   static_cast<double>(y.dims[0] * (map_pixels % 4)) * part.channels);
     // Of each group's lines in a block the first are not fetched ahead.
-    constexpr double kLinesAhead = 16;
-    out.thousands("first_klines", blocks * std::min(kLinesAhead, part.pixels / blocks) *
-                                      (groups + (rest > 0 ? 1 : 0)));
+    out.thousands("first_klines",
+                  blocks *
+                      std::min(static_cast<double>(kConvertPixelsAhead), part.pixels / blocks) *
+                      (groups + (rest > 0 ? 1 : 0)));
     out.millions("unaligned_to_nhwc_melements", pixel % kChannelPanel != 0 ? moved : 0);
     out.millions("aliased_to_nhwc_melements", is_aliased ? moved : 0);
     return;

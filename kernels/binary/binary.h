@@ -43,6 +43,11 @@
 
 namespace codl::kernels {
 
+// The members that the CPU row has loops of their own for.
+constexpr bool is_arithmetic(int32_t kind) {
+  return kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
+}
+
 // How a broadcast operand lies under the output; which cases a GPU kernel tells apart.
 enum class BinaryOperand : int32_t {
   Same = 0,        // dims and layout of the output

@@ -91,12 +91,7 @@ struct RunOp {
   Activation activation;
 };
 
-// The members that have loops of their own.
-constexpr bool is_arithmetic(int32_t kind) {
-  return kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
-}
-
-// Calls visit.operator()<kind>() if the member has loops of its own.
+// Calls visit.operator()<kind>() if is_arithmetic(kind).
 template <typename Visit>
 HWY_INLINE void visit_arithmetic(int32_t kind, Visit visit) {
   if (kind == kBinaryAdd) visit.template operator()<kBinaryAdd>();

@@ -69,6 +69,11 @@ constexpr int64_t convert_block_pixels(int64_t pixel) {
   return pixels < 1 ? kLeastPixels : pixels * kLeastPixels;
 }
 
+// Cache lines of the output are fetched by the CPU row so many pixels before they are written: with
+// stores alone, too few are on their way from the second-level cache where they do not follow each
+// other.
+inline constexpr int64_t kConvertPixelsAhead = 16;
+
 void convert_ref(const KernelArgs& args);
 void convert_launch(const StepShape& step, ClLaunch* out_launch);
 

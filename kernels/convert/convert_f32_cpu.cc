@@ -93,10 +93,6 @@ HWY_INLINE void transpose_wide(const float* from, int64_t from_step, float* to, 
 #endif
 }
 
-// Cache lines are fetched so many pixels before they are written: with stores alone, too few are on
-// their way from the second-level cache where they do not follow each other.
-constexpr int64_t kPixelsAhead = 16;
-
 // `count` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16 channels outside,
 // so that every cache line of the output is written at once.
 HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, int64_t count,
@@ -108,7 +104,7 @@ HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, i
       for (; w + kSide <= count; w += kSide) {
 #pragma GCC unroll 4
         for (int i = 0; i < kSide; ++i)
-          __builtin_prefetch(y + (w + kPixelsAhead + i) * pixel + group, 1, 3);
+          __builtin_prefetch(y + (w + kConvertPixelsAhead + i) * pixel + group, 1, 3);
 #pragma GCC unroll 2
         for (int32_t c = group; c < end; c += kWideSide)
           transpose_wide(x + c * plane + w, plane, y + w * pixel + c, pixel);
@@ -134,7 +130,7 @@ HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, 
         for (int32_t c = group; c < end; c += kSide) {
           if (w % kChannelPanel == 0)
             for (int i = 0; i < kSide; ++i)
-              __builtin_prefetch(y + (c + i) * plane + w + kPixelsAhead, 1, 3);
+              __builtin_prefetch(y + (c + i) * plane + w + kConvertPixelsAhead, 1, 3);
           transpose_wide(x + w * pixel + c, pixel, y + c * plane + w, plane);
         }
       }

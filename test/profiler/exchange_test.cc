@@ -63,6 +63,15 @@ TEST_CASE("a call that lasts as long as the kernel before it has waited for it")
   CHECK(exchange_times_of(all).download_call_waits);
 }
 
+TEST_CASE("what no cache holds says nothing of reads behind another core") {
+  std::vector<ExchangePoint> all = points();
+  for (ExchangePoint& point : all)
+    if (point.name == "copy_behind_gpu" && point.bytes > 2e6) point.us = 20;
+  const ExchangeTimes times = exchange_times_of(all);
+  CHECK(times.cpu_resume.fixed_us == Approx(9));
+  CHECK(times.cpu_resume.us_per_mb == Approx(30));
+}
+
 TEST_CASE("without points nothing is known and nothing is negative") {
   const ExchangeTimes times = exchange_times_of({});
   CHECK(times.sync_us() == 0);
