@@ -29,6 +29,10 @@ bool read_at(int file, void* bytes, size_t count, off_t offset) {
   return true;
 }
 
+// Where a page is asked for, Linux maps those of the file that are in memory for so much around it
+// (its fault_around_bytes; aligned), in a quarter of the time that asking for each takes.
+constexpr uintptr_t kMappedTogetherBytes = 64 << 10;
+
 // Bytes from the start of the file that are structure, not weights. The head is not verified yet:
 // a nonsensical one makes the whole file private.
 size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
@@ -94,10 +98,15 @@ void MappedFile::prefetch(const uint8_t* first, size_t count) const {
   const auto file_begin = reinterpret_cast<uintptr_t>(bytes_);
   if (count == 0 || begin < file_begin || begin - file_begin >= size_bytes_) return;
   const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t page = begin / page_bytes * page_bytes;
-  const size_t in_pages = begin + std::min(count, file_begin + size_bytes_ - begin) - page;
-  if (madvise(reinterpret_cast<void*>(page), in_pages, MADV_POPULATE_READ) != 0)
-    madvise(reinterpret_cast<void*>(page), in_pages, MADV_WILLNEED);
+  const uintptr_t first_page = begin / page_bytes * page_bytes;
+  const uintptr_t end = begin + std::min(count, file_begin + size_bytes_ - begin);
+  // Linux before 5.14 reads ahead and maps later.
+  for (uintptr_t page = first_page; page < end;
+       page = (page / kMappedTogetherBytes + 1) * kMappedTogetherBytes)
+    if (madvise(reinterpret_cast<void*>(page), 1, MADV_POPULATE_READ) != 0) {
+      madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_WILLNEED);
+      return;
+    }
 }
 
 MappedFile::~MappedFile() {
