@@ -18,9 +18,10 @@ namespace {
 // step would, if they came one after the other.
 constexpr size_t kBatch = 48;
 constexpr size_t kBatchBytes = size_t{384} << 20;
-constexpr int kRuns = 9;
-// Longer steps run three times.
+// Undisturbed ones; twice as many in all where there are too few.
+constexpr size_t kRuns = 9;
 constexpr double kLongStepUs = 10'000;
+constexpr size_t kLongStepRuns = 3;
 // Probes that take so much longer than usual say that another program has the core, not that the
 // clock is low.
 constexpr double kMostProbe = 1.6;
@@ -43,9 +44,9 @@ constexpr size_t kReferenceSamples = 12;
 // Steps of a lane that are measured twice, of which the noise floor is taken.
 constexpr size_t kRepeats = 60;
 
-// Of the time: what the first visits may take, and then the others.
+// Of the time: what the first visits may take, without and with those of networks' steps.
 constexpr double kFirstVisitsShare = 0.5;
-constexpr double kVisitsShare = 0.9;
+constexpr double kNetworksShare = 0.9;
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -209,9 +210,13 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
   struct Timed {
     Sample* sample;
     std::unique_ptr<PreparedStep> step;
-    int32_t wanted_runs;
+    size_t wanted_runs;
     std::vector<double> times;
     std::vector<double> disturbed;  // of no use if there are others
+
+    bool is_done() const {
+      return times.size() >= wanted_runs || times.size() + disturbed.size() >= 2 * wanted_runs;
+    }
   };
   std::vector<Timed> batch;
   size_t bytes = 0;
@@ -223,14 +228,16 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     for (const OperandShape& shape : sample->item.operands)
       bytes += static_cast<size_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
     const bool is_long = step->run_us() > kLongStepUs;
-    batch.push_back({sample, std::move(step), is_long ? 3 : kRuns, {}, {}});
+    batch.push_back({sample, std::move(step), is_long ? kLongStepRuns : kRuns, {}, {}});
   }
   const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
   std::vector<double>& crowdings = crowdings_[static_cast<size_t>(lane->processor())];
   const double usual_crowding = quantile(crowdings, 0.5);
-  for (int run = 0; run < kRuns; ++run)
+  for (size_t run = 0; run < 2 * kRuns; ++run) {
+    // What a step finds in predictors of branches and in caches is chance, and another each time.
+    std::shuffle(batch.begin(), batch.end(), random_);
     for (Timed& timed : batch) {
-      if (run >= timed.wanted_runs) continue;
+      if (timed.is_done()) continue;
       const double probe_before_us = lane->probe_us();
       const double us = timed.step->run_us();
       // The faster of the probes on both sides: an interrupt lengthens one of them.
@@ -241,6 +248,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
                             crowdings.back() > usual_crowding / kCrowdingWindow;
       (is_usual ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
     }
+  }
   for (Timed& timed : batch) {
     if (timed.times.empty()) timed.times = timed.disturbed;
     timed.sample->spread_percent = spread_percent(timed.times);
@@ -308,7 +316,7 @@ bool Session::measure_networks(Clock& clock) {
     for (Sample& step : steps)
       if (step.row->processor == lane->processor()) own.push_back(&step);
     std::span<Sample* const> rest = own;
-    while (!rest.empty() && !clock.is_after(kVisitsShare)) {
+    while (!rest.empty() && !clock.is_after(kNetworksShare)) {
       rest = rest.subspan(measure(lane, rest));
       clock.report("networks' steps", own.size() - rest.size(), own.size());
       if (clock.is_interrupted()) return false;
@@ -320,16 +328,15 @@ bool Session::measure_networks(Clock& clock) {
   return true;
 }
 
-// Those that have had the fewest visits first, in an order without pattern.
-bool Session::visit_again(SampleRole role, Clock& clock) {
+// Those that have had the fewest visits first, in an order without pattern. Repeats among the
+// others: at the end they would say what the machine does then.
+bool Session::visit_again(Clock& clock) {
   for (size_t visits = 0; visits < kVisits; ++visits) {
     std::vector<Sample*> lanes_samples[2];
     for (Sample& sample : samples_)
-      if (sample.visits_us.size() == visits &&
-          (sample.role == SampleRole::Repeat) == (role == SampleRole::Repeat))
+      if (sample.visits_us.size() == visits)
         lanes_samples[static_cast<size_t>(sample.row->processor)].push_back(&sample);
     for (std::vector<Sample*>& own : lanes_samples) std::shuffle(own.begin(), own.end(), random_);
-    const double end_share = role == SampleRole::Repeat ? 1 : kVisitsShare;
     std::span<Sample* const> rest[2] = {lanes_samples[0], lanes_samples[1]};
     while (!rest[0].empty() || !rest[1].empty()) {
       for (Lane* lane : lanes_) {
@@ -337,10 +344,9 @@ bool Session::visit_again(SampleRole role, Clock& clock) {
         if (!own.empty()) own = own.subspan(measure(lane, own));
         if (clock.is_interrupted()) return false;
       }
-      clock.report(role == SampleRole::Repeat ? "repeats left" : "further visits left",
-                   rest[0].size() + rest[1].size(),
+      clock.report("further visits left", rest[0].size() + rest[1].size(),
                    lanes_samples[0].size() + lanes_samples[1].size());
-      if (clock.is_after(end_share)) return true;
+      if (clock.is_after(1)) return true;
     }
   }
   return true;
@@ -370,10 +376,9 @@ void Session::choose_repeats() {
 bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) {
   Clock clock = {.budget_s = budget_s, .is_interrupted = is_interrupted};
   for (Lane* lane : lanes_) set_limits(lane);
-  if (!draw_samples(clock) || !measure_networks(clock) || !visit_again(SampleRole::Fit, clock))
-    return false;
+  if (!draw_samples(clock) || !measure_networks(clock)) return false;
   choose_repeats();
-  const bool is_done = visit_again(SampleRole::Repeat, clock);
+  const bool is_done = visit_again(clock);
   std::erase_if(samples_, [](const Sample& sample) { return sample.visits_us.empty(); });
   std::fprintf(stderr, "\n");
   return is_done;

@@ -68,7 +68,7 @@ class Session {
   bool draw(RowState* state, Sample* out);
   bool draw_samples(Clock& clock);
   bool measure_networks(Clock& clock);
-  bool visit_again(SampleRole role, Clock& clock);
+  bool visit_again(Clock& clock);
   void choose_repeats();
   // Times the first samples in turns, as many as go into memory at once, and adds a visit to each
   // that the lane can hold. Says how many these were.
