@@ -44,12 +44,17 @@ class Draw {
     return pick({7,  14, 28, 56,  112, 7,  14, 28,  56, 112, 8,  16, 32, 64, 10,
                  20, 40, 80, 160, 13,  26, 52, 104, 17, 35,  19, 38, 75, 150});
   }
-  // Of a map of `side` rows and columns: mostly multiples of 16, and the more the smaller it is.
+  // Of a map of `side` rows and columns: mostly multiples of 16, many of 64, and the more the
+  // smaller it is.
   int32_t channels(int32_t side) {
     const double area = double{1} * side * side;
     const double least = std::clamp(1e4 / area, 8.0, 256.0);
     const double most = std::clamp(1.6e6 / area, 2 * least, 2048.0);
-    const double grain = chance(0.75) ? 16 : chance(0.6) ? 8 : chance(0.75) ? 4 : 1;
+    const double grain = most >= 128 && chance(0.3) ? 64
+                         : chance(0.75)             ? 16
+                         : chance(0.6)              ? 8
+                         : chance(0.75)             ? 4
+                                                    : 1;
     return std::max(static_cast<int32_t>(grain),
                     static_cast<int32_t>(grain) * log_between(least / grain, most / grain));
   }
