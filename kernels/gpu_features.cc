@@ -185,6 +185,29 @@ class GpuFeatures {
     add("corner_lines_unit", waves(1) * lines * 1e-3);
   }
 
+  // Whether some wave has items inside the map and others that reach outside with this tap, where
+  // `rows` rows of blocks follow each other.
+  bool has_mixed_wave(const Conv2dBufferGrid& grid, const WindowAxis& axis, int32_t tap,
+                      int64_t rows) const {
+    const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
+    if (inside == 0 || inside == grid.pixel_blocks) return false;
+    const int64_t outside_columns = axis.pad_begin - int64_t{tap} * axis.dilation;
+    const int64_t first = outside_columns > 0
+                              ? ceil_div(outside_columns, int64_t{grid.item_pixels} * axis.stride)
+                              : 0;
+    const auto wave_items = static_cast<int64_t>(launch_.local[0]);
+    // Blocks where the items change their loop.
+    for (int64_t row = 0; row < std::min(rows, wave_items); ++row)
+      for (const int64_t block : {first, first + inside, grid.pixel_blocks}) {
+        const bool changes = block == grid.pixel_blocks
+                                 ? (first == 0) != (first + inside == block) && row + 1 < rows
+                                 : block > 0;
+        if (changes && (row * grid.pixel_blocks + block) * grid.inner_blocks % wave_items != 0)
+          return true;
+      }
+    return false;
+  }
+
   void add_tiles();
   void add_conv2d_buffer();
   void add_conv2d_texels();
@@ -270,31 +293,39 @@ void GpuFeatures::add_tiles() {
 }
 
 // Items of a wave that differ in whether a tap reaches outside the map run both loops, one after
-// the other; only the first finds the tap's weights in memory.
+// the other; only the first waits for the tap's weights in memory, of as many panels as the items
+// have.
 void GpuFeatures::add_conv2d_buffer() {
   const auto& params = step_.params_as<Conv2dParams>();
   const OperandShape& w = step_.operands[1];
   const Conv2dBufferGrid grid = conv2d_buffer_grid(step_);
   const WindowAxis axis = horizontal_axis(params, w.dims);
   const auto wave_items = static_cast<int64_t>(launch_.local[0]);
-  // Blocks of pixels that a wave has items of.
-  const auto wave_blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
-  double loops = 0;
-  for (int32_t tap = 0; tap < axis.taps; ++tap) {
-    const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
-    loops += wave_blocks > 1 && inside > 0 && inside < grid.pixel_blocks ? 2 : 1;
-  }
-  const double rows = grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims));
+  const int64_t rows = int64_t{grid.rows} * y_.dims[0];  // of one outer block
+  double again = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap)
+    if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
+  // Where a wave has items of more than one outer block, their panels differ, too.
+  const int64_t wave_outer = std::min(
+      grid.outer_blocks, ceil_div(wave_items, grid.inner_blocks * grid.pixel_blocks * rows));
+  const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks * wave_outer));
+  const double depth =
+      (grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims))) * w.dims[1] * 1e-3;
+  const double loops = axis.taps + again;
+  if (params.has_residual != 0) add("residual", 1);
   // The loop over few channels is unrolled: they are loaded at once.
-  const double depth = defined(launch_, "FEW_CHANNELS", 0) != 0 ? 1 : w.dims[1];
-  const double steps = loops * rows * w.dims[1] * 1e-3;
-  add("weight_chain", axis.taps * rows * depth * 1e-3);
-  add("most_chain", loops * rows * depth * 1e-3);
-  add("most_wave4", waves(4) * loops * rows * depth * 1e-3);
-  // Lines that the items of a wave read for a multiply-add: of weights, of pixels.
-  const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks));
-  add("panel_lines_unit", waves(1) * steps * panels);
-  add("pixel_lines_unit", waves(1) * steps * wave_blocks);
+  if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
+    const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
+    add("few_chain", loops * depth);
+    add("few_pixel_chain", loops * depth * blocks);
+    add("few_wave4", waves(4) * loops * depth);
+    return;
+  }
+  add("weight_chain", axis.taps * depth);
+  add("panel_chain", axis.taps * depth * panels);
+  add("again_chain", again * depth);
+  add("again_panel_chain", again * depth * panels);
+  add("most_wave4", waves(4) * loops * depth);
 }
 
 void GpuFeatures::add_conv2d_texels() {
