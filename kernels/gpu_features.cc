@@ -17,6 +17,10 @@ namespace {
 
 // Half of the second-level cache of an NVIDIA H100 or H200, which is in two parts.
 constexpr double kNearMbytes = 25;
+// Half of a unit's first-level cache there.
+constexpr double kUnitKbytes = 128;
+// Groups of 64 items with 64 registers each that keep a unit busy.
+constexpr double kFullGroups = 8;
 
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
@@ -328,14 +332,46 @@ void GpuFeatures::add_conv2d_buffer() {
   add("most_wave4", waves(4) * loops * depth);
 }
 
+// A step waits for a texel of weights, and longer for pixels that no tap of the row has read before
+// it, or that the window is too large to keep.
 void GpuFeatures::add_conv2d_texels() {
+  const auto& params = step_.params_as<Conv2dParams>();
+  const OperandShape& x = step_.operands[0];
   const OperandShape& w = step_.operands[1];
-  const double rows = row_taps(vertical_axis(step_.params_as<Conv2dParams>(), w.dims));
-  const bool is_pointwise = w.dims[2] == 1 && w.dims[3] == 1;
-  add_loop(w.dims[1] % kChannelPad != 0 ? k_ragged_depth
-           : is_pointwise               ? k_pointwise
-                                        : k_usual,
-           rows * static_cast<double>(w.dims[3] * ceil_div(w.dims[1], kChannelPad)));
+  const double rows = row_taps(vertical_axis(params, w.dims));
+  const auto texels = static_cast<double>(ceil_div(w.dims[1], kChannelPad));
+  const double steps = rows * w.dims[3] * texels * 1e-3;
+  if (is_processor_) {
+    const bool is_pointwise = w.dims[2] == 1 && w.dims[3] == 1;
+    return add_loop(w.dims[1] % kChannelPad != 0 ? k_ragged_depth
+                    : is_pointwise               ? k_pointwise
+                                                 : k_usual,
+                    1e3 * steps);
+  }
+  const double fresh = rows * std::min(w.dims[3], params.stride_w) * texels * 1e-3;
+  add("texel_chain", steps);
+  add("full_chain", steps * (groups_ / static_cast<double>(kFullGroups * units_) - 1));
+  // Kernels with a residual, which are compiled by themselves, wait less for them.
+  const bool has_residual = params.has_residual != 0;
+  const int32_t item_pixels = defined(launch_, "PIXELS", 1);
+  const double item_share = std::min(item_pixels, y_.dims[3]) * (1.0 / item_pixels);
+  add(has_residual ? "residual_fresh_chain" : "fresh_chain", fresh * item_share);
+  if (has_residual) add("residual", 1);
+  if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
+  // Pixels that the groups of a unit read.
+  const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
+    return static_cast<double>(
+        std::min<int64_t>(x.dims[dim], (outputs - 1) * stride + w.dims[dim]));
+  };
+  const auto blocks =
+      static_cast<int64_t>(std::min<uint64_t>(launch_.scalars[1], launch_.local[1]));
+  const auto batch_rows =
+      static_cast<int64_t>(std::min<uint64_t>(launch_.scalars[2], launch_.local[2]));
+  const double window_kbytes = extent(2, batch_rows, params.stride_h) *
+                               extent(3, blocks * item_pixels, params.stride_w) * texels *
+                               kChannelPad * sizeof(float) * 1e-3;
+  const double held = std::clamp(groups_ / static_cast<double>(units_), 1.0, kFullGroups);
+  add("refetched_chain", (steps - fresh) * (1 - kUnitKbytes / (held * window_kbytes)));
 }
 
 // A unit's work-items, as if all had as many tiles.
