@@ -101,6 +101,8 @@ class GpuFeatures {
         return add_matmul();
       case OpKind::BatchMatMul:
         return add_batch_matmul();
+      case OpKind::Pool2d:
+        return y_.layout == Layout::Nhwc ? add_pool2d() : add_other();
       default:
         return add_other();
     }
@@ -220,6 +222,7 @@ class GpuFeatures {
   void add_depthwise();
   void add_matmul();
   void add_batch_matmul();
+  void add_pool2d();
   void add_other();
 
   const StepShape& step_;
@@ -450,7 +453,9 @@ void GpuFeatures::add_depthwise() {
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.
-  if (has_vectors && stored <= kClLanes) add("narrow_chain", steps * 1e-3);
+  if (!has_vectors || stored > kClLanes) return;
+  add("narrow_chain", steps * 1e-3);
+  if (params.stride_w > 1) add("narrow_strided_chain", steps * 1e-3);
 }
 
 void GpuFeatures::add_matmul() {
@@ -488,6 +493,32 @@ void GpuFeatures::add_batch_matmul() {
     add("ragged_rows_wave4", waves(4) * depth * 1e-3);
   }
   if (work.n % 4 != 0) add("ragged_columns_wave4", waves(4) * depth * 1e-3);
+}
+
+void GpuFeatures::add_pool2d() {
+  const auto& params = step_.params_as<Pool2dParams>();
+  const double groups = groups_ / static_cast<double>(units_);
+  const int32_t split = defined(launch_, "TAP_SPLIT", 1);
+  if (split > 1) {
+    const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
+    const auto steps = static_cast<double>(ceil_div(taps, split));
+    return add("shared_chain", steps * 1e-3);
+  }
+  const double rows = row_taps(
+      {params.kernel_h, params.stride_h, params.dilation_h, params.pad_top, params.pad_bottom});
+  const WindowAxis axis = {params.kernel_w, params.stride_w, params.dilation_w, params.pad_left,
+                           params.pad_right};
+  int32_t columns = 0;
+  for (int32_t column = 0; column < y_.dims[3]; ++column)
+    columns = std::max(columns, taps_inside(axis, step_.operands[0].dims[3], column));
+  const double steps = rows * columns * 1e-3;
+  add("usual_chain", steps);
+  add("usual_unit", waves(1) * steps);
+  if (params.stride_w > 1) add("strided_unit", groups * steps);
+  // Neighbours of a wave have pixels of their own, each a line.
+  if (cl_channels(step_).stored_count != kClLanes) return;
+  add("narrow_chain", steps);
+  add("narrow_unit", groups * steps);
 }
 
 // Steps of an item's loop, and which loop it is.
