@@ -586,6 +586,11 @@ void GpuFeatures::add_other() {
     return add_corner_lines();
   }
   add_loop(*loop.names, loop.steps);
+  // Where the order changes, each block of pixels of a wave is in lines of its own.
+  if (step_.row->op == OpKind::Convert && defined(launch_, "FORM", 0) != 0)
+    add(y_.layout == Layout::Plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
+        loop.steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) *
+            1e-3);
   if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
     add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
   add("far_mbytes", named("mbytes") - kNearMbytes);
