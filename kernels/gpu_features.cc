@@ -19,7 +19,7 @@ namespace {
 constexpr double kNearMbytes = 25;
 // Half of a unit's first-level cache there.
 constexpr double kUnitKbytes = 128;
-// Groups of 64 items with 64 registers each that keep a unit busy.
+// Groups of 64 items from which on the time of the convolution on texels rises with their number.
 constexpr double kFullGroups = 8;
 
 // Cases of loops. A kernel has few of them.
@@ -354,7 +354,8 @@ void GpuFeatures::add_conv2d_texels() {
   const double fresh = rows * std::min(w.dims[3], params.stride_w) * texels * 1e-3;
   add("texel_chain", steps);
   add("full_chain", steps * (groups_ / static_cast<double>(kFullGroups * units_) - 1));
-  // Kernels with a residual, which are compiled by themselves, wait less for them.
+  // Found on an H200: kernels with a residual, which are compiled by themselves, wait less for
+  // them.
   const bool has_residual = params.has_residual != 0;
   const int32_t item_pixels = defined(launch_, "PIXELS", 1);
   const double item_share = std::min(item_pixels, y_.dims[3]) * (1.0 / item_pixels);
@@ -466,6 +467,9 @@ void GpuFeatures::add_matmul() {
   const auto steps = static_cast<double>(
       ceil_div(depth, is_matmul_gemv(*step_.row) ? items / kChannelPad : items));
   add_loop(rows == 1 ? k_single_row : k_usual, steps);
+  // Found on an H200: depths of whole 512 bytes take longer. Rows of x, and panels, are then far
+  // enough apart to share sets of a cache; that this is why is a guess.
+  if (rows > 1 && depth % 128 == 0) add("conflict_unit", waves(1) * steps * 1e-3);
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
   add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);
@@ -487,12 +491,11 @@ void GpuFeatures::add_batch_matmul() {
     add("edge_chain", depth * 1e-3);
     add("edge_wave4", waves(4) * depth * 1e-3);
   }
-  if (has_columns) return;
-  if (!has_quads) {
-    add("ragged_rows_chain", depth * 1e-3);
-    add("ragged_rows_wave4", waves(4) * depth * 1e-3);
-  }
-  if (work.n % 4 != 0) add("ragged_columns_wave4", waves(4) * depth * 1e-3);
+  // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
+  // anywhere in a quad; that this is why is a guess.
+  if (work.k % 2 == 0) return;
+  add("odd_chain", depth * 1e-3);
+  add("odd_far_chain", (depth - 40) * 1e-3);
 }
 
 void GpuFeatures::add_pool2d() {
