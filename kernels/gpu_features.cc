@@ -17,6 +17,10 @@ namespace {
 
 // Half of the second-level cache of an NVIDIA H100 or H200, which is in two parts.
 constexpr double kNearMbytes = 25;
+// Half of a unit's first-level cache there.
+constexpr double kUnitKbytes = 128;
+// Groups of 64 items from which on the time of the convolution on texels rises with their number.
+constexpr double kFullGroups = 8;
 
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
@@ -97,6 +101,8 @@ class GpuFeatures {
         return add_matmul();
       case OpKind::BatchMatMul:
         return add_batch_matmul();
+      case OpKind::Pool2d:
+        return y_.layout == Layout::Nhwc ? add_pool2d() : add_other();
       default:
         return add_other();
     }
@@ -185,6 +191,29 @@ class GpuFeatures {
     add("corner_lines_unit", waves(1) * lines * 1e-3);
   }
 
+  // Whether some wave has items inside the map and others that reach outside with this tap, where
+  // `rows` rows of blocks follow each other.
+  bool has_mixed_wave(const Conv2dBufferGrid& grid, const WindowAxis& axis, int32_t tap,
+                      int64_t rows) const {
+    const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
+    if (inside == 0 || inside == grid.pixel_blocks) return false;
+    const int64_t outside_columns = axis.pad_begin - int64_t{tap} * axis.dilation;
+    const int64_t first = outside_columns > 0
+                              ? ceil_div(outside_columns, int64_t{grid.item_pixels} * axis.stride)
+                              : 0;
+    const auto wave_items = static_cast<int64_t>(launch_.local[0]);
+    // Blocks where the items change their loop.
+    for (int64_t row = 0; row < std::min(rows, wave_items); ++row)
+      for (const int64_t block : {first, first + inside, grid.pixel_blocks}) {
+        const bool changes = block == grid.pixel_blocks
+                                 ? (first == 0) != (first + inside == block) && row + 1 < rows
+                                 : block > 0;
+        if (changes && (row * grid.pixel_blocks + block) * grid.inner_blocks % wave_items != 0)
+          return true;
+      }
+    return false;
+  }
+
   void add_tiles();
   void add_conv2d_buffer();
   void add_conv2d_texels();
@@ -193,6 +222,7 @@ class GpuFeatures {
   void add_depthwise();
   void add_matmul();
   void add_batch_matmul();
+  void add_pool2d();
   void add_other();
 
   const StepShape& step_;
@@ -270,41 +300,82 @@ void GpuFeatures::add_tiles() {
 }
 
 // Items of a wave that differ in whether a tap reaches outside the map run both loops, one after
-// the other; only the first finds the tap's weights in memory.
+// the other; only the first waits for the tap's weights in memory, of as many panels as the items
+// have.
 void GpuFeatures::add_conv2d_buffer() {
   const auto& params = step_.params_as<Conv2dParams>();
   const OperandShape& w = step_.operands[1];
   const Conv2dBufferGrid grid = conv2d_buffer_grid(step_);
   const WindowAxis axis = horizontal_axis(params, w.dims);
   const auto wave_items = static_cast<int64_t>(launch_.local[0]);
-  // Blocks of pixels that a wave has items of.
-  const auto wave_blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
-  double loops = 0;
-  for (int32_t tap = 0; tap < axis.taps; ++tap) {
-    const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
-    loops += wave_blocks > 1 && inside > 0 && inside < grid.pixel_blocks ? 2 : 1;
-  }
-  const double rows = grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims));
+  const int64_t rows = int64_t{grid.rows} * y_.dims[0];  // of one outer block
+  double again = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap)
+    if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
+  // Where a wave has items of more than one outer block, their panels differ, too.
+  const int64_t wave_outer = std::min(
+      grid.outer_blocks, ceil_div(wave_items, grid.inner_blocks * grid.pixel_blocks * rows));
+  const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks * wave_outer));
+  const double depth =
+      (grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims))) * w.dims[1] * 1e-3;
+  const double loops = axis.taps + again;
+  if (params.has_residual != 0) add("residual", 1);
   // The loop over few channels is unrolled: they are loaded at once.
-  const double depth = defined(launch_, "FEW_CHANNELS", 0) != 0 ? 1 : w.dims[1];
-  const double steps = loops * rows * w.dims[1] * 1e-3;
-  add("weight_chain", axis.taps * rows * depth * 1e-3);
-  add("most_chain", loops * rows * depth * 1e-3);
-  add("most_wave4", waves(4) * loops * rows * depth * 1e-3);
-  // Lines that the items of a wave read for a multiply-add: of weights, of pixels.
-  const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks));
-  add("panel_lines_unit", waves(1) * steps * panels);
-  add("pixel_lines_unit", waves(1) * steps * wave_blocks);
+  if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
+    const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
+    add("few_chain", loops * depth);
+    add("few_pixel_chain", loops * depth * blocks);
+    add("few_wave4", waves(4) * loops * depth);
+    return;
+  }
+  add("weight_chain", axis.taps * depth);
+  add("panel_chain", axis.taps * depth * panels);
+  add("again_chain", again * depth);
+  add("again_panel_chain", again * depth * panels);
+  add("most_wave4", waves(4) * loops * depth);
 }
 
+// A step waits for a texel of weights, and longer for pixels that no tap of the row has read before
+// it, or that the window is too large to keep.
 void GpuFeatures::add_conv2d_texels() {
+  const auto& params = step_.params_as<Conv2dParams>();
+  const OperandShape& x = step_.operands[0];
   const OperandShape& w = step_.operands[1];
-  const double rows = row_taps(vertical_axis(step_.params_as<Conv2dParams>(), w.dims));
-  const bool is_pointwise = w.dims[2] == 1 && w.dims[3] == 1;
-  add_loop(w.dims[1] % kChannelPad != 0 ? k_ragged_depth
-           : is_pointwise               ? k_pointwise
-                                        : k_usual,
-           rows * static_cast<double>(w.dims[3] * ceil_div(w.dims[1], kChannelPad)));
+  const double rows = row_taps(vertical_axis(params, w.dims));
+  const auto texels = static_cast<double>(ceil_div(w.dims[1], kChannelPad));
+  const double steps = rows * w.dims[3] * texels * 1e-3;
+  if (is_processor_) {
+    const bool is_pointwise = w.dims[2] == 1 && w.dims[3] == 1;
+    return add_loop(w.dims[1] % kChannelPad != 0 ? k_ragged_depth
+                    : is_pointwise               ? k_pointwise
+                                                 : k_usual,
+                    1e3 * steps);
+  }
+  const double fresh = rows * std::min(w.dims[3], params.stride_w) * texels * 1e-3;
+  add("texel_chain", steps);
+  add("full_chain", steps * (groups_ / static_cast<double>(kFullGroups * units_) - 1));
+  // Found on an H200: kernels with a residual, which are compiled by themselves, wait less for
+  // them.
+  const bool has_residual = params.has_residual != 0;
+  const int32_t item_pixels = defined(launch_, "PIXELS", 1);
+  const double item_share = std::min(item_pixels, y_.dims[3]) * (1.0 / item_pixels);
+  add(has_residual ? "residual_fresh_chain" : "fresh_chain", fresh * item_share);
+  if (has_residual) add("residual", 1);
+  if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
+  // Pixels that the groups of a unit read.
+  const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
+    return static_cast<double>(
+        std::min<int64_t>(x.dims[dim], (outputs - 1) * stride + w.dims[dim]));
+  };
+  const auto blocks =
+      static_cast<int64_t>(std::min<uint64_t>(launch_.scalars[1], launch_.local[1]));
+  const auto batch_rows =
+      static_cast<int64_t>(std::min<uint64_t>(launch_.scalars[2], launch_.local[2]));
+  const double window_kbytes = extent(2, batch_rows, params.stride_h) *
+                               extent(3, blocks * item_pixels, params.stride_w) * texels *
+                               kChannelPad * sizeof(float) * 1e-3;
+  const double held = std::clamp(groups_ / static_cast<double>(units_), 1.0, kFullGroups);
+  add("refetched_chain", (steps - fresh) * (1 - kUnitKbytes / (held * window_kbytes)));
 }
 
 // A unit's work-items, as if all had as many tiles.
@@ -383,7 +454,9 @@ void GpuFeatures::add_depthwise() {
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.
-  if (has_vectors && stored <= kClLanes) add("narrow_chain", steps * 1e-3);
+  if (!has_vectors || stored > kClLanes) return;
+  add("narrow_chain", steps * 1e-3);
+  if (params.stride_w > 1) add("narrow_strided_chain", steps * 1e-3);
 }
 
 void GpuFeatures::add_matmul() {
@@ -394,6 +467,9 @@ void GpuFeatures::add_matmul() {
   const auto steps = static_cast<double>(
       ceil_div(depth, is_matmul_gemv(*step_.row) ? items / kChannelPad : items));
   add_loop(rows == 1 ? k_single_row : k_usual, steps);
+  // Found on an H200: depths of whole 512 bytes take longer. Rows of x, and panels, are then far
+  // enough apart to share sets of a cache; that this is why is a guess.
+  if (rows > 1 && depth % 128 == 0) add("conflict_unit", waves(1) * steps * 1e-3);
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
   add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);
@@ -415,12 +491,37 @@ void GpuFeatures::add_batch_matmul() {
     add("edge_chain", depth * 1e-3);
     add("edge_wave4", waves(4) * depth * 1e-3);
   }
-  if (has_columns) return;
-  if (!has_quads) {
-    add("ragged_rows_chain", depth * 1e-3);
-    add("ragged_rows_wave4", waves(4) * depth * 1e-3);
+  // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
+  // anywhere in a quad; that this is why is a guess.
+  if (work.k % 2 == 0) return;
+  add("odd_chain", depth * 1e-3);
+  add("odd_far_chain", (depth - 40) * 1e-3);
+}
+
+void GpuFeatures::add_pool2d() {
+  const auto& params = step_.params_as<Pool2dParams>();
+  const double groups = groups_ / static_cast<double>(units_);
+  const int32_t split = defined(launch_, "TAP_SPLIT", 1);
+  if (split > 1) {
+    const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
+    const auto steps = static_cast<double>(ceil_div(taps, split));
+    return add("shared_chain", steps * 1e-3);
   }
-  if (work.n % 4 != 0) add("ragged_columns_wave4", waves(4) * depth * 1e-3);
+  const double rows = row_taps(
+      {params.kernel_h, params.stride_h, params.dilation_h, params.pad_top, params.pad_bottom});
+  const WindowAxis axis = {params.kernel_w, params.stride_w, params.dilation_w, params.pad_left,
+                           params.pad_right};
+  int32_t columns = 0;
+  for (int32_t column = 0; column < y_.dims[3]; ++column)
+    columns = std::max(columns, taps_inside(axis, step_.operands[0].dims[3], column));
+  const double steps = rows * columns * 1e-3;
+  add("usual_chain", steps);
+  add("usual_unit", waves(1) * steps);
+  if (params.stride_w > 1) add("strided_unit", groups * steps);
+  // Neighbours of a wave have pixels of their own, each a line.
+  if (cl_channels(step_).stored_count != kClLanes) return;
+  add("narrow_chain", steps);
+  add("narrow_unit", groups * steps);
 }
 
 // Steps of an item's loop, and which loop it is.
@@ -488,6 +589,11 @@ void GpuFeatures::add_other() {
     return add_corner_lines();
   }
   add_loop(*loop.names, loop.steps);
+  // Where the order changes, each block of pixels of a wave is in lines of its own.
+  if (step_.row->op == OpKind::Convert && defined(launch_, "FORM", 0) != 0)
+    add(y_.layout == Layout::Plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
+        loop.steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) *
+            1e-3);
   if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
     add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
   add("far_mbytes", named("mbytes") - kNearMbytes);

@@ -26,12 +26,29 @@ namespace codl::kernels {
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
 //                 the panels in registers, sums loaded and stored, inputs transformed
-//   weight_chain, most_*   of the convolution on buffers: weights that come from memory one after
-//                 the other, and steps of the wave whose items run most of its two loops
-//   panel_lines_unit, pixel_lines_unit   of it: thousand lines of 64 bytes that a wave's items read
-//   mixed_*, strided_*, narrow_*   of the depthwise one: what waves with full and other vectors
-//   take
-//                 besides, windows that move by two columns, and maps of one vector
+//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave4
+//                 of the convolution on buffers: weights that come from memory one after the other,
+//                 the same times the panels that a wave waits for; both of the steps that a wave
+//                 runs again in the other loop; steps of both loops
+//   few_chain, few_pixel_chain, few_wave4
+//                 of it, with channels so few that their loop is unrolled: steps, the same times
+//                 the blocks of pixels of a wave
+//   texel_chain, fresh_chain, residual_fresh_chain, refetched_chain, ragged_tap_chain
+//                 of the convolution on texels: steps; those whose pixels no tap of the row has
+//                 read, without and with a residual; those whose pixels the window is too large to
+//                 keep; taps with a texel that is not full
+//   full_chain    of it: steps times how often the groups fill the units again
+//   residual      1 if a convolution has one
+//   mixed_*, strided_*, narrow_*
+//                 of the depthwise one: what waves with full and other vectors take besides,
+//                 windows that move by two columns, maps of one vector, and both
+//   strided_unit, narrow_chain, narrow_unit
+//                 of Pool2d: windows that move by two columns, and maps of one vector
+//   odd_chain, odd_far_chain
+//                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
+//   conflict_unit   of MatMul: steps where the depth is a multiple of 128
+//   to_plain_lines_chain, from_plain_lines_chain
+//                 of Convert: steps times the blocks of pixels of a wave
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
