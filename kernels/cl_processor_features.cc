@@ -332,6 +332,10 @@ void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
+  // Vectors of the second operand, where it is as long as the first.
+  if (step_.row->op == OpKind::Binary &&
+      element_count(step_.operands[0]) == element_count(step_.operands[1]))
+    thousands("second_kitems", scalar(0));
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
@@ -351,7 +355,9 @@ void ProcessorFeatures::add_runs() {
       pieces = y_.dims[0] * scalar(2) * Vectors(static_cast<int32_t>(launch_.scalars[4])).pieces;
   }
   thousands("piece_kitems", pieces);
-  if (is_part_of_channels()) thousands("part_kruns", pixels_);
+  if (!is_part_of_channels()) return;
+  thousands("part_kruns", pixels_);
+  thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
 }
 
 void ProcessorFeatures::add_transpose() {
