@@ -7,6 +7,7 @@
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/common/cl_launch.h"
 #include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd_cl.h"
 #include "kernels/convert/convert.h"
 #include "kernels/depth_to_space/depth_to_space.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
@@ -96,6 +97,7 @@ class ProcessorFeatures {
   void add_pool();
   void add_runs();
   void add_transpose();
+  void add_winograd();
 
  private:
   void once(const char* name, double value) {
@@ -287,11 +289,53 @@ void ProcessorFeatures::add_batch_matmul() {
   thousands("kitems", whole_tiles + edge_tiles);
 }
 
+// A work-item has some tiles, those behind the last that registers hold included, and some panels,
+// whose weights pass once for each of its register's tiles.
+void ProcessorFeatures::add_winograd() {
+  const WinogradItem item = winograd_item_of(step_);
+  const WinogradWork work =
+      winograd_work(WinogradItem::kOutputs, step_.operands[0], y_, step_.part_dim, step_.part);
+  const int32_t in_channels = step_.operands[0].dims[1];
+  const double positions = WinogradItem::kPositions;
+  const double panel_blocks = work.panels.count() / item.panels;
+  const auto tiles = static_cast<int64_t>(work.tiles);
+  const auto tile_blocks = static_cast<int64_t>(scalar(1));
+  const auto block_tiles = static_cast<int64_t>(scalar(2));
+  const int64_t last_tiles = tiles - (tile_blocks - 1) * block_tiles;
+  const auto register_blocks =
+      static_cast<double>((tile_blocks - 1) * ceil_div(block_tiles, int64_t{item.register_tiles}) +
+                          ceil_div(last_tiles, int64_t{item.register_tiles}));
+  const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
+  moved();
+  beyond_caches();
+  // Of the panels in use, which items read one after the other.
+  const double used_mbytes = weight_mbytes_ / panel_blocks;
+  once("weight_mbytes", first_weights(panel_blocks));
+  const double again_mbytes =
+      used_mbytes * unit_groups_ * register_blocks / static_cast<double>(tile_blocks);
+  once("read_weight_over_0.5", again_mbytes * std::clamp(used_mbytes / 0.5 - 1, 0.0, 1.0));
+  once("read_weight_over_2", again_mbytes * std::clamp(used_mbytes / 2 - 1, 0.0, 1.0));
+  millions(item.register_panels == 4   ? "four_panels_mmacs"
+           : item.register_panels == 2 ? "pair_mmacs"
+                                       : "single_mmacs",
+           sums * kClLanes * in_channels);
+  thousands("ksums", sums * static_cast<double>(ceil_div(in_channels, item.channels)));
+  const double tile_passes = static_cast<double>(tiles) * panel_blocks;
+  thousands("transformed_krows",
+            tile_passes * static_cast<double>(ceil_div(in_channels, kClLanes)));
+  thousands("ktile_panels", static_cast<double>(tiles) * work.panels.count());
+  thousands("kitems", scalar(0));
+}
+
 // Elementwise and copying rows of a work-item per vector.
 void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
+  // Vectors of the second operand, where it is as long as the first.
+  if (step_.row->op == OpKind::Binary &&
+      element_count(step_.operands[0]) == element_count(step_.operands[1]))
+    thousands("second_kitems", scalar(0));
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
@@ -311,7 +355,9 @@ void ProcessorFeatures::add_runs() {
       pieces = y_.dims[0] * scalar(2) * Vectors(static_cast<int32_t>(launch_.scalars[4])).pieces;
   }
   thousands("piece_kitems", pieces);
-  if (is_part_of_channels()) thousands("part_kruns", pixels_);
+  if (!is_part_of_channels()) return;
+  thousands("part_kruns", pixels_);
+  thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
 }
 
 void ProcessorFeatures::add_transpose() {
@@ -388,7 +434,9 @@ AddFeatures features_of_row(const StepShape& step) {
     return nullptr;
   switch (row.op) {
     case OpKind::Conv2d:
-      return is_conv2d_buffer(row) ? &ProcessorFeatures::add_conv2d : nullptr;
+      return is_conv2d_buffer(row)   ? &ProcessorFeatures::add_conv2d
+             : is_winograd_item(row) ? &ProcessorFeatures::add_winograd
+                                     : nullptr;
     case OpKind::DepthwiseConv2d:
       return &ProcessorFeatures::add_depthwise;
     case OpKind::Pool2d:
