@@ -467,9 +467,6 @@ void GpuFeatures::add_matmul() {
   const auto steps = static_cast<double>(
       ceil_div(depth, is_matmul_gemv(*step_.row) ? items / kChannelPad : items));
   add_loop(rows == 1 ? k_single_row : k_usual, steps);
-  // Found on an H200: depths of whole 512 bytes take longer. Rows of x, and panels, are then far
-  // enough apart to share sets of a cache; that this is why is a guess.
-  if (rows > 1 && depth % 128 == 0) add("conflict_unit", waves(1) * steps * 1e-3);
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
   add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);

@@ -46,7 +46,6 @@ namespace codl::kernels {
 //                 of Pool2d: windows that move by two columns, and maps of one vector
 //   odd_chain, odd_far_chain
 //                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
-//   conflict_unit   of MatMul: steps where the depth is a multiple of 128
 //   to_plain_lines_chain, from_plain_lines_chain
 //                 of Convert: steps times the blocks of pixels of a wave
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
