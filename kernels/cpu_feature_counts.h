@@ -33,6 +33,8 @@ class CpuFeatures {
 
   const StepShape& step() const { return step_; }
   int32_t vector_lanes() const { return vector_lanes_; }
+  // More than one worker has tasks.
+  bool is_shared() const { return is_shared_; }
 
   // The consecutive tasks of each worker where none steals, and the pieces in which it takes them:
   // CpuPool::run().

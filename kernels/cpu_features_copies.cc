@@ -46,31 +46,43 @@ void count_transpose(CpuFeatures& out) {
   out.traffic();
   if (turned < 0) {
     const double run = axes.count == 0 ? 1 : static_cast<double>(axes.extents[axes.count - 1]);
-    if (axes.last_step(0) == 1)
-      out.runs(elements * 2 * sizeof(float) * 1e-6, run * 2 * sizeof(float));
-    else
-      out.millions("strided_melements", elements);
-    return;
+    if (axes.last_step(0) != 1) return out.millions("strided_melements", elements);
+    // A byte of a run of 2 KiB or more takes longer on some machines (as measured).
+    constexpr double kLongRun = 512;
+    const double moved_bytes = elements * 2 * sizeof(float);
+    if (run >= kLongRun) out.millions("long_mbytes", moved_bytes);
+    return out.runs(moved_bytes * 1e-6, run * 2 * sizeof(float));
   }
   // Squares: turn_matrix().
   const int64_t rows = axes.extents[turned];
   const int64_t columns = axes.extents[axes.count - 1];
+  const int64_t x_step = axes.steps[axes.count - 1][0];
   const double others = elements / static_cast<double>(rows * columns);
   const auto squares =
       static_cast<double>(ceil_div(rows, kTurnSide) * ceil_div(columns, kTurnSide)) * others;
   if (rows >= kTurnSide && columns >= kTurnSide) {
     out.thousands("ksquares", squares);
-    out.millions("turned_melements", others * static_cast<double>(rows) *
-                                         static_cast<double>(round_up(columns, kTurnSide)));
+    const double turned_elements =
+        others * static_cast<double>(rows) * static_cast<double>(round_up(columns, kTurnSide));
+    out.millions("turned_melements", turned_elements);
+    // Lines of y that two squares write, and of x that two squares read.
+    const int64_t y_step = axes.steps[turned][1];
+    if (y_step % kTurnSide != 0) out.millions("unaligned_turned_melements", turned_elements);
+    if (x_step % kTurnSide != 0) out.thousands("unaligned_ksquares", squares);
+    // The rows that a square writes are one run of memory where they are a line apart; places of
+    // their own, which nothing fetches ahead of time, from some lines on.
+    constexpr double kFarLines = 6;
+    const double lines = static_cast<double>(y_step) / kTurnSide;
+    const double spread = std::clamp((lines - 1) / (kFarLines - 1), 0.0, 1.0);
+    out.millions("spread_melements", elements * spread);
   } else {
     out.millions("edge_melements", elements);
     out.thousands("edge_kcolumns", others * static_cast<double>(columns) *
                                        static_cast<double>(ceil_div(rows, kTurnSide)));
   }
-  // Lines that lie a multiple of 4096 bytes apart share a set of the first-level cache.
-  const bool is_aliased =
-      axes.steps[axes.count - 1][0] % 1024 == 0 || axes.steps[turned][1] % 1024 == 0;
-  out.millions("aliased_melements", is_aliased ? elements : 0);
+  // The lines of a square that lie a multiple of 1024 bytes apart share four sets of the
+  // first-level cache, or fewer.
+  out.millions("aliased_melements", x_step % 256 == 0 ? elements : 0);
 }
 
 void count_convert(CpuFeatures& out) {
@@ -81,10 +93,15 @@ void count_convert(CpuFeatures& out) {
   if (y.rank != 4) return;
   const MapPart part = map_part(step);
   if (!part.is_whole) out.pieces(2 * part.pixels);
+  constexpr int64_t kSquareSide = 4;
   const bool from_nhwc = x.layout == Layout::Nhwc;
   const bool to_nhwc = y.layout == Layout::Nhwc;
   if (from_nhwc && to_nhwc) {
-    if (part.channels != padded_channels(y)) out.thousands("kruns", part.pixels);
+    if (part.channels == padded_channels(y)) return;
+    out.thousands("kruns", part.pixels);
+    // From run to run of pixels so large nothing is fetched ahead of time.
+    constexpr int64_t kFarElements = 64;
+    out.thousands("far_kruns", padded_channels(y) >= kFarElements ? part.pixels : 0);
     return;
   }
   if (!from_nhwc && !to_nhwc) return;
@@ -93,33 +110,55 @@ void count_convert(CpuFeatures& out) {
   const double rest = std::ceil((part.channels - whole) / kChannelPad);
   const int64_t plane = int64_t{y.dims[2]} * y.dims[3];
   const int64_t pixel = padded_channels(to_nhwc ? y : x);
-  const auto block = static_cast<double>(convert_block_pixels(static_cast<int32_t>(pixel)));
-  const double blocks = std::ceil(part.pixels / block);
-  const auto map_pixels = static_cast<int64_t>(part.pixels) / y.dims[0];
-  // Lines that are a multiple of 4096 bytes apart.
+  // Each worker's pieces, image by image and block by block: convert_f32().
+  const ConvertWork work = convert_work(step.part_dim, step.part, y);
+  const int64_t block = convert_block_pixels(pixel);
+  const int64_t wide = to_nhwc ? kSquareSide : out.vector_lanes();  // pixels at once
+  double blocks = 0;
+  double wide_pixels = 0;
+  double square_pixels = 0;  // in fours behind those
+  double edge_pixels = 0;    // one by one behind the fours
+  double first_pixels = 0;   // of each block, those whose lines are not fetched ahead
+  const auto add_pixels = [&](int64_t count) {
+    ++blocks;
+    wide_pixels += static_cast<double>(count / wide * wide);
+    square_pixels += static_cast<double>(count % wide / kSquareSide * kSquareSide);
+    edge_pixels += static_cast<double>(count % kSquareSide);
+    first_pixels += static_cast<double>(std::min(count, kConvertPixelsAhead));
+  };
+  out.each_piece([&](int32_t begin, int32_t end) {
+    const Units units = units_of_tasks(work.units, work.task_count, begin, end);
+    for (int64_t unit = units.begin; unit < units.end;) {
+      const int64_t rows = std::min(work.rows.count() - unit % work.rows.count(), units.end - unit);
+      const int64_t pixels = rows * y.dims[3];
+      for (int64_t i = 0; i < pixels; i += block) add_pixels(std::min(block, pixels - i));
+      unit += rows;
+    }
+  });
   const double moved = part.pixels * part.channels;
   const bool is_aliased = plane % 1024 == 0 || pixel % 1024 == 0;
   if (to_nhwc) {
-    out.millions("to_nhwc_melements", part.pixels * whole);
-    out.thousands("to_nhwc_rest_ksquares", part.pixels * rest / 4);
-    out.thousands("to_nhwc_kplanes", blocks * part.channels);
-    out.thousands("to_nhwc_edge_kelements",
-                  static_cast<double>(y.dims[0] * (map_pixels % 4)) * part.channels);
-    // Of each group's lines in a block the first are not fetched ahead.
-    out.thousands("first_klines",
-                  blocks *
-                      std::min(static_cast<double>(kConvertPixelsAhead), part.pixels / blocks) *
-                      (groups + (rest > 0 ? 1 : 0)));
-    out.millions("unaligned_to_nhwc_melements", pixel % kChannelPanel != 0 ? moved : 0);
+    out.millions("to_nhwc_melements", wide_pixels * whole);
+    out.thousands("to_nhwc_rest_ksquares", wide_pixels * rest / 4);
+    out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
+    out.millions("to_nhwc_mbytes", 2 * moved * sizeof(float));
+    out.thousands("to_nhwc_edge_kelements", edge_pixels * part.channels);
+    out.thousands("first_klines", first_pixels * (groups + (rest > 0 ? 1 : 0)));
+    out.millions("unaligned_to_nhwc_melements",
+                 pixel % kChannelPanel != 0 ? wide_pixels * whole : 0);
     out.millions("aliased_to_nhwc_melements", is_aliased ? moved : 0);
     return;
   }
-  out.millions("to_plain_melements", part.pixels * whole);
-  out.thousands("to_plain_rest_ksquares", part.pixels * rest / 4);
+  out.millions("to_plain_melements", wide_pixels * whole);
+  out.thousands("to_plain_rest_ksquares",
+                (square_pixels * whole / kSquareSide + (wide_pixels + square_pixels) * rest) / 4);
   out.thousands("to_plain_kplanes", blocks * part.channels);
-  out.thousands("to_plain_edge_kelements",
-                static_cast<double>(y.dims[0] * (map_pixels % out.vector_lanes())) * part.channels);
-  out.millions("unaligned_to_plain_melements", plane % kChannelPanel != 0 ? moved : 0);
+  // A task is rows of every plane, which end inside of lines: two workers write those.
+  const double rows = part.pixels / y.dims[3];
+  out.thousands("to_plain_shared_krows", out.is_shared() ? rows * part.channels : 0);
+  out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
+  out.millions("unaligned_to_plain_melements",
+               plane % kChannelPanel != 0 ? wide_pixels * whole : 0);
   out.millions("aliased_to_plain_melements", is_aliased ? moved : 0);
 }
 
@@ -139,7 +178,11 @@ void count_depth_to_space(CpuFeatures& out) {
     const double run_bytes = 2 * part.channels * params.block_w * sizeof(float);
     return out.runs(2 * moved * sizeof(float) * 1e-6, run_bytes);
   }
-  if (params.is_channel_major == 0) return out.thousands("kpixels", part.pixels);
+  if (params.is_channel_major == 0) {
+    // Bytes of runs of one pixel each, which cost more than those of long ones.
+    out.millions("copied_mbytes", 2 * moved * sizeof(float));
+    return out.thousands("kpixels", part.pixels);
+  }
   // A pixel's channels lie apart: each row of a block goes through the whole row of x.
   out.millions("strided_melements", moved);
   out.thousands("strided_kruns", part.pixels);

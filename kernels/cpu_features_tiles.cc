@@ -69,9 +69,9 @@ PanelTiles add_products(CpuFeatures& out, const PanelProducts& products) {
 }
 
 // Weights of `panel_rows` rows of a panel, from memory: their time shows where there are few pixels
-// to compute meanwhile.
+// to compute meanwhile, no more than two of the largest tiles have.
 void add_weights(CpuFeatures& out, int64_t pixels, double panel_rows, const PanelBlocks& blocks) {
-  constexpr int64_t kFewPixels = 16;
+  constexpr int64_t kFewPixels = 28;
   out.once(pixels <= kFewPixels ? "shown_weight_mbytes" : "read_weight_mbytes",
            panel_rows * kChannelPanel * sizeof(float) * 1e-6 *
                out.sharers(static_cast<double>(blocks.panel_blocks)));
@@ -85,8 +85,9 @@ void add_last_panel(CpuFeatures& out, double pixels, int32_t channels, bool is_m
   if (channels % kChannelPanel == 0 || !has_last) return;
   const bool is_padded = is_map && channels % kChannelPad != 0;
   out.thousands(is_padded ? "padded_kpixels" : "ragged_kpixels", pixels);
-  if (curve_names(activation_of(out.step())).elements != nullptr)
-    out.thousands("ragged_curve_kpixels", pixels);
+  const CurveNames curve = curve_names(activation_of(out.step()));
+  if (curve.elements != nullptr)
+    out.thousands(curve.step == nullptr ? "ragged_hard_kpixels" : "ragged_curve_kpixels", pixels);
 }
 
 void count_winograd(CpuFeatures& out, int32_t outputs) {
@@ -204,6 +205,9 @@ void count_batch_matmul(CpuFeatures& out) {
   if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * kChannelPanel);
   add_last_panel(out, batches * static_cast<double>(work.m), static_cast<int32_t>(work.n % 16),
                  false);
+  // Vectors of a row that two lines have parts of.
+  if (work.n % kChannelPanel != 0)
+    out.thousands("unaligned_kvectors", batches * static_cast<double>(work.m) * panels);
 }
 
 }  // namespace codl::kernels
