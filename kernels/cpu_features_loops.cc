@@ -228,6 +228,7 @@ struct DepthwiseRuns {
   double wide_inputs = 0;
   double count = 0;
   double inputs = 0;
+  double single_count = 0;  // of the latter, those of one output
 };
 
 DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
@@ -236,6 +237,7 @@ DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
     const int32_t count = rest % 7 == 0 && rest % 8 != 0 ? 7 : rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
     (count >= 7 ? runs.wide_count : runs.count) += 1;
     (count >= 7 ? runs.wide_inputs : runs.inputs) += (count - 1) * axis.stride + axis.taps;
+    runs.single_count += count == 1 ? 1 : 0;
     rest -= count;
   }
   return runs;
@@ -255,15 +257,14 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const int32_t taps = axis.taps;
   const int32_t lanes = out.vector_lanes();
   const bool is_square = w.dims[2] == taps && axis.dilation == 1;
+  // Those of a 5x5 filter wait for nothing but the arithmetic, which every filter has.
   const char* macs = "any_mmacs";
   if (is_square && taps == 3 && axis.stride == 1)
     macs = "3x3_s1_mmacs";
   else if (is_square && taps == 3 && axis.stride == 2)
     macs = "3x3_s2_mmacs";
-  else if (is_square && taps == 5 && axis.stride == 1)
-    macs = "5x5_s1_mmacs";
-  else if (is_square && taps == 5 && axis.stride == 2)
-    macs = "5x5_s2_mmacs";
+  else if (is_square && taps == 5 && axis.stride <= 2)
+    macs = nullptr;
   else if (taps == 1 && axis.stride == 1)
     macs = "1x1_mmacs";
   const bool has_pairs =
@@ -285,28 +286,43 @@ void count_depthwise_conv2d(CpuFeatures& out) {
                              rows.pairs * (taps + axis.stride) * runs.wide_inputs) *
                             vectors * lanes;
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
-  out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
+  if (macs != nullptr) out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
   out.millions("mloads", every_load);
-  out.millions("weight_mloads", every_weight);
   out.thousands("kruns", every_run * vectors);
   // Of which filters branch predictors learn the borders anew.
   out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
-  // of taps, unless they are too many, or too many for the sets that their lines fall into.
+  // of outputs, unless they are too many, or too many for the sets that their lines fall into.
   const auto pass =
       std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
   const auto passes =
       static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
   out.thousands("row_kruns", every_run * passes);
+  // Products of a single output wait for each other.
+  out.thousands("single_kruns", row_count * runs.single_count * passes);
   out.thousands("krows", (row_count - rows.pairs) * passes);
   const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
   const int64_t places = 4096 / std::gcd(pixel_bytes, int64_t{4096});
   const double pass_bytes = std::ceil(static_cast<double>(pass) / kChannelPanel) * 64;
-  const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * 8;
-  const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
-  if (taps > 1 && needed_bytes > held_bytes)
-    out.millions("streamed_mloads",
-                 (every_load + every_weight) * std::min(needed_bytes / held_bytes - 1, 1.0));
+  if (taps > 1) {
+    // Every row of taps comes from the second-level cache then, once for a row of outputs.
+    constexpr double kWays = 12;
+    const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * kWays;
+    const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
+    const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
+    out.millions("again_melements", again * (lone_taps + rows.pairs * (taps + axis.stride)) *
+                                        x.dims[3] * vectors * lanes);
+    // Of all channels of a pass a run touches so much that the next finds a part of it, and of the
+    // weights, no longer in half of a first-level cache. The first lines of each pixel and tap come
+    // before what fetches ahead has seen where the run goes.
+    constexpr double kRunBytes = 16 * 1024;
+    constexpr double kUnseenLines = 8;
+    const double run_bytes = pass_bytes * (vertical.taps * (2 * taps + 7.0 * axis.stride) + 8);
+    const double lost = std::max(1 - kRunBytes / run_bytes, 0.0);
+    const double unseen = std::min(kUnseenLines * kChannelPanel / static_cast<double>(pass), 1.0);
+    out.millions("lost_weight_mloads", every_weight * lost);
+    out.millions("unseen_mloads", (every_load + every_weight) * lost * unseen);
+  }
   if (padded_channels(y) % kChannelPanel != 0) out.millions("unaligned_mloads", every_load);
   // Inputs, weights and outputs of a long run lie a pixel apart: more lines than the sets of a
   // first-level cache hold that they fall into (8 lines of 4096 bytes apart).
