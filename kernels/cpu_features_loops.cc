@@ -15,11 +15,12 @@ void count_pool2d(CpuFeatures& out) {
   const OperandShape& y = step.output();
   const auto& params = step.params_as<Pool2dParams>();
   const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
-  const double pixels = map_part(step).pixels;
+  const MapPart part = map_part(step);
+  const double pixels = part.pixels;
   const double channels = work.channels.count();
   const int32_t lanes = out.vector_lanes();
   const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
-  if (!map_part(step).is_whole) {
+  if (!part.is_whole) {
     const Range input_rows = pool2d_input_range(work.rows, params.stride_h, params.dilation_h,
                                                 params.kernel_h, params.pad_top, x.dims[2]);
     out.pieces(pixels + static_cast<double>(x.dims[0]) * input_rows.count() * x.dims[3]);
@@ -37,10 +38,10 @@ void count_pool2d(CpuFeatures& out) {
     out.traffic();
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
-    out.millions("narrow_column_mvectors", columns * strips.narrow);
-    out.millions("narrow_output_mvectors", pixels * strips.narrow);
-    out.thousands("kruns", pixels * blocks.count());
+    // Each begins with the columns before its first output.
+    out.thousands("kruns", runs * blocks.count());
     out.thousands("krows", runs * work.blocks);
+    if (!part.is_whole) out.thousands("apart_kinputs", pixels * params.stride_w);
     if (is_unaligned)
       out.millions("unaligned_column_mvectors", columns * (strips.groups + strips.narrow));
     return;
@@ -54,24 +55,24 @@ void count_pool2d(CpuFeatures& out) {
   // What several windows share comes while others are computed, if whole rows are read in order.
   const double windows =
       y.dims[2] * y.dims[3] == 1 ? 1 : taps / (params.stride_h * params.stride_w);
-  const bool is_in_order = work.blocks == 1 && map_part(step).is_whole;
+  const bool is_in_order = work.blocks == 1 && part.is_whole;
   out.traffic(is_in_order ? 2 / (1 + std::max(windows, 1.0)) : 1);
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
-  out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
+  // One window that is all of the map: lines one behind the other.
+  const double vector_count = strips.groups * vectors + strips.singles + strips.narrow;
+  if (y.dims[2] * y.dims[3] == 1) out.millions("map_mvectors", pixels * taps * vector_count);
+  // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
+  if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
   out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
   // Whose loops are new to branch predictors.
   if (y.dims[3] > 1) out.once("window_steps", 1);
-  if (is_unaligned)
-    out.millions("unaligned_mvectors",
-                 pixels * taps * (strips.groups * vectors + strips.singles + strips.narrow));
-  if (params.kind == kPool2dAverage)
-    out.thousands("divided_kvectors",
-                  pixels * (strips.groups * vectors + strips.singles + strips.narrow));
+  if (is_unaligned) out.millions("unaligned_mvectors", pixels * taps * vector_count);
+  if (params.kind == kPool2dAverage) out.thousands("divided_kvectors", pixels * vector_count);
 }
 
 void count_softmax(CpuFeatures& out) {
