@@ -173,30 +173,44 @@ void count_resize(CpuFeatures& out) {
   const Strips strips = strips_of(channels, 4, out.vector_lanes());
   const double vectors = strips.groups * 4 + strips.singles;
   const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
+  // The share of a first-level cache's contents that what is used again has pushed out by then.
+  const auto lost = [channels](double pixels) {
+    constexpr double kCacheBytes = 32 * 1024;
+    return std::clamp(pixels * channels * sizeof(float) / kCacheBytes - 1, 0.0, 1.0);
+  };
   if (params.kind == kResizeNearest) {
     out.thousands("copied_kpixels", part.pixels);
+    out.thousands("copied_kgroups", part.pixels * strips.groups);
     out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
+    // A row of the input serves rows of outputs one after the other.
+    out.millions("row_lost_mvectors",
+                 part.pixels * (vectors + strips.narrow) * lost(x.dims[3] + y.dims[3]));
     if (is_unaligned)
       out.millions("unaligned_copied_mvectors", part.pixels * (vectors + strips.narrow));
   } else {
     // Blocks of columns, strips of channels. A column of the input serves all outputs of its block.
-    constexpr double kBlockColumns = 64;
-    const double blocks = rows * std::ceil(y.dims[3] / kBlockColumns);
+    constexpr int32_t kBlockColumns = 64;
+    const double blocks = rows * static_cast<double>(ceil_div(y.dims[3], kBlockColumns));
     const double columns = rows * std::min(x.dims[3], 2 * y.dims[3]) + blocks;
     out.millions("weighed_mvectors", part.pixels * vectors);
     out.millions("weighed_narrow_mvectors", part.pixels * strips.narrow);
     out.millions("column_mvectors", columns * vectors);
-    out.millions("column_narrow_mvectors", columns * strips.narrow);
     out.thousands("weighed_kpixels", part.pixels * strips.count());
-    out.thousands("kblocks", blocks * strips.count());
+    // Every strip goes through all pixels of a block: two rows of the input, and one of outputs.
+    const double block = std::min(y.dims[3], kBlockColumns);
+    out.millions("block_lost_mvectors", columns * (vectors + strips.narrow) *
+                                            lost(block * (1 + 2.0 * x.dims[3] / y.dims[3])));
     if (is_unaligned)
       out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
   }
   out.thousands("krows", rows);
-  if (!part.is_whole) out.pieces(part.pixels);
+  if (!part.is_whole) {
+    out.thousands("apart_kpixels", part.pixels);
+    out.pieces(part.pixels);
+  }
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
 }
