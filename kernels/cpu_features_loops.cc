@@ -113,7 +113,11 @@ void count_normalize(CpuFeatures& out) {
     // Scale and bias of each element, or one of a run.
     const bool has_vectors = (params.has_scale != 0 && work.lane_strides[kNormalizeScale] != 0) ||
                              (params.has_bias != 0 && work.lane_strides[kNormalizeBias] != 0);
-    out.millions(has_vectors ? "scaled_melements" : "run_melements", elements);
+    if (has_vectors) out.millions("scaled_melements", elements);
+    // Most of whose vectors lie across two cache lines.
+    if (work.lanes % kChannelPanel != 0) out.millions("unaligned_run_melements", elements);
+    constexpr int64_t kPieceElements = 2048;
+    out.thousands("kpieces", runs * static_cast<double>(ceil_div(work.lanes, kPieceElements)));
     // Where up to four short lines are in the first-level cache at once, the divisions of one are
     // done during the next.
     constexpr int64_t kLinesElements = 2048;
@@ -142,12 +146,15 @@ void count_normalize(CpuFeatures& out) {
     out.each_piece([&](int32_t, int32_t) { joined += static_cast<double>(work.line_blocks); });
     out.thousands("joined_kvectors",
                   joined * static_cast<double>(work.lane_blocks * block_vectors));
-    out.once("phases", 1);
   } else {
     out.each_piece([&](int32_t begin, int32_t end) {
       const Units units = units_of_tasks(work.units, work.task_count, begin, end);
       add_strips(units.end - units.begin, lines);
     });
+    // Workers write columns side by side: what fetches lines in pairs takes them from each other.
+    int32_t workers = 0;
+    out.each_share([&](int32_t, int32_t) { ++workers; });
+    if (workers > 1) out.thousands("shared_klines", strips[0] + strips[1] + strips[2]);
   }
   out.thousands("strip4_klines", strips[0]);
   out.thousands("strip2_klines", strips[1]);
@@ -157,8 +164,6 @@ void count_normalize(CpuFeatures& out) {
       padded_channels(step.operands[0]) % kChannelPanel != 0)
     out.millions("unaligned_melements", elements);
   if (work.pad > 0) out.thousands("padded_klines", lines * means);
-  // Strips are read two or three times.
-  out.millions("streamed_melements", elements * sizeof(float) > 2e6 ? elements : 0);
 }
 
 void count_resize(CpuFeatures& out) {
