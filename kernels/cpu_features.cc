@@ -65,10 +65,16 @@ void unary(CpuFeatures& out) {
     out.millions("product_melements", count_of(step));
   // The others compute while memory moves.
   if (names.step == nullptr) out.traffic();
-  if (!has_pixels(step.output())) return;
+  const OperandShape& y = step.output();
+  if (!has_pixels(y)) return;
   const MapPart part = map_part(step);
+  // Lanes behind the channels are cleared in another pass.
+  if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
   if (part.is_whole) return;
   out.thousands(names.elements == nullptr ? "kruns" : "curve_kruns", part.pixels);
+  if (padded_channels(y) % kChannelPanel != 0)
+    out.thousands("unaligned_kvectors",
+                  part.pixels * std::ceil(part.channels / out.vector_lanes()));
   out.pieces(2 * part.pixels);
 }
 
