@@ -65,10 +65,16 @@ void unary(CpuFeatures& out) {
     out.millions("product_melements", count_of(step));
   // The others compute while memory moves.
   if (names.step == nullptr) out.traffic();
-  if (!has_pixels(step.output())) return;
+  const OperandShape& y = step.output();
+  if (!has_pixels(y)) return;
   const MapPart part = map_part(step);
+  // Lanes behind the channels are cleared in another pass.
+  if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
   if (part.is_whole) return;
   out.thousands(names.elements == nullptr ? "kruns" : "curve_kruns", part.pixels);
+  if (padded_channels(y) % kChannelPanel != 0)
+    out.thousands("unaligned_kvectors",
+                  part.pixels * std::ceil(part.channels / out.vector_lanes()));
   out.pieces(2 * part.pixels);
 }
 
@@ -80,6 +86,9 @@ void binary(CpuFeatures& out) {
   if (kind == kBinaryDiv) out.millions("division_melements", elements);
   if (!is_arithmetic(kind)) out.millions("general_melements", elements);
   out.millions("written_mbytes", elements * sizeof(float));
+  // Three streams instead of two.
+  if (element_count(step.operands[0]) == element_count(step.operands[1]))
+    out.millions("melements_of_two", elements);
   out.traffic();
   if (!has_pixels(y)) {
     LoopAxes axes;
@@ -94,13 +103,16 @@ void binary(CpuFeatures& out) {
   const auto repeats = [&](const OperandShape& x) {
     return element_count(x) > 1 && element_count(x) == y.dims[1];
   };
-  // Vectors of channels that serve several pixels; else pixels follow each other, or are a run
-  // each.
-  if (repeats(step.operands[0]) || repeats(step.operands[1]))
-    out.thousands("channel_kstrips",
-                  part.pixels * strips_of(part.channels, 4, out.vector_lanes()).count());
-  else if (!part.is_whole)
+  // Vectors of channels that serve several pixels, across cache lines where pixels do not begin
+  // with one; else pixels follow each other, or are a run each.
+  if (repeats(step.operands[0]) || repeats(step.operands[1])) {
+    const double vectors = part.pixels * std::ceil(part.channels / out.vector_lanes());
+    out.thousands("channel_kvectors", vectors);
+    if (padded_channels(y) % kChannelPanel != 0)
+      out.thousands("unaligned_channel_kvectors", vectors);
+  } else if (!part.is_whole) {
     out.thousands("pixel_kruns", part.pixels);
+  }
   if (!part.is_whole) out.pieces(3 * part.pixels);
   // Lanes behind the channels are cleared in another pass.
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);

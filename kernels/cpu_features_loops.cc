@@ -15,11 +15,12 @@ void count_pool2d(CpuFeatures& out) {
   const OperandShape& y = step.output();
   const auto& params = step.params_as<Pool2dParams>();
   const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
-  const double pixels = map_part(step).pixels;
+  const MapPart part = map_part(step);
+  const double pixels = part.pixels;
   const double channels = work.channels.count();
   const int32_t lanes = out.vector_lanes();
   const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
-  if (!map_part(step).is_whole) {
+  if (!part.is_whole) {
     const Range input_rows = pool2d_input_range(work.rows, params.stride_h, params.dilation_h,
                                                 params.kernel_h, params.pad_top, x.dims[2]);
     out.pieces(pixels + static_cast<double>(x.dims[0]) * input_rows.count() * x.dims[3]);
@@ -37,10 +38,10 @@ void count_pool2d(CpuFeatures& out) {
     out.traffic();
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
-    out.millions("narrow_column_mvectors", columns * strips.narrow);
-    out.millions("narrow_output_mvectors", pixels * strips.narrow);
-    out.thousands("kruns", pixels * blocks.count());
+    // Each begins with the columns before its first output.
+    out.thousands("kruns", runs * blocks.count());
     out.thousands("krows", runs * work.blocks);
+    if (!part.is_whole) out.thousands("apart_kinputs", pixels * params.stride_w);
     if (is_unaligned)
       out.millions("unaligned_column_mvectors", columns * (strips.groups + strips.narrow));
     return;
@@ -54,24 +55,24 @@ void count_pool2d(CpuFeatures& out) {
   // What several windows share comes while others are computed, if whole rows are read in order.
   const double windows =
       y.dims[2] * y.dims[3] == 1 ? 1 : taps / (params.stride_h * params.stride_w);
-  const bool is_in_order = work.blocks == 1 && map_part(step).is_whole;
+  const bool is_in_order = work.blocks == 1 && part.is_whole;
   out.traffic(is_in_order ? 2 / (1 + std::max(windows, 1.0)) : 1);
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
-  out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
+  // One window that is all of the map: lines one behind the other.
+  const double vector_count = strips.groups * vectors + strips.singles + strips.narrow;
+  if (y.dims[2] * y.dims[3] == 1) out.millions("map_mvectors", pixels * taps * vector_count);
+  // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
+  if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
   out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
   // Whose loops are new to branch predictors.
   if (y.dims[3] > 1) out.once("window_steps", 1);
-  if (is_unaligned)
-    out.millions("unaligned_mvectors",
-                 pixels * taps * (strips.groups * vectors + strips.singles + strips.narrow));
-  if (params.kind == kPool2dAverage)
-    out.thousands("divided_kvectors",
-                  pixels * (strips.groups * vectors + strips.singles + strips.narrow));
+  if (is_unaligned) out.millions("unaligned_mvectors", pixels * taps * vector_count);
+  if (params.kind == kPool2dAverage) out.thousands("divided_kvectors", pixels * vector_count);
 }
 
 void count_softmax(CpuFeatures& out) {
@@ -112,7 +113,11 @@ void count_normalize(CpuFeatures& out) {
     // Scale and bias of each element, or one of a run.
     const bool has_vectors = (params.has_scale != 0 && work.lane_strides[kNormalizeScale] != 0) ||
                              (params.has_bias != 0 && work.lane_strides[kNormalizeBias] != 0);
-    out.millions(has_vectors ? "scaled_melements" : "run_melements", elements);
+    if (has_vectors) out.millions("scaled_melements", elements);
+    // Most of whose vectors lie across two cache lines.
+    if (work.lanes % kChannelPanel != 0) out.millions("unaligned_run_melements", elements);
+    constexpr int64_t kPieceElements = 2048;
+    out.thousands("kpieces", runs * static_cast<double>(ceil_div(work.lanes, kPieceElements)));
     // Where up to four short lines are in the first-level cache at once, the divisions of one are
     // done during the next.
     constexpr int64_t kLinesElements = 2048;
@@ -141,12 +146,15 @@ void count_normalize(CpuFeatures& out) {
     out.each_piece([&](int32_t, int32_t) { joined += static_cast<double>(work.line_blocks); });
     out.thousands("joined_kvectors",
                   joined * static_cast<double>(work.lane_blocks * block_vectors));
-    out.once("phases", 1);
   } else {
     out.each_piece([&](int32_t begin, int32_t end) {
       const Units units = units_of_tasks(work.units, work.task_count, begin, end);
       add_strips(units.end - units.begin, lines);
     });
+    // Workers write columns side by side: what fetches lines in pairs takes them from each other.
+    int32_t workers = 0;
+    out.each_share([&](int32_t, int32_t) { ++workers; });
+    if (workers > 1) out.thousands("shared_klines", strips[0] + strips[1] + strips[2]);
   }
   out.thousands("strip4_klines", strips[0]);
   out.thousands("strip2_klines", strips[1]);
@@ -156,8 +164,6 @@ void count_normalize(CpuFeatures& out) {
       padded_channels(step.operands[0]) % kChannelPanel != 0)
     out.millions("unaligned_melements", elements);
   if (work.pad > 0) out.thousands("padded_klines", lines * means);
-  // Strips are read two or three times.
-  out.millions("streamed_melements", elements * sizeof(float) > 2e6 ? elements : 0);
 }
 
 void count_resize(CpuFeatures& out) {
@@ -172,30 +178,44 @@ void count_resize(CpuFeatures& out) {
   const Strips strips = strips_of(channels, 4, out.vector_lanes());
   const double vectors = strips.groups * 4 + strips.singles;
   const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
+  // The share of a first-level cache's contents that what is used again has pushed out by then.
+  const auto lost = [channels](double pixels) {
+    constexpr double kCacheBytes = 32 * 1024;
+    return std::clamp(pixels * channels * sizeof(float) / kCacheBytes - 1, 0.0, 1.0);
+  };
   if (params.kind == kResizeNearest) {
     out.thousands("copied_kpixels", part.pixels);
+    out.thousands("copied_kgroups", part.pixels * strips.groups);
     out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
+    // A row of the input serves rows of outputs one after the other.
+    out.millions("row_lost_mvectors",
+                 part.pixels * (vectors + strips.narrow) * lost(x.dims[3] + y.dims[3]));
     if (is_unaligned)
       out.millions("unaligned_copied_mvectors", part.pixels * (vectors + strips.narrow));
   } else {
     // Blocks of columns, strips of channels. A column of the input serves all outputs of its block.
-    constexpr double kBlockColumns = 64;
-    const double blocks = rows * std::ceil(y.dims[3] / kBlockColumns);
+    constexpr int32_t kBlockColumns = 64;
+    const double blocks = rows * static_cast<double>(ceil_div(y.dims[3], kBlockColumns));
     const double columns = rows * std::min(x.dims[3], 2 * y.dims[3]) + blocks;
     out.millions("weighed_mvectors", part.pixels * vectors);
     out.millions("weighed_narrow_mvectors", part.pixels * strips.narrow);
     out.millions("column_mvectors", columns * vectors);
-    out.millions("column_narrow_mvectors", columns * strips.narrow);
     out.thousands("weighed_kpixels", part.pixels * strips.count());
-    out.thousands("kblocks", blocks * strips.count());
+    // Every strip goes through all pixels of a block: two rows of the input, and one of outputs.
+    const double block = std::min(y.dims[3], kBlockColumns);
+    out.millions("block_lost_mvectors", columns * (vectors + strips.narrow) *
+                                            lost(block * (1 + 2.0 * x.dims[3] / y.dims[3])));
     if (is_unaligned)
       out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
   }
   out.thousands("krows", rows);
-  if (!part.is_whole) out.pieces(part.pixels);
+  if (!part.is_whole) {
+    out.thousands("apart_kpixels", part.pixels);
+    out.pieces(part.pixels);
+  }
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
 }
@@ -228,6 +248,7 @@ struct DepthwiseRuns {
   double wide_inputs = 0;
   double count = 0;
   double inputs = 0;
+  double single_count = 0;  // of the latter, those of one output
 };
 
 DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
@@ -236,6 +257,7 @@ DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
     const int32_t count = rest % 7 == 0 && rest % 8 != 0 ? 7 : rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
     (count >= 7 ? runs.wide_count : runs.count) += 1;
     (count >= 7 ? runs.wide_inputs : runs.inputs) += (count - 1) * axis.stride + axis.taps;
+    runs.single_count += count == 1 ? 1 : 0;
     rest -= count;
   }
   return runs;
@@ -255,15 +277,14 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const int32_t taps = axis.taps;
   const int32_t lanes = out.vector_lanes();
   const bool is_square = w.dims[2] == taps && axis.dilation == 1;
+  // Those of a 5x5 filter wait for nothing but the arithmetic, which every filter has.
   const char* macs = "any_mmacs";
   if (is_square && taps == 3 && axis.stride == 1)
     macs = "3x3_s1_mmacs";
   else if (is_square && taps == 3 && axis.stride == 2)
     macs = "3x3_s2_mmacs";
-  else if (is_square && taps == 5 && axis.stride == 1)
-    macs = "5x5_s1_mmacs";
-  else if (is_square && taps == 5 && axis.stride == 2)
-    macs = "5x5_s2_mmacs";
+  else if (is_square && taps == 5 && axis.stride <= 2)
+    macs = nullptr;
   else if (taps == 1 && axis.stride == 1)
     macs = "1x1_mmacs";
   const bool has_pairs =
@@ -285,42 +306,55 @@ void count_depthwise_conv2d(CpuFeatures& out) {
                              rows.pairs * (taps + axis.stride) * runs.wide_inputs) *
                             vectors * lanes;
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
-  out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
+  if (macs != nullptr) out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
   out.millions("mloads", every_load);
-  out.millions("weight_mloads", every_weight);
   out.thousands("kruns", every_run * vectors);
   // Of which filters branch predictors learn the borders anew.
   out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
-  // of taps, unless they are too many, or too many for the sets that their lines fall into.
+  // of outputs, unless they are too many, or too many for the sets that their lines fall into.
   const auto pass =
       std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
   const auto passes =
       static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
   out.thousands("row_kruns", every_run * passes);
+  // Products of a single output wait for each other.
+  out.thousands("single_kruns", row_count * runs.single_count * passes);
   out.thousands("krows", (row_count - rows.pairs) * passes);
   const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
   const int64_t places = 4096 / std::gcd(pixel_bytes, int64_t{4096});
   const double pass_bytes = std::ceil(static_cast<double>(pass) / kChannelPanel) * 64;
-  const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * 8;
-  const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
-  if (taps > 1 && needed_bytes > held_bytes)
-    out.millions("streamed_mloads",
-                 (every_load + every_weight) * std::min(needed_bytes / held_bytes - 1, 1.0));
+  if (taps > 1) {
+    // Every row of taps comes from the second-level cache then, once for a row of outputs.
+    constexpr double kWays = 12;
+    const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * kWays;
+    const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
+    const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
+    out.millions("again_melements", again * (lone_taps + rows.pairs * (taps + axis.stride)) *
+                                        x.dims[3] * vectors * lanes);
+    // Of all channels of a pass a run touches so much that the next finds a part of it, and of the
+    // weights, no longer in half of a first-level cache. The first lines of each pixel and tap come
+    // before what fetches ahead has seen where the run goes.
+    constexpr double kRunBytes = 16 * 1024;
+    constexpr double kUnseenLines = 8;
+    const double run_bytes = pass_bytes * (vertical.taps * (2 * taps + 7.0 * axis.stride) + 8);
+    const double lost = std::max(1 - kRunBytes / run_bytes, 0.0);
+    const double unseen = std::min(kUnseenLines * kChannelPanel / static_cast<double>(pass), 1.0);
+    out.millions("lost_weight_mloads", every_weight * lost);
+    out.millions("unseen_mloads", (every_load + every_weight) * lost * unseen);
+  }
   if (padded_channels(y) % kChannelPanel != 0) out.millions("unaligned_mloads", every_load);
-  // Inputs, weights and outputs of a long run lie a pixel apart: more lines than the sets of a
-  // first-level cache hold that they fall into (8 lines of 4096 bytes apart).
-  const int64_t lines = w.dims[2] * (7 * axis.stride + 2 * int64_t{taps}) + 8;
-  if (lines > 8 * places) out.millions("crowded_mloads", every_load);
   // Not in any cache, and read by every worker that has rows of them.
   const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
   out.once("weight_mbytes", part.channels * taps * w.dims[2] * sizeof(float) * 1e-6 *
                                 out.sharers(static_cast<double>(work.panel_blocks)));
-  if (curve_names(params.activation).elements != nullptr)
-    out.thousands("curve_kpixels", part.pixels * passes);
+  const bool has_curve = curve_names(params.activation).elements != nullptr;
+  if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (!begins_early && channels % lanes != 0) {
     out.millions("rest_mmacs", rows.taps * y.dims[3] * taps * lanes);
     out.thousands("rest_kpixels", part.pixels);
+    // The curve's loads wait for stores of a part of a vector, which are not handed on.
+    if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
   out.traffic();
