@@ -119,19 +119,20 @@ void count_convert(CpuFeatures& out) {
   double square_pixels = 0;  // in fours behind those
   double edge_pixels = 0;    // one by one behind the fours
   double first_pixels = 0;   // of each block, those whose lines are not fetched ahead
-  const auto add_pixels = [&](int64_t count) {
-    ++blocks;
-    wide_pixels += static_cast<double>(count / wide * wide);
-    square_pixels += static_cast<double>(count % wide / kSquareSide * kSquareSide);
-    edge_pixels += static_cast<double>(count % kSquareSide);
-    first_pixels += static_cast<double>(std::min(count, kConvertPixelsAhead));
+  const auto add_blocks = [&](int64_t count, int64_t pixels) {
+    blocks += static_cast<double>(count);
+    wide_pixels += static_cast<double>(count * (pixels / wide * wide));
+    square_pixels += static_cast<double>(count * (pixels % wide / kSquareSide * kSquareSide));
+    edge_pixels += static_cast<double>(count * (pixels % kSquareSide));
+    first_pixels += static_cast<double>(count * std::min(pixels, kConvertPixelsAhead));
   };
   out.each_piece([&](int32_t begin, int32_t end) {
     const Units units = units_of_tasks(work.units, work.task_count, begin, end);
     for (int64_t unit = units.begin; unit < units.end;) {
       const int64_t rows = std::min(work.rows.count() - unit % work.rows.count(), units.end - unit);
       const int64_t pixels = rows * y.dims[3];
-      for (int64_t i = 0; i < pixels; i += block) add_pixels(std::min(block, pixels - i));
+      add_blocks(pixels / block, block);
+      if (pixels % block != 0) add_blocks(1, pixels % block);
       unit += rows;
     }
   });
