@@ -50,9 +50,8 @@ class Session {
   Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<Sample> samples,
           const double (&probe_us)[2], std::function<void(const std::string& line)> append);
 
-  // First visits until every row has the samples it wants, further visits until every sample has
-  // kVisits, then repeats of some; or until the time is spent. False: `is_interrupted` answered
-  // true.
+  // First visits until every row has the samples it wants, then further visits, to repeats of some,
+  // too, until every sample has kVisits or the time is spent. False: `is_interrupted` answered true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
 
   Contention measure_contention();

@@ -15,14 +15,15 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 bool is_mapped(size_t size) { return size >= kHugePageBytes; }
 
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
 size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
 // Of a block that is mapped. The last huge page of a large one may go beyond it by half: hundreds
 // of small pages take longer to be had than all of the others.
 size_t mapped_bytes(size_t size) {
   const size_t rest = size % kHugePageBytes;
-  return rounded_up(size, rest >= kHugePageBytes / 2 ? kHugePageBytes
-                                                     : static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  return rounded_up(size, rest >= kHugePageBytes / 2 ? kHugePageBytes : page_bytes());
 }
 
 // Blocks up to so many bytes are touched while a session is created. The networks that have them
@@ -46,8 +47,9 @@ void* map_zeroed(size_t size, size_t alignment) {
   if (head != 0) munmap(first, head);
   if (head + kept != mapped) munmap(block + kept, mapped - head - kept);
   madvise(block, kept / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
-  // Linux before 5.14 has pages touched by the first run.
-  if (size <= kMostTouchedBytes) madvise(block, kept, MADV_POPULATE_WRITE);
+  if (size > kMostTouchedBytes || madvise(block, kept, MADV_POPULATE_WRITE) == 0) return block;
+  // Linux before 5.14.
+  for (size_t at = 0, page = page_bytes(); at < size; at += page) block[at] = 0;
   return block;
 }
 
