@@ -135,6 +135,24 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
     CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
 }
 
+TEST_CASE("co-execution that promises too little is left") {
+  auto profile = load_device_profile("host");
+  REQUIRE(!!profile);
+  profile->exchange.sync_us.value = 0;
+  profile->exchange.map_us.value = 0;
+  // Percent, and whether co-execution is then predicted 1.05 times as fast as the CPU alone.
+  const auto [contention, pays] = GENERATE(std::pair(10.0, true), std::pair(30.0, false));
+  CAPTURE(contention);
+  for (Quantity& percent : profile->exchange.contention_percent) percent.value = contention;
+  auto result = compile(read_model(), "model", *profile, {});
+  REQUIRE(!!result);
+  const CompileReport::Variant& first = result->report.variants.front();
+  const CompileReport::Variant& cpu = result->report.variants.back();
+  REQUIRE(cpu.name == "cpu");
+  CHECK((first.gpu_mac_share > 0) == pays);
+  CHECK((1.05 * first.predicted_us <= cpu.predicted_us) == pays);
+}
+
 // The stated bound of fp16 storage.
 constexpr double kMaxHalvesError = 1e-2;
 
