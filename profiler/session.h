@@ -51,7 +51,8 @@ class Session {
           const double (&probe_us)[2], std::function<void(const std::string& line)> append);
 
   // First visits until every row has the samples it wants, then further visits, to repeats of some,
-  // too, until every sample has kVisits or the time is spent. False: `is_interrupted` answered true.
+  // too, until every sample has kVisits or the time is spent. False: `is_interrupted` answered
+  // true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
 
   Contention measure_contention();
