@@ -163,8 +163,7 @@ void add_winograd(const Conv2dShape& shape, const WinogradWork& work, ClLaunch* 
 void launch_winograd_item(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const WinogradItem item = winograd_item_of(step);
-  const WinogradWork work =
-      winograd_work(WinogradItem::kOutputs, shape.x, shape.y, step.part_dim, step.part);
+  const WinogradWork work = winograd_item_work(step);
   out->define("TILES", item.register_tiles);
   out->define("PANELS", item.register_panels);
   out->define("ITEM_TILES", item.tiles);

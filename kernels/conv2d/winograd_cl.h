@@ -56,6 +56,12 @@ constexpr WinogradItem winograd_item_of(const StepShape& step) {
   return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4]};
 }
 
+// What its items compute.
+inline WinogradWork winograd_item_work(const StepShape& step) {
+  return winograd_work(WinogradItem::kOutputs, step.operands[0], step.output(), step.part_dim,
+                       step.part);
+}
+
 // For a processor with registers for 16 sums and more: 4 tiles x 4 panels take the fewest loads.
 // The more panels in a work-item, the fewer times inputs are transformed; beyond 6 there is little
 // left to save. (AVX-512, 32 to 512 channels: from 8 tiles of 256 channels to 28 of 64 all are as
