@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/batch_matmul/batch_matmul.h"
+#include "kernels/binary/binary.h"
 #include "kernels/common/cl_launch.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
@@ -15,12 +16,15 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/pad/pad.h"
 #include "kernels/pool2d/pool2d.h"
+#include "kernels/softmax/softmax.h"
 
 namespace codl::kernels {
 namespace {
 
 constexpr int32_t kLineFloats = 16;
 constexpr int32_t kPageFloats = 1024;
+// Half of a first-level cache, 32 or 48 KB.
+constexpr double kNearLines = 256;
 
 // Taps inside the map, of outputs [begin, end) together.
 double taps_inside(const WindowAxis& axis, int32_t input, int32_t begin, int32_t end) {
@@ -62,7 +66,7 @@ double apart_share(int32_t pitch_floats) {
 class ProcessorFeatures {
  public:
   ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, Features* features)
-      : step_(step), y_(step.output()), features_(*features) {
+      : step_(step), y_(step.output()), features_(*features), registers_(gpu.registers) {
     launch_of(step, &launch_);
     int64_t groups = 1;
     for (int i = 0; i < 3; ++i)
@@ -96,6 +100,8 @@ class ProcessorFeatures {
   void add_matmul();
   void add_pool();
   void add_runs();
+  void add_softmax();
+  void add_texels();
   void add_transpose();
   void add_winograd();
 
@@ -154,6 +160,7 @@ class ProcessorFeatures {
   const StepShape& step_;
   const OperandShape& y_;
   Features& features_;
+  int32_t registers_;  // floats
   ClLaunch launch_;
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
@@ -182,14 +189,20 @@ void ProcessorFeatures::add_depthwise() {
   const int32_t pitch = padded_channels(y_);
   moved();
   beyond_caches();
+  // Lines of a block of pixels, and of weights, that the next block reads again.
+  const double block_lines = vectors.all() * w.dims[2] * (item_columns + w.dims[3]);
+  const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
+  thousands("lost_klines", item_rows * (item_columns + w.dims[3]) * lost_share);
   once("weight_mbytes", 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
   thousands("weight_krows", item_rows * w.dims[3]);
+  thousands("ktaps", taps * vectors.all());
   thousands("ragged_ktaps", taps * vectors.ragged);
   thousands("piece_ktaps", taps * vectors.pieces);
   thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
   thousands("apart_klines", item_rows * item_columns * apart_share(pitch));
   thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
   thousands("kpixels", pixels_ * vectors.all());
+  if (is_part_of_channels()) thousands("part_kpixels", pixels_ * vectors.all());
   thousands("ragged_kpixels", pixels_ * vectors.ragged);
   thousands("kitems", scalar(0));
 }
@@ -199,9 +212,10 @@ void ProcessorFeatures::add_pool() {
   const OperandShape& x = step_.operands[0];
   const Vectors vectors(cl_channels(step_).stored_count);
   const int32_t dims[4] = {1, 1, params.kernel_h, params.kernel_w};
+  const double row_taps =
+      y_.dims[0] * taps_inside(vertical_axis(params, dims), x.dims[2], rows().begin, rows().end);
   const double taps =
-      y_.dims[0] * taps_inside(vertical_axis(params, dims), x.dims[2], rows().begin, rows().end) *
-      taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
+      row_taps * taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
   const int32_t pitch = padded_channels(y_);
   thousands("piece_ktaps", taps * vectors.pieces);
   thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
@@ -214,6 +228,7 @@ void ProcessorFeatures::add_pool() {
   }
   once("mbytes", mbytes_);
   thousands("ktaps", taps * vectors.all());
+  thousands("window_krows", row_taps * y_.dims[3] * vectors.all());
   thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
   thousands("kitems", scalar(0));
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
@@ -241,35 +256,103 @@ void ProcessorFeatures::add_conv2d() {
   const double macs = sums * kClLanes * w.dims[1];
   const bool is_pair = grid.item_panels > 1;
   const bool has_few_channels = defined("FEW_CHANNELS", 0) != 0;
+  // The sums, rows of weights, and one register for a pixel's float in all its lanes. If they are
+  // too many, some are in memory: not the same ones in a kernel with a residual.
+  const bool is_spilled = (grid.item_pixels + 1) * grid.item_panels * kClLanes >= registers_;
+  const bool is_residual = is_spilled && params.has_residual != 0;
   moved();
   beyond_caches();
   once("weight_mbytes", first_weights(static_cast<double>(grid.outer_blocks)));
   millions(is_pair            ? "fast_pair_mmacs"
            : has_few_channels ? "fast_few_mmacs"
+           : is_residual      ? "fast_residual_mmacs"
                               : "fast_mmacs",
            fast_taps * macs);
-  millions(is_pair ? "slow_pair_mmacs" : "slow_mmacs", slow_taps * macs);
+  millions(is_pair            ? "slow_pair_mmacs"
+           : has_few_channels ? "slow_few_mmacs"
+                              : "slow_mmacs",
+           slow_taps * macs);
   thousands("slow_ksums", slow_taps * sums);
-  thousands("kitems",
-            panel_blocks * static_cast<double>(grid.pixel_blocks) * grid.rows * y_.dims[0]);
+  thousands("kloops", fast_taps + slow_taps);
+  const double items =
+      panel_blocks * static_cast<double>(grid.pixel_blocks) * grid.rows * y_.dims[0];
+  thousands("kitems", items);
+  if (has_few_channels) thousands("few_kitems", items);
+  if (params.has_residual != 0) thousands("residual_kitems", items);
   const ClChannels channels = cl_channels(step_);
   thousands("apart_kpixels",
             pixels_ * channels.stored_count / kClLanes * apart_share(padded_channels(y_)));
   if (channels.stored_count % kClLanes != 0) thousands("ragged_kpixels", pixels_);
 }
 
+// A work-item's steps are of all its pixels, those behind a row's last included. Items that fill up
+// a group end at once.
+void ProcessorFeatures::add_texels() {
+  const auto& params = step_.params_as<Conv2dParams>();
+  const OperandShape& x = step_.operands[0];
+  const OperandShape& w = step_.operands[1];
+  const int32_t item_pixels = defined("PIXELS", 1);
+  const auto blocks = static_cast<int32_t>(launch_.scalars[1]);
+  const double row_taps =
+      scalar(0) * y_.dims[0] *
+      taps_inside(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  const double loops = row_taps * blocks * w.dims[3];
+  const double taps =
+      row_taps * taps_inside(horizontal_axis(params, w.dims), x.dims[3], 0, blocks * item_pixels);
+  const int32_t whole_texels = w.dims[1] / kChannelPad;
+  const double items = scalar(0) * scalar(1) * scalar(2);
+  const double group_items = double{1} * launch_.local[0] * launch_.local[1] * launch_.local[2];
+  const bool is_residual = params.has_residual != 0;
+  moved();
+  // Lines of a panel, of which a work-item reads a quarter.
+  once("weight_mbytes", 64e-6 * conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
+                            w.dims[1] * w.dims[2] * w.dims[3]);
+  thousands(is_residual ? "residual_ktexels" : "ktexels", loops * whole_texels);
+  thousands("outside_ktexels", (loops * item_pixels - taps) * whole_texels);
+  thousands("kloops", loops);
+  if (w.dims[1] % kChannelPad != 0) thousands("ragged_kloops", loops);
+  thousands("kitems", items);
+  if (is_residual) thousands("residual_kitems", items);
+  thousands("idle_kitems", groups_ * group_items - items);
+}
+
 void ProcessorFeatures::add_matmul() {
-  const int32_t item_rows = defined("ROWS", 1);
-  const double depths = groups_ * step_.operands[0].dims[1];
-  const double passes = static_cast<double>(ceil_div(y_.dims[0], item_rows));
+  const bool is_gemv = is_matmul_gemv(*step_.row);
+  const bool is_single = defined("ROWS", 1) == 1;
+  const int32_t depth = step_.operands[0].dims[1];
+  const double depths = groups_ * depth;
+  const double passes = static_cast<double>(ceil_div(y_.dims[0], defined("ROWS", 1)));
+  // Work-items share the depth; some have nothing of one that is short.
+  const int32_t sharers = defined("ITEMS", 1) / (is_gemv ? kChannelPad : 1);
+  const auto run = static_cast<int32_t>(ceil_div(depth, sharers));
+  const int64_t begun = is_gemv ? std::min(depth, sharers) : ceil_div(depth, run);
+  const double first_mbytes = first_weights(passes > 1 ? 1 : groups_);
   once("mbytes", mbytes_);
   beyond_caches();
-  once("weight_mbytes", first_weights(passes > 1 ? 1 : groups_));
-  thousands(item_rows == 1 ? "single_kgroups" : "kgroups", groups_);
-  thousands(item_rows == 1 ? "single_kdepths" : "kdepths", depths);
-  if (is_matmul_gemv(*step_.row)) return;  // it has few rows
+  thousands(is_single ? "single_kgroups" : "kgroups", groups_);
+  thousands(is_single ? "single_kitems" : "kitems", groups_ * static_cast<double>(begun));
+  thousands(is_single ? "single_kdepths" : "kdepths", depths);
+  // Sums of one row wait for each other rather than for weights.
+  once(is_single ? "single_weight_mbytes" : "weight_mbytes", first_mbytes);
+  if (is_gemv) {  // it has few rows
+    // An item's weights are a page apart, and so in one place of the first-level cache. If they are
+    // too many for it, its neighbours find none of the lines that they share. Why they take longer
+    // still from 32 on, found on a Zen 4, is not known.
+    const double lines = depth * kLineFloats / kPageFloats;
+    thousands("lines_over_8_kdepths", depths * std::clamp(lines / 8 - 1, 0.0, 1.0));
+    thousands("lines_over_16_kdepths", depths * std::clamp(lines / 16 - 1, 0.0, 1.0));
+    thousands("lines_over_31_kdepths", depths * std::clamp(lines - 31, 0.0, 1.0));
+    return;
+  }
+  // Runs so long that a processor has not begun with the next item's before one's own ends: it
+  // waits for sums, and for weights from memory.
+  constexpr double kOverlapped = 12;
+  const double long_share = std::clamp(run / kOverlapped - 1, 0.0, 1.0);
+  if (!is_single) thousands("long_kdepths", groups_ * std::max(depth - kOverlapped * sharers, 0.0));
+  once(is_single ? "single_long_weight_mbytes" : "long_weight_mbytes", first_mbytes * long_share);
   const double again_mbytes = weight_mbytes_ * (passes * share_ - 1);
   once("read_weight_over_0.5", again_mbytes * std::clamp(weight_mbytes_ / 0.5 - 1, 0.0, 1.0));
+  once("read_weight_over_1", again_mbytes * std::clamp(weight_mbytes_ - 1, 0.0, 1.0));
   once("read_weight_over_2", again_mbytes * std::clamp(weight_mbytes_ / 2 - 1, 0.0, 1.0));
 }
 
@@ -331,10 +414,22 @@ void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
-  // Vectors of the second operand, where it is as long as the first.
-  if (step_.row->op == OpKind::Binary &&
-      element_count(step_.operands[0]) == element_count(step_.operands[1]))
-    thousands("second_kitems", scalar(0));
+  if (step_.row->op == OpKind::Binary) {
+    // Vectors of the second operand, where it is as long as the first; or where one of the two
+    // differs by channel alone, so that each vector's place in its pixel counts.
+    const BinaryOperand first = binary_operand_of(step_.operands[0], y_);
+    const BinaryOperand second = binary_operand_of(step_.operands[1], y_);
+    const auto differs_by_channel = [](BinaryOperand operand) {
+      return operand == BinaryOperand::PerChannel || operand == BinaryOperand::OnePixel;
+    };
+    if (first == second)
+      thousands("second_kitems", scalar(0));
+    else if (differs_by_channel(first) || differs_by_channel(second))
+      thousands("channel_kitems", scalar(0));
+  }
+  // erf() of smaller arguments takes more.
+  if (step_.row->op == OpKind::Unary && step_.params_as<UnaryParams>().kind == kUnaryGelu)
+    millions("gelu_melements", static_cast<double>(part_elements(step_)));
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
@@ -346,17 +441,39 @@ void ProcessorFeatures::add_runs() {
       // Divisions that find the element which stands in the border.
       const int32_t kind = step_.params_as<PadParams>().kind;
       if (kind == kPadReflect || kind == kPadWrap) thousands("placed_kitems", scalar(0));
+      if (kind == kPadEdge) thousands("clamped_kitems", scalar(0));
       pieces = pixels_ * Vectors(cl_channels(step_).stored_count).pieces;
       break;
     }
     default:
-      // Of the runs, which may be whole batches.
-      pieces = y_.dims[0] * scalar(2) * Vectors(static_cast<int32_t>(launch_.scalars[4])).pieces;
+      // Of the runs, if they are pixels and no whole batches.
+      if (scalar(2) > 1)
+        pieces = y_.dims[0] * scalar(2) * Vectors(static_cast<int32_t>(launch_.scalars[4])).pieces;
   }
   thousands("piece_kitems", pieces);
   if (!is_part_of_channels()) return;
   thousands("part_kruns", pixels_);
   thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
+}
+
+// The loops over a work-item's elements compute vectors of exponentials, and what is left of them
+// one by one.
+void ProcessorFeatures::add_softmax() {
+  const SoftmaxWork work = softmax_work(step_.params_as<SoftmaxParams>().axis, y_);
+  const int32_t lanes = registers_ >= 512 ? kClLanes : kClLanes / 2;
+  const int64_t items = defined("ITEMS", 1);
+  const bool is_shared = items > 1;
+  const int64_t runs = work.outer * work.inner;
+  // Items that have one element more than the others.
+  const int64_t more_items = work.axis % items;
+  const int64_t elements = work.axis / items;
+  const int64_t vectors =
+      more_items * ((elements + 1) / lanes) + (items - more_items) * (elements / lanes);
+  const auto rest = static_cast<double>(runs * (work.axis - vectors * lanes));
+  once("mbytes", mbytes_);
+  thousands(is_shared ? "shared_kvectors" : "kvectors", static_cast<double>(runs * vectors));
+  thousands(is_shared ? "shared_rest_kelements" : "rest_kelements", rest);
+  thousands(is_shared ? "shared_kgroups" : "kitems", static_cast<double>(runs));
 }
 
 void ProcessorFeatures::add_transpose() {
@@ -383,11 +500,7 @@ void ProcessorFeatures::add_transpose() {
 
 void ProcessorFeatures::add_convert() {
   const int32_t form = defined("FORM", 0);
-  if (form == 0) {
-    thousands("kitems", scalar(0));
-    if (is_part_of_channels()) thousands("part_kruns", pixels_);
-    return;
-  }
+  if (form == 0) return add_runs();
   // Blocks of 16 x 16: the inner loop is over channels of a pixel, or pixels of a channel.
   const bool is_to_nhwc = form == 1;
   const auto pixels = static_cast<int32_t>(launch_.scalars[3]);
@@ -399,16 +512,20 @@ void ProcessorFeatures::add_convert() {
   const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
   once("mbytes", mbytes_);
   beyond_caches();
-  thousands("kitems", scalar(0));
+  thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {
     thousands("to_nhwc_krows", pixels_ * vectors.whole);
     thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
     thousands("to_nhwc_apart_krows", apart);
+    thousands("to_nhwc_split_krows", pixels_ * vectors.all() * split_share(pixels));
+    // Lines of a block's channels that share a place of the first-level cache.
+    if (pixels % kPageFloats == 0) thousands("to_nhwc_aliased_krows", pixels_ * vectors.all());
     return;
   }
   const double planes = double{1} * y_.dims[0] * channels;
   thousands("to_plain_krows", planes * (pixels / kClLanes));
   thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
+  if (pixels % kClLanes != 0) thousands("to_plain_rest_krows", planes);
   thousands("to_plain_apart_krows", apart);
   thousands("to_plain_split_krows", pixels_ * vectors.all() * split_share(pitch));
 }
@@ -434,6 +551,7 @@ AddFeatures features_of_row(const StepShape& step) {
   switch (row.op) {
     case OpKind::Conv2d:
       return is_conv2d_buffer(row)   ? &ProcessorFeatures::add_conv2d
+             : is_conv2d_quad(row)   ? &ProcessorFeatures::add_texels
              : is_winograd_item(row) ? &ProcessorFeatures::add_winograd
                                      : nullptr;
     case OpKind::DepthwiseConv2d:
@@ -444,6 +562,8 @@ AddFeatures features_of_row(const StepShape& step) {
       return is_matmul_tiled(row) ? nullptr : &ProcessorFeatures::add_matmul;
     case OpKind::BatchMatMul:
       return is_batch_matmul_tiled(row) ? nullptr : &ProcessorFeatures::add_batch_matmul;
+    case OpKind::Softmax:
+      return &ProcessorFeatures::add_softmax;
     case OpKind::Transpose:
       return &ProcessorFeatures::add_transpose;
     case OpKind::Convert:

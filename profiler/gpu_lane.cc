@@ -229,8 +229,10 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   plain_queue_ = make_queue(0);
   type_ = number(CL_DEVICE_TYPE);
   facts_.units = static_cast<int32_t>(number(CL_DEVICE_MAX_COMPUTE_UNITS));
-  // Vectors of 16 floats are AVX-512's 32 registers; no OpenCL call tells those of a GPU.
-  if (is_processor() && number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT) >= 16) facts_.registers = 512;
+  // AVX-512 has 32 registers of 16 floats; AVX2 16 of 8, and NEON 32 of 4. No OpenCL call tells
+  // those of a GPU.
+  if (is_processor())
+    facts_.registers = number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT) >= 16 ? 512 : 128;
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
   chain_ = kernel_of(texts, 1, "", "chain");

@@ -129,10 +129,31 @@ TEST_CASE("on a processor, the unit that has most groups counts") {
       features_of_line(matmul_line("matmul_f32_cl_buffer", 1, 64, 48), kProcessor);
   CHECK(features.at("shares") == 1);
   CHECK(features.at("single_kgroups") == Approx(2e-3));
-  CHECK(features.at("weight_mbytes") == Approx(65 * 48 * 4e-6 * 2 / 3));
+  CHECK(features.at("single_weight_mbytes") == Approx(65 * 48 * 4e-6 * 2 / 3));
   // Two panels and two blocks of rows: each unit reads all weights.
   CHECK(features_of_line(matmul_line("matmul_f32_cl_buffer", 8, 64, 32), kProcessor)
             .at("weight_mbytes") == Approx(65 * 32 * 4e-6));
+}
+
+TEST_CASE("on a processor, weights count that work-items read again and do not find") {
+  // Two panels a unit, 16 lines of each page apart for an item: twice what a place holds.
+  const auto features =
+      features_of_line(matmul_line("matmul_f32_cl_gemv", 1, 1024, 64), kProcessor);
+  CHECK(features.at("lines_over_8_kdepths") == Approx(2 * 1.024));
+  CHECK(features.count("lines_over_16_kdepths") == 0);
+  CHECK(features_of_line(matmul_line("matmul_f32_cl_gemv", 1, 512, 64), kProcessor)
+            .count("lines_over_8_kdepths") == 0);
+}
+
+TEST_CASE("on a processor, exponentials count by the vector and one by one") {
+  // Runs of 530 for 64 items, 32 of each unit: 18 items have 9 elements, the others 8.
+  const std::string line = "softmax_f32_cl_buffer," +
+                           std::to_string(row_of("softmax_f32_cl_buffer").revision) +
+                           ",5,0,9,0,0 0 0,1 0,1:0:0:0:135680:64x530 1:0:0:0:135680:64x530";
+  const auto features = features_of_line(line, {1, {2, 128}});
+  CHECK(features.at("shared_kvectors") == Approx(32 * 64e-3));
+  CHECK(features.at("shared_rest_kelements") == Approx(32 * 18e-3));
+  CHECK(features_of_line(line, kProcessor).count("shared_kvectors") == 0);
 }
 
 }  // namespace

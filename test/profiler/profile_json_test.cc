@@ -96,7 +96,8 @@ std::set<std::string> features_of_row(const KernelRow& row) {
     const std::optional<StepCase> item = draw_step(row, i % 2 == 0 ? WorkLimits{} : large, random);
     if (!item) break;
     for (const kernels::LaneFacts& lane :
-         {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{2, {2, 512}}})
+         {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{2, {2, 512}},
+          kernels::LaneFacts{1, {1, 128}}})
       for (const auto& [name, value] : features_of(row, *item, lane)) names.insert(name);
   }
   return names;
