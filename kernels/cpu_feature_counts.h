@@ -33,6 +33,14 @@ class CpuFeatures {
 
   const StepShape& step() const { return step_; }
   int32_t vector_lanes() const { return vector_lanes_; }
+  // Vectors of a pixel's channels lie across two cache lines: where pixels do not begin with whole
+  // vectors.
+  bool is_unaligned(const OperandShape& map) const {
+    return padded_channels(map) % vector_lanes_ != 0;
+  }
+  // Of the first-level cache, whose sets are 64 lines of 64 bytes: processors with vectors of 16
+  // lanes have 48 KiB, the others 32.
+  int32_t first_level_ways() const { return vector_lanes_ == 16 ? 12 : 8; }
   // More than one worker has tasks.
   bool is_shared() const { return is_shared_; }
 
@@ -172,7 +180,13 @@ inline Strips strips_of(double channels, int32_t vectors, int32_t vector_lanes) 
   return {groups, singles, std::ceil((rest - singles * vector_lanes) / kChannelPad)};
 }
 
-inline double count_of(const StepShape& step) { return static_cast<double>(part_elements(step)); }
+// Elements that the step writes: of a matrix, too, the columns of the part.
+inline double count_of(const StepShape& step) {
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(part_elements(step));
+  if (y.rank != 2 || step.part_dim != SplitDim::OutputChannel) return elements;
+  return elements * channels_of_part(step.part_dim, step.part, y).count() / y.dims[1];
+}
 
 // Names under which the members of Unary count that are more than limits.
 struct CurveNames {

@@ -61,8 +61,10 @@ void unary(CpuFeatures& out) {
   const CurveNames names = curve_names(kind);
   if (names.elements != nullptr) out.millions(names.elements, count_of(step));
   if (names.step != nullptr) out.once(names.step, 1);
-  if (kind == kUnarySwish || kind == kUnaryHardSwish || kind == kUnaryGelu)
-    out.millions("product_melements", count_of(step));
+  // What these do beside the curve that they share with others.
+  if (kind == kUnarySwish) out.millions("swish_melements", count_of(step));
+  if (kind == kUnaryHardSwish) out.millions("hard_swish_melements", count_of(step));
+  if (kind == kUnaryGelu) out.millions("gelu_melements", count_of(step));
   // The others compute while memory moves.
   if (names.step == nullptr) out.traffic();
   const OperandShape& y = step.output();
@@ -72,9 +74,10 @@ void unary(CpuFeatures& out) {
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
   if (part.is_whole) return;
   out.thousands(names.elements == nullptr ? "kruns" : "curve_kruns", part.pixels);
-  if (padded_channels(y) % kChannelPanel != 0)
-    out.thousands("unaligned_kvectors",
-                  part.pixels * std::ceil(part.channels / out.vector_lanes()));
+  const double vectors = std::ceil(part.channels / out.vector_lanes());
+  if (out.is_unaligned(y)) out.thousands("unaligned_kvectors", part.pixels * vectors);
+  // Which end with a part of a vector, masked.
+  if (vectors * out.vector_lanes() != part.channels) out.thousands("rest_kruns", part.pixels);
   out.pieces(2 * part.pixels);
 }
 
@@ -83,12 +86,15 @@ void binary(CpuFeatures& out) {
   const OperandShape& y = step.output();
   const int32_t kind = step.params_as<BinaryParams>().kind;
   const double elements = count_of(step);
-  if (kind == kBinaryDiv) out.millions("division_melements", elements);
   if (!is_arithmetic(kind)) out.millions("general_melements", elements);
   out.millions("written_mbytes", elements * sizeof(float));
   // Three streams instead of two.
-  if (element_count(step.operands[0]) == element_count(step.operands[1]))
-    out.millions("melements_of_two", elements);
+  const int64_t counts[] = {element_count(step.operands[0]), element_count(step.operands[1])};
+  if (counts[0] == counts[1]) out.millions("melements_of_two", elements);
+  // The fewer streams, the less of a division is done while they move.
+  if (kind == kBinaryDiv) out.millions("division_melements", elements);
+  if (kind == kBinaryDiv && std::min(counts[0], counts[1]) == 1)
+    out.millions("division_melements_of_one", elements);
   out.traffic();
   if (!has_pixels(y)) {
     LoopAxes axes;
@@ -106,10 +112,15 @@ void binary(CpuFeatures& out) {
   // Vectors of channels that serve several pixels, across cache lines where pixels do not begin
   // with one; else pixels follow each other, or are a run each.
   if (repeats(step.operands[0]) || repeats(step.operands[1])) {
-    const double vectors = part.pixels * std::ceil(part.channels / out.vector_lanes());
+    if (kind == kBinaryDiv) out.millions("division_melements_of_channels", elements);
+    const int32_t lanes = out.vector_lanes();
+    const double vectors = part.pixels * std::ceil(part.channels / lanes);
     out.thousands("channel_kvectors", vectors);
-    if (padded_channels(y) % kChannelPanel != 0)
-      out.thousands("unaligned_channel_kvectors", vectors);
+    if (out.is_unaligned(y)) out.thousands("unaligned_channel_kvectors", vectors);
+    // Each goes through the pixels by itself, the others several at once.
+    const Strips strips = strips_of(part.channels, lanes == 8 ? 8 : 4, lanes);
+    out.thousands("single_channel_kvectors", part.pixels * strips.singles);
+    if (strips.narrow > 0) out.thousands("rest_channel_kvectors", part.pixels);
   } else if (!part.is_whole) {
     out.thousands("pixel_kruns", part.pixels);
   }

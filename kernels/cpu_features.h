@@ -29,6 +29,8 @@ namespace codl::kernels {
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
+//   lost_*          loads or elements that a first-level cache had, but no longer has when they are
+//                   used again
 //   streamed_*, crowded_*
 //                   loads of lines that a first-level cache does not hold until the next row of
 //                   taps, or the next vector of channels, for want of room or of sets

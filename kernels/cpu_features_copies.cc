@@ -21,11 +21,14 @@ void count_concat(CpuFeatures& out) {
   const MapPart part = map_part(step);
   if (axis != 1) return;
   out.thousands("pixel_kruns", part.pixels * inputs);
-  double rest = 0;  // vectors and elements behind the copies of 16
+  double copies = 0;  // of 16 channels
+  double rest = 0;    // vectors and elements behind those
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const int32_t channels = step.operands[i].dims[1];
+    copies += channels / 16;
     rest += channels % 16 / 4 + channels % 4;
   }
+  out.thousands("copied_klines", part.pixels * copies);
   out.thousands("rest_kmoves", part.pixels * (rest + padded_channels(y) - y.dims[1]));
 }
 
@@ -136,31 +139,36 @@ void count_convert(CpuFeatures& out) {
       unit += rows;
     }
   });
-  const double moved = part.pixels * part.channels;
-  const bool is_aliased = plane % 1024 == 0 || pixel % 1024 == 0;
+  // Lines of 16 planes, or pixels, that fall into one set of the first-level cache.
+  const double aliased_planes = plane % 1024 == 0 ? part.pixels * whole : 0;
+  const double aliased_pixels = pixel % 1024 == 0 ? part.pixels * whole : 0;
   if (to_nhwc) {
     out.millions("to_nhwc_melements", wide_pixels * whole);
     out.thousands("to_nhwc_rest_ksquares", wide_pixels * rest / 4);
     out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
-    out.millions("to_nhwc_mbytes", 2 * moved * sizeof(float));
+    out.millions("to_nhwc_mbytes", 2 * part.pixels * part.channels * sizeof(float));
     out.thousands("to_nhwc_edge_kelements", edge_pixels * part.channels);
     out.thousands("first_klines", first_pixels * (groups + (rest > 0 ? 1 : 0)));
     out.millions("unaligned_to_nhwc_melements",
                  pixel % kChannelPanel != 0 ? wide_pixels * whole : 0);
-    out.millions("aliased_to_nhwc_melements", is_aliased ? moved : 0);
+    out.millions("aliased_planes_to_nhwc_melements", aliased_planes);
+    out.millions("aliased_pixels_to_nhwc_melements", aliased_pixels);
     return;
   }
   out.millions("to_plain_melements", wide_pixels * whole);
   out.thousands("to_plain_rest_ksquares",
                 (square_pixels * whole / kSquareSide + (wide_pixels + square_pixels) * rest) / 4);
-  out.thousands("to_plain_kplanes", blocks * part.channels);
+  // Planes of less than a line follow each other in it.
+  out.thousands("to_plain_kplanes",
+                blocks * part.channels * std::min(static_cast<double>(plane) / kChannelPanel, 1.0));
   // A task is rows of every plane, which end inside of lines: two workers write those.
   const double rows = part.pixels / y.dims[3];
   out.thousands("to_plain_shared_krows", out.is_shared() ? rows * part.channels : 0);
   out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
   out.millions("unaligned_to_plain_melements",
                plane % kChannelPanel != 0 ? wide_pixels * whole : 0);
-  out.millions("aliased_to_plain_melements", is_aliased ? moved : 0);
+  out.millions("aliased_planes_to_plain_melements", aliased_planes);
+  out.millions("aliased_pixels_to_plain_melements", aliased_pixels);
 }
 
 void count_depth_to_space(CpuFeatures& out) {
@@ -185,7 +193,7 @@ void count_depth_to_space(CpuFeatures& out) {
     return out.thousands("kpixels", part.pixels);
   }
   // A pixel's channels lie apart: each row of a block goes through the whole row of x.
-  out.millions("strided_melements", moved);
+  out.millions("strided_melements", part.pixels * part.channels);
   out.thousands("strided_kruns", part.pixels);
   out.millions("strided_mbytes", part.pixels / params.block_w * padded_channels(x) * sizeof(float));
 }
@@ -201,9 +209,13 @@ void count_pad(CpuFeatures& out) {
   const double inner = static_cast<double>(x.dims[0]) * x.dims[2] * x.dims[3];
   if (params.kind == kPadConstant)
     out.thousands("border_kelements", (pixels - inner) * padded_channels(y));
-  else
-    out.thousands("border_kpixels",
-                  static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
+  // Left and right of a row: filled, or each copied from a place in x that takes a division or
+  // none, near or at the other end of the row.
+  out.thousands(params.kind == kPadConstant ? "filled_kpixels"
+                : params.kind == kPadEdge   ? "edge_kpixels"
+                : params.kind == kPadWrap   ? "wrapped_kpixels"
+                                            : "reflected_kpixels",
+                static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
 }
 
 }  // namespace codl::kernels

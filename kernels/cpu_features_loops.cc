@@ -19,7 +19,7 @@ void count_pool2d(CpuFeatures& out) {
   const double pixels = part.pixels;
   const double channels = work.channels.count();
   const int32_t lanes = out.vector_lanes();
-  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
+  const bool is_unaligned = out.is_unaligned(y);
   if (!part.is_whole) {
     const Range input_rows = pool2d_input_range(work.rows, params.stride_h, params.dilation_h,
                                                 params.kernel_h, params.pad_top, x.dims[2]);
@@ -60,9 +60,16 @@ void count_pool2d(CpuFeatures& out) {
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
+  out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
   // One window that is all of the map: lines one behind the other.
   const double vector_count = strips.groups * vectors + strips.singles + strips.narrow;
-  if (y.dims[2] * y.dims[3] == 1) out.millions("map_mvectors", pixels * taps * vector_count);
+  if (y.dims[2] * y.dims[3] == 1) {
+    out.millions("map_mvectors", pixels * taps * vector_count);
+    // Where a vector has one sum, each addition to a single one waits for the one before, and no
+    // other window is near.
+    if (lanes == 8)
+      out.millions("single_map_mvectors", pixels * taps * (strips.singles + strips.narrow));
+  }
   // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
   if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
   out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
@@ -114,6 +121,10 @@ void count_normalize(CpuFeatures& out) {
     const bool has_vectors = (params.has_scale != 0 && work.lane_strides[kNormalizeScale] != 0) ||
                              (params.has_bias != 0 && work.lane_strides[kNormalizeBias] != 0);
     if (has_vectors) out.millions("scaled_melements", elements);
+    // They have left the first-level cache before the next run, for this one, its results and the
+    // next one.
+    const bool is_lost = 5 * work.lanes * int64_t{sizeof(float)} > 4096 * out.first_level_ways();
+    if (has_vectors && is_lost) out.millions("lost_scaled_melements", elements);
     // Most of whose vectors lie across two cache lines.
     if (work.lanes % kChannelPanel != 0) out.millions("unaligned_run_melements", elements);
     constexpr int64_t kPieceElements = 2048;
@@ -128,28 +139,42 @@ void count_normalize(CpuFeatures& out) {
     out.thousands("kmeans", elements / static_cast<double>(work.element_count));
     return;
   }
-  // Strips of columns as a piece of work has them: vectors by four, by two, single ones.
-  const int64_t block_vectors = kNormalizeBlock / out.vector_lanes();
+  // Strips of columns as a piece of work has them: vectors by four, by two where there are
+  // registers for it, single ones. The last may be a part of one.
+  const int32_t vector_lanes = out.vector_lanes();
   double strips[3] = {};
-  const auto add_strips = [&](int64_t blocks, double lines) {
-    const int64_t vectors = blocks * block_vectors;
+  double rest_lines = 0;
+  const auto add_strips = [&](int64_t columns, double lines) {
+    const int64_t vectors = ceil_div(columns, vector_lanes);
+    const int64_t pairs = vector_lanes == 16 ? vectors % 4 / 2 : 0;
     strips[0] += lines * static_cast<double>(vectors / 4);
-    strips[1] += lines * static_cast<double>(vectors % 4 / 2);
-    strips[2] += lines * static_cast<double>(vectors % 2);
+    strips[1] += lines * static_cast<double>(pairs);
+    strips[2] += lines * static_cast<double>(vectors % 4 - 2 * pairs);
+    if (columns % vector_lanes != 0) rest_lines += lines;
   };
   const auto lines = static_cast<double>(work.element_count);
   const auto means = static_cast<double>(work.kept.size());
   if (work.line_blocks > 0) {
-    add_strips(work.lane_blocks, lines * means);
+    add_strips(work.lanes, lines * means);
     // Which each piece of a worker's joins.
     double joined = 0;
     out.each_piece([&](int32_t, int32_t) { joined += static_cast<double>(work.line_blocks); });
     out.thousands("joined_kvectors",
-                  joined * static_cast<double>(work.lane_blocks * block_vectors));
+                  joined * static_cast<double>(ceil_div(work.lanes, vector_lanes)));
   } else {
     out.each_piece([&](int32_t begin, int32_t end) {
       const Units units = units_of_tasks(work.units, work.task_count, begin, end);
-      add_strips(units.end - units.begin, lines);
+      // Blocks of columns of a mean's lines, then those of the next.
+      for (int64_t unit = units.begin; unit < units.end;) {
+        const int64_t block = unit % work.lane_blocks;
+        const int64_t whole = block == 0 ? (units.end - unit) / work.lane_blocks : 0;
+        const int64_t end_block = std::min(block + units.end - unit, work.lane_blocks);
+        const int64_t columns =
+            std::min(end_block * kNormalizeBlock, work.lanes) - block * kNormalizeBlock;
+        const int64_t times = std::max(whole, int64_t{1});
+        add_strips(columns, lines * static_cast<double>(times));
+        unit += times * (end_block - block);
+      }
     });
     // Workers write columns side by side: what fetches lines in pairs takes them from each other.
     int32_t workers = 0;
@@ -159,9 +184,9 @@ void count_normalize(CpuFeatures& out) {
   out.thousands("strip4_klines", strips[0]);
   out.thousands("strip2_klines", strips[1]);
   out.thousands("strip1_klines", strips[2]);
+  out.thousands("rest_klines", rest_lines);
   out.thousands("kmeans", elements / lines);
-  if (step.operands[0].layout == Layout::Nhwc &&
-      padded_channels(step.operands[0]) % kChannelPanel != 0)
+  if (step.operands[0].layout == Layout::Nhwc && out.is_unaligned(step.operands[0]))
     out.millions("unaligned_melements", elements);
   if (work.pad > 0) out.thousands("padded_klines", lines * means);
 }
@@ -177,7 +202,7 @@ void count_resize(CpuFeatures& out) {
   const double rows = part.pixels / y.dims[3];
   const Strips strips = strips_of(channels, 4, out.vector_lanes());
   const double vectors = strips.groups * 4 + strips.singles;
-  const bool is_unaligned = padded_channels(y) % kChannelPanel != 0;
+  const bool is_unaligned = out.is_unaligned(y);
   // The share of a first-level cache's contents that what is used again has pushed out by then.
   const auto lost = [channels](double pixels) {
     constexpr double kCacheBytes = 32 * 1024;
@@ -187,6 +212,7 @@ void count_resize(CpuFeatures& out) {
     out.thousands("copied_kpixels", part.pixels);
     out.thousands("copied_kgroups", part.pixels * strips.groups);
     out.millions("copied_mvectors", part.pixels * vectors);
+    out.millions("copied_single_mvectors", part.pixels * strips.singles);
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
     // A row of the input serves rows of outputs one after the other.
     out.millions("row_lost_mvectors",
@@ -213,7 +239,8 @@ void count_resize(CpuFeatures& out) {
   }
   out.thousands("krows", rows);
   if (!part.is_whole) {
-    out.thousands("apart_kpixels", part.pixels);
+    // Lines between those of the other channels.
+    out.thousands("apart_klines", part.pixels * std::ceil(channels / kChannelPanel));
     out.pieces(part.pixels);
   }
   // Where columns come from, for every piece of work that a worker takes.
@@ -277,14 +304,13 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const int32_t taps = axis.taps;
   const int32_t lanes = out.vector_lanes();
   const bool is_square = w.dims[2] == taps && axis.dilation == 1;
-  // Those of a 5x5 filter wait for nothing but the arithmetic, which every filter has.
   const char* macs = "any_mmacs";
   if (is_square && taps == 3 && axis.stride == 1)
     macs = "3x3_s1_mmacs";
   else if (is_square && taps == 3 && axis.stride == 2)
     macs = "3x3_s2_mmacs";
   else if (is_square && taps == 5 && axis.stride <= 2)
-    macs = nullptr;
+    macs = "5x5_mmacs";
   else if (taps == 1 && axis.stride == 1)
     macs = "1x1_mmacs";
   const bool has_pairs =
@@ -306,7 +332,7 @@ void count_depthwise_conv2d(CpuFeatures& out) {
                              rows.pairs * (taps + axis.stride) * runs.wide_inputs) *
                             vectors * lanes;
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
-  if (macs != nullptr) out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
+  out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
   out.millions("mloads", every_load);
   out.thousands("kruns", every_run * vectors);
   // Of which filters branch predictors learn the borders anew.
@@ -326,12 +352,20 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const double pass_bytes = std::ceil(static_cast<double>(pass) / kChannelPanel) * 64;
   if (taps > 1) {
     // Every row of taps comes from the second-level cache then, once for a row of outputs.
-    constexpr double kWays = 12;
-    const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * kWays;
+    const double ways = out.first_level_ways();
+    const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * ways;
     const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
     const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
     out.millions("again_melements", again * (lone_taps + rows.pairs * (taps + axis.stride)) *
                                         x.dims[3] * vectors * lanes);
+    // The lines of a run's inputs, outputs and weights that fall into one set. As far as they are
+    // more than it has ways, the next vector does not find those that it has the rest of.
+    const double run_inputs = std::min<double>(
+        runs.wide_count > 0 ? runs.wide_inputs / runs.wide_count : runs.inputs / runs.count,
+        x.dims[3]);
+    const double run_lines = vertical.taps * (run_inputs + taps) + 8;
+    const double crowd = run_lines / std::min(static_cast<double>(places), 64.0) / ways;
+    out.millions("crowded_mloads", every_load * (1 - lanes / 16.0) * std::max(crowd - 1, 0.0));
     // Of all channels of a pass a run touches so much that the next finds a part of it, and of the
     // weights, no longer in half of a first-level cache. The first lines of each pixel and tap come
     // before what fetches ahead has seen where the run goes.
@@ -340,14 +374,16 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     const double run_bytes = pass_bytes * (vertical.taps * (2 * taps + 7.0 * axis.stride) + 8);
     const double lost = std::max(1 - kRunBytes / run_bytes, 0.0);
     const double unseen = std::min(kUnseenLines * kChannelPanel / static_cast<double>(pass), 1.0);
-    out.millions("lost_weight_mloads", every_weight * lost);
     out.millions("unseen_mloads", (every_load + every_weight) * lost * unseen);
   }
-  if (padded_channels(y) % kChannelPanel != 0) out.millions("unaligned_mloads", every_load);
+  if (out.is_unaligned(y)) out.millions("unaligned_mloads", every_load);
   // Not in any cache, and read by every worker that has rows of them.
   const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
   out.once("weight_mbytes", part.channels * taps * w.dims[2] * sizeof(float) * 1e-6 *
                                 out.sharers(static_cast<double>(work.panel_blocks)));
+  // A tap's of a pass are a run of memory, which nothing fetches ahead of time.
+  out.once("weight_kruns",
+           1e-3 * taps * w.dims[2] * passes * out.sharers(static_cast<double>(work.panel_blocks)));
   const bool has_curve = curve_names(params.activation).elements != nullptr;
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (!begins_early && channels % lanes != 0) {

@@ -69,12 +69,18 @@ PanelTiles add_products(CpuFeatures& out, const PanelProducts& products) {
 }
 
 // Weights of `panel_rows` rows of a panel, from memory: their time shows where there are few pixels
-// to compute meanwhile, no more than two of the largest tiles have.
-void add_weights(CpuFeatures& out, int64_t pixels, double panel_rows, const PanelBlocks& blocks) {
+// to compute meanwhile, no more than two of the largest tiles have. `calls` compute a tile of all
+// panels. Those of a single pixel go through some panels at once: as many streams side by side, of
+// which none goes on where one before has ended, so what fetches ahead begins anew in each call.
+void add_weights(CpuFeatures& out, int64_t pixels, double panel_rows, double calls,
+                 const PanelBlocks& blocks) {
   constexpr int64_t kFewPixels = 28;
-  out.once(pixels <= kFewPixels ? "shown_weight_mbytes" : "read_weight_mbytes",
-           panel_rows * kChannelPanel * sizeof(float) * 1e-6 *
-               out.sharers(static_cast<double>(blocks.panel_blocks)));
+  const double sharers = out.sharers(static_cast<double>(blocks.panel_blocks));
+  out.once(pixels == 1            ? "stream_weight_mbytes"
+           : pixels <= kFewPixels ? "shown_weight_mbytes"
+                                  : "read_weight_mbytes",
+           panel_rows * kChannelPanel * sizeof(float) * 1e-6 * sharers);
+  if (pixels == 1) out.once("stream_kruns", calls * 1e-3 * sharers);
 }
 
 // What ends the elements of a last panel that is not whole.
@@ -121,6 +127,10 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   out.millions("scratch_mbytes", static_cast<double>(work.scratch_bytes));
   const double pixels = static_cast<double>(y.dims[0]) * work.rows.count() * y.dims[3];
   add_last_panel(out, pixels, y.dims[1], true);
+  // Parts of vectors, masked.
+  const int32_t lanes = out.vector_lanes();
+  if (out.is_unaligned(x)) out.thousands("narrow_ktiles", static_cast<double>(transformed) * tiles);
+  if (y.dims[1] % lanes != 0) out.thousands("narrow_kpixels", pixels);
   out.millions("written_mbytes", pixels * panels * kChannelPanel * sizeof(float));
   if (params.has_residual != 0)
     out.millions("residual_mbytes", pixels * panels * kChannelPanel * sizeof(float));
@@ -169,7 +179,7 @@ void count_conv2d(CpuFeatures& out) {
   if (w.dims[3] < params.stride_w) read = read * w.dims[3] / params.stride_w;
   out.millions("read_mbytes", read * padded_channels(x) * sizeof(float));
   // Workers that share the pixels read the same weights.
-  add_weights(out, work.pixels, panels * w.dims[1] * taps, work.blocks);
+  add_weights(out, work.pixels, panels * w.dims[1] * taps, tiles.calls / tiles.count, work.blocks);
 }
 
 void count_matmul(CpuFeatures& out) {
@@ -179,11 +189,13 @@ void count_matmul(CpuFeatures& out) {
   const MatMulWork work = matmul_work(x, y, step.part_dim, step.part);
   const double panels = work.panels.count();
   const double depth = x.dims[1];
-  add_products(out, {1, work.rows, panels, panels > 1, depth,
-                     tile_pixels(largest_tile(out.vector_lanes()), x.dims[1]),
-                     y.dims[0] == 1 && out.vector_lanes() == 8 ? 4.0 : 1.0});
+  const PanelTiles tiles =
+      add_products(out, {1, work.rows, panels, panels > 1, depth,
+                         tile_pixels(largest_tile(out.vector_lanes()), x.dims[1]),
+                         y.dims[0] == 1 && out.vector_lanes() == 8 ? 4.0 : 1.0});
+  out.millions("written_mbytes", count_of(step) * sizeof(float));
   add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
-  add_weights(out, work.rows, panels * depth, work.blocks);
+  add_weights(out, work.rows, panels * depth, tiles.calls / tiles.count, work.blocks);
 }
 
 void count_batch_matmul(CpuFeatures& out) {
