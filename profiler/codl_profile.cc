@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "profiler/contention.h"
 #include "profiler/cpu_lane.h"
 #include "profiler/exchange.h"
 #include "profiler/gpu_lane.h"
@@ -360,9 +361,11 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   Session session(lanes, std::move(options), std::move(samples), probe_us, append_line);
   const bool is_done = session.run(flags.budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
   if (is_done) {
-    const Contention contention = session.measure_contention();
-    facts.cpu_contention_percent = contention.cpu_percent;
-    facts.gpu_contention_percent = contention.gpu_percent;
+    if (gpu) {
+      const Contention contention = measure_contention(cpu, *gpu, session.samples());
+      facts.cpu_contention_percent = contention.cpu_percent;
+      facts.gpu_contention_percent = contention.gpu_percent;
+    }
     append(fact_lines(facts));
   }
   return is_done;
@@ -408,6 +411,9 @@ void codl_profile(const std::vector<std::string>& given) {
   const std::vector<FittedModel> models = fit_models(samples, facts.lane);
   facts.uses_images = flags.layout == "image" ||
                       (flags.layout == "auto" && images_are_faster(samples, models, facts.lane));
+  for (size_t processor = 0; processor < 2; ++processor)
+    facts.disturbance_percent[processor] =
+        disturbance_percent(samples, static_cast<Processor>(processor));
   facts.description = flags.description.empty()
                           ? facts.cpu_name + (facts.has_gpu ? " and " + facts.gpu_name : "")
                           : flags.description;

@@ -73,7 +73,7 @@ class GpuStep : public PreparedStep {
     if (--lane_->step_count_ == 0) lane_->arena_used_bytes_ = 0;
   }
   double run_us() override;
-  void keep_busy(double us, double step_us) override;
+  void start() override;
   bool is_possible() const {
     return lane_->takes_groups(kernel_, has_local_ ? local_[0] * local_[1] * local_[2] : 1);
   }
@@ -210,9 +210,8 @@ double GpuStep::run_us() {
   return lane_->wait_and_time_us(enqueue());
 }
 
-void GpuStep::keep_busy(double us, double step_us) {
-  const int count = static_cast<int>(std::clamp(us / std::max(step_us, 1.0), 1.0, 1000.0));
-  for (int i = 0; i < count; ++i) lane_->api_.clReleaseEvent(enqueue());
+void GpuStep::start() {
+  lane_->api_.clReleaseEvent(enqueue());
   lane_->api_.clFlush(lane_->queue_);
 }
 

@@ -33,9 +33,9 @@ class PreparedStep {
   // One run, or the mean of several where a clock is too coarse for one, with the caches as a
   // network leaves them between two steps. Microseconds. Throws ToolError if the device fails.
   virtual double run_us() = 0;
-  // Starts runs that go on for about `us` and returns at once (GPU) or blocks (CPU): load for the
-  // other lane.
-  virtual void keep_busy(double us, double step_us) = 0;
+  // One run with the caches as they are, as load for the other lane. Returns at once (GPU) or when
+  // it is done (CPU).
+  virtual void start() = 0;
 };
 
 class Lane {

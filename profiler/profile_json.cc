@@ -61,6 +61,7 @@ class ProfileWriter {
     json_.key("name").string(facts_.cpu_name);
     json_.key("threads").integer(facts_.lane.thread_count);
     json_.key("vector_lanes").integer(facts_.lane.vector_lanes);
+    quantity("disturbance_percent", facts_.disturbance_percent[0]);
     json_.end_object();
     if (facts_.has_gpu) write_gpu();
     json_.key("models").begin_object();
@@ -106,6 +107,7 @@ class ProfileWriter {
     json_.key("gate").string("host_enqueue");
     if (facts_.lane.gpu.units > 0) quantity("units", facts_.lane.gpu.units);
     if (facts_.lane.gpu.registers > 0) quantity("registers", facts_.lane.gpu.registers);
+    quantity("disturbance_percent", facts_.disturbance_percent[1]);
     quantity("image_max_width", facts_.image_max_width);
     quantity("image_max_height", facts_.image_max_height);
     write_tiles();
@@ -305,6 +307,17 @@ double noise_floor_percent(const std::vector<Sample>& samples, Processor process
     }
   }
   return count == 0 ? -1 : 100.0 * static_cast<double>(within) / static_cast<double>(count);
+}
+
+double disturbance_percent(const std::vector<Sample>& samples, Processor processor) {
+  double usual_us = 0;
+  double undisturbed_us = 0;
+  for (const Sample& sample : samples) {
+    if (sample.row->processor != processor || sample.visits_us.size() < 2) continue;
+    usual_us += quantile(sample.visits_us, 0.5);
+    undisturbed_us += sample.us;
+  }
+  return undisturbed_us > 0 ? 100 * (usual_us / undisturbed_us - 1) : 0;
 }
 
 void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {

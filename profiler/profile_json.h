@@ -30,6 +30,11 @@ std::string evaluation_text(const std::vector<Sample>& samples, const kernels::L
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
 
+// By how much the processor's steps usually take longer than undisturbed, as models have them: of
+// all steps that were visited more than once, the median visits over the undisturbed ones. 0
+// without such steps.
+double disturbance_percent(const std::vector<Sample>& samples, Processor processor);
+
 struct DeviceFacts {
   std::string name;
   std::string description;
@@ -52,7 +57,8 @@ struct DeviceFacts {
   std::vector<ExchangePoint> exchange;
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
-  std::string source;  // which device, tool, driver, date
+  double disturbance_percent[2] = {};  // by processor
+  std::string source;                  // which device, tool, driver, date
 };
 
 // Exchange points, and what follows from them.

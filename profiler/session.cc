@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
-#include <thread>
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
@@ -382,62 +381,6 @@ bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) 
   std::erase_if(samples_, [](const Sample& sample) { return sample.visits_us.empty(); });
   std::fprintf(stderr, "\n");
   return is_done;
-}
-
-Contention Session::measure_contention() {
-  Contention contention;
-  if (lanes_.size() != 2) return contention;
-  constexpr int kRuns = 9;
-  // Steps of a millisecond or so: long enough to lie inside the other lane's load.
-  struct Pair {
-    std::unique_ptr<PreparedStep> step;
-    double alone_us = 0;
-  };
-  std::vector<Pair> pairs[2];
-  for (Lane* lane : lanes_) {
-    std::vector<Pair>& own = pairs[static_cast<size_t>(lane->processor())];
-    for (const Sample& sample : samples_) {
-      if (sample.row->processor != lane->processor() || sample.row->dtype == DType::Any) continue;
-      if (own.size() >= 6 || sample.us < 500 || sample.us > 4000) continue;
-      std::unique_ptr<PreparedStep> step = lane->prepare(*sample.row, sample.item);
-      if (!step) continue;
-      own.push_back({std::move(step), 0});
-    }
-  }
-  if (pairs[0].empty() || pairs[1].empty()) return contention;
-  const auto median_of = [&](PreparedStep& step, const std::function<void()>& before) {
-    std::vector<double> times;
-    for (int i = 0; i < kRuns; ++i) {
-      before();
-      times.push_back(step.run_us());
-    }
-    return quantile(times, 0.5);
-  };
-  for (auto& own : pairs)
-    for (Pair& pair : own) pair.alone_us = median_of(*pair.step, [] {});
-  Lane* gpu = lanes_[0]->processor() == Processor::Gpu ? lanes_[0] : lanes_[1];
-  std::vector<double> slowdowns[2];
-  for (size_t i = 0; i < std::min(pairs[0].size(), pairs[1].size()); ++i) {
-    Pair& cpu_pair = pairs[0][i];
-    Pair& gpu_pair = pairs[1][i];
-    // As long as a step takes with all that comes before it is timed.
-    const auto whole_us = [](double alone_us) { return 4 * alone_us + 3000; };
-    const double cpu_us = median_of(*cpu_pair.step, [&] {
-      gpu->finish();
-      gpu_pair.step->keep_busy(whole_us(cpu_pair.alone_us), gpu_pair.alone_us);
-    });
-    gpu->finish();
-    slowdowns[0].push_back(cpu_us / cpu_pair.alone_us);
-    double gpu_us = 0;
-    std::thread load(
-        [&] { cpu_pair.step->keep_busy(kRuns * whole_us(gpu_pair.alone_us), cpu_pair.alone_us); });
-    gpu_us = median_of(*gpu_pair.step, [] {});
-    load.join();
-    slowdowns[1].push_back(gpu_us / gpu_pair.alone_us);
-  }
-  contention.cpu_percent = std::max(0.0, 100 * (quantile(slowdowns[0], 0.5) - 1));
-  contention.gpu_percent = std::max(0.0, 100 * (quantile(slowdowns[1], 0.5) - 1));
-  return contention;
 }
 
 }  // namespace codl::profiler

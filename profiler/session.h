@@ -25,12 +25,6 @@ struct RowState {
   bool is_exhausted = false;  // no further step could be drawn or prepared
 };
 
-// How much slower a lane's steps are while the other lane is busy, in percent.
-struct Contention {
-  double cpu_percent = 0;
-  double gpu_percent = 0;
-};
-
 struct SessionOptions {
   kernels::LaneFacts facts;
   double sample_share = 1;            // of the samples that a row usually gets
@@ -54,8 +48,6 @@ class Session {
   // too, until every sample has kVisits or the time is spent. False: `is_interrupted` answered
   // true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
-
-  Contention measure_contention();
 
   const std::vector<Sample>& samples() const { return samples_; }
 

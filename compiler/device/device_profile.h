@@ -139,6 +139,8 @@ struct DeviceProfile {
   ExchangeCosts exchange;
   // Of a GPU step beside what its model says: the host's work to enqueue it. 0: in the models.
   Quantity launch_us;
+  // By processor: what a step usually takes more than its model says, which is of undisturbed runs.
+  Quantity disturbance_percent[2];
   std::optional<PowerFigures> power;
   std::vector<DeviceFact> facts;     // in the file's order
   std::vector<DeviceFact> quirks;    // name and text: what is known to be wrong with the device

@@ -23,8 +23,10 @@ class LaneSimulation {
   void add_conditions(const DeviceProfile& profile, const SimulatedLoad& load, Clock clock) {
     slow_down_[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
     slow_down_[1] = 1 / (1 - std::clamp(load.gpu_frame_percent, 0.0, 90.0) / 100);
-    for (size_t lane = 0; lane < 2; ++lane)
+    for (size_t lane = 0; lane < 2; ++lane) {
+      slow_down_[lane] *= 1 + profile.disturbance_percent[lane].value / 100;
       contention_[lane] = profile.exchange.contention_percent[lane].value / 100;
+    }
     has_calls_ = clock == Clock::Wall;
     for (size_t i = 0; i < steps_.size(); ++i)
       if (steps_[i].is_enqueued && has_calls_) left_us_[i] += profile.launch_us.value;

@@ -71,6 +71,18 @@ TEST_CASE("a number that codlc would refuse is an error, not a profile") {
   }
 }
 
+TEST_CASE("what disturbs is the usual visit over the undisturbed one") {
+  Sample sample;
+  sample.row = &kKernelRows[22];
+  for (const double us : {100, 100, 120, 140, 160}) sample.add_visit(us);
+  CHECK(sample.us == 100);
+  Sample single;
+  single.row = &kKernelRows[22];
+  single.add_visit(1e6);
+  CHECK(disturbance_percent({sample, single}, Processor::Cpu) == Approx(20));
+  CHECK(disturbance_percent({sample, single}, Processor::Gpu) == 0);
+}
+
 TEST_CASE("a second measurement that agrees, and one that does not") {
   std::vector<Sample> samples = samples_of(kKernelRows[22]);  // reshape_f32_cpu
   CHECK(noise_floor_percent(samples, Processor::Cpu) == -1);
@@ -84,7 +96,7 @@ TEST_CASE("a second measurement that agrees, and one that does not") {
 }
 
 // Every feature that steps of the row, small and large, have in a lane of one worker and of two,
-// and on a GPU or on OpenCL that runs on a processor.
+// with vectors of 16 floats and of 8, and on a GPU or on OpenCL that runs on a processor.
 std::set<std::string> features_of_row(const KernelRow& row) {
   constexpr int kSteps = 4000;
   WorkLimits large;
@@ -97,7 +109,7 @@ std::set<std::string> features_of_row(const KernelRow& row) {
     if (!item) break;
     for (const kernels::LaneFacts& lane :
          {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{2, {2, 512}},
-          kernels::LaneFacts{1, {1, 128}}})
+          kernels::LaneFacts{.gpu = {1, 128}, .vector_lanes = 8}})
       for (const auto& [name, value] : features_of(row, *item, lane)) names.insert(name);
   }
   return names;

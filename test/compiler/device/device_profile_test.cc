@@ -15,7 +15,10 @@ constexpr const char* kProfile = R"({
   "name": "box",
   "description": "a box",
   "kernel_library": "codl",
-  "cpu": {"name": "cores", "threads": 2, "vector_lanes": 8},
+  "cpu": {
+    "name": "cores", "threads": 2, "vector_lanes": 8,
+    "disturbance_percent": {"value": 2, "origin": "assumed", "source": "s"}
+  },
   "gpu": {
     "name": "gpu", "layout": "image", "sharing": "sub_buffer", "gate": "user_event",
     "image_max_width": {"value": 4096, "origin": "published", "source": "s"},
@@ -57,6 +60,8 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.kernel_library == "codl");
   CHECK(profile.cpu_threads == 2);
   CHECK(profile.cpu_vector_lanes == 8);
+  CHECK(profile.disturbance_percent[0].value == 2);
+  CHECK(profile.disturbance_percent[1].value == 0);
   CHECK(profile.has_gpu);
   CHECK(profile.gpu_layout == Layout::Image2d);
   CHECK(profile.sharing == GpuSharing::SubBuffer);
@@ -153,7 +158,8 @@ TEST_CASE("every rule of the format has its error, with the place") {
                          "{}")) ==
         "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
-        "box.json: /cpu: expected a key of \"name\", \"threads\", \"vector_lanes\" or \"facts\", "
+        "box.json: /cpu: expected a key of \"name\", \"threads\", \"vector_lanes\", "
+        "\"disturbance_percent\" or \"facts\", "
         "found \"core\"");
 }
 

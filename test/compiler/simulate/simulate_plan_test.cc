@@ -115,6 +115,13 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
   CHECK(contended_us <= 2 * alone_us + 1e-6);
 }
 
+TEST_CASE("a lane takes what it usually is disturbed by longer") {
+  Example example;
+  const double undisturbed_us = example.run().busy_us[0];
+  example.profile.disturbance_percent[0].value = 10;
+  CHECK(example.run().busy_us[0] == Approx(1.1 * undisturbed_us));
+}
+
 TEST_CASE("the trace has a name per lane and an event per step") {
   const Example example;
   const auto trace = nlohmann::json::parse(chrome_trace("coexec", example.steps(), example.run()));
