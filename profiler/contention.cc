@@ -33,10 +33,13 @@ class LaneSteps {
     std::shuffle(own.begin(), own.end(), random);
     std::stable_partition(own.begin(), own.end(),
                           [](const Sample* sample) { return sample->role == SampleRole::Network; });
+    size_t bytes = 0;
     for (const Sample* sample : own) {
-      if (steps_.size() == kMostSteps) break;
-      if (std::unique_ptr<PreparedStep> step = lane.prepare(*sample->row, sample->item))
-        steps_.push_back({std::move(step), sample->us});
+      if (steps_.size() == kMostSteps || bytes >= kBatchBytes) break;
+      std::unique_ptr<PreparedStep> step = lane.prepare(*sample->row, sample->item);
+      if (!step) continue;
+      steps_.push_back({std::move(step), sample->us});
+      bytes += operand_bytes(sample->item);
     }
   }
 

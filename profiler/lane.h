@@ -15,6 +15,8 @@ namespace codl::profiler {
 inline constexpr size_t kOtherBytes = size_t{4} << 20;
 // The steps that are in memory at once, but for the largest.
 inline constexpr size_t kArenaBytes = size_t{512} << 20;
+// With so much of operands in memory no further step is prepared beside them.
+inline constexpr size_t kBatchBytes = size_t{384} << 20;
 // A huge page: where a step begins.
 inline constexpr size_t kStepAlignment = size_t{2} << 20;
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 
 namespace codl::profiler {
@@ -16,7 +15,6 @@ namespace {
 // neighbours of a virtual one, often lasts some hundredths of a second: longer than the runs of one
 // step would, if they came one after the other.
 constexpr size_t kBatch = 48;
-constexpr size_t kBatchBytes = size_t{384} << 20;
 // Undisturbed ones; twice as many in all where there are too few.
 constexpr size_t kRuns = 9;
 constexpr double kLongStepUs = 10'000;
@@ -224,8 +222,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     Sample* sample = samples[taken];
     std::unique_ptr<PreparedStep> step = lane->prepare(*sample->row, sample->item);
     if (!step) continue;
-    for (const OperandShape& shape : sample->item.operands)
-      bytes += static_cast<size_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+    bytes += operand_bytes(sample->item);
     const bool is_long = step->run_us() > kLongStepUs;
     batch.push_back({sample, std::move(step), is_long ? kLongStepRuns : kRuns, {}, {}});
   }

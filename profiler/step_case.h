@@ -34,6 +34,14 @@ inline uint64_t memory_bytes(const OperandShape& shape) {
   return static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
 }
 
+// Of all operands, images too; packed ones as if they were not.
+inline size_t operand_bytes(const StepCase& item) {
+  size_t bytes = 0;
+  for (const OperandShape& shape : item.operands)
+    bytes += static_cast<size_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  return bytes;
+}
+
 // Borrows the case: a StepCase, or one of the tests, which has the same members.
 template <typename Case>
 kernels::StepShape step_of(const KernelRow& row, const Case& item) {
