@@ -71,8 +71,7 @@ void model_features_of(const StepShape& given, const LaneFacts& lane, Features* 
     return add_cpu_features(step, lane.thread_count, lane.vector_lanes, out_features);
   if (const char* name = arithmetic_of(member_applied(step)))
     out_features->add(name, static_cast<double>(part_elements(step)) * 1e-6);
-  // The registers of a processor only are known.
-  if (lane.gpu.registers != 0 && lane.gpu.units != 0 &&
+  if (lane.gpu.is_processor() && lane.gpu.units != 0 &&
       add_cl_processor_features(step, lane.gpu, out_features))
     return;
   add_gpu_features(step, lane.gpu, out_features);

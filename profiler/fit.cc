@@ -128,10 +128,10 @@ double quantile(std::vector<double> values, double share) {
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-double LinearModel::predict_us(const NamedFeatures& features) const {
-  double us = 0;
-  for (const auto& [name, coefficient] : terms) us += coefficient * value_of(features, name);
-  return us;
+double StepModel::predict_us(const NamedFeatures& features) const {
+  double work_us = 0;
+  for (const auto& [name, coefficient] : terms) work_us += coefficient * value_of(features, name);
+  return kernels::over_floor_us(floor_us, work_us);
 }
 
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
@@ -174,44 +174,133 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
 
 namespace {
 
-LinearModel fit_terms(const std::vector<Observation>& observations,
-                      const std::vector<std::string>& names) {
-  // 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
-  constexpr double kScale = 0.12;
-  constexpr int kReweightings = 8;
-  LinearModel model;
-  Matrix plain;
-  for (const Observation& observation : observations)
-    plain.push_back(relative_row(observation.features, names, observation.us));
-  Vector weights(observations.size(), 1.0);
+// 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
+constexpr double kScale = 0.12;
+constexpr int kReweightings = 8;
+
+double dot(const Vector& a, const Vector& b) {
+  double sum = 0;
+  for (size_t i = 0; i < b.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Coefficients of columns, and the floor, in microseconds, over what they sum up to.
+struct Solution {
   Vector coefficients;
-  for (int round = 0; round < kReweightings; ++round) {
-    Matrix rows = plain;
-    Vector ones(plain.size());
-    for (size_t i = 0; i < plain.size(); ++i) {
-      for (double& value : rows[i]) value *= weights[i];
-      ones[i] = weights[i];
-    }
-    coefficients = non_negative_least_squares(rows, ones);
-    for (size_t i = 0; i < plain.size(); ++i) {
-      double ratio = 0;
-      for (size_t j = 0; j < names.size(); ++j) ratio += plain[i][j] * coefficients[j];
-      const double error = (ratio - 1) / kScale;
-      weights[i] = 1 / std::sqrt(1 + error * error);
-    }
+  double floor_us = 0;
+
+  // predicted / measured
+  double ratio(const Vector& row, double us) const {
+    return kernels::over_floor_us(floor_us / us, dot(row, coefficients));
   }
-  for (size_t j = 0; j < coefficients.size(); ++j)
-    if (coefficients[j] > 0) model.terms.emplace_back(names[j], coefficients[j]);
+};
+
+// What a reweighted fit minimises: Cauchy's loss of predicted / measured - 1.
+double loss_of(const Solution& solution, const Matrix& rows, const Vector& us) {
+  double loss = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double error = (solution.ratio(rows[i], us[i]) - 1) / kScale;
+    loss += std::log1p(error * error);
+  }
+  return loss;
+}
+
+double weight_of(double ratio) {
+  const double error = (ratio - 1) / kScale;
+  return 1 / std::sqrt(1 + error * error);
+}
+
+Vector solve_weighted(const Matrix& rows, const Vector& weights) {
+  Matrix weighted = rows;
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (double& value : weighted[i]) value *= weights[i];
+  return non_negative_least_squares(weighted, weights);
+}
+
+Solution solve_without_floor(const Matrix& rows, const Vector& us) {
+  Vector weights(rows.size(), 1.0);
+  Solution solution;
+  for (int round = 0; round < kReweightings; ++round) {
+    solution.coefficients = solve_weighted(rows, weights);
+    for (size_t i = 0; i < rows.size(); ++i) weights[i] = weight_of(solution.ratio(rows[i], us[i]));
+  }
+  return solution;
+}
+
+// Gauss and Newton's method: over_floor_us() is its derivatives times floor and sum, so every round
+// is a least squares problem with the floor as one more column.
+Solution solve_with_floor(const Matrix& rows, const Vector& us) {
+  constexpr int kSolves = 12;
+  constexpr double kLeastStep = 0.04;
+  constexpr double kLeastDecrease = 1e-3;  // of the loss
+  // Few steps are far below the floor: the shortest, but for a twentieth, are at it.
+  const double start_us = quantile(us, 0.05);
+  // Those that are above tell what the work takes.
+  Vector weights(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) weights[i] = us[i] > 1.1 * start_us ? 1 : 0.05;
+  Solution solution = {solve_weighted(rows, weights), start_us};
+  double loss = loss_of(solution, rows, us);
+  for (int round = 0; round < kSolves; ++round) {
+    Matrix slopes = rows;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double ratio = solution.ratio(rows[i], us[i]);
+      const double work_share = std::pow(dot(rows[i], solution.coefficients) / ratio, 7);
+      for (double& value : slopes[i]) value *= work_share;
+      slopes[i].push_back(std::pow(solution.floor_us / us[i] / ratio, 7) / us[i]);
+      weights[i] = weight_of(ratio);
+    }
+    Vector target = solve_weighted(slopes, weights);
+    const double target_floor_us = target.back();
+    target.pop_back();
+    Solution next;
+    double next_loss = loss;
+    for (double step = 1; step > kLeastStep && next_loss >= loss; step /= 2) {
+      next = solution;
+      for (size_t j = 0; j < target.size(); ++j)
+        next.coefficients[j] += step * (target[j] - next.coefficients[j]);
+      next.floor_us += step * (target_floor_us - next.floor_us);
+      next_loss = loss_of(next, rows, us);
+    }
+    if (next_loss >= loss) break;
+    solution = std::move(next);
+    const bool is_done = loss - next_loss < kLeastDecrease * loss;
+    loss = next_loss;
+    if (is_done) break;
+  }
+  return solution;
+}
+
+StepModel fit_terms(const std::vector<Observation>& observations,
+                    const std::vector<std::string>& names, bool may_have_floor) {
+  // Fewer observations do not tell a floor from features.
+  constexpr size_t kLeastObservationsOfFloor = 60;
+  constexpr double kLeastGainOfFloor = 0.06;  // of the loss
+  Matrix rows;
+  Vector us;
+  for (const Observation& observation : observations) {
+    rows.push_back(relative_row(observation.features, names, observation.us));
+    us.push_back(observation.us);
+  }
+  Solution solution = solve_without_floor(rows, us);
+  if (may_have_floor && observations.size() >= kLeastObservationsOfFloor) {
+    Solution with_floor = solve_with_floor(rows, us);
+    if (loss_of(with_floor, rows, us) < (1 - kLeastGainOfFloor) * loss_of(solution, rows, us))
+      solution = std::move(with_floor);
+  }
+  StepModel model;
+  model.floor_us = solution.floor_us;
+  for (size_t j = 0; j < solution.coefficients.size(); ++j)
+    if (solution.coefficients[j] > 0) model.terms.emplace_back(names[j], solution.coefficients[j]);
   return model;
 }
 
 }  // namespace
 
-LinearModel fit_model(const std::vector<Observation>& observations) {
-  return fit_terms(observations, feature_names(observations));
+StepModel fit_model(const std::vector<Observation>& observations) {
+  return fit_terms(observations, feature_names(observations), false);
 }
 
-LinearModel fit_bent_model(const std::vector<Observation>& observations) {
+StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_have_floor) {
   // Fewer observations, or values, do not tell a bend from noise.
   constexpr size_t kLeastObservations = 20;
   constexpr size_t kLeastValues = 6;
@@ -243,7 +332,7 @@ LinearModel fit_bent_model(const std::vector<Observation>& observations) {
         names.push_back(feature + text);
       }
     }
-  return fit_terms(observations, names);
+  return fit_terms(observations, names, may_have_floor);
 }
 
 Residuals residuals_of(std::vector<double> errors_percent) {
@@ -263,13 +352,14 @@ Residuals residuals_of(std::vector<double> errors_percent) {
 }
 
 std::vector<double> predict_held_out(const std::vector<Observation>& observations,
-                                     const std::vector<size_t>& folds, size_t fold_count) {
+                                     const std::vector<size_t>& folds, size_t fold_count,
+                                     bool may_have_floor) {
   Vector predictions(observations.size());
   for (size_t fold = 0; fold < fold_count; ++fold) {
     std::vector<Observation> seen;
     for (size_t i = 0; i < observations.size(); ++i)
       if (folds[i] != fold) seen.push_back(observations[i]);
-    const LinearModel model = fit_bent_model(seen);
+    const StepModel model = fit_bent_model(seen, may_have_floor);
     for (size_t i = 0; i < observations.size(); ++i)
       if (folds[i] == fold) predictions[i] = model.predict_us(observations[i].features);
   }
@@ -277,8 +367,8 @@ std::vector<double> predict_held_out(const std::vector<Observation>& observation
 }
 
 Residuals cross_validate(const std::vector<Observation>& observations,
-                         const std::vector<size_t>& folds, size_t fold_count) {
-  Vector errors = predict_held_out(observations, folds, fold_count);
+                         const std::vector<size_t>& folds, size_t fold_count, bool may_have_floor) {
+  Vector errors = predict_held_out(observations, folds, fold_count, may_have_floor);
   for (size_t i = 0; i < errors.size(); ++i) errors[i] = 100 * (errors[i] / observations[i].us - 1);
   return residuals_of(std::move(errors));
 }

@@ -16,9 +16,10 @@ struct Observation {
   double us = 0;  // more than 0
 };
 
-// us = sum of coefficient * feature; no coefficient is negative.
-struct LinearModel {
+// us = sum of coefficient * feature, over a floor (kernels::over_floor_us); none is negative.
+struct StepModel {
   NamedFeatures terms;  // feature and microseconds per unit; terms of 0 are left out
+  double floor_us = 0;
   double predict_us(const NamedFeatures& features) const;
 };
 
@@ -38,7 +39,7 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
 
 // Minimises the Cauchy loss of predicted / measured - 1 (scale 12 %) by reweighting: disturbed
 // measurements do not turn the model. `observations` may be empty: a model without terms.
-LinearModel fit_model(const std::vector<Observation>& observations);
+StepModel fit_model(const std::vector<Observation>& observations);
 
 // Where a `share`, 0 to 1, of the values is below; between two values in proportion. Of one value
 // or more.
@@ -46,18 +47,20 @@ double quantile(std::vector<double> values, double share);
 
 // The same with more for what a feature has above the median, and above four fifths, of what the
 // observations have of it (kernels/model_term.h), and of many observations for what it has below
-// the median: caches, and groups that fill a device, bend the line.
-LinearModel fit_bent_model(const std::vector<Observation>& observations);
+// the median: caches, and groups that fill a device, bend the line. `may_have_floor`: of steps that
+// are launched one after the other; the model has a floor if it does clearly better with one.
+StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_have_floor);
 
 // Each observation predicted by a model that has not seen it nor its `fold_count`-th of the rest:
 // observation i belongs to fold folds[i]. Those of one shape must be in one fold.
 // Returns the predictions.
 std::vector<double> predict_held_out(const std::vector<Observation>& observations,
-                                     const std::vector<size_t>& folds, size_t fold_count);
+                                     const std::vector<size_t>& folds, size_t fold_count,
+                                     bool may_have_floor);
 
 // Of predict_held_out().
 Residuals cross_validate(const std::vector<Observation>& observations,
-                         const std::vector<size_t>& folds, size_t fold_count);
+                         const std::vector<size_t>& folds, size_t fold_count, bool may_have_floor);
 
 Residuals residuals_of(std::vector<double> errors_percent);
 

@@ -27,7 +27,7 @@ StepCase with_maps_in(Layout layout, StepCase item) {
 
 struct RowModel {
   const KernelRow* row;
-  const LinearModel* model;
+  const StepModel* model;
 };
 
 std::vector<RowModel> gpu_row_models(const std::vector<FittedModel>& models) {

@@ -21,14 +21,21 @@ std::vector<size_t> folds_of(size_t count) {
   return folds;
 }
 
+// Times of a GPU's steps are those of launches one after the other in a queue.
+bool may_have_floor(Processor processor, const kernels::LaneFacts& lane) {
+  return processor == Processor::Gpu && !lane.gpu.is_processor();
+}
+
 FittedModel fit(const std::string& symbol, int32_t revision,
-                const std::vector<Observation>& observations) {
+                const std::vector<Observation>& observations, bool may_have_floor) {
   FittedModel fitted;
   fitted.symbol = symbol;
   fitted.revision = revision;
-  fitted.model = fit_bent_model(observations);
+  fitted.model = fit_bent_model(observations, may_have_floor);
+  fitted.model.floor_us = four_digits(fitted.model.floor_us);
   for (auto& [name, coefficient] : fitted.model.terms) coefficient = four_digits(coefficient);
-  fitted.held_out = cross_validate(observations, folds_of(observations.size()), kFolds);
+  fitted.held_out =
+      cross_validate(observations, folds_of(observations.size()), kFolds, may_have_floor);
   return fitted;
 }
 
@@ -211,6 +218,7 @@ class ProfileWriter {
     }
     number(fitted.symbol, "steps", steps);
     json_.end_object();
+    if (fitted.model.floor_us > 0) number(fitted.symbol, "floor_us", fitted.model.floor_us);
     json_.key("fit").begin_object();
     if (fitted.revision != 0) json_.key("revision").integer(fitted.revision);
     json_.key("samples").integer(static_cast<int64_t>(fitted.held_out.count));
@@ -247,11 +255,13 @@ std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
   for (const auto& [id, observations] : by_row) {
     const KernelRow& row = *find_kernel(id);
     if (observations.size() >= kLeastSamples)
-      models.push_back(fit(row.symbol, row.revision, observations));
+      models.push_back(
+          fit(row.symbol, row.revision, observations, may_have_floor(row.processor, lane)));
   }
   const char* const names[] = {"any_cpu", "any_gpu"};
   for (size_t i = 0; i < 2; ++i)
-    if (!any[i].empty()) models.push_back(fit(names[i], 0, any[i]));
+    if (!any[i].empty())
+      models.push_back(fit(names[i], 0, any[i], may_have_floor(static_cast<Processor>(i), lane)));
   return models;
 }
 
@@ -274,18 +284,20 @@ std::string evaluation_text(const std::vector<Sample>& samples, const kernels::L
   };
   for (const auto& [id, observations] : by_row) {
     const std::vector<size_t> folds = folds_of(observations.size());
-    const std::vector<double> predictions = predict_held_out(observations, folds, kFolds);
+    const std::vector<double> predictions = predict_held_out(
+        observations, folds, kFolds, may_have_floor(find_kernel(id)->processor, lane));
     for (size_t i = 0; i < observations.size(); ++i)
       add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i].us, predictions[i],
                observations[i].features);
   }
   // The fold of steps of networks, which no fit has seen: -1.
-  std::map<uint16_t, LinearModel> models;
+  std::map<uint16_t, StepModel> models;
   for (const Sample& sample : samples) {
     const auto found = by_row.find(sample.row->id);
     if (sample.role != SampleRole::Network || found == by_row.end()) continue;
     auto [model, is_new] = models.try_emplace(sample.row->id);
-    if (is_new) model->second = fit_bent_model(found->second);
+    if (is_new)
+      model->second = fit_bent_model(found->second, may_have_floor(sample.row->processor, lane));
     const NamedFeatures features = features_of(*sample.row, sample.item, lane);
     add_line(*sample.row, -1, sample.us, model->second.predict_us(features), features);
   }

@@ -15,7 +15,7 @@ namespace codl::profiler {
 struct FittedModel {
   std::string symbol;
   int32_t revision = 0;  // 0: of several rows
-  LinearModel model;
+  StepModel model;
   Residuals held_out;  // of a five-fold cross-validation
 };
 

@@ -185,7 +185,7 @@ bool Session::draw(RowState* state, Sample* out) {
   constexpr int kChoices = 24;
   // Most steps are what networks have; every fourth is the one that tells the fit most.
   const bool is_plain = state->observations.size() < 8 || random_() % 4 != 0;
-  const LinearModel model = fit_model(is_plain ? std::vector<Observation>() : state->observations);
+  const StepModel model = fit_model(is_plain ? std::vector<Observation>() : state->observations);
   double best = -1;
   for (int i = 0; i < (is_plain ? 1 : kChoices); ++i) {
     std::optional<StepCase> item = draw_step(*state->row, state->limits, random_);

@@ -45,6 +45,7 @@ void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel
     if (!text.empty()) text += ", ";
     text += llvm::formatv("{0} {1:f3}", term.feature, term.coefficient.value);
   }
+  if (model.floor_us > 0) text += llvm::formatv(", floor {0:f3} us", model.floor_us);
   // Terms of one model may differ in their origin; the weakest is last in the enumeration.
   Origin weakest = Origin::Measured;
   for (const LatencyModel::Term& term : model.terms)

@@ -180,6 +180,8 @@ LatencyModel read_fitted_model(const JsonValue& json, const Sources& sources) {
     model.terms.push_back({feature, quantity});
   }
   if (model.terms.empty()) terms.expected("one term or more");
+  if (const JsonValue floor_us = json.optional_member("floor_us"))
+    model.floor_us = floor_us.as_number();
   read_fit(json.member("fit"), model);
   return model;
 }

@@ -29,8 +29,9 @@ struct Quantity {
   std::string source;  // text, resolved from the profile's table of sources
 };
 
-// latency_us = sum of coefficient * feature (kernels::features_of). The feature "steps" is 1 for
-// every step; a feature that a step does not have counts as 0.
+// latency_us = sum of coefficient * feature (kernels::features_of), over the floor
+// (kernels::over_floor_us). The feature "steps" is 1 for every step; a feature that a step does not
+// have counts as 0.
 struct LatencyModel {
   uint16_t kernel_id = 0;
   struct Term {
@@ -54,6 +55,7 @@ struct LatencyModel {
     double high;
   };
   std::vector<Term> terms;
+  double floor_us = 0;  // 0: none
   // Made by codl-profile: the features are those of kernels::model_features_of().
   bool is_fitted = false;
   // Of a fitted model: nine measurements in ten were between prediction * interval_low and

@@ -47,6 +47,7 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   double latency_us = 0;
   for (const LatencyModel::Term& term : model->terms)
     latency_us += term.of(table.value_of(term.name()));
+  latency_us = kernels::over_floor_us(model->floor_us, latency_us);
   if (other_processor_busy)
     latency_us *=
         1 +

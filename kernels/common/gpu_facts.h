@@ -74,6 +74,9 @@ struct GpuFacts {
   int32_t units = 0;      // compute units, each with work-groups of its own; 0: unknown
   int32_t registers = 0;  // 32-bit registers that a work-item may use without spilling; 0: unknown
   GpuTiles tiles = {};
+
+  // OpenCL that runs on a processor: only there are the registers known.
+  constexpr bool is_processor() const { return registers != 0; }
 };
 
 }  // namespace codl::kernels

@@ -2,12 +2,13 @@
 
 #include <cmath>
 
+#include "kernels/model_term.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
 namespace {
 
-double coefficient_of(const LinearModel& model, const std::string& name) {
+double coefficient_of(const StepModel& model, const std::string& name) {
   for (const auto& [feature, value] : model.terms)
     if (feature == name) return value;
   return 0;
@@ -45,7 +46,7 @@ TEST_CASE("columns that say the same do not stop the solver") {
 }
 
 TEST_CASE("a fit finds the model behind exact measurements") {
-  const LinearModel model = fit_model(exact_observations());
+  const StepModel model = fit_model(exact_observations());
   CHECK(coefficient_of(model, "steps") == Approx(3));
   CHECK(coefficient_of(model, "a") == Approx(2));
   CHECK(coefficient_of(model, "b") == Approx(5));
@@ -55,7 +56,7 @@ TEST_CASE("a fit finds the model behind exact measurements") {
 TEST_CASE("one disturbed measurement does not turn the model") {
   std::vector<Observation> observations = exact_observations();
   observations[5].us *= 10;
-  const LinearModel model = fit_model(observations);
+  const StepModel model = fit_model(observations);
   CHECK(std::abs(model.predict_us({{"a", 10}, {"b", 2}, {"steps", 1}}) / 33 - 1) < 0.03);
 }
 
@@ -63,10 +64,38 @@ TEST_CASE("cross-validation predicts what the fit has not seen") {
   const std::vector<Observation> observations = exact_observations();
   std::vector<size_t> folds;
   for (size_t i = 0; i < observations.size(); ++i) folds.push_back(i % 3);
-  const Residuals residuals = cross_validate(observations, folds, 3);
+  const Residuals residuals = cross_validate(observations, folds, 3, false);
   CHECK(residuals.count == observations.size());
   CHECK(residuals.within_10 == 100);
   CHECK(residuals.median_absolute < 0.1);
+}
+
+// Of a GPU that takes 2 us a unit of a, and launches that come every 6 us.
+std::vector<Observation> observations_over_floor() {
+  std::vector<Observation> observations;
+  for (int i = 1; i <= 90; ++i) {
+    const double a = 0.1 * i;
+    observations.push_back({{{"a", a}, {"steps", 1}}, kernels::over_floor_us(6, 2 * a)});
+  }
+  return observations;
+}
+
+TEST_CASE("steps that no launch is faster than have a floor") {
+  const StepModel model = fit_bent_model(observations_over_floor(), true);
+  CHECK(model.floor_us == Approx(6).epsilon(0.02));
+  CHECK(model.predict_us({{"a", 0.2}, {"steps", 1}}) == Approx(6).epsilon(0.02));
+  CHECK(model.predict_us({{"a", 8}, {"steps", 1}}) == Approx(16).epsilon(0.02));
+}
+
+TEST_CASE("no floor where none may be, where few steps tell, and where a sum says as much") {
+  std::vector<Observation> observations = observations_over_floor();
+  CHECK(fit_bent_model(observations, false).floor_us == 0);
+  observations.resize(50);
+  CHECK(fit_bent_model(observations, true).floor_us == 0);
+  observations = observations_over_floor();
+  for (Observation& observation : observations)
+    observation.us = 6 + 2 * observation.features[0].second;
+  CHECK(fit_bent_model(observations, true).floor_us == 0);
 }
 
 TEST_CASE("a step unlike all others has a leverage of almost 1, one seen often has little") {
@@ -81,7 +110,7 @@ TEST_CASE("a feature that rounding alone moves does not bend") {
   for (int i = 0; i < 40; ++i)
     observations.push_back(
         {{{"steps", 1}, {"kbytes", 0.192 * (1 + 1e-12 * i)}}, 3 + 0.05 * (i % 7)});
-  for (const auto& [name, coefficient] : fit_bent_model(observations).terms)
+  for (const auto& [name, coefficient] : fit_bent_model(observations, false).terms)
     CHECK(coefficient < 100);
 }
 

@@ -169,7 +169,7 @@ std::string with_fitted_model() {
       "\"conv2d_f32_cl_image\": {\"mmacs_1x1\": {\"value\": 12.9, \"origin\": \"fitted\", "
       "\"source\": \"s\"}}",
       R"("conv2d_f32_cl_image": {"kind": "analytic", "origin": "fitted", "source": "s",
-         "terms": {"mmacs_1x1": 12.9, "kitems": 0.5},
+         "terms": {"mmacs_1x1": 12.9, "kitems": 0.5}, "floor_us": 4.5,
          "fit": {"revision": 1, "samples": 20, "median_error_percent": 3, "within_10_percent": 90,
                  "interval_low": 0.9, "interval_high": 1.1}})");
 }
@@ -180,6 +180,7 @@ TEST_CASE("a fitted model has one origin for all its terms, and an interval") {
   REQUIRE(model != nullptr);
   CHECK(model->is_fitted);
   CHECK(model->revision == 1);
+  CHECK(model->floor_us == 4.5);
   CHECK(model->interval_low == 0.9);
   CHECK(model->interval_high == 1.1);
   REQUIRE(model->terms.size() == 2);
@@ -207,6 +208,9 @@ TEST_CASE("a damaged profile is refused with the place and the reason") {
   CHECK(error_with("12.9", "\"fast\"") ==
         "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
         "found \"fast\"");
+  CHECK(error_with("4.5", "-4.5") ==
+        "box.json: /models/conv2d_f32_cl_image/floor_us: expected a number from 0 to 10^12, found "
+        "-4.5");
   CHECK(error_with("\"format_version\": 2", "\"format_version\": 1") ==
         "box.json: /format_version: expected a whole number from 2 to 2, found 1");
   CHECK(error_with("\"format_version\": 2,", "") ==

@@ -1,5 +1,6 @@
 #include "compiler/predict/latency_predictor.h"
 
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -37,6 +38,24 @@ TEST_CASE("a feature that the step does not have counts as 0") {
   const SampleStep conv(kConvCpu, {.kernel = 1});
   const DeviceProfile profile = profile_of(kConvCpu, {{"mmacs_3x3_s1", 100}, {"steps", 3}});
   CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(3));
+}
+
+TEST_CASE("a step takes the floor at least, and no more than what its terms add up to above it") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  DeviceProfile profile = profile_of(kConvCpu, {{"mmacs_1x1", 100}, {"steps", 3}});
+  const auto predicted_us = [&](double floor_us) {
+    profile.models[0].floor_us = floor_us;
+    return LatencyPredictor(profile).predict_us(conv.shape(), false);
+  };
+  const double terms_us = 6.5536 + 3;
+  CHECK(predicted_us(100) == Approx(100));
+  CHECK(predicted_us(1) == Approx(terms_us));
+  CHECK(predicted_us(terms_us) == Approx(terms_us * std::pow(2, 0.125)));
+  double last_us = 0;
+  for (double floor_us = 0; floor_us < 20; floor_us += 0.5) {
+    CHECK(predicted_us(floor_us) >= last_us);
+    last_us = predicted_us(floor_us);
+  }
 }
 
 TEST_CASE("a busy neighbour slows a step down by the profile's percentage") {
