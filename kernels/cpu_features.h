@@ -7,8 +7,8 @@ namespace codl::kernels {
 
 // Adds the features that tell the paths of the row's kernel apart to those of the contract, which
 // are in `features`. All but counts of one step (steps, *_steps, shares) are multiplied by
-// ceil(tasks / threads) * threads / tasks: the worker with most tasks decides, so a step of one
-// task takes a lane of four four times as long as its work.
+// the time of the lane * threads / tasks, that of the worker that is done last: a step of one task
+// takes a lane of four four times as long as its work (crowded_time() in cpu_feature_counts.h).
 //
 //   shares          1 if more than one worker has tasks: waking them
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
