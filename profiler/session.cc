@@ -11,10 +11,6 @@
 namespace codl::profiler {
 namespace {
 
-// Steps that are in memory at once and timed in turns. What disturbs a machine, most of all the
-// neighbours of a virtual one, often lasts some hundredths of a second: longer than the runs of one
-// step would, if they came one after the other.
-constexpr size_t kBatch = 48;
 // Undisturbed ones; twice as many in all where there are too few.
 constexpr size_t kRuns = 9;
 constexpr double kLongStepUs = 10'000;
