@@ -131,6 +131,28 @@ class CpuFeatures {
     put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
   }
 
+  // Bytes of the busiest worker as far as nothing fetches them ahead of time yet.
+  void first_bytes() {
+    constexpr double kFirstMbytes = 0.02;
+    put("first_mbytes",
+        std::min(mbytes_ * factor_, kFirstMbytes * static_cast<double>(thread_count_)));
+  }
+
+  // Of workers that take tasks again and again: how often each begins anew.
+  void begins() {
+    int32_t pieces = 0;
+    each_piece([&](int32_t, int32_t) { ++pieces; });
+    if (is_shared_) put("begins", static_cast<double>(pieces) / thread_count_);
+  }
+
+  // Bytes of a part of each pixel's channels: workers find them among lines that lie in the other
+  // cores' caches.
+  void apart() {
+    const OperandShape& y = step_.output();
+    if (thread_count_ > 1 && has_pixels(y) && step_.part_dim == SplitDim::OutputChannel)
+      put("apart_mbytes", mbytes_ * factor_);
+  }
+
   // Pixels of which a part of channels touches some: beyond the caches each is a place of its own
   // in memory.
   void pieces(double count) {

@@ -93,6 +93,8 @@ void count_convert(CpuFeatures& out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   out.traffic();
+  out.begins();
+  out.apart();
   if (y.rank != 4) return;
   const MapPart part = map_part(step);
   if (!part.is_whole) out.pieces(2 * part.pixels);

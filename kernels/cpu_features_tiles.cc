@@ -104,6 +104,7 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   const WinogradWork work = winograd_work(outputs, x, y, step.part_dim, step.part);
   const double positions = (outputs + 2) * (outputs + 2);
   const double panels = work.panels.count();
+  if (outputs == 4) out.apart();
   add_products(out, {positions * static_cast<double>(work.tile_blocks),
                      ceil_div(work.tiles, work.tile_blocks), panels, panels > 1,
                      static_cast<double>(x.dims[1]), largest_tile(out.vector_lanes()).pixels});
@@ -208,6 +209,7 @@ void count_batch_matmul(CpuFeatures& out) {
   const double panels = static_cast<double>(ceil_div(work.n, kChannelPanel));
   const int64_t tile =
       tile_pixels(largest_tile(out.vector_lanes()), work.a_depth == 1 ? work.a_row : 1);
+  out.first_bytes();
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
   const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;
