@@ -34,6 +34,8 @@ namespace codl::kernels {
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
 //   lost_*          loads or elements that a first-level cache had, but no longer has when they are
 //                   used again
+//   spilled*_mbytes, squeezed*_mbytes
+//                   what a second-level cache does not hold, each time that it is used
 //   streamed_*, crowded_*
 //                   loads of lines that a first-level cache does not hold until the next row of
 //                   taps, or the next vector of channels, for want of room or of sets

@@ -122,6 +122,12 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
     const double spilled = std::max(block_elements * sizeof(float) * 1e-6 - mbytes, 0.0);
     out.millions(name, spilled * 1e6 * static_cast<double>(work.task_count));
   }
+  // Of inputs and products, what it does not hold beside the weights that stream past.
+  for (const auto& [name, mbytes] :
+       {std::pair{"squeezed0.5_mbytes", 0.5}, {"squeezed0.75_mbytes", 0.75}}) {
+    const double squeezed = std::max(static_cast<double>(work.scratch_bytes) * 1e-6 - mbytes, 0.0);
+    out.millions(name, squeezed * 1e6 * static_cast<double>(work.task_count));
+  }
   out.thousands("transformed_ktiles", static_cast<double>(transformed) * tiles);
   out.millions("product_melements",
                static_cast<double>(work.tiles) * positions * panels * kChannelPanel);
