@@ -111,8 +111,8 @@ class CpuFeatures {
 
   // A step that waits for memory: how much of it lies beyond what caches may hold, times the share
   // of its time that computing does not hide. One task finds half of its inputs in the other cores'
-  // caches.
-  void traffic(double share = 1) {
+  // caches, which shows unless all is one run.
+  void traffic(double share = 1, bool is_run = false) {
     struct Level {
       double mbytes;
       const char* name;
@@ -128,7 +128,7 @@ class CpuFeatures {
     for (const Level& level : kLevels)
       if (footprint > level.mbytes)
         put(level.name, share * mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
-    put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
+    put("alone_mbytes", is_alone_ && !is_run ? mbytes_ * factor_ : 0);
   }
 
   // Bytes of the busiest worker as far as nothing fetches them ahead of time yet.
@@ -145,12 +145,11 @@ class CpuFeatures {
     if (is_shared_) put("begins", static_cast<double>(pieces) / thread_count_);
   }
 
-  // Bytes of a part of each pixel's channels: workers find them among lines that lie in the other
-  // cores' caches.
-  void apart() {
-    const OperandShape& y = step_.output();
-    if (thread_count_ > 1 && has_pixels(y) && step_.part_dim == SplitDim::OutputChannel)
-      put("apart_mbytes", mbytes_ * factor_);
+  // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
+  // the other cores' caches.
+  void apart() { put("apart_mbytes", thread_count_ > 1 ? mbytes_ * factor_ : 0); }
+  void apart_channels() {
+    if (has_pixels(step_.output()) && step_.part_dim == SplitDim::OutputChannel) apart();
   }
 
   // Pixels of which a part of channels touches some: beyond the caches each is a place of its own

@@ -97,7 +97,7 @@ void binary(CpuFeatures& out) {
     out.millions("division_melements_of_one", elements);
   out.traffic();
   out.begins();
-  out.apart();
+  out.apart_channels();
   if (!has_pixels(y)) {
     LoopAxes axes;
     for (int32_t axis = 0; axis < y.rank; ++axis)

@@ -13,9 +13,9 @@ namespace codl::kernels {
 //   shares          1 if more than one worker has tasks: waking them
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
-//   apart_mbytes    bytes of a part of each pixel's channels in a lane of more workers
-//   first_mbytes    bytes before anything fetches ahead of time, of the busiest worker times
-//   workers begins          times that a worker takes tasks, if more than one has some
+//   apart_mbytes    bytes of runs, or of a part of each pixel's channels, in a lane of more workers
+//   first_mbytes    bytes before anything fetches ahead, of the busiest worker times the workers
+//   begins          times that a worker takes tasks, if more than one has some
 //   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:
 //                   what caches of that size do not hold, all from twice the size on; less where
 //                   computing hides a part

@@ -104,7 +104,7 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   const WinogradWork work = winograd_work(outputs, x, y, step.part_dim, step.part);
   const double positions = (outputs + 2) * (outputs + 2);
   const double panels = work.panels.count();
-  if (outputs == 4) out.apart();
+  if (outputs == 4) out.apart_channels();
   add_products(out, {positions * static_cast<double>(work.tile_blocks),
                      ceil_div(work.tiles, work.tile_blocks), panels, panels > 1,
                      static_cast<double>(x.dims[1]), largest_tile(out.vector_lanes()).pixels});
