@@ -10,6 +10,24 @@
 
 namespace codl::kernels {
 
+// How long a lane takes, in tasks of a worker that has its core to itself, where one worker has not
+// and is slower: the mean over slownesses up to a quarter. Whoever is done takes the next task, so
+// one that is left over costs less than its time, and an even share more.
+inline double crowded_time(int32_t task_count, int32_t thread_count) {
+  if (task_count == 1 || thread_count == 1) return task_count;
+  constexpr int kSlownesses = 8;
+  double sum = 0;
+  for (int i = 0; i < kSlownesses; ++i) {
+    const double slow = 1 + 0.25 * (i + 0.5) / kSlownesses;
+    // What the slow one takes: a task if some are left when it has done those before.
+    const int32_t others = thread_count - 1;
+    auto taken = static_cast<int32_t>((task_count - 1) / (others * slow + 1)) + 1;
+    while (others * std::ceil((taken - 1) * slow) + (taken - 1) >= task_count) --taken;
+    sum += std::max(taken * slow, static_cast<double>(ceil_div(task_count - taken, others)));
+  }
+  return sum / kSlownesses;
+}
+
 // The features of one step in the making. Numbers are given as counts of the whole step.
 class CpuFeatures {
  public:
@@ -18,8 +36,7 @@ class CpuFeatures {
     StepNeeds needs;
     check_step(step, &needs);
     task_count_ = needs.task_count;
-    const auto most = static_cast<double>(ceil_div(needs.task_count, thread_count));
-    factor_ = most * thread_count / needs.task_count;
+    factor_ = crowded_time(needs.task_count, thread_count) * thread_count / needs.task_count;
     is_shared_ = needs.task_count > 1 && thread_count > 1;
     is_alone_ = needs.task_count == 1 && thread_count > 1;
     for (uint32_t i = 0; i < features->count; ++i) {
@@ -94,8 +111,8 @@ class CpuFeatures {
 
   // A step that waits for memory: how much of it lies beyond what caches may hold, times the share
   // of its time that computing does not hide. One task finds half of its inputs in the other cores'
-  // caches.
-  void traffic(double share = 1) {
+  // caches, which shows unless all is one run.
+  void traffic(double share = 1, bool is_run = false) {
     struct Level {
       double mbytes;
       const char* name;
@@ -111,7 +128,28 @@ class CpuFeatures {
     for (const Level& level : kLevels)
       if (footprint > level.mbytes)
         put(level.name, share * mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
-    put("alone_mbytes", is_alone_ ? mbytes_ * factor_ : 0);
+    put("alone_mbytes", is_alone_ && !is_run ? mbytes_ * factor_ : 0);
+  }
+
+  // Bytes of the busiest worker as far as nothing fetches them ahead of time yet.
+  void first_bytes() {
+    constexpr double kFirstMbytes = 0.02;
+    put("first_mbytes",
+        std::min(mbytes_ * factor_, kFirstMbytes * static_cast<double>(thread_count_)));
+  }
+
+  // Of workers that take tasks again and again: how often each begins anew.
+  void begins() {
+    int32_t pieces = 0;
+    each_piece([&](int32_t, int32_t) { ++pieces; });
+    if (is_shared_) put("begins", static_cast<double>(pieces) / thread_count_);
+  }
+
+  // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
+  // the other cores' caches.
+  void apart() { put("apart_mbytes", thread_count_ > 1 ? mbytes_ * factor_ : 0); }
+  void apart_channels() {
+    if (has_pixels(step_.output()) && step_.part_dim == SplitDim::OutputChannel) apart();
   }
 
   // Pixels of which a part of channels touches some: beyond the caches each is a place of its own

@@ -96,6 +96,8 @@ void binary(CpuFeatures& out) {
   if (kind == kBinaryDiv && std::min(counts[0], counts[1]) == 1)
     out.millions("division_melements_of_one", elements);
   out.traffic();
+  out.begins();
+  out.apart_channels();
   if (!has_pixels(y)) {
     LoopAxes axes;
     for (int32_t axis = 0; axis < y.rank; ++axis)

@@ -6,13 +6,16 @@
 namespace codl::kernels {
 
 // Adds the features that tell the paths of the row's kernel apart to those of the contract, which
-// are in `features`. All but counts of one step (steps, *_steps, shares) are multiplied by
-// ceil(tasks / threads) * threads / tasks: the worker with most tasks decides, so a step of one
-// task takes a lane of four four times as long as its work.
+// are in `features`. All but counts of one step (steps, *_steps, shares, begins) are multiplied by
+// the time of the lane * threads / tasks, that of the worker that is done last: a step of one task
+// takes a lane of four four times as long as its work (crowded_time() in cpu_feature_counts.h).
 //
 //   shares          1 if more than one worker has tasks: waking them
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
+//   apart_mbytes    bytes of runs, or of a part of each pixel's channels, in a lane of more workers
+//   first_mbytes    bytes before anything fetches ahead, of the busiest worker times the workers
+//   begins          times that a worker takes tasks, if more than one has some
 //   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:
 //                   what caches of that size do not hold, all from twice the size on; less where
 //                   computing hides a part
@@ -31,6 +34,8 @@ namespace codl::kernels {
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
 //   lost_*          loads or elements that a first-level cache had, but no longer has when they are
 //                   used again
+//   spilled*_mbytes, squeezed*_mbytes
+//                   what a second-level cache does not hold, each time that it is used
 //   streamed_*, crowded_*
 //                   loads of lines that a first-level cache does not hold until the next row of
 //                   taps, or the next vector of channels, for want of room or of sets

@@ -46,8 +46,9 @@ void count_transpose(CpuFeatures& out) {
   for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], x_strides[perm[i]], y_strides[i]);
   const double elements = count_of(step);
   const int32_t turned = turned_axis(axes);
-  out.traffic();
+  out.traffic(1, axes.count <= 1);
   if (turned < 0) {
+    if (axes.count > 1) out.apart();
     const double run = axes.count == 0 ? 1 : static_cast<double>(axes.extents[axes.count - 1]);
     if (axes.last_step(0) != 1) return out.millions("strided_melements", elements);
     // A byte of a run of 2 KiB or more takes longer on some machines (as measured).
@@ -93,6 +94,8 @@ void count_convert(CpuFeatures& out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   out.traffic();
+  out.begins();
+  out.apart_channels();
   if (y.rank != 4) return;
   const MapPart part = map_part(step);
   if (!part.is_whole) out.pieces(2 * part.pixels);

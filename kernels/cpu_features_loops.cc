@@ -84,6 +84,7 @@ void count_pool2d(CpuFeatures& out) {
 
 void count_softmax(CpuFeatures& out) {
   const StepShape& step = out.step();
+  out.first_bytes();
   const SoftmaxWork work = softmax_work(step.params_as<SoftmaxParams>().axis, step.output());
   const auto outer = static_cast<double>(work.outer);
   const auto axis = static_cast<double>(work.axis);

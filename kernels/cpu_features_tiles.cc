@@ -104,6 +104,7 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   const WinogradWork work = winograd_work(outputs, x, y, step.part_dim, step.part);
   const double positions = (outputs + 2) * (outputs + 2);
   const double panels = work.panels.count();
+  if (outputs == 4) out.apart_channels();
   add_products(out, {positions * static_cast<double>(work.tile_blocks),
                      ceil_div(work.tiles, work.tile_blocks), panels, panels > 1,
                      static_cast<double>(x.dims[1]), largest_tile(out.vector_lanes()).pixels});
@@ -120,6 +121,12 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   for (const auto& [name, mbytes] : {std::pair{"spilled1_mbytes", 1}, {"spilled2_mbytes", 2}}) {
     const double spilled = std::max(block_elements * sizeof(float) * 1e-6 - mbytes, 0.0);
     out.millions(name, spilled * 1e6 * static_cast<double>(work.task_count));
+  }
+  // Of inputs and products, what it does not hold beside the weights that stream past.
+  for (const auto& [name, mbytes] :
+       {std::pair{"squeezed0.5_mbytes", 0.5}, {"squeezed0.75_mbytes", 0.75}}) {
+    const double squeezed = std::max(static_cast<double>(work.scratch_bytes) * 1e-6 - mbytes, 0.0);
+    out.millions(name, squeezed * 1e6 * static_cast<double>(work.task_count));
   }
   out.thousands("transformed_ktiles", static_cast<double>(transformed) * tiles);
   out.millions("product_melements",
@@ -208,6 +215,7 @@ void count_batch_matmul(CpuFeatures& out) {
   const double panels = static_cast<double>(ceil_div(work.n, kChannelPanel));
   const int64_t tile =
       tile_pixels(largest_tile(out.vector_lanes()), work.a_depth == 1 ? work.a_row : 1);
+  out.first_bytes();
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
   const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;

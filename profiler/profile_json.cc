@@ -329,7 +329,7 @@ double disturbance_percent(const std::vector<Sample>& samples, Processor process
     usual_us += quantile(sample.visits_us, 0.5);
     undisturbed_us += sample.us;
   }
-  return undisturbed_us > 0 ? 100 * (usual_us / undisturbed_us - 1) : 0;
+  return undisturbed_us > 0 ? std::max(100 * (usual_us / undisturbed_us - 1), 0.0) : 0;
 }
 
 void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {

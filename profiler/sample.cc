@@ -113,6 +113,38 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   return true;
 }
 
+// Takes from visits what their batches took longer. `batches[i]` are those of (*samples)[i]'s
+// visits. Of steps that were visited in several batches, in turns: what a step takes, and what a
+// batch's steps take longer than that.
+void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t batch_count,
+                       std::vector<Sample>* samples) {
+  constexpr int kRounds = 20;
+  constexpr size_t kLeastSteps = 8;
+  // What disturbs more than that disturbs steps unequally, so visits without it are better.
+  constexpr double kMost = 1.15;
+  std::vector<double> lengthened(batch_count, 1.0);
+  const auto settled = [&](size_t i) {
+    std::vector<double> visits = (*samples)[i].visits_us;
+    for (size_t v = 0; v < visits.size(); ++v) visits[v] /= lengthened[batches[i][v]];
+    return visits;
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::vector<double>> ratios(batch_count);
+    for (size_t i = 0; i < samples->size(); ++i) {
+      const std::vector<double>& visits = (*samples)[i].visits_us;
+      if (visits.size() < 2) continue;
+      const double usual_us = quantile(settled(i), 0.5);
+      for (size_t v = 0; v < visits.size(); ++v)
+        ratios[batches[i][v]].push_back(visits[v] / usual_us);
+    }
+    for (size_t batch = 0; batch < batch_count; ++batch)
+      if (ratios[batch].size() >= kLeastSteps)
+        lengthened[batch] = std::clamp(quantile(ratios[batch], 0.5), 1 / kMost, kMost);
+  }
+  for (size_t i = 0; i < samples->size(); ++i)
+    (*samples)[i].us = quantile(settled(i), kUndisturbed);
+}
+
 }  // namespace
 
 void Sample::add_visit(double visit_us) {
@@ -156,10 +188,13 @@ std::string to_line(const Sample& sample) {
 
 std::vector<Sample> read_samples(std::string_view text, const std::string& path) {
   std::vector<Sample> samples;
+  std::vector<std::vector<size_t>> batches_of_visits;
+  size_t batch = 0;
   std::map<std::string, size_t> index_by_step;
   size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
+    if (line == kBatchMark) ++batch;
     if (line.empty() || line[0] == '#') continue;
     Sample sample;
     bool is_known = false;
@@ -168,11 +203,15 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path)
                         std::string(line.substr(0, 40)));
     if (!is_known) continue;
     const auto [found, is_new] = index_by_step.emplace(step_text(sample), samples.size());
-    if (is_new)
+    if (is_new) {
       samples.push_back(std::move(sample));
-    else
+      batches_of_visits.emplace_back();
+    } else {
       samples[found->second].add_visit(sample.us);
+    }
+    batches_of_visits[found->second].push_back(batch);
   }
+  take_away_batches(batches_of_visits, batch + 1, &samples);
   return samples;
 }
 

@@ -25,6 +25,9 @@ enum class SampleRole : int32_t {
 // than the median.
 inline constexpr double kUndisturbed = 0.25;
 
+// A line of a sample file: the visits that follow, up to the next such line, took turns.
+inline constexpr std::string_view kBatchMark = "#batch";
+
 struct Sample {
   const KernelRow* row = nullptr;
   StepCase item;
@@ -32,7 +35,7 @@ struct Sample {
   // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
   // one, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
-  double us = 0;              // of the undisturbed visit
+  double us = 0;              // of the undisturbed visit; see read_samples()
   double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
   int32_t run_count = 0;      // of the last visit
 
@@ -51,8 +54,9 @@ std::string to_line(const Sample& sample);
 std::string step_text(const Sample& sample);
 
 // Samples of rows and revisions that this build has; steps that a contract no longer lets pass are
-// left out. Lines of one step and role are visits of one sample. Throws ToolError (Input) naming
-// the line if the text is no sample file.
+// left out. Lines of one step and role are visits of one sample; of their times those count that
+// are left when what all steps of the batch took longer than in other batches is taken away. Throws
+// ToolError (Input) naming the line if the text is no sample file.
 std::vector<Sample> read_samples(std::string_view text, const std::string& path);
 
 // What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last

@@ -245,6 +245,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
       (is_usual ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
     }
   }
+  append_(std::string(kBatchMark));
   for (Timed& timed : batch) {
     if (timed.times.empty()) timed.times = timed.disturbed;
     timed.sample->spread_percent = spread_percent(timed.times);

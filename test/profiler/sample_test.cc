@@ -59,6 +59,35 @@ TEST_CASE("a sample comes back from its line") {
   }
 }
 
+TEST_CASE("what all steps of a batch take longer is not theirs") {
+  const KernelRow& row = kKernelRows[0];
+  std::vector<Sample> drawn_samples;
+  for (uint64_t seed = 0; seed < 20; ++seed) drawn_samples.push_back(drawn(row, seed));
+  std::string text;
+  for (const double us : {10.0, 11.0, 10.0}) {
+    text += "#batch\n";
+    for (Sample& sample : drawn_samples) {
+      sample.visits_us = {us};
+      text += to_line(sample) + "\n";
+    }
+  }
+  for (const Sample& sample : read_samples(text, "x.csv")) {
+    CHECK(sample.us > 9.99);
+    CHECK(sample.us < 10.01);
+  }
+  // Nor of lines that no batch parts.
+  const auto without_batches = [&](std::string all) {
+    for (size_t at; (at = all.find("#batch\n")) != std::string::npos;) all.erase(at, 7);
+    return all;
+  };
+  CHECK(read_samples(without_batches(text), "x.csv")[0].us == 10);
+  // Of a few steps nobody knows whose it is.
+  const std::string line = to_line(drawn_samples[0]) + "\n";
+  drawn_samples[0].visits_us = {14};
+  CHECK(read_samples("#batch\n" + line + "#batch\n" + to_line(drawn_samples[0]), "x.csv")[0].us ==
+        11);
+}
+
 TEST_CASE("a file that is cut or touched is refused with its line, or its step left out") {
   const std::string line = to_line(drawn(kKernelRows[0], 3));
   for (size_t length = 1; length + 1 < line.size(); ++length) {
