@@ -151,12 +151,11 @@ class CpuStep : public PreparedStep {
     constexpr size_t kBlock = 4096;
     touch(lane_->other_memory_.data(), lane_->other_memory_.size());
     touch(scratch_of(worker), scratch_bytes_);
-    const size_t worker_count = workers();
     for (size_t i = 0; i < views_.size(); ++i)
       for (const ByteRange& range : touched_[i])
-        for (size_t at = range.begin + static_cast<size_t>(worker) * kBlock; at < range.end;
-             at += worker_count * kBlock)
-          touch(views_[i].as<uint8_t>() + at, std::min(kBlock, range.end - at));
+        for (size_t at = range.begin, block = at / kBlock; at < range.end; at = ++block * kBlock)
+          if (block % workers() == static_cast<size_t>(worker))
+            touch(views_[i].as<uint8_t>() + at, std::min((block + 1) * kBlock, range.end) - at);
   }
 
   void run(const std::vector<kernels::TensorView>& operands) {
