@@ -22,6 +22,15 @@ constexpr double kUnitKbytes = 128;
 // Groups of 64 items from which on the time of the convolution on texels rises with their number.
 constexpr double kFullGroups = 8;
 
+// What a launch hides, which is ready when the one before it and the call that enqueues it are:
+// taps of a window one after the other, lines that a wave reads, elements that all items read.
+constexpr double kHiddenTaps = 8;
+constexpr double kHiddenLines = 144;
+constexpr double kHiddenMelements = 1.5;
+// Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
+// four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
+constexpr double kFewMelements = 0.25;
+
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
   CASE(usual)                                                                 \
@@ -395,6 +404,8 @@ void GpuFeatures::add_winograd_item() {
   add("transformed_melements",
       waves(1) * positions * block_tiles * round_up(in_channels, kClLanes) * 1e-6);
   add("read_weight_mbytes", named("weight_mbytes") * groups_ / panel_blocks);
+  // On a GPU an item waits for each weight, so that nothing counts but how many follow each other.
+  if (!is_processor_) add("channel_chain", in_channels * 1e-3);
 }
 
 // Of conv2d_winograd2_f32_cl_tiled.cl: what a group of so many tiles and channels takes.
@@ -476,8 +487,10 @@ void GpuFeatures::add_batch_matmul() {
   const BatchMatMulWork work = batch_matmul_work(step_.params_as<BatchMatMulParams>(),
                                                  step_.operands[0], step_.operands[1], y_);
   // Half of a group, two products deep: a wave, which ends at once where there is no product.
-  const int64_t deep = ceil_div(work.batch_count, 4);
-  groups_ *= static_cast<double>(ceil_div(work.batch_count, 2)) / static_cast<double>(2 * deep);
+  if (launch_.local[2] == 4) {
+    const int64_t deep = ceil_div(work.batch_count, 4);
+    groups_ *= static_cast<double>(ceil_div(work.batch_count, 2)) / static_cast<double>(2 * deep);
+  }
   const auto depth = static_cast<double>(work.k);
   const bool has_columns = defined(launch_, "HAS_ROWS_OF_B", 1) == 0;
   const bool has_quads = work.k % 4 == 0;
@@ -486,6 +499,20 @@ void GpuFeatures::add_batch_matmul() {
   if (work.n % 8 != 0) {
     add("edge_chain", depth * 1e-3);
     add("edge_wave4", waves(4) * depth * 1e-3);
+  }
+  if (!is_processor_) {
+    // Neighbours of a wave read eight columns each: lines of their own where a column is one, which
+    // the groups of a unit keep for the steps to come if there is room for them.
+    const auto tiles =
+        static_cast<double>(std::min<uint64_t>(launch_.scalars[0], launch_.local[0]));
+    const double wave_lines = tiles * (has_columns ? 8 : 2);
+    const double held = std::clamp(groups_ / static_cast<double>(units_), 1.0, 32.0);
+    const double kept = has_columns ? kUnitKbytes / 2 : kUnitKbytes / 4;
+    const double read_again =
+        std::max(0.0, 1 - kept / (held * wave_lines * 128 / 1024)) * depth * tiles * 1e-3;
+    add(has_columns ? "column_tiles_chain" : "row_tiles_chain", depth * tiles * 1e-3);
+    add(has_columns ? "refetched_columns_unit" : "refetched_rows_unit", waves(1) * read_again);
+    if (!has_columns) add("row_melements", static_cast<double>(part_elements(step_)) * 1e-6);
   }
   // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
   // anywhere in a quad; that this is why is a guess.
@@ -501,6 +528,7 @@ void GpuFeatures::add_pool2d() {
   if (split > 1) {
     const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
     const auto steps = static_cast<double>(ceil_div(taps, split));
+    add("shared_over_chain", (steps - kHiddenTaps) * 1e-3);
     return add("shared_chain", steps * 1e-3);
   }
   const double rows = row_taps(
@@ -514,6 +542,18 @@ void GpuFeatures::add_pool2d() {
   add("usual_chain", steps);
   add("usual_unit", waves(1) * steps);
   if (params.stride_w > 1) add("strided_unit", groups * steps);
+  if (!is_processor_) {
+    add("usual_over_chain", steps - 1e-3 * kHiddenTaps);
+    // Items of a wave read lines of their own.
+    const auto items =
+        static_cast<double>(std::min<uint64_t>(launch_.scalars[0], launch_.local[0]));
+    add("lines_chain", items * steps);
+    add("lines_over_chain", items * steps - 1e-3 * kHiddenLines);
+    const double read = static_cast<double>(part_elements(step_)) * 1e-3 * steps;
+    add("read_melements", read);
+    add("read_over_melements", read - kHiddenMelements);
+    if (params.kind == kPool2dMax) add("maximum_melements", read);
+  }
   // Neighbours of a wave have pixels of their own, each a line.
   if (cl_channels(step_).stored_count != kClLanes) return;
   add("narrow_chain", steps);
@@ -593,6 +633,11 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
     add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
   add("far_mbytes", named("mbytes") - kNearMbytes);
+  if (!is_processor_) {
+    const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
+    add("melements_over_few", melements - kFewMelements);
+    add("melements_over_some", melements - 2 * kFewMelements);
+  }
   if (step_.row->op == OpKind::Binary && reads_two_of_the_size_of_y())
     add("paired_mbytes", named("mbytes"));
   // Runs with gaps between them.
