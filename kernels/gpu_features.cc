@@ -23,8 +23,8 @@ constexpr double kUnitKbytes = 128;
 constexpr double kFullGroups = 8;
 
 // What a launch hides, which is ready when the one before it and the call that enqueues it are:
-// taps of a window one after the other, lines that a wave reads, elements that all items read.
-constexpr double kHiddenTaps = 8;
+// steps of a loop one after the other, lines that a wave reads, elements that all items read.
+constexpr double kHiddenSteps = 8;
 constexpr double kHiddenLines = 144;
 constexpr double kHiddenMelements = 1.5;
 // Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
@@ -52,10 +52,13 @@ struct LoopNames {
   const char* wave32;
   const char* unit;
   const char* active;
+  const char* over_chain;
+  const char* over_wave4;
 };
-#define CASE_NAMES(name)                                                                          \
-  constexpr LoopNames k_##name = {#name "_chain", #name "_wave4", #name "_wave32", #name "_unit", \
-                                  #name "_active"};
+#define CASE_NAMES(name)                                                                    \
+  constexpr LoopNames k_##name = {#name "_chain",     #name "_wave4",  #name "_wave32",     \
+                                  #name "_unit",      #name "_active", #name "_over_chain", \
+                                  #name "_over_wave4"};
 CASES(CASE_NAMES)
 #undef CASE_NAMES
 #undef CASES
@@ -159,6 +162,9 @@ class GpuFeatures {
     add(names.wave32, waves(32) * steps * 1e-3);
     add(names.unit, waves(1) * steps * 1e-3);
     add(names.active, active_items() * steps * 1e-3 / static_cast<double>(units_));
+    if (is_processor_) return;
+    add(names.over_chain, (steps - kHiddenSteps) * 1e-3);
+    add(names.over_wave4, (waves(4) * steps - kHiddenSteps) * 1e-3);
   }
   // Of a grid in three dimensions, those inside the extents, which are the first scalars; 0 of
   // another launch.
@@ -362,6 +368,7 @@ void GpuFeatures::add_conv2d_texels() {
   }
   const double fresh = rows * std::min(w.dims[3], params.stride_w) * texels * 1e-3;
   add("texel_chain", steps);
+  add("texel_over_chain", steps - 1e-3 * kHiddenSteps);
   add("full_chain", steps * (groups_ / static_cast<double>(kFullGroups * units_) - 1));
   // Found on an H200: kernels with a residual, which are compiled by themselves, wait less for
   // them.
@@ -528,7 +535,7 @@ void GpuFeatures::add_pool2d() {
   if (split > 1) {
     const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
     const auto steps = static_cast<double>(ceil_div(taps, split));
-    add("shared_over_chain", (steps - kHiddenTaps) * 1e-3);
+    add("shared_over_chain", (steps - kHiddenSteps) * 1e-3);
     return add("shared_chain", steps * 1e-3);
   }
   const double rows = row_taps(
@@ -543,7 +550,7 @@ void GpuFeatures::add_pool2d() {
   add("usual_unit", waves(1) * steps);
   if (params.stride_w > 1) add("strided_unit", groups * steps);
   if (!is_processor_) {
-    add("usual_over_chain", steps - 1e-3 * kHiddenTaps);
+    add("usual_over_chain", steps - 1e-3 * kHiddenSteps);
     // Items of a wave read lines of their own.
     const auto items =
         static_cast<double>(std::min<uint64_t>(launch_.scalars[0], launch_.local[0]));
