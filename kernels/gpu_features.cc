@@ -21,6 +21,8 @@ constexpr double kNearMbytes = 25;
 constexpr double kUnitKbytes = 128;
 // Groups of 64 items from which on the time of the convolution on texels rises with their number.
 constexpr double kFullGroups = 8;
+// Waves of a unit whose steps hide each other's waiting.
+constexpr double kHeldWaves = 16;
 
 // What a launch hides, which is ready when the one before it and the call that enqueues it are:
 // steps of a loop one after the other, lines that a wave reads, elements that all items read.
@@ -238,6 +240,7 @@ class GpuFeatures {
   void add_matmul();
   void add_batch_matmul();
   void add_pool2d();
+  void add_convert(double steps);
   void add_other();
 
   const StepShape& step_;
@@ -344,6 +347,11 @@ void GpuFeatures::add_conv2d_buffer() {
     return;
   }
   add("weight_chain", axis.taps * depth);
+  if (!is_processor_) {
+    if (params.has_residual == 0) add("bare_chain", axis.taps * depth);
+    if (w.dims[2] == 1 && w.dims[3] == 1) add("pointwise_chain", depth);
+    if (params.stride_w > 1) add("strided_chain", axis.taps * depth);
+  }
   add("panel_chain", axis.taps * depth * panels);
   add("again_chain", again * depth);
   add("again_panel_chain", again * depth * panels);
@@ -376,7 +384,16 @@ void GpuFeatures::add_conv2d_texels() {
   const int32_t item_pixels = defined(launch_, "PIXELS", 1);
   const double item_share = std::min(item_pixels, y_.dims[3]) * (1.0 / item_pixels);
   add(has_residual ? "residual_fresh_chain" : "fresh_chain", fresh * item_share);
-  if (has_residual) add("residual", 1);
+  add(has_residual ? "residual" : "bare_chain", has_residual ? 1 : steps);
+  // Waves of a group are in different rows.
+  const double waves_held =
+      groups_ / static_cast<double>(units_) *
+      static_cast<double>(std::min<uint64_t>(launch_.scalars[2], launch_.local[2]));
+  add("over_held_chain", steps * (waves_held - kHeldWaves));
+  // Pixels begin in the middle of sectors of 32 bytes.
+  if (ceil_div(x.dims[1], kChannelPad) % 2 != 0)
+    add("apart_chain",
+        steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[1])));
   if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
   // Pixels that the groups of a unit read.
   const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
@@ -625,6 +642,27 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
   }
 }
 
+void GpuFeatures::add_convert(double steps) {
+  const bool is_plain = y_.layout == Layout::Plain;
+  const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
+  if (is_plain) add("to_plain_melements", melements);
+  if (defined(launch_, "FORM", 0) == 0) {
+    if (!is_processor_) add("runs_over_melements", melements - kFewMelements);
+    return;
+  }
+  // Where the order changes, each block of pixels of a wave is in lines of its own.
+  add(is_plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
+      steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) * 1e-3);
+  if (is_processor_) return;
+  if (!is_plain) add("from_plain_melements", melements);
+  // Planes that begin anywhere in a sector, so that blocks of pixels share lines.
+  if (y_.dims[2] * y_.dims[3] % 2 == 0) return;
+  if (is_plain)
+    add("to_odd_planes_melements", melements);
+  else
+    add("from_odd_planes_chain", steps * 1e-3);
+}
+
 void GpuFeatures::add_other() {
   const Loop loop = loop_of(step_, launch_);
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
@@ -632,18 +670,16 @@ void GpuFeatures::add_other() {
     return add_corner_lines();
   }
   add_loop(*loop.names, loop.steps);
-  // Where the order changes, each block of pixels of a wave is in lines of its own.
-  if (step_.row->op == OpKind::Convert && defined(launch_, "FORM", 0) != 0)
-    add(y_.layout == Layout::Plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
-        loop.steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) *
-            1e-3);
-  if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
-    add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   add("far_mbytes", named("mbytes") - kNearMbytes);
   if (!is_processor_) {
     const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
     add("melements_over_few", melements - kFewMelements);
     add("melements_over_some", melements - 2 * kFewMelements);
+    // Channels that do not fill a vector lie closer together.
+    if (step_.row->op == OpKind::DepthToSpace)
+      add("lines_over_melements",
+          items_ * 1e-6 / kClLanes * loop.steps * loop.steps - kFewMelements);
   }
   if (step_.row->op == OpKind::Binary && reads_two_of_the_size_of_y())
     add("paired_mbytes", named("mbytes"));
