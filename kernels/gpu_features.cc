@@ -29,6 +29,9 @@ constexpr double kHeldWaves = 16;
 constexpr double kHiddenSteps = 8;
 constexpr double kHiddenLines = 144;
 constexpr double kHiddenMelements = 1.5;
+// The same of gemm_tile.cl: steps of a group, million multiply-adds of a unit.
+constexpr double kHiddenTileSteps = 5;
+constexpr double kHiddenMmacs = 0.15;
 // Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
 // four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
 constexpr double kFewMelements = 0.25;
@@ -299,6 +302,15 @@ void GpuFeatures::add_tiles() {
     add(names.unit, waves(1));
   }
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
+  if (!is_processor_) {
+    // Whatever the tile: what the launch does not hide, and groups that wait for those before them.
+    add("tiles_mmacs", waves(1) * group_mmacs);
+    add("tiles_over_mmacs", waves(1) * group_mmacs - kHiddenMmacs);
+    add("tiles_over_chain", (steps - kHiddenTileSteps) * 1e-3);
+    add("tiles_over_wave2", (waves(2) * steps - kHiddenTileSteps / 2) * 1e-3);
+    add("tiles_over_unit", (waves(1) - 3) * steps * 1e-3);
+    add("tiles_over_unit_mmacs", (waves(1) - 2) * group_mmacs);
+  }
   const double depth_bytes = static_cast<double>(dtype_bytes(step_.operands[0].dtype)) * m +
                              static_cast<double>(dtype_bytes(step_.operands[1].dtype)) * n;
   add("tile_mbytes", groups_ * steps * k * depth_bytes * 1e-6);
