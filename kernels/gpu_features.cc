@@ -239,6 +239,7 @@ class GpuFeatures {
   void add_conv2d_texels();
   void add_winograd_item();
   void add_winograd_group();
+  double columns_of_any(const WindowAxis& axis, int32_t pixels) const;
   void add_depthwise();
   void add_matmul();
   void add_batch_matmul();
@@ -478,18 +479,31 @@ void GpuFeatures::add_winograd_group() {
     add("residual_unit", waves(1) * group.tiles * group.channels * 1e-3);
 }
 
+// Taps of a pixel on the average that are inside the map in some block of `pixels` pixels.
+double GpuFeatures::columns_of_any(const WindowAxis& axis, int32_t pixels) const {
+  const int32_t extent = step_.operands[0].dims[3];
+  int32_t inside = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap)
+    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+      const int64_t first =
+          int64_t{pixel} * axis.stride - axis.pad_begin + int64_t{tap} * axis.dilation;
+      const int64_t step = int64_t{pixels} * axis.stride;
+      // The first block that is not left of the map.
+      const int64_t block = first < 0 ? ceil_div(-first, step) : 0;
+      if (block < ceil_div(y_.dims[3], pixels) && first + block * step < extent) ++inside;
+    }
+  return static_cast<double>(inside) / pixels;
+}
+
 void GpuFeatures::add_depthwise() {
   const auto& params = step_.params_as<DepthwiseConv2dParams>();
   const OperandShape& w = step_.operands[1];
   const double rows = row_taps(vertical_axis(params, w.dims));
-  // Columns that are inside the map, of all pixels of an item together.
-  const WindowAxis axis = horizontal_axis(params, w.dims);
-  double columns = 0;
-  for (int32_t column = 0; column < y_.dims[3]; ++column)
-    columns += taps_inside(axis, step_.operands[0].dims[3], column);
   const bool has_vectors = y_.layout != Layout::Image2d;
-  const int32_t pixels = has_vectors ? kDepthwiseBufferPixels : kDepthwiseImagePixels;
-  columns /= static_cast<double>(ceil_div(y_.dims[3], pixels)) * pixels;
+  // A wave takes the columns that any of its items has inside.
+  const double columns =
+      columns_of_any(horizontal_axis(params, w.dims),
+                     has_vectors ? kDepthwiseBufferPixels : kDepthwiseImagePixels);
   const int32_t stored = cl_channels(step_).stored_count;
   // Vectors that are not full take a loop of their own, which items of a wave with both run both.
   const bool is_mixed = has_vectors && stored > kClLanes && stored % kClLanes != 0;
