@@ -35,6 +35,7 @@ constexpr double kHiddenMmacs = 0.15;
 // Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
 // four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
 constexpr double kFewMelements = 0.25;
+constexpr double kFewKitems = 25;
 
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
@@ -245,6 +246,8 @@ class GpuFeatures {
   void add_batch_matmul();
   void add_pool2d();
   void add_convert(double steps);
+  void add_binary();
+  void add_softmax(double steps);
   void add_other();
 
   const StepShape& step_;
@@ -689,6 +692,25 @@ void GpuFeatures::add_convert(double steps) {
     add("from_odd_planes_chain", steps * 1e-3);
 }
 
+void GpuFeatures::add_binary() {
+  if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
+  if (is_processor_) return;
+  // An operand of a value per channel is another vector to load.
+  const int64_t fewer =
+      std::min(element_count(step_.operands[0]), element_count(step_.operands[1]));
+  if (fewer > 1 && fewer < element_count(y_))
+    add("broadcast_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  add("items_over_kitems", items_ * 1e-3 - kFewKitems);
+}
+
+void GpuFeatures::add_softmax(double steps) {
+  const int64_t axis = softmax_work(step_.params_as<SoftmaxParams>().axis, y_).axis;
+  // Runs that items share begin in the middle of sectors of 32 bytes.
+  if (defined(launch_, "ITEMS", 1) > 1 && axis % 8 != 0)
+    add("apart_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  if (defined(launch_, "ITEMS", 1) == 1) add("long_over_chain", (steps - 20) * 1e-3);
+}
+
 void GpuFeatures::add_other() {
   const Loop loop = loop_of(step_, launch_);
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
@@ -707,8 +729,8 @@ void GpuFeatures::add_other() {
       add("lines_over_melements",
           items_ * 1e-6 / kClLanes * loop.steps * loop.steps - kFewMelements);
   }
-  if (step_.row->op == OpKind::Binary && reads_two_of_the_size_of_y())
-    add("paired_mbytes", named("mbytes"));
+  if (step_.row->op == OpKind::Binary) add_binary();
+  if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
