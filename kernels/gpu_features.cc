@@ -247,6 +247,7 @@ class GpuFeatures {
   void add_pool2d();
   void add_convert(double steps);
   void add_binary();
+  void add_concat();
   void add_softmax(double steps);
   void add_other();
 
@@ -711,6 +712,17 @@ void GpuFeatures::add_softmax(double steps) {
   if (defined(launch_, "ITEMS", 1) == 1) add("long_over_chain", (steps - 20) * 1e-3);
 }
 
+void GpuFeatures::add_concat() {
+  // Found on an H200: programs of two and three inputs, which are compiled by themselves, take
+  // longer than those of more.
+  const uint32_t input_count = step_.operand_count - 1;
+  const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
+  if (input_count <= 3) add(input_count == 3 ? "three_melements" : "two_melements", melements);
+  int64_t full = 0;
+  for (uint32_t i = 0; i < input_count; ++i) full += step_.operands[i].dims[1] / kClLanes;
+  add("full_kitems", melements * 1e3 / y_.dims[1] * static_cast<double>(full));
+}
+
 void GpuFeatures::add_other() {
   const Loop loop = loop_of(step_, launch_);
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
@@ -731,6 +743,7 @@ void GpuFeatures::add_other() {
   }
   if (step_.row->op == OpKind::Binary) add_binary();
   if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
+  if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
