@@ -37,6 +37,9 @@ constexpr double kHiddenMmacs = 0.15;
 constexpr double kFewMelements = 0.25;
 constexpr double kFewKitems = 25;
 
+// Found on an H200: steps of a product by rows from which on they take longer.
+constexpr double kNearDepth = 320;
+
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
   CASE(usual)                                                                 \
@@ -566,7 +569,18 @@ void GpuFeatures::add_batch_matmul() {
         std::max(0.0, 1 - kept / (held * wave_lines * 128 / 1024)) * depth * tiles * 1e-3;
     add(has_columns ? "column_tiles_chain" : "row_tiles_chain", depth * tiles * 1e-3);
     add(has_columns ? "refetched_columns_unit" : "refetched_rows_unit", waves(1) * read_again);
-    if (!has_columns) add("row_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+    if (has_columns) {
+      const double product_kbytes = 1e-3 * sizeof(float) * depth * work.n;
+      add("far_columns_unit",
+          waves(1) * std::max(0.0, 1 - kUnitKbytes / 4 / product_kbytes) * depth * tiles * 1e-3);
+      add("columns_over_unit", (groups_ / static_cast<double>(units_) - 2) * depth * tiles * 1e-3);
+      // Columns begin in the middle of sectors of 32 bytes.
+      if (work.k % 8 != 0) add("apart_chain", depth * 1e-3);
+    } else {
+      add("row_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+      add("deep_over_chain", (depth - kNearDepth) * 1e-3);
+      if (work.n % 2 != 0) add("odd_rows_chain", depth * 1e-3);
+    }
   }
   // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
   // anywhere in a quad; that this is why is a guess.
@@ -606,6 +620,7 @@ void GpuFeatures::add_pool2d() {
     const double read = static_cast<double>(part_elements(step_)) * 1e-3 * steps;
     add("read_melements", read);
     add("read_over_melements", read - kHiddenMelements);
+    add("most_over_melements", read - 5 * kHiddenMelements);
     if (params.kind == kPool2dMax) add("maximum_melements", read);
   }
   // Neighbours of a wave have pixels of their own, each a line.
