@@ -371,6 +371,11 @@ void GpuFeatures::add_conv2d_buffer() {
     if (params.has_residual == 0) add("bare_chain", axis.taps * depth);
     if (w.dims[2] == 1 && w.dims[3] == 1) add("pointwise_chain", depth);
     if (params.stride_w > 1) add("strided_chain", axis.taps * depth);
+    if (axis.taps == 1) add("single_again_chain", again * depth);
+    // Weights that a unit does not keep.
+    const double weight_kbytes = 1e3 * named("weight_mbytes");
+    if (weight_kbytes > kUnitKbytes)
+      add("far_weight_chain", axis.taps * depth * (1 - kUnitKbytes / weight_kbytes));
   }
   add("panel_chain", axis.taps * depth * panels);
   add("again_chain", again * depth);
