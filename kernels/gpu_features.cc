@@ -160,6 +160,11 @@ class GpuFeatures {
            element_count(step_.operands[1]) == element_count(y_);
   }
 
+  double melements() const { return static_cast<double>(part_elements(step_)) * 1e-6; }
+  // Work-items of a group along a dimension, where the kernel's first scalars are the extents.
+  double group_items(int dim) const {
+    return static_cast<double>(std::min<uint64_t>(launch_.scalars[dim], launch_.local[dim]));
+  }
   // How often the groups fill the units, of which each holds `held`.
   double waves(int64_t held) const {
     return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
@@ -411,14 +416,10 @@ void GpuFeatures::add_conv2d_texels() {
   add(has_residual ? "residual_fresh_chain" : "fresh_chain", fresh * item_share);
   add(has_residual ? "residual" : "bare_chain", has_residual ? 1 : steps);
   // Waves of a group are in different rows.
-  const double waves_held =
-      groups_ / static_cast<double>(units_) *
-      static_cast<double>(std::min<uint64_t>(launch_.scalars[2], launch_.local[2]));
+  const double waves_held = groups_ / static_cast<double>(units_) * group_items(2);
   add("over_held_chain", steps * (waves_held - kHeldWaves));
   // Pixels begin in the middle of sectors of 32 bytes.
-  if (ceil_div(x.dims[1], kChannelPad) % 2 != 0)
-    add("apart_chain",
-        steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[1])));
+  if (ceil_div(x.dims[1], kChannelPad) % 2 != 0) add("apart_chain", steps * group_items(1));
   if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
   // Pixels that the groups of a unit read.
   const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
@@ -565,8 +566,7 @@ void GpuFeatures::add_batch_matmul() {
   if (!is_processor_) {
     // Neighbours of a wave read eight columns each: lines of their own where a column is one, which
     // the groups of a unit keep for the steps to come if there is room for them.
-    const auto tiles =
-        static_cast<double>(std::min<uint64_t>(launch_.scalars[0], launch_.local[0]));
+    const double tiles = group_items(0);
     const double wave_lines = tiles * (has_columns ? 8 : 2);
     const double held = std::clamp(groups_ / static_cast<double>(units_), 1.0, 32.0);
     const double kept = has_columns ? kUnitKbytes / 2 : kUnitKbytes / 4;
@@ -582,7 +582,7 @@ void GpuFeatures::add_batch_matmul() {
       // Columns begin in the middle of sectors of 32 bytes.
       if (work.k % 8 != 0) add("apart_chain", depth * 1e-3);
     } else {
-      add("row_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+      add("row_melements", melements());
       add("deep_over_chain", (depth - kNearDepth) * 1e-3);
       if (work.n % 2 != 0) add("odd_rows_chain", depth * 1e-3);
     }
@@ -601,7 +601,7 @@ void GpuFeatures::add_pool2d() {
   if (split > 1) {
     const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
     const auto steps = static_cast<double>(ceil_div(taps, split));
-    add("shared_over_chain", (steps - kHiddenSteps) * 1e-3);
+    if (!is_processor_) add("shared_over_chain", (steps - kHiddenSteps) * 1e-3);
     return add("shared_chain", steps * 1e-3);
   }
   const double rows = row_taps(
@@ -618,8 +618,7 @@ void GpuFeatures::add_pool2d() {
   if (!is_processor_) {
     add("usual_over_chain", steps - 1e-3 * kHiddenSteps);
     // Items of a wave read lines of their own.
-    const auto items =
-        static_cast<double>(std::min<uint64_t>(launch_.scalars[0], launch_.local[0]));
+    const double items = group_items(0);
     add("lines_chain", items * steps);
     add("lines_over_chain", items * steps - 1e-3 * kHiddenLines);
     const double read = static_cast<double>(part_elements(step_)) * 1e-3 * steps;
@@ -694,21 +693,20 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
 
 void GpuFeatures::add_convert(double steps) {
   const bool is_plain = y_.layout == Layout::Plain;
-  const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
-  if (is_plain) add("to_plain_melements", melements);
+  if (is_plain) add("to_plain_melements", melements());
   if (defined(launch_, "FORM", 0) == 0) {
-    if (!is_processor_) add("runs_over_melements", melements - kFewMelements);
+    if (!is_processor_) add("runs_over_melements", melements() - kFewMelements);
     return;
   }
   // Where the order changes, each block of pixels of a wave is in lines of its own.
   add(is_plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
       steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) * 1e-3);
   if (is_processor_) return;
-  if (!is_plain) add("from_plain_melements", melements);
+  if (!is_plain) add("from_plain_melements", melements());
   // Planes that begin anywhere in a sector, so that blocks of pixels share lines.
   if (y_.dims[2] * y_.dims[3] % 2 == 0) return;
   if (is_plain)
-    add("to_odd_planes_melements", melements);
+    add("to_odd_planes_melements", melements());
   else
     add("from_odd_planes_chain", steps * 1e-3);
 }
@@ -719,16 +717,14 @@ void GpuFeatures::add_binary() {
   // An operand of a value per channel is another vector to load.
   const int64_t fewer =
       std::min(element_count(step_.operands[0]), element_count(step_.operands[1]));
-  if (fewer > 1 && fewer < element_count(y_))
-    add("broadcast_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  if (fewer > 1 && fewer < element_count(y_)) add("broadcast_melements", melements());
   add("items_over_kitems", items_ * 1e-3 - kFewKitems);
 }
 
 void GpuFeatures::add_softmax(double steps) {
   const int64_t axis = softmax_work(step_.params_as<SoftmaxParams>().axis, y_).axis;
   // Runs that items share begin in the middle of sectors of 32 bytes.
-  if (defined(launch_, "ITEMS", 1) > 1 && axis % 8 != 0)
-    add("apart_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  if (defined(launch_, "ITEMS", 1) > 1 && axis % 8 != 0) add("apart_melements", melements());
   if (defined(launch_, "ITEMS", 1) == 1) add("long_over_chain", (steps - 20) * 1e-3);
 }
 
@@ -736,11 +732,10 @@ void GpuFeatures::add_concat() {
   // Found on an H200: programs of two and three inputs, which are compiled by themselves, take
   // longer than those of more.
   const uint32_t input_count = step_.operand_count - 1;
-  const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
-  if (input_count <= 3) add(input_count == 3 ? "three_melements" : "two_melements", melements);
+  if (input_count <= 3) add(input_count == 3 ? "three_melements" : "two_melements", melements());
   int64_t full = 0;
   for (uint32_t i = 0; i < input_count; ++i) full += step_.operands[i].dims[1] / kClLanes;
-  add("full_kitems", melements * 1e3 / y_.dims[1] * static_cast<double>(full));
+  add("full_kitems", melements() * 1e3 / y_.dims[1] * static_cast<double>(full));
 }
 
 void GpuFeatures::add_other() {
@@ -753,13 +748,14 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   add("far_mbytes", named("mbytes") - kNearMbytes);
   if (!is_processor_) {
-    const double melements = static_cast<double>(part_elements(step_)) * 1e-6;
-    add("melements_over_few", melements - kFewMelements);
-    add("melements_over_some", melements - 2 * kFewMelements);
+    add("melements_over_few", melements() - kFewMelements);
+    add("melements_over_some", melements() - 2 * kFewMelements);
     // Channels that do not fill a vector lie closer together.
-    if (step_.row->op == OpKind::DepthToSpace)
+    if (step_.row->op == OpKind::DepthToSpace) {
       add("lines_over_melements",
           items_ * 1e-6 / kClLanes * loop.steps * loop.steps - kFewMelements);
+      if (y_.dims[1] % kChannelPad != 0) add("ragged_over_kitems", items_ * 1e-3 - 2 * kFewKitems);
+    }
   }
   if (step_.row->op == OpKind::Binary) add_binary();
   if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
