@@ -567,11 +567,10 @@ void GpuFeatures::add_batch_matmul() {
     // Neighbours of a wave read eight columns each: lines of their own where a column is one, which
     // the groups of a unit keep for the steps to come if there is room for them.
     const double tiles = group_items(0);
-    const double wave_lines = tiles * (has_columns ? 8 : 2);
-    const double held = std::clamp(groups_ / static_cast<double>(units_), 1.0, 32.0);
-    const double kept = has_columns ? kUnitKbytes / 2 : kUnitKbytes / 4;
-    const double read_again =
-        std::max(0.0, 1 - kept / (held * wave_lines * 128 / 1024)) * depth * tiles * 1e-3;
+    const double held_kbytes = std::clamp(groups_ / static_cast<double>(units_), 1.0, 32.0) *
+                               tiles * (has_columns ? 8 : 2) * 128e-3;
+    const double kept_kbytes = kUnitKbytes / (has_columns ? 2 : 4);
+    const double read_again = depth * tiles * 1e-3 * std::max(0.0, 1 - kept_kbytes / held_kbytes);
     add(has_columns ? "column_tiles_chain" : "row_tiles_chain", depth * tiles * 1e-3);
     add(has_columns ? "refetched_columns_unit" : "refetched_rows_unit", waves(1) * read_again);
     if (has_columns) {
