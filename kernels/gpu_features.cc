@@ -1,6 +1,7 @@
 #include "kernels/gpu_features.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "kernels/batch_matmul/batch_matmul.h"
@@ -620,6 +621,10 @@ void GpuFeatures::add_pool2d() {
     const double items = group_items(0);
     add("lines_chain", items * steps);
     add("lines_over_chain", items * steps - 1e-3 * kHiddenLines);
+    // And pixels of their own, where there are few channels.
+    const double chunks = std::ceil(cl_channels(step_).stored_count / double{kClLanes});
+    add("pixels_chain", std::min(items / std::min(items, chunks), double{1} * y_.dims[3]) * steps);
+    add("long_over_chain", steps - 2e-3 * kHiddenSteps);
     const double read = static_cast<double>(part_elements(step_)) * 1e-3 * steps;
     add("read_melements", read);
     add("read_over_melements", read - kHiddenMelements);

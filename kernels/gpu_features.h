@@ -58,9 +58,9 @@ namespace codl::kernels {
 //                 windows that move by two columns, maps of one vector, and both
 //   strided_unit, narrow_chain, narrow_unit
 //                 of Pool2d: windows that move by two columns, and maps of one vector
-//   lines_chain, read_melements, maximum_melements
-//                 of it: taps times the items of a wave, each of which reads lines of its own;
-//                 million elements read by all, and those compared
+//   lines_chain, pixels_chain, read_melements, maximum_melements
+//                 of it: taps times the items of a wave, each of which reads lines of its own, and
+//                 times their pixels; million elements read by all, and those compared
 //   odd_chain, odd_far_chain
 //                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
 //   column_tiles_chain, row_tiles_chain, refetched_columns_unit, refetched_rows_unit,
