@@ -541,6 +541,11 @@ void GpuFeatures::add_matmul() {
   const auto steps = static_cast<double>(
       ceil_div(depth, is_matmul_gemv(*step_.row) ? items / kChannelPad : items));
   add_loop(rows == 1 ? k_single_row : k_usual, steps);
+  if (!is_processor_ && rows > 1) {
+    // Groups that wait for others of their unit.
+    add("groups_over_2_unit", (waves(1) - 2) * steps * 1e-3);
+    add("groups_over_4_unit", (waves(1) - 4) * steps * 1e-3);
+  }
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
   add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);

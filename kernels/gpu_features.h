@@ -61,6 +61,8 @@ namespace codl::kernels {
 //   lines_chain, pixels_chain, read_melements, maximum_melements
 //                 of it: taps times the items of a wave, each of which reads lines of its own, and
 //                 times their pixels; million elements read by all, and those compared
+//   groups_over_2_unit, groups_over_4_unit
+//                 of MatMul: steps of groups that wait for others of their unit
 //   odd_chain, odd_far_chain
 //                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
 //   column_tiles_chain, row_tiles_chain, refetched_columns_unit, refetched_rows_unit,
