@@ -33,6 +33,9 @@ constexpr double kHiddenMelements = 1.5;
 // The same of gemm_tile.cl: steps of a group, million multiply-adds of a unit.
 constexpr double kHiddenTileSteps = 5;
 constexpr double kHiddenMmacs = 0.15;
+// The latter of conv2d_winograd2_f32_cl_tiled: 64 input channels of a group of 8 x 32, or 16 of
+// one of 32 x 32.
+constexpr double kHiddenGroupMmacs = 0.262;
 // Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
 // four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
 constexpr double kFewMelements = 0.25;
@@ -487,6 +490,7 @@ void GpuFeatures::add_winograd_group() {
     add(names.wave2, waves(2) * steps * 1e-3);
     add(names.unit, waves(1));
   }
+  if (!is_processor_) add("groups_over_mmacs", waves(1) * group_mmacs - kHiddenGroupMmacs);
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
   add("far_weight_mbytes", named("weight_mbytes") - kNearMbytes);
   if (step_.params_as<Conv2dParams>().has_residual != 0)

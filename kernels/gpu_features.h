@@ -27,7 +27,8 @@ namespace codl::kernels {
 //   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile
 //   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
 //                 others of their unit
-//   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
+//   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels;
+//                 groups_over_mmacs, whatever the group
 //   channel_chain of conv2d_winograd4_f32_cl_buffer: thousand input channels of an item
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
