@@ -218,13 +218,8 @@ inline Strips strips_of(double channels, int32_t vectors, int32_t vector_lanes) 
   return {groups, singles, std::ceil((rest - singles * vector_lanes) / kChannelPad)};
 }
 
-// Elements that the step writes: of a matrix, too, the columns of the part.
-inline double count_of(const StepShape& step) {
-  const OperandShape& y = step.output();
-  const auto elements = static_cast<double>(part_elements(step));
-  if (y.rank != 2 || step.part_dim != SplitDim::OutputChannel) return elements;
-  return elements * channels_of_part(step.part_dim, step.part, y).count() / y.dims[1];
-}
+// Elements that the step writes.
+inline double count_of(const StepShape& step) { return static_cast<double>(part_elements(step)); }
 
 // Names under which the members of Unary count that are more than limits.
 struct CurveNames {

@@ -1,6 +1,7 @@
 #include "kernels/gpu_features.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "kernels/batch_matmul/batch_matmul.h"
@@ -21,6 +22,16 @@ constexpr double kNearMbytes = 25;
 constexpr double kUnitKbytes = 128;
 // Groups of 64 items from which on the time of the convolution on texels rises with their number.
 constexpr double kFullGroups = 8;
+// Waves of a unit whose steps hide each other's waiting.
+constexpr double kHeldWaves = 16;
+
+// Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
+// four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
+constexpr double kFewMelements = 0.25;
+constexpr double kFewKitems = 25;
+
+// Found on an H200: steps of a product by rows from which on they take longer.
+constexpr double kNearDepth = 320;
 
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
@@ -139,6 +150,11 @@ class GpuFeatures {
            element_count(step_.operands[1]) == element_count(y_);
   }
 
+  double melements() const { return static_cast<double>(part_elements(step_)) * 1e-6; }
+  // Work-items of a group along a dimension, where the kernel's first scalars are the extents.
+  double group_items(int dim) const {
+    return static_cast<double>(std::min<uint64_t>(launch_.scalars[dim], launch_.local[dim]));
+  }
   // How often the groups fill the units, of which each holds `held`.
   double waves(int64_t held) const {
     return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
@@ -219,10 +235,15 @@ class GpuFeatures {
   void add_conv2d_texels();
   void add_winograd_item();
   void add_winograd_group();
+  double columns_of_any(const WindowAxis& axis, int32_t pixels) const;
   void add_depthwise();
   void add_matmul();
   void add_batch_matmul();
   void add_pool2d();
+  void add_convert(double steps);
+  void add_binary();
+  void add_concat();
+  void add_softmax(double steps);
   void add_other();
 
   const StepShape& step_;
@@ -281,6 +302,12 @@ void GpuFeatures::add_tiles() {
     add(names.unit, waves(1));
   }
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
+  if (!is_processor_) {
+    // Whatever the tile: groups wait for those before them.
+    add("tiles_mmacs", waves(1) * group_mmacs);
+    add("tiles_over_unit", (waves(1) - 3) * steps * 1e-3);
+    add("tiles_over_unit_mmacs", (waves(1) - 2) * group_mmacs);
+  }
   const double depth_bytes = static_cast<double>(dtype_bytes(step_.operands[0].dtype)) * m +
                              static_cast<double>(dtype_bytes(step_.operands[1].dtype)) * n;
   add("tile_mbytes", groups_ * steps * k * depth_bytes * 1e-6);
@@ -329,6 +356,16 @@ void GpuFeatures::add_conv2d_buffer() {
     return;
   }
   add("weight_chain", axis.taps * depth);
+  if (!is_processor_) {
+    if (params.has_residual == 0) add("bare_chain", axis.taps * depth);
+    if (w.dims[2] == 1 && w.dims[3] == 1) add("pointwise_chain", depth);
+    if (params.stride_w > 1) add("strided_chain", axis.taps * depth);
+    if (axis.taps == 1) add("single_again_chain", again * depth);
+    // Weights that a unit does not keep.
+    const double weight_kbytes = 1e3 * named("weight_mbytes");
+    if (weight_kbytes > kUnitKbytes)
+      add("far_weight_chain", axis.taps * depth * (1 - kUnitKbytes / weight_kbytes));
+  }
   add("panel_chain", axis.taps * depth * panels);
   add("again_chain", again * depth);
   add("again_panel_chain", again * depth * panels);
@@ -360,7 +397,12 @@ void GpuFeatures::add_conv2d_texels() {
   const int32_t item_pixels = defined(launch_, "PIXELS", 1);
   const double item_share = std::min(item_pixels, y_.dims[3]) * (1.0 / item_pixels);
   add(has_residual ? "residual_fresh_chain" : "fresh_chain", fresh * item_share);
-  if (has_residual) add("residual", 1);
+  add(has_residual ? "residual" : "bare_chain", has_residual ? 1 : steps);
+  // Waves of a group are in different rows.
+  const double waves_held = groups_ / static_cast<double>(units_) * group_items(2);
+  add("over_held_chain", steps * (waves_held - kHeldWaves));
+  // Pixels begin in the middle of sectors of 32 bytes.
+  if (ceil_div(x.dims[1], kChannelPad) % 2 != 0) add("apart_chain", steps * group_items(1));
   if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
   // Pixels that the groups of a unit read.
   const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
@@ -395,6 +437,8 @@ void GpuFeatures::add_winograd_item() {
   add("transformed_melements",
       waves(1) * positions * block_tiles * round_up(in_channels, kClLanes) * 1e-6);
   add("read_weight_mbytes", named("weight_mbytes") * groups_ / panel_blocks);
+  // On a GPU an item waits for each weight, so that nothing counts but how many follow each other.
+  if (!is_processor_) add("channel_chain", in_channels * 1e-3);
 }
 
 // Of conv2d_winograd2_f32_cl_tiled.cl: what a group of so many tiles and channels takes.
@@ -431,18 +475,31 @@ void GpuFeatures::add_winograd_group() {
     add("residual_unit", waves(1) * group.tiles * group.channels * 1e-3);
 }
 
+// Taps of a pixel on the average that are inside the map in some block of `pixels` pixels.
+double GpuFeatures::columns_of_any(const WindowAxis& axis, int32_t pixels) const {
+  const int32_t extent = step_.operands[0].dims[3];
+  int32_t inside = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap)
+    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+      const int64_t first =
+          int64_t{pixel} * axis.stride - axis.pad_begin + int64_t{tap} * axis.dilation;
+      const int64_t step = int64_t{pixels} * axis.stride;
+      // The first block that is not left of the map.
+      const int64_t block = first < 0 ? ceil_div(-first, step) : 0;
+      if (block < ceil_div(y_.dims[3], pixels) && first + block * step < extent) ++inside;
+    }
+  return static_cast<double>(inside) / pixels;
+}
+
 void GpuFeatures::add_depthwise() {
   const auto& params = step_.params_as<DepthwiseConv2dParams>();
   const OperandShape& w = step_.operands[1];
   const double rows = row_taps(vertical_axis(params, w.dims));
-  // Columns that are inside the map, of all pixels of an item together.
-  const WindowAxis axis = horizontal_axis(params, w.dims);
-  double columns = 0;
-  for (int32_t column = 0; column < y_.dims[3]; ++column)
-    columns += taps_inside(axis, step_.operands[0].dims[3], column);
   const bool has_vectors = y_.layout != Layout::Image2d;
-  const int32_t pixels = has_vectors ? kDepthwiseBufferPixels : kDepthwiseImagePixels;
-  columns /= static_cast<double>(ceil_div(y_.dims[3], pixels)) * pixels;
+  // A wave takes the columns that any of its items has inside.
+  const double columns =
+      columns_of_any(horizontal_axis(params, w.dims),
+                     has_vectors ? kDepthwiseBufferPixels : kDepthwiseImagePixels);
   const int32_t stored = cl_channels(step_).stored_count;
   // Vectors that are not full take a loop of their own, which items of a wave with both run both.
   const bool is_mixed = has_vectors && stored > kClLanes && stored % kClLanes != 0;
@@ -466,6 +523,11 @@ void GpuFeatures::add_matmul() {
   const auto steps = static_cast<double>(
       ceil_div(depth, is_matmul_gemv(*step_.row) ? items / kChannelPad : items));
   add_loop(rows == 1 ? k_single_row : k_usual, steps);
+  if (!is_processor_ && rows > 1) {
+    // Groups that wait for others of their unit.
+    add("groups_over_2_unit", (waves(1) - 2) * steps * 1e-3);
+    add("groups_over_4_unit", (waves(1) - 4) * steps * 1e-3);
+  }
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
   add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);
@@ -476,8 +538,10 @@ void GpuFeatures::add_batch_matmul() {
   const BatchMatMulWork work = batch_matmul_work(step_.params_as<BatchMatMulParams>(),
                                                  step_.operands[0], step_.operands[1], y_);
   // Half of a group, two products deep: a wave, which ends at once where there is no product.
-  const int64_t deep = ceil_div(work.batch_count, 4);
-  groups_ *= static_cast<double>(ceil_div(work.batch_count, 2)) / static_cast<double>(2 * deep);
+  if (launch_.local[2] == 4) {
+    const int64_t deep = ceil_div(work.batch_count, 4);
+    groups_ *= static_cast<double>(ceil_div(work.batch_count, 2)) / static_cast<double>(2 * deep);
+  }
   const auto depth = static_cast<double>(work.k);
   const bool has_columns = defined(launch_, "HAS_ROWS_OF_B", 1) == 0;
   const bool has_quads = work.k % 4 == 0;
@@ -486,6 +550,28 @@ void GpuFeatures::add_batch_matmul() {
   if (work.n % 8 != 0) {
     add("edge_chain", depth * 1e-3);
     add("edge_wave4", waves(4) * depth * 1e-3);
+  }
+  if (!is_processor_) {
+    // Neighbours of a wave read eight columns each: lines of their own where a column is one, which
+    // the groups of a unit keep for the steps to come if there is room for them.
+    const double tiles = group_items(0);
+    const double held_kbytes = std::clamp(groups_ / static_cast<double>(units_), 1.0, 32.0) *
+                               tiles * (has_columns ? 8 : 2) * 128e-3;
+    const double kept_kbytes = kUnitKbytes / (has_columns ? 2 : 4);
+    const double read_again = depth * tiles * 1e-3 * std::max(0.0, 1 - kept_kbytes / held_kbytes);
+    add(has_columns ? "column_tiles_chain" : "row_tiles_chain", depth * tiles * 1e-3);
+    add(has_columns ? "refetched_columns_unit" : "refetched_rows_unit", waves(1) * read_again);
+    if (has_columns) {
+      const double product_kbytes = 1e-3 * sizeof(float) * depth * work.n;
+      add("far_columns_unit",
+          waves(1) * std::max(0.0, 1 - kUnitKbytes / 4 / product_kbytes) * depth * tiles * 1e-3);
+      // Columns begin in the middle of sectors of 32 bytes.
+      if (work.k % 8 != 0) add("apart_chain", depth * 1e-3);
+    } else {
+      add("row_melements", melements());
+      add("deep_over_chain", (depth - kNearDepth) * 1e-3);
+      if (work.n % 2 != 0) add("odd_rows_chain", depth * 1e-3);
+    }
   }
   // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
   // anywhere in a quad; that this is why is a guess.
@@ -514,6 +600,17 @@ void GpuFeatures::add_pool2d() {
   add("usual_chain", steps);
   add("usual_unit", waves(1) * steps);
   if (params.stride_w > 1) add("strided_unit", groups * steps);
+  if (!is_processor_) {
+    // Items of a wave read lines of their own.
+    const double items = group_items(0);
+    add("lines_chain", items * steps);
+    // And pixels of their own, where there are few channels.
+    const double chunks = std::ceil(cl_channels(step_).stored_count / double{kClLanes});
+    add("pixels_chain", std::min(items / std::min(items, chunks), double{1} * y_.dims[3]) * steps);
+    const double read = static_cast<double>(part_elements(step_)) * 1e-3 * steps;
+    add("read_melements", read);
+    if (params.kind == kPool2dMax) add("maximum_melements", read);
+  }
   // Neighbours of a wave have pixels of their own, each a line.
   if (cl_channels(step_).stored_count != kClLanes) return;
   add("narrow_chain", steps);
@@ -578,6 +675,50 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
   }
 }
 
+void GpuFeatures::add_convert(double steps) {
+  const bool is_plain = y_.layout == Layout::Plain;
+  if (is_plain) add("to_plain_melements", melements());
+  if (defined(launch_, "FORM", 0) == 0) return;
+  // Where the order changes, each block of pixels of a wave is in lines of its own.
+  add(is_plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
+      steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) * 1e-3);
+  if (is_processor_) return;
+  if (!is_plain) add("from_plain_melements", melements());
+  // Planes that begin anywhere in a sector, so that blocks of pixels share lines.
+  if (y_.dims[2] * y_.dims[3] % 2 == 0) return;
+  if (is_plain)
+    add("to_odd_planes_melements", melements());
+  else
+    add("from_odd_planes_chain", steps * 1e-3);
+}
+
+void GpuFeatures::add_binary() {
+  if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
+  if (is_processor_) return;
+  // An operand of a value per channel is another vector to load.
+  const int64_t fewer =
+      std::min(element_count(step_.operands[0]), element_count(step_.operands[1]));
+  if (fewer > 1 && fewer < element_count(y_)) add("broadcast_melements", melements());
+  add("items_over_kitems", items_ * 1e-3 - kFewKitems);
+}
+
+void GpuFeatures::add_softmax(double steps) {
+  const int64_t axis = softmax_work(step_.params_as<SoftmaxParams>().axis, y_).axis;
+  // Runs that items share begin in the middle of sectors of 32 bytes.
+  if (defined(launch_, "ITEMS", 1) > 1 && axis % 8 != 0) add("apart_melements", melements());
+  if (defined(launch_, "ITEMS", 1) == 1) add("long_over_chain", (steps - 20) * 1e-3);
+}
+
+void GpuFeatures::add_concat() {
+  // Found on an H200: programs of two and three inputs, which are compiled by themselves, take
+  // longer than those of more.
+  const uint32_t input_count = step_.operand_count - 1;
+  if (input_count <= 3) add(input_count == 3 ? "three_melements" : "two_melements", melements());
+  int64_t full = 0;
+  for (uint32_t i = 0; i < input_count; ++i) full += step_.operands[i].dims[1] / kClLanes;
+  add("full_kitems", melements() * 1e3 / y_.dims[1] * static_cast<double>(full));
+}
+
 void GpuFeatures::add_other() {
   const Loop loop = loop_of(step_, launch_);
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
@@ -585,16 +726,21 @@ void GpuFeatures::add_other() {
     return add_corner_lines();
   }
   add_loop(*loop.names, loop.steps);
-  // Where the order changes, each block of pixels of a wave is in lines of its own.
-  if (step_.row->op == OpKind::Convert && defined(launch_, "FORM", 0) != 0)
-    add(y_.layout == Layout::Plain ? "to_plain_lines_chain" : "from_plain_lines_chain",
-        loop.steps * static_cast<double>(std::min<uint64_t>(launch_.scalars[1], launch_.local[0])) *
-            1e-3);
-  if (step_.row->op == OpKind::Convert && y_.layout == Layout::Plain)
-    add("to_plain_melements", static_cast<double>(part_elements(step_)) * 1e-6);
+  if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   add("far_mbytes", named("mbytes") - kNearMbytes);
-  if (step_.row->op == OpKind::Binary && reads_two_of_the_size_of_y())
-    add("paired_mbytes", named("mbytes"));
+  if (!is_processor_) {
+    add("melements_over_few", melements() - kFewMelements);
+    add("melements_over_some", melements() - 2 * kFewMelements);
+    // Channels that do not fill a vector lie closer together.
+    if (step_.row->op == OpKind::DepthToSpace) {
+      add("lines_over_melements",
+          items_ * 1e-6 / kClLanes * loop.steps * loop.steps - kFewMelements);
+      if (y_.dims[1] % kChannelPad != 0) add("ragged_over_kitems", items_ * 1e-3 - 2 * kFewKitems);
+    }
+  }
+  if (step_.row->op == OpKind::Binary) add_binary();
+  if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
+  if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;

@@ -21,8 +21,11 @@ namespace codl::kernels {
 //   *_active      the same times the items of a unit, without those that only fill up the groups
 // A loop's name says its case (CASES in gpu_features.cc): a model weighs each case by itself, as
 // no coefficient is negative and a case may be the faster one.
-//   tile*         of gemm_tile.cl, by the tile's rows and columns
+//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile
+//   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
+//                 others of their unit
 //   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
+//   channel_chain of conv2d_winograd4_f32_cl_buffer: thousand input channels of an item
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
 //                 the panels in registers, sums loaded and stored, inputs transformed
@@ -30,6 +33,10 @@ namespace codl::kernels {
 //                 of the convolution on buffers: weights that come from memory one after the other,
 //                 the same times the panels that a wave waits for; both of the steps that a wave
 //                 runs again in the other loop; steps of both loops
+//   bare_chain, pointwise_chain, strided_chain, single_again_chain, far_weight_chain
+//                 of it: steps without a residual, of a filter of one tap, of windows that move by
+//                 two columns; those that are run again in filters of one column; those whose
+//                 weights a unit does not keep
 //   few_chain, few_pixel_chain, few_wave4
 //                 of it, with channels so few that their loop is unrolled: steps, the same times
 //                 the blocks of pixels of a wave
@@ -38,16 +45,42 @@ namespace codl::kernels {
 //                 read, without and with a residual; those whose pixels the window is too large to
 //                 keep; taps with a texel that is not full
 //   full_chain    of it: steps times how often the groups fill the units again
+//   bare_chain, apart_chain, over_held_chain   of it: steps without a residual; the same times the
+//                 blocks of a group whose pixels begin in the middle of sectors of 32 bytes; the
+//                 same times the waves of a unit beyond those that hide each other's waiting
 //   residual      1 if a convolution has one
 //   mixed_*, strided_*, narrow_*
-//                 of the depthwise one: what waves with full and other vectors take besides,
+//                 of the depthwise one, whose steps are taps of columns that any item of a wave has
+//                 inside the map: what waves with full and other vectors take besides,
 //                 windows that move by two columns, maps of one vector, and both
 //   strided_unit, narrow_chain, narrow_unit
 //                 of Pool2d: windows that move by two columns, and maps of one vector
+//   lines_chain, pixels_chain, read_melements, maximum_melements
+//                 of it: taps times the items of a wave, each of which reads lines of its own, and
+//                 times their pixels; million elements read by all, and those compared
+//   groups_over_2_unit, groups_over_4_unit
+//                 of MatMul: steps of groups that wait for others of their unit
 //   odd_chain, odd_far_chain
 //                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
+//   column_tiles_chain, row_tiles_chain, refetched_columns_unit, refetched_rows_unit,
+//   far_columns_unit
+//                 of it: steps times the tiles of a wave, where neighbours of a column or of a row
+//                 lie together; those of a unit whose lines its groups do not keep, nor a product
+//   row_melements, deep_over_chain, odd_rows_chain, apart_chain
+//                 of it: elements written, steps beyond 320 and steps of an odd number of columns,
+//                 by rows; steps by columns that begin in the middle of sectors
+//   melements_over_few, melements_over_some   of other rows: elements beyond a level
 //   to_plain_lines_chain, from_plain_lines_chain
 //                 of Convert: steps times the blocks of pixels of a wave
+//   to_plain_melements, from_plain_melements, to_odd_planes_melements, from_odd_planes_chain
+//                 of it: elements written, and what has planes of an odd number of pixels
+//   paired_mbytes, broadcast_melements   of Binary: of operands as large as y; of one that is a
+//                 value per channel
+//   two_melements, three_melements, full_kitems   of Concat: of so many inputs; whole vectors
+//   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
+//   lines_over_melements, ragged_over_kitems
+//                 of DepthToSpace: elements times the share of a vector that they fill; work-items
+//                 where the last texel is not full
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 

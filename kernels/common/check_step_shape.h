@@ -56,9 +56,11 @@ constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
   return step.tile_count == 0 ? nullptr : "no tile for a CPU kernel";
 }
 
-// Elements the step writes, pad lanes included.
+// Elements the step writes, pad lanes included: of a matrix the columns of the part.
 constexpr int64_t part_elements(const StepShape& step) {
   const OperandShape& y = step.output();
+  if (y.rank == 2)
+    return int64_t{y.dims[0]} * channels_of_part(step.part_dim, step.part, y).count();
   if (y.rank != 4) return element_count(y);
   const int64_t rows = rows_of_part(step.part_dim, step.part, y).count();
   int32_t channels = channels_of_part(step.part_dim, step.part, y).count();

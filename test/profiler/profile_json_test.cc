@@ -96,7 +96,8 @@ TEST_CASE("a second measurement that agrees, and one that does not") {
 }
 
 // Every feature that steps of the row, small and large, have in a lane of one worker and of two,
-// with vectors of 16 floats and of 8, and on a GPU or on OpenCL that runs on a processor.
+// with vectors of 16 floats and of 8, and on a GPU of many or few units or on OpenCL that runs on a
+// processor.
 std::set<std::string> features_of_row(const KernelRow& row) {
   constexpr int kSteps = 4000;
   WorkLimits large;
@@ -108,8 +109,8 @@ std::set<std::string> features_of_row(const KernelRow& row) {
     const std::optional<StepCase> item = draw_step(row, i % 2 == 0 ? WorkLimits{} : large, random);
     if (!item) break;
     for (const kernels::LaneFacts& lane :
-         {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{2, {2, 512}},
-          kernels::LaneFacts{.gpu = {1, 128}, .vector_lanes = 8}})
+         {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{1, {8, 0}},
+          kernels::LaneFacts{2, {2, 512}}, kernels::LaneFacts{.gpu = {1, 128}, .vector_lanes = 8}})
       for (const auto& [name, value] : features_of(row, *item, lane)) names.insert(name);
   }
   return names;
