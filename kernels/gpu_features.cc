@@ -25,6 +25,9 @@ constexpr double kFullGroups = 8;
 // Waves of a unit whose steps hide each other's waiting.
 constexpr double kHeldWaves = 16;
 
+// Banks of a unit's first-level cache, of 4 bytes each; as many as a wave has items.
+constexpr int32_t kBanks = 32;
+
 // Elements written while the next launch is prepared: where groups have 32 items of 16 elements,
 // four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
 constexpr double kFewMelements = 0.25;
@@ -174,6 +177,19 @@ class GpuFeatures {
     double items = 1;
     for (int i = 0; i < 3; ++i) items *= launch_.scalars[i];
     return items;
+  }
+
+  // Words that a wave finds in the same bank of the unit's memory, where neighbours are vectors of
+  // channels, then pixels `stride` apart: they come one after the other.
+  double bank_words(int32_t stride) const {
+    const int32_t chunks = (cl_channels(step_).stored_count + kClLanes - 1) / kClLanes;
+    int32_t words[kBanks] = {};
+    for (int32_t item = 0; item < kBanks; ++item) {
+      const int64_t word = int64_t{item / chunks} * stride * padded_channels(step_.operands[0]) +
+                           item % chunks * kClLanes;
+      ++words[word % kBanks];
+    }
+    return *std::max_element(words, words + kBanks);
   }
 
   // Taps inside the map of the part's row that has most.
@@ -507,6 +523,9 @@ void GpuFeatures::add_depthwise() {
   add_loop(k_usual, steps);
   if (is_mixed) add("mixed_wave32", waves(32) * steps * 1e-3);
   if (params.stride_w > 1) add("strided_wave32", waves(32) * steps * 1e-3);
+  if (has_vectors)
+    add("banks_unit",
+        waves(1) * bank_words(kDepthwiseBufferPixels * params.stride_w) * steps * 1e-3);
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.
@@ -582,7 +601,6 @@ void GpuFeatures::add_batch_matmul() {
 
 void GpuFeatures::add_pool2d() {
   const auto& params = step_.params_as<Pool2dParams>();
-  const double groups = groups_ / static_cast<double>(units_);
   const int32_t split = defined(launch_, "TAP_SPLIT", 1);
   if (split > 1) {
     const int64_t taps = int64_t{params.kernel_h} * params.kernel_w;
@@ -599,22 +617,9 @@ void GpuFeatures::add_pool2d() {
   const double steps = rows * columns * 1e-3;
   add("usual_chain", steps);
   add("usual_unit", waves(1) * steps);
-  if (params.stride_w > 1) add("strided_unit", groups * steps);
-  if (!is_processor_) {
-    // Items of a wave read lines of their own.
-    const double items = group_items(0);
-    add("lines_chain", items * steps);
-    // And pixels of their own, where there are few channels.
-    const double chunks = std::ceil(cl_channels(step_).stored_count / double{kClLanes});
-    add("pixels_chain", std::min(items / std::min(items, chunks), double{1} * y_.dims[3]) * steps);
-    const double read = static_cast<double>(part_elements(step_)) * 1e-3 * steps;
-    add("read_melements", read);
-    if (params.kind == kPool2dMax) add("maximum_melements", read);
-  }
-  // Neighbours of a wave have pixels of their own, each a line.
-  if (cl_channels(step_).stored_count != kClLanes) return;
-  add("narrow_chain", steps);
-  add("narrow_unit", groups * steps);
+  // Items of a wave read lines of their own.
+  add("lines_chain", group_items(0) * steps);
+  add("banks_unit", waves(1) * bank_words(params.stride_w) * steps);
 }
 
 // Steps of an item's loop, and which loop it is.

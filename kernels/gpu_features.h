@@ -53,11 +53,11 @@ namespace codl::kernels {
 //                 of the depthwise one, whose steps are taps of columns that any item of a wave has
 //                 inside the map: what waves with full and other vectors take besides,
 //                 windows that move by two columns, maps of one vector, and both
-//   strided_unit, narrow_chain, narrow_unit
-//                 of Pool2d: windows that move by two columns, and maps of one vector
-//   lines_chain, pixels_chain, read_melements, maximum_melements
-//                 of it: taps times the items of a wave, each of which reads lines of its own, and
-//                 times their pixels; million elements read by all, and those compared
+//   banks_unit    of it and of Pool2d: taps times the words that a wave reads from the bank that
+//   has
+//                 most of them: few where pixels are no whole vectors, most where they are and
+//                 windows move by two columns
+//   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
 //   groups_over_2_unit, groups_over_4_unit
 //                 of MatMul: steps of groups that wait for others of their unit
 //   odd_chain, odd_far_chain
