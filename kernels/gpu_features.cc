@@ -671,6 +671,8 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
       return {defined(launch, "COLUMNS", 1) > 1 ? &k_columns : &k_usual,
               static_cast<double>(ceil_div(elements, defined(launch, "ROWS", 1)))};
     }
+    case OpKind::Transpose:
+      return {defined(launch, "SIDE", 0) != 0 ? &k_shared : &k_usual, 1};
     case OpKind::Concat:
       return {&k_usual, static_cast<double>(step.operand_count - 1)};
     case OpKind::Resize:
