@@ -578,7 +578,10 @@ void GpuFeatures::add_batch_matmul() {
                                tiles * (has_columns ? 8 : 2) * 128e-3;
     const double kept_kbytes = kUnitKbytes / (has_columns ? 2 : 4);
     const double read_again = depth * tiles * 1e-3 * std::max(0.0, 1 - kept_kbytes / held_kbytes);
-    add(has_columns ? "column_tiles_chain" : "row_tiles_chain", depth * tiles * 1e-3);
+    add(!has_columns ? "row_tiles_chain"
+        : has_quads  ? "column_quads_chain"
+                     : "column_tiles_chain",
+        depth * tiles * 1e-3);
     add(has_columns ? "refetched_columns_unit" : "refetched_rows_unit", waves(1) * read_again);
     if (has_columns) {
       const double product_kbytes = 1e-3 * sizeof(float) * depth * work.n;
@@ -587,7 +590,6 @@ void GpuFeatures::add_batch_matmul() {
       // Columns begin in the middle of sectors of 32 bytes.
       if (work.k % 8 != 0) add("apart_chain", depth * 1e-3);
     } else {
-      add("row_melements", melements());
       add("deep_over_chain", (depth - kNearDepth) * 1e-3);
       if (work.n % 2 != 0) add("odd_rows_chain", depth * 1e-3);
     }
@@ -702,6 +704,8 @@ void GpuFeatures::add_convert(double steps) {
 void GpuFeatures::add_binary() {
   if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
   if (is_processor_) return;
+  // What the next run finds in the second-level cache.
+  if (reads_two_of_the_size_of_y()) add("paired_over_mbytes", named("mbytes") - kNearMbytes / 2);
   // An operand of a value per channel is another vector to load.
   const int64_t fewer =
       std::min(element_count(step_.operands[0]), element_count(step_.operands[1]));
@@ -734,7 +738,6 @@ void GpuFeatures::add_other() {
   }
   add_loop(*loop.names, loop.steps);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
-  add("far_mbytes", named("mbytes") - kNearMbytes);
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
     add("melements_over_some", melements() - 2 * kFewMelements);
@@ -748,6 +751,8 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Binary) add_binary();
   if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
   if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
+  if (!is_processor_) return;
+  add("far_mbytes", named("mbytes") - kNearMbytes);
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;

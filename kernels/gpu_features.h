@@ -62,20 +62,22 @@ namespace codl::kernels {
 //                 of MatMul: steps of groups that wait for others of their unit
 //   odd_chain, odd_far_chain
 //                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
-//   column_tiles_chain, row_tiles_chain, refetched_columns_unit, refetched_rows_unit,
-//   far_columns_unit
-//                 of it: steps times the tiles of a wave, where neighbours of a column or of a row
-//                 lie together; those of a unit whose lines its groups do not keep, nor a product
-//   row_melements, deep_over_chain, odd_rows_chain, apart_chain
-//                 of it: elements written, steps beyond 320 and steps of an odd number of columns,
-//                 by rows; steps by columns that begin in the middle of sectors
+//   column_tiles_chain, column_quads_chain, row_tiles_chain, refetched_columns_unit,
+//   refetched_rows_unit, far_columns_unit
+//                 of it: steps times the tiles of a wave, where neighbours of a column lie
+//                 together, one by one or in whole quads, or those of a row; those of a unit whose
+//                 lines its groups do not keep, nor a product
+//   deep_over_chain, odd_rows_chain, apart_chain
+//                 of it: steps beyond 320 and steps of an odd number of columns, by rows; steps by
+//                 columns that begin in the middle of sectors
 //   melements_over_few, melements_over_some   of other rows: elements beyond a level
 //   to_plain_lines_chain, from_plain_lines_chain
 //                 of Convert: steps times the blocks of pixels of a wave
 //   to_plain_melements, from_plain_melements, to_odd_planes_melements, from_odd_planes_chain
 //                 of it: elements written, and what has planes of an odd number of pixels
-//   paired_mbytes, broadcast_melements   of Binary: of operands as large as y; of one that is a
-//                 value per channel
+//   paired_mbytes, paired_over_mbytes, broadcast_melements
+//                 of Binary: of operands as large as y; of them what a half of the second-level
+//                 cache does not keep beside what is written; of one that is a value per channel
 //   two_melements, three_melements, full_kitems   of Concat: of so many inputs; whole vectors
 //   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
 //   lines_over_melements, ragged_over_kitems
