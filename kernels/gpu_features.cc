@@ -751,10 +751,12 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Binary) add_binary();
   if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
   if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
+  // Runs with gaps between them.
+  if (step_.part_dim == SplitDim::OutputChannel &&
+      (is_processor_ || step_.row->op == OpKind::Binary))
+    add("apart_kitems", items_ * 1e-3);
   if (!is_processor_) return;
   add("far_mbytes", named("mbytes") - kNearMbytes);
-  // Runs with gaps between them.
-  if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
   if (y_.layout != Layout::Nhwc || y_.rank != 4) return;
   const int32_t stored = cl_channels(step_).stored_count;
   if (stored % kClLanes != 0) add("ragged_unit", waves(1) * loop.steps * 1e-3);
