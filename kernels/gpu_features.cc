@@ -734,6 +734,12 @@ void GpuFeatures::add_other() {
   const Loop loop = loop_of(step_, launch_);
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
     add("usual_unit", waves(1) * loop.steps * 1e-3);
+    if (is_processor_) return add_corner_lines();
+    // Corners are a case of their own; else what is written takes as long as what is read.
+    if (loop.names == &k_linear)
+      add(k_linear.chain, loop.steps * 1e-3);
+    else
+      add("banks_unit", waves(1) * bank_words(1) * 1e-3);
     return add_corner_lines();
   }
   add_loop(*loop.names, loop.steps);
