@@ -646,7 +646,8 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
       const int32_t channels = y.layout == Layout::Nhwc
                                    ? cl_channels(step).stored_count
                                    : channels_of_part(step.part_dim, step.part, y).count();
-      return {names, std::min<double>(kClLanes, pixels) * std::min(kClLanes, channels)};
+      // Of blocks that are not full, fewer items of a wave are at work.
+      return {names, pixels / std::ceil(pixels / kClLanes) * std::min(kClLanes, channels)};
     }
     case OpKind::Pool2d: {
       const auto& params = step.params_as<Pool2dParams>();
