@@ -705,7 +705,7 @@ void GpuFeatures::add_convert(double steps) {
 void GpuFeatures::add_binary() {
   if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
   if (is_processor_) return;
-  // What the next run finds in the second-level cache.
+  // Found on an H200: beyond a quarter of the second-level cache these take longer.
   if (reads_two_of_the_size_of_y()) add("paired_over_mbytes", named("mbytes") - kNearMbytes / 2);
   // An operand of a value per channel is another vector to load.
   const int64_t fewer =

@@ -54,9 +54,8 @@ namespace codl::kernels {
 //                 inside the map: what waves with full and other vectors take besides,
 //                 windows that move by two columns, maps of one vector, and both
 //   banks_unit    of it and of Pool2d: taps times the words that a wave reads from the bank that
-//   has
-//                 most of them: few where pixels are no whole vectors, most where they are and
-//                 windows move by two columns
+//                 has most of them, fewer where pixels are no whole vectors; of Resize: the words
+//                 that a wave of nearest pixels writes
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
 //   groups_over_2_unit, groups_over_4_unit
 //                 of MatMul: steps of groups that wait for others of their unit
@@ -76,8 +75,8 @@ namespace codl::kernels {
 //   to_plain_melements, from_plain_melements, to_odd_planes_melements, from_odd_planes_chain
 //                 of it: elements written, and what has planes of an odd number of pixels
 //   paired_mbytes, paired_over_mbytes, broadcast_melements
-//                 of Binary: of operands as large as y; of them what a half of the second-level
-//                 cache does not keep beside what is written; of one that is a value per channel
+//                 of Binary: of operands as large as y; of them beyond a quarter of the
+//                 second-level cache; of one that is a value per channel
 //   two_melements, three_melements, full_kitems   of Concat: of so many inputs; whole vectors
 //   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
 //   lines_over_melements, ragged_over_kitems
