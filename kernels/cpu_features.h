@@ -14,6 +14,11 @@ namespace codl::kernels {
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
 //   apart_mbytes    bytes of runs, or of a part of each pixel's channels, in a lane of more workers
+//   apart_written_mbytes
+//                   of those the ones that results are written to
+//   near_mbytes     bytes that workers find in each other's second-level caches: 1.5 MB of each
+//   swept_mbytes    bytes of pixels of which a part of channels is touched, as far as what fetches
+//                   ahead fetches the others, too
 //   first_mbytes    bytes before anything fetches ahead, of the busiest worker times the workers
 //   begins          times that a worker takes tasks, if more than one has some
 //   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:

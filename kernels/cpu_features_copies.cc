@@ -93,7 +93,7 @@ void count_convert(CpuFeatures& out) {
   const StepShape& step = out.step();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  out.traffic();
+  out.traffic(1, true);
   out.begins();
   out.apart_channels();
   if (y.rank != 4) return;
@@ -104,11 +104,7 @@ void count_convert(CpuFeatures& out) {
   const bool to_nhwc = y.layout == Layout::Nhwc;
   if (from_nhwc && to_nhwc) {
     if (part.channels == padded_channels(y)) return;
-    out.thousands("kruns", part.pixels);
-    // From run to run of pixels so large nothing is fetched ahead of time.
-    constexpr int64_t kFarElements = 64;
-    out.thousands("far_kruns", padded_channels(y) >= kFarElements ? part.pixels : 0);
-    return;
+    return out.thousands("kruns", part.pixels);
   }
   if (!from_nhwc && !to_nhwc) return;
   const double groups = std::floor(part.channels / kChannelPanel);

@@ -116,6 +116,7 @@ void count_normalize(CpuFeatures& out) {
                      normalize_bias(params, step.operands));
   const auto elements = static_cast<double>(element_count(step.operands[0]));
   out.traffic();
+  out.near();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
     // Scale and bias of each element, or one of a run.
@@ -182,7 +183,6 @@ void count_normalize(CpuFeatures& out) {
     out.each_share([&](int32_t, int32_t) { ++workers; });
     if (workers > 1) out.thousands("shared_klines", strips[0] + strips[1] + strips[2]);
   }
-  out.thousands("strip4_klines", strips[0]);
   out.thousands("strip2_klines", strips[1]);
   out.thousands("strip1_klines", strips[2]);
   out.thousands("rest_klines", rest_lines);
@@ -243,6 +243,7 @@ void count_resize(CpuFeatures& out) {
     // Lines between those of the other channels.
     out.thousands("apart_klines", part.pixels * std::ceil(channels / kChannelPanel));
     out.pieces(part.pixels);
+    out.swept(part.pixels);
   }
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
@@ -304,6 +305,11 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const WindowAxis vertical = vertical_axis(params, w.dims);
   const int32_t taps = axis.taps;
   const int32_t lanes = out.vector_lanes();
+  // Rows that no tap is on.
+  if (w.dims[2] < vertical.stride)
+    out.skip((1 - static_cast<double>(w.dims[2]) / vertical.stride) *
+             input_rows_of(vertical, x.dims[2], row_range).count() * x.dims[0] * x.dims[3] *
+             (part.is_whole ? padded_channels(x) : part.channels) * sizeof(float));
   const bool is_square = w.dims[2] == taps && axis.dilation == 1;
   const char* macs = "any_mmacs";
   if (is_square && taps == 3 && axis.stride == 1)
@@ -372,8 +378,11 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     // before what fetches ahead has seen where the run goes.
     constexpr double kRunBytes = 16 * 1024;
     constexpr double kUnseenLines = 8;
+    constexpr double kVectorBytes = 8 * 1024;
     const double run_bytes = pass_bytes * (vertical.taps * (2 * taps + 7.0 * axis.stride) + 8);
     const double lost = std::max(1 - kRunBytes / run_bytes, 0.0);
+    // Inputs that runs share.
+    out.millions("lost_mloads", every_load * std::max(1 - kVectorBytes / run_bytes, 0.0));
     const double unseen = std::min(kUnseenLines * kChannelPanel / static_cast<double>(pass), 1.0);
     out.millions("unseen_mloads", (every_load + every_weight) * lost * unseen);
   }
@@ -394,7 +403,7 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
-  out.traffic();
+  out.traffic(1, true, 0.5);
   if (!part.is_whole)
     out.pieces(part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
                                  static_cast<double>(x.dims[3]) * y.dims[0]);
