@@ -72,14 +72,11 @@ void count_pool2d(CpuFeatures& out) {
   }
   // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
   if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
-  out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
   // Whose loops are new to branch predictors.
   if (y.dims[3] > 1) out.once("window_steps", 1);
-  if (is_unaligned) out.millions("unaligned_mvectors", pixels * taps * vector_count);
-  if (params.kind == kPool2dAverage) out.thousands("divided_kvectors", pixels * vector_count);
 }
 
 void count_softmax(CpuFeatures& out) {
