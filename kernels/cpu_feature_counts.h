@@ -111,16 +111,17 @@ class CpuFeatures {
 
   // A step that waits for memory: how much of it lies beyond what caches may hold, times the share
   // of its time that computing does not hide. One task finds half of its inputs in the other cores'
-  // caches, which shows unless all is one run.
+  // caches, which shows unless all is one run. Caches below `least_mbytes` do not show where steps
+  // wait for other things.
   void traffic(double share = 1, bool is_run = false, double least_mbytes = 0.25) {
     struct Level {
       double mbytes;
       const char* name;
     };
     constexpr Level kLevels[] = {
-        {0.25, "mbytes_over_0.25"}, {0.5, "mbytes_over_0.5"}, {1, "mbytes_over_1"},
-        {2, "mbytes_over_2"},       {4, "mbytes_over_4"},     {8, "mbytes_over_8"},
-        {16, "mbytes_over_16"},
+        {0.1, "mbytes_over_0.1"}, {0.25, "mbytes_over_0.25"}, {0.5, "mbytes_over_0.5"},
+        {1, "mbytes_over_1"},     {2, "mbytes_over_2"},       {4, "mbytes_over_4"},
+        {8, "mbytes_over_8"},     {16, "mbytes_over_16"},
     };
     const double footprint = footprint_mbytes();
     // What is touched in the same order again and again: one byte too many costs two, and from
@@ -159,10 +160,10 @@ class CpuFeatures {
       if (features_->items[i].name == name) features_->items[i].value = 0;
   }
 
-  // Of lines that workers take from each other's second-level caches, 1.5 MB for each: the rest
-  // lies in the cache that they share, which is faster.
+  // What workers take from each other's second-level caches: the rest lies in the cache that they
+  // share, which is faster.
   void near() {
-    constexpr double kNearMbytes = 1.5;
+    constexpr double kNearMbytes = 1.5;  // of a worker
     if (thread_count_ > 1)
       put("near_mbytes", std::min(mbytes_ * factor_, kNearMbytes * thread_count_));
   }

@@ -182,7 +182,7 @@ void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vecto
     case OpKind::BatchMatMul:
       return count_batch_matmul(out);
     default:
-      return out.traffic();
+      return out.traffic(1, false, 0.1);
   }
 }
 

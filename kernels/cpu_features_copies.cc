@@ -177,7 +177,7 @@ void count_depth_to_space(CpuFeatures& out) {
   const auto& params = step.params_as<DepthToSpaceParams>();
   const MapPart part = map_part(step);
   const double moved = count_of(step);
-  out.traffic();
+  out.traffic(1, false, 0.5);
   if (!part.is_whole) out.pieces(2 * part.pixels);
   const bool has_runs = params.is_channel_major == 0 && part.channels == padded_channels(y);
   if (part.is_whole && !has_runs)

@@ -112,7 +112,7 @@ void count_normalize(CpuFeatures& out) {
       normalize_work(params, step.operands[0], normalize_scale(params, step.operands),
                      normalize_bias(params, step.operands));
   const auto elements = static_cast<double>(element_count(step.operands[0]));
-  out.traffic();
+  out.traffic(1, false, 0.5);
   out.near();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
