@@ -190,10 +190,8 @@ class CpuFeatures {
   // Pixels of which a part of channels touches some: beyond the caches each is a place of its own
   // in memory.
   void pieces(double count) {
-    for (const auto& [mbytes, name] :
-         {std::pair(1, "kpieces_over_1"), std::pair(2, "kpieces_over_2")})
-      if (const double footprint = footprint_mbytes(); footprint > mbytes)
-        thousands(name, count * std::min(footprint / mbytes - 1, 1.0));
+    const double over = footprint_mbytes() - 1;
+    if (over > 0) thousands("kpieces_over_1", count * std::min(over, 1.0));
   }
 
  private:

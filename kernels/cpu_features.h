@@ -25,7 +25,7 @@ namespace codl::kernels {
 //                   what caches of that size do not hold, all from twice the size on; less where
 //                   computing hides a part
 //   mbytes_by_*     million bytes of runs, each counted as so many bytes at least
-//   kpieces_over_*  thousand pixels of such a step of which a part of channels touches some
+//   kpieces_over_1  thousand pixels of such a step of which a part of channels touches some
 //   *_steps         1: what a loop costs once, before caches and branch predictors know it
 //   *_melements, *_mops, *_mmacs, *_mloads
 //                   million elements, operations, multiply-adds and vector loads (times 16) of a

@@ -142,6 +142,9 @@ void count_convert(CpuFeatures& out) {
   const double aliased_planes = plane % 1024 == 0 ? part.pixels * whole : 0;
   const double aliased_pixels = pixel % 1024 == 0 ? part.pixels * whole : 0;
   if (to_nhwc) {
+    // A worker begins with many planes at once, in lines of the other cores' caches.
+    out.once("to_nhwc_shares", out.is_shared() ? 1 : 0);
+    out.near();
     out.millions("to_nhwc_melements", wide_pixels * whole);
     out.thousands("to_nhwc_rest_ksquares", wide_pixels * rest / 4);
     out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
