@@ -10,7 +10,8 @@ namespace codl::kernels {
 // the time of the lane * threads / tasks, that of the worker that is done last: a step of one task
 // takes a lane of four four times as long as its work (crowded_time() in cpu_feature_counts.h).
 //
-//   shares          1 if more than one worker has tasks: waking them
+//   shares, *_shares
+//                   1 if more than one worker has tasks: waking them
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
 //   apart_mbytes    bytes of runs, or of a part of each pixel's channels, in a lane of more workers

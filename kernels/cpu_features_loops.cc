@@ -207,7 +207,6 @@ void count_resize(CpuFeatures& out) {
     return std::clamp(pixels * channels * sizeof(float) / kCacheBytes - 1, 0.0, 1.0);
   };
   if (params.kind == kResizeNearest) {
-    out.thousands("copied_kpixels", part.pixels);
     out.thousands("copied_kgroups", part.pixels * strips.groups);
     out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_single_mvectors", part.pixels * strips.singles);
@@ -234,11 +233,10 @@ void count_resize(CpuFeatures& out) {
       out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
+    out.near();
   }
   out.thousands("krows", rows);
   if (!part.is_whole) {
-    // Lines between those of the other channels.
-    out.thousands("apart_klines", part.pixels * std::ceil(channels / kChannelPanel));
     out.pieces(part.pixels);
     out.swept(part.pixels);
   }
