@@ -111,22 +111,23 @@ class CpuFeatures {
 
   // A step that waits for memory: how much of it lies beyond what caches may hold, times the share
   // of its time that computing does not hide. One task finds half of its inputs in the other cores'
-  // caches, which shows unless all is one run.
-  void traffic(double share = 1, bool is_run = false) {
+  // caches, which shows unless all is one run. Caches below `least_mbytes` do not show where steps
+  // wait for other things.
+  void traffic(double share = 1, bool is_run = false, double least_mbytes = 0.25) {
     struct Level {
       double mbytes;
       const char* name;
     };
     constexpr Level kLevels[] = {
-        {0.25, "mbytes_over_0.25"}, {0.5, "mbytes_over_0.5"}, {1, "mbytes_over_1"},
-        {2, "mbytes_over_2"},       {4, "mbytes_over_4"},     {8, "mbytes_over_8"},
-        {16, "mbytes_over_16"},
+        {0.1, "mbytes_over_0.1"}, {0.25, "mbytes_over_0.25"}, {0.5, "mbytes_over_0.5"},
+        {1, "mbytes_over_1"},     {2, "mbytes_over_2"},       {4, "mbytes_over_4"},
+        {8, "mbytes_over_8"},     {16, "mbytes_over_16"},
     };
     const double footprint = footprint_mbytes();
     // What is touched in the same order again and again: one byte too many costs two, and from
     // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
-      if (footprint > level.mbytes)
+      if (level.mbytes >= least_mbytes && footprint > level.mbytes)
         put(level.name, share * mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
     put("alone_mbytes", is_alone_ && !is_run ? mbytes_ * factor_ : 0);
   }
@@ -145,9 +146,43 @@ class CpuFeatures {
     if (is_shared_) put("begins", static_cast<double>(pieces) / thread_count_);
   }
 
+  // Bytes of inputs that are between those that are read.
+  void skip(double bytes) {
+    for (uint32_t i = 0; i < features_->count; ++i)
+      if (std::string_view(features_->items[i].name) == "mbytes")
+        features_->items[i].value -= bytes * factor_ * 1e-6;
+    mbytes_ -= bytes * 1e-6;
+  }
+
+  // A feature of the contract that says nothing more of this row.
+  void leave_out(std::string_view name) {
+    for (uint32_t i = 0; i < features_->count; ++i)
+      if (features_->items[i].name == name) features_->items[i].value = 0;
+  }
+
+  // What workers take from each other's second-level caches: the rest lies in the cache that they
+  // share, which is faster.
+  void near() {
+    constexpr double kNearMbytes = 1.5;  // of a worker
+    if (thread_count_ > 1)
+      put("near_mbytes", std::min(mbytes_ * factor_, kNearMbytes * thread_count_));
+  }
+
+  // Pixels of which a part of channels is read and written: what fetches lines ahead fetches those
+  // of the other channels, too, as far as they are near.
+  void swept(double pixels) {
+    constexpr double kSweptBytes = 512;
+    const double pixel_bytes = padded_channels(step_.output()) * static_cast<double>(sizeof(float));
+    millions("swept_mbytes", 2 * pixels * std::min(pixel_bytes, kSweptBytes));
+  }
+
   // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
   // the other cores' caches.
   void apart() { put("apart_mbytes", thread_count_ > 1 ? mbytes_ * factor_ : 0); }
+  // Bytes of results that workers write in runs among such lines.
+  void apart_written(double bytes) {
+    if (thread_count_ > 1) millions("apart_written_mbytes", bytes);
+  }
   void apart_channels() {
     if (has_pixels(step_.output()) && step_.part_dim == SplitDim::OutputChannel) apart();
   }
@@ -155,10 +190,8 @@ class CpuFeatures {
   // Pixels of which a part of channels touches some: beyond the caches each is a place of its own
   // in memory.
   void pieces(double count) {
-    for (const auto& [mbytes, name] :
-         {std::pair(1, "kpieces_over_1"), std::pair(2, "kpieces_over_2")})
-      if (const double footprint = footprint_mbytes(); footprint > mbytes)
-        thousands(name, count * std::min(footprint / mbytes - 1, 1.0));
+    const double over = footprint_mbytes() - 1;
+    if (over > 0) thousands("kpieces_over_1", count * std::min(over, 1.0));
   }
 
  private:

@@ -67,6 +67,7 @@ void unary(CpuFeatures& out) {
   if (kind == kUnaryGelu) out.millions("gelu_melements", count_of(step));
   // The others compute while memory moves.
   if (names.step == nullptr) out.traffic();
+  out.near();
   const OperandShape& y = step.output();
   if (!has_pixels(y)) return;
   const MapPart part = map_part(step);
@@ -79,6 +80,7 @@ void unary(CpuFeatures& out) {
   // Which end with a part of a vector, masked.
   if (vectors * out.vector_lanes() != part.channels) out.thousands("rest_kruns", part.pixels);
   out.pieces(2 * part.pixels);
+  out.swept(part.pixels);
 }
 
 void binary(CpuFeatures& out) {
@@ -180,7 +182,7 @@ void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vecto
     case OpKind::BatchMatMul:
       return count_batch_matmul(out);
     default:
-      return out.traffic();
+      return out.traffic(1, false, 0.1);
   }
 }
 

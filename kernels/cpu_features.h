@@ -10,17 +10,23 @@ namespace codl::kernels {
 // the time of the lane * threads / tasks, that of the worker that is done last: a step of one task
 // takes a lane of four four times as long as its work (crowded_time() in cpu_feature_counts.h).
 //
-//   shares          1 if more than one worker has tasks: waking them
+//   shares, *_shares
+//                   1 if more than one worker has tasks: waking them
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
 //   apart_mbytes    bytes of runs, or of a part of each pixel's channels, in a lane of more workers
+//   apart_written_mbytes
+//                   of those the ones that results are written to
+//   near_mbytes     bytes that workers find in each other's second-level caches: 1.5 MB of each
+//   swept_mbytes    bytes of pixels of which a part of channels is touched, as far as what fetches
+//                   ahead fetches the others, too
 //   first_mbytes    bytes before anything fetches ahead, of the busiest worker times the workers
 //   begins          times that a worker takes tasks, if more than one has some
 //   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:
 //                   what caches of that size do not hold, all from twice the size on; less where
 //                   computing hides a part
 //   mbytes_by_*     million bytes of runs, each counted as so many bytes at least
-//   kpieces_over_*  thousand pixels of such a step of which a part of channels touches some
+//   kpieces_over_1  thousand pixels of such a step of which a part of channels touches some
 //   *_steps         1: what a loop costs once, before caches and branch predictors know it
 //   *_melements, *_mops, *_mmacs, *_mloads
 //                   million elements, operations, multiply-adds and vector loads (times 16) of a

@@ -93,7 +93,7 @@ void count_convert(CpuFeatures& out) {
   const StepShape& step = out.step();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  out.traffic();
+  out.traffic(1, true);
   out.begins();
   out.apart_channels();
   if (y.rank != 4) return;
@@ -104,11 +104,7 @@ void count_convert(CpuFeatures& out) {
   const bool to_nhwc = y.layout == Layout::Nhwc;
   if (from_nhwc && to_nhwc) {
     if (part.channels == padded_channels(y)) return;
-    out.thousands("kruns", part.pixels);
-    // From run to run of pixels so large nothing is fetched ahead of time.
-    constexpr int64_t kFarElements = 64;
-    out.thousands("far_kruns", padded_channels(y) >= kFarElements ? part.pixels : 0);
-    return;
+    return out.thousands("kruns", part.pixels);
   }
   if (!from_nhwc && !to_nhwc) return;
   const double groups = std::floor(part.channels / kChannelPanel);
@@ -146,6 +142,9 @@ void count_convert(CpuFeatures& out) {
   const double aliased_planes = plane % 1024 == 0 ? part.pixels * whole : 0;
   const double aliased_pixels = pixel % 1024 == 0 ? part.pixels * whole : 0;
   if (to_nhwc) {
+    // A worker begins with many planes at once, in lines of the other cores' caches.
+    out.once("to_nhwc_shares", out.is_shared() ? 1 : 0);
+    out.near();
     out.millions("to_nhwc_melements", wide_pixels * whole);
     out.thousands("to_nhwc_rest_ksquares", wide_pixels * rest / 4);
     out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
@@ -181,7 +180,7 @@ void count_depth_to_space(CpuFeatures& out) {
   const auto& params = step.params_as<DepthToSpaceParams>();
   const MapPart part = map_part(step);
   const double moved = count_of(step);
-  out.traffic();
+  out.traffic(1, false, 0.5);
   if (!part.is_whole) out.pieces(2 * part.pixels);
   const bool has_runs = params.is_channel_major == 0 && part.channels == padded_channels(y);
   if (part.is_whole && !has_runs)

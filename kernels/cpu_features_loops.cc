@@ -72,14 +72,11 @@ void count_pool2d(CpuFeatures& out) {
   }
   // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
   if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
-  out.thousands("single_window_krows", pixels * rows * (strips.singles + strips.narrow));
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
   // Whose loops are new to branch predictors.
   if (y.dims[3] > 1) out.once("window_steps", 1);
-  if (is_unaligned) out.millions("unaligned_mvectors", pixels * taps * vector_count);
-  if (params.kind == kPool2dAverage) out.thousands("divided_kvectors", pixels * vector_count);
 }
 
 void count_softmax(CpuFeatures& out) {
@@ -115,7 +112,8 @@ void count_normalize(CpuFeatures& out) {
       normalize_work(params, step.operands[0], normalize_scale(params, step.operands),
                      normalize_bias(params, step.operands));
   const auto elements = static_cast<double>(element_count(step.operands[0]));
-  out.traffic();
+  out.traffic(1, false, 0.5);
+  out.near();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
     // Scale and bias of each element, or one of a run.
@@ -182,7 +180,6 @@ void count_normalize(CpuFeatures& out) {
     out.each_share([&](int32_t, int32_t) { ++workers; });
     if (workers > 1) out.thousands("shared_klines", strips[0] + strips[1] + strips[2]);
   }
-  out.thousands("strip4_klines", strips[0]);
   out.thousands("strip2_klines", strips[1]);
   out.thousands("strip1_klines", strips[2]);
   out.thousands("rest_klines", rest_lines);
@@ -210,7 +207,6 @@ void count_resize(CpuFeatures& out) {
     return std::clamp(pixels * channels * sizeof(float) / kCacheBytes - 1, 0.0, 1.0);
   };
   if (params.kind == kResizeNearest) {
-    out.thousands("copied_kpixels", part.pixels);
     out.thousands("copied_kgroups", part.pixels * strips.groups);
     out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_single_mvectors", part.pixels * strips.singles);
@@ -237,12 +233,12 @@ void count_resize(CpuFeatures& out) {
       out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
+    out.near();
   }
   out.thousands("krows", rows);
   if (!part.is_whole) {
-    // Lines between those of the other channels.
-    out.thousands("apart_klines", part.pixels * std::ceil(channels / kChannelPanel));
     out.pieces(part.pixels);
+    out.swept(part.pixels);
   }
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
@@ -304,6 +300,11 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const WindowAxis vertical = vertical_axis(params, w.dims);
   const int32_t taps = axis.taps;
   const int32_t lanes = out.vector_lanes();
+  // Rows that no tap is on.
+  if (w.dims[2] < vertical.stride)
+    out.skip((1 - static_cast<double>(w.dims[2]) / vertical.stride) *
+             input_rows_of(vertical, x.dims[2], row_range).count() * x.dims[0] * x.dims[3] *
+             (part.is_whole ? padded_channels(x) : part.channels) * sizeof(float));
   const bool is_square = w.dims[2] == taps && axis.dilation == 1;
   const char* macs = "any_mmacs";
   if (is_square && taps == 3 && axis.stride == 1)
@@ -372,8 +373,11 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     // before what fetches ahead has seen where the run goes.
     constexpr double kRunBytes = 16 * 1024;
     constexpr double kUnseenLines = 8;
+    constexpr double kVectorBytes = 8 * 1024;
     const double run_bytes = pass_bytes * (vertical.taps * (2 * taps + 7.0 * axis.stride) + 8);
     const double lost = std::max(1 - kRunBytes / run_bytes, 0.0);
+    // Inputs that runs share.
+    out.millions("lost_mloads", every_load * std::max(1 - kVectorBytes / run_bytes, 0.0));
     const double unseen = std::min(kUnseenLines * kChannelPanel / static_cast<double>(pass), 1.0);
     out.millions("unseen_mloads", (every_load + every_weight) * lost * unseen);
   }
@@ -394,7 +398,7 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
-  out.traffic();
+  out.traffic(1, true, 0.5);
   if (!part.is_whole)
     out.pieces(part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
                                  static_cast<double>(x.dims[3]) * y.dims[0]);

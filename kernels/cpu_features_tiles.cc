@@ -153,6 +153,10 @@ void count_conv2d(CpuFeatures& out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
+  // Tiles are the same for all filters.
+  for (const char* filter : {"mmacs_1x1", "mmacs_3x3_s1", "mmacs_3x3_s2", "mmacs_other"})
+    out.leave_out(filter);
+  out.apart();
   const Conv2dWork work = conv2d_work(params, x, w, y, step.part_dim, step.part);
   const double taps = static_cast<double>(w.dims[2]) * w.dims[3];
   const auto images = static_cast<double>(work.images);
@@ -216,6 +220,7 @@ void count_batch_matmul(CpuFeatures& out) {
   const int64_t tile =
       tile_pixels(largest_tile(out.vector_lanes()), work.a_depth == 1 ? work.a_row : 1);
   out.first_bytes();
+  out.apart_written(4.0 * batches * static_cast<double>(work.m * work.n));
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
   const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;
