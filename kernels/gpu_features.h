@@ -21,7 +21,9 @@ namespace codl::kernels {
 //   *_active      the same times the items of a unit, without those that only fill up the groups
 // A loop's name says its case (CASES in gpu_features.cc): a model weighs each case by itself, as
 // no coefficient is negative and a case may be the faster one.
-//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile
+//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile:
+//   steps
+//                 of a group, which wait for loads and barriers, are of one kind
 //   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
 //                 others of their unit
 //   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
