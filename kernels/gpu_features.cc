@@ -95,7 +95,9 @@ class GpuFeatures {
     add("kitems", items_ * 1e-3);
     // What an item or a group has on the average falls where rows begin tiles that are not full.
     const bool has_means = !is_winograd_group(*step_.row);
-    if (has_means) add("item_kbytes", 1e3 * mbytes / items_);
+    // Items of the convolution wait for weights, not for activations.
+    if (has_means && (is_processor_ || step_.row->op != OpKind::Conv2d || has_tiles()))
+      add("item_kbytes", 1e3 * mbytes / items_);
     const auto elements = static_cast<double>(part_elements(step_));
     add("melements", elements * 1e-6);
     if (y_.layout != Layout::Plain) add("map_melements", elements * 1e-6);
@@ -103,7 +105,7 @@ class GpuFeatures {
     if (is_processor_) add("shares", waves(1) < groups_ ? 1 : 0);
     add("unit_groups", waves(1));
     if (has_means) add("unit_melements", waves(1) * elements * 1e-6 / groups_);
-    if (defined(launch_, "TILE_K", 0) != 0) return add_tiles();
+    if (has_tiles()) return add_tiles();
     if (is_winograd_item(*step_.row)) return add_winograd_item();
     if (is_winograd_group(*step_.row)) return add_winograd_group();
     switch (step_.row->op) {
@@ -148,6 +150,8 @@ class GpuFeatures {
     }
   }
 
+  bool has_tiles() const { return defined(launch_, "TILE_K", 0) != 0; }
+
   bool reads_two_of_the_size_of_y() const {
     return element_count(step_.operands[0]) == element_count(y_) &&
            element_count(step_.operands[1]) == element_count(y_);
@@ -163,11 +167,11 @@ class GpuFeatures {
     return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
   }
   // `steps`: of a work-item.
-  void add_loop(const LoopNames& names, double steps) {
+  void add_loop(const LoopNames& names, double steps, bool has_unit = true) {
     add(names.chain, steps * 1e-3);
     add(names.wave4, waves(4) * steps * 1e-3);
     add(names.wave32, waves(32) * steps * 1e-3);
-    add(names.unit, waves(1) * steps * 1e-3);
+    if (has_unit) add(names.unit, waves(1) * steps * 1e-3);
     add(names.active, active_items() * steps * 1e-3 / static_cast<double>(units_));
   }
   // Of a grid in three dimensions, those inside the extents, which are the first scalars; 0 of
@@ -310,8 +314,11 @@ void GpuFeatures::add_tiles() {
     if (names.m != m || names.n != n) continue;
     add(names.macs, waves(1) * group_mmacs);
     add(names.wave2, waves(2) * steps * 1e-3);
-    add(names.unit, waves(1));
+    if (is_processor_ || step_.row->op != OpKind::BatchMatMul) add(names.unit, waves(1));
   }
+  // Products are shallow, so that writing a tile weighs more than its kind.
+  if (!is_processor_ && step_.row->op == OpKind::BatchMatMul)
+    add("tiles_unit", waves(1) * m * n * 1e-3);
   // Loads and barriers of a step follow each other whatever the tile.
   add("tiles_chain", steps * 1e-3);
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
@@ -363,7 +370,7 @@ void GpuFeatures::add_conv2d_buffer() {
   // The loop over few channels is unrolled: they are loaded at once.
   if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
     const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
-    add("few_chain", loops * depth);
+    if (is_processor_) add("few_chain", loops * depth);
     add("few_pixel_chain", loops * depth * blocks);
     add("few_wave4", waves(4) * loops * depth);
     return;
@@ -416,7 +423,6 @@ void GpuFeatures::add_conv2d_texels() {
   add("over_held_chain", steps * (waves_held - kHeldWaves));
   // Pixels begin in the middle of sectors of 32 bytes.
   if (ceil_div(x.dims[1], kChannelPad) % 2 != 0) add("apart_chain", steps * group_items(1));
-  if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
   // Pixels that the groups of a unit read.
   const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
     return static_cast<double>(
@@ -561,7 +567,11 @@ void GpuFeatures::add_batch_matmul() {
   const auto depth = static_cast<double>(work.k);
   const bool has_columns = defined(launch_, "HAS_ROWS_OF_B", 1) == 0;
   const bool has_quads = work.k % 4 == 0;
-  add_loop(!has_columns ? k_usual : has_quads ? k_columns_of_quads : k_columns, depth);
+  // What waits by columns is lines: refetched_columns_unit, far_columns_unit.
+  add_loop(!has_columns ? k_usual
+           : has_quads  ? k_columns_of_quads
+                        : k_columns,
+           depth, is_processor_ || !has_columns);
   // Columns at an edge are read one by one.
   if (work.n % 8 != 0) {
     add("edge_chain", depth * 1e-3);
@@ -700,8 +710,10 @@ void GpuFeatures::add_convert(double steps) {
 }
 
 void GpuFeatures::add_binary() {
-  if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
-  if (is_processor_) return;
+  if (is_processor_) {
+    if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
+    return;
+  }
   // Found on an H200: beyond a quarter of the second-level cache these take longer.
   if (reads_two_of_the_size_of_y()) add("paired_over_mbytes", named("mbytes") - kNearMbytes / 2);
   // An operand of a value per channel is another vector to load.
@@ -740,7 +752,8 @@ void GpuFeatures::add_other() {
       add("banks_unit", waves(1) * bank_words(1) * 1e-3);
     return add_corner_lines();
   }
-  add_loop(*loop.names, loop.steps);
+  // Items of Normalize wait for each other within a group alone.
+  add_loop(*loop.names, loop.steps, is_processor_ || step_.row->op != OpKind::Normalize);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
