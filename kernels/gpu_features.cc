@@ -760,8 +760,8 @@ void GpuFeatures::add_other() {
     add("melements_over_some", melements() - 2 * kFewMelements);
     // Channels that do not fill a vector lie closer together.
     if (step_.row->op == OpKind::DepthToSpace) {
-      add("lines_over_melements",
-          items_ * 1e-6 / kClLanes * loop.steps * loop.steps - kFewMelements);
+      const double stored = std::min(kClLanes, cl_channels(step_).stored_count);
+      add("lines_over_melements", items_ * 1e-6 / kClLanes * stored * stored - kFewMelements);
       if (y_.dims[1] % kChannelPad != 0) add("ragged_over_kitems", items_ * 1e-3 - 2 * kFewKitems);
     }
   }
