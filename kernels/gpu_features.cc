@@ -91,16 +91,21 @@ class GpuFeatures {
 
   void add() {
     leave_out_unread();
+    if (units_ != 0 && !is_processor_) forget_hidden();
     const double mbytes = named("mbytes");
     add("kitems", items_ * 1e-3);
     // What an item or a group has on the average falls where rows begin tiles that are not full.
     const bool has_means = !is_winograd_group(*step_.row);
-    // Items of the convolution wait for weights, not for activations.
-    if (has_means && (is_processor_ || step_.row->op != OpKind::Conv2d || has_tiles()))
-      add("item_kbytes", 1e3 * mbytes / items_);
+    // Items of the convolution wait for weights, not for activations; what those of Normalize read
+    // is in their steps.
+    const bool has_steps_alone =
+        step_.row->op == OpKind::Normalize || (step_.row->op == OpKind::Conv2d && !has_tiles());
+    if (has_means && (is_processor_ || !has_steps_alone)) add("item_kbytes", 1e3 * mbytes / items_);
     const auto elements = static_cast<double>(part_elements(step_));
     add("melements", elements * 1e-6);
-    if (y_.layout != Layout::Plain) add("map_melements", elements * 1e-6);
+    // Runs of Softmax take as long in maps.
+    if (y_.layout != Layout::Plain && (is_processor_ || step_.row->op != OpKind::Softmax))
+      add("map_melements", elements * 1e-6);
     if (units_ == 0) return;
     if (is_processor_) add("shares", waves(1) < groups_ ? 1 : 0);
     add("unit_groups", waves(1));
@@ -132,6 +137,32 @@ class GpuFeatures {
     for (uint32_t i = 0; i < features_.count; ++i)
       if (name == features_.items[i].name) return features_.items[i].value;
     return 0;
+  }
+
+  void forget(std::string_view prefix) {
+    const auto end = std::remove_if(
+        features_.items, features_.items + features_.count,
+        [&](const Feature& feature) { return std::string_view(feature.name).starts_with(prefix); });
+    features_.count = static_cast<uint32_t>(end - features_.items);
+  }
+
+  // What a contract counts and a GPU does meanwhile, or what its loops and tiles say better.
+  void forget_hidden() {
+    switch (step_.row->op) {
+      case OpKind::Conv2d:
+        if (has_tiles() || is_conv2d_buffer(*step_.row)) forget("mmacs");
+        return;
+      case OpKind::MatMul:
+        return forget("mmacs");
+      case OpKind::Unary:
+        // Unlike others these functions are an instruction or two.
+        forget("melements_exp");
+        return forget("melements_hard");
+      case OpKind::Normalize:
+        return forget("row_mbytes");
+      default:
+        return;
+    }
   }
 
   // Of what a convolution's window steps over; its contract counts whole rows.
@@ -550,8 +581,10 @@ void GpuFeatures::add_matmul() {
     add("groups_over_2_unit", (waves(1) - 2) * steps * 1e-3);
     add("groups_over_4_unit", (waves(1) - 4) * steps * 1e-3);
   }
+  // The second-level cache keeps weights for rows to come.
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
-  add("read_weight_mbytes", named("weight_mbytes") * passes);
+  if (is_processor_ || is_matmul_gemv(*step_.row))
+    add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);
   if (depth % kChannelPad != 0) add("ragged_depth_wave4", waves(4) * steps * 1e-3);
 }
@@ -752,8 +785,10 @@ void GpuFeatures::add_other() {
       add("banks_unit", waves(1) * bank_words(1) * 1e-3);
     return add_corner_lines();
   }
-  // Items of Normalize wait for each other within a group alone.
-  add_loop(*loop.names, loop.steps, is_processor_ || step_.row->op != OpKind::Normalize);
+  // Items of Normalize, or of Softmax that share a run, wait for each other within a group alone.
+  const bool has_waiting_items = step_.row->op == OpKind::Normalize ||
+                                 (step_.row->op == OpKind::Softmax && loop.names == &k_shared);
+  add_loop(*loop.names, loop.steps, is_processor_ || !has_waiting_items);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
