@@ -341,15 +341,23 @@ void GpuFeatures::add_tiles() {
   const int32_t k = defined(launch_, "TILE_K", 0);
   const auto steps = static_cast<double>(ceil_div(gemm_depth(step_), k));
   const double group_mmacs = steps * k * m * n * 1e-6;
+  const bool is_merged = !is_processor_ && step_.row->op == OpKind::Conv2d;
+  const bool has_any_unit = !is_processor_ && step_.row->op == OpKind::BatchMatMul;
   for (const TileNames& names : kTileNames) {
     if (names.m != m || names.n != n) continue;
     add(names.macs, waves(1) * group_mmacs);
+    if (is_merged) continue;
     add(names.wave2, waves(2) * steps * 1e-3);
-    if (is_processor_ || step_.row->op != OpKind::BatchMatMul) add(names.unit, waves(1));
+    if (!has_any_unit) add(names.unit, waves(1));
+  }
+  // Tiles of 64 rows and columns and more leave a unit room for fewer groups.
+  const bool is_large = m * n >= 64 * 64;
+  if (is_merged) {
+    add(is_large ? "large_tiles_wave2" : "small_tiles_wave2", waves(2) * steps * 1e-3);
+    add(is_large ? "large_tiles_unit" : "small_tiles_unit", waves(1));
   }
   // Products are shallow, so that writing a tile weighs more than its kind.
-  if (!is_processor_ && step_.row->op == OpKind::BatchMatMul)
-    add("tiles_unit", waves(1) * m * n * 1e-3);
+  if (has_any_unit) add("tiles_unit", waves(1) * m * n * 1e-3);
   // Loads and barriers of a step follow each other whatever the tile.
   add("tiles_chain", steps * 1e-3);
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));

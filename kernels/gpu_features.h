@@ -24,7 +24,8 @@ namespace codl::kernels {
 //   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile:
 //   steps
 //                 of a group, which wait for loads and barriers, are of one kind, and so is what
-//                 BatchMatMul writes
+//                 BatchMatMul writes; large_tiles_*, small_tiles_* of Conv2d, from 64x64 on and
+//                 below
 //   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
 //                 others of their unit
 //   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
