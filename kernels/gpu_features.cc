@@ -375,7 +375,7 @@ void GpuFeatures::add_tiles() {
   if (step_.operands[0].dims[1] % kChannelPad != 0) add("pad_wave2", waves(2) * steps * 1e-3);
   if (step_.params_as<Conv2dParams>().has_residual != 0) {
     add("residual", 1);
-    add("residual_unit", waves(1) * m * n * 1e-3);
+    if (is_processor_) add("residual_unit", waves(1) * m * n * 1e-3);
   }
   if (step_.operands[1].dims[2] == 1) return;
   // Quads of x that an item brings in a step; it asks for each where the tap is.
