@@ -345,7 +345,8 @@ void GpuFeatures::add_tiles() {
   const bool has_any_unit = !is_processor_ && step_.row->op == OpKind::BatchMatMul;
   for (const TileNames& names : kTileNames) {
     if (names.m != m || names.n != n) continue;
-    add(names.macs, waves(1) * group_mmacs);
+    // Of tiles with a side of 128 multiply-adds take what tiles_mmacs says.
+    if (!is_merged || std::max(m, n) < 128) add(names.macs, waves(1) * group_mmacs);
     if (is_merged) continue;
     add(names.wave2, waves(2) * steps * 1e-3);
     if (!has_any_unit) add(names.unit, waves(1));
