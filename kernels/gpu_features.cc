@@ -450,6 +450,7 @@ void GpuFeatures::add_conv2d_texels() {
   }
   const double fresh = rows * std::min(w.dims[3], params.stride_w) * texels * 1e-3;
   add("texel_chain", steps);
+  add("far_weight_mbytes", named("weight_mbytes") - kNearMbytes);
   add("full_chain", steps * (groups_ / static_cast<double>(kFullGroups * units_) - 1));
   // Found on an H200: kernels with a residual, which are compiled by themselves, wait less for
   // them.
