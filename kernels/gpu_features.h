@@ -28,6 +28,8 @@ namespace codl::kernels {
 //                 below
 //   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
 //                 others of their unit
+//   far_weight_mbytes   weights beyond half of the second-level cache; of MatMul beyond 20 million
+//                 bytes
 //   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
 //   channel_chain of conv2d_winograd4_f32_cl_buffer: thousand input channels of an item
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
