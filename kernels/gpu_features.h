@@ -21,11 +21,10 @@ namespace codl::kernels {
 //   *_active      the same times the items of a unit, without those that only fill up the groups
 // A loop's name says its case (CASES in gpu_features.cc): a model weighs each case by itself, as
 // no coefficient is negative and a case may be the faster one.
-//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile:
-//   steps
-//                 of a group, which wait for loads and barriers, are of one kind, and so is what
-//                 BatchMatMul writes; large_tiles_*, small_tiles_* of Conv2d, from 64x64 on and
-//                 below
+//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile,
+//                 since all steps wait for loads and barriers: steps of a group; thousand elements
+//                 of the tiles of BatchMatMul; large_tiles_*, small_tiles_* of Conv2d, from 64x64
+//                 on and below
 //   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
 //                 others of their unit
 //   far_weight_mbytes   weights beyond half of the second-level cache; of MatMul beyond 20 million
