@@ -146,14 +146,10 @@ class GpuFeatures {
     features_.count = static_cast<uint32_t>(end - features_.items);
   }
 
-  // What a contract counts and a GPU does meanwhile, or what its loops and tiles say better.
+  // What a contract counts and a GPU does meanwhile, or what its loops say better. Multiply-adds
+  // stay: profiles of other devices know of little else.
   void forget_hidden() {
     switch (step_.row->op) {
-      case OpKind::Conv2d:
-        if (has_tiles() || is_conv2d_buffer(*step_.row)) forget("mmacs");
-        return;
-      case OpKind::MatMul:
-        return forget("mmacs");
       case OpKind::Unary:
         // Unlike others these functions are an instruction or two.
         forget("melements_exp");
