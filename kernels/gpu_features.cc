@@ -91,19 +91,26 @@ class GpuFeatures {
 
   void add() {
     leave_out_unread();
+    if (units_ != 0 && !is_processor_) forget_hidden();
     const double mbytes = named("mbytes");
     add("kitems", items_ * 1e-3);
     // What an item or a group has on the average falls where rows begin tiles that are not full.
     const bool has_means = !is_winograd_group(*step_.row);
-    if (has_means) add("item_kbytes", 1e3 * mbytes / items_);
+    // Items of the convolution wait for weights, not for activations; what those of Normalize read
+    // is in their steps.
+    const bool has_steps_alone =
+        step_.row->op == OpKind::Normalize || (step_.row->op == OpKind::Conv2d && !has_tiles());
+    if (has_means && (is_processor_ || !has_steps_alone)) add("item_kbytes", 1e3 * mbytes / items_);
     const auto elements = static_cast<double>(part_elements(step_));
     add("melements", elements * 1e-6);
-    if (y_.layout != Layout::Plain) add("map_melements", elements * 1e-6);
+    // Runs of Softmax take as long in maps.
+    if (y_.layout != Layout::Plain && (is_processor_ || step_.row->op != OpKind::Softmax))
+      add("map_melements", elements * 1e-6);
     if (units_ == 0) return;
     if (is_processor_) add("shares", waves(1) < groups_ ? 1 : 0);
     add("unit_groups", waves(1));
     if (has_means) add("unit_melements", waves(1) * elements * 1e-6 / groups_);
-    if (defined(launch_, "TILE_K", 0) != 0) return add_tiles();
+    if (has_tiles()) return add_tiles();
     if (is_winograd_item(*step_.row)) return add_winograd_item();
     if (is_winograd_group(*step_.row)) return add_winograd_group();
     switch (step_.row->op) {
@@ -132,6 +139,28 @@ class GpuFeatures {
     return 0;
   }
 
+  void forget(std::string_view prefix) {
+    const auto end = std::remove_if(
+        features_.items, features_.items + features_.count,
+        [&](const Feature& feature) { return std::string_view(feature.name).starts_with(prefix); });
+    features_.count = static_cast<uint32_t>(end - features_.items);
+  }
+
+  // What a contract counts and a GPU does meanwhile, or what its loops say better. Multiply-adds
+  // stay: profiles of other devices know of little else.
+  void forget_hidden() {
+    switch (step_.row->op) {
+      case OpKind::Unary:
+        // Unlike others these functions are an instruction or two.
+        forget("melements_exp");
+        return forget("melements_hard");
+      case OpKind::Normalize:
+        return forget("row_mbytes");
+      default:
+        return;
+    }
+  }
+
   // Of what a convolution's window steps over; its contract counts whole rows.
   void leave_out_unread() {
     if (step_.row->op != OpKind::Conv2d) return;
@@ -148,6 +177,8 @@ class GpuFeatures {
     }
   }
 
+  bool has_tiles() const { return defined(launch_, "TILE_K", 0) != 0; }
+
   bool reads_two_of_the_size_of_y() const {
     return element_count(step_.operands[0]) == element_count(y_) &&
            element_count(step_.operands[1]) == element_count(y_);
@@ -163,11 +194,11 @@ class GpuFeatures {
     return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
   }
   // `steps`: of a work-item.
-  void add_loop(const LoopNames& names, double steps) {
+  void add_loop(const LoopNames& names, double steps, bool has_unit = true) {
     add(names.chain, steps * 1e-3);
     add(names.wave4, waves(4) * steps * 1e-3);
     add(names.wave32, waves(32) * steps * 1e-3);
-    add(names.unit, waves(1) * steps * 1e-3);
+    if (has_unit) add(names.unit, waves(1) * steps * 1e-3);
     add(names.active, active_items() * steps * 1e-3 / static_cast<double>(units_));
   }
   // Of a grid in three dimensions, those inside the extents, which are the first scalars; 0 of
@@ -277,15 +308,11 @@ struct TileNames {
   int32_t m;
   int32_t n;
   const char* macs;   // million multiply-adds of the unit with most groups
-  const char* chain;  // thousand steps of a group
-  const char* wave2;  // the same times waves of two groups a unit
+  const char* wave2;  // thousand steps of a group times waves of two groups a unit
   const char* unit;   // groups of that unit
 };
-#define TILE_NAMES(m, n)                                                                   \
-  {                                                                                        \
-    m, n, "tile" #m "x" #n "_mmacs", "tile" #m "x" #n "_chain", "tile" #m "x" #n "_wave2", \
-        "tile" #m "x" #n "_unit"                                                           \
-  }
+#define TILE_NAMES(m, n) \
+  { m, n, "tile" #m "x" #n "_mmacs", "tile" #m "x" #n "_wave2", "tile" #m "x" #n "_unit" }
 constexpr TileNames kTileNames[] = {
     TILE_NAMES(64, 128), TILE_NAMES(128, 64), TILE_NAMES(64, 64), TILE_NAMES(32, 64),
     TILE_NAMES(32, 32),  TILE_NAMES(16, 32),  TILE_NAMES(16, 16),
@@ -310,13 +337,26 @@ void GpuFeatures::add_tiles() {
   const int32_t k = defined(launch_, "TILE_K", 0);
   const auto steps = static_cast<double>(ceil_div(gemm_depth(step_), k));
   const double group_mmacs = steps * k * m * n * 1e-6;
+  const bool is_merged = !is_processor_ && step_.row->op == OpKind::Conv2d;
+  const bool has_any_unit = !is_processor_ && step_.row->op == OpKind::BatchMatMul;
   for (const TileNames& names : kTileNames) {
     if (names.m != m || names.n != n) continue;
-    add(names.macs, waves(1) * group_mmacs);
-    add(names.chain, steps * 1e-3);
+    // Of tiles with a side of 128 multiply-adds take what tiles_mmacs says.
+    if (!is_merged || std::max(m, n) < 128) add(names.macs, waves(1) * group_mmacs);
+    if (is_merged) continue;
     add(names.wave2, waves(2) * steps * 1e-3);
-    add(names.unit, waves(1));
+    if (!has_any_unit) add(names.unit, waves(1));
   }
+  // Tiles of 64 rows and columns and more leave a unit room for fewer groups.
+  const bool is_large = m * n >= 64 * 64;
+  if (is_merged) {
+    add(is_large ? "large_tiles_wave2" : "small_tiles_wave2", waves(2) * steps * 1e-3);
+    add(is_large ? "large_tiles_unit" : "small_tiles_unit", waves(1));
+  }
+  // Products are shallow, so that writing a tile weighs more than its kind.
+  if (has_any_unit) add("tiles_unit", waves(1) * m * n * 1e-3);
+  // Loads and barriers of a step follow each other whatever the tile.
+  add("tiles_chain", steps * 1e-3);
   add("device_mmacs", groups_ * group_mmacs / static_cast<double>(units_));
   if (!is_processor_) {
     // Whatever the tile: groups wait for those before them.
@@ -332,7 +372,7 @@ void GpuFeatures::add_tiles() {
   if (step_.operands[0].dims[1] % kChannelPad != 0) add("pad_wave2", waves(2) * steps * 1e-3);
   if (step_.params_as<Conv2dParams>().has_residual != 0) {
     add("residual", 1);
-    add("residual_unit", waves(1) * m * n * 1e-3);
+    if (is_processor_) add("residual_unit", waves(1) * m * n * 1e-3);
   }
   if (step_.operands[1].dims[2] == 1) return;
   // Quads of x that an item brings in a step; it asks for each where the tap is.
@@ -366,7 +406,7 @@ void GpuFeatures::add_conv2d_buffer() {
   // The loop over few channels is unrolled: they are loaded at once.
   if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
     const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
-    add("few_chain", loops * depth);
+    if (is_processor_) add("few_chain", loops * depth);
     add("few_pixel_chain", loops * depth * blocks);
     add("few_wave4", waves(4) * loops * depth);
     return;
@@ -406,6 +446,7 @@ void GpuFeatures::add_conv2d_texels() {
   }
   const double fresh = rows * std::min(w.dims[3], params.stride_w) * texels * 1e-3;
   add("texel_chain", steps);
+  add("far_weight_mbytes", named("weight_mbytes") - kNearMbytes);
   add("full_chain", steps * (groups_ / static_cast<double>(kFullGroups * units_) - 1));
   // Found on an H200: kernels with a residual, which are compiled by themselves, wait less for
   // them.
@@ -419,7 +460,6 @@ void GpuFeatures::add_conv2d_texels() {
   add("over_held_chain", steps * (waves_held - kHeldWaves));
   // Pixels begin in the middle of sectors of 32 bytes.
   if (ceil_div(x.dims[1], kChannelPad) % 2 != 0) add("apart_chain", steps * group_items(1));
-  if (w.dims[1] % kChannelPad != 0) add("ragged_tap_chain", rows * w.dims[3] * 1e-3);
   // Pixels that the groups of a unit read.
   const auto extent = [&](int dim, int64_t outputs, int32_t stride) {
     return static_cast<double>(
@@ -547,8 +587,10 @@ void GpuFeatures::add_matmul() {
     add("groups_over_2_unit", (waves(1) - 2) * steps * 1e-3);
     add("groups_over_4_unit", (waves(1) - 4) * steps * 1e-3);
   }
+  // The second-level cache keeps weights for rows to come.
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
-  add("read_weight_mbytes", named("weight_mbytes") * passes);
+  if (is_processor_ || is_matmul_gemv(*step_.row))
+    add("read_weight_mbytes", named("weight_mbytes") * passes);
   add("far_weight_mbytes", named("weight_mbytes") - 20);
   if (depth % kChannelPad != 0) add("ragged_depth_wave4", waves(4) * steps * 1e-3);
 }
@@ -564,7 +606,11 @@ void GpuFeatures::add_batch_matmul() {
   const auto depth = static_cast<double>(work.k);
   const bool has_columns = defined(launch_, "HAS_ROWS_OF_B", 1) == 0;
   const bool has_quads = work.k % 4 == 0;
-  add_loop(!has_columns ? k_usual : has_quads ? k_columns_of_quads : k_columns, depth);
+  // What waits by columns is lines: refetched_columns_unit, far_columns_unit.
+  add_loop(!has_columns ? k_usual
+           : has_quads  ? k_columns_of_quads
+                        : k_columns,
+           depth, is_processor_ || !has_columns);
   // Columns at an edge are read one by one.
   if (work.n % 8 != 0) {
     add("edge_chain", depth * 1e-3);
@@ -703,8 +749,10 @@ void GpuFeatures::add_convert(double steps) {
 }
 
 void GpuFeatures::add_binary() {
-  if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
-  if (is_processor_) return;
+  if (is_processor_) {
+    if (reads_two_of_the_size_of_y()) add("paired_mbytes", named("mbytes"));
+    return;
+  }
   // Found on an H200: beyond a quarter of the second-level cache these take longer.
   if (reads_two_of_the_size_of_y()) add("paired_over_mbytes", named("mbytes") - kNearMbytes / 2);
   // An operand of a value per channel is another vector to load.
@@ -743,15 +791,18 @@ void GpuFeatures::add_other() {
       add("banks_unit", waves(1) * bank_words(1) * 1e-3);
     return add_corner_lines();
   }
-  add_loop(*loop.names, loop.steps);
+  // Items of Normalize, or of Softmax that share a run, wait for each other within a group alone.
+  const bool has_waiting_items = step_.row->op == OpKind::Normalize ||
+                                 (step_.row->op == OpKind::Softmax && loop.names == &k_shared);
+  add_loop(*loop.names, loop.steps, is_processor_ || !has_waiting_items);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
     add("melements_over_some", melements() - 2 * kFewMelements);
     // Channels that do not fill a vector lie closer together.
     if (step_.row->op == OpKind::DepthToSpace) {
-      add("lines_over_melements",
-          items_ * 1e-6 / kClLanes * loop.steps * loop.steps - kFewMelements);
+      const double stored = std::min(kClLanes, cl_channels(step_).stored_count);
+      add("lines_over_melements", items_ * 1e-6 / kClLanes * stored * stored - kFewMelements);
       if (y_.dims[1] % kChannelPad != 0) add("ragged_over_kitems", items_ * 1e-3 - 2 * kFewKitems);
     }
   }

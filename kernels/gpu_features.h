@@ -21,9 +21,14 @@ namespace codl::kernels {
 //   *_active      the same times the items of a unit, without those that only fill up the groups
 // A loop's name says its case (CASES in gpu_features.cc): a model weighs each case by itself, as
 // no coefficient is negative and a case may be the faster one.
-//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile
+//   tile*         of gemm_tile.cl, by the tile's rows and columns; tiles_*, whatever the tile,
+//                 since all steps wait for loads and barriers: steps of a group; thousand elements
+//                 of the tiles of BatchMatMul; large_tiles_*, small_tiles_* of Conv2d, from 64x64
+//                 on and below
 //   tiles_over_unit, tiles_over_unit_mmacs   of it: steps and multiply-adds of groups that wait for
 //                 others of their unit
+//   far_weight_mbytes   weights beyond half of the second-level cache; of MatMul beyond 20 million
+//                 bytes
 //   group*        of conv2d_winograd2_f32_cl_tiled, by the group's tiles and channels
 //   channel_chain of conv2d_winograd4_f32_cl_buffer: thousand input channels of an item
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
@@ -38,12 +43,12 @@ namespace codl::kernels {
 //                 two columns; those that are run again in filters of one column; those whose
 //                 weights a unit does not keep
 //   few_chain, few_pixel_chain, few_wave4
-//                 of it, with channels so few that their loop is unrolled: steps, the same times
-//                 the blocks of pixels of a wave
-//   texel_chain, fresh_chain, residual_fresh_chain, refetched_chain, ragged_tap_chain
+//                 of it, with channels so few that their loop is unrolled: steps, on a processor;
+//                 the same times the blocks of pixels of a wave
+//   texel_chain, fresh_chain, residual_fresh_chain, refetched_chain
 //                 of the convolution on texels: steps; those whose pixels no tap of the row has
 //                 read, without and with a residual; those whose pixels the window is too large to
-//                 keep; taps with a texel that is not full
+//                 keep
 //   full_chain    of it: steps times how often the groups fill the units again
 //   bare_chain, apart_chain, over_held_chain   of it: steps without a residual; the same times the
 //                 blocks of a group whose pixels begin in the middle of sectors of 32 bytes; the
@@ -75,8 +80,8 @@ namespace codl::kernels {
 //   to_plain_melements, from_plain_melements, to_odd_planes_melements, from_odd_planes_chain
 //                 of it: elements written, and what has planes of an odd number of pixels
 //   paired_mbytes, paired_over_mbytes, broadcast_melements
-//                 of Binary: of operands as large as y; of them beyond a quarter of the
-//                 second-level cache; of one that is a value per channel
+//                 of Binary: of operands as large as y, on a processor; of them beyond a quarter
+//                 of the second-level cache; of one that is a value per channel
 //   two_melements, three_melements, full_kitems   of Concat: of so many inputs; whole vectors
 //   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
 //   lines_over_melements, ragged_over_kitems

@@ -40,10 +40,10 @@ std::string matmul_line(const char* symbol, int m, int k, int n) {
 TEST_CASE("a tile counts under its own sides, by its groups and their steps") {
   // 16 x 16: one group of 4 steps of 128, as 512 rows of B are.
   const auto features = features_of_line(matmul_line("matmul_f32_cl_tiled", 16, 512, 16));
-  CHECK(features.at("tile16x16_chain") == Approx(4e-3));
+  CHECK(features.at("tiles_chain") == Approx(4e-3));
   CHECK(features.at("tile16x16_unit") == Approx(1));
   CHECK(features.at("tile16x16_mmacs") == Approx(16 * 16 * 512 * 1e-6));
-  CHECK(features.count("tile32x32_chain") == 0);
+  CHECK(features.count("tile32x32_unit") == 0);
 }
 
 TEST_CASE("a product of one row is a case of its own") {
