@@ -75,10 +75,9 @@ void unary(CpuFeatures& out) {
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
   if (part.is_whole) return;
   out.thousands(names.elements == nullptr ? "kruns" : "curve_kruns", part.pixels);
-  const double vectors = std::ceil(part.channels / out.vector_lanes());
-  if (out.is_unaligned(y)) out.thousands("unaligned_kvectors", part.pixels * vectors);
   // Which end with a part of a vector, masked.
-  if (vectors * out.vector_lanes() != part.channels) out.thousands("rest_kruns", part.pixels);
+  if (static_cast<int32_t>(part.channels) % out.vector_lanes() != 0)
+    out.thousands("rest_kruns", part.pixels);
   out.pieces(2 * part.pixels);
   out.swept(part.pixels);
 }
@@ -120,7 +119,7 @@ void binary(CpuFeatures& out) {
     const int32_t lanes = out.vector_lanes();
     const double vectors = part.pixels * std::ceil(part.channels / lanes);
     out.thousands("channel_kvectors", vectors);
-    if (out.is_unaligned(y)) out.thousands("unaligned_channel_kvectors", vectors);
+    out.thousands("unaligned_channel_kvectors", vectors * out.crossing_share(y));
     // Each goes through the pixels by itself, the others several at once.
     const Strips strips = strips_of(part.channels, lanes == 8 ? 8 : 4, lanes);
     out.thousands("single_channel_kvectors", part.pixels * strips.singles);
