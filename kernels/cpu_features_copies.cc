@@ -201,13 +201,13 @@ void count_pad(CpuFeatures& out) {
   const double inner = static_cast<double>(x.dims[0]) * x.dims[2] * x.dims[3];
   if (params.kind == kPadConstant)
     out.thousands("border_kelements", (pixels - inner) * padded_channels(y));
-  // Left and right of a row: filled, or each copied from a place in x that takes a division or
-  // none, near or at the other end of the row.
-  out.thousands(params.kind == kPadConstant ? "filled_kpixels"
-                : params.kind == kPadEdge   ? "edge_kpixels"
-                : params.kind == kPadWrap   ? "wrapped_kpixels"
-                                            : "reflected_kpixels",
-                static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
+  // Left and right of a row: filled, or each copied from a place in x that takes a division, near
+  // or at the other end of the row. (What repeats the edge takes none.)
+  if (params.kind != kPadEdge)
+    out.thousands(params.kind == kPadConstant ? "filled_kpixels"
+                  : params.kind == kPadWrap   ? "wrapped_kpixels"
+                                              : "reflected_kpixels",
+                  static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
 }
 
 }  // namespace codl::kernels

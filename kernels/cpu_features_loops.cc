@@ -124,11 +124,6 @@ void count_normalize(CpuFeatures& out) {
     out.millions("unaligned_run_melements", elements * out.crossing_share(work.lanes));
     constexpr int64_t kPieceElements = 2048;
     out.thousands("kpieces", runs * static_cast<double>(ceil_div(work.lanes, kPieceElements)));
-    // Where up to four short lines are in the first-level cache at once, the divisions of one are
-    // done during the next.
-    constexpr int64_t kLinesElements = 2048;
-    const auto lines = std::clamp<int64_t>(kLinesElements / work.lanes, 1, 4);
-    out.thousands("kwaits", runs / static_cast<double>(lines));
     out.thousands("kruns", runs);
     if (work.lanes % 64 != 0) out.thousands("ragged_kruns", runs);
     out.thousands("kmeans", elements / static_cast<double>(work.element_count));
@@ -379,9 +374,6 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
   out.once("weight_mbytes", part.channels * taps * w.dims[2] * sizeof(float) * 1e-6 *
                                 out.sharers(static_cast<double>(work.panel_blocks)));
-  // A tap's of a pass are a run of memory, which nothing fetches ahead of time.
-  out.once("weight_kruns",
-           1e-3 * taps * w.dims[2] * passes * out.sharers(static_cast<double>(work.panel_blocks)));
   const bool has_curve = curve_names(params.activation).elements != nullptr;
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (!begins_early && channels % lanes != 0) {
