@@ -75,9 +75,10 @@ void unary(CpuFeatures& out) {
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
   if (part.is_whole) return;
   out.thousands(names.elements == nullptr ? "kruns" : "curve_kruns", part.pixels);
+  const double vectors = std::ceil(part.channels / out.vector_lanes());
+  if (out.is_unaligned(y)) out.thousands("unaligned_kvectors", part.pixels * vectors);
   // Which end with a part of a vector, masked.
-  if (static_cast<int32_t>(part.channels) % out.vector_lanes() != 0)
-    out.thousands("rest_kruns", part.pixels);
+  if (vectors * out.vector_lanes() != part.channels) out.thousands("rest_kruns", part.pixels);
   out.pieces(2 * part.pixels);
   out.swept(part.pixels);
 }
