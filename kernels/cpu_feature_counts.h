@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "kernels/common/check_step_shape.h"
@@ -54,6 +55,16 @@ class CpuFeatures {
   // vectors.
   bool is_unaligned(const OperandShape& map) const {
     return padded_channels(map) % vector_lanes_ != 0;
+  }
+  // The share of a run's vectors that lie across two cache lines where runs of so many elements
+  // follow each other: off the lines, each of 16 lanes, and every second of 8.
+  double crossing_share(int64_t run_elements) const {
+    const auto vector = static_cast<double>(vector_lanes_);
+    const auto step = static_cast<double>(std::gcd(run_elements, int64_t{kChannelPanel}));
+    return std::max(1 - step / vector, 0.0) * vector / kChannelPanel;
+  }
+  double crossing_share(const OperandShape& map) const {
+    return crossing_share(padded_channels(map));
   }
   // Of the first-level cache, whose sets are 64 lines of 64 bytes: processors with vectors of 16
   // lanes have 48 KiB, the others 32.

@@ -120,7 +120,7 @@ void binary(CpuFeatures& out) {
     const int32_t lanes = out.vector_lanes();
     const double vectors = part.pixels * std::ceil(part.channels / lanes);
     out.thousands("channel_kvectors", vectors);
-    if (out.is_unaligned(y)) out.thousands("unaligned_channel_kvectors", vectors);
+    out.thousands("unaligned_channel_kvectors", vectors * out.crossing_share(y));
     // Each goes through the pixels by itself, the others several at once.
     const Strips strips = strips_of(part.channels, lanes == 8 ? 8 : 4, lanes);
     out.thousands("single_channel_kvectors", part.pixels * strips.singles);

@@ -32,7 +32,7 @@ namespace codl::kernels {
 //                   million elements, operations, multiply-adds and vector loads (times 16) of a
 //                   loop that runs for some parameters or shapes only
 //   *kruns, *kpixels, *krows, *ktiles ...
-//                   thousand times that such a loop is begun; kwaits: that it waits for results
+//                   thousand times that such a loop is begun
 //   single_*, narrow_*, rest_*, edge_*, ragged_*, padded_*
 //                   the part that does not fill vectors, tiles or squares
 //   unaligned_*, aliased_*

@@ -51,16 +51,11 @@ void count_transpose(CpuFeatures& out) {
     if (axes.count > 1) out.apart();
     const double run = axes.count == 0 ? 1 : static_cast<double>(axes.extents[axes.count - 1]);
     if (axes.last_step(0) != 1) return out.millions("strided_melements", elements);
-    // A byte of a run of 2 KiB or more takes longer on some machines (as measured).
-    constexpr double kLongRun = 512;
-    const double moved_bytes = elements * 2 * sizeof(float);
-    if (run >= kLongRun) out.millions("long_mbytes", moved_bytes);
-    return out.runs(moved_bytes * 1e-6, run * 2 * sizeof(float));
+    return out.runs(elements * 2 * sizeof(float) * 1e-6, run * 2 * sizeof(float));
   }
   // Squares: turn_matrix().
   const int64_t rows = axes.extents[turned];
   const int64_t columns = axes.extents[axes.count - 1];
-  const int64_t x_step = axes.steps[axes.count - 1][0];
   const double others = elements / static_cast<double>(rows * columns);
   const auto squares =
       static_cast<double>(ceil_div(rows, kTurnSide) * ceil_div(columns, kTurnSide)) * others;
@@ -69,10 +64,9 @@ void count_transpose(CpuFeatures& out) {
     const double turned_elements =
         others * static_cast<double>(rows) * static_cast<double>(round_up(columns, kTurnSide));
     out.millions("turned_melements", turned_elements);
-    // Lines of y that two squares write, and of x that two squares read.
+    // Lines of y that two squares write.
     const int64_t y_step = axes.steps[turned][1];
     if (y_step % kTurnSide != 0) out.millions("unaligned_turned_melements", turned_elements);
-    if (x_step % kTurnSide != 0) out.thousands("unaligned_ksquares", squares);
     // The rows that a square writes are one run of memory where they are a line apart; places of
     // their own, which nothing fetches ahead of time, from some lines on.
     constexpr double kFarLines = 6;
@@ -80,13 +74,9 @@ void count_transpose(CpuFeatures& out) {
     const double spread = std::clamp((lines - 1) / (kFarLines - 1), 0.0, 1.0);
     out.millions("spread_melements", elements * spread);
   } else {
-    out.millions("edge_melements", elements);
     out.thousands("edge_kcolumns", others * static_cast<double>(columns) *
                                        static_cast<double>(ceil_div(rows, kTurnSide)));
   }
-  // The lines of a square that lie a multiple of 1024 bytes apart share four sets of the
-  // first-level cache, or fewer.
-  out.millions("aliased_melements", x_step % 256 == 0 ? elements : 0);
 }
 
 void count_convert(CpuFeatures& out) {
@@ -211,13 +201,13 @@ void count_pad(CpuFeatures& out) {
   const double inner = static_cast<double>(x.dims[0]) * x.dims[2] * x.dims[3];
   if (params.kind == kPadConstant)
     out.thousands("border_kelements", (pixels - inner) * padded_channels(y));
-  // Left and right of a row: filled, or each copied from a place in x that takes a division or
-  // none, near or at the other end of the row.
-  out.thousands(params.kind == kPadConstant ? "filled_kpixels"
-                : params.kind == kPadEdge   ? "edge_kpixels"
-                : params.kind == kPadWrap   ? "wrapped_kpixels"
-                                            : "reflected_kpixels",
-                static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
+  // Left and right of a row: filled, or each copied from a place in x that takes a division, near
+  // or at the other end of the row. (What repeats the edge takes none.)
+  if (params.kind != kPadEdge)
+    out.thousands(params.kind == kPadConstant ? "filled_kpixels"
+                  : params.kind == kPadWrap   ? "wrapped_kpixels"
+                                              : "reflected_kpixels",
+                  static_cast<double>(y.dims[0]) * y.dims[2] * (y.dims[3] - x.dims[3]));
 }
 
 }  // namespace codl::kernels

@@ -19,7 +19,6 @@ void count_pool2d(CpuFeatures& out) {
   const double pixels = part.pixels;
   const double channels = work.channels.count();
   const int32_t lanes = out.vector_lanes();
-  const bool is_unaligned = out.is_unaligned(y);
   if (!part.is_whole) {
     const Range input_rows = pool2d_input_range(work.rows, params.stride_h, params.dilation_h,
                                                 params.kernel_h, params.pad_top, x.dims[2]);
@@ -42,8 +41,8 @@ void count_pool2d(CpuFeatures& out) {
     out.thousands("kruns", runs * blocks.count());
     out.thousands("krows", runs * work.blocks);
     if (!part.is_whole) out.thousands("apart_kinputs", pixels * params.stride_w);
-    if (is_unaligned)
-      out.millions("unaligned_column_mvectors", columns * (strips.groups + strips.narrow));
+    out.millions("unaligned_column_mvectors",
+                 columns * (strips.groups + strips.narrow) * out.crossing_share(y));
     return;
   }
   const int32_t vectors = lanes == 8 ? 8 : 4;  // at once
@@ -75,8 +74,6 @@ void count_pool2d(CpuFeatures& out) {
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
-  // Whose loops are new to branch predictors.
-  if (y.dims[3] > 1) out.once("window_steps", 1);
 }
 
 void count_softmax(CpuFeatures& out) {
@@ -97,7 +94,7 @@ void count_softmax(CpuFeatures& out) {
     out.thousands("kruns", outer);
     if (work.axis % 16 != 0) {
       out.thousands("ragged_kruns", outer);
-      out.millions("unaligned_melements", outer * axis);
+      out.millions("unaligned_melements", outer * axis * out.crossing_share(work.axis));
     }
   }
   if (has_pixels(step.output()) && step.output().dims[1] % kChannelPad != 0)
@@ -112,27 +109,21 @@ void count_normalize(CpuFeatures& out) {
       normalize_work(params, step.operands[0], normalize_scale(params, step.operands),
                      normalize_bias(params, step.operands));
   const auto elements = static_cast<double>(element_count(step.operands[0]));
-  out.traffic(1, false, 0.5);
+  out.traffic(1, true, 4);
   out.near();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
     // Scale and bias of each element, or one of a run.
     const bool has_vectors = (params.has_scale != 0 && work.lane_strides[kNormalizeScale] != 0) ||
                              (params.has_bias != 0 && work.lane_strides[kNormalizeBias] != 0);
-    if (has_vectors) out.millions("scaled_melements", elements);
     // They have left the first-level cache before the next run, for this one, its results and the
     // next one.
     const bool is_lost = 5 * work.lanes * int64_t{sizeof(float)} > 4096 * out.first_level_ways();
     if (has_vectors && is_lost) out.millions("lost_scaled_melements", elements);
-    // Most of whose vectors lie across two cache lines.
-    if (work.lanes % kChannelPanel != 0) out.millions("unaligned_run_melements", elements);
+    // Whose vectors lie across two cache lines.
+    out.millions("unaligned_run_melements", elements * out.crossing_share(work.lanes));
     constexpr int64_t kPieceElements = 2048;
     out.thousands("kpieces", runs * static_cast<double>(ceil_div(work.lanes, kPieceElements)));
-    // Where up to four short lines are in the first-level cache at once, the divisions of one are
-    // done during the next.
-    constexpr int64_t kLinesElements = 2048;
-    const auto lines = std::clamp<int64_t>(kLinesElements / work.lanes, 1, 4);
-    out.thousands("kwaits", runs / static_cast<double>(lines));
     out.thousands("kruns", runs);
     if (work.lanes % 64 != 0) out.thousands("ragged_kruns", runs);
     out.thousands("kmeans", elements / static_cast<double>(work.element_count));
@@ -180,12 +171,11 @@ void count_normalize(CpuFeatures& out) {
     out.each_share([&](int32_t, int32_t) { ++workers; });
     if (workers > 1) out.thousands("shared_klines", strips[0] + strips[1] + strips[2]);
   }
-  out.thousands("strip2_klines", strips[1]);
   out.thousands("strip1_klines", strips[2]);
   out.thousands("rest_klines", rest_lines);
   out.thousands("kmeans", elements / lines);
-  if (step.operands[0].layout == Layout::Nhwc && out.is_unaligned(step.operands[0]))
-    out.millions("unaligned_melements", elements);
+  if (step.operands[0].layout == Layout::Nhwc)
+    out.millions("unaligned_melements", elements * out.crossing_share(step.operands[0]));
   if (work.pad > 0) out.thousands("padded_klines", lines * means);
 }
 
@@ -200,7 +190,6 @@ void count_resize(CpuFeatures& out) {
   const double rows = part.pixels / y.dims[3];
   const Strips strips = strips_of(channels, 4, out.vector_lanes());
   const double vectors = strips.groups * 4 + strips.singles;
-  const bool is_unaligned = out.is_unaligned(y);
   // The share of a first-level cache's contents that what is used again has pushed out by then.
   const auto lost = [channels](double pixels) {
     constexpr double kCacheBytes = 32 * 1024;
@@ -214,8 +203,7 @@ void count_resize(CpuFeatures& out) {
     // A row of the input serves rows of outputs one after the other.
     out.millions("row_lost_mvectors",
                  part.pixels * (vectors + strips.narrow) * lost(x.dims[3] + y.dims[3]));
-    if (is_unaligned)
-      out.millions("unaligned_copied_mvectors", part.pixels * (vectors + strips.narrow));
+    out.thousands("copied_kpixels", part.pixels);
   } else {
     // Blocks of columns, strips of channels. A column of the input serves all outputs of its block.
     constexpr int32_t kBlockColumns = 64;
@@ -229,8 +217,8 @@ void count_resize(CpuFeatures& out) {
     const double block = std::min(y.dims[3], kBlockColumns);
     out.millions("block_lost_mvectors", columns * (vectors + strips.narrow) *
                                             lost(block * (1 + 2.0 * x.dims[3] / y.dims[3])));
-    if (is_unaligned)
-      out.millions("unaligned_weighed_mvectors", part.pixels * (vectors + strips.narrow));
+    out.millions("unaligned_weighed_mvectors",
+                 part.pixels * (vectors + strips.narrow) * out.crossing_share(y));
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
     out.near();
@@ -335,7 +323,6 @@ void count_depthwise_conv2d(CpuFeatures& out) {
                             vectors * lanes;
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
   out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
-  out.millions("mloads", every_load);
   out.thousands("kruns", every_run * vectors);
   // Of which filters branch predictors learn the borders anew.
   out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
@@ -379,21 +366,18 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     // Inputs that runs share.
     out.millions("lost_mloads", every_load * std::max(1 - kVectorBytes / run_bytes, 0.0));
     const double unseen = std::min(kUnseenLines * kChannelPanel / static_cast<double>(pass), 1.0);
-    out.millions("unseen_mloads", (every_load + every_weight) * lost * unseen);
+    // (Vectors of 16 lanes are whole lines, of which as many are on their way as loads.)
+    out.millions("unseen_mloads", (every_load + every_weight) * (1 - lanes / 16.0) * lost * unseen);
   }
-  if (out.is_unaligned(y)) out.millions("unaligned_mloads", every_load);
+  out.millions("unaligned_mloads", every_load * out.crossing_share(y));
   // Not in any cache, and read by every worker that has rows of them.
   const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
   out.once("weight_mbytes", part.channels * taps * w.dims[2] * sizeof(float) * 1e-6 *
                                 out.sharers(static_cast<double>(work.panel_blocks)));
-  // A tap's of a pass are a run of memory, which nothing fetches ahead of time.
-  out.once("weight_kruns",
-           1e-3 * taps * w.dims[2] * passes * out.sharers(static_cast<double>(work.panel_blocks)));
   const bool has_curve = curve_names(params.activation).elements != nullptr;
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (!begins_early && channels % lanes != 0) {
     out.millions("rest_mmacs", rows.taps * y.dims[3] * taps * lanes);
-    out.thousands("rest_kpixels", part.pixels);
     // The curve's loads wait for stores of a part of a vector, which are not handed on.
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }

@@ -204,6 +204,7 @@ void count_matmul(CpuFeatures& out) {
       add_products(out, {1, work.rows, panels, panels > 1, depth,
                          tile_pixels(largest_tile(out.vector_lanes()), x.dims[1]),
                          y.dims[0] == 1 && out.vector_lanes() == 8 ? 4.0 : 1.0});
+  out.leave_out("mmacs");
   out.millions("written_mbytes", count_of(step) * sizeof(float));
   add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
   add_weights(out, work.rows, panels * depth, tiles.calls / tiles.count, work.blocks);
@@ -223,6 +224,7 @@ void count_batch_matmul(CpuFeatures& out) {
   out.apart_written(4.0 * batches * static_cast<double>(work.m * work.n));
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
+  for (const char* name : {"mmacs", "tile_msteps"}) out.leave_out(name);
   const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;
   out.millions(work.b_column == 1 ? "packed_row_melements" : "packed_column_melements",
                packed * kChannelPanel);
