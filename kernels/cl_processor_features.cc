@@ -63,14 +63,37 @@ double apart_share(int32_t pitch_floats) {
   return 1 - static_cast<double>(kPairFloats) / pitch_floats;
 }
 
+int64_t groups_of(const ClLaunch& launch) {
+  int64_t groups = 1;
+  for (int i = 0; i < 3; ++i)
+    groups *= static_cast<int64_t>(launch.global[i] / std::max<uint64_t>(launch.local[i], 1));
+  return groups;
+}
+
+// PoCL's threads take groups of what is left, their share of it or so many at most, whenever they
+// have none.
+double begins_of(int64_t groups, int32_t units) {
+  constexpr int64_t kMostGroups = 256;  // of each thread; an eighth if fewer than that are left
+  const int64_t threads = units;
+  int64_t begins = 0;
+  for (int64_t left = groups; left > 0; ++begins) {
+    const bool is_many = left > kMostGroups * threads * threads;
+    const int64_t most = threads * (is_many ? kMostGroups : kMostGroups / 8);
+    left -= std::min(most, ceil_div(left, threads));
+  }
+  return static_cast<double>(begins) / static_cast<double>(threads);
+}
+
 class ProcessorFeatures {
  public:
-  ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, Features* features)
-      : step_(step), y_(step.output()), features_(*features), registers_(gpu.registers) {
-    launch_of(step, &launch_);
-    int64_t groups = 1;
-    for (int i = 0; i < 3; ++i)
-      groups *= static_cast<int64_t>(launch_.global[i] / std::max<uint64_t>(launch_.local[i], 1));
+  ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, const ClLaunch& launch,
+                    Features* features)
+      : step_(step),
+        y_(step.output()),
+        features_(*features),
+        registers_(gpu.registers),
+        launch_(launch) {
+    const int64_t groups = groups_of(launch_);
     groups_ = static_cast<double>(groups);
     unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
     share_ = unit_groups_ / groups_;
@@ -83,7 +106,7 @@ class ProcessorFeatures {
       const bool is_mapped = name.substr(0, 10) == "melements_";
       if (name == "mbytes") mbytes_ = feature.value * share_;
       if (name == "weight_mbytes") weight_mbytes_ = feature.value;
-      if (name != "steps" && !is_mapped) continue;
+      if (name != "steps" && name != "begins" && !is_mapped) continue;
       if (is_mapped) feature.value *= share_;
       features->items[kept++] = feature;
     }
@@ -161,7 +184,7 @@ class ProcessorFeatures {
   const OperandShape& y_;
   Features& features_;
   int32_t registers_;  // floats
-  ClLaunch launch_;
+  const ClLaunch& launch_;
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
   double share_ = 1;        // of the step, of that unit
@@ -584,9 +607,13 @@ AddFeatures features_of_row(const StepShape& step) {
 }  // namespace
 
 bool add_cl_processor_features(const StepShape& step, const GpuFacts& gpu, Features* features) {
+  ClLaunch launch;
+  launch_of(step, &launch);
+  const int64_t groups = groups_of(launch);
+  if (groups > 1 && gpu.units > 1) features->add("begins", begins_of(groups, gpu.units));
   const AddFeatures add = features_of_row(step);
   if (add == nullptr) return false;
-  (ProcessorFeatures(step, gpu, features).*add)();
+  (ProcessorFeatures(step, gpu, launch, features).*add)();
   return true;
 }
 

@@ -7,10 +7,13 @@
 namespace codl::kernels {
 
 // Of a step that has its tile; `features` has those of its contract, of which those of arithmetic
-// are left out. False, and nothing is done: the row's features are those of gpu_features.h.
+// are left out. False, and nothing but begins is added: the row's features are those of
+// gpu_features.h.
 //
 // Counts are of the unit that has most groups.
 //   shares            1 if other units have groups, too: waking them
+//   begins            times that a unit takes some of the groups, if it is not the only one: PoCL's
+//                     threads take shares of what is left under a lock
 //   written_mbytes    of mbytes: what is written, and in no cache before
 //   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
 //                     that size or less, all of twice that
