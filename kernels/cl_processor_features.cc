@@ -112,7 +112,7 @@ class ProcessorFeatures {
     }
     features->count = kept;
     written_mbytes_ = elements * static_cast<double>(dtype_bytes(y_.dtype)) * 1e-6 * share_;
-    once("shares", unit_groups_ < groups_ ? 1 : 0);
+    once("shares", is_shared() ? 1 : 0);
   }
 
   void add_batch_matmul();
@@ -152,8 +152,19 @@ class ProcessorFeatures {
     once("written_mbytes", written_mbytes_);
   }
 
-  // The lines of a step's inputs are as far behind in the cache as the inputs are long, from the
-  // part's first row on: each is read again in the order in which all came.
+  // From the part's first row on.
+  double inputs_mbytes() const {
+    double bytes = 0;
+    for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
+      if (step_.operands[i].layout != Layout::Packed)
+        bytes += static_cast<double>(step_.operands[i].bytes);
+    if (step_.part_dim == SplitDim::Height)
+      bytes *= 1 - static_cast<double>(rows().begin) / y_.dims[2];
+    return bytes * 1e-6;
+  }
+
+  // The lines of a step's inputs are as far behind in the cache as the inputs are long: each is
+  // read again in the order in which all came.
   struct LevelNames {
     const char* names[2];
   };
@@ -161,16 +172,24 @@ class ProcessorFeatures {
   static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
   static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", "shared_mbytes_over_4"}};
   void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
-    double bytes = 0;
-    for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
-      if (step_.operands[i].layout != Layout::Packed)
-        bytes += static_cast<double>(step_.operands[i].bytes);
-    if (step_.part_dim == SplitDim::Height)
-      bytes *= 1 - static_cast<double>(rows().begin) / y_.dims[2];
+    const double input_mbytes = inputs_mbytes();
     for (int i = 0; i < level_count; ++i) {
-      const double share = std::clamp(bytes * 1e-6 / kLevelMbytes[i] - 1, 0.0, 1.0);
+      const double share = std::clamp(input_mbytes / kLevelMbytes[i] - 1, 0.0, 1.0);
       once(levels.names[i], (mbytes_ - written_mbytes_) * share);
     }
+  }
+
+  bool is_shared() const { return unit_groups_ < groups_; }
+
+  // Inputs of which a unit finds a part in another one's cache.
+  void near() {
+    constexpr double kNearMbytes = 0.25;
+    if (is_shared()) once("near_mbytes", std::min(inputs_mbytes() * share_, kNearMbytes));
+  }
+  // Bytes as far as nothing fetches them from another unit's cache ahead of time yet.
+  void first_bytes() {
+    constexpr double kFirstMbytes = 0.05;
+    if (is_shared()) once("first_mbytes", std::min(mbytes_, kFirstMbytes));
   }
 
   // Weights lie in `blocks` that pass one behind the other, each for as many groups. Returns those
@@ -327,6 +346,7 @@ void ProcessorFeatures::add_texels() {
   const double group_items = double{1} * launch_.local[0] * launch_.local[1] * launch_.local[2];
   const bool is_residual = params.has_residual != 0;
   moved();
+  first_bytes();
   // Lines of a panel, of which a work-item reads a quarter.
   once("weight_mbytes", 64e-6 * conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
                             w.dims[1] * w.dims[2] * w.dims[3]);
@@ -412,6 +432,7 @@ void ProcessorFeatures::add_winograd() {
                           ceil_div(last_tiles, int64_t{item.register_tiles}));
   const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
   moved();
+  if (is_part_of_channels()) once("part_mbytes", mbytes_);
   beyond_caches();
   // Of the panels in use, which items read one after the other.
   const double used_mbytes = weight_mbytes_ / panel_blocks;
@@ -437,7 +458,9 @@ void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
+  if (step_.row->op == OpKind::Pad) near();
   if (step_.row->op == OpKind::Binary) {
+    first_bytes();
     // Vectors of the second operand, where it is as long as the first; or where one of the two
     // differs by channel alone, so that each vector's place in its pixel counts.
     const BinaryOperand first = binary_operand_of(step_.operands[0], y_);
