@@ -63,14 +63,37 @@ double apart_share(int32_t pitch_floats) {
   return 1 - static_cast<double>(kPairFloats) / pitch_floats;
 }
 
+int64_t groups_of(const ClLaunch& launch) {
+  int64_t groups = 1;
+  for (int i = 0; i < 3; ++i)
+    groups *= static_cast<int64_t>(launch.global[i] / std::max<uint64_t>(launch.local[i], 1));
+  return groups;
+}
+
+// PoCL's threads take groups of what is left, their share of it or so many at most, whenever they
+// have none.
+double begins_of(int64_t groups, int32_t units) {
+  constexpr int64_t kMostGroups = 256;  // of each thread; an eighth if fewer than that are left
+  const int64_t threads = units;
+  int64_t begins = 0;
+  for (int64_t left = groups; left > 0; ++begins) {
+    const bool is_many = left > kMostGroups * threads * threads;
+    const int64_t most = threads * (is_many ? kMostGroups : kMostGroups / 8);
+    left -= std::min(most, ceil_div(left, threads));
+  }
+  return static_cast<double>(begins) / static_cast<double>(threads);
+}
+
 class ProcessorFeatures {
  public:
-  ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, Features* features)
-      : step_(step), y_(step.output()), features_(*features), registers_(gpu.registers) {
-    launch_of(step, &launch_);
-    int64_t groups = 1;
-    for (int i = 0; i < 3; ++i)
-      groups *= static_cast<int64_t>(launch_.global[i] / std::max<uint64_t>(launch_.local[i], 1));
+  ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, const ClLaunch& launch,
+                    Features* features)
+      : step_(step),
+        y_(step.output()),
+        features_(*features),
+        registers_(gpu.registers),
+        launch_(launch) {
+    const int64_t groups = groups_of(launch_);
     groups_ = static_cast<double>(groups);
     unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
     share_ = unit_groups_ / groups_;
@@ -83,13 +106,13 @@ class ProcessorFeatures {
       const bool is_mapped = name.substr(0, 10) == "melements_";
       if (name == "mbytes") mbytes_ = feature.value * share_;
       if (name == "weight_mbytes") weight_mbytes_ = feature.value;
-      if (name != "steps" && !is_mapped) continue;
+      if (name != "steps" && name != "begins" && !is_mapped) continue;
       if (is_mapped) feature.value *= share_;
       features->items[kept++] = feature;
     }
     features->count = kept;
     written_mbytes_ = elements * static_cast<double>(dtype_bytes(y_.dtype)) * 1e-6 * share_;
-    once("shares", unit_groups_ < groups_ ? 1 : 0);
+    once("shares", is_shared() ? 1 : 0);
   }
 
   void add_batch_matmul();
@@ -129,8 +152,19 @@ class ProcessorFeatures {
     once("written_mbytes", written_mbytes_);
   }
 
-  // The lines of a step's inputs are as far behind in the cache as the inputs are long, from the
-  // part's first row on: each is read again in the order in which all came.
+  // From the part's first row on.
+  double inputs_mbytes() const {
+    double bytes = 0;
+    for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
+      if (step_.operands[i].layout != Layout::Packed)
+        bytes += static_cast<double>(step_.operands[i].bytes);
+    if (step_.part_dim == SplitDim::Height)
+      bytes *= 1 - static_cast<double>(rows().begin) / y_.dims[2];
+    return bytes * 1e-6;
+  }
+
+  // The lines of a step's inputs are as far behind in the cache as the inputs are long: each is
+  // read again in the order in which all came.
   struct LevelNames {
     const char* names[2];
   };
@@ -138,16 +172,24 @@ class ProcessorFeatures {
   static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
   static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", "shared_mbytes_over_4"}};
   void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
-    double bytes = 0;
-    for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
-      if (step_.operands[i].layout != Layout::Packed)
-        bytes += static_cast<double>(step_.operands[i].bytes);
-    if (step_.part_dim == SplitDim::Height)
-      bytes *= 1 - static_cast<double>(rows().begin) / y_.dims[2];
+    const double input_mbytes = inputs_mbytes();
     for (int i = 0; i < level_count; ++i) {
-      const double share = std::clamp(bytes * 1e-6 / kLevelMbytes[i] - 1, 0.0, 1.0);
+      const double share = std::clamp(input_mbytes / kLevelMbytes[i] - 1, 0.0, 1.0);
       once(levels.names[i], (mbytes_ - written_mbytes_) * share);
     }
+  }
+
+  bool is_shared() const { return unit_groups_ < groups_; }
+
+  // Inputs of which a unit finds a part in another one's cache.
+  void near() {
+    constexpr double kNearMbytes = 0.25;
+    if (is_shared()) once("near_mbytes", std::min(inputs_mbytes() * share_, kNearMbytes));
+  }
+  // Bytes as far as nothing fetches them from another unit's cache ahead of time yet.
+  void first_bytes() {
+    constexpr double kFirstMbytes = 0.05;
+    if (is_shared()) once("first_mbytes", std::min(mbytes_, kFirstMbytes));
   }
 
   // Weights lie in `blocks` that pass one behind the other, each for as many groups. Returns those
@@ -161,7 +203,7 @@ class ProcessorFeatures {
   const OperandShape& y_;
   Features& features_;
   int32_t registers_;  // floats
-  ClLaunch launch_;
+  const ClLaunch& launch_;
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
   double share_ = 1;        // of the step, of that unit
@@ -304,6 +346,7 @@ void ProcessorFeatures::add_texels() {
   const double group_items = double{1} * launch_.local[0] * launch_.local[1] * launch_.local[2];
   const bool is_residual = params.has_residual != 0;
   moved();
+  first_bytes();
   // Lines of a panel, of which a work-item reads a quarter.
   once("weight_mbytes", 64e-6 * conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
                             w.dims[1] * w.dims[2] * w.dims[3]);
@@ -389,6 +432,7 @@ void ProcessorFeatures::add_winograd() {
                           ceil_div(last_tiles, int64_t{item.register_tiles}));
   const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
   moved();
+  if (is_part_of_channels()) once("part_mbytes", mbytes_);
   beyond_caches();
   // Of the panels in use, which items read one after the other.
   const double used_mbytes = weight_mbytes_ / panel_blocks;
@@ -414,7 +458,9 @@ void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
+  if (step_.row->op == OpKind::Pad) near();
   if (step_.row->op == OpKind::Binary) {
+    first_bytes();
     // Vectors of the second operand, where it is as long as the first; or where one of the two
     // differs by channel alone, so that each vector's place in its pixel counts.
     const BinaryOperand first = binary_operand_of(step_.operands[0], y_);
@@ -584,9 +630,13 @@ AddFeatures features_of_row(const StepShape& step) {
 }  // namespace
 
 bool add_cl_processor_features(const StepShape& step, const GpuFacts& gpu, Features* features) {
+  ClLaunch launch;
+  launch_of(step, &launch);
+  const int64_t groups = groups_of(launch);
+  if (groups > 1 && gpu.units > 1) features->add("begins", begins_of(groups, gpu.units));
   const AddFeatures add = features_of_row(step);
   if (add == nullptr) return false;
-  (ProcessorFeatures(step, gpu, features).*add)();
+  (ProcessorFeatures(step, gpu, launch, features).*add)();
   return true;
 }
 

@@ -7,10 +7,17 @@
 namespace codl::kernels {
 
 // Of a step that has its tile; `features` has those of its contract, of which those of arithmetic
-// are left out. False, and nothing is done: the row's features are those of gpu_features.h.
+// are left out. False, and nothing but begins is added: the row's features are those of
+// gpu_features.h.
 //
 // Counts are of the unit that has most groups.
 //   shares            1 if other units have groups, too: waking them
+//   begins            times that a unit takes some of the groups, if it is not the only one: PoCL's
+//                     threads take shares of what is left under a lock
+//   near_mbytes       million bytes of inputs, 0.25 at most, if other units have groups, too: some
+//                     lie in another one's cache
+//   first_mbytes      of mbytes 0.05 at most, likewise: nothing fetches them ahead of time yet
+//   part_mbytes       mbytes of a part of channels: their lines lie among those of the others
 //   written_mbytes    of mbytes: what is written, and in no cache before
 //   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
 //                     that size or less, all of twice that

@@ -128,6 +128,7 @@ TEST_CASE("on a processor, the unit that has most groups counts") {
   const auto features =
       features_of_line(matmul_line("matmul_f32_cl_buffer", 1, 64, 48), kProcessor);
   CHECK(features.at("shares") == 1);
+  CHECK(features.at("begins") == 1);  // one has two panels at once, the other what is left
   CHECK(features.at("single_kgroups") == Approx(2e-3));
   CHECK(features.at("single_weight_mbytes") == Approx(65 * 48 * 4e-6 * 2 / 3));
   // Two panels and two blocks of rows: each unit reads all weights.
