@@ -78,7 +78,7 @@ class GpuFeatures {
       : step_(step),
         y_(step.output()),
         units_(gpu.units),
-        is_processor_(gpu.registers != 0),
+        is_processor_(gpu.is_processor()),
         features_(*features) {
     launch_of(step, &launch_);
     double group_items = 1;
