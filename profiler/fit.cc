@@ -97,16 +97,31 @@ double value_of(const NamedFeatures& features, const std::string& name) {
   return 0;
 }
 
-// Names of all features that some observation has, in order of first appearance.
+// Names of the features that enough observations have, in order of first appearance.
 std::vector<std::string> feature_names(const std::vector<Observation>& observations) {
   // Features count in thousands or millions: what is less than a thousandth of one is what rounding
   // left of a difference, and would get a coefficient to match.
   constexpr double kLeastAmount = 1e-9;
-  std::vector<std::string> names;
+  // A coefficient of two or three observations that barely have the feature is their disturbance,
+  // and steps that have much of it would be predicted by that. Of few observations in all each
+  // counts.
+  constexpr size_t kManyObservations = 60;
+  constexpr size_t kLeastCarriers = 3;
+  std::vector<std::pair<std::string, size_t>> counts;
   for (const Observation& observation : observations)
-    for (const auto& [name, value] : observation.features)
-      if (value >= kLeastAmount && std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(name);
+    for (const auto& [name, value] : observation.features) {
+      if (value < kLeastAmount) continue;
+      const auto found = std::find_if(counts.begin(), counts.end(),
+                                      [&](const auto& count) { return count.first == name; });
+      if (found == counts.end())
+        counts.emplace_back(name, 1);
+      else
+        ++found->second;
+    }
+  std::vector<std::string> names;
+  for (auto& [name, count] : counts)
+    if (observations.size() < kManyObservations || count >= kLeastCarriers)
+      names.push_back(std::move(name));
   return names;
 }
 

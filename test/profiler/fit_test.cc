@@ -124,5 +124,24 @@ TEST_CASE("a feature that is nothing but rounding has no term") {
   CHECK(coefficient_of(fit_model(observations), "residue") == 0);
 }
 
+TEST_CASE("what one or two of many steps have is no feature") {
+  std::vector<Observation> observations;
+  for (int i = 1; i <= 70; ++i) {
+    const double a = i;
+    observations.push_back({{{"a", a}, {"steps", 1}}, 3 + 2 * a});
+  }
+  // Disturbed, and barely beyond a level.
+  for (const size_t i : {30u, 50u}) {
+    observations[i].features.emplace_back("a_over_level", 0.001);
+    observations[i].us *= 1.1;
+  }
+  CHECK(coefficient_of(fit_model(observations), "a_over_level") == 0);
+  for (const size_t i : {20u, 40u}) {
+    observations[i].features.emplace_back("a_over_level", 10);
+    observations[i].us += 50;
+  }
+  CHECK(coefficient_of(fit_model(observations), "a_over_level") > 0);
+}
+
 }  // namespace
 }  // namespace codl::profiler
