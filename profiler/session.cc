@@ -139,8 +139,11 @@ void Session::set_limits(Lane* lane) {
       if (!step) continue;
       step->run_us();
       const double us = step->run_us();
-      for (const auto& [name, value] : features_of(row, *item, options_.facts))
-        if (name.starts_with("mmacs")) rate = std::max(rate, 1e6 * value / us);
+      kernels::Features features;  // of the contract: models may leave multiply-adds out
+      kernels::features_of(step_of(row, *item), &features);
+      for (uint32_t j = 0; j < features.count; ++j)
+        if (std::string_view(features.items[j].name).starts_with("mmacs"))
+          rate = std::max(rate, 1e6 * features.items[j].value / us);
     }
   }
   if (rate > 0) limits.most_macs = std::clamp(rate * kMostStepUs, 2e7, 4e9);
