@@ -19,6 +19,16 @@ struct ByteRange {
 // what is stored, which may be a part of the rows already; of each plane where they are apart.
 std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape);
 
+// Operands of all steps that exist.
+struct StepMemory {
+  rt::Arena arena;
+  size_t used_bytes = 0;
+
+  void allocate();
+  // Or of `own` if the arena is full.
+  uint8_t* take(size_t bytes, rt::Arena* own);
+};
+
 class CpuLane : public Lane {
  public:
   // `cores` may be empty: not pinned.
@@ -48,8 +58,8 @@ class CpuLane : public Lane {
   rt::CpuPool pool_;
   rt::AffinityScope scope_;
   std::vector<uint8_t> other_memory_;
-  rt::Arena arena_;  // of all steps that exist
-  size_t arena_used_bytes_ = 0;
+  StepMemory activations_;
+  StepMemory weights_;
   rt::Arena scratch_;              // of whichever step runs, as in a session
   int32_t step_count_ = 0;         // that exist
   std::vector<double> probes_us_;  // by worker

@@ -82,6 +82,9 @@ class GpuStep : public PreparedStep {
   cl_event enqueue() { return lane_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr); }
   // From the first of `count` launches to the end of the last, each with other weights.
   double batch_us(int count);
+  void touch(cl_mem buffer, size_t bytes) {
+    lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
+  }
   // Of the lane's arena, or memory of its own if that is full.
   cl_mem take(size_t bytes);
 
@@ -91,7 +94,7 @@ class GpuStep : public PreparedStep {
   size_t local_[3] = {1, 1, 1};
   bool has_local_ = false;
   std::vector<cl_mem> memory_;
-  std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers
+  std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers, the output last
   int batch_count_ = 0;                                 // 0: not known yet
   // Arguments that are weights, and the buffers that each takes in turn.
   std::vector<std::pair<cl_uint, const std::vector<cl_mem>*>> weights_;
@@ -201,11 +204,13 @@ double GpuStep::run_us() {
     const double more_us = batch_us(2 * batch_count_);
     return (more_us - batch_us(batch_count_)) / batch_count_;
   }
-  // As before a step of the CPU lane: twice, and the output, too.
-  for (int pass = 0; pass < 2; ++pass) {
-    lane_->api_.clReleaseEvent(lane_->touch(lane_->other_memory_, kOtherBytes));
-    for (const auto& [buffer, bytes] : activations_)
-      lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
+  // As before a step of the CPU lane; see there.
+  touch(lane_->other_memory_, kOtherBytes);
+  for (const auto& [buffer, bytes] : activations_) touch(buffer, bytes);
+  touch(lane_->other_memory_, kOtherBytes);
+  for (size_t i = activations_.size(); i-- > 0;) {
+    touch(activations_[i].first, activations_[i].second);
+    if (i + 1 == activations_.size()) touch(lane_->other_memory_, 3 * kUsualStepBytes);
   }
   return lane_->wait_and_time_us(enqueue());
 }

@@ -13,6 +13,8 @@ namespace codl::profiler {
 // What other steps of a network have put into the core's caches meanwhile: more than a second-level
 // cache holds.
 inline constexpr size_t kOtherBytes = size_t{4} << 20;
+// What a step of a network reads and writes: weights, most of it.
+inline constexpr size_t kUsualStepBytes = size_t{1} << 20;
 // The steps that are in memory at once, but for the largest.
 inline constexpr size_t kArenaBytes = size_t{512} << 20;
 // With so much of operands in memory no further step is prepared beside them.
