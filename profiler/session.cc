@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kBatch = 48;
 // Undisturbed ones; twice as many in all where there are too few.
 constexpr size_t kRuns = 9;
-constexpr double kLongStepUs = 10'000;
+constexpr double kLongStepUs = 3'000;
 constexpr size_t kLongStepRuns = 3;
 // Probes that take so much longer than usual say that another program has the core, not that the
 // clock is low.
@@ -121,9 +121,13 @@ void Session::make_rows() {
             {features_of(*sample.row, sample.item, options_.facts), sample.us});
 }
 
-constexpr double kMostStepUs = 4000;
+// Nearly all steps take less; of every sixteen draws one may be so many times as large, as first
+// layers are.
+constexpr double kUsualStepUs = 4000;
+constexpr uint64_t kDrawsOfLarge = 16;
+constexpr double kLargeFactor = 4;
 
-// Steps of at most some milliseconds, by what the lane's first convolution takes.
+// By what the lane's first convolution takes.
 void Session::set_limits(Lane* lane) {
   WorkLimits limits;
   WorkLimits small;
@@ -146,7 +150,7 @@ void Session::set_limits(Lane* lane) {
           rate = std::max(rate, 1e6 * features.items[j].value / us);
     }
   }
-  if (rate > 0) limits.most_macs = std::clamp(rate * kMostStepUs, 2e7, 4e9);
+  if (rate > 0) limits.most_macs = std::clamp(rate * kUsualStepUs, 2e7, 4e9);
   limits.most_elements = std::clamp(limits.most_macs / 75, 5e5, 1.6e7);
   for (RowState& state : rows_) {
     if (state.row->processor != lane->processor()) continue;
@@ -157,14 +161,14 @@ void Session::set_limits(Lane* lane) {
       state.limits.most_elements /= 30;
     }
     for (const Observation& observation : state.observations)
-      tighten_limits(&state, observation.us);
+      tighten_limits(&state, observation.us / kLargeFactor);
   }
 }
 
 // A row that is slower than a convolution gets smaller steps.
 void Session::tighten_limits(RowState* state, double us) {
-  if (us <= kMostStepUs) return;
-  const double share = std::max(kMostStepUs / us, 0.2);
+  if (us <= kUsualStepUs) return;
+  const double share = std::max(kUsualStepUs / us, 0.2);
   state->limits.most_macs *= share;
   state->limits.most_elements *= share;
 }
@@ -184,14 +188,17 @@ RowState* Session::neediest(Processor processor, const std::vector<RowState*>& t
   return best;
 }
 
-bool Session::draw(RowState* state, Sample* out) {
+bool Session::draw(RowState* state, double factor, Sample* out) {
   constexpr int kChoices = 24;
   // Most steps are what networks have; every fourth is the one that tells the fit most.
   const bool is_plain = state->observations.size() < 8 || random_() % 4 != 0;
   const StepModel model = fit_model(is_plain ? std::vector<Observation>() : state->observations);
+  WorkLimits limits = state->limits;
+  limits.most_macs *= factor;
+  limits.most_elements *= factor;
   double best = -1;
   for (int i = 0; i < (is_plain ? 1 : kChoices); ++i) {
-    std::optional<StepCase> item = draw_step(*state->row, state->limits, random_);
+    std::optional<StepCase> item = draw_step(*state->row, limits, random_);
     if (!item) break;
     double value = 0;
     if (!is_plain) {
@@ -264,15 +271,18 @@ bool Session::draw_samples(Clock& clock) {
     has_work = false;
     for (Lane* lane : lanes_) {
       std::vector<RowState*> states;
+      std::vector<double> factors;
       std::vector<Sample> drawn;
       while (drawn.size() < kBatch) {
         RowState* state = neediest(lane->processor(), states);
         if (state == nullptr) break;
         Sample sample;
-        if (!draw(state, &sample)) {
+        const double factor = random_() % kDrawsOfLarge == 0 ? kLargeFactor : 1;
+        if (!draw(state, factor, &sample)) {
           state->is_exhausted = true;
           continue;
         }
+        factors.push_back(factor);
         states.push_back(state);
         drawn.push_back(std::move(sample));
       }
@@ -287,7 +297,7 @@ bool Session::draw_samples(Clock& clock) {
         if (drawn[i].visits_us.empty()) continue;
         states[i]->observations.push_back(
             {features_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
-        tighten_limits(states[i], drawn[i].us);
+        tighten_limits(states[i], drawn[i].us / factors[i]);
         samples_.push_back(std::move(drawn[i]));
       }
       // Rows of images on a device without them.

@@ -55,9 +55,11 @@ class Session {
   struct Clock;  // of a run: what is spent, and whether it was interrupted
   void make_rows();
   void set_limits(Lane* lane);
+  // After a step of `us`, or, where its limits were so many times the row's, of that times `us`.
   void tighten_limits(RowState* state, double us);
   RowState* neediest(Processor processor, const std::vector<RowState*>& taken);
-  bool draw(RowState* state, Sample* out);
+  // A step within `factor` times the row's limits.
+  bool draw(RowState* state, double factor, Sample* out);
   bool draw_samples(Clock& clock);
   bool measure_networks(Clock& clock);
   bool visit_again(Clock& clock);

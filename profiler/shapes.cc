@@ -39,7 +39,9 @@ class Draw {
     return values.begin()[between(0, static_cast<int32_t>(values.size()) - 1)];
   }
   // Rows and columns of a map. Those of networks are what halving leaves of 224, 300, 320, 416 ...
+  // First layers have the largest, of many megabytes.
   int32_t side() {
+    if (chance(0.07)) return pick({150, 208, 224, 256, 300, 320, 416, 480});
     if (chance(0.3)) return log_between(4, 200);
     return pick({7,  14, 28, 56,  112, 7,  14, 28,  56, 112, 8,  16, 32, 64, 10,
                  20, 40, 80, 160, 13,  26, 52, 104, 17, 35,  19, 38, 75, 150});
@@ -49,7 +51,8 @@ class Draw {
   int32_t channels(int32_t side) {
     const double area = double{1} * side * side;
     const double least = std::clamp(1e4 / area, 8.0, 256.0);
-    const double most = std::clamp(1.6e6 / area, 2 * least, 2048.0);
+    const double elements = chance(0.07) || side > 160 ? 6e6 : 1.6e6;
+    const double most = std::clamp(elements / area, 2 * least, 2048.0);
     const double grain = most >= 128 && chance(0.3) ? 64
                          : chance(0.75)             ? 16
                          : chance(0.6)              ? 8

@@ -1,9 +1,11 @@
 #include "runtime/tools/files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -21,6 +23,22 @@ using File = std::unique_ptr<std::FILE, Close>;
   fail_input(path, expected, std::strerror(errno));
 }
 
+// The last bytes are written, or found not to fit, by fclose.
+bool write_all(const std::string& path, std::string_view contents) {
+  File file(std::fopen(path.c_str(), "wb"));
+  if (!file) return false;
+  const bool is_written =
+      std::fwrite(contents.data(), 1, contents.size(), file.get()) == contents.size();
+  return std::fclose(file.release()) == 0 && is_written;
+}
+
+// What a link leads to.
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr),
+                                                          std::free);
+  return found ? found.get() : path;
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -35,16 +53,16 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::string_view contents) {
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  File file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) fail_file(path, "a file that can be written");
-  const bool is_written =
-      std::fwrite(contents.data(), 1, contents.size(), file.get()) == contents.size();
-  // The last bytes are written, or found not to fit, by fclose.
-  const bool is_closed = std::fclose(file.release()) == 0;
-  if (is_written && is_closed && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  struct stat status = {};
+  const bool is_device = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  const std::string target = real_path(path);
+  const std::string temporary = target + ".tmp" + std::to_string(getpid());
+  if (is_device
+          ? write_all(path, contents)
+          : write_all(temporary, contents) && std::rename(temporary.c_str(), target.c_str()) == 0)
+    return;
   const int error = errno;
-  std::remove(temporary.c_str());
+  if (!is_device) std::remove(temporary.c_str());
   errno = error;
   fail_file(path, "a file that can be written");
 }
