@@ -259,19 +259,20 @@ void ProcessorFeatures::add_pool() {
   const double taps =
       row_taps * taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
   const int32_t pitch = padded_channels(y_);
+  const double split_taps = taps * vectors.whole * split_share(pitch);
   thousands("piece_ktaps", taps * vectors.pieces);
-  thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
   // Items that share a window read far from each other, and wait for each line.
   if (defined("TAP_SPLIT", 1) > 1) {
     beyond_caches(kSharedLevels);
+    thousands("shared_split_ktaps", split_taps);
     thousands("shared_ktaps", taps * vectors.all());
     thousands("shared_kgroups", groups_);
     return;
   }
   once("mbytes", mbytes_);
   thousands("ktaps", taps * vectors.all());
+  thousands("split_ktaps", split_taps);
   thousands("window_krows", row_taps * y_.dims[3] * vectors.all());
-  thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
   thousands("kitems", scalar(0));
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
@@ -431,26 +432,32 @@ void ProcessorFeatures::add_winograd() {
       static_cast<double>((tile_blocks - 1) * ceil_div(block_tiles, int64_t{item.register_tiles}) +
                           ceil_div(last_tiles, int64_t{item.register_tiles}));
   const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
-  moved();
+  const bool has_four_panels = item.register_panels == 4;
+  const bool is_pair = item.register_panels == 2;
+  once("mbytes", mbytes_);
   if (is_part_of_channels()) once("part_mbytes", mbytes_);
-  beyond_caches();
-  // Of the panels in use, which items read one after the other.
+  beyond_caches(kLevels, 1);
+  // Of the panels in use, which items read one after the other. Each panel in registers is a stream
+  // of its own: the more, the more lines are on their way from memory at once.
   const double used_mbytes = weight_mbytes_ / panel_blocks;
-  once("weight_mbytes", first_weights(panel_blocks));
+  once(has_four_panels ? "four_panels_weight_mbytes"
+       : is_pair       ? "pair_weight_mbytes"
+                       : "single_weight_mbytes",
+       first_weights(panel_blocks));
   const double again_mbytes =
       used_mbytes * unit_groups_ * register_blocks / static_cast<double>(tile_blocks);
   once("read_weight_over_0.5", again_mbytes * std::clamp(used_mbytes / 0.5 - 1, 0.0, 1.0));
-  once("read_weight_over_2", again_mbytes * std::clamp(used_mbytes / 2 - 1, 0.0, 1.0));
-  millions(item.register_panels == 4   ? "four_panels_mmacs"
-           : item.register_panels == 2 ? "pair_mmacs"
-                                       : "single_mmacs",
+  millions(has_four_panels ? "four_panels_mmacs"
+           : is_pair       ? "pair_mmacs"
+                           : "single_mmacs",
            sums * kClLanes * in_channels);
   thousands("ksums", sums * static_cast<double>(ceil_div(in_channels, item.channels)));
   const double tile_passes = static_cast<double>(tiles) * panel_blocks;
   thousands("transformed_krows",
             tile_passes * static_cast<double>(ceil_div(in_channels, kClLanes)));
-  thousands("ktile_panels", static_cast<double>(tiles) * work.panels.count());
-  thousands("kitems", scalar(0));
+  if (padded_channels(step_.operands[0]) % kClLanes != 0) thousands("ragged_krows", tile_passes);
+  if (cl_channels(step_).stored_count % kClLanes != 0) thousands("ragged_kpixels", pixels_);
+  thousands("apart_kpixels", pixels_ * work.panels.count() * apart_share(padded_channels(y_)));
 }
 
 // Elementwise and copying rows of a work-item per vector.
@@ -556,14 +563,17 @@ void ProcessorFeatures::add_convert() {
   const int32_t pitch = padded_channels(is_to_nhwc ? y_ : step_.operands[0]);
   // Pixels pass first: no other work-item soon needs the line next to one's own.
   const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
+  // Lines of which each work-item takes all, but which the next block of channels passes by the
+  // neighbours of: a cache that holds neither what is read nor what is written has none of them.
+  const double moved_mbytes = pixels_ * channels * 2 * sizeof(float) * 1e-6;
+  const double apart_over = apart * std::clamp(moved_mbytes - 1, 0.0, 1.0);
   once("mbytes", mbytes_);
-  beyond_caches();
   thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {
     thousands("to_nhwc_krows", pixels_ * vectors.whole);
     thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
     thousands("to_nhwc_apart_krows", apart);
-    thousands("to_nhwc_split_krows", pixels_ * vectors.all() * split_share(pixels));
+    thousands("to_nhwc_apart_over_1", apart_over);
     // Lines of a block's channels that share a place of the first-level cache.
     if (pixels % kPageFloats == 0) thousands("to_nhwc_aliased_krows", pixels_ * vectors.all());
     return;
@@ -573,7 +583,7 @@ void ProcessorFeatures::add_convert() {
   thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
   if (pixels % kClLanes != 0) thousands("to_plain_rest_krows", planes);
   thousands("to_plain_apart_krows", apart);
-  thousands("to_plain_split_krows", pixels_ * vectors.all() * split_share(pitch));
+  thousands("to_plain_apart_over_1", apart_over);
 }
 
 void ProcessorFeatures::add_depth_to_space() {
