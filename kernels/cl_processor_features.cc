@@ -36,6 +36,17 @@ double taps_inside(const WindowAxis& axis, int32_t input, int32_t begin, int32_t
   return static_cast<double>(inside);
 }
 
+// The share of taps of which any of outputs [begin, end) is inside the map: the weights of the
+// others nobody reads.
+double share_in_use(const WindowAxis& axis, int32_t input, int32_t begin, int32_t end) {
+  int32_t in_use = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const Range positions = positions_inside(axis, tap, input, end);
+    if (positions.end > std::max(positions.begin, begin)) ++in_use;
+  }
+  return static_cast<double>(in_use) / axis.taps;
+}
+
 // The vectors of 16 channels of a pixel.
 struct Vectors {
   explicit Vectors(int32_t channels) : whole(channels / kClLanes) {
@@ -305,7 +316,9 @@ void ProcessorFeatures::add_conv2d() {
   const bool is_residual = is_spilled && params.has_residual != 0;
   moved();
   beyond_caches();
-  once("weight_mbytes", first_weights(static_cast<double>(grid.outer_blocks)));
+  const double used_share =
+      share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  once("weight_mbytes", used_share * first_weights(static_cast<double>(grid.outer_blocks)));
   millions(is_pair            ? "fast_pair_mmacs"
            : has_few_channels ? "fast_few_mmacs"
            : is_residual      ? "fast_residual_mmacs"
@@ -349,7 +362,10 @@ void ProcessorFeatures::add_texels() {
   moved();
   first_bytes();
   // Lines of a panel, of which a work-item reads a quarter.
-  once("weight_mbytes", 64e-6 * conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
+  const double used_share =
+      share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  once("weight_mbytes", used_share * 64e-6 *
+                            conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
                             w.dims[1] * w.dims[2] * w.dims[3]);
   thousands(is_residual ? "residual_ktexels" : "ktexels", loops * whole_texels);
   thousands("outside_ktexels", (loops * item_pixels - taps) * whole_texels);
