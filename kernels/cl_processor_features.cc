@@ -83,16 +83,54 @@ int64_t groups_of(const ClLaunch& launch) {
 
 // PoCL's threads take groups of what is left, their share of it or so many at most, whenever they
 // have none.
+constexpr int64_t kMostGroups = 256;  // of each thread; an eighth if fewer than that are left
+
+bool are_many(int64_t left, int64_t threads) { return left > kMostGroups * threads * threads; }
+
+int64_t taken_of(int64_t left, int64_t threads) {
+  const int64_t most = threads * (are_many(left, threads) ? kMostGroups : kMostGroups / 8);
+  return std::min(most, ceil_div(left, threads));
+}
+
 double begins_of(int64_t groups, int32_t units) {
-  constexpr int64_t kMostGroups = 256;  // of each thread; an eighth if fewer than that are left
-  const int64_t threads = units;
   int64_t begins = 0;
-  for (int64_t left = groups; left > 0; ++begins) {
-    const bool is_many = left > kMostGroups * threads * threads;
-    const int64_t most = threads * (is_many ? kMostGroups : kMostGroups / 8);
-    left -= std::min(most, ceil_div(left, threads));
+  for (int64_t left = groups; left > 0; ++begins) left -= taken_of(left, units);
+  return static_cast<double>(begins) / units;
+}
+
+// Work-items of a grid's first groups, without those that fill up groups.
+int64_t items_of_first(const ClLaunch& launch, int64_t groups) {
+  const auto extent = [&](int i) { return static_cast<int64_t>(launch.scalars[i]); };
+  const auto local = [&](int i) { return static_cast<int64_t>(launch.local[i]); };
+  const auto items_before = [&](int i, int64_t group) {
+    return std::min(group * local(i), extent(i));
+  };
+  const int64_t groups_0 = ceil_div(extent(0), local(0));
+  const int64_t groups_1 = ceil_div(extent(1), local(1));
+  const int64_t row = groups / groups_0 % groups_1;
+  const int64_t layer = groups / groups_0 / groups_1;
+  const int64_t layer_items = items_before(2, layer + 1) - items_before(2, layer);
+  const int64_t row_items = items_before(1, row + 1) - items_before(1, row);
+  return items_before(2, layer) * extent(0) * extent(1) +
+         layer_items *
+             (items_before(1, row) * extent(0) + row_items * items_before(0, groups % groups_0));
+}
+
+// The share of a grid's work-items of the thread that has most. The first takes half of the groups
+// or more; if the last ones are not full, that is more than its share of the items.
+double busiest_share(const ClLaunch& launch, int64_t groups, int32_t units) {
+  constexpr int32_t kMostUnits = 8;
+  const double share = static_cast<double>(ceil_div(groups, int64_t{units})) / groups;
+  if (units > kMostUnits || are_many(groups, units)) return share;
+  int64_t items[kMostUnits] = {};
+  int64_t done = 0;
+  for (int64_t begun = 0; begun < groups;) {
+    begun += taken_of(groups - begun, units);
+    const int64_t before = items_of_first(launch, begun);
+    *std::min_element(items, items + units) += before - done;
+    done = before;
   }
-  return static_cast<double>(begins) / static_cast<double>(threads);
+  return static_cast<double>(*std::max_element(items, items + units)) / static_cast<double>(done);
 }
 
 class ProcessorFeatures {
@@ -103,6 +141,7 @@ class ProcessorFeatures {
         y_(step.output()),
         features_(*features),
         registers_(gpu.registers),
+        units_(gpu.units),
         launch_(launch) {
     const int64_t groups = groups_of(launch_);
     groups_ = static_cast<double>(groups);
@@ -214,6 +253,7 @@ class ProcessorFeatures {
   const OperandShape& y_;
   Features& features_;
   int32_t registers_;  // floats
+  int32_t units_;
   const ClLaunch& launch_;
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
@@ -361,6 +401,7 @@ void ProcessorFeatures::add_texels() {
   const bool is_residual = params.has_residual != 0;
   moved();
   first_bytes();
+  if (is_shared()) share_ = busiest_share(launch_, static_cast<int64_t>(groups_), units_);
   // Lines of a panel, of which a work-item reads a quarter.
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
