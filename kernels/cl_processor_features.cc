@@ -98,39 +98,56 @@ double begins_of(int64_t groups, int32_t units) {
   return static_cast<double>(begins) / units;
 }
 
-// Work-items of a grid's first groups, without those that fill up groups.
-int64_t items_of_first(const ClLaunch& launch, int64_t groups) {
-  const auto extent = [&](int i) { return static_cast<int64_t>(launch.scalars[i]); };
-  const auto local = [&](int i) { return static_cast<int64_t>(launch.local[i]); };
-  const auto items_before = [&](int i, int64_t group) {
-    return std::min(group * local(i), extent(i));
-  };
-  const int64_t groups_0 = ceil_div(extent(0), local(0));
-  const int64_t groups_1 = ceil_div(extent(1), local(1));
-  const int64_t row = groups / groups_0 % groups_1;
-  const int64_t layer = groups / groups_0 / groups_1;
-  const int64_t layer_items = items_before(2, layer + 1) - items_before(2, layer);
-  const int64_t row_items = items_before(1, row + 1) - items_before(1, row);
-  return items_before(2, layer) * extent(0) * extent(1) +
-         layer_items *
-             (items_before(1, row) * extent(0) + row_items * items_before(0, groups % groups_0));
-}
+// Work-items of the first groups of a launch, without those that fill up groups.
+class ItemsOfFirst {
+ public:
+  explicit ItemsOfFirst(const ClLaunch& launch) {
+    for (int i = 0; i < 3; ++i) {
+      local_[i] = static_cast<int64_t>(std::max<uint64_t>(launch.local[i], 1));
+      groups_[i] = static_cast<int64_t>(launch.global[i]) / local_[i];
+      extents_[i] = static_cast<int64_t>(launch.scalars[i]);
+    }
+  }
 
-// The share of a grid's work-items of the thread that has most. The first takes half of the groups
-// or more; if the last ones are not full, that is more than its share of the items.
-double busiest_share(const ClLaunch& launch, int64_t groups, int32_t units) {
+  int64_t operator()(int64_t groups) const {
+    const int64_t row = groups / groups_[0] % groups_[1];
+    const int64_t layer = groups / groups_[0] / groups_[1];
+    const int64_t layer_items = before(2, layer + 1) - before(2, layer);
+    const int64_t row_items = before(1, row + 1) - before(1, row);
+    return before(2, layer) * before(1, groups_[1]) * before(0, groups_[0]) +
+           layer_items * (before(1, row) * before(0, groups_[0]) +
+                          row_items * before(0, groups % groups_[0]));
+  }
+
+ private:
+  // Along an axis. The first scalars of a launch that fills up groups are how many items it has.
+  int64_t before(int axis, int64_t groups) const {
+    const int64_t items = groups * local_[axis];
+    const bool is_filled_up = ceil_div(extents_[axis], local_[axis]) == groups_[axis];
+    return is_filled_up ? std::min(items, extents_[axis]) : items;
+  }
+
+  int64_t local_[3];
+  int64_t groups_[3];
+  int64_t extents_[3];
+};
+
+// The share of the work of the thread that has most. The first takes half of the groups or more; if
+// the last ones have less work, that is more than its share. `work_of_first`: of so many groups.
+template <typename Work>
+double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
   constexpr int32_t kMostUnits = 8;
-  const double share = static_cast<double>(ceil_div(groups, int64_t{units})) / groups;
-  if (units > kMostUnits || are_many(groups, units)) return share;
-  int64_t items[kMostUnits] = {};
+  if (units > kMostUnits || are_many(groups, units))
+    return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups);
+  int64_t work[kMostUnits] = {};
   int64_t done = 0;
   for (int64_t begun = 0; begun < groups;) {
     begun += taken_of(groups - begun, units);
-    const int64_t before = items_of_first(launch, begun);
-    *std::min_element(items, items + units) += before - done;
+    const int64_t before = work_of_first(begun);
+    *std::min_element(work, work + units) += before - done;
     done = before;
   }
-  return static_cast<double>(*std::max_element(items, items + units)) / static_cast<double>(done);
+  return static_cast<double>(*std::max_element(work, work + units)) / static_cast<double>(done);
 }
 
 class ProcessorFeatures {
@@ -147,6 +164,8 @@ class ProcessorFeatures {
     groups_ = static_cast<double>(groups);
     unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
     share_ = unit_groups_ / groups_;
+    if (is_shared() && launch_.global[1] > 1)
+      share_ = busiest_share(groups, gpu.units, ItemsOfFirst(launch_));
     const double elements = static_cast<double>(part_elements(step));
     pixels_ = double{1} * y_.dims[0] * rows().count() * y_.dims[3];
     uint32_t kept = 0;
@@ -401,7 +420,6 @@ void ProcessorFeatures::add_texels() {
   const bool is_residual = params.has_residual != 0;
   moved();
   first_bytes();
-  if (is_shared()) share_ = busiest_share(launch_, static_cast<int64_t>(groups_), units_);
   // Lines of a panel, of which a work-item reads a quarter.
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
