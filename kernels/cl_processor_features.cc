@@ -540,6 +540,7 @@ void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
+  double streams = 2;  // what a work-item reads and writes vectors of
   if (step_.row->op == OpKind::Pad) near();
   if (step_.row->op == OpKind::Binary) {
     first_bytes();
@@ -550,10 +551,12 @@ void ProcessorFeatures::add_runs() {
     const auto differs_by_channel = [](BinaryOperand operand) {
       return operand == BinaryOperand::PerChannel || operand == BinaryOperand::OnePixel;
     };
-    if (first == second)
+    if (first == second) {
       thousands("second_kitems", scalar(0));
-    else if (differs_by_channel(first) || differs_by_channel(second))
+      streams = 3;
+    } else if (differs_by_channel(first) || differs_by_channel(second)) {
       thousands("channel_kitems", scalar(0));
+    }
   }
   // erf() of smaller arguments takes more.
   if (step_.row->op == OpKind::Unary && step_.params_as<UnaryParams>().kind == kUnaryGelu)
@@ -580,8 +583,9 @@ void ProcessorFeatures::add_runs() {
   }
   thousands("piece_kitems", pieces);
   if (!is_part_of_channels()) return;
-  thousands("part_kruns", pixels_);
-  thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
+  const double runs = pixels_ * streams;
+  thousands("part_kruns", runs);
+  thousands("apart_kruns", runs * apart_share(padded_channels(y_)));
 }
 
 // The loops over a work-item's elements compute vectors of exponentials, and what is left of them
