@@ -297,7 +297,12 @@ void ProcessorFeatures::add_depthwise() {
   const double taps =
       row_taps * taps_inside(horizontal, x.dims[3], 0, blocks * kDepthwiseBufferPixels);
   const double item_rows = row_taps * blocks * vectors.all();
-  const double item_columns = (kDepthwiseBufferPixels - 1) * params.stride_w + w.dims[3];
+  // A filter narrower than its stride leaves out columns, or rows.
+  const double item_columns =
+      (kDepthwiseBufferPixels - 1) * std::min(params.stride_w, w.dims[3]) + w.dims[3];
+  const double read_share = std::min(1.0, static_cast<double>(w.dims[2]) / params.stride_h) *
+                            std::min(1.0, static_cast<double>(w.dims[3]) / params.stride_w);
+  mbytes_ = written_mbytes_ + read_share * (mbytes_ - written_mbytes_);
   const int32_t pitch = padded_channels(y_);
   moved();
   beyond_caches();
@@ -305,7 +310,9 @@ void ProcessorFeatures::add_depthwise() {
   const double block_lines = vectors.all() * w.dims[2] * (item_columns + w.dims[3]);
   const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
   thousands("lost_klines", item_rows * (item_columns + w.dims[3]) * lost_share);
-  once("weight_mbytes", 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
+  const double used_share =
+      share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
   thousands("weight_krows", item_rows * w.dims[3]);
   thousands("ktaps", taps * vectors.all());
   thousands("ragged_ktaps", taps * vectors.ragged);
