@@ -305,7 +305,7 @@ void ProcessorFeatures::add_depthwise() {
   mbytes_ = written_mbytes_ + read_share * (mbytes_ - written_mbytes_);
   const int32_t pitch = padded_channels(y_);
   moved();
-  beyond_caches();
+  beyond_caches(kLevels, 1);
   // Lines of a block of pixels, and of weights, that the next block reads again.
   const double block_lines = vectors.all() * w.dims[2] * (item_columns + w.dims[3]);
   const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
@@ -313,6 +313,7 @@ void ProcessorFeatures::add_depthwise() {
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
   once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
+  thousands("item_krows", item_rows);
   thousands("weight_krows", item_rows * w.dims[3]);
   thousands("ktaps", taps * vectors.all());
   thousands("ragged_ktaps", taps * vectors.ragged);
@@ -320,7 +321,6 @@ void ProcessorFeatures::add_depthwise() {
   thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
   thousands("apart_klines", item_rows * item_columns * apart_share(pitch));
   thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
-  thousands("kpixels", pixels_ * vectors.all());
   if (is_part_of_channels()) thousands("part_kpixels", pixels_ * vectors.all());
   thousands("ragged_kpixels", pixels_ * vectors.ragged);
   thousands("kitems", scalar(0));
