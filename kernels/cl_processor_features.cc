@@ -192,6 +192,7 @@ class ProcessorFeatures {
   void add_matmul();
   void add_pool();
   void add_runs();
+  void add_slice();
   void add_softmax();
   void add_texels();
   void add_transpose();
@@ -215,6 +216,8 @@ class ProcessorFeatures {
   Range rows() const {
     return y_.rank == 4 ? rows_of_part(step_.part_dim, step_.part, y_) : Range{0, 1};
   }
+
+  void add_axes();
 
   void moved() {
     once("mbytes", mbytes_);
@@ -615,16 +618,23 @@ void ProcessorFeatures::add_softmax() {
   thousands(is_shared ? "shared_kgroups" : "kitems", static_cast<double>(runs));
 }
 
+// copy_axes(): a work-item divides twice for each axis but the last.
+void ProcessorFeatures::add_axes() {
+  thousands(defined("WIDTH", 1) > 1 ? "kquads" : "kitems", scalar(0));
+  thousands("axis_kitems", scalar(0) * (defined("AXES", 1) - 1));
+}
+
+void ProcessorFeatures::add_slice() {
+  once("mbytes", mbytes_);
+  first_bytes();
+  add_axes();
+}
+
 void ProcessorFeatures::add_transpose() {
   const auto elements = static_cast<double>(element_count(y_));
   moved();
   beyond_caches();
-  if (defined("SIDE", 0) == 0) {
-    // A work-item divides twice for each axis but the last.
-    thousands(defined("WIDTH", 1) > 1 ? "kquads" : "kitems", scalar(0));
-    thousands("axis_kitems", scalar(0) * (defined("AXES", 1) - 1));
-    return;
-  }
+  if (defined("SIDE", 0) == 0) return add_axes();
   const auto x_pitch = static_cast<int32_t>(launch_.scalars[2]);
   const auto y_pitch = static_cast<int32_t>(launch_.scalars[3]);
   // Rows of x that the squares of a row of y pass: more than a prefetcher follows.
@@ -706,6 +716,8 @@ AddFeatures features_of_row(const StepShape& step) {
       return is_batch_matmul_tiled(row) ? nullptr : &ProcessorFeatures::add_batch_matmul;
     case OpKind::Softmax:
       return &ProcessorFeatures::add_softmax;
+    case OpKind::Slice:
+      return &ProcessorFeatures::add_slice;
     case OpKind::Transpose:
       return &ProcessorFeatures::add_transpose;
     case OpKind::Convert:
