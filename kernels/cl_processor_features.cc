@@ -574,10 +574,24 @@ void ProcessorFeatures::add_runs() {
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
-    case OpKind::Concat:
-      for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
-        pieces += pixels_ * Vectors(step_.operands[i].dims[1]).pieces;
+    case OpKind::Concat: {
+      // Inputs that a work-item asks whether its vector is of them; and lines that vectors share,
+      // as those of the second input may begin anywhere in a pixel.
+      double split = 0;
+      int32_t first = 0;
+      for (uint32_t i = 0; i + 1 < step_.operand_count; ++i) {
+        const int32_t channels = step_.operands[i].dims[1];
+        const Vectors vectors(channels);
+        pieces += pixels_ * vectors.pieces;
+        split += pixels_ * vectors.whole *
+                 (split_share(padded_channels(step_.operands[i])) +
+                  (first % kLineFloats != 0 ? 1 : split_share(padded_channels(y_))));
+        first += channels;
+      }
+      thousands("asked_kinputs", scalar(0) * (step_.operand_count - 1));
+      thousands("split_kitems", split);
       break;
+    }
     case OpKind::Pad: {
       // Divisions that find the element which stands in the border.
       const int32_t kind = step_.params_as<PadParams>().kind;
