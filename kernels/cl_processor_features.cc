@@ -704,7 +704,9 @@ void ProcessorFeatures::add_depth_to_space() {
   thousands("ragged_kitems", pixels_ * vectors.ragged);
   if (step_.params_as<DepthToSpaceParams>().is_channel_major != 0)
     thousands("major_kelements", pixels_ * channels.valid_count);
-  if (is_part_of_channels()) thousands("part_kruns", pixels_);
+  if (!is_part_of_channels()) return;
+  thousands("part_kruns", pixels_);
+  thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
 }
 
 using AddFeatures = void (ProcessorFeatures::*)();
