@@ -176,7 +176,7 @@ class ProcessorFeatures {
       if (name == "mbytes") mbytes_ = feature.value * share_;
       if (name == "weight_mbytes") weight_mbytes_ = feature.value;
       if (name != "steps" && name != "begins" && !is_mapped) continue;
-      if (is_mapped) feature.value *= share_;
+      if (is_mapped) feature.value = mapped_lanes(elements) * share_ * 1e-6;
       features->items[kept++] = feature;
     }
     features->count = kept;
@@ -218,6 +218,27 @@ class ProcessorFeatures {
   }
 
   void add_axes();
+
+  // Lanes of the vectors whose elements an activation or a Unary is applied to.
+  double mapped_lanes(double elements) const {
+    const KernelRow& row = *step_.row;
+    const auto full = [](int32_t channels, int32_t lanes) {
+      return static_cast<double>(ceil_div(channels, lanes)) * lanes;
+    };
+    const int32_t channels = channels_of_part(step_.part_dim, step_.part, y_).count();
+    switch (row.op) {
+      case OpKind::Unary:
+      case OpKind::Binary:
+        return scalar(0) * kClLanes;
+      case OpKind::Conv2d:
+      case OpKind::DepthwiseConv2d:
+        return pixels_ * full(channels, is_conv2d_quad(row) ? kChannelPad : kClLanes);
+      case OpKind::MatMul:
+        return elements / channels * full(channels, is_matmul_gemv(row) ? kChannelPad : kClLanes);
+      default:
+        return elements;
+    }
+  }
 
   void moved() {
     once("mbytes", mbytes_);
@@ -570,7 +591,7 @@ void ProcessorFeatures::add_runs() {
   }
   // erf() of smaller arguments takes more.
   if (step_.row->op == OpKind::Unary && step_.params_as<UnaryParams>().kind == kUnaryGelu)
-    millions("gelu_melements", static_cast<double>(part_elements(step_)));
+    millions("gelu_melements", mapped_lanes(static_cast<double>(part_elements(step_))));
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
