@@ -164,7 +164,8 @@ class ProcessorFeatures {
     groups_ = static_cast<double>(groups);
     unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
     share_ = unit_groups_ / groups_;
-    if (is_shared() && launch_.global[1] > 1)
+    const OpKind op = step.row->op;
+    if (is_shared() && (op == OpKind::Conv2d || op == OpKind::BatchMatMul) && launch_.global[1] > 1)
       share_ = busiest_share(groups, gpu.units, ItemsOfFirst(launch_));
     const double elements = static_cast<double>(part_elements(step));
     pixels_ = double{1} * y_.dims[0] * rows().count() * y_.dims[3];
