@@ -331,10 +331,12 @@ void ProcessorFeatures::add_depthwise() {
   const int32_t pitch = padded_channels(y_);
   moved();
   beyond_caches(kLevels, 1);
-  // Lines of a block of pixels, and of weights, that the next block reads again.
+  // Lines of a block of pixels, and of weights; the next block reads the columns that both have and
+  // the weights again.
   const double block_lines = vectors.all() * w.dims[2] * (item_columns + w.dims[3]);
   const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
-  thousands("lost_klines", item_rows * (item_columns + w.dims[3]) * lost_share);
+  const double again_lines = std::max(w.dims[3] - params.stride_w, 0) + w.dims[3];
+  thousands("lost_klines", item_rows * again_lines * lost_share);
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
   once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
@@ -365,7 +367,7 @@ void ProcessorFeatures::add_pool() {
   thousands("piece_ktaps", taps * vectors.pieces);
   // Items that share a window read far from each other, and wait for each line.
   if (defined("TAP_SPLIT", 1) > 1) {
-    beyond_caches(kSharedLevels);
+    beyond_caches(kSharedLevels, 1);
     thousands("shared_split_ktaps", split_taps);
     thousands("shared_ktaps", taps * vectors.all());
     thousands("shared_kgroups", groups_);
