@@ -105,7 +105,10 @@ class ItemsOfFirst {
     for (int i = 0; i < 3; ++i) {
       local_[i] = static_cast<int64_t>(std::max<uint64_t>(launch.local[i], 1));
       groups_[i] = static_cast<int64_t>(launch.global[i]) / local_[i];
-      extents_[i] = static_cast<int64_t>(launch.scalars[i]);
+      // The first scalars of a launch that fills up groups are how many items it has.
+      const auto extent = static_cast<int64_t>(launch.scalars[i]);
+      const bool is_filled_up = ceil_div(extent, local_[i]) == groups_[i];
+      items_[i] = is_filled_up ? extent : groups_[i] * local_[i];
     }
   }
 
@@ -114,26 +117,23 @@ class ItemsOfFirst {
     const int64_t layer = groups / groups_[0] / groups_[1];
     const int64_t layer_items = before(2, layer + 1) - before(2, layer);
     const int64_t row_items = before(1, row + 1) - before(1, row);
-    return before(2, layer) * before(1, groups_[1]) * before(0, groups_[0]) +
-           layer_items * (before(1, row) * before(0, groups_[0]) +
-                          row_items * before(0, groups % groups_[0]));
+    return before(2, layer) * items_[1] * items_[0] +
+           layer_items * (before(1, row) * items_[0] + row_items * before(0, groups % groups_[0]));
   }
 
  private:
-  // Along an axis. The first scalars of a launch that fills up groups are how many items it has.
   int64_t before(int axis, int64_t groups) const {
-    const int64_t items = groups * local_[axis];
-    const bool is_filled_up = ceil_div(extents_[axis], local_[axis]) == groups_[axis];
-    return is_filled_up ? std::min(items, extents_[axis]) : items;
+    return std::min(groups * local_[axis], items_[axis]);
   }
 
   int64_t local_[3];
   int64_t groups_[3];
-  int64_t extents_[3];
+  int64_t items_[3];
 };
 
-// The share of the work of the thread that has most. The first takes half of the groups or more; if
-// the last ones have less work, that is more than its share. `work_of_first`: of so many groups.
+// The share of the work of the thread that has most. The first takes its share of the groups at
+// once; where the last groups have less work, that is more than its share of the work.
+// `work_of_first`: of so many groups.
 template <typename Work>
 double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
   constexpr int32_t kMostUnits = 8;
@@ -158,7 +158,6 @@ class ProcessorFeatures {
         y_(step.output()),
         features_(*features),
         registers_(gpu.registers),
-        units_(gpu.units),
         launch_(launch) {
     const int64_t groups = groups_of(launch_);
     groups_ = static_cast<double>(groups);
@@ -264,7 +263,7 @@ class ProcessorFeatures {
   };
   static constexpr double kLevelMbytes[] = {1, 4};
   static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
-  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", "shared_mbytes_over_4"}};
+  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", nullptr}};
   void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
     const double input_mbytes = inputs_mbytes();
     for (int i = 0; i < level_count; ++i) {
@@ -297,7 +296,6 @@ class ProcessorFeatures {
   const OperandShape& y_;
   Features& features_;
   int32_t registers_;  // floats
-  int32_t units_;
   const ClLaunch& launch_;
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
