@@ -410,15 +410,14 @@ void ProcessorFeatures::add_conv2d() {
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
   once("weight_mbytes", used_share * first_weights(static_cast<double>(grid.outer_blocks)));
-  millions(is_pair            ? "fast_pair_mmacs"
-           : has_few_channels ? "fast_few_mmacs"
-           : is_residual      ? "fast_residual_mmacs"
-                              : "fast_mmacs",
-           fast_taps * macs);
-  millions(is_pair            ? "slow_pair_mmacs"
-           : has_few_channels ? "slow_few_mmacs"
-                              : "slow_mmacs",
-           slow_taps * macs);
+  // Of few channels taps at the edge take longer by what slow_ksums count alone.
+  const bool is_few = has_few_channels && !is_pair;
+  millions(is_pair       ? "fast_pair_mmacs"
+           : is_few      ? "few_mmacs"
+           : is_residual ? "fast_residual_mmacs"
+                         : "fast_mmacs",
+           (is_few ? fast_taps + slow_taps : fast_taps) * macs);
+  if (!is_few) millions(is_pair ? "slow_pair_mmacs" : "slow_mmacs", slow_taps * macs);
   thousands("slow_ksums", slow_taps * sums);
   thousands("kloops", fast_taps + slow_taps);
   const double items =

@@ -40,9 +40,9 @@ namespace codl::kernels {
 //   aliased_*         of lines so far apart that they have one place in a first-level cache
 //   part_*            of runs of channels, between which there are those of another part
 //   fast_*, slow_*    million multiply-adds of the convolution on buffers in taps inside the map,
-//                     and in taps at its edge; *_pair_* with two panels, *_few_* where the loop
-//                     over the channels is unrolled, *_residual_* with a residual, where registers
-//                     do not hold the sums
+//                     and in taps at its edge; *_pair_* with two panels, few_* of both where the
+//                     loop over the channels is unrolled, *_residual_* with a residual, where
+//                     registers do not hold the sums
 //   kloops            thousand loops over input channels: (work-item, tap) pairs
 //   *_ktexels         thousand steps of the convolution on texels; outside_* of pixels that are
 //                     outside the map; idle_kitems: work-items that fill up its groups
