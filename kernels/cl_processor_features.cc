@@ -36,6 +36,17 @@ double taps_inside(const WindowAxis& axis, int32_t input, int32_t begin, int32_t
   return static_cast<double>(inside);
 }
 
+// The share of taps of which any of outputs [begin, end) is inside the map: the weights of the
+// others nobody reads.
+double share_in_use(const WindowAxis& axis, int32_t input, int32_t begin, int32_t end) {
+  int32_t in_use = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const Range positions = positions_inside(axis, tap, input, end);
+    if (positions.end > std::max(positions.begin, begin)) ++in_use;
+  }
+  return static_cast<double>(in_use) / axis.taps;
+}
+
 // The vectors of 16 channels of a pixel.
 struct Vectors {
   explicit Vectors(int32_t channels) : whole(channels / kClLanes) {
@@ -72,16 +83,71 @@ int64_t groups_of(const ClLaunch& launch) {
 
 // PoCL's threads take groups of what is left, their share of it or so many at most, whenever they
 // have none.
+constexpr int64_t kMostGroups = 256;  // of each thread; an eighth if fewer than that are left
+
+bool are_many(int64_t left, int64_t threads) { return left > kMostGroups * threads * threads; }
+
+int64_t taken_of(int64_t left, int64_t threads) {
+  const int64_t most = threads * (are_many(left, threads) ? kMostGroups : kMostGroups / 8);
+  return std::min(most, ceil_div(left, threads));
+}
+
 double begins_of(int64_t groups, int32_t units) {
-  constexpr int64_t kMostGroups = 256;  // of each thread; an eighth if fewer than that are left
-  const int64_t threads = units;
   int64_t begins = 0;
-  for (int64_t left = groups; left > 0; ++begins) {
-    const bool is_many = left > kMostGroups * threads * threads;
-    const int64_t most = threads * (is_many ? kMostGroups : kMostGroups / 8);
-    left -= std::min(most, ceil_div(left, threads));
+  for (int64_t left = groups; left > 0; ++begins) left -= taken_of(left, units);
+  return static_cast<double>(begins) / units;
+}
+
+// Work-items of the first groups of a launch, without those that fill up groups.
+class ItemsOfFirst {
+ public:
+  explicit ItemsOfFirst(const ClLaunch& launch) {
+    for (int i = 0; i < 3; ++i) {
+      local_[i] = static_cast<int64_t>(std::max<uint64_t>(launch.local[i], 1));
+      groups_[i] = static_cast<int64_t>(launch.global[i]) / local_[i];
+      // The first scalars of a launch that fills up groups are how many items it has.
+      const auto extent = static_cast<int64_t>(launch.scalars[i]);
+      const bool is_filled_up = ceil_div(extent, local_[i]) == groups_[i];
+      items_[i] = is_filled_up ? extent : groups_[i] * local_[i];
+    }
   }
-  return static_cast<double>(begins) / static_cast<double>(threads);
+
+  int64_t operator()(int64_t groups) const {
+    const int64_t row = groups / groups_[0] % groups_[1];
+    const int64_t layer = groups / groups_[0] / groups_[1];
+    const int64_t layer_items = before(2, layer + 1) - before(2, layer);
+    const int64_t row_items = before(1, row + 1) - before(1, row);
+    return before(2, layer) * items_[1] * items_[0] +
+           layer_items * (before(1, row) * items_[0] + row_items * before(0, groups % groups_[0]));
+  }
+
+ private:
+  int64_t before(int axis, int64_t groups) const {
+    return std::min(groups * local_[axis], items_[axis]);
+  }
+
+  int64_t local_[3];
+  int64_t groups_[3];
+  int64_t items_[3];
+};
+
+// The share of the work of the thread that has most. The first takes its share of the groups at
+// once; where the last groups have less work, that is more than its share of the work.
+// `work_of_first`: of so many groups.
+template <typename Work>
+double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
+  constexpr int32_t kMostUnits = 8;
+  if (units > kMostUnits || are_many(groups, units))
+    return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups);
+  int64_t work[kMostUnits] = {};
+  int64_t done = 0;
+  for (int64_t begun = 0; begun < groups;) {
+    begun += taken_of(groups - begun, units);
+    const int64_t before = work_of_first(begun);
+    *std::min_element(work, work + units) += before - done;
+    done = before;
+  }
+  return static_cast<double>(*std::max_element(work, work + units)) / static_cast<double>(done);
 }
 
 class ProcessorFeatures {
@@ -97,6 +163,9 @@ class ProcessorFeatures {
     groups_ = static_cast<double>(groups);
     unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
     share_ = unit_groups_ / groups_;
+    const OpKind op = step.row->op;
+    if (is_shared() && (op == OpKind::Conv2d || op == OpKind::BatchMatMul) && launch_.global[1] > 1)
+      share_ = busiest_share(groups, gpu.units, ItemsOfFirst(launch_));
     const double elements = static_cast<double>(part_elements(step));
     pixels_ = double{1} * y_.dims[0] * rows().count() * y_.dims[3];
     uint32_t kept = 0;
@@ -107,7 +176,7 @@ class ProcessorFeatures {
       if (name == "mbytes") mbytes_ = feature.value * share_;
       if (name == "weight_mbytes") weight_mbytes_ = feature.value;
       if (name != "steps" && name != "begins" && !is_mapped) continue;
-      if (is_mapped) feature.value *= share_;
+      if (is_mapped) feature.value = mapped_lanes(elements) * share_ * 1e-6;
       features->items[kept++] = feature;
     }
     features->count = kept;
@@ -123,6 +192,7 @@ class ProcessorFeatures {
   void add_matmul();
   void add_pool();
   void add_runs();
+  void add_slice();
   void add_softmax();
   void add_texels();
   void add_transpose();
@@ -145,6 +215,29 @@ class ProcessorFeatures {
   bool is_part_of_channels() const { return step_.part_dim == SplitDim::OutputChannel; }
   Range rows() const {
     return y_.rank == 4 ? rows_of_part(step_.part_dim, step_.part, y_) : Range{0, 1};
+  }
+
+  void add_axes();
+
+  // Lanes of the vectors whose elements an activation or a Unary is applied to.
+  double mapped_lanes(double elements) const {
+    const KernelRow& row = *step_.row;
+    const auto full = [](int32_t channels, int32_t lanes) {
+      return static_cast<double>(ceil_div(channels, lanes)) * lanes;
+    };
+    const int32_t channels = channels_of_part(step_.part_dim, step_.part, y_).count();
+    switch (row.op) {
+      case OpKind::Unary:
+      case OpKind::Binary:
+        return scalar(0) * kClLanes;
+      case OpKind::Conv2d:
+      case OpKind::DepthwiseConv2d:
+        return pixels_ * full(channels, is_conv2d_quad(row) ? kChannelPad : kClLanes);
+      case OpKind::MatMul:
+        return elements / channels * full(channels, is_matmul_gemv(row) ? kChannelPad : kClLanes);
+      default:
+        return elements;
+    }
   }
 
   void moved() {
@@ -170,7 +263,7 @@ class ProcessorFeatures {
   };
   static constexpr double kLevelMbytes[] = {1, 4};
   static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
-  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", "shared_mbytes_over_4"}};
+  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", nullptr}};
   void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
     const double input_mbytes = inputs_mbytes();
     for (int i = 0; i < level_count; ++i) {
@@ -227,15 +320,25 @@ void ProcessorFeatures::add_depthwise() {
   const double taps =
       row_taps * taps_inside(horizontal, x.dims[3], 0, blocks * kDepthwiseBufferPixels);
   const double item_rows = row_taps * blocks * vectors.all();
-  const double item_columns = (kDepthwiseBufferPixels - 1) * params.stride_w + w.dims[3];
+  // A filter narrower than its stride leaves out columns, or rows.
+  const double item_columns =
+      (kDepthwiseBufferPixels - 1) * std::min(params.stride_w, w.dims[3]) + w.dims[3];
+  const double read_share = std::min(1.0, static_cast<double>(w.dims[2]) / params.stride_h) *
+                            std::min(1.0, static_cast<double>(w.dims[3]) / params.stride_w);
+  mbytes_ = written_mbytes_ + read_share * (mbytes_ - written_mbytes_);
   const int32_t pitch = padded_channels(y_);
   moved();
-  beyond_caches();
-  // Lines of a block of pixels, and of weights, that the next block reads again.
+  beyond_caches(kLevels, 1);
+  // Lines of a block of pixels, and of weights; the next block reads the columns that both have and
+  // the weights again.
   const double block_lines = vectors.all() * w.dims[2] * (item_columns + w.dims[3]);
   const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
-  thousands("lost_klines", item_rows * (item_columns + w.dims[3]) * lost_share);
-  once("weight_mbytes", 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
+  const double again_lines = std::max(w.dims[3] - params.stride_w, 0) + w.dims[3];
+  thousands("lost_klines", item_rows * again_lines * lost_share);
+  const double used_share =
+      share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
+  thousands("item_krows", item_rows);
   thousands("weight_krows", item_rows * w.dims[3]);
   thousands("ktaps", taps * vectors.all());
   thousands("ragged_ktaps", taps * vectors.ragged);
@@ -243,7 +346,6 @@ void ProcessorFeatures::add_depthwise() {
   thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
   thousands("apart_klines", item_rows * item_columns * apart_share(pitch));
   thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
-  thousands("kpixels", pixels_ * vectors.all());
   if (is_part_of_channels()) thousands("part_kpixels", pixels_ * vectors.all());
   thousands("ragged_kpixels", pixels_ * vectors.ragged);
   thousands("kitems", scalar(0));
@@ -259,19 +361,20 @@ void ProcessorFeatures::add_pool() {
   const double taps =
       row_taps * taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
   const int32_t pitch = padded_channels(y_);
+  const double split_taps = taps * vectors.whole * split_share(pitch);
   thousands("piece_ktaps", taps * vectors.pieces);
-  thousands("split_ktaps", taps * vectors.whole * split_share(pitch));
   // Items that share a window read far from each other, and wait for each line.
   if (defined("TAP_SPLIT", 1) > 1) {
-    beyond_caches(kSharedLevels);
+    beyond_caches(kSharedLevels, 1);
+    thousands("shared_split_ktaps", split_taps);
     thousands("shared_ktaps", taps * vectors.all());
     thousands("shared_kgroups", groups_);
     return;
   }
   once("mbytes", mbytes_);
   thousands("ktaps", taps * vectors.all());
+  thousands("split_ktaps", split_taps);
   thousands("window_krows", row_taps * y_.dims[3] * vectors.all());
-  thousands("apart_kpixels", pixels_ * vectors.all() * apart_share(pitch));
   thousands("kitems", scalar(0));
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
@@ -304,16 +407,17 @@ void ProcessorFeatures::add_conv2d() {
   const bool is_residual = is_spilled && params.has_residual != 0;
   moved();
   beyond_caches();
-  once("weight_mbytes", first_weights(static_cast<double>(grid.outer_blocks)));
-  millions(is_pair            ? "fast_pair_mmacs"
-           : has_few_channels ? "fast_few_mmacs"
-           : is_residual      ? "fast_residual_mmacs"
-                              : "fast_mmacs",
-           fast_taps * macs);
-  millions(is_pair            ? "slow_pair_mmacs"
-           : has_few_channels ? "slow_few_mmacs"
-                              : "slow_mmacs",
-           slow_taps * macs);
+  const double used_share =
+      share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  once("weight_mbytes", used_share * first_weights(static_cast<double>(grid.outer_blocks)));
+  // Of few channels taps at the edge take longer by what slow_ksums count alone.
+  const bool is_few = has_few_channels && !is_pair;
+  millions(is_pair       ? "fast_pair_mmacs"
+           : is_few      ? "few_mmacs"
+           : is_residual ? "fast_residual_mmacs"
+                         : "fast_mmacs",
+           (is_few ? fast_taps + slow_taps : fast_taps) * macs);
+  if (!is_few) millions(is_pair ? "slow_pair_mmacs" : "slow_mmacs", slow_taps * macs);
   thousands("slow_ksums", slow_taps * sums);
   thousands("kloops", fast_taps + slow_taps);
   const double items =
@@ -348,7 +452,10 @@ void ProcessorFeatures::add_texels() {
   moved();
   first_bytes();
   // Lines of a panel, of which a work-item reads a quarter.
-  once("weight_mbytes", 64e-6 * conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
+  const double used_share =
+      share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
+  once("weight_mbytes", used_share * 64e-6 *
+                            conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
                             w.dims[1] * w.dims[2] * w.dims[3]);
   thousands(is_residual ? "residual_ktexels" : "ktexels", loops * whole_texels);
   thousands("outside_ktexels", (loops * item_pixels - taps) * whole_texels);
@@ -431,26 +538,32 @@ void ProcessorFeatures::add_winograd() {
       static_cast<double>((tile_blocks - 1) * ceil_div(block_tiles, int64_t{item.register_tiles}) +
                           ceil_div(last_tiles, int64_t{item.register_tiles}));
   const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
-  moved();
+  const bool has_four_panels = item.register_panels == 4;
+  const bool is_pair = item.register_panels == 2;
+  once("mbytes", mbytes_);
   if (is_part_of_channels()) once("part_mbytes", mbytes_);
-  beyond_caches();
-  // Of the panels in use, which items read one after the other.
+  beyond_caches(kLevels, 1);
+  // Of the panels in use, which items read one after the other. Each panel in registers is a stream
+  // of its own: the more, the more lines are on their way from memory at once.
   const double used_mbytes = weight_mbytes_ / panel_blocks;
-  once("weight_mbytes", first_weights(panel_blocks));
+  once(has_four_panels ? "four_panels_weight_mbytes"
+       : is_pair       ? "pair_weight_mbytes"
+                       : "single_weight_mbytes",
+       first_weights(panel_blocks));
   const double again_mbytes =
       used_mbytes * unit_groups_ * register_blocks / static_cast<double>(tile_blocks);
   once("read_weight_over_0.5", again_mbytes * std::clamp(used_mbytes / 0.5 - 1, 0.0, 1.0));
-  once("read_weight_over_2", again_mbytes * std::clamp(used_mbytes / 2 - 1, 0.0, 1.0));
-  millions(item.register_panels == 4   ? "four_panels_mmacs"
-           : item.register_panels == 2 ? "pair_mmacs"
-                                       : "single_mmacs",
+  millions(has_four_panels ? "four_panels_mmacs"
+           : is_pair       ? "pair_mmacs"
+                           : "single_mmacs",
            sums * kClLanes * in_channels);
   thousands("ksums", sums * static_cast<double>(ceil_div(in_channels, item.channels)));
   const double tile_passes = static_cast<double>(tiles) * panel_blocks;
   thousands("transformed_krows",
             tile_passes * static_cast<double>(ceil_div(in_channels, kClLanes)));
-  thousands("ktile_panels", static_cast<double>(tiles) * work.panels.count());
-  thousands("kitems", scalar(0));
+  if (padded_channels(step_.operands[0]) % kClLanes != 0) thousands("ragged_krows", tile_passes);
+  if (cl_channels(step_).stored_count % kClLanes != 0) thousands("ragged_kpixels", pixels_);
+  thousands("apart_kpixels", pixels_ * work.panels.count() * apart_share(padded_channels(y_)));
 }
 
 // Elementwise and copying rows of a work-item per vector.
@@ -458,6 +571,7 @@ void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
   beyond_caches(kLevels, 1);
   thousands("kitems", scalar(0));
+  double streams = 2;  // what a work-item reads and writes vectors of
   if (step_.row->op == OpKind::Pad) near();
   if (step_.row->op == OpKind::Binary) {
     first_bytes();
@@ -468,21 +582,37 @@ void ProcessorFeatures::add_runs() {
     const auto differs_by_channel = [](BinaryOperand operand) {
       return operand == BinaryOperand::PerChannel || operand == BinaryOperand::OnePixel;
     };
-    if (first == second)
+    if (first == second) {
       thousands("second_kitems", scalar(0));
-    else if (differs_by_channel(first) || differs_by_channel(second))
+      streams = 3;
+    } else if (differs_by_channel(first) || differs_by_channel(second)) {
       thousands("channel_kitems", scalar(0));
+    }
   }
   // erf() of smaller arguments takes more.
   if (step_.row->op == OpKind::Unary && step_.params_as<UnaryParams>().kind == kUnaryGelu)
-    millions("gelu_melements", static_cast<double>(part_elements(step_)));
+    millions("gelu_melements", mapped_lanes(static_cast<double>(part_elements(step_))));
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
-    case OpKind::Concat:
-      for (uint32_t i = 0; i + 1 < step_.operand_count; ++i)
-        pieces += pixels_ * Vectors(step_.operands[i].dims[1]).pieces;
+    case OpKind::Concat: {
+      // Inputs that a work-item asks whether its vector is of them; and lines that vectors share,
+      // as those of the second input may begin anywhere in a pixel.
+      double split = 0;
+      int32_t first = 0;
+      for (uint32_t i = 0; i + 1 < step_.operand_count; ++i) {
+        const int32_t channels = step_.operands[i].dims[1];
+        const Vectors vectors(channels);
+        pieces += pixels_ * vectors.pieces;
+        split += pixels_ * vectors.whole *
+                 (split_share(padded_channels(step_.operands[i])) +
+                  (first % kLineFloats != 0 ? 1 : split_share(padded_channels(y_))));
+        first += channels;
+      }
+      thousands("asked_kinputs", scalar(0) * (step_.operand_count - 1));
+      thousands("split_kitems", split);
       break;
+    }
     case OpKind::Pad: {
       // Divisions that find the element which stands in the border.
       const int32_t kind = step_.params_as<PadParams>().kind;
@@ -498,8 +628,9 @@ void ProcessorFeatures::add_runs() {
   }
   thousands("piece_kitems", pieces);
   if (!is_part_of_channels()) return;
-  thousands("part_kruns", pixels_);
-  thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
+  const double runs = pixels_ * streams;
+  thousands("part_kruns", runs);
+  thousands("apart_kruns", runs * apart_share(padded_channels(y_)));
 }
 
 // The loops over a work-item's elements compute vectors of exponentials, and what is left of them
@@ -522,16 +653,23 @@ void ProcessorFeatures::add_softmax() {
   thousands(is_shared ? "shared_kgroups" : "kitems", static_cast<double>(runs));
 }
 
+// copy_axes(): a work-item divides twice for each axis but the last.
+void ProcessorFeatures::add_axes() {
+  thousands(defined("WIDTH", 1) > 1 ? "kquads" : "kitems", scalar(0));
+  thousands("axis_kitems", scalar(0) * (defined("AXES", 1) - 1));
+}
+
+void ProcessorFeatures::add_slice() {
+  once("mbytes", mbytes_);
+  first_bytes();
+  add_axes();
+}
+
 void ProcessorFeatures::add_transpose() {
   const auto elements = static_cast<double>(element_count(y_));
   moved();
   beyond_caches();
-  if (defined("SIDE", 0) == 0) {
-    // A work-item divides twice for each axis but the last.
-    thousands(defined("WIDTH", 1) > 1 ? "kquads" : "kitems", scalar(0));
-    thousands("axis_kitems", scalar(0) * (defined("AXES", 1) - 1));
-    return;
-  }
+  if (defined("SIDE", 0) == 0) return add_axes();
   const auto x_pitch = static_cast<int32_t>(launch_.scalars[2]);
   const auto y_pitch = static_cast<int32_t>(launch_.scalars[3]);
   // Rows of x that the squares of a row of y pass: more than a prefetcher follows.
@@ -556,14 +694,17 @@ void ProcessorFeatures::add_convert() {
   const int32_t pitch = padded_channels(is_to_nhwc ? y_ : step_.operands[0]);
   // Pixels pass first: no other work-item soon needs the line next to one's own.
   const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
+  // Lines of which each work-item takes all, but which the next block of channels passes by the
+  // neighbours of: a cache that holds neither what is read nor what is written has none of them.
+  const double moved_mbytes = pixels_ * channels * 2 * sizeof(float) * 1e-6;
+  const double apart_over = apart * std::clamp(moved_mbytes - 1, 0.0, 1.0);
   once("mbytes", mbytes_);
-  beyond_caches();
   thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {
     thousands("to_nhwc_krows", pixels_ * vectors.whole);
     thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
     thousands("to_nhwc_apart_krows", apart);
-    thousands("to_nhwc_split_krows", pixels_ * vectors.all() * split_share(pixels));
+    thousands("to_nhwc_apart_over_1", apart_over);
     // Lines of a block's channels that share a place of the first-level cache.
     if (pixels % kPageFloats == 0) thousands("to_nhwc_aliased_krows", pixels_ * vectors.all());
     return;
@@ -573,7 +714,7 @@ void ProcessorFeatures::add_convert() {
   thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
   if (pixels % kClLanes != 0) thousands("to_plain_rest_krows", planes);
   thousands("to_plain_apart_krows", apart);
-  thousands("to_plain_split_krows", pixels_ * vectors.all() * split_share(pitch));
+  thousands("to_plain_apart_over_1", apart_over);
 }
 
 void ProcessorFeatures::add_depth_to_space() {
@@ -584,7 +725,9 @@ void ProcessorFeatures::add_depth_to_space() {
   thousands("ragged_kitems", pixels_ * vectors.ragged);
   if (step_.params_as<DepthToSpaceParams>().is_channel_major != 0)
     thousands("major_kelements", pixels_ * channels.valid_count);
-  if (is_part_of_channels()) thousands("part_kruns", pixels_);
+  if (!is_part_of_channels()) return;
+  thousands("part_kruns", pixels_);
+  thousands("apart_kruns", pixels_ * apart_share(padded_channels(y_)));
 }
 
 using AddFeatures = void (ProcessorFeatures::*)();
@@ -610,6 +753,8 @@ AddFeatures features_of_row(const StepShape& step) {
       return is_batch_matmul_tiled(row) ? nullptr : &ProcessorFeatures::add_batch_matmul;
     case OpKind::Softmax:
       return &ProcessorFeatures::add_softmax;
+    case OpKind::Slice:
+      return &ProcessorFeatures::add_slice;
     case OpKind::Transpose:
       return &ProcessorFeatures::add_transpose;
     case OpKind::Convert:

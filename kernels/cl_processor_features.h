@@ -21,23 +21,28 @@ namespace codl::kernels {
 //   written_mbytes    of mbytes: what is written, and in no cache before
 //   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
 //                     that size or less, all of twice that
-//   weight_mbytes     million bytes of weights that are read once; read_weight_* again
+//   weight_mbytes     million bytes of weights that are read once, if any row of the part needs
+//   them;
+//                     read_weight_* again. *_weight_mbytes of Winograd's products: by the panels
+//                     that are read at once, each of which is a stream
 //   kitems, kgroups   thousand work-items and groups; *_kitems, *_kgroups of some kind
 //   *_ktaps           thousand (tap, vector of 16 channels) pairs inside the map
 //   window_krows      thousand rows of them, of a pool's windows
-//   weight_krows      thousand vectors of weights that a depthwise convolution loads
+//   item_krows        thousand rows of filters that a depthwise convolution's work-items begin
+//   weight_krows      thousand vectors of weights that they load
 //   lost_klines       thousand lines of its inputs and weights that work-items read again, and that
 //                     a first-level cache has lost
 //   ragged_*, piece_* of vectors that are not full, and the loads that such a vector takes
 //   split_*           of what lies in two cache lines
 //   apart_*           of lines that no neighbour brings into the cache: lines come in pairs, and a
-//                     page has one stream of them
+//                     page has one stream of them; *_apart_over_1 of them what caches do not keep
+//                     until the next channels pass
 //   aliased_*         of lines so far apart that they have one place in a first-level cache
 //   part_*            of runs of channels, between which there are those of another part
 //   fast_*, slow_*    million multiply-adds of the convolution on buffers in taps inside the map,
-//                     and in taps at its edge; *_pair_* with two panels, *_few_* where the loop
-//                     over the channels is unrolled, *_residual_* with a residual, where registers
-//                     do not hold the sums
+//                     and in taps at its edge; *_pair_* with two panels, few_* of both where the
+//                     loop over the channels is unrolled, *_residual_* with a residual, where
+//                     registers do not hold the sums
 //   kloops            thousand loops over input channels: (work-item, tap) pairs
 //   *_ktexels         thousand steps of the convolution on texels; outside_* of pixels that are
 //                     outside the map; idle_kitems: work-items that fill up its groups
@@ -47,7 +52,8 @@ namespace codl::kernels {
 //                     cache, as mbytes_over_*
 //   kvectors, rest_kelements   thousand vectors of exponentials, and those that come one by one
 //   second_*, channel_*        of a second operand as long as the first, of one per channel
-//   placed_*, clamped_*        of vectors whose place is divided for, or clamped
+//   asked_kinputs     thousand times that a work-item of Concat asks whether an input has its
+//   vector placed_*, clamped_*        of vectors whose place is divided for, or clamped
 bool add_cl_processor_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
 }  // namespace codl::kernels
