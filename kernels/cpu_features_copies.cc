@@ -106,13 +106,14 @@ void count_convert(CpuFeatures& out) {
   const ConvertWork work = convert_work(step.part_dim, step.part, y);
   const int64_t block = convert_block_pixels(pixel);
   const int64_t wide = to_nhwc ? kSquareSide : out.vector_lanes();  // pixels at once
-  double blocks = 0;
+  double apart_runs = 0;    // of planes, behind which others or nobody writes
+  double split_lines = 0;   // of a plane, of which a block writes a part
+  double shared_lines = 0;  // of which two workers do
   double wide_pixels = 0;
   double square_pixels = 0;  // in fours behind those
   double edge_pixels = 0;    // one by one behind the fours
   double first_pixels = 0;   // of each block, those whose lines are not fetched ahead
   const auto add_blocks = [&](int64_t count, int64_t pixels) {
-    blocks += static_cast<double>(count);
     wide_pixels += static_cast<double>(count * (pixels / wide * wide));
     square_pixels += static_cast<double>(count * (pixels % wide / kSquareSide * kSquareSide));
     edge_pixels += static_cast<double>(count * (pixels % kSquareSide));
@@ -125,6 +126,10 @@ void count_convert(CpuFeatures& out) {
       const int64_t pixels = rows * y.dims[3];
       add_blocks(pixels / block, block);
       if (pixels % block != 0) add_blocks(1, pixels % block);
+      // Planes that are a block each follow each other.
+      if (pixels < plane) apart_runs += 1;
+      if (plane % kChannelPanel != 0 && (pixels < plane || pixels > block))
+        split_lines += static_cast<double>(ceil_div(pixels, block));
       unit += rows;
     }
   });
@@ -150,15 +155,21 @@ void count_convert(CpuFeatures& out) {
   out.millions("to_plain_melements", wide_pixels * whole);
   out.thousands("to_plain_rest_ksquares",
                 (square_pixels * whole / kSquareSide + (wide_pixels + square_pixels) * rest) / 4);
-  // Planes of less than a line follow each other in it.
-  out.thousands("to_plain_kplanes",
-                blocks * part.channels * std::min(static_cast<double>(plane) / kChannelPanel, 1.0));
-  // A task is rows of every plane, which end inside of lines: two workers write those.
+  // Lines behind a run are fetched in vain, and not those where the next one begins.
+  out.thousands("to_plain_apart_kruns", apart_runs * part.channels);
+  // What a block writes of a line waits for the other channels' pixels before the next one goes on.
+  out.thousands("to_plain_split_klines", split_lines * part.channels);
+  // A task is rows of every plane: two workers write lines in which rows begin.
   const double rows = part.pixels / y.dims[3];
-  out.thousands("to_plain_shared_krows", out.is_shared() ? rows * part.channels : 0);
+  const double even = static_cast<double>(std::gcd(y.dims[3], kChannelPanel)) / kChannelPanel;
+  out.thousands("to_plain_shared_krows", out.is_shared() ? (1 - even) * rows * part.channels : 0);
+  out.each_share([&](int32_t begin, int32_t) {
+    const int64_t unit = units_of_tasks(work.units, work.task_count, begin, begin).begin;
+    const int64_t row = unit % work.rows.count();
+    if (row > 0 && (work.rows.begin + row) * y.dims[3] % kChannelPanel != 0) shared_lines += 1;
+  });
+  out.thousands("to_plain_shared_klines", shared_lines * part.channels);
   out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
-  out.millions("unaligned_to_plain_melements",
-               plane % kChannelPanel != 0 ? wide_pixels * whole : 0);
   out.millions("aliased_planes_to_plain_melements", aliased_planes);
   out.millions("aliased_pixels_to_plain_melements", aliased_pixels);
 }
