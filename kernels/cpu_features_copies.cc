@@ -133,9 +133,9 @@ void count_convert(CpuFeatures& out) {
       unit += rows;
     }
   });
-  // Lines of 16 planes, or pixels, that fall into one set of the first-level cache.
-  const double aliased_planes = plane % 1024 == 0 ? part.pixels * whole : 0;
-  const double aliased_pixels = pixel % 1024 == 0 ? part.pixels * whole : 0;
+  // Lines of a group's planes that fall into one set of the first-level cache and fill it.
+  const double behind = part.channels - whole >= out.first_level_ways() ? part.channels - whole : 0;
+  const double aliased_planes = plane % 1024 == 0 ? part.pixels * (whole + behind) : 0;
   if (to_nhwc) {
     // A worker begins with many planes at once, in lines of the other cores' caches.
     out.once("to_nhwc_shares", out.is_shared() ? 1 : 0);
@@ -143,13 +143,19 @@ void count_convert(CpuFeatures& out) {
     out.millions("to_nhwc_melements", wide_pixels * whole);
     out.thousands("to_nhwc_rest_ksquares", wide_pixels * rest / 4);
     out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
-    out.millions("to_nhwc_mbytes", 2 * part.pixels * part.channels * sizeof(float));
     out.thousands("to_nhwc_edge_kelements", edge_pixels * part.channels);
     out.thousands("first_klines", first_pixels * (groups + (rest > 0 ? 1 : 0)));
     out.millions("unaligned_to_nhwc_melements",
                  pixel % kChannelPanel != 0 ? wide_pixels * whole : 0);
+    // Stores that wait 4 KiB before a line that is to be fetched hold that up: see
+    // kConvertPixelsAhead. The more, the farther pixels are apart.
+    const double late = pixel % (2 * kChannelPanel) == 0 ? part.pixels * groups : 0;
+    out.thousands("late_klines", late);
+    out.thousands("far_late_klines",
+                  pixel % (4 * kChannelPanel) == 0
+                      ? late * std::clamp(static_cast<double>(pixel) / 512 - 1, 0.0, 1.0)
+                      : 0);
     out.millions("aliased_planes_to_nhwc_melements", aliased_planes);
-    out.millions("aliased_pixels_to_nhwc_melements", aliased_pixels);
     return;
   }
   out.millions("to_plain_melements", wide_pixels * whole);
@@ -171,7 +177,6 @@ void count_convert(CpuFeatures& out) {
   out.thousands("to_plain_shared_klines", shared_lines * part.channels);
   out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
   out.millions("aliased_planes_to_plain_melements", aliased_planes);
-  out.millions("aliased_pixels_to_plain_melements", aliased_pixels);
 }
 
 void count_depth_to_space(CpuFeatures& out) {
