@@ -189,7 +189,13 @@ void count_depth_to_space(CpuFeatures& out) {
   out.traffic(1, false, 0.5);
   if (!part.is_whole) out.pieces(2 * part.pixels);
   const bool has_runs = params.is_channel_major == 0 && part.channels == padded_channels(y);
-  if (part.is_whole && !has_runs)
+  // Elements behind the channels are a loop of their own, however few: a branch that is
+  // mispredicted now and then, and where channels were copied stores beside wider ones.
+  const bool has_pad = y.dims[1] % kChannelPad != 0 &&
+                       channels_of_part(step.part_dim, step.part, y).end == y.dims[1];
+  const bool is_strided = params.is_channel_major != 0;
+  if (has_pad) out.thousands(is_strided ? "padded_kruns" : "padded_kpixels", part.pixels);
+  if (has_pad && !is_strided)
     out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
   if (has_runs) {
     const double run_bytes = 2 * part.channels * params.block_w * sizeof(float);
@@ -203,6 +209,9 @@ void count_depth_to_space(CpuFeatures& out) {
   // A pixel's channels lie apart: each row of a block goes through the whole row of x.
   out.millions("strided_melements", part.pixels * part.channels);
   out.thousands("strided_kruns", part.pixels);
+  // So many turns that no predictor of branches sees the end of the loop coming.
+  constexpr double kPredictedTurns = 28;
+  if (part.channels > kPredictedTurns) out.thousands("long_strided_kruns", part.pixels);
   out.millions("strided_mbytes", part.pixels / params.block_w * padded_channels(x) * sizeof(float));
 }
 
