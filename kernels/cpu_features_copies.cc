@@ -172,7 +172,8 @@ void count_convert(CpuFeatures& out) {
   out.each_share([&](int32_t begin, int32_t) {
     const int64_t unit = units_of_tasks(work.units, work.task_count, begin, begin).begin;
     const int64_t row = unit % work.rows.count();
-    if (row > 0 && (work.rows.begin + row) * y.dims[3] % kChannelPanel != 0) shared_lines += 1;
+    const int64_t first = (work.rows.begin + row) * y.dims[3];
+    if (row > 0 && (plane % kChannelPanel != 0 || first % kChannelPanel != 0)) shared_lines += 1;
   });
   out.thousands("to_plain_shared_klines", shared_lines * part.channels);
   out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
