@@ -106,13 +106,14 @@ void count_convert(CpuFeatures& out) {
   const ConvertWork work = convert_work(step.part_dim, step.part, y);
   const int64_t block = convert_block_pixels(pixel);
   const int64_t wide = to_nhwc ? kSquareSide : out.vector_lanes();  // pixels at once
-  double blocks = 0;
+  double apart_runs = 0;    // of planes, behind which others or nobody writes
+  double split_lines = 0;   // of a plane, of which a block writes a part
+  double shared_lines = 0;  // of which two workers do
   double wide_pixels = 0;
   double square_pixels = 0;  // in fours behind those
   double edge_pixels = 0;    // one by one behind the fours
   double first_pixels = 0;   // of each block, those whose lines are not fetched ahead
   const auto add_blocks = [&](int64_t count, int64_t pixels) {
-    blocks += static_cast<double>(count);
     wide_pixels += static_cast<double>(count * (pixels / wide * wide));
     square_pixels += static_cast<double>(count * (pixels % wide / kSquareSide * kSquareSide));
     edge_pixels += static_cast<double>(count * (pixels % kSquareSide));
@@ -125,12 +126,16 @@ void count_convert(CpuFeatures& out) {
       const int64_t pixels = rows * y.dims[3];
       add_blocks(pixels / block, block);
       if (pixels % block != 0) add_blocks(1, pixels % block);
+      // Planes that are a block each follow each other.
+      if (pixels < plane) apart_runs += 1;
+      if (plane % kChannelPanel != 0 && (pixels < plane || pixels > block))
+        split_lines += static_cast<double>(ceil_div(pixels, block));
       unit += rows;
     }
   });
-  // Lines of 16 planes, or pixels, that fall into one set of the first-level cache.
-  const double aliased_planes = plane % 1024 == 0 ? part.pixels * whole : 0;
-  const double aliased_pixels = pixel % 1024 == 0 ? part.pixels * whole : 0;
+  // Lines of a group's planes that fall into one set of the first-level cache and fill it.
+  const double behind = part.channels - whole >= out.first_level_ways() ? part.channels - whole : 0;
+  const double aliased_planes = plane % 1024 == 0 ? part.pixels * (whole + behind) : 0;
   if (to_nhwc) {
     // A worker begins with many planes at once, in lines of the other cores' caches.
     out.once("to_nhwc_shares", out.is_shared() ? 1 : 0);
@@ -138,29 +143,41 @@ void count_convert(CpuFeatures& out) {
     out.millions("to_nhwc_melements", wide_pixels * whole);
     out.thousands("to_nhwc_rest_ksquares", wide_pixels * rest / 4);
     out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
-    out.millions("to_nhwc_mbytes", 2 * part.pixels * part.channels * sizeof(float));
     out.thousands("to_nhwc_edge_kelements", edge_pixels * part.channels);
     out.thousands("first_klines", first_pixels * (groups + (rest > 0 ? 1 : 0)));
     out.millions("unaligned_to_nhwc_melements",
                  pixel % kChannelPanel != 0 ? wide_pixels * whole : 0);
+    // Stores that wait 4 KiB before a line that is to be fetched hold that up: see
+    // kConvertPixelsAhead. The more, the farther pixels are apart.
+    const double late = pixel % (2 * kChannelPanel) == 0 ? part.pixels * groups : 0;
+    out.thousands("late_klines", late);
+    out.thousands("far_late_klines",
+                  pixel % (4 * kChannelPanel) == 0
+                      ? late * std::clamp(static_cast<double>(pixel) / 512 - 1, 0.0, 1.0)
+                      : 0);
     out.millions("aliased_planes_to_nhwc_melements", aliased_planes);
-    out.millions("aliased_pixels_to_nhwc_melements", aliased_pixels);
     return;
   }
   out.millions("to_plain_melements", wide_pixels * whole);
   out.thousands("to_plain_rest_ksquares",
                 (square_pixels * whole / kSquareSide + (wide_pixels + square_pixels) * rest) / 4);
-  // Planes of less than a line follow each other in it.
-  out.thousands("to_plain_kplanes",
-                blocks * part.channels * std::min(static_cast<double>(plane) / kChannelPanel, 1.0));
-  // A task is rows of every plane, which end inside of lines: two workers write those.
+  // Lines behind a run are fetched in vain, and not those where the next one begins.
+  out.thousands("to_plain_apart_kruns", apart_runs * part.channels);
+  // What a block writes of a line waits for the other channels' pixels before the next one goes on.
+  out.thousands("to_plain_split_klines", split_lines * part.channels);
+  // A task is rows of every plane: two workers write lines in which rows begin.
   const double rows = part.pixels / y.dims[3];
-  out.thousands("to_plain_shared_krows", out.is_shared() ? rows * part.channels : 0);
+  const double even = static_cast<double>(std::gcd(y.dims[3], kChannelPanel)) / kChannelPanel;
+  out.thousands("to_plain_shared_krows", out.is_shared() ? (1 - even) * rows * part.channels : 0);
+  out.each_share([&](int32_t begin, int32_t) {
+    const int64_t unit = units_of_tasks(work.units, work.task_count, begin, begin).begin;
+    const int64_t row = unit % work.rows.count();
+    const int64_t first = (work.rows.begin + row) * y.dims[3];
+    if (row > 0 && (plane % kChannelPanel != 0 || first % kChannelPanel != 0)) shared_lines += 1;
+  });
+  out.thousands("to_plain_shared_klines", shared_lines * part.channels);
   out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
-  out.millions("unaligned_to_plain_melements",
-               plane % kChannelPanel != 0 ? wide_pixels * whole : 0);
   out.millions("aliased_planes_to_plain_melements", aliased_planes);
-  out.millions("aliased_pixels_to_plain_melements", aliased_pixels);
 }
 
 void count_depth_to_space(CpuFeatures& out) {
@@ -173,7 +190,13 @@ void count_depth_to_space(CpuFeatures& out) {
   out.traffic(1, false, 0.5);
   if (!part.is_whole) out.pieces(2 * part.pixels);
   const bool has_runs = params.is_channel_major == 0 && part.channels == padded_channels(y);
-  if (part.is_whole && !has_runs)
+  // Elements behind the channels are a loop of their own, however few: a branch that is
+  // mispredicted now and then, and where channels were copied stores beside wider ones.
+  const bool has_pad = y.dims[1] % kChannelPad != 0 &&
+                       channels_of_part(step.part_dim, step.part, y).end == y.dims[1];
+  const bool is_strided = params.is_channel_major != 0;
+  if (has_pad) out.thousands(is_strided ? "padded_kruns" : "padded_kpixels", part.pixels);
+  if (has_pad && !is_strided)
     out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
   if (has_runs) {
     const double run_bytes = 2 * part.channels * params.block_w * sizeof(float);
@@ -187,6 +210,9 @@ void count_depth_to_space(CpuFeatures& out) {
   // A pixel's channels lie apart: each row of a block goes through the whole row of x.
   out.millions("strided_melements", part.pixels * part.channels);
   out.thousands("strided_kruns", part.pixels);
+  // So many turns that no predictor of branches sees the end of the loop coming.
+  constexpr double kPredictedTurns = 28;
+  if (part.channels > kPredictedTurns) out.thousands("long_strided_kruns", part.pixels);
   out.millions("strided_mbytes", part.pixels / params.block_w * padded_channels(x) * sizeof(float));
 }
 

@@ -109,7 +109,8 @@ void count_normalize(CpuFeatures& out) {
       normalize_work(params, step.operands[0], normalize_scale(params, step.operands),
                      normalize_bias(params, step.operands));
   const auto elements = static_cast<double>(element_count(step.operands[0]));
-  out.traffic(1, true, 4);
+  // Two workers have two second-level caches.
+  out.traffic(1, true, out.is_shared() ? 4 : 2);
   out.near();
   if (!work.has_kept_lanes) {
     const double runs = elements / static_cast<double>(work.lanes);
@@ -120,8 +121,15 @@ void count_normalize(CpuFeatures& out) {
     // next one.
     const bool is_lost = 5 * work.lanes * int64_t{sizeof(float)} > 4096 * out.first_level_ways();
     if (has_vectors && is_lost) out.millions("lost_scaled_melements", elements);
-    // Whose vectors lie across two cache lines.
-    out.millions("unaligned_run_melements", elements * out.crossing_share(work.lanes));
+    // A run itself has: it is read again when its mean is known, while the next one is read.
+    if (3 * work.lanes * int64_t{sizeof(float)} > 4096 * out.first_level_ways())
+      out.millions("lost_run_melements", elements);
+    // Whose vectors lie across two cache lines. With vectors of 16 lanes that hardly shows but
+    // where two runs of some length are written at once.
+    constexpr int64_t kShortRun = 192;
+    constexpr int64_t kLongestOfTwo = 1024;
+    if (out.vector_lanes() == 8 || (work.lanes > kShortRun && work.lanes <= kLongestOfTwo))
+      out.millions("unaligned_run_melements", elements * out.crossing_share(work.lanes));
     constexpr int64_t kPieceElements = 2048;
     out.thousands("kpieces", runs * static_cast<double>(ceil_div(work.lanes, kPieceElements)));
     out.thousands("kruns", runs);
