@@ -274,6 +274,59 @@ DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
   }
   return runs;
 }
+
+// What decides which lines of a depthwise convolution stay in the first-level cache.
+struct DepthwiseLines {
+  const WindowAxis& vertical;
+  const WindowAxis& horizontal;
+  const DepthwiseRows& rows;  // of all images
+  const DepthwiseRuns& runs;
+  double pass_bytes;
+  double places;  // of pixels: sets that their first lines fall into
+  double row_count;
+  double outputs;  // of a row
+  int32_t inputs;  // of a row
+};
+
+// Lines that a vector of 16 lanes, which is one, brings from the second-level cache again: those of
+// rows of inputs that the next row of outputs shares, and where not even a run leaves room for the
+// next, those of columns that they share, and of the weights. Only the sets that the pass has lines
+// of hold them, and threads of a core share those: so workers are on servers' virtual cores.
+void add_evicted_lines(CpuFeatures& out, const DepthwiseLines& step) {
+  const int32_t taps = step.horizontal.taps;
+  const int32_t stride = step.horizontal.stride;
+  const DepthwiseRows& rows = step.rows;
+  const DepthwiseRuns& runs = step.runs;
+  const double vectors = std::ceil(map_part(out.step()).channels / kChannelPanel);
+  const double pass_lines = step.pass_bytes / 64;
+  const double ways = out.first_level_ways() / (out.is_shared() ? 2.0 : 1.0);
+  const double held = std::min(step.places * pass_lines, 64.0) * ways;
+  // The share of lines that are no longer there after so many others of each vector.
+  const auto evicted = [&](double lines) {
+    return std::clamp((lines * pass_lines / held - 0.8) / 0.4, 0.0, 1.0);
+  };
+  const double pair_rows = taps + stride;  // of inputs, and the lines of a pair's weights
+  const double lone = step.row_count - 2 * rows.pairs;
+  const double lone_taps = lone > 0 ? (rows.taps - 2 * taps * rows.pairs) / lone : 0;
+  const double weights = static_cast<double>(step.vertical.taps) * taps;
+  const double again =
+      lone * std::max(lone_taps - step.vertical.stride, 0.0) *
+          evicted(step.vertical.taps * step.inputs + weights + step.outputs) +
+      rows.pairs * (taps - stride) * evicted(pair_rows * step.inputs + weights + 2 * step.outputs);
+  out.millions("again_melements", again * step.inputs * vectors * kChannelPanel);
+  const double run_outputs = std::min(step.outputs, 8.0);
+  const double run_inputs =
+      std::min<double>((run_outputs - 1) * stride + taps, static_cast<double>(step.inputs));
+  const double shared = std::max(taps - stride, 0);
+  const double lone_evicted = evicted(step.vertical.taps * run_inputs + weights + run_outputs);
+  const double pair_evicted = evicted(pair_rows * run_inputs + weights + 2 * run_outputs);
+  const double lines =
+      lone_evicted *
+          (lone * lone_taps * (runs.wide_count + runs.count) + rows.pairs * 2 * taps * runs.count) *
+          (shared + taps) +
+      pair_evicted * rows.pairs * runs.wide_count * (pair_rows * shared + weights);
+  out.millions("evicted_melements", lines * vectors * kChannelPanel);
+}
 }  // namespace
 
 void count_depthwise_conv2d(CpuFeatures& out) {
@@ -342,11 +395,15 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   if (taps > 1) {
     // Every row of taps comes from the second-level cache then, once for a row of outputs.
     const double ways = out.first_level_ways();
-    const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * ways;
-    const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
-    const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
-    out.millions("again_melements", again * (lone_taps + rows.pairs * (taps + axis.stride)) *
-                                        x.dims[3] * vectors * lanes);
+    if (lanes == 16) {
+      add_evicted_lines(out, {vertical, axis, rows, runs, pass_bytes, static_cast<double>(places),
+                              row_count, static_cast<double>(y.dims[3]), x.dims[3]});
+    } else {
+      const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * ways;
+      const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
+      const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
+      out.millions("again_melements", again * rows.taps * x.dims[3] * vectors * lanes);
+    }
     // The lines of a run's inputs, outputs and weights that fall into one set. As far as they are
     // more than it has ways, the next vector does not find those that it has the rest of.
     const double run_inputs = std::min<double>(
@@ -382,8 +439,17 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
+  // What fetches lines ahead fetches those of channels behind the part's, too: up to so many bytes.
+  // (AMD's does not.)
+  constexpr double kAheadBytes = 256;
+  const bool is_swept = !part.is_whole && lanes == 16;
+  if (is_swept) {
+    const double bytes = part.channels * sizeof(float);
+    out.sweep(std::min(static_cast<double>(pixel_bytes), std::ceil(bytes / 64) * 64 + kAheadBytes) /
+              bytes);
+  }
   out.traffic(1, true, 0.5);
-  if (!part.is_whole)
+  if (!part.is_whole && !is_swept)
     out.pieces(part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
                                  static_cast<double>(x.dims[3]) * y.dims[0]);
 }
