@@ -60,15 +60,15 @@ void count_pool2d(CpuFeatures& out) {
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
   out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
-  // One window that is all of the map: lines one behind the other.
-  const double vector_count = strips.groups * vectors + strips.singles + strips.narrow;
-  if (y.dims[2] * y.dims[3] == 1) {
-    out.millions("map_mvectors", pixels * taps * vector_count);
-    // Where a vector has one sum, each addition to a single one waits for the one before, and no
-    // other window is near.
-    if (lanes == 8)
-      out.millions("single_map_mvectors", pixels * taps * (strips.singles + strips.narrow));
-  }
+  // Windows so large that neither the next one nor, of those of a whole map, what fetches ahead
+  // finds their lines in the first-level cache, beside what it holds of rows.
+  constexpr double kWindowBytes = 8 * 1024;
+  out.millions("lost_window_mbytes",
+               pixels * std::max(taps * channels * sizeof(float) - kWindowBytes, 0.0));
+  // Where a vector has one sum, each addition to a single one waits for the one before, and if one
+  // window is all of the map, no other is near.
+  if (lanes == 8 && y.dims[2] * y.dims[3] == 1)
+    out.millions("single_map_mvectors", pixels * taps * (strips.singles + strips.narrow));
   // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
   if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
   out.thousands("kwindows", pixels * strips.count());
