@@ -219,11 +219,20 @@ void count_resize(CpuFeatures& out) {
                                             lost(block * (1 + 2.0 * x.dims[3] / y.dims[3])));
     out.millions("unaligned_weighed_mvectors",
                  part.pixels * (vectors + strips.narrow) * out.crossing_share(y));
+    out.thousands("krows", rows);
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
+    // Bytes of results that are asked for as one's own ahead of time, in pages of which every
+    // worker has lines: what the workers used last begins where the results do (the operands of a
+    // sampled step follow each other), which is in the middle of a page. Of pixels longer than
+    // this a page has few lines of a strip.
+    constexpr int64_t kPageBytes = 4096;
+    constexpr double kPixelFloats = 256;
+    if (out.is_shared() && round_up(static_cast<int64_t>(x.bytes), int64_t{64}) % kPageBytes != 0)
+      out.millions("torn_mbytes",
+                   part.pixels * std::min(part.channels, kPixelFloats) * sizeof(float));
     out.near();
   }
-  out.thousands("krows", rows);
   if (!part.is_whole) {
     out.pieces(part.pixels);
     out.swept(part.pixels);
