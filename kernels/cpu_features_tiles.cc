@@ -131,7 +131,6 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   out.thousands("transformed_ktiles", static_cast<double>(transformed) * tiles);
   out.millions("product_melements",
                static_cast<double>(work.tiles) * positions * panels * kChannelPanel);
-  out.millions("scratch_mbytes", static_cast<double>(work.scratch_bytes));
   const double pixels = static_cast<double>(y.dims[0]) * work.rows.count() * y.dims[3];
   add_last_panel(out, pixels, y.dims[1], true);
   // Parts of vectors, masked.
@@ -180,10 +179,14 @@ void count_conv2d(CpuFeatures& out) {
     const double edge_tiles = (rows - edge_rows) * of_row + edge_rows * y.dims[3] / tile;
     out.thousands("border_kentries", std::min(edge_tiles, tiles.count) * tile * taps);
   }
-  const double written =
-      pixels * channels_of_part(step.part_dim, step.part, y).count() * sizeof(float);
-  out.millions("written_mbytes", written);
-  if (params.has_residual != 0) out.millions("residual_mbytes", written);
+  const double channels = channels_of_part(step.part_dim, step.part, y).count();
+  if (params.has_residual != 0) out.millions("residual_mbytes", pixels * channels * sizeof(float));
+  // Of a part of channels, what is fetched ahead for nothing: lines of the channels behind it, up
+  // to so many bytes. (AMD's processors do not.)
+  constexpr double kAheadBytes = 256;
+  if (out.vector_lanes() == 16)
+    out.millions("ahead_mbytes",
+                 pixels * std::min((y.dims[1] - channels) * sizeof(float), kAheadBytes));
   const Range rows = input_rows_of(vertical_axis(params, w.dims), x.dims[2], work.rows);
   double read = images * rows.count() * x.dims[3];
   if (w.dims[2] < params.stride_h) read = read * w.dims[2] / params.stride_h;
