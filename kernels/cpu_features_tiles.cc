@@ -228,11 +228,24 @@ void count_batch_matmul(CpuFeatures& out) {
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
   for (const char* name : {"mmacs", "tile_msteps"}) out.leave_out(name);
-  const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;
-  out.millions(work.b_column == 1 ? "packed_row_melements" : "packed_column_melements",
-               packed * kChannelPanel);
-  if (work.b_column == 1) out.thousands("packed_krows", packed);
-  if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * kChannelPanel);
+  // A piece of a worker's packs the columns of its first unit, and where others begin; where k goes
+  // in blocks every unit does.
+  int64_t packs = work.k > kBatchMatMulDepth ? units.count : 0;
+  if (packs == 0)
+    out.each_piece([&](int32_t begin, int32_t end) {
+      const Units piece = units_of_tasks(units.count, units.task_count, begin, end);
+      packs += (piece.end - 1) / units.row_blocks - piece.begin / units.row_blocks + 1;
+    });
+  const double packed =
+      static_cast<double>(packs * work.k) / static_cast<double>(units.column_blocks);
+  if (work.b_column == 1) {
+    out.millions("packed_row_melements", packed * panels * kChannelPanel);
+    out.thousands("packed_krows", packed * panels);
+  } else {
+    const double columns = static_cast<double>(work.n);
+    out.millions("packed_column_melements", packed * columns);
+    if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * columns);
+  }
   add_last_panel(out, batches * static_cast<double>(work.m), static_cast<int32_t>(work.n % 16),
                  false);
   // Vectors of a row that two lines have parts of.
