@@ -240,12 +240,14 @@ void count_batch_matmul(CpuFeatures& out) {
       static_cast<double>(packs * work.k) / static_cast<double>(units.column_blocks);
   if (work.b_column == 1) {
     out.millions("packed_row_melements", packed * panels * kChannelPanel);
-    out.thousands("packed_krows", packed * panels);
   } else {
     const double columns = static_cast<double>(work.n);
     out.millions("packed_column_melements", packed * columns);
     if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * columns);
   }
+  // Results that units write in runs among those of other units' columns.
+  out.millions("strided_mbytes", 4.0 * batches * static_cast<double>(work.m * work.n) *
+                                     (1 - 1 / static_cast<double>(units.column_blocks)));
   add_last_panel(out, batches * static_cast<double>(work.m), static_cast<int32_t>(work.n % 16),
                  false);
   // Vectors of a row that two lines have parts of.
