@@ -167,7 +167,11 @@ void count_conv2d(CpuFeatures& out) {
   const PanelTiles tiles = add_products(
       out, {images, work.pixels, panels, panels / groups > 1, w.dims[1] * taps * computed,
             tile_pixels(largest, work.has_copies ? 1 : x.dims[1] * int64_t{params.stride_w})});
-  add_last_panel(out, pixels, y.dims[1] / params.groups, true);
+  // That of every group where tiles cannot store a part of a panel.
+  const double group_panels =
+      static_cast<double>(ceil_div(y.dims[1] / params.groups, kChannelPanel));
+  const double ends = out.vector_lanes() == 16 ? 1 : std::ceil(panels / group_panels);
+  add_last_panel(out, pixels * ends, y.dims[1] / params.groups, true);
   // Input pointers of every tile; of every tap where some lie in the padding.
   out.thousands("kpixels", pixels);
   const double border = params.pad_left + params.pad_right;
