@@ -386,15 +386,20 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
   out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
   out.thousands("kruns", every_run * vectors);
-  // Of which filters branch predictors learn the borders anew.
-  out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
+  // Branch predictors learn the borders anew.
+  if (taps == 3) out.once("3x3_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
   // of outputs, unless they are too many, or too many for the sets that their lines fall into.
   const auto pass =
       std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
   const auto passes =
       static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
-  out.thousands("row_kruns", every_run * passes);
+  // Of 16 lanes the first vectors of a run find little that others do not; but what fetches ahead
+  // begins anew with every row of a pass, whose channels are not all of a pixel's.
+  if (lanes == 16)
+    out.thousands("pass_krows", passes > 1 ? row_count * passes : 0);
+  else
+    out.thousands("row_kruns", every_run * passes);
   // Products of a single output wait for each other.
   out.thousands("single_kruns", row_count * runs.single_count * passes);
   out.thousands("krows", (row_count - rows.pairs) * passes);
