@@ -228,7 +228,10 @@ void count_resize(CpuFeatures& out) {
     // this a page has few lines of a strip.
     constexpr int64_t kPageBytes = 4096;
     constexpr double kPixelFloats = 256;
-    if (out.is_shared() && round_up(static_cast<int64_t>(x.bytes), int64_t{64}) % kPageBytes != 0)
+    // The whole map's, whatever rows of it a part has.
+    const int64_t input_bytes =
+        int64_t{x.dims[0]} * x.dims[2] * x.dims[3] * padded_channels(x) * int64_t{sizeof(float)};
+    if (out.is_shared() && input_bytes % kPageBytes != 0)
       out.millions("torn_mbytes",
                    part.pixels * std::min(part.channels, kPixelFloats) * sizeof(float));
     out.near();
@@ -394,8 +397,8 @@ void count_depthwise_conv2d(CpuFeatures& out) {
       std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
   const auto passes =
       static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
-  // Of 16 lanes the first vectors of a run find little that others do not; but what fetches ahead
-  // begins anew with every row of a pass, whose channels are not all of a pixel's.
+  // The beginnings of runs, which vectors of 16 lanes hide. What fetches ahead begins anew with
+  // every row of a pass, whose channels are not all of a pixel's.
   if (lanes == 16)
     out.thousands("pass_krows", passes > 1 ? row_count * passes : 0);
   else
