@@ -185,12 +185,11 @@ void count_conv2d(CpuFeatures& out) {
   }
   const double channels = channels_of_part(step.part_dim, step.part, y).count();
   if (params.has_residual != 0) out.millions("residual_mbytes", pixels * channels * sizeof(float));
-  // Of a part of channels, what is fetched ahead for nothing: lines of the channels behind it, up
-  // to so many bytes. (AMD's processors do not.)
-  constexpr double kAheadBytes = 256;
-  if (out.vector_lanes() == 16)
-    out.millions("ahead_mbytes",
-                 pixels * std::min((y.dims[1] - channels) * sizeof(float), kAheadBytes));
+  // Behind a part's channels the lines of others are fetched ahead, up to so many bytes. (AMD's
+  // processors do not.)
+  const double ahead = out.vector_lanes() == 16 ? 64 : 0;
+  out.millions("written_mbytes",
+               pixels * std::min<double>(y.dims[1], channels + ahead) * sizeof(float));
   const Range rows = input_rows_of(vertical_axis(params, w.dims), x.dims[2], work.rows);
   double read = images * rows.count() * x.dims[3];
   if (w.dims[2] < params.stride_h) read = read * w.dims[2] / params.stride_h;
