@@ -139,8 +139,16 @@ class CpuFeatures {
     // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
       if (level.mbytes >= least_mbytes && footprint > level.mbytes)
-        put(level.name, share * mbytes_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
+        put(level.name,
+            share * mbytes_ * swept_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
     put("alone_mbytes", is_alone_ && !is_run ? mbytes_ * factor_ : 0);
+  }
+
+  // Bytes that come from beyond the caches for each that is touched: lines are among others, of
+  // which what fetches ahead fetches some. Before traffic().
+  void sweep(double bytes_per_byte) {
+    swept_ = bytes_per_byte;
+    is_swept_ = true;
   }
 
   // Bytes of the busiest worker as far as nothing fetches them ahead of time yet.
@@ -209,6 +217,7 @@ class CpuFeatures {
   // Of a part of a pixel's channels, or of a row's columns, the lines lie among those of the
   // others.
   double footprint_mbytes() const {
+    if (is_swept_) return mbytes_ * swept_;
     const OperandShape& y = step_.output();
     if (step_.part_dim != SplitDim::OutputChannel || !(has_pixels(y) || y.rank == 2))
       return mbytes_;
@@ -226,6 +235,8 @@ class CpuFeatures {
   int32_t task_count_ = 1;
   double factor_ = 1;
   double mbytes_ = 0;
+  double swept_ = 1;
+  bool is_swept_ = false;
   bool is_shared_ = false;
   bool is_alone_ = false;
 };

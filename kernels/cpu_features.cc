@@ -133,6 +133,14 @@ void binary(CpuFeatures& out) {
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
 }
 
+// Elements of a curve that are computed for each that there is: of a depthwise convolution whole
+// vectors of each pixel.
+double curve_share(const StepShape& step, int32_t vector_lanes) {
+  if (step.row->op != OpKind::DepthwiseConv2d) return 1;
+  const double vectors = map_part(step).channels / vector_lanes;
+  return std::ceil(vectors) / vectors;
+}
+
 // The rows of plain C++: element by element, with the indices of each.
 void plain_loops(CpuFeatures& out) {
   const OperandShape& y = out.step().output();
@@ -149,7 +157,7 @@ void add_cpu_features(const StepShape& step, int32_t thread_count, int32_t vecto
   if (step.row->dtype == DType::Any) return plain_loops(out);
   if (step.row->op != OpKind::Unary)
     if (const char* name = curve_names(activation_of(step)).elements)
-      out.millions(name, count_of(step));
+      out.millions(name, count_of(step) * curve_share(step, vector_lanes));
   switch (step.row->op) {
     case OpKind::Unary:
       return unary(out);

@@ -60,15 +60,15 @@ void count_pool2d(CpuFeatures& out) {
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
   out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
-  // One window that is all of the map: lines one behind the other.
-  const double vector_count = strips.groups * vectors + strips.singles + strips.narrow;
-  if (y.dims[2] * y.dims[3] == 1) {
-    out.millions("map_mvectors", pixels * taps * vector_count);
-    // Where a vector has one sum, each addition to a single one waits for the one before, and no
-    // other window is near.
-    if (lanes == 8)
-      out.millions("single_map_mvectors", pixels * taps * (strips.singles + strips.narrow));
-  }
+  // Windows so large that neither the next one nor, of those of a whole map, what fetches ahead
+  // finds their lines in the first-level cache, beside what it holds of rows.
+  constexpr double kWindowBytes = 8 * 1024;
+  out.millions("lost_window_mbytes",
+               pixels * std::max(taps * channels * sizeof(float) - kWindowBytes, 0.0));
+  // Where a vector has one sum, each addition to a single one waits for the one before, and if one
+  // window is all of the map, no other is near.
+  if (lanes == 8 && y.dims[2] * y.dims[3] == 1)
+    out.millions("single_map_mvectors", pixels * taps * (strips.singles + strips.narrow));
   // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
   if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
   out.thousands("kwindows", pixels * strips.count());
@@ -227,11 +227,23 @@ void count_resize(CpuFeatures& out) {
                                             lost(block * (1 + 2.0 * x.dims[3] / y.dims[3])));
     out.millions("unaligned_weighed_mvectors",
                  part.pixels * (vectors + strips.narrow) * out.crossing_share(y));
+    out.thousands("krows", rows);
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
+    // Bytes of results that are asked for as one's own ahead of time, in pages of which every
+    // worker has lines: what the workers used last begins where the results do (the operands of a
+    // sampled step follow each other), which is in the middle of a page. Of pixels longer than
+    // this a page has few lines of a strip.
+    constexpr int64_t kPageBytes = 4096;
+    constexpr double kPixelFloats = 256;
+    // The whole map's, whatever rows of it a part has.
+    const int64_t input_bytes =
+        int64_t{x.dims[0]} * x.dims[2] * x.dims[3] * padded_channels(x) * int64_t{sizeof(float)};
+    if (out.is_shared() && input_bytes % kPageBytes != 0)
+      out.millions("torn_mbytes",
+                   part.pixels * std::min(part.channels, kPixelFloats) * sizeof(float));
     out.near();
   }
-  out.thousands("krows", rows);
   if (!part.is_whole) {
     out.pieces(part.pixels);
     out.swept(part.pixels);
@@ -281,6 +293,59 @@ DepthwiseRuns depthwise_runs(const WindowAxis& axis, int32_t output) {
     rest -= count;
   }
   return runs;
+}
+
+// What decides which lines of a depthwise convolution stay in the first-level cache.
+struct DepthwiseLines {
+  const WindowAxis& vertical;
+  const WindowAxis& horizontal;
+  const DepthwiseRows& rows;  // of all images
+  const DepthwiseRuns& runs;
+  double pass_bytes;
+  double places;  // of pixels: sets that their first lines fall into
+  double row_count;
+  double outputs;  // of a row
+  int32_t inputs;  // of a row
+};
+
+// Lines that a vector of 16 lanes, which is one, brings from the second-level cache again: those of
+// rows of inputs that the next row of outputs shares, and where not even a run leaves room for the
+// next, those of columns that they share, and of the weights. Only the sets that the pass has lines
+// of hold them, and threads of a core share those: so workers are on servers' virtual cores.
+void add_evicted_lines(CpuFeatures& out, const DepthwiseLines& step) {
+  const int32_t taps = step.horizontal.taps;
+  const int32_t stride = step.horizontal.stride;
+  const DepthwiseRows& rows = step.rows;
+  const DepthwiseRuns& runs = step.runs;
+  const double vectors = std::ceil(map_part(out.step()).channels / kChannelPanel);
+  const double pass_lines = step.pass_bytes / 64;
+  const double ways = out.first_level_ways() / (out.is_shared() ? 2.0 : 1.0);
+  const double held = std::min(step.places * pass_lines, 64.0) * ways;
+  // The share of lines that are no longer there after so many others of each vector.
+  const auto evicted = [&](double lines) {
+    return std::clamp((lines * pass_lines / held - 0.8) / 0.4, 0.0, 1.0);
+  };
+  const double pair_rows = taps + stride;  // of inputs, and the lines of a pair's weights
+  const double lone = step.row_count - 2 * rows.pairs;
+  const double lone_taps = lone > 0 ? (rows.taps - 2 * taps * rows.pairs) / lone : 0;
+  const double weights = static_cast<double>(step.vertical.taps) * taps;
+  const double again =
+      lone * std::max(lone_taps - step.vertical.stride, 0.0) *
+          evicted(step.vertical.taps * step.inputs + weights + step.outputs) +
+      rows.pairs * (taps - stride) * evicted(pair_rows * step.inputs + weights + 2 * step.outputs);
+  out.millions("again_melements", again * step.inputs * vectors * kChannelPanel);
+  const double run_outputs = std::min(step.outputs, 8.0);
+  const double run_inputs =
+      std::min<double>((run_outputs - 1) * stride + taps, static_cast<double>(step.inputs));
+  const double shared = std::max(taps - stride, 0);
+  const double lone_evicted = evicted(step.vertical.taps * run_inputs + weights + run_outputs);
+  const double pair_evicted = evicted(pair_rows * run_inputs + weights + 2 * run_outputs);
+  const double lines =
+      lone_evicted *
+          (lone * lone_taps * (runs.wide_count + runs.count) + rows.pairs * 2 * taps * runs.count) *
+          (shared + taps) +
+      pair_evicted * rows.pairs * runs.wide_count * (pair_rows * shared + weights);
+  out.millions("evicted_melements", lines * vectors * kChannelPanel);
 }
 }  // namespace
 
@@ -332,15 +397,20 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const double every_weight = rows.taps * (runs.count + runs.wide_count) * taps * vectors * lanes;
   out.millions(macs, rows.taps * y.dims[3] * taps * vectors * lanes);
   out.thousands("kruns", every_run * vectors);
-  // Of which filters branch predictors learn the borders anew.
-  out.once(taps == 1 ? "1x1_steps" : taps == 3 ? "3x3_steps" : "wide_steps", 1);
+  // Branch predictors learn the borders anew.
+  if (taps == 3) out.once("3x3_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
   // of outputs, unless they are too many, or too many for the sets that their lines fall into.
   const auto pass =
       std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
   const auto passes =
       static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
-  out.thousands("row_kruns", every_run * passes);
+  // The beginnings of runs, which vectors of 16 lanes hide. What fetches ahead begins anew with
+  // every row of a pass, whose channels are not all of a pixel's.
+  if (lanes == 16)
+    out.thousands("pass_krows", passes > 1 ? row_count * passes : 0);
+  else
+    out.thousands("row_kruns", every_run * passes);
   // Products of a single output wait for each other.
   out.thousands("single_kruns", row_count * runs.single_count * passes);
   out.thousands("krows", (row_count - rows.pairs) * passes);
@@ -350,11 +420,15 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   if (taps > 1) {
     // Every row of taps comes from the second-level cache then, once for a row of outputs.
     const double ways = out.first_level_ways();
-    const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * ways;
-    const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
-    const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
-    out.millions("again_melements", again * (lone_taps + rows.pairs * (taps + axis.stride)) *
-                                        x.dims[3] * vectors * lanes);
+    if (lanes == 16) {
+      add_evicted_lines(out, {vertical, axis, rows, runs, pass_bytes, static_cast<double>(places),
+                              row_count, static_cast<double>(y.dims[3]), x.dims[3]});
+    } else {
+      const double held_bytes = std::min(static_cast<double>(places) * pass_bytes, 4096.0) * ways;
+      const double needed_bytes = vertical.taps * (x.dims[3] + 2.0 * taps) * pass_bytes;
+      const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
+      out.millions("again_melements", again * rows.taps * x.dims[3] * vectors * lanes);
+    }
     // The lines of a run's inputs, outputs and weights that fall into one set. As far as they are
     // more than it has ways, the next vector does not find those that it has the rest of.
     const double run_inputs = std::min<double>(
@@ -390,8 +464,17 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
+  // What fetches lines ahead fetches those of channels behind the part's, too: up to so many bytes.
+  // (AMD's does not.)
+  constexpr double kAheadBytes = 256;
+  const bool is_swept = !part.is_whole && lanes == 16;
+  if (is_swept) {
+    const double bytes = part.channels * sizeof(float);
+    out.sweep(std::min(static_cast<double>(pixel_bytes), std::ceil(bytes / 64) * 64 + kAheadBytes) /
+              bytes);
+  }
   out.traffic(1, true, 0.5);
-  if (!part.is_whole)
+  if (!part.is_whole && !is_swept)
     out.pieces(part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
                                  static_cast<double>(x.dims[3]) * y.dims[0]);
 }

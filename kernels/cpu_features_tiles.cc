@@ -131,7 +131,6 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   out.thousands("transformed_ktiles", static_cast<double>(transformed) * tiles);
   out.millions("product_melements",
                static_cast<double>(work.tiles) * positions * panels * kChannelPanel);
-  out.millions("scratch_mbytes", static_cast<double>(work.scratch_bytes));
   const double pixels = static_cast<double>(y.dims[0]) * work.rows.count() * y.dims[3];
   add_last_panel(out, pixels, y.dims[1], true);
   // Parts of vectors, masked.
@@ -168,7 +167,11 @@ void count_conv2d(CpuFeatures& out) {
   const PanelTiles tiles = add_products(
       out, {images, work.pixels, panels, panels / groups > 1, w.dims[1] * taps * computed,
             tile_pixels(largest, work.has_copies ? 1 : x.dims[1] * int64_t{params.stride_w})});
-  add_last_panel(out, pixels, y.dims[1] / params.groups, true);
+  // That of every group where tiles cannot store a part of a panel.
+  const double group_panels =
+      static_cast<double>(ceil_div(y.dims[1] / params.groups, kChannelPanel));
+  const double ends = out.vector_lanes() == 16 ? 1 : std::ceil(panels / group_panels);
+  add_last_panel(out, pixels * ends, y.dims[1] / params.groups, true);
   // Input pointers of every tile; of every tap where some lie in the padding.
   out.thousands("kpixels", pixels);
   const double border = params.pad_left + params.pad_right;
@@ -180,10 +183,13 @@ void count_conv2d(CpuFeatures& out) {
     const double edge_tiles = (rows - edge_rows) * of_row + edge_rows * y.dims[3] / tile;
     out.thousands("border_kentries", std::min(edge_tiles, tiles.count) * tile * taps);
   }
-  const double written =
-      pixels * channels_of_part(step.part_dim, step.part, y).count() * sizeof(float);
-  out.millions("written_mbytes", written);
-  if (params.has_residual != 0) out.millions("residual_mbytes", written);
+  const double channels = channels_of_part(step.part_dim, step.part, y).count();
+  if (params.has_residual != 0) out.millions("residual_mbytes", pixels * channels * sizeof(float));
+  // Behind a part's channels the lines of others are fetched ahead, up to so many bytes. (AMD's
+  // processors do not.)
+  const double ahead = out.vector_lanes() == 16 ? 64 : 0;
+  out.millions("written_mbytes",
+               pixels * std::min<double>(y.dims[1], channels + ahead) * sizeof(float));
   const Range rows = input_rows_of(vertical_axis(params, w.dims), x.dims[2], work.rows);
   double read = images * rows.count() * x.dims[3];
   if (w.dims[2] < params.stride_h) read = read * w.dims[2] / params.stride_h;
@@ -225,11 +231,26 @@ void count_batch_matmul(CpuFeatures& out) {
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
   for (const char* name : {"mmacs", "tile_msteps"}) out.leave_out(name);
-  const double packed = batches * static_cast<double>(units.row_blocks) * panels * depth;
-  out.millions(work.b_column == 1 ? "packed_row_melements" : "packed_column_melements",
-               packed * kChannelPanel);
-  if (work.b_column == 1) out.thousands("packed_krows", packed);
-  if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * kChannelPanel);
+  // A piece of a worker's packs the columns of its first unit, and where others begin; where k goes
+  // in blocks every unit does.
+  int64_t packs = work.k > kBatchMatMulDepth ? units.count : 0;
+  if (packs == 0)
+    out.each_piece([&](int32_t begin, int32_t end) {
+      const Units piece = units_of_tasks(units.count, units.task_count, begin, end);
+      packs += (piece.end - 1) / units.row_blocks - piece.begin / units.row_blocks + 1;
+    });
+  const double packed =
+      static_cast<double>(packs * work.k) / static_cast<double>(units.column_blocks);
+  if (work.b_column == 1) {
+    out.millions("packed_row_melements", packed * panels * kChannelPanel);
+  } else {
+    const double columns = static_cast<double>(work.n);
+    out.millions("packed_column_melements", packed * columns);
+    if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * columns);
+  }
+  // Results that units write in runs among those of other units' columns.
+  out.millions("strided_mbytes", 4.0 * batches * static_cast<double>(work.m * work.n) *
+                                     (1 - 1 / static_cast<double>(units.column_blocks)));
   add_last_panel(out, batches * static_cast<double>(work.m), static_cast<int32_t>(work.n % 16),
                  false);
   // Vectors of a row that two lines have parts of.
