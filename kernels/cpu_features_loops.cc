@@ -230,18 +230,6 @@ void count_resize(CpuFeatures& out) {
     out.thousands("krows", rows);
     // Which columns are new to branch predictors.
     out.once("weighed_steps", 1);
-    // Bytes of results that are asked for as one's own ahead of time, in pages of which every
-    // worker has lines: what the workers used last begins where the results do (the operands of a
-    // sampled step follow each other), which is in the middle of a page. Of pixels longer than
-    // this a page has few lines of a strip.
-    constexpr int64_t kPageBytes = 4096;
-    constexpr double kPixelFloats = 256;
-    // The whole map's, whatever rows of it a part has.
-    const int64_t input_bytes =
-        int64_t{x.dims[0]} * x.dims[2] * x.dims[3] * padded_channels(x) * int64_t{sizeof(float)};
-    if (out.is_shared() && input_bytes % kPageBytes != 0)
-      out.millions("torn_mbytes",
-                   part.pixels * std::min(part.channels, kPixelFloats) * sizeof(float));
     out.near();
   }
   if (!part.is_whole) {

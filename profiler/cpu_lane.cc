@@ -189,16 +189,19 @@ class CpuStep : public PreparedStep {
 
   void touch_share(int32_t worker, size_t operand) const { for_share(worker, operand, touch); }
 
-  // Of an operand of activations. Blocks take turns: which worker had a line last is chance, since
+  // Of an operand of activations. Pages take turns: which worker had a line last is chance, since
   // operators cut their work in different ways and workers take tasks of each other.
   template <typename Use>
   void for_share(int32_t worker, size_t operand, Use use) const {
-    constexpr size_t kBlock = 4096;
+    constexpr size_t kPage = 4096;
     auto* data = static_cast<uint8_t*>(views_[operand].data);
+    const size_t head =
+        reinterpret_cast<uintptr_t>(data) % kPage;  // of the page, not the operand's
     for (const ByteRange& range : touched_[operand])
-      for (size_t at = range.begin, block = at / kBlock; at < range.end; at = ++block * kBlock)
-        if (block % workers() == static_cast<size_t>(worker))
-          use(data + at, std::min((block + 1) * kBlock, range.end) - at);
+      for (size_t at = range.begin, page = (head + at) / kPage; at < range.end;
+           at = ++page * kPage - head)
+        if (page % workers() == static_cast<size_t>(worker))
+          use(data + at, std::min((page + 1) * kPage - head, range.end) - at);
   }
 
   void run(const std::vector<kernels::TensorView>& operands) {

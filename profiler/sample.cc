@@ -113,6 +113,15 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   return true;
 }
 
+// A line that begins with kBatchMark; 0: it has no number.
+bool parse_batch(std::string_view line, double* out_probe) {
+  line.remove_prefix(kBatchMark.size());
+  *out_probe = 0;
+  if (line.empty()) return true;
+  return line[0] == ',' && parse(line.substr(1), out_probe) && *out_probe >= 0.1 &&
+         *out_probe <= 10;
+}
+
 // Takes from visits what their batches took longer. `batches[i]` are those of (*samples)[i]'s
 // visits. Of steps that were visited in several batches, in turns: what a step takes, and what a
 // batch's steps take longer than that.
@@ -143,6 +152,18 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
   }
   for (size_t i = 0; i < samples->size(); ++i)
     (*samples)[i].us = quantile(settled(i), kUndisturbed);
+}
+
+// From the clock of "#probe", which is a second's, to the one that is usual while steps are timed.
+// `probes` has those of each processor's batches.
+void bring_to_usual_clock(const std::vector<double> (&probes)[2], std::vector<Sample>* samples) {
+  for (Sample& sample : *samples) {
+    const std::vector<double>& own = probes[static_cast<size_t>(sample.row->processor)];
+    if (own.empty()) continue;
+    const double usual = quantile(own, 0.5);
+    for (double& us : sample.visits_us) us *= usual;
+    sample.us *= usual;
+  }
 }
 
 }  // namespace
@@ -190,18 +211,28 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path)
   std::vector<Sample> samples;
   std::vector<std::vector<size_t>> batches_of_visits;
   size_t batch = 0;
+  std::vector<double> probes[2];  // by processor, of batches
+  double probe = 0;               // of the batch, until a line of its own is read; 0: not known
   std::map<std::string, size_t> index_by_step;
   size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
-    if (line == kBatchMark) ++batch;
+    const auto check = [&](bool is_right, const char* expected) {
+      if (!is_right)
+        tools::fail_input(path + ": line " + std::to_string(number), expected,
+                          std::string(line.substr(0, 40)));
+    };
+    if (line.starts_with(kBatchMark)) {
+      ++batch;
+      check(parse_batch(line, &probe), "#batch, or #batch and a ratio of 0.1 to 10");
+    }
     if (line.empty() || line[0] == '#') continue;
     Sample sample;
     bool is_known = false;
-    if (!parse_line(line, &sample, &is_known))
-      tools::fail_input(path + ": line " + std::to_string(number), "a sample",
-                        std::string(line.substr(0, 40)));
+    check(parse_line(line, &sample, &is_known), "a sample");
     if (!is_known) continue;
+    if (probe > 0) probes[static_cast<size_t>(sample.row->processor)].push_back(probe);
+    probe = 0;
     const auto [found, is_new] = index_by_step.emplace(step_text(sample), samples.size());
     if (is_new) {
       samples.push_back(std::move(sample));
@@ -212,6 +243,7 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path)
     batches_of_visits[found->second].push_back(batch);
   }
   take_away_batches(batches_of_visits, batch + 1, &samples);
+  bring_to_usual_clock(probes, &samples);
   return samples;
 }
 

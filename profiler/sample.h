@@ -25,7 +25,9 @@ enum class SampleRole : int32_t {
 // than the median.
 inline constexpr double kUndisturbed = 0.25;
 
-// A line of a sample file: the visits that follow, up to the next such line, took turns.
+// A line of a sample file, "#batch" or "#batch,1.03": the visits that follow, up to the next such
+// line, took turns. The number: by how much probes took longer around them than the one of
+// "#probe", whose clock their times are at.
 inline constexpr std::string_view kBatchMark = "#batch";
 
 struct Sample {
@@ -55,8 +57,9 @@ std::string step_text(const Sample& sample);
 
 // Samples of rows and revisions that this build has; steps that a contract no longer lets pass are
 // left out. Lines of one step and role are visits of one sample; of their times those count that
-// are left when what all steps of the batch took longer than in other batches is taken away. Throws
-// ToolError (Input) naming the line if the text is no sample file.
+// are left when what all steps of the batch took longer than in other batches is taken away; all
+// are brought to the clock that is usual in the file. Throws ToolError (Input) naming the line if
+// the text is no sample file.
 std::vector<Sample> read_samples(std::string_view text, const std::string& path);
 
 // What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last

@@ -88,6 +88,32 @@ TEST_CASE("what all steps of a batch take longer is not theirs") {
         11);
 }
 
+TEST_CASE("times are brought to the clock that is usual in the file") {
+  const KernelRow& row = kKernelRows[0];
+  Sample sample = drawn(row, 1);
+  std::string text;
+  for (const char* batch : {"#batch,1.25\n", "#batch,1.5\n", "#batch\n", "#batch,2\n"}) {
+    sample.visits_us = {10};
+    text += batch + to_line(sample) + "\n";
+  }
+  const std::vector<Sample> read = read_samples(text, "x.csv");
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].us == 15);
+  CHECK(read[0].visits_us == std::vector<double>(4, 15.0));
+  // Another processor's batches say nothing of it.
+  const auto other =
+      std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
+                   [&](const KernelRow& any) { return any.processor != row.processor; });
+  Sample others = drawn(*other, 1);
+  others.visits_us = {10};
+  CHECK(read_samples(text + "#batch,8\n" + to_line(others), "x.csv")[0].us == 15);
+  CHECK(read_samples(text + "#batch,8\n" + to_line(others), "x.csv")[1].us == 80);
+
+  for (const char* wrong : {"#batch,", "#batch,x", "#batch,0", "#batch,-1", "#batch,nan",
+                            "#batch,1e300", "#batch 1", "#batch,1,1"})
+    CHECK(error_of(text + wrong).find("line 9") != std::string::npos);
+}
+
 TEST_CASE("a file that is cut or touched is refused with its line, or its step left out") {
   const std::string line = to_line(drawn(kKernelRows[0], 3));
   for (size_t length = 1; length + 1 < line.size(); ++length) {
