@@ -98,10 +98,12 @@ double begins_of(int64_t groups, int32_t units) {
   return static_cast<double>(begins) / units;
 }
 
-// Work-items of the first groups of a launch, without those that fill up groups.
-class ItemsOfFirst {
+// Of the first groups of a launch, work-items without those that fill up groups, each as heavy as
+// its layer: `weight_of_first` is of so many layers.
+template <typename Weight>
+class WorkOfFirst {
  public:
-  explicit ItemsOfFirst(const ClLaunch& launch) {
+  WorkOfFirst(const ClLaunch& launch, const Weight& weight_of_first) : weigh_(weight_of_first) {
     for (int i = 0; i < 3; ++i) {
       local_[i] = static_cast<int64_t>(std::max<uint64_t>(launch.local[i], 1));
       groups_[i] = static_cast<int64_t>(launch.global[i]) / local_[i];
@@ -112,13 +114,14 @@ class ItemsOfFirst {
     }
   }
 
-  int64_t operator()(int64_t groups) const {
+  double operator()(int64_t groups) const {
     const int64_t row = groups / groups_[0] % groups_[1];
     const int64_t layer = groups / groups_[0] / groups_[1];
-    const int64_t layer_items = before(2, layer + 1) - before(2, layer);
+    const double first_layers = weigh_(before(2, layer));
     const int64_t row_items = before(1, row + 1) - before(1, row);
-    return before(2, layer) * items_[1] * items_[0] +
-           layer_items * (before(1, row) * items_[0] + row_items * before(0, groups % groups_[0]));
+    const int64_t items = before(1, row) * items_[0] + row_items * before(0, groups % groups_[0]);
+    return first_layers * static_cast<double>(items_[1] * items_[0]) +
+           (weigh_(before(2, layer + 1)) - first_layers) * static_cast<double>(items);
   }
 
  private:
@@ -126,6 +129,7 @@ class ItemsOfFirst {
     return std::min(groups * local_[axis], items_[axis]);
   }
 
+  const Weight& weigh_;
   int64_t local_[3];
   int64_t groups_[3];
   int64_t items_[3];
@@ -139,15 +143,15 @@ double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
   constexpr int32_t kMostUnits = 8;
   if (units > kMostUnits || are_many(groups, units))
     return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups);
-  int64_t work[kMostUnits] = {};
-  int64_t done = 0;
+  double work[kMostUnits] = {};
+  double done = 0;
   for (int64_t begun = 0; begun < groups;) {
     begun += taken_of(groups - begun, units);
-    const int64_t before = work_of_first(begun);
+    const double before = work_of_first(begun);
     *std::min_element(work, work + units) += before - done;
     done = before;
   }
-  return static_cast<double>(*std::max_element(work, work + units)) / static_cast<double>(done);
+  return *std::max_element(work, work + units) / done;
 }
 
 class ProcessorFeatures {
@@ -162,10 +166,18 @@ class ProcessorFeatures {
     const int64_t groups = groups_of(launch_);
     groups_ = static_cast<double>(groups);
     unit_groups_ = static_cast<double>(ceil_div(groups, int64_t{gpu.units}));
-    share_ = unit_groups_ / groups_;
-    const OpKind op = step.row->op;
-    if (is_shared() && (op == OpKind::Conv2d || op == OpKind::BatchMatMul) && launch_.global[1] > 1)
-      share_ = busiest_share(groups, gpu.units, ItemsOfFirst(launch_));
+    // Of bytes: memory and the caches behind it are everyone's.
+    const double even_share = unit_groups_ / groups_;
+    share_ = even_share;
+    if (is_shared() && launch_.global[1] > 1) {
+      if (is_conv2d_quad(*step.row)) {
+        const auto taps_of_first = [&](int64_t layers) { return taps_of_rows(layers); };
+        share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, taps_of_first));
+      } else if (step.row->op == OpKind::Conv2d || step.row->op == OpKind::BatchMatMul) {
+        const auto count = [](int64_t layers) { return static_cast<double>(layers); };
+        share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, count));
+      }
+    }
     const double elements = static_cast<double>(part_elements(step));
     pixels_ = double{1} * y_.dims[0] * rows().count() * y_.dims[3];
     uint32_t kept = 0;
@@ -173,14 +185,14 @@ class ProcessorFeatures {
       Feature feature = features->items[i];
       const std::string_view name = feature.name;
       const bool is_mapped = name.substr(0, 10) == "melements_";
-      if (name == "mbytes") mbytes_ = feature.value * share_;
+      if (name == "mbytes") mbytes_ = feature.value * even_share;
       if (name == "weight_mbytes") weight_mbytes_ = feature.value;
       if (name != "steps" && name != "begins" && !is_mapped) continue;
       if (is_mapped) feature.value = mapped_lanes(elements) * share_ * 1e-6;
       features->items[kept++] = feature;
     }
     features->count = kept;
-    written_mbytes_ = elements * static_cast<double>(dtype_bytes(y_.dtype)) * 1e-6 * share_;
+    written_mbytes_ = elements * static_cast<double>(dtype_bytes(y_.dtype)) * 1e-6 * even_share;
     once("shares", is_shared() ? 1 : 0);
   }
 
@@ -218,6 +230,19 @@ class ProcessorFeatures {
   }
 
   void add_axes();
+
+  // Rows of taps inside the map of the first rows of a convolution's part, of all images.
+  double taps_of_rows(int64_t count) const {
+    const OperandShape& x = step_.operands[0];
+    const WindowAxis vertical =
+        vertical_axis(step_.params_as<Conv2dParams>(), step_.operands[1].dims);
+    const Range part = rows();
+    const auto of_first = [&](int64_t first) {
+      return taps_inside(vertical, x.dims[2], part.begin, part.begin + static_cast<int32_t>(first));
+    };
+    return static_cast<double>(count / part.count()) * of_first(part.count()) +
+           of_first(count % part.count());
+  }
 
   // Lanes of the vectors whose elements an activation or a Unary is applied to.
   double mapped_lanes(double elements) const {
@@ -447,7 +472,10 @@ void ProcessorFeatures::add_texels() {
       row_taps * taps_inside(horizontal_axis(params, w.dims), x.dims[3], 0, blocks * item_pixels);
   const int32_t whole_texels = w.dims[1] / kChannelPad;
   const double items = scalar(0) * scalar(1) * scalar(2);
-  const double group_items = double{1} * launch_.local[0] * launch_.local[1] * launch_.local[2];
+  // Layers that fill up groups are not the busiest thread's.
+  const double layers = is_shared() ? scalar(2) : static_cast<double>(launch_.global[2]);
+  const double filled_up =
+      static_cast<double>(launch_.global[0]) * static_cast<double>(launch_.global[1]) * layers;
   const bool is_residual = params.has_residual != 0;
   moved();
   first_bytes();
@@ -463,7 +491,7 @@ void ProcessorFeatures::add_texels() {
   if (w.dims[1] % kChannelPad != 0) thousands("ragged_kloops", loops);
   thousands("kitems", items);
   if (is_residual) thousands("residual_kitems", items);
-  thousands("idle_kitems", groups_ * group_items - items);
+  thousands("idle_kitems", filled_up - items);
 }
 
 void ProcessorFeatures::add_matmul() {
