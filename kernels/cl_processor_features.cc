@@ -324,7 +324,7 @@ class ProcessorFeatures {
   const ClLaunch& launch_;
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
-  double share_ = 1;        // of the step, of that unit
+  double share_ = 1;        // of the step's arithmetic, of that unit
   double pixels_ = 1;       // of the part
   // Of that unit; weights of the step.
   double mbytes_ = 0;
