@@ -165,7 +165,7 @@ class CpuStep : public PreparedStep {
   // it was used some steps ago. The scratch, which steps share, was used by the last one that has
   // any, which read its weights since. The inputs are near, the first of them just written. On a
   // Xeon, networks' steps take within 2 % what they are sampled to then, in the sum; with all of it
-  // read just before it was 11 % less.
+  // read just before it was 9 % less.
   //
   // Everything was used before that, too: a last-level cache that takes what others drop may not
   // keep what was read once, and in a network the memory of activations is used again and again (on
