@@ -21,10 +21,9 @@ namespace codl::kernels {
 //   written_mbytes    of mbytes: what is written, and in no cache before
 //   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
 //                     that size or less, all of twice that
-//   weight_mbytes     million bytes of weights that are read once, if any row of the part needs
-//   them;
-//                     read_weight_* again. *_weight_mbytes of Winograd's products: by the panels
-//                     that are read at once, each of which is a stream
+//   weight_mbytes     million bytes of weights that are read once, of the taps that some row of the
+//                     part has inside the map; read_weight_* again. *_weight_mbytes of Winograd's
+//                     products: by the panels that are read at once, each of which is a stream
 //   kitems, kgroups   thousand work-items and groups; *_kitems, *_kgroups of some kind
 //   *_ktaps           thousand (tap, vector of 16 channels) pairs inside the map
 //   window_krows      thousand rows of them, of a pool's windows
@@ -52,8 +51,8 @@ namespace codl::kernels {
 //                     cache, as mbytes_over_*
 //   kvectors, rest_kelements   thousand vectors of exponentials, and those that come one by one
 //   second_*, channel_*        of a second operand as long as the first, of one per channel
-//   asked_kinputs     thousand times that a work-item of Concat asks whether an input has its
-//   vector placed_*, clamped_*        of vectors whose place is divided for, or clamped
+//   asked_kinputs     thousand inputs that work-items of Concat ask for their vectors
+//   placed_*, clamped_*        of vectors whose place is divided for, or clamped
 bool add_cl_processor_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
 }  // namespace codl::kernels
