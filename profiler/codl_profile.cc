@@ -286,15 +286,15 @@ void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sa
           noise_floor_percent(samples, static_cast<Processor>(i)));
 }
 
-// Steps of the plans given that `samples` lacks.
-std::vector<Sample> network_steps(const std::vector<std::string>& plans,
-                                  const std::vector<Sample>& samples) {
+// Steps of the plans given, of the kernels asked for, that `samples` lacks.
+std::vector<Sample> network_steps(const ProfileFlags& flags, const std::vector<Sample>& samples) {
   std::set<std::string> seen;
   for (const Sample& sample : samples) seen.insert(step_text(sample));
   std::vector<Sample> steps;
-  for (const std::string& plan : plans)
+  for (const std::string& plan : flags.plans)
     for (Sample& step : steps_of_plan(plan))
-      if (seen.insert(step_text(step)).second) steps.push_back(std::move(step));
+      if (is_wanted(*step.row, flags.kernels, true) && seen.insert(step_text(step)).second)
+        steps.push_back(std::move(step));
   return steps;
 }
 
@@ -325,7 +325,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   options.sample_share = flags.samples_percent / 100.0;
   options.kernels = flags.kernels;
   options.has_images = flags.layout != "buffer";
-  options.network_steps = network_steps(flags.plans, samples);
+  options.network_steps = network_steps(flags, samples);
   // OpenCL first: its workers are to start on their cores.
   std::unique_ptr<GpuLane> gpu;
   if (!flags.cpu_only)

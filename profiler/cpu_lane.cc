@@ -83,7 +83,7 @@ void StepMemory::allocate() {
 }
 
 uint8_t* StepMemory::take(size_t bytes, rt::Arena* own) {
-  const size_t begin = rounded_up(used_bytes, kStepAlignment);
+  const size_t begin = round_up(used_bytes, kStepAlignment);
   if (begin + bytes <= arena.size_bytes()) {
     used_bytes = begin + bytes;
     return arena.data() + begin;
@@ -99,10 +99,10 @@ class CpuStep : public PreparedStep {
       : item_(item), lane_(lane), pool_(&lane->pool_), kernel_(kernels::cpu_kernel(row)) {
     ++lane_->step_count_;
     kernels::check_step(step_of(row, item_), &needs_);
-    scratch_bytes_ = rounded_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
+    scratch_bytes_ = round_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
     lane_->need_scratch(workers() * scratch_bytes_ + static_cast<size_t>(needs_.shared_bytes));
     const auto bytes_of = [](const OperandShape& shape) {
-      return rounded_up(static_cast<size_t>(shape.bytes), kCacheLine);
+      return round_up(static_cast<size_t>(shape.bytes), kCacheLine);
     };
     const auto is_weights = [](const OperandShape& shape) {
       return shape.layout == Layout::Packed;

@@ -102,8 +102,8 @@ class GpuStep : public PreparedStep {
 
 cl_mem GpuStep::take(size_t bytes) {
   const size_t begin =
-      rounded_up(lane_->arena_used_bytes_,
-                 memory_.empty() ? kStepAlignment : lane_->device_.base_alignment_bytes);
+      round_up(lane_->arena_used_bytes_,
+               memory_.empty() ? kStepAlignment : lane_->device_.base_alignment_bytes);
   // Drivers of GPUs have memory of their own to place buffers in.
   if (!lane_->is_processor() || begin + bytes > kArenaBytes)
     return lane_->make_buffer(bytes, 0, nullptr);

@@ -22,10 +22,6 @@ inline constexpr size_t kBatchBytes = size_t{384} << 20;
 // A huge page: where a step begins.
 inline constexpr size_t kStepAlignment = size_t{2} << 20;
 
-inline size_t rounded_up(size_t bytes, size_t multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
-
 inline double micros_since(int64_t start_ns) {
   return static_cast<double>(rt::now_ns() - start_ns) / 1000;
 }

@@ -1,8 +1,10 @@
 // Types shared by everything: element types, layouts, ranges, the shape of a step's operands.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace codl {
 
@@ -78,7 +80,9 @@ struct Range {
   friend constexpr bool operator==(Range, Range) = default;
 };
 
-constexpr int32_t round_up(int32_t value, int32_t multiple) {
+// Neither is negative.
+template <std::integral Integer>
+constexpr Integer round_up(Integer value, std::type_identity_t<Integer> multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 constexpr int64_t ceil_div(int64_t value, int64_t divisor) {

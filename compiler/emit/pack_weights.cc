@@ -5,6 +5,7 @@
 #include "compiler/support/error.h"
 #include "kernels/pack.h"
 #include "schema/plan_layout.h"
+#include "schema/types.h"
 
 namespace codl::compiler {
 
@@ -42,7 +43,7 @@ llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
       weights.of_constant[blob.value].push_back(static_cast<uint32_t>(weights.blobs.size()));
       weights.blobs.push_back(blob);
       weights.offsets.push_back(weights.data_bytes);
-      weights.data_bytes += (bytes + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
+      weights.data_bytes += round_up(bytes, kBlobAlignment);
     }
   }
   return weights;

@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "schema/plan_generated.h"
 #include "schema/plan_layout.h"
+#include "schema/types.h"
 #include "schema/verify_plan.h"
 
 namespace codl::compiler {
@@ -267,8 +268,7 @@ llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
   head.version = kPlanVersion;
   head.table_offset = kTableOffset;
   head.table_bytes = table.bytes();
-  head.data_offset =
-      (kTableOffset + table.bytes() + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  head.data_offset = round_up(kTableOffset + table.bytes(), kDataAlignment);
   head.data_bytes = weights.data_bytes;
   head.file_bytes = head.data_offset + head.data_bytes;
 

@@ -9,14 +9,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "schema/plan_layout.h"
+#include "schema/types.h"
 
 namespace codl::compiler {
 
 namespace {
-
-uint64_t align_up(uint64_t bytes, uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 std::vector<TensorId> tensors_in(const Schedule& schedule, Storage storage) {
   std::vector<TensorId> tensors;
@@ -216,7 +213,7 @@ class ArenaPlanner {
 
  private:
   uint64_t bytes_of(TensorId id) const {
-    return align_up(schedule_.tensors[id].shape.bytes, alignment_);
+    return round_up(schedule_.tensors[id].shape.bytes, alignment_);
   }
 
   // No arena is smaller: tensors that are live at one place of the list share nothing.
@@ -308,7 +305,7 @@ llvm::SmallVector<bool, 64> free_slots(const Occupants& occupants, TensorId id, 
 uint64_t place_device_tensors(const Schedule& schedule, const Lifetimes& lifetimes,
                               std::vector<uint64_t>& offset_bytes) {
   const auto bytes_of = [&](TensorId id) {
-    return align_up(schedule.tensors[id].shape.bytes, kDeviceAlignment);
+    return round_up(schedule.tensors[id].shape.bytes, kDeviceAlignment);
   };
   std::vector<TensorId> tensors = tensors_in(schedule, Storage::Device);
   sort_by(tensors, lifetimes, bytes_of);

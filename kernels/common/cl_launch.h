@@ -54,10 +54,6 @@ constexpr const char* check_cl_tile(const StepShape& step) {
   return check_cl_local_sizes(step.tile);
 }
 
-constexpr uint64_t cl_round_up(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // Work-items 0 .. item_count - 1 in one dimension. The kernel checks get_global_id(0) against the
 // count, which is its first scalar.
 inline void set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
@@ -66,7 +62,7 @@ inline void set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
     items = static_cast<uint64_t>(int64_t{step.tile[0]} * step.tile[1] * step.tile[2]);
   out->local[0] = items;
   out->local[1] = out->local[2] = 1;
-  out->global[0] = cl_round_up(static_cast<uint64_t>(item_count), items);
+  out->global[0] = round_up(static_cast<uint64_t>(item_count), items);
   out->global[1] = out->global[2] = 1;
   out->add_int(static_cast<int32_t>(item_count));
 }
@@ -77,7 +73,7 @@ inline void set_grid(const StepShape& step, int64_t x, int64_t y, int64_t z, ClL
   const int64_t extents[3] = {x, y, z};
   for (uint32_t i = 0; i < 3; ++i) {
     out->local[i] = step.tile_count == 3 ? static_cast<uint64_t>(step.tile[i]) : kClGridItems;
-    out->global[i] = cl_round_up(static_cast<uint64_t>(extents[i]), out->local[i]);
+    out->global[i] = round_up(static_cast<uint64_t>(extents[i]), out->local[i]);
     out->add_int(static_cast<int32_t>(extents[i]));
   }
 }

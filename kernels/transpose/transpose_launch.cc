@@ -44,8 +44,8 @@ void set_squares(const LoopAxes& axes, int32_t turned, ClLaunch* out) {
   out->define("SIDE", static_cast<int32_t>(kSide));
   out->local[0] = out->local[1] = static_cast<uint64_t>(kSide);
   out->local[2] = 1;
-  out->global[0] = cl_round_up(static_cast<uint64_t>(axes.extents[last]), kSide);
-  out->global[1] = cl_round_up(static_cast<uint64_t>(axes.extents[turned]), kSide);
+  out->global[0] = round_up(static_cast<uint64_t>(axes.extents[last]), kSide);
+  out->global[1] = round_up(static_cast<uint64_t>(axes.extents[turned]), kSide);
   out->global[2] = static_cast<uint64_t>(other_count);
   out->add_int(static_cast<int32_t>(axes.extents[turned]));
   out->add_int(static_cast<int32_t>(axes.extents[last]));

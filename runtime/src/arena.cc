@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "schema/types.h"
+
 namespace codl::rt {
 namespace {
 
@@ -17,13 +19,11 @@ bool is_mapped(size_t size) { return size >= kHugePageBytes; }
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-
 // Of a block that is mapped. The last huge page of a large one may go beyond it by half: hundreds
 // of small pages take longer to be had than all of the others.
 size_t mapped_bytes(size_t size) {
   const size_t rest = size % kHugePageBytes;
-  return rounded_up(size, rest >= kHugePageBytes / 2 ? kHugePageBytes : page_bytes());
+  return round_up(size, rest >= kHugePageBytes / 2 ? kHugePageBytes : page_bytes());
 }
 
 // Blocks up to so many bytes are touched while a session is created. The networks that have them

@@ -12,6 +12,7 @@
 
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
+#include "schema/types.h"
 
 namespace codl::rt {
 namespace {
@@ -44,7 +45,7 @@ size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
 // Replaces the first `count` bytes of the mapping by a copy of the file's.
 bool make_private(int file, void* mapping, size_t mapping_bytes, size_t count) {
   const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t private_bytes = (count + page_bytes - 1) / page_bytes * page_bytes;
+  const size_t private_bytes = round_up(count, page_bytes);
   if (mmap(mapping, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
            -1, 0) == MAP_FAILED)
     return false;

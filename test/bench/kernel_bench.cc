@@ -43,7 +43,7 @@ class OperandMemory {
     }
     constexpr size_t kHugePageBytes = size_t{2} << 20;
     // More at the end: a stream moves whole blocks.
-    const size_t bytes = (end + 256 + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+    const size_t bytes = round_up(end + 256, kHugePageBytes);
     all_ = static_cast<uint8_t*>(std::aligned_alloc(kHugePageBytes, bytes));
     if (end >= kHugePageBytes) madvise(all_, bytes, MADV_HUGEPAGE);
     std::memset(all_, 0, bytes);

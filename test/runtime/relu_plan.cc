@@ -13,10 +13,6 @@ uint16_t kernel_id(const char* symbol) {
   return 0;
 }
 
-uint64_t round_up_to(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // Writes one variant: tensors get the next free bytes of their arena, never reused.
 class VariantWriter {
  public:
@@ -36,7 +32,7 @@ class VariantWriter {
     const uint64_t bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * 4;
     uint64_t& arena = arena_of(storage);
     const uint64_t offset = arena;
-    arena = round_up_to(arena + bytes, kDeviceAlignment);
+    arena = round_up(arena + bytes, kDeviceAlignment);
     return add({.name = "nhwc",
                 .storage = storage,
                 .dims = dims_,

@@ -9,10 +9,6 @@
 namespace codl::test {
 namespace {
 
-uint64_t round_up_bytes(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // Builds a vector of tables from a vector of structs; `make` builds one.
 template <typename Item, typename Make>
 auto make_tables(flatbuffers::FlatBufferBuilder& builder, const std::vector<Item>& items,
@@ -89,7 +85,7 @@ void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
 }  // namespace
 
 uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float> values) {
-  const uint64_t offset = round_up_bytes(plan.data.size(), kBlobAlignment);
+  const uint64_t offset = round_up(plan.data.size(), kBlobAlignment);
   plan.data.resize(offset + values.size_bytes());
   std::memcpy(plan.data.data() + offset, values.data(), values.size_bytes());
   plan.blobs.push_back({.name = name, .offset_bytes = offset, .bytes = values.size_bytes()});
@@ -118,7 +114,7 @@ std::vector<uint8_t> to_bytes(std::span<const uint8_t> table, std::span<const ui
   head.version = kPlanVersion;
   head.table_offset = kTableOffset;
   head.table_bytes = table.size();
-  head.data_offset = round_up_bytes(head.table_offset + head.table_bytes, kDataAlignment);
+  head.data_offset = round_up(head.table_offset + head.table_bytes, kDataAlignment);
   head.data_bytes = data.size();
   head.file_bytes = head.data_offset + head.data_bytes;
   std::vector<uint8_t> file(head.file_bytes);

@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/step_order.h"
 #include "schema/plan_layout.h"
+#include "schema/types.h"
 #include "test/compiler/support/schedules.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -310,8 +311,7 @@ class PlainPlanner {
 
  private:
   uint64_t bytes(TensorId id) const {
-    const uint64_t bytes = schedule_.tensors[id].shape.bytes;
-    return (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+    return round_up(schedule_.tensors[id].shape.bytes, kDeviceAlignment);
   }
   bool is_before(TensorId a, TensorId b) const {
     for (StepId earlier : steps_[a])
