@@ -7,16 +7,10 @@
 #include "kernels/model_term.h"
 
 namespace codl::profiler {
-namespace {
 
-using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;
-
-// Solves the symmetric positive definite system in place by Cholesky's method. A pivot that is
-// nothing but rounding gives 0: the column depends on those before.
-Vector solve_positive(Matrix a, Vector b) {
+std::vector<double> solve_positive(std::vector<std::vector<double>> a, std::vector<double> b) {
   const size_t n = b.size();
-  Vector scale(n);
+  std::vector<double> scale(n);
   for (size_t i = 0; i < n; ++i) scale[i] = a[i][i];
   for (size_t j = 0; j < n; ++j) {
     for (size_t k = 0; k < j; ++k) a[j][j] -= a[j][k] * a[j][k];
@@ -37,6 +31,11 @@ Vector solve_positive(Matrix a, Vector b) {
   }
   return b;
 }
+
+namespace {
+
+using Vector = std::vector<double>;
+using Matrix = std::vector<Vector>;
 
 struct NormalEquations {
   Matrix gram;   // A^T A

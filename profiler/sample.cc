@@ -1,9 +1,11 @@
 #include "profiler/sample.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
@@ -122,6 +124,73 @@ bool parse_batch(std::string_view line, double* out_probe) {
          *out_probe <= 10;
 }
 
+// What decides how much a step feels of what others take of a machine just then: 1, and how many
+// bytes it moves in a microsecond, and in all, both as logarithms of mean 0 and deviation 1 among
+// the processor's steps.
+constexpr size_t kTraits = 3;
+using Traits = std::array<double, kTraits>;
+
+double dot(const Traits& a, const Traits& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
+  std::vector<Traits> traits;
+  for (const Sample& sample : samples) {
+    const double bytes = std::max(static_cast<double>(operand_bytes(sample.item)), 1.0);
+    const double us = *std::min_element(sample.visits_us.begin(), sample.visits_us.end());
+    traits.push_back({1, std::log(bytes / us), std::log(bytes)});
+  }
+  for (const Processor processor : {Processor::Cpu, Processor::Gpu})
+    for (size_t trait = 1; trait < kTraits; ++trait) {
+      double count = 0;
+      double sum = 0;
+      double squares = 0;
+      for (size_t i = 0; i < samples.size(); ++i) {
+        if (samples[i].row->processor != processor) continue;
+        count += 1;
+        sum += traits[i][trait];
+        squares += traits[i][trait] * traits[i][trait];
+      }
+      const double mean = sum / count;
+      const double deviation = std::sqrt(std::max(squares / count - mean * mean, 1e-6));
+      for (size_t i = 0; i < samples.size(); ++i)
+        if (samples[i].row->processor == processor)
+          traits[i][trait] = (traits[i][trait] - mean) / deviation;
+    }
+  return traits;
+}
+
+// A visit's deviation from what its step usually takes, as a logarithm.
+struct Deviation {
+  const Traits* traits;
+  double value;
+};
+
+// What a batch does to its steps, by their traits: robust least squares, from `effects` on. Effects
+// that a few steps could tell by chance are held near 0.
+Traits effects_of(const std::vector<Deviation>& deviations, Traits effects) {
+  constexpr int kReweightings = 3;
+  constexpr double kScale = 0.05;
+  constexpr Traits kRidge = {0.5, 8, 8};
+  for (int round = 0; round < kReweightings; ++round) {
+    std::vector<std::vector<double>> gram(kTraits, std::vector<double>(kTraits));
+    std::vector<double> right(kTraits);
+    for (size_t j = 0; j < kTraits; ++j) gram[j][j] = kRidge[j];
+    for (const auto& [traits, value] : deviations) {
+      const double error = (value - dot(*traits, effects)) / kScale;
+      const double weight = 1 / (1 + error * error);
+      for (size_t j = 0; j < kTraits; ++j) {
+        right[j] += weight * (*traits)[j] * value;
+        for (size_t k = 0; k < kTraits; ++k) gram[j][k] += weight * (*traits)[j] * (*traits)[k];
+      }
+    }
+    const std::vector<double> solved = solve_positive(std::move(gram), std::move(right));
+    std::copy(solved.begin(), solved.end(), effects.begin());
+  }
+  return effects;
+}
+
 // Takes from visits what their batches took longer. `batches[i]` are those of (*samples)[i]'s
 // visits. Of steps that were visited in several batches, in turns: what a step takes, and what a
 // batch's steps take longer than that.
@@ -130,25 +199,30 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
   constexpr int kRounds = 20;
   constexpr size_t kLeastSteps = 8;
   // What disturbs more than that disturbs steps unequally, so visits without it are better.
-  constexpr double kMost = 1.15;
-  std::vector<double> lengthened(batch_count, 1.0);
+  constexpr double kMost = 0.14;
+  const std::vector<Traits> traits = traits_of(*samples);
+  std::vector<Traits> effects(batch_count, Traits{});
   const auto settled = [&](size_t i) {
     std::vector<double> visits = (*samples)[i].visits_us;
-    for (size_t v = 0; v < visits.size(); ++v) visits[v] /= lengthened[batches[i][v]];
+    for (size_t v = 0; v < visits.size(); ++v)
+      visits[v] /= std::exp(std::clamp(dot(traits[i], effects[batches[i][v]]), -kMost, kMost));
     return visits;
   };
   for (int round = 0; round < kRounds; ++round) {
-    std::vector<std::vector<double>> ratios(batch_count);
+    std::vector<std::vector<Deviation>> deviations(batch_count);
     for (size_t i = 0; i < samples->size(); ++i) {
       const std::vector<double>& visits = (*samples)[i].visits_us;
-      if (visits.size() < 2) continue;
+      // One batch's visits say nothing of it.
+      if (std::count(batches[i].begin(), batches[i].end(), batches[i][0]) ==
+          static_cast<ptrdiff_t>(batches[i].size()))
+        continue;
       const double usual_us = quantile(settled(i), 0.5);
       for (size_t v = 0; v < visits.size(); ++v)
-        ratios[batches[i][v]].push_back(visits[v] / usual_us);
+        deviations[batches[i][v]].push_back({&traits[i], std::log(visits[v] / usual_us)});
     }
     for (size_t batch = 0; batch < batch_count; ++batch)
-      if (ratios[batch].size() >= kLeastSteps)
-        lengthened[batch] = std::clamp(quantile(ratios[batch], 0.5), 1 / kMost, kMost);
+      if (deviations[batch].size() >= kLeastSteps)
+        effects[batch] = effects_of(deviations[batch], effects[batch]);
   }
   for (size_t i = 0; i < samples->size(); ++i)
     (*samples)[i].us = quantile(settled(i), kUndisturbed);

@@ -57,9 +57,9 @@ std::string step_text(const Sample& sample);
 
 // Samples of rows and revisions that this build has; steps that a contract no longer lets pass are
 // left out. Lines of one step and role are visits of one sample; of their times those count that
-// are left when what all steps of the batch took longer than in other batches is taken away; all
-// are brought to the clock that is usual in the file. Throws ToolError (Input) naming the line if
-// the text is no sample file.
+// are left when what the batch's steps took longer than in other batches, by the bytes that they
+// move, is taken away; all are brought to the clock that is usual in the file. Throws ToolError
+// (Input) naming the line if the text is no sample file.
 std::vector<Sample> read_samples(std::string_view text, const std::string& path);
 
 // What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last
