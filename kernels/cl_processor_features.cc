@@ -23,6 +23,8 @@ namespace {
 
 constexpr int32_t kLineFloats = 16;
 constexpr int32_t kPageFloats = 1024;
+// Lines that one place of a first-level cache holds: 8 or 12.
+constexpr int32_t kMostWays = 12;
 // Half of a first-level cache, 32 or 48 KB.
 constexpr double kNearLines = 256;
 
@@ -230,6 +232,7 @@ class ProcessorFeatures {
   }
 
   void add_axes();
+  void add_unrolled_depths(int32_t depth, int32_t sharers);
 
   // Rows of taps inside the map of the first rows of a convolution's part, of all images.
   double taps_of_rows(int64_t count) const {
@@ -284,14 +287,16 @@ class ProcessorFeatures {
   // The lines of a step's inputs are as far behind in the cache as the inputs are long: each is
   // read again in the order in which all came.
   struct LevelNames {
-    const char* names[2];
+    const char* names[3];  // null: the level is left out
   };
-  static constexpr double kLevelMbytes[] = {1, 4};
-  static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4"}};
-  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", nullptr}};
+  static constexpr double kLevelMbytes[] = {1, 4, 8};
+  static constexpr LevelNames kLevels = {{"mbytes_over_1", "mbytes_over_4", nullptr}};
+  static constexpr LevelNames kFarLevels = {{"mbytes_over_1", nullptr, "mbytes_over_8"}};
+  static constexpr LevelNames kSharedLevels = {{"shared_mbytes_over_1", nullptr, nullptr}};
   void beyond_caches(const LevelNames& levels = kLevels, int level_count = 2) {
     const double input_mbytes = inputs_mbytes();
     for (int i = 0; i < level_count; ++i) {
+      if (levels.names[i] == nullptr) continue;
       const double share = std::clamp(input_mbytes / kLevelMbytes[i] - 1, 0.0, 1.0);
       once(levels.names[i], (mbytes_ - written_mbytes_) * share);
     }
@@ -434,7 +439,12 @@ void ProcessorFeatures::add_conv2d() {
   beyond_caches();
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
-  once("weight_mbytes", used_share * first_weights(static_cast<double>(grid.outer_blocks)));
+  // Each panel's first page comes line by line, those behind it are fetched ahead.
+  const double used_mbytes = used_share * first_weights(static_cast<double>(grid.outer_blocks));
+  const double panel_floats = double{kClLanes} * w.dims[1] * w.dims[2] * w.dims[3];
+  const double begun_mbytes = used_mbytes * std::min(kPageFloats / panel_floats, 1.0);
+  once("begun_weight_mbytes", begun_mbytes);
+  once("weight_mbytes", used_mbytes - begun_mbytes);
   // Of few channels taps at the edge take longer by what slow_ksums count alone.
   const bool is_few = has_few_channels && !is_pair;
   millions(is_pair       ? "fast_pair_mmacs"
@@ -462,14 +472,10 @@ void ProcessorFeatures::add_texels() {
   const auto& params = step_.params_as<Conv2dParams>();
   const OperandShape& x = step_.operands[0];
   const OperandShape& w = step_.operands[1];
-  const int32_t item_pixels = defined("PIXELS", 1);
-  const auto blocks = static_cast<int32_t>(launch_.scalars[1]);
   const double row_taps =
       scalar(0) * y_.dims[0] *
       taps_inside(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
-  const double loops = row_taps * blocks * w.dims[3];
-  const double taps =
-      row_taps * taps_inside(horizontal_axis(params, w.dims), x.dims[3], 0, blocks * item_pixels);
+  const double loops = row_taps * scalar(1) * w.dims[3];
   const int32_t whole_texels = w.dims[1] / kChannelPad;
   const double items = scalar(0) * scalar(1) * scalar(2);
   // Layers that fill up groups are not the busiest thread's.
@@ -486,7 +492,12 @@ void ProcessorFeatures::add_texels() {
                             conv2d_panels(params, y_, step_.part_dim, step_.part).count() *
                             w.dims[1] * w.dims[2] * w.dims[3]);
   thousands(is_residual ? "residual_ktexels" : "ktexels", loops * whole_texels);
-  thousands("outside_ktexels", (loops * item_pixels - taps) * whole_texels);
+  // An item's sums wait for each other. Where its steps are few, the processor has begun with the
+  // next item's meanwhile; else it does not see that far.
+  constexpr double kOverlappedTexels = 10;
+  const double item_texels = double{1} * w.dims[2] * w.dims[3] * whole_texels;
+  if (item_texels > kOverlappedTexels)
+    thousands("long_ktexels", loops * whole_texels * (1 - kOverlappedTexels / item_texels));
   thousands("kloops", loops);
   if (w.dims[1] % kChannelPad != 0) thousands("ragged_kloops", loops);
   thousands("kitems", items);
@@ -509,16 +520,17 @@ void ProcessorFeatures::add_matmul() {
   beyond_caches();
   thousands(is_single ? "single_kgroups" : "kgroups", groups_);
   thousands(is_single ? "single_kitems" : "kitems", groups_ * static_cast<double>(begun));
-  thousands(is_single ? "single_kdepths" : "kdepths", depths);
+  if (!is_gemv) thousands(is_single ? "single_kdepths" : "kdepths", depths);
   // Sums of one row wait for each other rather than for weights.
   once(is_single ? "single_weight_mbytes" : "weight_mbytes", first_mbytes);
   if (is_gemv) {  // it has few rows
+    add_unrolled_depths(depth, sharers);
     // An item's weights are a page apart, and so in one place of the first-level cache. If they are
     // too many for it, its neighbours find none of the lines that they share. Why they take longer
     // still from 32 on, found on a Zen 4, is not known.
     const double lines = depth * kLineFloats / kPageFloats;
     thousands("lines_over_8_kdepths", depths * std::clamp(lines / 8 - 1, 0.0, 1.0));
-    thousands("lines_over_16_kdepths", depths * std::clamp(lines / 16 - 1, 0.0, 1.0));
+    thousands("lost_kdepths", depths * std::max(1 - 16 / lines, 0.0));
     thousands("lines_over_31_kdepths", depths * std::clamp(lines - 31, 0.0, 1.0));
     return;
   }
@@ -532,6 +544,26 @@ void ProcessorFeatures::add_matmul() {
   once("read_weight_over_0.5", again_mbytes * std::clamp(weight_mbytes_ / 0.5 - 1, 0.0, 1.0));
   once("read_weight_over_1", again_mbytes * std::clamp(weight_mbytes_ - 1, 0.0, 1.0));
   once("read_weight_over_2", again_mbytes * std::clamp(weight_mbytes_ / 2 - 1, 0.0, 1.0));
+}
+
+// Of matmul_f32_cl_gemv, whose `sharers` take every so manyth depth each: their loop takes eight at
+// once, and what is left one by one. Where the latter loop goes back at all, it takes longer by
+// about what a branch does that was guessed wrong.
+void ProcessorFeatures::add_unrolled_depths(int32_t depth, int32_t sharers) {
+  constexpr int32_t kUnrolled = 8;
+  int32_t trips = 0;
+  int32_t rest_steps = 0;
+  int32_t again_items = 0;
+  for (int32_t i = 0; i < std::min(depth, sharers); ++i) {
+    const auto steps = static_cast<int32_t>(ceil_div(depth - i, sharers));
+    trips += steps / kUnrolled;
+    rest_steps += steps % kUnrolled;
+    if (steps % kUnrolled > 1) ++again_items;
+  }
+  const bool is_single = defined("ROWS", 1) == 1;
+  thousands(is_single ? "single_ktrips" : "ktrips", groups_ * trips);
+  thousands(is_single ? "single_rest_kdepths" : "rest_kdepths", groups_ * rest_steps);
+  thousands(is_single ? "single_again_kitems" : "again_kitems", groups_ * again_items);
 }
 
 void ProcessorFeatures::add_batch_matmul() {
@@ -597,7 +629,8 @@ void ProcessorFeatures::add_winograd() {
 // Elementwise and copying rows of a work-item per vector.
 void ProcessorFeatures::add_runs() {
   once("mbytes", mbytes_);
-  beyond_caches(kLevels, 1);
+  // Of these rows Reshape has nothing else to take its time.
+  if (step_.row->op == OpKind::Reshape) beyond_caches(kFarLevels, 3);
   thousands("kitems", scalar(0));
   double streams = 2;  // what a work-item reads and writes vectors of
   if (step_.row->op == OpKind::Pad) near();
@@ -617,9 +650,14 @@ void ProcessorFeatures::add_runs() {
       thousands("channel_kitems", scalar(0));
     }
   }
-  // erf() of smaller arguments takes more.
-  if (step_.row->op == OpKind::Unary && step_.params_as<UnaryParams>().kind == kUnaryGelu)
-    millions("gelu_melements", mapped_lanes(static_cast<double>(part_elements(step_))));
+  if (step_.row->op == OpKind::Unary) {
+    const int32_t kind = step_.params_as<UnaryParams>().kind;
+    const double lanes = mapped_lanes(static_cast<double>(part_elements(step_)));
+    // erf() of smaller arguments takes more.
+    if (kind == kUnaryGelu) millions("gelu_melements", lanes);
+    // A division besides the exponential.
+    if (kind == kUnarySigmoid || kind == kUnarySwish) millions("divided_melements", lanes);
+  }
   if (y_.layout != Layout::Nhwc) return;
   double pieces = 0;
   switch (step_.row->op) {
@@ -665,7 +703,7 @@ void ProcessorFeatures::add_runs() {
 // one by one.
 void ProcessorFeatures::add_softmax() {
   const SoftmaxWork work = softmax_work(step_.params_as<SoftmaxParams>().axis, y_);
-  const int32_t lanes = registers_ >= 512 ? kClLanes : kClLanes / 2;
+  constexpr int32_t kLanes = 8;  // with AVX-512, too: what compilers prefer for loops
   const int64_t items = defined("ITEMS", 1);
   const bool is_shared = items > 1;
   const int64_t runs = work.outer * work.inner;
@@ -673,8 +711,8 @@ void ProcessorFeatures::add_softmax() {
   const int64_t more_items = work.axis % items;
   const int64_t elements = work.axis / items;
   const int64_t vectors =
-      more_items * ((elements + 1) / lanes) + (items - more_items) * (elements / lanes);
-  const auto rest = static_cast<double>(runs * (work.axis - vectors * lanes));
+      more_items * ((elements + 1) / kLanes) + (items - more_items) * (elements / kLanes);
+  const auto rest = static_cast<double>(runs * (work.axis - vectors * kLanes));
   once("mbytes", mbytes_);
   thousands(is_shared ? "shared_kvectors" : "kvectors", static_cast<double>(runs * vectors));
   thousands(is_shared ? "shared_rest_kelements" : "rest_kelements", rest);
@@ -706,8 +744,6 @@ void ProcessorFeatures::add_transpose() {
   thousands("turned_kelements", elements);
   thousands("stream_kelements", elements * std::clamp(scalar(1) / kStreams - 1, 0.0, 1.0));
   thousands("split_kelements", elements * (split_share(x_pitch) + split_share(y_pitch)));
-  if (x_pitch % kPageFloats == 0 || y_pitch % kPageFloats == 0)
-    thousands("aliased_kelements", elements);
 }
 
 void ProcessorFeatures::add_convert() {
@@ -732,15 +768,16 @@ void ProcessorFeatures::add_convert() {
     thousands("to_nhwc_krows", pixels_ * vectors.whole);
     thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
     thousands("to_nhwc_apart_krows", apart);
-    thousands("to_nhwc_apart_over_1", apart_over);
-    // Lines of a block's channels that share a place of the first-level cache.
-    if (pixels % kPageFloats == 0) thousands("to_nhwc_aliased_krows", pixels_ * vectors.all());
+    // Lines of a block's channels that share a place of the first-level cache, and are too many to
+    // stay until the next pixel.
+    const int32_t rest = channels % kClLanes;
+    const double crowded = vectors.whole + (rest > kMostWays ? 1 : 0);
+    if (pixels % kPageFloats == 0) thousands("to_nhwc_aliased_krows", pixels_ * crowded);
     return;
   }
   const double planes = double{1} * y_.dims[0] * channels;
   thousands("to_plain_krows", planes * (pixels / kClLanes));
   thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
-  if (pixels % kClLanes != 0) thousands("to_plain_rest_krows", planes);
   thousands("to_plain_apart_krows", apart);
   thousands("to_plain_apart_over_1", apart_over);
 }

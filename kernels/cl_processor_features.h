@@ -22,8 +22,10 @@ namespace codl::kernels {
 //   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
 //                     that size or less, all of twice that
 //   weight_mbytes     million bytes of weights that are read once, of the taps that some row of the
-//                     part has inside the map; read_weight_* again. *_weight_mbytes of Winograd's
-//                     products: by the panels that are read at once, each of which is a stream
+//                     part has inside the map; read_weight_* again. begun_weight_* of the pages
+//                     that panels begin with, which weight_mbytes are without, then.
+//                     *_weight_mbytes of Winograd's products: by the panels that are read at once,
+//                     each of which is a stream
 //   kitems, kgroups   thousand work-items and groups; *_kitems, *_kgroups of some kind
 //   *_ktaps           thousand (tap, vector of 16 channels) pairs inside the map
 //   window_krows      thousand rows of them, of a pool's windows
@@ -43,12 +45,16 @@ namespace codl::kernels {
 //                     loop over the channels is unrolled, *_residual_* with a residual, where
 //                     registers do not hold the sums
 //   kloops            thousand loops over input channels: (work-item, tap) pairs
-//   *_ktexels         thousand steps of the convolution on texels; outside_* of pixels that are
-//                     outside the map; idle_kitems: work-items that fill up its groups
+//   *_ktexels         thousand steps of the convolution on texels; long_* as of depths;
+//                     idle_kitems: work-items that fill up its groups
 //   *_kdepths         thousand steps of a product's depth, of each work-item or group; single_*
 //                     with one row, long_* of runs that leave the processor nothing to begin with
 //                     meanwhile, lines_over_* of work-items with more lines in one place of a
-//                     cache, as mbytes_over_*
+//                     cache, as mbytes_over_*, lost_* of the lines that it does not hold; rest_* of
+//                     those that an unrolled loop leaves
+//   ktrips, again_kitems   thousand times round an unrolled loop; work-items that take more than
+//                     one step of what it leaves
+//   divided_melements   million elements of exponentials that are divided by, too
 //   kvectors, rest_kelements   thousand vectors of exponentials, and those that come one by one
 //   second_*, channel_*        of a second operand as long as the first, of one per channel
 //   asked_kinputs     thousand inputs that work-items of Concat ask for their vectors

@@ -114,8 +114,10 @@ class CpuFeatures {
       double bytes;
       const char* name;
     };
-    constexpr Least kLeasts[] = {
-        {256, "mbytes_by_256"}, {512, "mbytes_by_512"}, {1024, "mbytes_by_1024"}};
+    constexpr Least kLeasts[] = {{256, "mbytes_by_256"},
+                                 {512, "mbytes_by_512"},
+                                 {768, "mbytes_by_768"},
+                                 {1024, "mbytes_by_1024"}};
     for (const Least& least : kLeasts)
       millions(least.name, mbytes * 1e6 * std::max(1.0, least.bytes / run_bytes));
   }
@@ -132,16 +134,19 @@ class CpuFeatures {
     constexpr Level kLevels[] = {
         {0.1, "mbytes_over_0.1"}, {0.25, "mbytes_over_0.25"}, {0.5, "mbytes_over_0.5"},
         {1, "mbytes_over_1"},     {2, "mbytes_over_2"},       {4, "mbytes_over_4"},
-        {8, "mbytes_over_8"},     {16, "mbytes_over_16"},
+        {8, "mbytes_over_8"},     {16, "mbytes_over_16"},     {32, "mbytes_over_32"},
     };
-    const double footprint = footprint_mbytes();
-    // What is touched in the same order again and again: one byte too many costs two, and from
-    // twice the size on nothing is left of the time before.
     for (const Level& level : kLevels)
-      if (level.mbytes >= least_mbytes && footprint > level.mbytes)
-        put(level.name,
-            share * mbytes_ * swept_ * factor_ * std::min(footprint / level.mbytes - 1, 1.0));
+      if (level.mbytes >= least_mbytes) over(level.mbytes, level.name, share);
     put("alone_mbytes", is_alone_ && !is_run ? mbytes_ * factor_ : 0);
+  }
+
+  // What a cache of so many bytes does not hold of a step's, times `share`: what is touched in the
+  // same order again and again, so one byte too many costs two, and from twice the size on nothing
+  // is left of the time before.
+  void over(double mbytes, const char* name, double share = 1) {
+    const double beyond = std::min(footprint_mbytes() / mbytes - 1, 1.0);
+    put(name, share * mbytes_ * swept_ * factor_ * beyond);
   }
 
   // Bytes that come from beyond the caches for each that is touched: lines are among others, of
@@ -165,7 +170,7 @@ class CpuFeatures {
     if (is_shared_) put("begins", static_cast<double>(pieces) / thread_count_);
   }
 
-  // Bytes of inputs that are between those that are read.
+  // Bytes of inputs that are counted as read, and are not.
   void skip(double bytes) {
     for (uint32_t i = 0; i < features_->count; ++i)
       if (std::string_view(features_->items[i].name) == "mbytes")
@@ -198,10 +203,6 @@ class CpuFeatures {
   // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
   // the other cores' caches.
   void apart() { put("apart_mbytes", thread_count_ > 1 ? mbytes_ * factor_ : 0); }
-  // Bytes of results that workers write in runs among such lines.
-  void apart_written(double bytes) {
-    if (thread_count_ > 1) millions("apart_written_mbytes", bytes);
-  }
   void apart_channels() {
     if (has_pixels(step_.output()) && step_.part_dim == SplitDim::OutputChannel) apart();
   }

@@ -2,6 +2,7 @@
 
 #include "kernels/binary/binary.h"
 #include "kernels/common/loop_axes.h"
+#include "kernels/conv2d/conv2d.h"
 #include "kernels/cpu_feature_counts.h"
 
 namespace codl::kernels {
@@ -88,7 +89,6 @@ void binary(CpuFeatures& out) {
   const OperandShape& y = step.output();
   const int32_t kind = step.params_as<BinaryParams>().kind;
   const double elements = count_of(step);
-  if (!is_arithmetic(kind)) out.millions("general_melements", elements);
   out.millions("written_mbytes", elements * sizeof(float));
   // Three streams instead of two.
   const int64_t counts[] = {element_count(step.operands[0]), element_count(step.operands[1])};
@@ -105,8 +105,13 @@ void binary(CpuFeatures& out) {
     for (int32_t axis = 0; axis < y.rank; ++axis)
       axes.append(y.dims[axis], broadcast_stride(step.operands[0], y, axis),
                   broadcast_stride(step.operands[1], y, axis));
-    if (axes.count > 1)
-      out.thousands("kruns", elements / static_cast<double>(axes.extents[axes.count - 1]));
+    if (axes.count > 1) {
+      const int64_t run = axes.extents[axes.count - 1];
+      const double runs = elements / static_cast<double>(run);
+      out.thousands("kruns", runs);
+      // Which end with a part of a vector, masked.
+      if (run % out.vector_lanes() != 0) out.thousands("rest_kruns", runs);
+    }
     return;
   }
   const MapPart part = map_part(step);
@@ -128,16 +133,22 @@ void binary(CpuFeatures& out) {
   } else if (!part.is_whole) {
     out.thousands("pixel_kruns", part.pixels);
   }
-  if (!part.is_whole) out.pieces(3 * part.pixels);
+  if (!part.is_whole) out.pieces((counts[0] == counts[1] ? 3 : 2) * part.pixels);
   // Lanes behind the channels are cleared in another pass.
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
 }
 
-// Elements of a curve that are computed for each that there is: of a depthwise convolution whole
-// vectors of each pixel.
+// Elements of a curve that are computed for each that there is: whole vectors of each pixel where
+// results are ended pixel by pixel, of a convolution in groups those of each group.
 double curve_share(const StepShape& step, int32_t vector_lanes) {
-  if (step.row->op != OpKind::DepthwiseConv2d) return 1;
-  const double vectors = map_part(step).channels / vector_lanes;
+  const OpKind op = step.row->op;
+  if (op != OpKind::DepthwiseConv2d && op != OpKind::Conv2d && op != OpKind::MatMul) return 1;
+  const OperandShape& y = step.output();
+  double channels = channels_of_part(step.part_dim, step.part, y).count();
+  if (op == OpKind::Conv2d)
+    channels =
+        std::min(channels, static_cast<double>(y.dims[1]) / step.params_as<Conv2dParams>().groups);
+  const double vectors = channels / vector_lanes;
   return std::ceil(vectors) / vectors;
 }
 

@@ -15,8 +15,13 @@ namespace codl::kernels {
 //   alone_mbytes    bytes of a step of one task in a lane of more workers: it finds half of its
 //                   inputs in the other cores' caches
 //   apart_mbytes    bytes of runs, or of a part of each pixel's channels, in a lane of more workers
-//   apart_written_mbytes
-//                   of those the ones that results are written to
+//   stream_*, shown_*, read_*
+//                   weights of a step of one pixel, of few, whose computing hides little of the
+//                   time that memory takes, and of more
+//   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
+//   late_weight_mbytes
+//                   weights that the tiles before have not fetched ahead
+//   chained_*       thousand pixels whose curve waits for the store of the one before
 //   near_mbytes     bytes that workers find in each other's second-level caches: 1.5 MB of each
 //   swept_mbytes    bytes of pixels of which a part of channels is touched, as far as what fetches
 //                   ahead fetches the others, too
@@ -25,6 +30,10 @@ namespace codl::kernels {
 //   mbytes_over_*   million bytes of a step that waits for memory and touches more than so many:
 //                   what caches of that size do not hold, all from twice the size on; less where
 //                   computing hides a part
+//   moved_mbytes_over_*
+//                   the same of a step that changes the order of elements
+//   joined_mbytes_over_*
+//                   the same of one that joins pixels' channels, times the inputs after the first
 //   mbytes_by_*     million bytes of runs, each counted as so many bytes at least
 //   kpieces_over_1  thousand pixels of such a step of which a part of channels touches some
 //   *_steps         1: what a loop costs once, before caches and branch predictors know it

@@ -21,6 +21,8 @@ void count_concat(CpuFeatures& out) {
   const MapPart part = map_part(step);
   if (axis != 1) return;
   out.thousands("pixel_kruns", part.pixels * inputs);
+  // Memory is asked for lines of as many places in turns.
+  out.over(16, "joined_mbytes_over_16", inputs - 1);
   double copies = 0;  // of 16 channels
   double rest = 0;    // vectors and elements behind those
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
@@ -46,12 +48,17 @@ void count_transpose(CpuFeatures& out) {
   for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], x_strides[perm[i]], y_strides[i]);
   const double elements = count_of(step);
   const int32_t turned = turned_axis(axes);
-  out.traffic(1, axes.count <= 1);
+  // What runs wait for, few of which are fetched at once, hides what caches do not hold.
+  const bool is_runs = turned < 0 && axes.count > 1 && axes.last_step(0) == 1;
+  out.traffic(1, axes.count <= 1, is_runs ? 16 : 0.25);
   if (turned < 0) {
-    if (axes.count > 1) out.apart();
-    const double run = axes.count == 0 ? 1 : static_cast<double>(axes.extents[axes.count - 1]);
-    if (axes.last_step(0) != 1) return out.millions("strided_melements", elements);
-    return out.runs(elements * 2 * sizeof(float) * 1e-6, run * 2 * sizeof(float));
+    const double bytes = elements * 2 * sizeof(float);
+    if (axes.count <= 1) return out.millions("copied_mbytes", bytes);
+    out.apart();
+    if (!is_runs) return out.millions("strided_melements", elements);
+    const int64_t run = axes.extents[axes.count - 1];
+    out.millions("unaligned_mbytes", bytes * out.crossing_share(run));
+    return out.runs(bytes * 1e-6, static_cast<double>(run) * 2 * sizeof(float));
   }
   // Squares: turn_matrix().
   const int64_t rows = axes.extents[turned];
@@ -66,7 +73,7 @@ void count_transpose(CpuFeatures& out) {
     out.millions("turned_melements", turned_elements);
     // Lines of y that two squares write.
     const int64_t y_step = axes.steps[turned][1];
-    if (y_step % kTurnSide != 0) out.millions("unaligned_turned_melements", turned_elements);
+    out.millions("unaligned_turned_melements", turned_elements * out.crossing_share(y_step));
     // The rows that a square writes are one run of memory where they are a line apart; places of
     // their own, which nothing fetches ahead of time, from some lines on.
     constexpr double kFarLines = 6;
@@ -83,7 +90,15 @@ void count_convert(CpuFeatures& out) {
   const StepShape& step = out.step();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  out.traffic(1, true);
+  if (x.layout == y.layout) {
+    out.traffic(1, true);
+  } else {
+    // Lines of many places at once wait longer than those of a run.
+    out.over(0.5, "moved_mbytes_over_0.5");
+    out.over(2, "moved_mbytes_over_2");
+    out.over(8, "moved_mbytes_over_8");
+    out.over(16, "moved_mbytes_over_16");
+  }
   out.begins();
   out.apart_channels();
   if (y.rank != 4) return;
@@ -94,7 +109,10 @@ void count_convert(CpuFeatures& out) {
   const bool to_nhwc = y.layout == Layout::Nhwc;
   if (from_nhwc && to_nhwc) {
     if (part.channels == padded_channels(y)) return;
-    return out.thousands("kruns", part.pixels);
+    // A copy of each pixel, and the lanes behind its channels.
+    if (part.is_whole) return out.thousands("padded_kpixels", part.pixels);
+    out.thousands("kruns", part.pixels);
+    return out.thousands("run_klines", part.pixels * std::ceil(part.channels / kChannelPanel));
   }
   if (!from_nhwc && !to_nhwc) return;
   const double groups = std::floor(part.channels / kChannelPanel);
@@ -155,6 +173,9 @@ void count_convert(CpuFeatures& out) {
                   pixel % (4 * kChannelPanel) == 0
                       ? late * std::clamp(static_cast<double>(pixel) / 512 - 1, 0.0, 1.0)
                       : 0);
+    // Lines of pixels that are written and fetched ahead fall into four sets or fewer.
+    out.thousands("aliased_pixels_klines",
+                  pixel % (16 * kChannelPanel) == 0 ? part.pixels * groups : 0);
     out.millions("aliased_planes_to_nhwc_melements", aliased_planes);
     return;
   }
@@ -178,6 +199,9 @@ void count_convert(CpuFeatures& out) {
   out.thousands("to_plain_shared_klines", shared_lines * part.channels);
   out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
   out.millions("aliased_planes_to_plain_melements", aliased_planes);
+  // What is read beside them is not fetched ahead where pixels are lines apart.
+  const double far = static_cast<double>(pixel) / (2 * kChannelPanel) - 1;
+  out.millions("far_aliased_planes_to_plain_melements", aliased_planes * std::clamp(far, 0.0, 1.0));
 }
 
 void count_depth_to_space(CpuFeatures& out) {
@@ -198,20 +222,21 @@ void count_depth_to_space(CpuFeatures& out) {
   if (has_pad) out.thousands(is_strided ? "padded_kruns" : "padded_kpixels", part.pixels);
   if (has_pad && !is_strided)
     out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
-  if (has_runs) {
-    const double run_bytes = 2 * part.channels * params.block_w * sizeof(float);
-    return out.runs(2 * moved * sizeof(float) * 1e-6, run_bytes);
-  }
-  if (params.is_channel_major == 0) {
+  const double bytes = 2 * moved * sizeof(float);
+  if (!is_strided)
+    out.millions("unaligned_mbytes", bytes * out.crossing_share(int64_t{padded_channels(y)} *
+                                                                (has_runs ? params.block_w : 1)));
+  if (has_runs) return out.runs(bytes * 1e-6, 2 * part.channels * params.block_w * sizeof(float));
+  if (!is_strided) {
     // Bytes of runs of one pixel each, which cost more than those of long ones.
-    out.millions("copied_mbytes", 2 * moved * sizeof(float));
+    out.millions("copied_mbytes", bytes);
     return out.thousands("kpixels", part.pixels);
   }
   // A pixel's channels lie apart: each row of a block goes through the whole row of x.
   out.millions("strided_melements", part.pixels * part.channels);
   out.thousands("strided_kruns", part.pixels);
   // So many turns that no predictor of branches sees the end of the loop coming.
-  constexpr double kPredictedTurns = 28;
+  constexpr double kPredictedTurns = 36;
   if (part.channels > kPredictedTurns) out.thousands("long_strided_kruns", part.pixels);
   out.millions("strided_mbytes", part.pixels / params.block_w * padded_channels(x) * sizeof(float));
 }
@@ -221,7 +246,11 @@ void count_pad(CpuFeatures& out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const auto& params = step.params_as<PadParams>();
+  // What is around x is written and not read, or read again from near.
+  out.skip(traffic_bytes(y) - traffic_bytes(x));
   out.traffic();
+  out.millions("written_mbytes", traffic_bytes(y));
+  out.millions("unaligned_mbytes", (traffic_bytes(x) + traffic_bytes(y)) * out.crossing_share(y));
   const double pixels = map_part(step).pixels;
   out.thousands("kruns", static_cast<double>(y.dims[0]) * y.dims[2]);
   const double inner = static_cast<double>(x.dims[0]) * x.dims[2] * x.dims[3];

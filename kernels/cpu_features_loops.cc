@@ -26,8 +26,7 @@ void count_pool2d(CpuFeatures& out) {
   }
   // Maxima of 3x3 windows along a row: runs of pixels, each column once for the pixels it serves,
   // and one before the first. Blocks of channels.
-  if (params.kind == kPool2dMax && params.kernel_h == 3 && params.kernel_w == 3 &&
-      params.dilation_w == 1 && params.stride_w <= 2) {
+  if (pool2d_has_max_runs(params)) {
     const Strips strips = strips_of(channels, 1, lanes);
     const Strips blocks = strips_of(channels, lanes == 8 && params.stride_w == 2 ? 8 : 4, lanes);
     const int32_t outputs =
@@ -102,6 +101,33 @@ void count_softmax(CpuFeatures& out) {
   out.traffic();
 }
 
+namespace {
+
+// Columns of whole lines as the kernel takes them, bands that it goes through twice: once for the
+// means, once for the results.
+void add_bands(CpuFeatures& out, const NormalizeWork& work) {
+  constexpr int64_t kBandLanes = 256;
+  constexpr int64_t kLineBytes = 64;
+  constexpr int64_t kWayBytes = 4096;
+  const OperandShape& x = out.step().operands[0];
+  const auto lines = static_cast<double>(work.element_count);
+  const auto means = static_cast<double>(work.kept.size());
+  // Of every line a part is touched, and those of the next are elsewhere.
+  out.thousands("band_klines",
+                lines * means * static_cast<double>(ceil_div(work.lanes, kBandLanes) - 1));
+  // What the first-level cache had of a band the first time is not there the second time if it is
+  // more than that cache holds, in the sets that the band's lines fall into.
+  const int64_t line_bytes = (work.lanes + work.pad) * int64_t{sizeof(float)};
+  const int64_t places = kWayBytes / std::gcd(line_bytes, kWayBytes);
+  const int64_t band = ceil_div(std::min(work.lanes, kBandLanes), kChannelPanel);
+  const auto sets = static_cast<double>(std::min(places * band, kWayBytes / kLineBytes));
+  const double held = sets * out.first_level_ways();
+  const double again = lines * static_cast<double>(band) / held - 1;
+  out.millions("lost_band_melements",
+               static_cast<double>(element_count(x)) * std::clamp(again, 0.0, 1.0));
+}
+}  // namespace
+
 void count_normalize(CpuFeatures& out) {
   const StepShape& step = out.step();
   const auto& params = step.params_as<NormalizeParams>();
@@ -133,7 +159,6 @@ void count_normalize(CpuFeatures& out) {
     constexpr int64_t kPieceElements = 2048;
     out.thousands("kpieces", runs * static_cast<double>(ceil_div(work.lanes, kPieceElements)));
     out.thousands("kruns", runs);
-    if (work.lanes % 64 != 0) out.thousands("ragged_kruns", runs);
     out.thousands("kmeans", elements / static_cast<double>(work.element_count));
     return;
   }
@@ -181,6 +206,7 @@ void count_normalize(CpuFeatures& out) {
   }
   out.thousands("strip1_klines", strips[2]);
   out.thousands("rest_klines", rest_lines);
+  add_bands(out, work);
   out.thousands("kmeans", elements / lines);
   if (step.operands[0].layout == Layout::Nhwc)
     out.millions("unaligned_melements", elements * out.crossing_share(step.operands[0]));
@@ -205,7 +231,6 @@ void count_resize(CpuFeatures& out) {
   };
   if (params.kind == kResizeNearest) {
     out.thousands("copied_kgroups", part.pixels * strips.groups);
-    out.millions("copied_mvectors", part.pixels * vectors);
     out.millions("copied_single_mvectors", part.pixels * strips.singles);
     out.millions("copied_narrow_mvectors", part.pixels * strips.narrow);
     // A row of the input serves rows of outputs one after the other.
@@ -236,6 +261,10 @@ void count_resize(CpuFeatures& out) {
     out.pieces(part.pixels);
     out.swept(part.pixels);
   }
+  // Results are in the counts of vectors, and beyond caches in those of traffic().
+  out.leave_out("mbytes");
+  out.millions("read_mbytes", static_cast<double>(element_count(x)) * count_of(step) /
+                                  static_cast<double>(element_count(y)) * sizeof(float));
   // Where columns come from, for every piece of work that a worker takes.
   out.once("kcolumns", y.dims[3] * 1e-3);
 }
@@ -405,6 +434,8 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
   const int64_t places = 4096 / std::gcd(pixel_bytes, int64_t{4096});
   const double pass_bytes = std::ceil(static_cast<double>(pass) / kChannelPanel) * 64;
+  // Of a run, before what fetches ahead has seen where it goes.
+  constexpr double kUnseenLines = 8;
   if (taps > 1) {
     // Every row of taps comes from the second-level cache then, once for a row of outputs.
     const double ways = out.first_level_ways();
@@ -429,7 +460,6 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     // weights, no longer in half of a first-level cache. The first lines of each pixel and tap come
     // before what fetches ahead has seen where the run goes.
     constexpr double kRunBytes = 16 * 1024;
-    constexpr double kUnseenLines = 8;
     constexpr double kVectorBytes = 8 * 1024;
     const double run_bytes = pass_bytes * (vertical.taps * (2 * taps + 7.0 * axis.stride) + 8);
     const double lost = std::max(1 - kRunBytes / run_bytes, 0.0);
@@ -440,10 +470,14 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     out.millions("unseen_mloads", (every_load + every_weight) * (1 - lanes / 16.0) * lost * unseen);
   }
   out.millions("unaligned_mloads", every_load * out.crossing_share(y));
-  // Not in any cache, and read by every worker that has rows of them.
+  // Lines of results are fetched before they are written, while inputs are near.
+  out.millions("written_mbytes", count_of(step) * sizeof(float));
+  // Weights are in no near cache, and read by every worker that has rows of them. Those of each tap
+  // are a run of a pass's channels, of which the first lines come before anything fetches ahead.
   const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
-  out.once("weight_mbytes", part.channels * taps * w.dims[2] * sizeof(float) * 1e-6 *
-                                out.sharers(static_cast<double>(work.panel_blocks)));
+  out.once("unseen_weight_klines", 1e-3 * taps * w.dims[2] * passes *
+                                       std::min(pass_bytes / 64, kUnseenLines) *
+                                       out.sharers(static_cast<double>(work.panel_blocks)));
   const bool has_curve = curve_names(params.activation).elements != nullptr;
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (!begins_early && channels % lanes != 0) {

@@ -12,12 +12,15 @@ namespace {
 // The largest tile of panel_tile-inl.h by the lanes of a vector.
 struct TileSize {
   int64_t pixels;
-  bool has_pairs;  // of panels
+  bool has_pairs;      // of panels
+  double pass_mbytes;  // of weights that a pass over the pixels uses again and again
+
+  int32_t panels() const { return has_pairs ? 2 : 1; }
 };
 
 TileSize largest_tile(int32_t vector_lanes) {
-  if (vector_lanes == 16) return {14, true};
-  return {vector_lanes == 8 ? 6 : 4, false};
+  if (vector_lanes == 16) return {14, true, 2e-6 * kPanelPassBytes};
+  return {vector_lanes == 8 ? 6 : 4, false, 1e-6 * kPanelPassBytes};
 }
 
 // Pixels of a tile whose inputs are so many elements apart: tile_pixels_for().
@@ -68,19 +71,43 @@ PanelTiles add_products(CpuFeatures& out, const PanelProducts& products) {
   return sum;
 }
 
-// Weights of `panel_rows` rows of a panel, from memory: their time shows where there are few pixels
-// to compute meanwhile, no more than two of the largest tiles have. `calls` compute a tile of all
-// panels. Those of a single pixel go through some panels at once: as many streams side by side, of
-// which none goes on where one before has ended, so what fetches ahead begins anew in each call.
-void add_weights(CpuFeatures& out, int64_t pixels, double panel_rows, double calls,
-                 const PanelBlocks& blocks) {
+// Of a worker's weights those that are not fetched ahead: of the first pass, and of later ones what
+// is left by `tiles` tiles of pixels, of which each fetches a half of what a panel has. In million
+// bytes, as `mbytes`, all of them, and `panel_mbytes`.
+double late_mbytes(const TileSize& largest, double mbytes, double panel_mbytes, double tiles) {
+  const double call_mbytes = largest.panels() * panel_mbytes;
+  const double pass_mbytes =
+      std::max(std::floor(largest.pass_mbytes / call_mbytes), 1.0) * call_mbytes;
+  const double left = std::max(1 - tiles / (2 * largest.panels()), 0.0);
+  return std::min(mbytes, pass_mbytes) + left * std::max(mbytes - pass_mbytes, 0.0);
+}
+
+// Weights of `panels` panels of `depth` rows, from memory: their time shows where there are few
+// pixels to compute meanwhile, no more than two of the largest tiles have. A tile of all panels
+// takes several calls, each with as many streams side by side as it has panels. None goes on where
+// one before has ended, so what fetches ahead begins anew in each call, and is ahead some pages on.
+void add_weights(CpuFeatures& out, int64_t pixels, double panels, double depth,
+                 const PanelTiles& tiles, const PanelBlocks& blocks) {
   constexpr int64_t kFewPixels = 28;
+  constexpr double kBegunRows = 200;  // three pages
+  struct Names {
+    const char* mbytes;
+    const char* begun_mbytes;
+    const char* calls;
+  };
+  const Names names =
+      pixels == 1            ? Names{"stream_weight_mbytes", "stream_begun_mbytes", "stream_kruns"}
+      : pixels <= kFewPixels ? Names{"shown_weight_mbytes", "shown_begun_mbytes", "shown_kruns"}
+                             : Names{nullptr, "read_begun_mbytes", nullptr};
   const double sharers = out.sharers(static_cast<double>(blocks.panel_blocks));
-  out.once(pixels == 1            ? "stream_weight_mbytes"
-           : pixels <= kFewPixels ? "shown_weight_mbytes"
-                                  : "read_weight_mbytes",
-           panel_rows * kChannelPanel * sizeof(float) * 1e-6 * sharers);
-  if (pixels == 1) out.once("stream_kruns", calls * 1e-3 * sharers);
+  const double row_mbytes = kChannelPanel * sizeof(float) * 1e-6;
+  const double mbytes = panels * depth * row_mbytes;
+  if (names.mbytes != nullptr) out.once(names.mbytes, mbytes * sharers);
+  out.once(names.begun_mbytes, panels * std::min(depth, kBegunRows) * row_mbytes * sharers);
+  if (names.calls != nullptr) out.once(names.calls, tiles.calls / tiles.count * 1e-3 * sharers);
+  out.once("late_weight_mbytes",
+           late_mbytes(largest_tile(out.vector_lanes()), mbytes, depth * row_mbytes, tiles.count) *
+               sharers);
 }
 
 // What ends the elements of a last panel that is not whole.
@@ -92,22 +119,40 @@ void add_last_panel(CpuFeatures& out, double pixels, int32_t channels, bool is_m
   const bool is_padded = is_map && channels % kChannelPad != 0;
   out.thousands(is_padded ? "padded_kpixels" : "ragged_kpixels", pixels);
   const CurveNames curve = curve_names(activation_of(out.step()));
-  if (curve.elements != nullptr)
-    out.thousands(curve.step == nullptr ? "ragged_hard_kpixels" : "ragged_curve_kpixels", pixels);
+  if (curve.elements == nullptr) return;
+  const bool is_hard = curve.step == nullptr;
+  if (out.vector_lanes() != 16 || winograd_outputs(step.row->packing) != 0) {
+    out.thousands(is_hard ? "ragged_hard_kpixels" : "ragged_curve_kpixels", pixels);
+  } else if (!is_padded && channels == step.output().dims[1] &&
+             channels < kPanelTileMaxPanels * kChannelPanel) {
+    // A masked store covers what the next pixel begins with, which is loaded for its curve only
+    // when the store is through: where one call has all channels.
+    out.thousands(is_hard ? "chained_hard_kpixels" : "chained_curve_kpixels", pixels);
+  }
+}
+
+// The weights of the next pair of panels are fetched ahead by as many calls as it has panels: one
+// call for all tiles of a block leaves half of them. A few do not show. `panel_rows`: of weights.
+void add_late_weights(CpuFeatures& out, const WinogradWork& work, double panel_rows) {
+  constexpr double kShownBytes = 65536;
+  const TileSize largest = largest_tile(out.vector_lanes());
+  if (!largest.has_pairs || ceil_div(work.tiles, work.tile_blocks) > largest.pixels) return;
+  const double pairs = std::floor(work.panels.count() / 2.0);
+  out.millions("late_weight_mbytes",
+               std::max(pairs * panel_rows * kChannelPanel * sizeof(float) - kShownBytes, 0.0));
 }
 
 void count_winograd(CpuFeatures& out, int32_t outputs) {
   const StepShape& step = out.step();
-  const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const WinogradWork work = winograd_work(outputs, x, y, step.part_dim, step.part);
   const double positions = (outputs + 2) * (outputs + 2);
   const double panels = work.panels.count();
-  if (outputs == 4) out.apart_channels();
   add_products(out, {positions * static_cast<double>(work.tile_blocks),
                      ceil_div(work.tiles, work.tile_blocks), panels, panels > 1,
                      static_cast<double>(x.dims[1]), largest_tile(out.vector_lanes()).pixels});
+  add_late_weights(out, work, positions * x.dims[1]);
   // A worker transforms the inputs of the blocks of tiles that it has tasks of.
   int64_t transformed = 0;
   out.each_share([&](int32_t begin, int32_t end) {
@@ -138,7 +183,7 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   if (out.is_unaligned(x)) out.thousands("narrow_ktiles", static_cast<double>(transformed) * tiles);
   if (y.dims[1] % lanes != 0) out.thousands("narrow_kpixels", pixels);
   out.millions("written_mbytes", pixels * panels * kChannelPanel * sizeof(float));
-  if (params.has_residual != 0)
+  if (step.params_as<Conv2dParams>().has_residual != 0)
     out.millions("residual_mbytes", pixels * panels * kChannelPanel * sizeof(float));
 }
 
@@ -190,13 +235,8 @@ void count_conv2d(CpuFeatures& out) {
   const double ahead = out.vector_lanes() == 16 ? 64 : 0;
   out.millions("written_mbytes",
                pixels * std::min<double>(y.dims[1], channels + ahead) * sizeof(float));
-  const Range rows = input_rows_of(vertical_axis(params, w.dims), x.dims[2], work.rows);
-  double read = images * rows.count() * x.dims[3];
-  if (w.dims[2] < params.stride_h) read = read * w.dims[2] / params.stride_h;
-  if (w.dims[3] < params.stride_w) read = read * w.dims[3] / params.stride_w;
-  out.millions("read_mbytes", read * padded_channels(x) * sizeof(float));
   // Workers that share the pixels read the same weights.
-  add_weights(out, work.pixels, panels * w.dims[1] * taps, tiles.calls / tiles.count, work.blocks);
+  add_weights(out, work.pixels, panels, w.dims[1] * taps, tiles, work.blocks);
 }
 
 void count_matmul(CpuFeatures& out) {
@@ -213,7 +253,7 @@ void count_matmul(CpuFeatures& out) {
   out.leave_out("mmacs");
   out.millions("written_mbytes", count_of(step) * sizeof(float));
   add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
-  add_weights(out, work.rows, panels * depth, tiles.calls / tiles.count, work.blocks);
+  add_weights(out, work.rows, panels, depth, tiles, work.blocks);
 }
 
 void count_batch_matmul(CpuFeatures& out) {
@@ -227,7 +267,6 @@ void count_batch_matmul(CpuFeatures& out) {
   const int64_t tile =
       tile_pixels(largest_tile(out.vector_lanes()), work.a_depth == 1 ? work.a_row : 1);
   out.first_bytes();
-  out.apart_written(4.0 * batches * static_cast<double>(work.m * work.n));
   add_products(out, {batches * static_cast<double>(units.row_blocks),
                      ceil_div(work.m, units.row_blocks), panels, panels > 1, depth, tile});
   for (const char* name : {"mmacs", "tile_msteps"}) out.leave_out(name);
@@ -246,7 +285,6 @@ void count_batch_matmul(CpuFeatures& out) {
   } else {
     const double columns = static_cast<double>(work.n);
     out.millions("packed_column_melements", packed * columns);
-    if (work.b_column % 1024 == 0) out.millions("aliased_melements", packed * columns);
   }
   // Results that units write in runs among those of other units' columns.
   out.millions("strided_mbytes", 4.0 * batches * static_cast<double>(work.m * work.n) *

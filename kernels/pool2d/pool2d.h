@@ -56,6 +56,13 @@ constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, 
   return work;
 }
 
+// True if a CPU step takes maxima along a row, of windows that share columns (but for scalar code).
+constexpr bool pool2d_has_max_runs(const Pool2dParams& params) {
+  return params.kind == kPool2dMax && params.kernel_h == 3 && params.kernel_w == 3 &&
+         params.dilation_h == 1 && params.dilation_w == 1 && params.stride_w == params.stride_h &&
+         (params.stride_w == 1 || params.stride_w == 2);
+}
+
 // Outputs of a row that a CPU run of 3x3 maxima takes: three rows of inputs under it stay in the
 // first-level cache, with the outputs beside them. Runs of about equal length, not so short that
 // the column before the first would count.

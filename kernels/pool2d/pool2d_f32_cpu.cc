@@ -159,13 +159,6 @@ HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
   for (; c < channels.end; c += narrow_lanes) max_of_channels<kStride, 1>(narrow, run, c);
 }
 
-// Scalar code is there to be right.
-bool has_max_runs(const Pool2dParams& params) {
-  return HWY_TARGET != HWY_SCALAR && params.kind == kPool2dMax && params.kernel_h == 3 &&
-         params.kernel_w == 3 && params.dilation_h == 1 && params.dilation_w == 1 &&
-         params.stride_w == params.stride_h && (params.stride_w == 1 || params.stride_w == 2);
-}
-
 // The run of outputs from column `first` on, but for its rows.
 MaxRun max_run(const Pool2dParams& params, const TensorView& x, int32_t first, int32_t count) {
   MaxRun run;
@@ -235,7 +228,9 @@ void pool2d_f32(const KernelArgs& args) {
   const TensorView& y = args.output();
   const Pool2dWork work = pool2d_work(params, args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
-  if (has_max_runs(params)) return max_of_units(params, work, x, y, units);
+  // Scalar code is there to be right.
+  if (HWY_TARGET != HWY_SCALAR && pool2d_has_max_runs(params))
+    return max_of_units(params, work, x, y, units);
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const OutputRow row = output_row(params, work, x, y, unit);
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow) {
