@@ -314,6 +314,16 @@ std::string read_samples_to_resume(const std::string& path, const DeviceFacts& f
   return text;
 }
 
+// Steps of such workers take more or less by what both do just then, which no model tells.
+void warn_of_shared_cores(CpuLane& cpu) {
+  constexpr double kMostTime = 1.3;
+  if (const double time = cpu.time_of_all_beside_one(); time > kMostTime)
+    std::fprintf(stderr,
+                 "codl-profile: %d CPU threads take %.2f times as long as one alone for the same "
+                 "work: they share a core, or others use it; choose cores with --cpu-cores\n",
+                 cpu.thread_count(), time);
+}
+
 // Adds to the sample file. False: interrupted.
 bool measure(const ProfileFlags& flags, const std::string& sample_path,
              const std::string& sample_text, const DeviceFacts& machine) {
@@ -333,6 +343,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
                                     flags.device.empty() ? nullptr : flags.device.c_str(),
                                     flags.gpu_cores);
   CpuLane cpu(flags.thread_count, flags.cpu_cores);
+  warn_of_shared_cores(cpu);
   read_tiles(sample_text, sample_path, &facts);
   if (gpu) gpu->set_tiles(facts.lane.gpu.tiles);
   if (gpu) add_gpu_facts(*gpu, cpu, &facts);

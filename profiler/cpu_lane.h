@@ -42,6 +42,10 @@ class CpuLane : public Lane {
 
   int32_t thread_count() const { return pool_.worker_count(); }
 
+  // How many times as long all workers take for the same arithmetic as one of them alone: 1 where
+  // each has a core, up to 2 where they are threads of one, which virtual machines do not tell.
+  double time_of_all_beside_one();
+
   // For what the other lane costs this one (profiler/exchange.h). All workers copy their shares.
   void copy(uint8_t* to, const uint8_t* from, size_t bytes);
   // Puts into the workers' caches what is nobody's, and then their shares of [data, data + bytes).

@@ -80,7 +80,7 @@ class GpuLane : public Lane {
   cl_kernel write_ = nullptr;
   cl_kernel nothing_ = nullptr;
   cl_mem arena_ = nullptr;                                // of all steps that exist
-  std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // of a GPU, by size
+  std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // by size
   // Of all steps: one must not find in the cache what another has just read.
   size_t next_weights_ = 0;
   size_t arena_used_bytes_ = 0;

@@ -22,6 +22,9 @@ inline constexpr size_t kBatchBytes = size_t{384} << 20;
 // A huge page: where a step begins.
 inline constexpr size_t kStepAlignment = size_t{2} << 20;
 
+// Of longer steps it does not show whether the kernel's code is near.
+inline constexpr double kShortStepUs = 500;
+
 inline double micros_since(int64_t start_ns) {
   return static_cast<double>(rt::now_ns() - start_ns) / 1000;
 }

@@ -16,7 +16,7 @@ namespace {
 // step would, if they came one after the other.
 constexpr size_t kBatch = 48;
 // Undisturbed ones; twice as many in all where there are too few.
-constexpr size_t kRuns = 9;
+constexpr size_t kRuns = 5;
 constexpr double kLongStepUs = 3'000;
 constexpr size_t kLongStepRuns = 3;
 // Probes that take so much longer than usual say that another program has the core, not that the
