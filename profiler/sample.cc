@@ -124,40 +124,54 @@ bool parse_batch(std::string_view line, double* out_probe) {
          *out_probe <= 10;
 }
 
-// What decides how much a step feels of what others take of a machine just then: 1, and how many
-// bytes it moves in a microsecond, and in all, both as logarithms of mean 0 and deviation 1 among
-// the processor's steps.
-constexpr size_t kTraits = 3;
+// What decides how much a step feels of what others take of a machine just then: 1; how many bytes
+// it moves in a microsecond, and in all, both as logarithms of mean 0 and deviation 1 among the
+// processor's steps; and how near it is to the shortest ones, of which a GPU's take what the host
+// takes to launch them (on an H200's server that moved by 20 % from minute to minute, and steps of
+// 10 us and more by 1 %).
+enum Trait : size_t { kCommon, kRate, kBytes, kShortness, kTraits };
 using Traits = std::array<double, kTraits>;
 
 double dot(const Traits& a, const Traits& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
-  std::vector<Traits> traits;
-  for (const Sample& sample : samples) {
-    const double bytes = std::max(static_cast<double>(operand_bytes(sample.item)), 1.0);
-    const double us = *std::min_element(sample.visits_us.begin(), sample.visits_us.end());
-    traits.push_back({1, std::log(bytes / us), std::log(bytes)});
+// To mean 0 and deviation 1 of the traits of one processor's steps.
+void normalize(Trait trait, const std::vector<Traits*>& own) {
+  const auto count = static_cast<double>(own.size());
+  double sum = 0;
+  double squares = 0;
+  for (const Traits* traits : own) {
+    sum += (*traits)[trait];
+    squares += (*traits)[trait] * (*traits)[trait];
   }
-  for (const Processor processor : {Processor::Cpu, Processor::Gpu})
-    for (size_t trait = 1; trait < kTraits; ++trait) {
-      double count = 0;
-      double sum = 0;
-      double squares = 0;
-      for (size_t i = 0; i < samples.size(); ++i) {
-        if (samples[i].row->processor != processor) continue;
-        count += 1;
-        sum += traits[i][trait];
-        squares += traits[i][trait] * traits[i][trait];
-      }
-      const double mean = sum / count;
-      const double deviation = std::sqrt(std::max(squares / count - mean * mean, 1e-6));
-      for (size_t i = 0; i < samples.size(); ++i)
-        if (samples[i].row->processor == processor)
-          traits[i][trait] = (traits[i][trait] - mean) / deviation;
+  const double mean = sum / count;
+  const double deviation = std::sqrt(std::max(squares / count - mean * mean, 1e-6));
+  for (Traits* traits : own) (*traits)[trait] = ((*traits)[trait] - mean) / deviation;
+}
+
+std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
+  constexpr double kShortShare = 0.3;  // of the steps
+  std::vector<Traits> traits(samples.size());
+  for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+    std::vector<Traits*> own;
+    std::vector<double> least_us;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      if (samples[i].row->processor != processor) continue;
+      const double bytes = std::max(static_cast<double>(operand_bytes(samples[i].item)), 1.0);
+      const std::vector<double>& visits_us = samples[i].visits_us;
+      least_us.push_back(*std::min_element(visits_us.begin(), visits_us.end()));
+      traits[i] = {1, std::log(bytes / least_us.back()), std::log(bytes), 0};
+      own.push_back(&traits[i]);
     }
+    if (own.empty()) continue;
+    normalize(kRate, own);
+    normalize(kBytes, own);
+    const double short_us = quantile(least_us, kShortShare);
+    // As of the steeper side of kernels::over_floor_us().
+    for (size_t i = 0; i < own.size(); ++i)
+      (*own[i])[kShortness] = std::pow(std::min(short_us / least_us[i], 1.0), 8);
+  }
   return traits;
 }
 
@@ -173,7 +187,7 @@ struct Deviation {
 Traits effects_of(const std::vector<Deviation>& deviations, Traits effects) {
   constexpr int kReweightings = 3;
   constexpr double kScale = 0.05;
-  constexpr Traits kRidge = {0.5, 8, 8};
+  constexpr Traits kRidge = {0.5, 8, 8, 1};
   for (int round = 0; round < kReweightings; ++round) {
     std::vector<std::vector<double>> gram(kTraits, std::vector<double>(kTraits));
     std::vector<double> right(kTraits);
