@@ -29,13 +29,6 @@ struct StepMemory {
   uint8_t* take(size_t bytes, rt::Arena* own);
 };
 
-// What others take of the core that the caller is on, in no unit: usually the same, more while they
-// do. Many chains of multiplications wait for the multiplier, which the other thread of the core
-// takes a share of, and one chain does not: by more than it takes of vector instructions or caches,
-// so this says when, not how much (a server of Intel's: 25 % of the multiplier, 2 to 20 of the
-// latter).
-double core_crowding();
-
 class CpuLane : public Lane {
  public:
   // `cores` may be empty: not pinned.
@@ -59,9 +52,8 @@ class CpuLane : public Lane {
   void leave_in_caches(const uint8_t* data, size_t bytes);
 
  private:
-  // work() by every worker: what each made of it.
-  const std::vector<double>& by_all_workers(double (*work)());
-  template <typename Share>  // share(begin, end) of each worker
+  double mean_us_of(void (*work)());  // by all workers, of their own times
+  template <typename Share>           // share(begin, end) of each worker
   void for_shares(size_t bytes, Share share);
 
   void need_scratch(size_t bytes);
@@ -72,9 +64,9 @@ class CpuLane : public Lane {
   std::vector<uint8_t> other_memory_;
   StepMemory activations_;
   StepMemory weights_;
-  rt::Arena scratch_;           // of whichever step runs, as in a session
-  int32_t step_count_ = 0;      // that exist
-  std::vector<double> probes_;  // by worker
+  rt::Arena scratch_;              // of whichever step runs, as in a session
+  int32_t step_count_ = 0;         // that exist
+  std::vector<double> probes_us_;  // by worker
 };
 
 }  // namespace codl::profiler

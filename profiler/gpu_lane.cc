@@ -454,8 +454,7 @@ double GpuLane::units_us(cl_kernel kernel, size_t group_items) {
 double GpuLane::probe_us() { return is_processor() ? units_us(chain_, 1) : units_us(probe_, 64); }
 
 double GpuLane::crowding() {
-  // A GPU's short steps take what the host takes to launch them.
-  return is_processor() ? units_us(chains_, 1) / units_us(chain_, 1) : core_crowding();
+  return is_processor() ? units_us(chains_, 1) / units_us(chain_, 1) : 1;
 }
 
 void GpuLane::finish() { check("clFinish", api_.clFinish(queue_)); }

@@ -50,8 +50,9 @@ class Lane {
   virtual std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) = 0;
   // A fixed number of multiply-adds on all of the lane: how high its clock is now. Microseconds.
   virtual double probe_us() = 0;
-  // What others take of the lane's cores, or of the one that feeds it; see core_crowding().
-  virtual double crowding() = 0;
+  // What others take of the lane's cores, in no unit: usually the same, more while they do. 1 where
+  // it cannot be told.
+  virtual double crowding() { return 1; }
   // Until everything started is done.
   virtual void finish() = 0;
 };

@@ -15,20 +15,17 @@ namespace {
 // neighbours of a virtual one, often lasts some hundredths of a second: longer than the runs of one
 // step would, if they came one after the other.
 constexpr size_t kBatch = 48;
-// Undisturbed ones; so many times as many in all where there are too few.
+// Undisturbed ones; twice as many in all where there are too few.
 constexpr size_t kRuns = 5;
-constexpr size_t kRunsFactor = 4;
 constexpr double kLongStepUs = 3'000;
 constexpr size_t kLongStepRuns = 3;
 // Probes that take so much longer than usual say that another program has the core, not that the
 // clock is low.
 constexpr double kMostProbe = 1.6;
 
-// A core's other thread works or does not, for some hundredths of a second each. What steps take is
-// steady only while it does not, and that is so in one run of six at least on servers whose owners
-// sell both threads. So much more crowded than these runs, and it does.
-constexpr double kCalmShare = 1.0 / 6;
-constexpr double kCrowdingWindow = 1.1;
+// So much more or less crowded than usual, and others take more or less of what the lane computes
+// with than they mostly do.
+constexpr double kCrowdingWindow = 1.08;
 
 // Between visits the clock and what else a machine does have changed.
 constexpr size_t kVisits = 4;
@@ -245,8 +242,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     std::vector<double> disturbed;  // of no use if there are others
 
     bool is_done() const {
-      return times.size() >= wanted_runs ||
-             times.size() + disturbed.size() >= kRunsFactor * wanted_runs;
+      return times.size() >= wanted_runs || times.size() + disturbed.size() >= 2 * wanted_runs;
     }
   };
   std::vector<Timed> batch;
@@ -262,22 +258,22 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
   }
   const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
   std::vector<double>& crowdings = crowdings_[static_cast<size_t>(lane->processor())];
-  const double most_crowding = kCrowdingWindow * quantile(crowdings, kCalmShare);
+  const double usual_crowding = quantile(crowdings, 0.5);
   std::vector<double> probes;  // of the usual one
-  for (size_t run = 0; run < kRunsFactor * kRuns; ++run) {
+  for (size_t run = 0; run < 2 * kRuns; ++run) {
     // What a step finds in predictors of branches and in caches is chance, and another each time.
     std::shuffle(batch.begin(), batch.end(), random_);
     for (Timed& timed : batch) {
       if (timed.is_done()) continue;
-      const double crowding_before = lane->crowding();
       const double probe_before_us = lane->probe_us();
       const double us = timed.step->run_us();
       // The faster of the probes on both sides: an interrupt lengthens one of them.
       const double probe_us = std::min(probe_before_us, lane->probe_us());
       probes.push_back(probe_us / usual_us);
       crowdings.push_back(lane->crowding());
-      const bool is_usual = probe_us < kMostProbe * usual_us && crowding_before < most_crowding &&
-                            crowdings.back() < most_crowding;
+      const bool is_usual = probe_us < kMostProbe * usual_us &&
+                            crowdings.back() < kCrowdingWindow * usual_crowding &&
+                            crowdings.back() > usual_crowding / kCrowdingWindow;
       (is_usual ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
     }
   }

@@ -72,7 +72,7 @@ class Session {
   SessionOptions options_;
   std::vector<Sample> samples_;
   double probe_us_[2] = {};
-  std::vector<double> crowdings_[2];  // by processor, of all runs
+  std::vector<double> crowdings_[2];  // by processor, of all runs; the median is what is usual
   std::function<void(const std::string&)> append_;
   std::vector<RowState> rows_;
   std::mt19937_64 random_{20};

@@ -21,7 +21,6 @@ class FakeLane : public Lane {
     return std::make_unique<Step>(this);
   }
   double probe_us() override { return 1; }
-  double crowding() override { return 1; }
   void finish() override { unfinished_ = 0; }
 
  private:
