@@ -28,7 +28,7 @@ constexpr double kMostProbe = 1.6;
 constexpr double kCrowdingWindow = 1.08;
 
 // Between visits the clock and what else a machine does have changed.
-constexpr size_t kVisits = 4;
+constexpr size_t kVisits = 8;
 
 // Samples of a row: rows with multiply-adds have more to tell and take most of a network's time.
 // A run's worth of rows at these numbers is some minutes on one core of 2020.
