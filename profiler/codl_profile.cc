@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <type_traits>
@@ -176,6 +177,7 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("copy_us_per_mb", facts.copy_us_per_mb);
   visit("cpu_contention_percent", facts.cpu_contention_percent);
   visit("gpu_contention_percent", facts.gpu_contention_percent);
+  visit("contention_is_assumed", facts.contention_is_assumed);
 }
 
 // Before an exchange point in a sample file.
@@ -328,6 +330,7 @@ void warn_of_shared_cores(CpuLane& cpu) {
 bool measure(const ProfileFlags& flags, const std::string& sample_path,
              const std::string& sample_text, const DeviceFacts& machine) {
   DeviceFacts facts = machine;
+  facts.contention_is_assumed = true;  // until it is measured
   std::vector<Sample> samples = read_samples(sample_text, sample_path);
   double probe_us[2] = {};
   read_probe(sample_text, probe_us);
@@ -373,9 +376,12 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   const bool is_done = session.run(flags.budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
   if (is_done) {
     if (gpu) {
-      const Contention contention = measure_contention(cpu, *gpu, session.samples());
-      facts.cpu_contention_percent = contention.cpu_percent;
-      facts.gpu_contention_percent = contention.gpu_percent;
+      if (const std::optional<Contention> contention =
+              measure_contention(cpu, *gpu, session.samples())) {
+        facts.contention_is_assumed = false;
+        facts.cpu_contention_percent = contention->cpu_percent;
+        facts.gpu_contention_percent = contention->gpu_percent;
+      }
     }
     append(fact_lines(facts));
   }

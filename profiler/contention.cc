@@ -105,11 +105,12 @@ double time_gpu(LaneSteps& gpu, LaneSteps& load) {
 
 }  // namespace
 
-Contention measure_contention(Lane& cpu, Lane& gpu, std::span<const Sample> samples) {
+std::optional<Contention> measure_contention(Lane& cpu, Lane& gpu,
+                                             std::span<const Sample> samples) {
   LaneSteps cpu_steps(cpu, samples);
   LaneSteps gpu_steps(gpu, samples);
-  if (cpu_steps.steps().empty() || gpu_steps.steps().empty()) return {};
-  return {time_cpu(cpu_steps, gpu_steps, gpu), time_gpu(gpu_steps, cpu_steps)};
+  if (cpu_steps.steps().empty() || gpu_steps.steps().empty()) return std::nullopt;
+  return Contention{time_cpu(cpu_steps, gpu_steps, gpu), time_gpu(gpu_steps, cpu_steps)};
 }
 
 }  // namespace codl::profiler

@@ -1,6 +1,7 @@
 // What computing on both lanes at once costs each of them.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "profiler/lane.h"
@@ -16,7 +17,7 @@ struct Contention {
 
 // Times some of the samples' steps again, in turns alone and beside the other lane, which runs its
 // own in turns: as in a plan, what they read is mostly not in its caches and passes through what
-// both lanes share. 0 where a lane has no step to time.
-Contention measure_contention(Lane& cpu, Lane& gpu, std::span<const Sample> samples);
+// both lanes share. Nothing where a lane has no step to time.
+std::optional<Contention> measure_contention(Lane& cpu, Lane& gpu, std::span<const Sample> samples);
 
 }  // namespace codl::profiler

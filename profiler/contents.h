@@ -2,6 +2,7 @@
 // denormal numbers, which are slow, and indices, which must be some.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,21 +11,25 @@
 
 namespace codl::profiler {
 
-// f32: between -1 and 1; other types: 0 and 1.
+// f32: between -1 and 1, the same again after some kilobytes; other types: 0 and 1.
 inline void fill(const kernels::OperandShape& shape, void* data, size_t bytes) {
+  constexpr size_t kPatternBytes = size_t{16} << 10;
   auto* out = static_cast<uint8_t*>(data);
-  if (shape.dtype != DType::F32) {
+  const size_t begun = std::min(bytes, kPatternBytes);
+  if (shape.dtype == DType::F32) {
+    uint32_t state = 1;
+    for (size_t i = 0; i + sizeof(float) <= begun; i += sizeof(float)) {
+      state = state * 1664525u + 1013904223u;
+      const float value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+      std::memcpy(out + i, &value, sizeof(value));
+    }
+  } else {
     const size_t size = dtype_bytes(shape.dtype);
-    std::memset(out, 0, bytes);
-    for (size_t i = 0; i + size <= bytes; i += 2 * size) out[i] = 1;
-    return;
+    std::memset(out, 0, begun);
+    for (size_t i = 0; i + size <= begun; i += 2 * size) out[i] = 1;
   }
-  uint32_t state = 1;
-  for (size_t i = 0; i + sizeof(float) <= bytes; i += sizeof(float)) {
-    state = state * 1664525u + 1013904223u;
-    const float value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
-    std::memcpy(out + i, &value, sizeof(value));
-  }
+  for (size_t done = begun; done < bytes; done += kPatternBytes)
+    std::memcpy(out + done, out, std::min(kPatternBytes, bytes - done));
 }
 
 }  // namespace codl::profiler

@@ -83,6 +83,8 @@ class ProfileWriter {
     if (!has_any_cpu)
       json_.key("plain").string(
           "no plain kernel was timed; of a slow core: a multiply-add 2 ns, 0.7 GB/s");
+    if (facts_.has_gpu && facts_.contention_is_assumed)
+      json_.key("alone").string("no steps were timed on both processors at once");
     json_.end_object();
     json_.end_object();
     return json_.text();
@@ -125,8 +127,10 @@ class ProfileWriter {
     quantity("map_us_per_mb", facts_.map_us_per_mb);
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
     if (!facts_.exchange.empty()) write_host_times(exchange_times_of(facts_.exchange));
-    quantity("cpu_contention_percent", facts_.cpu_contention_percent);
-    quantity("gpu_contention_percent", facts_.gpu_contention_percent);
+    const char* origin = facts_.contention_is_assumed ? "assumed" : "measured";
+    const char* source = facts_.contention_is_assumed ? "alone" : "device";
+    quantity("cpu_contention_percent", facts_.cpu_contention_percent, origin, source);
+    quantity("gpu_contention_percent", facts_.gpu_contention_percent, origin, source);
     json_.end_object();
   }
 

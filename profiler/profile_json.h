@@ -57,6 +57,7 @@ struct DeviceFacts {
   std::vector<ExchangePoint> exchange;
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
+  bool contention_is_assumed = false;  // old sample files do not say so: they measured it
   double disturbance_percent[2] = {};  // by processor
   std::string source;                  // which device, tool, driver, date
 };

@@ -52,6 +52,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.exchange.host->submit_us.value == Approx(5));
   CHECK(profile.exchange.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.exchange.host->download_call_waits);
+  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Measured);
   const compiler::LatencyPredictor predictor(profile);
   for (const Sample& sample : samples) {
     CHECK(predictor.predict_us(step_of(*sample.row, sample.item), false) ==
@@ -62,6 +63,20 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   for (size_t length = 0; length + 2 < json.size(); length += 7)
     CHECK_FALSE(
         test::error_of(compiler::parse_device_profile(json.substr(0, length), "box.json")).empty());
+}
+
+TEST_CASE("contention that was not measured says so") {
+  DeviceFacts facts;
+  facts.name = "box";
+  facts.has_gpu = true;
+  facts.sharing = "separate";
+  facts.image_max_width = facts.image_max_height = 4096;
+  facts.contention_is_assumed = true;
+  const FittedModel model = {"any_gpu", 0, {{{"mbytes", 1}}}, {.count = 1}};
+  const compiler::DeviceProfile profile = test::value_of(
+      compiler::parse_device_profile(tools::pretty_json(profile_json(facts, {model}), 2), "box"));
+  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Assumed);
+  CHECK(profile.exchange.contention_percent[1].origin == compiler::Origin::Assumed);
 }
 
 TEST_CASE("a number that codlc would refuse is an error, not a profile") {
