@@ -49,6 +49,7 @@ struct ProfileFlags {
   std::vector<std::string> plans;
   std::string kernels;
   int32_t samples_percent = 100;
+  int32_t seed = 0;
   int32_t thread_count = 1;
   std::string layout = "auto";
   std::vector<int32_t> cpu_cores;
@@ -95,6 +96,8 @@ std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
        [=](const std::string& value) {
          flags->samples_percent = tools::parse_int32("samples-percent", value, 1);
        }},
+      {"seed", "N", "draw other steps, in another order: for a process beside another; default: 0",
+       [=](const std::string& value) { flags->seed = tools::parse_int32("seed", value, 0); }},
       {"samples", "FILE", "the sample file, if it is not beside the output", text(&flags->samples)},
       {"evaluation", "FILE", "write every sample's features and held-out prediction",
        text(&flags->evaluation)},
@@ -338,6 +341,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   options.sample_share = flags.samples_percent / 100.0;
   options.kernels = flags.kernels;
   options.has_images = flags.layout != "buffer";
+  options.seed = static_cast<uint64_t>(flags.seed);
   options.network_steps = network_steps(flags, samples);
   // OpenCL first: its workers are to start on their cores.
   std::unique_ptr<GpuLane> gpu;

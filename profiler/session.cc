@@ -124,7 +124,7 @@ Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<S
   char line[80];
   std::snprintf(line, sizeof(line), "#probe,%.6g,%.6g", probe_us_[0], probe_us_[1]);
   if (probe_us[0] <= 0) append_(line);
-  random_.seed(20 + samples_.size());
+  random_.seed((options_.seed << 32) + 20 + samples_.size());
   make_rows();
 }
 

@@ -31,6 +31,7 @@ struct SessionOptions {
   std::string kernels;                // rows that have this in their symbol only
   bool has_images = true;             // else rows that read or write images are left out
   std::vector<Sample> network_steps;  // of plans, not yet measured; SampleRole::Network
+  uint64_t seed = 0;                  // other numbers draw other steps
 };
 
 // Whether the row is among the kernels that are asked for.
