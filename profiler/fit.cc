@@ -308,6 +308,20 @@ StepModel fit_terms(const std::vector<Observation>& observations,
   return model;
 }
 
+// Names of the terms that are a thousandth of the time or more, in the mean over observations.
+std::vector<std::string> names_that_matter(const std::vector<Observation>& observations,
+                                           const StepModel& model) {
+  constexpr double kLeastShare = 0.001;
+  std::vector<std::string> names;
+  for (const auto& [name, coefficient] : model.terms) {
+    double shares = 0;
+    for (const Observation& observation : observations)
+      shares += coefficient * value_of(observation.features, name) / observation.us;
+    if (shares >= kLeastShare * static_cast<double>(observations.size())) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 StepModel fit_model(const std::vector<Observation>& observations) {
@@ -321,6 +335,11 @@ StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_
   constexpr double kLeastRise = 1.05;  // of the most over a bend
   // Nor a line that flattens, which any path that the features do not tell apart looks like.
   constexpr size_t kLeastObservationsToFlatten = 140;
+  // Of so many, four more bends are told (DECISIONS.md, 24 Nov 2026).
+  constexpr size_t kObservationsOfManyBends = 600;
+  const std::vector<double> shares = observations.size() < kObservationsOfManyBends
+                                         ? std::vector<double>{0.5, 0.8}
+                                         : std::vector<double>{0.1, 0.3, 0.5, 0.7, 0.85, 0.95};
   std::vector<std::string> names = feature_names(observations);
   if (observations.size() >= kLeastObservations)
     for (const std::string& feature : feature_names(observations)) {
@@ -334,7 +353,7 @@ StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_
       Vector distinct = values;
       distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
       if (distinct.size() < kLeastValues) continue;
-      for (const double share : {0.5, 0.8}) {
+      for (const double share : shares) {
         const double limit = quantile(values, share);
         // What is left above it would be rounding, with a coefficient to match.
         if (values.back() < kLeastRise * limit) continue;
@@ -346,7 +365,9 @@ StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_
         names.push_back(feature + text);
       }
     }
-  return fit_terms(observations, names, may_have_floor);
+  const StepModel model = fit_terms(observations, names, may_have_floor);
+  if (observations.size() < kObservationsOfManyBends) return model;
+  return fit_terms(observations, names_that_matter(observations, model), may_have_floor);
 }
 
 Residuals residuals_of(std::vector<double> errors_percent) {
