@@ -156,6 +156,19 @@ double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
   return *std::max_element(work, work + units) / done;
 }
 
+// Of the first work-items of the convolution on buffers, those that have panels: where panels do
+// not fill the last of the blocks that pass one behind the other, every so manyth has none.
+double items_in_use(const Conv2dBufferGrid& grid, int32_t batch, int64_t items) {
+  const int64_t panel_blocks = grid.panels.count() / grid.item_panels;
+  const int64_t outer_items = grid.inner_blocks * grid.pixel_blocks * grid.rows * batch;
+  const int64_t before_last = (grid.outer_blocks - 1) * outer_items;
+  const int64_t last_blocks = panel_blocks - (grid.outer_blocks - 1) * grid.inner_blocks;
+  const int64_t of_last = std::clamp(items - before_last, int64_t{0}, outer_items);
+  return static_cast<double>(std::min(items, before_last) +
+                             of_last / grid.inner_blocks * last_blocks +
+                             std::min(of_last % grid.inner_blocks, last_blocks));
+}
+
 class ProcessorFeatures {
  public:
   ProcessorFeatures(const StepShape& step, const GpuFacts& gpu, const ClLaunch& launch,
@@ -171,11 +184,21 @@ class ProcessorFeatures {
     // Of bytes: memory and the caches behind it are everyone's.
     const double even_share = unit_groups_ / groups_;
     share_ = even_share;
-    if (is_shared() && launch_.global[1] > 1) {
+    if (is_shared()) {
       if (is_conv2d_quad(*step.row)) {
         const auto taps_of_first = [&](int64_t layers) { return taps_of_rows(layers); };
         share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, taps_of_first));
-      } else if (step.row->op == OpKind::Conv2d || step.row->op == OpKind::BatchMatMul) {
+      } else if (is_conv2d_buffer(*step.row)) {
+        const Conv2dBufferGrid grid = conv2d_buffer_grid(step);
+        share_ = busiest_share(groups, gpu.units, [&](int64_t begun) {
+          return items_in_use(grid, y_.dims[0],
+                              begun * static_cast<int64_t>(launch_.local[0]));
+        });
+      } else if (is_winograd_item(*step.row)) {
+        share_ = busiest_share(groups, gpu.units, [&](int64_t begun) {
+          return tiles_in_use(begun * static_cast<int64_t>(launch_.local[0]));
+        });
+      } else {
         const auto count = [](int64_t layers) { return static_cast<double>(layers); };
         share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, count));
       }
@@ -266,6 +289,16 @@ class ProcessorFeatures {
       default:
         return elements;
     }
+  }
+
+  // Tiles of the first work-items of Winograd's products: the last of those that share panels has
+  // what is left.
+  double tiles_in_use(int64_t items) const {
+    const auto tiles = static_cast<int64_t>(winograd_item_work(step_).tiles);
+    const auto tile_blocks = static_cast<int64_t>(scalar(1));
+    items = std::min(items, static_cast<int64_t>(scalar(0)));
+    const int64_t begun = items % tile_blocks * static_cast<int64_t>(scalar(2));
+    return static_cast<double>(items / tile_blocks * tiles + std::min(begun, tiles));
   }
 
   void moved() {
@@ -406,6 +439,11 @@ void ProcessorFeatures::add_pool() {
   thousands("split_ktaps", split_taps);
   thousands("window_krows", row_taps * y_.dims[3] * vectors.all());
   thousands("kitems", scalar(0));
+  if (params.kind != kPool2dMax) thousands("divided_kitems", scalar(0));
+  const double block_lines = vectors.all() * params.kernel_h * params.kernel_w;
+  const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
+  const double again = std::max(params.kernel_w - params.stride_w, 0);
+  thousands("lost_klines", row_taps * y_.dims[3] * vectors.all() * again * lost_share);
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
 
