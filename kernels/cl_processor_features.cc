@@ -499,9 +499,13 @@ void ProcessorFeatures::add_conv2d() {
   if (has_few_channels) thousands("few_kitems", items);
   if (params.has_residual != 0) thousands("residual_kitems", items);
   const ClChannels channels = cl_channels(step_);
-  thousands("apart_kpixels",
-            pixels_ * channels.stored_count / kClLanes * apart_share(padded_channels(y_)));
-  if (channels.stored_count % kClLanes != 0) thousands("ragged_kpixels", pixels_);
+  const int32_t pitch = padded_channels(y_);
+  const int32_t group_channels = w.dims[0] / params.groups;
+  thousands("apart_kpixels", pixels_ * channels.stored_count / kClLanes * apart_share(pitch));
+  if (params.groups > 1 && group_channels % kClLanes != 0)
+    thousands("ragged_kpixels", pixels_ * ceil_div(channels.stored_count, group_channels));
+  else if (channels.stored_count % kClLanes != 0)
+    thousands("ragged_kpixels", pixels_);
 }
 
 // A work-item's steps are of all its pixels, those behind a row's last included. Items that fill up
