@@ -398,6 +398,11 @@ void ProcessorFeatures::add_depthwise() {
   const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
   const double again_lines = std::max(w.dims[3] - params.stride_w, 0) + w.dims[3];
   thousands("lost_klines", item_rows * again_lines * lost_share);
+  // The next row of outputs reads most of the rows again.
+  const double window_mbytes = 64e-6 * vectors.all() * w.dims[2] * x.dims[3];
+  const double again_rows = std::max(static_cast<double>(w.dims[2]) / params.stride_h - 1, 0.0);
+  once("read_mbytes_over_0.5", (mbytes_ - written_mbytes_) * again_rows *
+                                   std::clamp(window_mbytes / 0.5 - 1, 0.0, 1.0));
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
   once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
@@ -440,10 +445,11 @@ void ProcessorFeatures::add_pool() {
   thousands("window_krows", row_taps * y_.dims[3] * vectors.all());
   thousands("kitems", scalar(0));
   if (params.kind != kPool2dMax) thousands("divided_kitems", scalar(0));
-  const double block_lines = vectors.all() * params.kernel_h * params.kernel_w;
-  const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
-  const double again = std::max(params.kernel_w - params.stride_w, 0);
-  thousands("lost_klines", row_taps * y_.dims[3] * vectors.all() * again * lost_share);
+  // Lines of a window, which the next pixel's has, too, but for the columns that it moves by.
+  const double window_lines = vectors.all() * params.kernel_h * params.kernel_w;
+  const double lost_share = std::clamp(window_lines / kNearLines - 1, 0.0, 1.0);
+  const int32_t again_columns = std::max(params.kernel_w - params.stride_w, 0);
+  thousands("lost_klines", row_taps * (y_.dims[3] - 1) * vectors.all() * again_columns * lost_share);
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
 
@@ -800,16 +806,17 @@ void ProcessorFeatures::add_convert() {
   const int32_t pitch = padded_channels(is_to_nhwc ? y_ : step_.operands[0]);
   // Pixels pass first: no other work-item soon needs the line next to one's own.
   const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
-  // Lines of which each work-item takes all, but which the next block of channels passes by the
-  // neighbours of: a cache that holds neither what is read nor what is written has none of them.
-  const double moved_mbytes = pixels_ * channels * 2 * sizeof(float) * 1e-6;
-  const double apart_over = apart * std::clamp(moved_mbytes - 1, 0.0, 1.0);
+  // Those in another page than the one before; none of it is left in the table of pages when the
+  // next channels pass.
+  const double pages = static_cast<double>(pixels) * pitch / kPageFloats;
+  const double paged = pixels_ * vectors.all() * std::min(static_cast<double>(pitch) / kPageFloats, 1.0) * std::clamp(pages / 64 - 1, 0.0, 1.0);
   once("mbytes", mbytes_);
   thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {
     thousands("to_nhwc_krows", pixels_ * vectors.whole);
     thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
     thousands("to_nhwc_apart_krows", apart);
+    thousands("to_nhwc_paged_krows", paged);
     // Lines of a block's channels that share a place of the first-level cache, and are too many to
     // stay until the next pixel.
     const int32_t rest = channels % kClLanes;
@@ -821,7 +828,7 @@ void ProcessorFeatures::add_convert() {
   thousands("to_plain_krows", planes * (pixels / kClLanes));
   thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
   thousands("to_plain_apart_krows", apart);
-  thousands("to_plain_apart_over_1", apart_over);
+  thousands("to_plain_paged_krows", paged);
 }
 
 void ProcessorFeatures::add_depth_to_space() {
