@@ -137,15 +137,18 @@ class WorkOfFirst {
   int64_t items_[3];
 };
 
-// The share of the work of the thread that has most. The first takes its share of the groups at
-// once; where the last groups have less work, that is more than its share of the work.
-// `work_of_first`: of so many groups.
+// How long the thread works that is done last, of the step's work together. The first takes its
+// share of the groups at once; where the last groups have less work, that is more than its share of
+// the work. `work_of_first`: of so many groups. `late`: what the others miss, who are woken.
 template <typename Work>
-double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
+double busiest_share(int64_t groups, int32_t units, const Work& work_of_first, double late = 0) {
   constexpr int32_t kMostUnits = 8;
   if (units > kMostUnits || are_many(groups, units))
-    return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups);
+    return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups) +
+           late * (units - 1) / units;
   double work[kMostUnits] = {};
+  const double all = work_of_first(groups);
+  std::fill(work + 1, work + units, late * all);
   double done = 0;
   for (int64_t begun = 0; begun < groups;) {
     begun += taken_of(groups - begun, units);
@@ -153,7 +156,7 @@ double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
     *std::min_element(work, work + units) += before - done;
     done = before;
   }
-  return *std::max_element(work, work + units) / done;
+  return *std::max_element(work, work + units) / all;
 }
 
 // Of the first work-items of the convolution on buffers, those that have panels: where panels do
@@ -185,22 +188,26 @@ class ProcessorFeatures {
     const double even_share = unit_groups_ / groups_;
     share_ = even_share;
     if (is_shared()) {
+      const auto count_work = [&](const auto& work_of_first) {
+        share_ = busiest_share(groups, gpu.units, work_of_first);
+        constexpr double kLate = 0.05;
+        late_share_ = (busiest_share(groups, gpu.units, work_of_first, kLate) - share_) / kLate;
+      };
+      const auto first_items = [&](int64_t begun) {
+        return begun * static_cast<int64_t>(launch_.local[0]);
+      };
       if (is_conv2d_quad(*step.row)) {
         const auto taps_of_first = [&](int64_t layers) { return taps_of_rows(layers); };
-        share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, taps_of_first));
+        count_work(WorkOfFirst(launch_, taps_of_first));
       } else if (is_conv2d_buffer(*step.row)) {
         const Conv2dBufferGrid grid = conv2d_buffer_grid(step);
-        share_ = busiest_share(groups, gpu.units, [&](int64_t begun) {
-          return items_in_use(grid, y_.dims[0],
-                              begun * static_cast<int64_t>(launch_.local[0]));
-        });
+        count_work(
+            [&](int64_t begun) { return items_in_use(grid, y_.dims[0], first_items(begun)); });
       } else if (is_winograd_item(*step.row)) {
-        share_ = busiest_share(groups, gpu.units, [&](int64_t begun) {
-          return tiles_in_use(begun * static_cast<int64_t>(launch_.local[0]));
-        });
+        count_work([&](int64_t begun) { return blocks_in_use(first_items(begun)); });
       } else {
         const auto count = [](int64_t layers) { return static_cast<double>(layers); };
-        share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, count));
+        count_work(WorkOfFirst(launch_, count));
       }
     }
     const double elements = static_cast<double>(part_elements(step));
@@ -291,14 +298,18 @@ class ProcessorFeatures {
     }
   }
 
-  // Tiles of the first work-items of Winograd's products: the last of those that share panels has
-  // what is left.
-  double tiles_in_use(int64_t items) const {
+  // Blocks of tiles in registers of the first work-items of Winograd's products: the last of those
+  // that share panels has what is left.
+  double blocks_in_use(int64_t items) const {
     const auto tiles = static_cast<int64_t>(winograd_item_work(step_).tiles);
+    const int64_t register_tiles = winograd_item_of(step_).register_tiles;
     const auto tile_blocks = static_cast<int64_t>(scalar(1));
     items = std::min(items, static_cast<int64_t>(scalar(0)));
-    const int64_t begun = items % tile_blocks * static_cast<int64_t>(scalar(2));
-    return static_cast<double>(items / tile_blocks * tiles + std::min(begun, tiles));
+    const auto blocks = [&](int64_t of_items) {
+      return ceil_div(std::min(of_items * static_cast<int64_t>(scalar(2)), tiles), register_tiles);
+    };
+    return static_cast<double>(items / tile_blocks * blocks(tile_blocks) +
+                               blocks(items % tile_blocks));
   }
 
   void moved() {
@@ -348,6 +359,9 @@ class ProcessorFeatures {
     if (is_shared()) once("first_mbytes", std::min(mbytes_, kFirstMbytes));
   }
 
+  // Where groups take longer than waking a unit does.
+  void late() { once("late_shares", late_share_); }
+
   // Weights lie in `blocks` that pass one behind the other, each for as many groups. Returns those
   // of a unit's groups, which it reads for the first time.
   double first_weights(double blocks) const {
@@ -360,6 +374,7 @@ class ProcessorFeatures {
   Features& features_;
   int32_t registers_;  // floats
   const ClLaunch& launch_;
+  double late_share_ = 0;  // of what other units miss, by which the step takes longer
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
   double share_ = 1;        // of the step's arithmetic, of that unit
@@ -390,6 +405,7 @@ void ProcessorFeatures::add_depthwise() {
                             std::min(1.0, static_cast<double>(w.dims[3]) / params.stride_w);
   mbytes_ = written_mbytes_ + read_share * (mbytes_ - written_mbytes_);
   const int32_t pitch = padded_channels(y_);
+  late();
   moved();
   beyond_caches(kLevels, 1);
   // Lines of a block of pixels, and of weights; the next block reads the columns that both have and
@@ -430,6 +446,7 @@ void ProcessorFeatures::add_pool() {
       row_taps * taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
   const int32_t pitch = padded_channels(y_);
   const double split_taps = taps * vectors.whole * split_share(pitch);
+  late();
   thousands("piece_ktaps", taps * vectors.pieces);
   // Items that share a window read far from each other, and wait for each line.
   if (defined("TAP_SPLIT", 1) > 1) {
@@ -479,6 +496,7 @@ void ProcessorFeatures::add_conv2d() {
   // too many, some are in memory: not the same ones in a kernel with a residual.
   const bool is_spilled = (grid.item_pixels + 1) * grid.item_panels * kClLanes >= registers_;
   const bool is_residual = is_spilled && params.has_residual != 0;
+  late();
   moved();
   beyond_caches();
   const double used_share =
@@ -531,6 +549,7 @@ void ProcessorFeatures::add_texels() {
   const double filled_up =
       static_cast<double>(launch_.global[0]) * static_cast<double>(launch_.global[1]) * layers;
   const bool is_residual = params.has_residual != 0;
+  late();
   moved();
   first_bytes();
   // Lines of a panel, of which a work-item reads a quarter.
@@ -564,6 +583,7 @@ void ProcessorFeatures::add_matmul() {
   const auto run = static_cast<int32_t>(ceil_div(depth, sharers));
   const int64_t begun = is_gemv ? std::min(depth, sharers) : ceil_div(depth, run);
   const double first_mbytes = first_weights(passes > 1 ? 1 : groups_);
+  late();
   once("mbytes", mbytes_);
   beyond_caches();
   thousands(is_single ? "single_kgroups" : "kgroups", groups_);
@@ -622,6 +642,7 @@ void ProcessorFeatures::add_batch_matmul() {
   const double edge_tiles = work.n % 8 != 0 ? row_tiles : 0;
   const double whole_tiles = row_tiles * scalar(0) - edge_tiles;
   const auto depth = static_cast<double>(work.k);
+  late();
   moved();
   beyond_caches();
   thousands(defined("HAS_ROWS_OF_B", 1) != 0 ? "row_kdepths" : "column_kdepths",
@@ -648,6 +669,7 @@ void ProcessorFeatures::add_winograd() {
   const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
   const bool has_four_panels = item.register_panels == 4;
   const bool is_pair = item.register_panels == 2;
+  late();
   once("mbytes", mbytes_);
   if (is_part_of_channels()) once("part_mbytes", mbytes_);
   beyond_caches(kLevels, 1);
@@ -761,6 +783,7 @@ void ProcessorFeatures::add_softmax() {
   const int64_t vectors =
       more_items * ((elements + 1) / kLanes) + (items - more_items) * (elements / kLanes);
   const auto rest = static_cast<double>(runs * (work.axis - vectors * kLanes));
+  late();
   once("mbytes", mbytes_);
   thousands(is_shared ? "shared_kvectors" : "kvectors", static_cast<double>(runs * vectors));
   thousands(is_shared ? "shared_rest_kelements" : "rest_kelements", rest);
