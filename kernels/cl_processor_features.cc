@@ -205,6 +205,8 @@ class ProcessorFeatures {
             [&](int64_t begun) { return items_in_use(grid, y_.dims[0], first_items(begun)); });
       } else if (is_winograd_item(*step.row)) {
         count_work([&](int64_t begun) { return blocks_in_use(first_items(begun)); });
+      } else if (step.row->op == OpKind::MatMul) {  // its first scalars are no extents
+        count_work([](int64_t begun) { return static_cast<double>(begun); });
       } else {
         const auto count = [](int64_t layers) { return static_cast<double>(layers); };
         count_work(WorkOfFirst(launch_, count));
@@ -417,8 +419,8 @@ void ProcessorFeatures::add_depthwise() {
   // The next row of outputs reads most of the rows again.
   const double window_mbytes = 64e-6 * vectors.all() * w.dims[2] * x.dims[3];
   const double again_rows = std::max(static_cast<double>(w.dims[2]) / params.stride_h - 1, 0.0);
-  once("read_mbytes_over_0.5", (mbytes_ - written_mbytes_) * again_rows *
-                                   std::clamp(window_mbytes / 0.5 - 1, 0.0, 1.0));
+  once("read_mbytes_over_0.5",
+       (mbytes_ - written_mbytes_) * again_rows * std::clamp(window_mbytes / 0.5 - 1, 0.0, 1.0));
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
   once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
@@ -466,7 +468,8 @@ void ProcessorFeatures::add_pool() {
   const double window_lines = vectors.all() * params.kernel_h * params.kernel_w;
   const double lost_share = std::clamp(window_lines / kNearLines - 1, 0.0, 1.0);
   const int32_t again_columns = std::max(params.kernel_w - params.stride_w, 0);
-  thousands("lost_klines", row_taps * (y_.dims[3] - 1) * vectors.all() * again_columns * lost_share);
+  thousands("lost_klines",
+            row_taps * (y_.dims[3] - 1) * vectors.all() * again_columns * lost_share);
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
 
@@ -832,7 +835,9 @@ void ProcessorFeatures::add_convert() {
   // Those in another page than the one before; none of it is left in the table of pages when the
   // next channels pass.
   const double pages = static_cast<double>(pixels) * pitch / kPageFloats;
-  const double paged = pixels_ * vectors.all() * std::min(static_cast<double>(pitch) / kPageFloats, 1.0) * std::clamp(pages / 64 - 1, 0.0, 1.0);
+  const double paged = pixels_ * vectors.all() *
+                       std::min(static_cast<double>(pitch) / kPageFloats, 1.0) *
+                       std::clamp(pages / 64 - 1, 0.0, 1.0);
   once("mbytes", mbytes_);
   thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {
