@@ -137,15 +137,18 @@ class WorkOfFirst {
   int64_t items_[3];
 };
 
-// The share of the work of the thread that has most. The first takes its share of the groups at
-// once; where the last groups have less work, that is more than its share of the work.
-// `work_of_first`: of so many groups.
+// How long the thread works that is done last, of the step's work together. The first takes its
+// share of the groups at once; where the last groups have less work, that is more than its share of
+// the work. `work_of_first`: of so many groups. `late`: what the others miss, who are woken.
 template <typename Work>
-double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
+double busiest_share(int64_t groups, int32_t units, const Work& work_of_first, double late = 0) {
   constexpr int32_t kMostUnits = 8;
   if (units > kMostUnits || are_many(groups, units))
-    return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups);
+    return static_cast<double>(ceil_div(groups, int64_t{units})) / static_cast<double>(groups) +
+           late * (units - 1) / units;
   double work[kMostUnits] = {};
+  const double all = work_of_first(groups);
+  std::fill(work + 1, work + units, late * all);
   double done = 0;
   for (int64_t begun = 0; begun < groups;) {
     begun += taken_of(groups - begun, units);
@@ -153,7 +156,20 @@ double busiest_share(int64_t groups, int32_t units, const Work& work_of_first) {
     *std::min_element(work, work + units) += before - done;
     done = before;
   }
-  return *std::max_element(work, work + units) / done;
+  return *std::max_element(work, work + units) / all;
+}
+
+// Of the first work-items of the convolution on buffers, those that have panels: where panels do
+// not fill the last of the blocks that pass one behind the other, every so manyth has none.
+double items_in_use(const Conv2dBufferGrid& grid, int32_t batch, int64_t items) {
+  const int64_t panel_blocks = grid.panels.count() / grid.item_panels;
+  const int64_t outer_items = grid.inner_blocks * grid.pixel_blocks * grid.rows * batch;
+  const int64_t before_last = (grid.outer_blocks - 1) * outer_items;
+  const int64_t last_blocks = panel_blocks - (grid.outer_blocks - 1) * grid.inner_blocks;
+  const int64_t of_last = std::clamp(items - before_last, int64_t{0}, outer_items);
+  return static_cast<double>(std::min(items, before_last) +
+                             of_last / grid.inner_blocks * last_blocks +
+                             std::min(of_last % grid.inner_blocks, last_blocks));
 }
 
 class ProcessorFeatures {
@@ -171,13 +187,29 @@ class ProcessorFeatures {
     // Of bytes: memory and the caches behind it are everyone's.
     const double even_share = unit_groups_ / groups_;
     share_ = even_share;
-    if (is_shared() && launch_.global[1] > 1) {
+    if (is_shared()) {
+      const auto count_work = [&](const auto& work_of_first) {
+        share_ = busiest_share(groups, gpu.units, work_of_first);
+        constexpr double kLate = 0.05;
+        late_share_ = (busiest_share(groups, gpu.units, work_of_first, kLate) - share_) / kLate;
+      };
+      const auto first_items = [&](int64_t begun) {
+        return begun * static_cast<int64_t>(launch_.local[0]);
+      };
       if (is_conv2d_quad(*step.row)) {
         const auto taps_of_first = [&](int64_t layers) { return taps_of_rows(layers); };
-        share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, taps_of_first));
-      } else if (step.row->op == OpKind::Conv2d || step.row->op == OpKind::BatchMatMul) {
+        count_work(WorkOfFirst(launch_, taps_of_first));
+      } else if (is_conv2d_buffer(*step.row)) {
+        const Conv2dBufferGrid grid = conv2d_buffer_grid(step);
+        count_work(
+            [&](int64_t begun) { return items_in_use(grid, y_.dims[0], first_items(begun)); });
+      } else if (is_winograd_item(*step.row)) {
+        count_work([&](int64_t begun) { return blocks_in_use(first_items(begun)); });
+      } else if (step.row->op == OpKind::MatMul) {  // its first scalars are no extents
+        count_work([](int64_t begun) { return static_cast<double>(begun); });
+      } else {
         const auto count = [](int64_t layers) { return static_cast<double>(layers); };
-        share_ = busiest_share(groups, gpu.units, WorkOfFirst(launch_, count));
+        count_work(WorkOfFirst(launch_, count));
       }
     }
     const double elements = static_cast<double>(part_elements(step));
@@ -268,6 +300,20 @@ class ProcessorFeatures {
     }
   }
 
+  // Blocks of tiles in registers of the first work-items of Winograd's products: the last of those
+  // that share panels has what is left.
+  double blocks_in_use(int64_t items) const {
+    const auto tiles = static_cast<int64_t>(winograd_item_work(step_).tiles);
+    const int64_t register_tiles = winograd_item_of(step_).register_tiles;
+    const auto tile_blocks = static_cast<int64_t>(scalar(1));
+    items = std::min(items, static_cast<int64_t>(scalar(0)));
+    const auto blocks = [&](int64_t of_items) {
+      return ceil_div(std::min(of_items * static_cast<int64_t>(scalar(2)), tiles), register_tiles);
+    };
+    return static_cast<double>(items / tile_blocks * blocks(tile_blocks) +
+                               blocks(items % tile_blocks));
+  }
+
   void moved() {
     once("mbytes", mbytes_);
     once("written_mbytes", written_mbytes_);
@@ -315,6 +361,9 @@ class ProcessorFeatures {
     if (is_shared()) once("first_mbytes", std::min(mbytes_, kFirstMbytes));
   }
 
+  // Where groups take longer than waking a unit does.
+  void late() { once("late_shares", late_share_); }
+
   // Weights lie in `blocks` that pass one behind the other, each for as many groups. Returns those
   // of a unit's groups, which it reads for the first time.
   double first_weights(double blocks) const {
@@ -327,6 +376,7 @@ class ProcessorFeatures {
   Features& features_;
   int32_t registers_;  // floats
   const ClLaunch& launch_;
+  double late_share_ = 0;  // of what other units miss, by which the step takes longer
   double groups_ = 1;
   double unit_groups_ = 1;  // of the unit that has most
   double share_ = 1;        // of the step's arithmetic, of that unit
@@ -357,6 +407,7 @@ void ProcessorFeatures::add_depthwise() {
                             std::min(1.0, static_cast<double>(w.dims[3]) / params.stride_w);
   mbytes_ = written_mbytes_ + read_share * (mbytes_ - written_mbytes_);
   const int32_t pitch = padded_channels(y_);
+  late();
   moved();
   beyond_caches(kLevels, 1);
   // Lines of a block of pixels, and of weights; the next block reads the columns that both have and
@@ -365,6 +416,11 @@ void ProcessorFeatures::add_depthwise() {
   const double lost_share = std::clamp(block_lines / kNearLines - 1, 0.0, 1.0);
   const double again_lines = std::max(w.dims[3] - params.stride_w, 0) + w.dims[3];
   thousands("lost_klines", item_rows * again_lines * lost_share);
+  // The next row of outputs reads most of the rows again.
+  const double window_mbytes = 64e-6 * vectors.all() * w.dims[2] * x.dims[3];
+  const double again_rows = std::max(static_cast<double>(w.dims[2]) / params.stride_h - 1, 0.0);
+  once("read_mbytes_over_0.5",
+       (mbytes_ - written_mbytes_) * again_rows * std::clamp(window_mbytes / 0.5 - 1, 0.0, 1.0));
   const double used_share =
       share_in_use(vertical_axis(params, w.dims), x.dims[2], rows().begin, rows().end);
   once("weight_mbytes", used_share * 64e-6 * vectors.all() * w.dims[2] * w.dims[3]);
@@ -392,6 +448,7 @@ void ProcessorFeatures::add_pool() {
       row_taps * taps_inside(horizontal_axis(params, dims), x.dims[3], 0, y_.dims[3]);
   const int32_t pitch = padded_channels(y_);
   const double split_taps = taps * vectors.whole * split_share(pitch);
+  late();
   thousands("piece_ktaps", taps * vectors.pieces);
   // Items that share a window read far from each other, and wait for each line.
   if (defined("TAP_SPLIT", 1) > 1) {
@@ -406,6 +463,13 @@ void ProcessorFeatures::add_pool() {
   thousands("split_ktaps", split_taps);
   thousands("window_krows", row_taps * y_.dims[3] * vectors.all());
   thousands("kitems", scalar(0));
+  if (params.kind != kPool2dMax) thousands("divided_kitems", scalar(0));
+  // Lines of a window, which the next pixel's has, too, but for the columns that it moves by.
+  const double window_lines = vectors.all() * params.kernel_h * params.kernel_w;
+  const double lost_share = std::clamp(window_lines / kNearLines - 1, 0.0, 1.0);
+  const int32_t again_columns = std::max(params.kernel_w - params.stride_w, 0);
+  thousands("lost_klines",
+            row_taps * (y_.dims[3] - 1) * vectors.all() * again_columns * lost_share);
   if (is_part_of_channels()) thousands("part_kitems", scalar(0));
 }
 
@@ -435,6 +499,7 @@ void ProcessorFeatures::add_conv2d() {
   // too many, some are in memory: not the same ones in a kernel with a residual.
   const bool is_spilled = (grid.item_pixels + 1) * grid.item_panels * kClLanes >= registers_;
   const bool is_residual = is_spilled && params.has_residual != 0;
+  late();
   moved();
   beyond_caches();
   const double used_share =
@@ -461,9 +526,13 @@ void ProcessorFeatures::add_conv2d() {
   if (has_few_channels) thousands("few_kitems", items);
   if (params.has_residual != 0) thousands("residual_kitems", items);
   const ClChannels channels = cl_channels(step_);
-  thousands("apart_kpixels",
-            pixels_ * channels.stored_count / kClLanes * apart_share(padded_channels(y_)));
-  if (channels.stored_count % kClLanes != 0) thousands("ragged_kpixels", pixels_);
+  const int32_t pitch = padded_channels(y_);
+  const int32_t group_channels = w.dims[0] / params.groups;
+  thousands("apart_kpixels", pixels_ * channels.stored_count / kClLanes * apart_share(pitch));
+  if (params.groups > 1 && group_channels % kClLanes != 0)
+    thousands("ragged_kpixels", pixels_ * ceil_div(channels.stored_count, group_channels));
+  else if (channels.stored_count % kClLanes != 0)
+    thousands("ragged_kpixels", pixels_);
 }
 
 // A work-item's steps are of all its pixels, those behind a row's last included. Items that fill up
@@ -483,6 +552,7 @@ void ProcessorFeatures::add_texels() {
   const double filled_up =
       static_cast<double>(launch_.global[0]) * static_cast<double>(launch_.global[1]) * layers;
   const bool is_residual = params.has_residual != 0;
+  late();
   moved();
   first_bytes();
   // Lines of a panel, of which a work-item reads a quarter.
@@ -516,6 +586,7 @@ void ProcessorFeatures::add_matmul() {
   const auto run = static_cast<int32_t>(ceil_div(depth, sharers));
   const int64_t begun = is_gemv ? std::min(depth, sharers) : ceil_div(depth, run);
   const double first_mbytes = first_weights(passes > 1 ? 1 : groups_);
+  late();
   once("mbytes", mbytes_);
   beyond_caches();
   thousands(is_single ? "single_kgroups" : "kgroups", groups_);
@@ -574,6 +645,7 @@ void ProcessorFeatures::add_batch_matmul() {
   const double edge_tiles = work.n % 8 != 0 ? row_tiles : 0;
   const double whole_tiles = row_tiles * scalar(0) - edge_tiles;
   const auto depth = static_cast<double>(work.k);
+  late();
   moved();
   beyond_caches();
   thousands(defined("HAS_ROWS_OF_B", 1) != 0 ? "row_kdepths" : "column_kdepths",
@@ -600,6 +672,7 @@ void ProcessorFeatures::add_winograd() {
   const double sums = positions * register_blocks * item.register_tiles * work.panels.count();
   const bool has_four_panels = item.register_panels == 4;
   const bool is_pair = item.register_panels == 2;
+  late();
   once("mbytes", mbytes_);
   if (is_part_of_channels()) once("part_mbytes", mbytes_);
   beyond_caches(kLevels, 1);
@@ -713,6 +786,7 @@ void ProcessorFeatures::add_softmax() {
   const int64_t vectors =
       more_items * ((elements + 1) / kLanes) + (items - more_items) * (elements / kLanes);
   const auto rest = static_cast<double>(runs * (work.axis - vectors * kLanes));
+  late();
   once("mbytes", mbytes_);
   thousands(is_shared ? "shared_kvectors" : "kvectors", static_cast<double>(runs * vectors));
   thousands(is_shared ? "shared_rest_kelements" : "rest_kelements", rest);
@@ -758,16 +832,19 @@ void ProcessorFeatures::add_convert() {
   const int32_t pitch = padded_channels(is_to_nhwc ? y_ : step_.operands[0]);
   // Pixels pass first: no other work-item soon needs the line next to one's own.
   const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
-  // Lines of which each work-item takes all, but which the next block of channels passes by the
-  // neighbours of: a cache that holds neither what is read nor what is written has none of them.
-  const double moved_mbytes = pixels_ * channels * 2 * sizeof(float) * 1e-6;
-  const double apart_over = apart * std::clamp(moved_mbytes - 1, 0.0, 1.0);
+  // Those in another page than the one before; none of it is left in the table of pages when the
+  // next channels pass.
+  const double pages = static_cast<double>(pixels) * pitch / kPageFloats;
+  const double paged = pixels_ * vectors.all() *
+                       std::min(static_cast<double>(pitch) / kPageFloats, 1.0) *
+                       std::clamp(pages / 64 - 1, 0.0, 1.0);
   once("mbytes", mbytes_);
   thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {
     thousands("to_nhwc_krows", pixels_ * vectors.whole);
     thousands("to_nhwc_rest_kelements", pixels_ * (channels % kClLanes));
     thousands("to_nhwc_apart_krows", apart);
+    thousands("to_nhwc_paged_krows", paged);
     // Lines of a block's channels that share a place of the first-level cache, and are too many to
     // stay until the next pixel.
     const int32_t rest = channels % kClLanes;
@@ -779,7 +856,7 @@ void ProcessorFeatures::add_convert() {
   thousands("to_plain_krows", planes * (pixels / kClLanes));
   thousands("to_plain_rest_kelements", planes * (pixels % kClLanes));
   thousands("to_plain_apart_krows", apart);
-  thousands("to_plain_apart_over_1", apart_over);
+  thousands("to_plain_paged_krows", paged);
 }
 
 void ProcessorFeatures::add_depth_to_space() {

@@ -10,8 +10,11 @@ namespace codl::kernels {
 // are left out. False, and nothing but begins is added: the row's features are those of
 // gpu_features.h.
 //
-// Counts are of the unit that has most groups.
+// Counts are of the unit that has most work.
 //   shares            1 if other units have groups, too: waking them
+//   late_shares       what other units, who are woken, miss at first: by how much of it the unit
+//   that
+//                     is done last ends later. On a Xeon 2.6 us, all of it with two groups
 //   begins            times that a unit takes some of the groups, if it is not the only one: PoCL's
 //                     threads take shares of what is left under a lock
 //   near_mbytes       million bytes of inputs, 0.25 at most, if other units have groups, too: some
@@ -19,6 +22,7 @@ namespace codl::kernels {
 //   first_mbytes      of mbytes 0.05 at most, likewise: nothing fetches them ahead of time yet
 //   part_mbytes       mbytes of a part of channels: their lines lie among those of the others
 //   written_mbytes    of mbytes: what is written, and in no cache before
+//   read_mbytes_over_*  of inputs that the next row of outputs reads again, of such windows
 //   mbytes_over_*     million bytes read that a cache of so many does not hold: none of inputs of
 //                     that size or less, all of twice that
 //   weight_mbytes     million bytes of weights that are read once, of the taps that some row of the
@@ -54,6 +58,8 @@ namespace codl::kernels {
 //                     those that an unrolled loop leaves
 //   ktrips, again_kitems   thousand times round an unrolled loop; work-items that take more than
 //                     one step of what it leaves
+//   divided_kitems    of windows whose elements are averaged
+//   paged_*           of rows in another page than those before, where a pass has many pages
 //   divided_melements   million elements of exponentials that are divided by, too
 //   kvectors, rest_kelements   thousand vectors of exponentials, and those that come one by one
 //   second_*, channel_*        of a second operand as long as the first, of one per channel
