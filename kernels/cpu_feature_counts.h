@@ -202,7 +202,9 @@ class CpuFeatures {
 
   // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
   // the other cores' caches.
-  void apart() { put("apart_mbytes", thread_count_ > 1 ? mbytes_ * factor_ : 0); }
+  void apart(const char* name = "apart_mbytes") {
+    put(name, thread_count_ > 1 ? mbytes_ * factor_ : 0);
+  }
   void apart_channels() {
     if (has_pixels(step_.output()) && step_.part_dim == SplitDim::OutputChannel) apart();
   }
