@@ -194,10 +194,9 @@ class CpuFeatures {
 
   // Pixels of which a part of channels is read and written: what fetches lines ahead fetches those
   // of the other channels, too, as far as they are near.
-  void swept(double pixels) {
-    constexpr double kSweptBytes = 512;
+  void swept(double pixels, double most_bytes = 512) {
     const double pixel_bytes = padded_channels(step_.output()) * static_cast<double>(sizeof(float));
-    millions("swept_mbytes", 2 * pixels * std::min(pixel_bytes, kSweptBytes));
+    millions("swept_mbytes", 2 * pixels * std::min(pixel_bytes, most_bytes));
   }
 
   // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
