@@ -194,15 +194,16 @@ class CpuFeatures {
 
   // Pixels of which a part of channels is read and written: what fetches lines ahead fetches those
   // of the other channels, too, as far as they are near.
-  void swept(double pixels) {
-    constexpr double kSweptBytes = 512;
+  void swept(double pixels, double most_bytes = 512) {
     const double pixel_bytes = padded_channels(step_.output()) * static_cast<double>(sizeof(float));
-    millions("swept_mbytes", 2 * pixels * std::min(pixel_bytes, kSweptBytes));
+    millions("swept_mbytes", 2 * pixels * std::min(pixel_bytes, most_bytes));
   }
 
   // Bytes of runs, or of a part of each pixel's channels: workers find them among lines that lie in
   // the other cores' caches.
-  void apart() { put("apart_mbytes", thread_count_ > 1 ? mbytes_ * factor_ : 0); }
+  void apart(const char* name = "apart_mbytes") {
+    put(name, thread_count_ > 1 ? mbytes_ * factor_ : 0);
+  }
   void apart_channels() {
     if (has_pixels(step_.output()) && step_.part_dim == SplitDim::OutputChannel) apart();
   }

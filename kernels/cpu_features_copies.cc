@@ -111,10 +111,12 @@ void count_convert(CpuFeatures& out) {
     if (part.channels == padded_channels(y)) return;
     // A copy of each pixel, and the lanes behind its channels.
     if (part.is_whole) return out.thousands("padded_kpixels", part.pixels);
-    out.thousands("kruns", part.pixels);
-    return out.thousands("run_klines", part.pixels * std::ceil(part.channels / kChannelPanel));
+    out.swept(part.pixels, 1024);
+    return out.thousands("kruns", part.pixels);
   }
   if (!from_nhwc && !to_nhwc) return;
+  // One of the two has pixels.
+  if (!part.is_whole) out.swept(part.pixels / 2);
   const double groups = std::floor(part.channels / kChannelPanel);
   const double whole = groups * kChannelPanel;
   const double rest = std::ceil((part.channels - whole) / kChannelPad);
@@ -186,10 +188,6 @@ void count_convert(CpuFeatures& out) {
   out.thousands("to_plain_apart_kruns", apart_runs * part.channels);
   // What a block writes of a line waits for the other channels' pixels before the next one goes on.
   out.thousands("to_plain_split_klines", split_lines * part.channels);
-  // A task is rows of every plane: two workers write lines in which rows begin.
-  const double rows = part.pixels / y.dims[3];
-  const double even = static_cast<double>(std::gcd(y.dims[3], kChannelPanel)) / kChannelPanel;
-  out.thousands("to_plain_shared_krows", out.is_shared() ? (1 - even) * rows * part.channels : 0);
   out.each_share([&](int32_t begin, int32_t) {
     const int64_t unit = units_of_tasks(work.units, work.task_count, begin, begin).begin;
     const int64_t row = unit % work.rows.count();
@@ -197,7 +195,6 @@ void count_convert(CpuFeatures& out) {
     if (row > 0 && (plane % kChannelPanel != 0 || first % kChannelPanel != 0)) shared_lines += 1;
   });
   out.thousands("to_plain_shared_klines", shared_lines * part.channels);
-  out.thousands("to_plain_edge_kelements", edge_pixels * part.channels);
   out.millions("aliased_planes_to_plain_melements", aliased_planes);
   // What is read beside them is not fetched ahead where pixels are lines apart.
   const double far = static_cast<double>(pixel) / (2 * kChannelPanel) - 1;

@@ -19,6 +19,12 @@ void count_pool2d(CpuFeatures& out) {
   const double pixels = part.pixels;
   const double channels = work.channels.count();
   const int32_t lanes = out.vector_lanes();
+  // What a unit of work takes of a pixel.
+  const double unit_channels =
+      work.blocks > 1 ? std::min(channels, double{kPool2dChannelBlock}) : channels;
+  const double unit_bytes = unit_channels * static_cast<double>(sizeof(float));
+  const bool is_apart = unit_channels < padded_channels(y);
+  if (is_apart) out.apart();
   if (!part.is_whole) {
     const Range input_rows = pool2d_input_range(work.rows, params.stride_h, params.dilation_h,
                                                 params.kernel_h, params.pad_top, x.dims[2]);
@@ -39,7 +45,7 @@ void count_pool2d(CpuFeatures& out) {
     // Each begins with the columns before its first output.
     out.thousands("kruns", runs * blocks.count());
     out.thousands("krows", runs * work.blocks);
-    if (!part.is_whole) out.thousands("apart_kinputs", pixels * params.stride_w);
+    if (!part.is_whole) out.swept(pixels * params.stride_h * params.stride_w / 2);
     out.millions("unaligned_column_mvectors",
                  columns * (strips.groups + strips.narrow) * out.crossing_share(y));
     return;
@@ -50,26 +56,35 @@ void count_pool2d(CpuFeatures& out) {
   const double taps = static_cast<double>(params.kernel_h) * params.kernel_w;
   // Whole rows of taps are one.
   const double rows = params.kernel_w == x.dims[3] ? 1 : params.kernel_h;
+  const bool is_map = y.dims[2] * y.dims[3] == 1;
   // What several windows share comes while others are computed, if whole rows are read in order.
-  const double windows =
-      y.dims[2] * y.dims[3] == 1 ? 1 : taps / (params.stride_h * params.stride_w);
+  const double windows = is_map ? 1 : taps / (params.stride_h * params.stride_w);
   const bool is_in_order = work.blocks == 1 && part.is_whole;
   out.traffic(is_in_order ? 2 / (1 + std::max(windows, 1.0)) : 1);
+  // A row of windows begins with lines of other channels behind those of every pixel, again and
+  // again: more of the time than a map's one window takes for it.
+  if (is_apart && !is_map) out.apart("apart_window_mbytes");
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
   out.millions("narrow_window_mvectors", pixels * taps * strips.narrow);
+  out.millions("unaligned_window_mvectors",
+               pixels * taps * (strips.groups * vectors + strips.singles) * out.crossing_share(y));
   // Windows so large that neither the next one nor, of those of a whole map, what fetches ahead
   // finds their lines in the first-level cache, beside what it holds of rows.
   constexpr double kWindowBytes = 8 * 1024;
   out.millions("lost_window_mbytes",
                pixels * std::max(taps * channels * sizeof(float) - kWindowBytes, 0.0));
+  // Rows that the next row of windows shares, and no longer finds there.
+  const double row_bytes = (params.kernel_h * x.dims[3] + y.dims[3]) * unit_bytes;
+  const double lost_rows = std::clamp(row_bytes / (4096 * out.first_level_ways()) - 1, 0.0, 1.0);
+  out.millions("lost_row_mbytes", lost_rows * pixels * channels * sizeof(float) *
+                                      std::max(params.kernel_h - params.stride_h, 0) *
+                                      std::min(params.kernel_w, params.stride_w));
   // Where a vector has one sum, each addition to a single one waits for the one before, and if one
   // window is all of the map, no other is near.
-  if (lanes == 8 && y.dims[2] * y.dims[3] == 1)
+  if (lanes == 8 && is_map)
     out.millions("single_map_mvectors", pixels * taps * (strips.singles + strips.narrow));
-  // Inputs whose neighbours' channels lie between them: nothing fetches the next one's lines ahead.
-  if (!part.is_whole) out.thousands("apart_kinputs", pixels * taps);
   out.thousands("kwindows", pixels * strips.count());
   out.thousands("kpixels", pixels * work.blocks);
   out.thousands("krows", static_cast<double>(work.units));
