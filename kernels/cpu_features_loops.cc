@@ -433,10 +433,13 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   if (taps == 3) out.once("3x3_steps", 1);
   // Passes of some channels. Rows of inputs of a pass are in the first-level cache for the next row
   // of outputs, unless they are too many, or too many for the sets that their lines fall into.
-  const auto pass =
-      std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), channels);
-  const auto passes =
-      static_cast<double>(std::max<int64_t>(channels - kChannelPanel, 0) / pass + 1);
+  // Tasks of few rows have a block of the panels each.
+  const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
+  const int64_t block =
+      std::min<int64_t>(ceil_div(work.panels.count(), work.panel_blocks) * kChannelPanel, channels);
+  const auto pass = std::min<int64_t>(depthwise_conv2d_pass_channels(vertical, axis, x, y), block);
+  const auto passes = static_cast<double>(work.panel_blocks *
+                                          (std::max<int64_t>(block - kChannelPanel, 0) / pass + 1));
   // The beginnings of runs, which vectors of 16 lanes hide. What fetches ahead begins anew with
   // every row of a pass, whose channels are not all of a pixel's.
   if (lanes == 16)
@@ -463,6 +466,12 @@ void count_depthwise_conv2d(CpuFeatures& out) {
       const double again = std::clamp(needed_bytes / held_bytes - 1, 0.0, 1.0);
       out.millions("again_melements", again * rows.taps * x.dims[3] * vectors * lanes);
     }
+    // Rows of inputs that are read again for the next row of outputs lie on more pages than the
+    // first-level TLB, or half of it, has entries for.
+    constexpr double kHeldBytes = 100 * 1024;
+    const double window =
+        static_cast<double>(vertical.taps) * x.dims[3] * static_cast<double>(pixel_bytes);
+    out.millions("far_mloads", every_load * std::clamp(window / kHeldBytes - 1, 0.0, 1.0));
     // The lines of a run's inputs, outputs and weights that fall into one set. As far as they are
     // more than it has ways, the next vector does not find those that it has the rest of.
     const double run_inputs = std::min<double>(
@@ -489,7 +498,6 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   out.millions("written_mbytes", count_of(step) * sizeof(float));
   // Weights are in no near cache, and read by every worker that has rows of them. Those of each tap
   // are a run of a pass's channels, of which the first lines come before anything fetches ahead.
-  const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
   out.once("unseen_weight_klines", 1e-3 * taps * w.dims[2] * passes *
                                        std::min(pass_bytes / 64, kUnseenLines) *
                                        out.sharers(static_cast<double>(work.panel_blocks)));
@@ -511,9 +519,12 @@ void count_depthwise_conv2d(CpuFeatures& out) {
               bytes);
   }
   out.traffic(1, true, 0.5);
-  if (!part.is_whole && !is_swept)
-    out.pieces(part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
-                                 static_cast<double>(x.dims[3]) * y.dims[0]);
+  const double touched = part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
+                                           static_cast<double>(x.dims[3]) * y.dims[0];
+  if (!part.is_whole && !is_swept) out.pieces(touched);
+  // Each pixel of inputs and results of which a pass has some channels, and others go to another
+  // worker, or another step.
+  if (!part.is_whole || work.panel_blocks > 1) out.thousands("apart_kpixels", touched * passes);
 }
 
 }  // namespace codl::kernels

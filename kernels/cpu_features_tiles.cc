@@ -288,6 +288,28 @@ void count_batch_matmul(CpuFeatures& out) {
     const double columns = static_cast<double>(work.n);
     out.millions("packed_column_melements", packed * columns);
   }
+  // Rows of a that another worker, which has other columns, reads, too. Every unit of a row block
+  // does, and products have their units one behind the other.
+  const int64_t product_units = units.row_blocks * units.column_blocks;
+  int64_t read_blocks = 0;  // of rows, by all workers
+  out.each_share([&](int32_t begin, int32_t end) {
+    const Units share = units_of_tasks(units.count, units.task_count, begin, end);
+    for (int64_t unit = share.begin; unit < share.end;) {
+      const int64_t next = std::min((unit / product_units + 1) * product_units, share.end);
+      read_blocks += std::min(next - unit, units.row_blocks);
+      unit = next;
+    }
+  });
+  const auto blocks = static_cast<double>(work.batch_count * units.row_blocks);
+  const double row_count = batches * static_cast<double>(work.m);
+  out.millions("shared_mbytes",
+               sizeof(float) * row_count * depth * (static_cast<double>(read_blocks) / blocks - 1));
+  out.begins();
+  // A unit's part of each row of results is on a page of its own where the rows are long.
+  constexpr double kPageBytes = 4096;
+  out.thousands("page_krows",
+                row_count * static_cast<double>(units.column_blocks) *
+                    std::min(static_cast<double>(work.n) * sizeof(float) / kPageBytes, 1.0));
   // Results that units write in runs among those of other units' columns.
   out.millions("strided_mbytes", 4.0 * batches * static_cast<double>(work.m * work.n) *
                                      (1 - 1 / static_cast<double>(units.column_blocks)));
