@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Joins sample files of codl-profile whose processes ran beside each other on one machine.
+
+    join_samples.py GPU.csv CPU.csv [CPU.csv ...] > SAMPLES.csv
+
+A machine with cores to spare is sampled by several processes at once (docs/TESTING.md): one on the
+GPU, some on CPU lanes of cores of their own. Facts, exchange costs and tiles are the first file's,
+the CPU's clock is the second's: the others must have gone on (--resume) from a copy of what the
+second began with. Batches that files share count once.
+"""
+import sys
+
+FACTS = ("#fact", "#exchange", "#tile")
+
+
+def read(path):
+    """Lines of facts; of "#probe" the CPU's and the GPU's number; and batches, lists of lines."""
+    facts, probe, batches = [], None, []
+    with open(path) as file:
+        for line in file:
+            if line.startswith(FACTS):
+                facts.append(line)
+            elif line.startswith("#probe,"):
+                probe = probe or line.rstrip("\n").split(",")[1:]
+            elif line.startswith("#batch") or not batches:
+                batches.append([line])
+            else:
+                batches[-1].append(line)
+    if probe is None:
+        sys.exit(f"{path}: expected samples of codl-profile, found no #probe")
+    return facts, probe, batches
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    (facts, (_, gpu_probe), batches), *rest = [read(path) for path in sys.argv[1:]]
+    cpu_probe = rest[0][1][0]
+    for path, (_, probe, _) in zip(sys.argv[2:], rest):
+        if probe[0] != cpu_probe:
+            sys.exit(f"{path}: expected the clock of {sys.argv[2]}, {cpu_probe} us, found {probe[0]} us")
+    sys.stdout.writelines(facts)
+    print(f"#probe,{cpu_probe},{gpu_probe}")
+    seen = set()
+    for batch in batches + [batch for _, _, own in rest for batch in own]:
+        samples = batch[1:] if batch[0].startswith("#batch") else batch
+        if not all(line in seen for line in samples):
+            sys.stdout.writelines(batch)
+        seen.update(samples)
+
+
+main()
