@@ -185,6 +185,11 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
   if (out.is_unaligned(x)) out.thousands("narrow_ktiles", static_cast<double>(transformed) * tiles);
   if (y.dims[1] % lanes != 0) out.thousands("narrow_kpixels", pixels);
   out.millions("written_mbytes", pixels * panels * kChannelPanel * sizeof(float));
+  // A panel is a line of each pixel: of wide pixels the lines of a tile are on pages of their own,
+  // and what fetches ahead sees no order.
+  constexpr double kWidePixel = 256;  // channels
+  out.millions("scattered_mbytes", pixels * panels * kChannelPanel * sizeof(float) *
+                                       std::min(y.dims[1] / kWidePixel, 1.0));
   if (step.params_as<Conv2dParams>().has_residual != 0)
     out.millions("residual_mbytes", pixels * panels * kChannelPanel * sizeof(float));
 }
