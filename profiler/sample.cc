@@ -213,8 +213,7 @@ double mean_us(const std::vector<double>& visits) {
   constexpr double kFar = 0.15;
   const double usual_us = quantile(visits, 0.5);
   double sum_us = 0;
-  for (double us : visits)
-    sum_us += std::clamp(us, (1 - kFar) * usual_us, (1 + kFar) * usual_us);
+  for (double us : visits) sum_us += std::clamp(us, (1 - kFar) * usual_us, (1 + kFar) * usual_us);
   return sum_us / static_cast<double>(visits.size());
 }
 
