@@ -58,9 +58,10 @@ namespace codl::kernels {
 //                 of the depthwise one, whose steps are taps of columns that any item of a wave has
 //                 inside the map: what waves with full and other vectors take besides,
 //                 windows that move by two columns, maps of one vector, and both
-//   banks_unit    of it and of Pool2d: taps times the words that a wave reads from the bank that
-//                 has most of them, fewer where pixels are no whole vectors; of Resize: the words
-//                 that a wave of nearest pixels writes
+//   lines_unit, turns_unit
+//                 of it and of Pool2d: taps times the lines of 128 bytes that a wave's loads touch,
+//                 and the quads that it reads from the same banks one after the other
+//   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
 //   groups_over_2_unit, groups_over_4_unit
 //                 of MatMul: steps of groups that wait for others of their unit
@@ -82,11 +83,13 @@ namespace codl::kernels {
 //   paired_mbytes, paired_over_mbytes, broadcast_melements
 //                 of Binary: of operands as large as y, on a processor; of them beyond a quarter
 //                 of the second-level cache; of one that is a value per channel
-//   two_melements, three_melements, full_kitems   of Concat: of so many inputs; whole vectors
+//   two_melements, three_melements   of Concat: of so many inputs
+//   full_kitems, aligned_kitems   of it and of DepthToSpace: whole vectors; where all are whole
+//   first_kitems, sector_mbytes
+//                 of DepthToSpace: whole vectors of the groups that units hold at first; sectors of
+//                 32 bytes that items read, which neighbours of a row share
+//   melements_swish   of Unary, whose arithmetic counts as far as the second-level cache reaches
 //   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
-//   lines_over_melements, ragged_over_kitems
-//                 of DepthToSpace: elements times the share of a vector that they fill; work-items
-//                 where the last texel is not full
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 

@@ -288,7 +288,7 @@ StepModel fit_terms(const std::vector<Observation>& observations,
                     const std::vector<std::string>& names, bool may_have_floor) {
   // Fewer observations do not tell a floor from features.
   constexpr size_t kLeastObservationsOfFloor = 60;
-  constexpr double kLeastGainOfFloor = 0.06;  // of the loss
+  constexpr double kLeastGainOfFloor = 0.02;  // of the loss
   Matrix rows;
   Vector us;
   for (const Observation& observation : observations) {
