@@ -159,17 +159,30 @@ double busiest_share(int64_t groups, int32_t units, const Work& work_of_first, d
   return *std::max_element(work, work + units) / all;
 }
 
-// Of the first work-items of the convolution on buffers, those that have panels: where panels do
-// not fill the last of the blocks that pass one behind the other, every so manyth has none.
-double items_in_use(const Conv2dBufferGrid& grid, int32_t batch, int64_t items) {
-  const int64_t panel_blocks = grid.panels.count() / grid.item_panels;
-  const int64_t outer_items = grid.inner_blocks * grid.pixel_blocks * grid.rows * batch;
-  const int64_t before_last = (grid.outer_blocks - 1) * outer_items;
-  const int64_t last_blocks = panel_blocks - (grid.outer_blocks - 1) * grid.inner_blocks;
-  const int64_t of_last = std::clamp(items - before_last, int64_t{0}, outer_items);
-  return static_cast<double>(std::min(items, before_last) +
-                             of_last / grid.inner_blocks * last_blocks +
-                             std::min(of_last % grid.inner_blocks, last_blocks));
+// What the first work-items of the convolution on buffers have to do, each as heavy as its row:
+// `weight_of_first` is of so many rows of all images. Where panels do not fill the last of the
+// blocks that pass one behind the other, every so manyth item has none.
+template <typename Weight>
+double work_of_items(const Conv2dBufferGrid& grid, int64_t layers, int64_t items,
+                     const Weight& weight_of_first) {
+  const int64_t last_blocks =
+      grid.panels.count() / grid.item_panels - (grid.outer_blocks - 1) * grid.inner_blocks;
+  double work = 0;
+  for (int64_t outer = 0; outer < grid.outer_blocks && items > 0; ++outer) {
+    const int64_t blocks = outer + 1 < grid.outer_blocks ? grid.inner_blocks : last_blocks;
+    const int64_t layer_items = grid.inner_blocks * grid.pixel_blocks;
+    const int64_t own = std::min(items, layer_items * layers);
+    const auto in_use = [&](int64_t count) {
+      return static_cast<double>(count / grid.inner_blocks * blocks +
+                                 std::min(count % grid.inner_blocks, blocks));
+    };
+    const double before = weight_of_first(own / layer_items);
+    work += in_use(layer_items) * before;
+    if (own % layer_items > 0)
+      work += in_use(own % layer_items) * (weight_of_first(own / layer_items + 1) - before);
+    items -= own;
+  }
+  return work;
 }
 
 class ProcessorFeatures {
@@ -201,8 +214,12 @@ class ProcessorFeatures {
         count_work(WorkOfFirst(launch_, taps_of_first));
       } else if (is_conv2d_buffer(*step.row)) {
         const Conv2dBufferGrid grid = conv2d_buffer_grid(step);
+        const auto weigh = [&](int64_t layers) {
+          return grid.is_joined ? static_cast<double>(layers) : taps_of_rows(layers);
+        };
+        const int64_t layers = int64_t{grid.rows} * y_.dims[0];
         count_work(
-            [&](int64_t begun) { return items_in_use(grid, y_.dims[0], first_items(begun)); });
+            [&](int64_t begun) { return work_of_items(grid, layers, first_items(begun), weigh); });
       } else if (is_winograd_item(*step.row)) {
         count_work([&](int64_t begun) { return blocks_in_use(first_items(begun)); });
       } else if (step.row->op == OpKind::MatMul) {  // its first scalars are no extents
