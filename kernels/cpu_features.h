@@ -19,8 +19,9 @@ namespace codl::kernels {
 //                   weights of a step of one pixel, of few, whose computing hides little of the
 //                   time that memory takes, and of more
 //   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
-//   apart_kpixels   thousand pixels of inputs and results of which a pass has a part of the channels
-//   far_mloads      loads of rows that are used again and lie on more pages than the first-level
+//   apart_kpixels   thousand pixels of inputs and results of which a pass has a part of the
+//   channels far_mloads      loads of rows that are used again and lie on more pages than the
+//   first-level
 //                   TLB has entries for
 //   shared_mbytes   bytes that a worker reads and another one, too
 //   page_krows      thousand parts of rows that are written on pages of their own
