@@ -19,10 +19,12 @@ namespace codl::kernels {
 //                   weights of a step of one pixel, of few, whose computing hides little of the
 //                   time that memory takes, and of more
 //   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
-//   apart_kpixels   thousand pixels of inputs and results of which a pass has a part of the
-//   channels far_mloads      loads of rows that are used again and lie on more pages than the
-//   first-level
-//                   TLB has entries for
+//   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels of
+//   far_mloads      loads of rows that are used again, and lie on more pages than the near TLB has
+//   apart_window_mbytes
+//                   apart_mbytes of a pool, of which each row of windows begins with other lines
+//   lost_row_mbytes
+//                   bytes of rows that the next row of windows shares and no near cache holds
 //   shared_mbytes   bytes that a worker reads and another one, too
 //   page_krows      thousand parts of rows that are written on pages of their own
 //   scattered_mbytes
