@@ -34,7 +34,10 @@ def read(path):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    (facts, (_, gpu_probe), batches), *rest = [read(path) for path in sys.argv[1:]]
+    try:
+        (facts, (_, gpu_probe), batches), *rest = [read(path) for path in sys.argv[1:]]
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"join_samples.py: {error}")
     cpu_probe = rest[0][1][0]
     for path, (_, probe, _) in zip(sys.argv[2:], rest):
         if probe[0] != cpu_probe:
