@@ -30,12 +30,17 @@ std::vector<Sample> samples_of(const KernelRow& row) {
   return samples;
 }
 
-TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured") {
+DeviceFacts box() {
   DeviceFacts facts;
   facts.name = "box";
   facts.has_gpu = true;
   facts.sharing = "separate";
   facts.image_max_width = facts.image_max_height = 4096;
+  return facts;
+}
+
+TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured") {
+  DeviceFacts facts = box();
   set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
   std::vector<Sample> samples;
   for (const KernelRow& row : kKernelRows)
@@ -66,11 +71,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
 }
 
 TEST_CASE("contention that was not measured says so") {
-  DeviceFacts facts;
-  facts.name = "box";
-  facts.has_gpu = true;
-  facts.sharing = "separate";
-  facts.image_max_width = facts.image_max_height = 4096;
+  DeviceFacts facts = box();
   facts.contention_is_assumed = true;
   const FittedModel model = {"any_gpu", 0, {{{"mbytes", 1}}}, {.count = 1}};
   const compiler::DeviceProfile profile = test::value_of(
