@@ -167,10 +167,10 @@ double work_of_items(const Conv2dBufferGrid& grid, int64_t layers, int64_t items
                      const Weight& weight_of_first) {
   const int64_t last_blocks =
       grid.panels.count() / grid.item_panels - (grid.outer_blocks - 1) * grid.inner_blocks;
+  const int64_t layer_items = grid.inner_blocks * grid.pixel_blocks;
   double work = 0;
   for (int64_t outer = 0; outer < grid.outer_blocks && items > 0; ++outer) {
     const int64_t blocks = outer + 1 < grid.outer_blocks ? grid.inner_blocks : last_blocks;
-    const int64_t layer_items = grid.inner_blocks * grid.pixel_blocks;
     const int64_t own = std::min(items, layer_items * layers);
     const auto in_use = [&](int64_t count) {
       return static_cast<double>(count / grid.inner_blocks * blocks +
@@ -850,11 +850,12 @@ void ProcessorFeatures::add_convert() {
   // Pixels pass first: no other work-item soon needs the line next to one's own.
   const double apart = pitch > 2 * kLineFloats ? pixels_ * vectors.all() : 0;
   // Those in another page than the one before; none of it is left in the table of pages when the
-  // next channels pass.
+  // next channels pass. So many entries has a Xeon's first-level TLB.
+  constexpr double kHeldPages = 64;
   const double pages = static_cast<double>(pixels) * pitch / kPageFloats;
   const double paged = pixels_ * vectors.all() *
                        std::min(static_cast<double>(pitch) / kPageFloats, 1.0) *
-                       std::clamp(pages / 64 - 1, 0.0, 1.0);
+                       std::clamp(pages / kHeldPages - 1, 0.0, 1.0);
   once("mbytes", mbytes_);
   thousands(is_to_nhwc ? "to_nhwc_kitems" : "to_plain_kitems", scalar(0));
   if (is_to_nhwc) {

@@ -12,9 +12,8 @@ namespace codl::kernels {
 //
 // Counts are of the unit that has most work.
 //   shares            1 if other units have groups, too: waking them
-//   late_shares       what other units, who are woken, miss at first: by how much of it the unit
-//   that
-//                     is done last ends later. On a Xeon 2.6 us, all of it with two groups
+//   late_shares       what other units, who are woken, miss at first: by how much of it the step
+//                     ends later. On a Xeon 2.6 us, all of it with two groups
 //   begins            times that a unit takes some of the groups, if it is not the only one: PoCL's
 //                     threads take shares of what is left under a lock
 //   near_mbytes       million bytes of inputs, 0.25 at most, if other units have groups, too: some
