@@ -29,11 +29,13 @@ import lzma
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 
 # What of the measured time a simulated one may be off by.
 TOLERANCE = 0.08
@@ -147,45 +149,55 @@ def bench(options, plan, kind, trace):
     return json.loads(done.stdout), None
 
 
+def stop_and_continue(options, signal_number):
+    """Sends the programs that sample meanwhile the signal."""
+    for process in options.beside.split(",") if options.beside else ():
+        try:
+            os.kill(int(process), signal_number)
+        except ProcessLookupError:  # it has ended
+            pass
+
+
+def measure_round(options, plans, results, folder):
+    """Runs each kind of a network's plans once more."""
+    stop_and_continue(options, signal.SIGSTOP)
+    try:
+        for plan in plans:
+            if plan["error"]:
+                continue
+            name = f"{plan['network']}.{plan['kind']}"
+            report, plan["error"] = bench(options, os.path.join(folder, name + ".codl"),
+                                          plan["kind"], os.path.join(folder, name + ".json"))
+            if report:
+                plan["runs"].append({key: report[key] for key in
+                                     ("min_us", "median_us", "p90_us", "predicted_us",
+                                      "recorded_run", "thread_count", "opencl_device")})
+            print(f"{name}: " + (plan["error"] or f"{report['median_us']:.0f} us"), flush=True)
+    finally:
+        stop_and_continue(options, signal.SIGCONT)
+    # After each network: a run that is cut off leaves what it has.
+    with open(os.path.join(options.out, "results.json"), "w") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
+
+
 def measure(options):
     with open(os.path.join(options.pack, "pack.json")) as file:
         pack = json.load(file)
     os.makedirs(options.out, exist_ok=True)
-    results = dict(pack, plans=[])
-    with tempfile.TemporaryDirectory() as folder, \
-            tarfile.open(os.path.join(options.out, "traces.tar.xz"), "w:xz") as traces:
-        for name in pack["networks"]:
-            plans = {kind: unpack(options.pack, name, kind, folder) for kind in pack["kinds"]}
-            runs = {kind: [] for kind in plans}
-            errors = {}
-            for _ in range(options.rounds):
-                for kind, plan in plans.items():
-                    if kind in errors:
-                        continue
-                    trace = os.path.join(folder, f"{name}.{kind}.json")
-                    report, error = bench(options, plan, kind, trace)
-                    if error:
-                        errors[kind] = error
-                        continue
-                    runs[kind].append({key: report[key] for key in
-                                       ("min_us", "median_us", "p90_us", "predicted_us",
-                                        "recorded_run", "thread_count", "opencl_device")})
-            for kind, plan in plans.items():
-                results["plans"].append({"network": name, "kind": kind, "runs": runs[kind],
-                                         "error": errors.get(kind)})
-                if runs[kind]:
-                    print(f"{name} {kind}: {runs[kind][-1]['median_us']:.0f} us", flush=True)
-                else:
-                    print(f"{name} {kind}: {errors[kind]}", flush=True)
-                os.remove(plan)
-                trace = os.path.join(folder, f"{name}.{kind}.json")
-                if os.path.exists(trace):
-                    traces.add(trace, os.path.basename(trace))
-                    os.remove(trace)
-            # After each network: a run that is cut off leaves what it has.
-            with open(os.path.join(options.out, "results.json"), "w") as file:
-                json.dump(results, file, indent=1)
-                file.write("\n")
+    results = dict(pack, plans=[{"network": name, "kind": kind, "runs": [], "error": None}
+                                for name in pack["networks"] for kind in pack["kinds"]])
+    with tempfile.TemporaryDirectory() as folder:
+        for plan in results["plans"]:
+            unpack(options.pack, plan["network"], plan["kind"], folder)
+        for _ in range(options.rounds):
+            for name in pack["networks"]:
+                measure_round(options, [plan for plan in results["plans"]
+                                        if plan["network"] == name], results, folder)
+                time.sleep(options.pause)
+        with tarfile.open(os.path.join(options.out, "traces.tar.xz"), "w:xz") as traces:
+            for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+                traces.add(path, os.path.basename(path))
 
 
 def simulated_us(options, plan, device):
@@ -309,6 +321,8 @@ def main():
         if "measure" in parts:
             own.add_argument("--rounds", type=int, default=3)
             own.add_argument("--min-ms", type=int, default=300, help="of timed runs in a round")
+            own.add_argument("--pause", type=float, default=0, help="seconds between networks")
+            own.add_argument("--beside", help="processes, comma between, that stop meanwhile")
             for flag in ("num-threads", "cpu-cores", "gpu-cores", "opencl-platform"):
                 own.add_argument("--" + flag, help="of codl-bench")
         if work is report:
