@@ -335,10 +335,13 @@ StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_
   constexpr double kLeastRise = 1.05;  // of the most over a bend
   // Nor a line that flattens, which any path that the features do not tell apart looks like.
   constexpr size_t kLeastObservationsToFlatten = 140;
-  // Of so many, four more bends are told (DECISIONS.md, 24 Nov 2026).
+  // Of so many, more bends are told (DECISIONS.md, 24 Nov 2026).
+  constexpr size_t kObservationsOfMoreBends = 300;
   constexpr size_t kObservationsOfManyBends = 600;
-  const std::vector<double> shares = observations.size() < kObservationsOfManyBends
+  const std::vector<double> shares = observations.size() < kObservationsOfMoreBends
                                          ? std::vector<double>{0.5, 0.8}
+                                     : observations.size() < kObservationsOfManyBends
+                                         ? std::vector<double>{0.2, 0.5, 0.8, 0.95}
                                          : std::vector<double>{0.1, 0.3, 0.5, 0.7, 0.85, 0.95};
   std::vector<std::string> names = feature_names(observations);
   if (observations.size() >= kLeastObservations)
@@ -366,7 +369,7 @@ StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_
       }
     }
   const StepModel model = fit_terms(observations, names, may_have_floor);
-  if (observations.size() < kObservationsOfManyBends) return model;
+  if (observations.size() < kObservationsOfMoreBends) return model;
   return fit_terms(observations, names_that_matter(observations, model), may_have_floor);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <numeric>
 
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/tool_error.h"
@@ -330,7 +331,8 @@ double disturbance_percent(const std::vector<Sample>& samples, Processor process
   double undisturbed_us = 0;
   for (const Sample& sample : samples) {
     if (sample.row->processor != processor || sample.visits_us.size() < 2) continue;
-    usual_us += quantile(sample.visits_us, 0.5);
+    usual_us += std::reduce(sample.medians_us.begin(), sample.medians_us.end()) /
+                static_cast<double>(sample.medians_us.size());
     undisturbed_us += sample.us;
   }
   return undisturbed_us > 0 ? std::max(100 * (usual_us / undisturbed_us - 1), 0.0) : 0;

@@ -30,9 +30,9 @@ std::string evaluation_text(const std::vector<Sample>& samples, const kernels::L
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
 
-// By how much the processor's steps usually take longer than undisturbed, as models have them: of
-// all steps that were visited more than once, the median visits over the undisturbed ones. 0
-// without such steps.
+// By how much the processor's steps take longer in the mean than undisturbed, as models have them:
+// of all steps that were visited more than once, the mean of visits' median runs over the
+// undisturbed ones. 0 without such steps.
 double disturbance_percent(const std::vector<Sample>& samples, Processor processor);
 
 struct DeviceFacts {

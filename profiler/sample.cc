@@ -90,9 +90,9 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   double us = 0;
   std::vector<int32_t> part;
   if (fields.size() != 9 || !parse(fields[1], &revision) || !parse(fields[2], &us) ||
-      !parse(fields[3], &out->spread_percent) || !parse(fields[4], &out->run_count) ||
-      !parse(fields[5], &role) || role < 0 || role > 2 || !parse_list(fields[6], ' ', &part) ||
-      part.size() != 3 || part[0] < 0 || part[0] > 2 ||
+      !parse(fields[3], &out->spread_percent) || !(out->spread_percent >= 0) ||
+      !parse(fields[4], &out->run_count) || !parse(fields[5], &role) || role < 0 || role > 2 ||
+      !parse_list(fields[6], ' ', &part) || part.size() != 3 || part[0] < 0 || part[0] > 2 ||
       !parse_list(fields[7], ' ', &out->item.params) || !std::isfinite(us) || us <= 0 || us > 1e9)
     return false;
   for (std::string_view text : split(fields[8], ' ')) {
@@ -268,6 +268,7 @@ void bring_to_usual_clock(const std::vector<double> (&probes)[2], std::vector<Sa
     if (own.empty()) continue;
     const double usual = quantile(own, 0.5);
     for (double& us : sample.visits_us) us *= usual;
+    for (double& us : sample.medians_us) us *= usual;
     sample.us *= usual;
   }
 }
@@ -275,7 +276,10 @@ void bring_to_usual_clock(const std::vector<double> (&probes)[2], std::vector<Sa
 }  // namespace
 
 void Sample::add_visit(double visit_us) {
+  constexpr double kMostSpreadPercent = 50;
   visits_us.push_back(visit_us);
+  // The spread is what the median is above kUndisturbed, if the middle half is symmetric.
+  medians_us.push_back(visit_us / (1 - std::min(spread_percent, kMostSpreadPercent) / 100));
   us = quantile(visits_us, kUndisturbed);
 }
 
@@ -344,7 +348,8 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path)
       samples.push_back(std::move(sample));
       batches_of_visits.emplace_back();
     } else {
-      samples[found->second].add_visit(sample.us);
+      samples[found->second].spread_percent = sample.spread_percent;
+      samples[found->second].add_visit(sample.visits_us.back());
     }
     batches_of_visits[found->second].push_back(batch);
   }

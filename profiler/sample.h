@@ -37,10 +37,12 @@ struct Sample {
   // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
   // one, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
-  double us = 0;              // of the undisturbed visit; see read_samples()
+  std::vector<double> medians_us;  // of the visits' runs, as their spread tells
+  double us = 0;                   // of the undisturbed visit; see read_samples()
   double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
   int32_t run_count = 0;      // of the last visit
 
+  // With spread_percent set.
   void add_visit(double visit_us);
 };
 
