@@ -12,9 +12,10 @@ or, for a machine that has no compiler and nothing of Python but its standard li
 `prepare` compiles every .onnx of the folder MODELS (all, or --networks) for each kind of plan: cpu,
 gpu, auto (what codlc takes to be fastest: co-execution where that pays), and split (every layer that
 can be is cut in halves along the rows). Weights that a file lacks become one number per tensor: their
-values do not enter times, and plans of them pack into little. `measure` runs codl-bench on each
-network's plans in turn, --rounds times around, so that what disturbs a machine meets all kinds alike;
-a time is the median over rounds of the median over runs. `report` runs codl-sim on the same plans,
+values do not enter times, and plans of them pack into little. `measure` runs codl-bench on all
+plans in turn, --rounds times around, so that what disturbs a machine meets all of them alike; a time
+is the median over rounds of the median over runs. With codl-profile --beside, which stands still
+while plans run, profile and networks are of the same minutes. `report` runs codl-sim on the same plans,
 on the profile they were made for or a newer one of the same machine, and writes networks.json and
 networks.md, which keep what they say of other pairs. What is met is told of the median over rounds;
 beside it stands the quietest round, which says whether the simulation or other users of the machine
