@@ -3,6 +3,7 @@
 #   codl_library(NAME SOURCES...)          host side: C++20, no exceptions leave frontend/
 #   codl_runtime_library(NAME SOURCES...)  device side: no exceptions, no RTTI, hidden symbols
 #   codl_tool(NAME SOURCES...)             executable in build/<preset>/bin
+#   codl_portable_tool(NAME SOURCES...)    one that is carried to devices
 #   codl_test(NAME SOURCES... )            Catch2 executable, registered with ctest
 
 set(CMAKE_CXX_STANDARD 20)
@@ -84,6 +85,15 @@ endfunction()
 function(codl_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
+endfunction()
+
+# codl_portable_tool(NAME SOURCES...): one that runs on devices, so libstdc++ and libgcc are inside; what stays
+# dynamic is the C library, and libcodl where it is linked.
+function(codl_portable_tool name)
+  codl_tool(${name} ${ARGN})
+  if(NOT CODL_SANITIZE)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
+  endif()
 endfunction()
 
 # codl_test(NAME LIBRARIES a b ARGUMENTS c SOURCES x.cc y.cc): links test/support's main.

@@ -184,18 +184,26 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
+double weight_mbytes(const ir::Graph& graph) {
+  double bytes = 0;
+  for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
+  return bytes * 1e-6;
+}
+
 }  // namespace
 
 llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
-                                      const DeviceProfile& profile, const CompileOptions& options) {
+                                      const DeviceProfile& device, const CompileOptions& options) {
   CompileResult result;
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);
   ir::Graph graph = std::move(*imported);
   if (llvm::Error error = run_passes(graph, kFrontendPasses, options.passes)) return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
+  DeviceProfile profile = device;
+  profile.set_weights(weight_mbytes(graph));
 
   std::vector<Variant> variants;
   CODL_ASSIGN_OR_RETURN(first,

@@ -57,6 +57,16 @@ int32_t member_applied(const StepShape& step) {
   return kUnaryIdentity;
 }
 
+double weight_mbytes(const StepShape& step) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (step.operands[i].layout == Layout::Packed)
+      bytes += static_cast<double>(step.operands[i].bytes);
+  if (step.part_dim == SplitDim::OutputChannel)
+    bytes *= static_cast<double>(step.part.count()) / step.output().dims[1];
+  return bytes * 1e-6;
+}
+
 }  // namespace
 
 void model_features_of(const StepShape& given, const LaneFacts& lane, Features* out_features) {
@@ -67,6 +77,8 @@ void model_features_of(const StepShape& given, const LaneFacts& lane, Features* 
     step.tile = tile;
   }
   features_of(step, out_features);
+  if (const double mbytes = weight_mbytes(step); mbytes > 0 && !lane.has_warm_weights)
+    out_features->add(kColdWeights, mbytes);
   if (step.row->processor == Processor::Cpu)
     return add_cpu_features(step, lane.thread_count, lane.vector_lanes, out_features);
   if (const char* name = arithmetic_of(member_applied(step)))

@@ -173,6 +173,8 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("sharing", facts.sharing);
   visit("image_max_width", facts.image_max_width);
   visit("image_max_height", facts.image_max_height);
+  visit("cpu_warm_weight_mbytes", facts.warm_weight_mbytes[0]);
+  visit("gpu_warm_weight_mbytes", facts.warm_weight_mbytes[1]);
   visit("sync_us", facts.sync_us);
   visit("launch_us", facts.launch_us);
   visit("map_us", facts.map_us);
@@ -266,6 +268,8 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
                times.download.call.fixed_us + times.download.rest.fixed_us,
                times.download.call.us_per_mb + times.download.rest.us_per_mb,
                times.cpu_resume.fixed_us, times.cpu_resume.us_per_mb, times.gpu_cold_us_per_mb);
+  facts->warm_weight_mbytes[1] =
+      lane.is_processor() ? facts->warm_weight_mbytes[0] : lane.warm_weight_mbytes();
   facts->source +=
       "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
 }
@@ -351,6 +355,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
                                     flags.gpu_cores);
   CpuLane cpu(flags.thread_count, flags.cpu_cores);
   warn_of_shared_cores(cpu);
+  facts.warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
   read_tiles(sample_text, sample_path, &facts);
   if (gpu) gpu->set_tiles(facts.lane.gpu.tiles);
   if (gpu) add_gpu_facts(*gpu, cpu, &facts);
@@ -426,7 +431,11 @@ void codl_profile(const std::vector<std::string>& given) {
   }
   // The profile comes from the sample file alone: --fit-only writes the same.
   const std::string sample_text = tools::read_file(sample_path);
-  const std::vector<Sample> samples = read_samples(sample_text, sample_path);
+  double usual_probes[2] = {};
+  const std::vector<Sample> samples = read_samples(sample_text, sample_path, &usual_probes);
+  double probe_us[2] = {};
+  read_probe(sample_text, probe_us);
+  facts.cpu_probe_us = probe_us[0] * usual_probes[0];
   read_device_facts(sample_text, &facts);
   read_tiles(sample_text, sample_path, &facts);
   const std::vector<FittedModel> models = fit_models(samples, facts.lane);

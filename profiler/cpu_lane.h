@@ -46,6 +46,9 @@ class CpuLane : public Lane {
   // each has a core, up to 2 where they are threads of one, which virtual machines do not tell.
   double time_of_all_beside_one();
 
+  // So many million bytes the last cache still has when they are read again, up to 256; alone.
+  double warm_weight_mbytes();
+
   // For what the other lane costs this one (profiler/exchange.h). All workers copy their shares.
   void copy(uint8_t* to, const uint8_t* from, size_t bytes);
   // Puts into the workers' caches what is nobody's, and then their shares of [data, data + bytes).

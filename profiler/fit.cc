@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "kernels/model_features.h"
 #include "kernels/model_term.h"
 
 namespace codl::profiler {
@@ -96,6 +97,17 @@ double value_of(const NamedFeatures& features, const std::string& name) {
   return 0;
 }
 
+// Whether steps with weights have them warm, too: else what cold ones take cannot be told from what
+// weights take.
+bool tells_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
+  size_t warm_count = 0;
+  for (const Observation& observation : observations)
+    if (value_of(observation.features, "weight_mbytes") > 0 &&
+        value_of(observation.features, kernels::kColdWeights) == 0)
+      ++warm_count;
+  return warm_count >= least_count;
+}
+
 // Names of the features that enough observations have, in order of first appearance.
 std::vector<std::string> feature_names(const std::vector<Observation>& observations) {
   // Features count in thousands or millions: what is less than a thousandth of one is what rounding
@@ -118,9 +130,11 @@ std::vector<std::string> feature_names(const std::vector<Observation>& observati
         ++found->second;
     }
   std::vector<std::string> names;
-  for (auto& [name, count] : counts)
+  for (auto& [name, count] : counts) {
+    if (name == kernels::kColdWeights && !tells_cold_weights(observations, kLeastCarriers)) continue;
     if (observations.size() < kManyObservations || count >= kLeastCarriers)
       names.push_back(std::move(name));
+  }
   return names;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "profiler/contents.h"
+#include "profiler/fit.h"
 #include "runtime/tools/tool_error.h"
 
 namespace codl::profiler {
@@ -14,6 +15,9 @@ namespace {
 
 // A batch of launches of a short step; its end is seen some microseconds late.
 constexpr double kBatchUs = 150;
+constexpr double kMostLaunches = 16;
+// By how much longer the GPU is busy than the host is thought to take for a batch's launches.
+constexpr double kHostIsAhead = 1.5;
 // Of a GPU: weights that pass before any is read again, several times what its cache holds (50 MB
 // of an H200's). In a plan a step's weights were read last in the run before, and an item that
 // waits for memory waits twice as long as one that waits for the cache.
@@ -83,8 +87,9 @@ class GpuStep : public PreparedStep {
   void set_weights(cl_uint argument, cl_mem memory);
   // With other weights: as a CPU lane's step that runs before the one that is timed.
   void warm();
-  // From the first of `count` launches to the end of the last, each with other weights.
-  double batch_us(int count);
+  // From the first of `count` launches to the end of the last, each with other weights, behind
+  // work of about `busy_us`.
+  double batch_us(int count, double busy_us);
   void touch(cl_mem buffer, size_t bytes) {
     lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
   }
@@ -100,6 +105,7 @@ class GpuStep : public PreparedStep {
   std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers, the output last
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
+  bool has_warm_weights_ = false;
   struct Weights {
     cl_uint argument;
     cl_mem memory;
@@ -126,7 +132,7 @@ cl_mem GpuStep::take(size_t bytes) {
 
 GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
                  const std::vector<int32_t>& tile)
-    : lane_(lane) {
+    : lane_(lane), has_warm_weights_(item.has_warm_weights) {
   ++lane->step_count_;
   const rt::ClApi& api = lane->api_;
   kernels::StepShape shape_of_step = step_of(row, item);
@@ -197,12 +203,13 @@ void GpuStep::warm() {
   for (const Weights& own : weights_) set_weights(own.argument, own.memory);
 }
 
-double GpuStep::batch_us(int count) {
+double GpuStep::batch_us(int count, double busy_us) {
   std::vector<std::pair<cl_uint, const std::vector<cl_mem>*>> turns;
-  if (lane_->has_room_for_weights())
+  if (!has_warm_weights_ && lane_->has_room_for_weights())
     for (const Weights& own : weights_)
       turns.emplace_back(own.argument, &lane_->weight_buffers(own.bytes));
   const int64_t start_ns = rt::now_ns();
+  lane_->keep_busy(lane_->plain_queue_, busy_us);
   for (int i = 0; i < count; ++i) {
     for (const auto& [argument, buffers] : turns)
       set_weights(argument, (*buffers)[lane_->next_weights_ % buffers->size()]);
@@ -217,18 +224,25 @@ double GpuStep::batch_us(int count) {
 
 double GpuStep::run_us() {
   // What clocks of GPUs tell of a short kernel is mostly its start, and the queue of a plan is
-  // full: by how much more launches of it take longer. Its activations stay in caches larger than a
-  // processor's, as in a plan; its weights do not (kWeightBytes).
+  // full: by how much more launches of it take longer. The host is ahead of them, since a plan's
+  // calls are counted by themselves (HostCosts): a launch takes of it what several short kernels
+  // take. Activations stay in caches larger than a processor's, as in a plan; weights do not
+  // (kWeightBytes).
   if (!lane_->is_processor()) {
     if (batch_count_ == 0) {
-      const double once_us = batch_us(1);
-      const double step_us = std::max(batch_us(2) - once_us, 1.0);
-      batch_count_ = static_cast<int>(std::clamp(kBatchUs / step_us, 1.0, 100.0));
+      const double once_us = batch_us(1, 0);
+      const double step_us = std::max(batch_us(2, 0) - once_us, 1.0);
+      batch_count_ = static_cast<int>(std::clamp(kBatchUs / step_us, 1.0, kMostLaunches));
     }
-    const double more_us = batch_us(2 * batch_count_);
-    return (more_us - batch_us(batch_count_)) / batch_count_;
+    const double busy_us = kHostIsAhead * 2 * batch_count_ * lane_->call_us_;
+    const double more_us = batch_us(2 * batch_count_, busy_us);
+    return (more_us - batch_us(batch_count_, busy_us)) / batch_count_;
   }
   // As before a step of the CPU lane; see there.
+  for (int pass = 0; has_warm_weights_ && pass < 2; ++pass) {
+    for (const Weights& own : weights_) touch(own.memory, own.bytes);
+    touch(lane_->other_memory_, kOtherBytes);
+  }
   touch(lane_->other_memory_, kOtherBytes);
   for (const auto& [buffer, bytes] : activations_) touch(buffer, bytes);
   touch(lane_->other_memory_, kOtherBytes);
@@ -288,7 +302,9 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
     count *= 2;
     check("clSetKernelArg", api_.clSetKernelArg(probe_, 1, sizeof(count), &count));
     units_us(probe_, 64);
-  } while (count < 1 << 16 && units_us(probe_, 64) < 60);
+    busy_us_ = units_us(probe_, 64);
+  } while (count < 1 << 16 && busy_us_ < 60);
+  if (!is_processor()) call_us_ = time_call();
 }
 GpuLane::~GpuLane() {
   if (queue_ == nullptr) return;
@@ -455,6 +471,34 @@ double GpuLane::probe_us() { return is_processor() ? units_us(chain_, 1) : units
 
 double GpuLane::crowding() {
   return is_processor() ? units_us(chains_, 1) / units_us(chain_, 1) : 1;
+}
+
+void GpuLane::keep_busy(cl_command_queue queue, double us) {
+  const size_t global[] = {probe_items(), 1, 1};
+  const size_t local[] = {64, 1, 1};
+  for (double left_us = us; left_us > 0; left_us -= busy_us_)
+    check("clEnqueueNDRangeKernel",
+          api_.clEnqueueNDRangeKernel(queue, probe_, 3, nullptr, global, local, 0, nullptr,
+                                      nullptr));
+}
+
+double GpuLane::time_call() {
+  constexpr int kRounds = 5;
+  constexpr int kCalls = 64;
+  constexpr double kBusyUs = 2000;
+  const size_t one[] = {1, 1, 1};
+  std::vector<double> times_us;
+  for (int round = 0; round < kRounds; ++round) {
+    keep_busy(plain_queue_, kBusyUs);
+    const int64_t start_ns = rt::now_ns();
+    for (int i = 0; i < kCalls; ++i)
+      check("clEnqueueNDRangeKernel",
+            api_.clEnqueueNDRangeKernel(plain_queue_, nothing_, 3, nullptr, one, one, 0, nullptr,
+                                        nullptr));
+    times_us.push_back(micros_since(start_ns) / kCalls);
+    check("clFinish", api_.clFinish(plain_queue_));
+  }
+  return quantile(times_us, 0.5);
 }
 
 void GpuLane::finish() { check("clFinish", api_.clFinish(queue_)); }

@@ -35,14 +35,21 @@ class GpuLane : public Lane {
   // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
   bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
+  // Of a GPU: half of what it says of its cache, as activations pass through it, too.
+  double warm_weight_mbytes() const {
+    return static_cast<double>(number(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)) / 2 * 1e-6;
+  }
+
   // For what times more than steps (profiler/exchange.h). Throws ToolError if a call failed.
   const rt::ClApi& api() const { return api_; }
   void check(const char* call, cl_int error) const;
   cl_command_queue make_queue(cl_command_queue_properties properties);
   cl_mem make_buffer(size_t bytes, cl_mem_flags flags, void* data);
   cl_kernel nothing_kernel() const { return nothing_; }
-  cl_kernel probe_kernel() const { return probe_; }  // in groups of 64
   cl_kernel write_kernel() const { return write_; }  // a buffer and how many floats of it
+  cl_kernel probe_kernel() const { return probe_; }  // in groups of 64
+  // Gives the queue work of at least so many microseconds.
+  void keep_busy(cl_command_queue queue, double us);
   // What a kernel takes that reads the buffer. Waits.
   double read_us(cl_mem buffer, size_t bytes);
   size_t probe_items() const { return 64 * kProbeGroups * static_cast<size_t>(facts_.units); }
@@ -60,6 +67,8 @@ class GpuLane : public Lane {
   double wait_and_time_us(cl_event event);
   // What the kernel takes in kProbeGroups groups for every unit.
   double units_us(cl_kernel kernel, size_t group_items);
+  // What a launch takes of the host while the device is busy.
+  double time_call();
   bool takes_groups(cl_kernel kernel, size_t items) const;
   bool has_room_for_weights() const;
   // Buffers of so many bytes at least, for a launch each.
@@ -79,6 +88,8 @@ class GpuLane : public Lane {
   cl_kernel touch_ = nullptr;
   cl_kernel write_ = nullptr;
   cl_kernel nothing_ = nullptr;
+  double busy_us_ = 0;  // of the probe kernel
+  double call_us_ = 0;  // a GPU's: what a launch takes of the host
   cl_mem arena_ = nullptr;                                // of all steps that exist
   std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // by size
   // Of all steps: one must not find in the cache what another has just read.

@@ -70,6 +70,9 @@ class ProfileWriter {
     json_.key("threads").integer(facts_.lane.thread_count);
     json_.key("vector_lanes").integer(facts_.lane.vector_lanes);
     quantity("disturbance_percent", facts_.disturbance_percent[0]);
+    if (facts_.warm_weight_mbytes[0] > 0)
+      quantity("warm_weight_mbytes", facts_.warm_weight_mbytes[0]);
+    if (facts_.cpu_probe_us > 0) quantity("probe_us", facts_.cpu_probe_us);
     json_.end_object();
     if (facts_.has_gpu) write_gpu();
     json_.key("models").begin_object();
@@ -118,6 +121,8 @@ class ProfileWriter {
     if (facts_.lane.gpu.units > 0) quantity("units", facts_.lane.gpu.units);
     if (facts_.lane.gpu.registers > 0) quantity("registers", facts_.lane.gpu.registers);
     quantity("disturbance_percent", facts_.disturbance_percent[1]);
+    if (facts_.warm_weight_mbytes[1] > 0)
+      quantity("warm_weight_mbytes", facts_.warm_weight_mbytes[1]);
     quantity("image_max_width", facts_.image_max_width);
     quantity("image_max_height", facts_.image_max_height);
     write_tiles();

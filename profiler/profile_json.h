@@ -59,6 +59,8 @@ struct DeviceFacts {
   double gpu_contention_percent = 0;
   bool contention_is_assumed = false;  // old sample files do not say so: they measured it
   double disturbance_percent[2] = {};  // by processor
+  double warm_weight_mbytes[2] = {};   // by processor
+  double cpu_probe_us = 0;             // at the clock that the CPU's models are for; 0: not known
   std::string source;                  // which device, tool, driver, date
 };
 

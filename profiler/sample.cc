@@ -83,6 +83,8 @@ bool parse_operand(std::string_view text, OperandShape* out) {
   return elements < 0x1p30;
 }
 
+constexpr int kWarmWeights = 4;  // added to the role
+
 bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   const std::vector<std::string_view> fields = split(line, ',');
   int32_t revision = 0;
@@ -91,7 +93,7 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   std::vector<int32_t> part;
   if (fields.size() != 9 || !parse(fields[1], &revision) || !parse(fields[2], &us) ||
       !parse(fields[3], &out->spread_percent) || !(out->spread_percent >= 0) ||
-      !parse(fields[4], &out->run_count) || !parse(fields[5], &role) || role < 0 || role > 2 ||
+      !parse(fields[4], &out->run_count) || !parse(fields[5], &role) || role < 0 || role > 6 || role == 3 ||
       !parse_list(fields[6], ' ', &part) || part.size() != 3 || part[0] < 0 || part[0] > 2 ||
       !parse_list(fields[7], ' ', &out->item.params) || !std::isfinite(us) || us <= 0 || us > 1e9)
     return false;
@@ -100,7 +102,8 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
     if (!parse_operand(text, &shape)) return false;
     out->item.operands.push_back(shape);
   }
-  out->role = static_cast<SampleRole>(role);
+  out->role = static_cast<SampleRole>(role % kWarmWeights);
+  out->item.has_warm_weights = role >= kWarmWeights;
   out->add_visit(us);
   out->item.part_dim = static_cast<SplitDim>(part[0]);
   out->item.part = {part[1], part[2]};
@@ -261,12 +264,10 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
 }
 
 // From the clock of "#probe", which is a second's, to the one that is usual while steps are timed.
-// `probes` has those of each processor's batches.
-void bring_to_usual_clock(const std::vector<double> (&probes)[2], std::vector<Sample>* samples) {
+// `usual_probes`: of each processor's batches.
+void bring_to_usual_clock(const double (&usual_probes)[2], std::vector<Sample>* samples) {
   for (Sample& sample : *samples) {
-    const std::vector<double>& own = probes[static_cast<size_t>(sample.row->processor)];
-    if (own.empty()) continue;
-    const double usual = quantile(own, 0.5);
+    const double usual = usual_probes[static_cast<size_t>(sample.row->processor)];
     for (double& us : sample.visits_us) us *= usual;
     for (double& us : sample.medians_us) us *= usual;
     sample.us *= usual;
@@ -285,8 +286,10 @@ void Sample::add_visit(double visit_us) {
 
 NamedFeatures features_of(const KernelRow& row, const StepCase& item,
                           const kernels::LaneFacts& lane) {
+  kernels::LaneFacts facts = lane;
+  facts.has_warm_weights = item.has_warm_weights;
   kernels::Features features;
-  kernels::model_features_of(step_of(row, item), lane, &features);
+  kernels::model_features_of(step_of(row, item), facts, &features);
   NamedFeatures named;
   for (uint32_t i = 0; i < features.count; ++i)
     named.emplace_back(features.items[i].name, features.items[i].value);
@@ -305,7 +308,8 @@ std::string to_line(const Sample& sample) {
   char head[160];
   std::snprintf(head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.row->symbol,
                 sample.row->revision, sample.visits_us.back(), sample.spread_percent,
-                sample.run_count, static_cast<int>(sample.role),
+                sample.run_count,
+                static_cast<int>(sample.role) + (sample.item.has_warm_weights ? kWarmWeights : 0),
                 static_cast<int>(sample.item.part_dim), sample.item.part.begin,
                 sample.item.part.end);
   std::string line = head;
@@ -317,7 +321,8 @@ std::string to_line(const Sample& sample) {
   return line;
 }
 
-std::vector<Sample> read_samples(std::string_view text, const std::string& path) {
+std::vector<Sample> read_samples(std::string_view text, const std::string& path,
+                                 double (*out_usual_probes)[2]) {
   std::vector<Sample> samples;
   std::vector<std::vector<size_t>> batches_of_visits;
   size_t batch = 0;
@@ -354,7 +359,12 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path)
     batches_of_visits[found->second].push_back(batch);
   }
   take_away_batches(batches_of_visits, batch + 1, &samples);
-  bring_to_usual_clock(probes, &samples);
+  double usual_probes[2] = {1, 1};
+  for (size_t processor = 0; processor < 2; ++processor)
+    if (!probes[processor].empty()) usual_probes[processor] = quantile(probes[processor], 0.5);
+  bring_to_usual_clock(usual_probes, &samples);
+  if (out_usual_probes != nullptr)
+    std::copy(std::begin(usual_probes), std::end(usual_probes), *out_usual_probes);
   return samples;
 }
 

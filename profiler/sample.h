@@ -14,7 +14,8 @@
 
 namespace codl::profiler {
 
-// What a sample is measured for; the numbers are those of sample files.
+// What a sample is measured for; the numbers are those of sample files, where 4 more say that the
+// step has warm weights.
 enum class SampleRole : int32_t {
   Fit = 0,
   Repeat = 1,   // of a step that there is a sample of already: for the noise floor
@@ -61,8 +62,10 @@ std::string step_text(const Sample& sample);
 // left out. Lines of one step and role are visits of one sample; of their times those count that
 // are left when what the batch's steps took longer than in other batches, by the bytes that they
 // move, is taken away; all are brought to the clock that is usual in the file. Throws ToolError
-// (Input) naming the line if the text is no sample file.
-std::vector<Sample> read_samples(std::string_view text, const std::string& path);
+// (Input) naming the line if the text is no sample file. `out_usual_probes` gets, by processor, the
+// median of what batches say of their probes: 1 is the clock of "#probe".
+std::vector<Sample> read_samples(std::string_view text, const std::string& path,
+                                 double (*out_usual_probes)[2] = nullptr);
 
 // What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last
 // of a name.

@@ -144,11 +144,18 @@ void Session::make_rows() {
             {features_of(*sample.row, sample.item, options_.facts), sample.us});
 }
 
-// Nearly all steps take less; of every sixteen draws one may be so many times as large, as first
-// layers are.
+// Nearly all steps take less; of so many draws one may be so many times as large, as first layers and
+// those of the most channels are: of rows with multiply-adds, in which networks spend their time, and
+// of others.
 constexpr double kUsualStepUs = 4000;
-constexpr uint64_t kDrawsOfLarge = 16;
+constexpr uint64_t kHeavyDrawsOfLarge = 5;
+constexpr uint64_t kLightDrawsOfLarge = 16;
 constexpr double kLargeFactor = 4;
+
+// Of steps with weights of at most so many bytes one in so many has them warm, as in networks whose
+// weights a cache keeps.
+constexpr size_t kMostWarmBytes = size_t{16} << 20;
+constexpr uint64_t kDrawsOfWarm = 4;
 
 // By what the lane's first convolution takes.
 void Session::set_limits(Lane* lane) {
@@ -230,7 +237,11 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
     out->row = state->row;
     out->item = std::move(*item);
   }
-  return best >= 0;
+  if (best < 0) return false;
+  const size_t bytes = weight_bytes(out->item);
+  out->item.has_warm_weights =
+      bytes > 0 && bytes <= kMostWarmBytes && random_() % kDrawsOfWarm == 0;
+  return true;
 }
 
 size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
@@ -271,6 +282,8 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
       const double probe_us = std::min(probe_before_us, lane->probe_us());
       probes.push_back(probe_us / usual_us);
       crowdings.push_back(lane->crowding());
+      // Of a GPU's step a difference: negative where something held up its shorter batch only.
+      if (us <= 0) continue;
       const bool is_usual = probe_us < kMostProbe * usual_us &&
                             crowdings.back() < kCrowdingWindow * usual_crowding &&
                             crowdings.back() > usual_crowding / kCrowdingWindow;
@@ -285,6 +298,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
   }
   for (Timed& timed : batch) {
     if (timed.times.empty()) timed.times = timed.disturbed;
+    if (timed.times.empty()) continue;
     timed.sample->spread_percent = spread_percent(timed.times);
     timed.sample->run_count = static_cast<int32_t>(timed.times.size());
     timed.sample->add_visit(std::max(quantile(timed.times, kUndisturbed), 0.01));
@@ -304,7 +318,9 @@ bool Session::draw_samples(Clock& clock) {
         RowState* state = neediest(lane->processor(), states);
         if (state == nullptr) break;
         Sample sample;
-        const double factor = random_() % kDrawsOfLarge == 0 ? kLargeFactor : 1;
+        const uint64_t draws =
+            has_multiply_adds(*state->row) ? kHeavyDrawsOfLarge : kLightDrawsOfLarge;
+        const double factor = random_() % draws == 0 ? kLargeFactor : 1;
         if (!draw(state, factor, &sample)) {
           state->is_exhausted = true;
           continue;

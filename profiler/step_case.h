@@ -19,6 +19,7 @@ struct StepCase {
   std::vector<OperandShape> operands;  // the output last
   SplitDim part_dim = SplitDim::None;
   Range part;
+  bool has_warm_weights = false;  // kernels::LaneFacts
 };
 
 template <typename Params>
@@ -39,6 +40,14 @@ inline size_t operand_bytes(const StepCase& item) {
   size_t bytes = 0;
   for (const OperandShape& shape : item.operands)
     bytes += static_cast<size_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  return bytes;
+}
+
+// Packed operands.
+inline size_t weight_bytes(const StepCase& item) {
+  size_t bytes = 0;
+  for (const OperandShape& shape : item.operands)
+    if (shape.layout == Layout::Packed) bytes += static_cast<size_t>(shape.bytes);
   return bytes;
 }
 

@@ -93,10 +93,15 @@ std::string describe(const DeviceProfile& profile) {
     print_quantity(os, "gpu contention percent", exchange.contention_percent[1]);
     if (profile.launch_us.value > 0) print_quantity(os, "gpu launch_us", profile.launch_us);
   }
-  for (size_t processor = 0; processor < 2; ++processor)
+  for (size_t processor = 0; processor < 2; ++processor) {
+    const bool is_cpu = processor == 0;
     if (profile.disturbance_percent[processor].value > 0)
-      print_quantity(os, processor == 0 ? "cpu disturbance percent" : "gpu disturbance percent",
+      print_quantity(os, is_cpu ? "cpu disturbance percent" : "gpu disturbance percent",
                      profile.disturbance_percent[processor]);
+    if (profile.warm_weight_mbytes[processor].value > 0)
+      print_quantity(os, is_cpu ? "cpu warm_weight_mbytes" : "gpu warm_weight_mbytes",
+                     profile.warm_weight_mbytes[processor]);
+  }
   if (profile.power) {
     print_quantity(os, "power base_w", profile.power->base_w);
     print_quantity(os, "power cpu_w", profile.power->cpu_w);

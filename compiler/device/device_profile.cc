@@ -122,10 +122,14 @@ PowerFigures read_power(const JsonValue& json, const Sources& sources) {
   return power;
 }
 
-void read_disturbance(const JsonValue& json, Processor processor, const Sources& sources,
-                      DeviceProfile& profile) {
+// Of either processor.
+void read_surroundings(const JsonValue& json, Processor processor, const Sources& sources,
+                       DeviceProfile& profile) {
+  const auto index = static_cast<size_t>(processor);
   if (const JsonValue percent = json.optional_member("disturbance_percent"))
-    profile.disturbance_percent[static_cast<size_t>(processor)] = read_quantity(percent, sources);
+    profile.disturbance_percent[index] = read_quantity(percent, sources);
+  if (const JsonValue mbytes = json.optional_member("warm_weight_mbytes"))
+    profile.warm_weight_mbytes[index] = read_quantity(mbytes, sources);
 }
 
 void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
@@ -145,7 +149,7 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   if (const JsonValue tiles = json.optional_member("tiles")) read_tiles(tiles, sources, profile);
   if (const JsonValue launch = json.optional_member("launch_us"))
     profile.launch_us = read_quantity(launch, sources);
-  read_disturbance(json, Processor::Gpu, sources, profile);
+  read_surroundings(json, Processor::Gpu, sources, profile);
   if (const JsonValue facts = json.optional_member("facts"))
     read_gpu_facts(facts, sources, profile);
   if (const JsonValue quirks = json.optional_member("quirks"))
@@ -344,7 +348,10 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   profile.cpu_threads = static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
   if (const JsonValue lanes = cpu.optional_member("vector_lanes"))
     profile.cpu_vector_lanes = static_cast<int32_t>(lanes.as_integer(4, 16));
-  read_disturbance(cpu, Processor::Cpu, sources, profile);
+  read_surroundings(cpu, Processor::Cpu, sources, profile);
+  if (const JsonValue probe = cpu.optional_member("probe_us"))
+    profile.facts.push_back(
+        {"cpu probe", llvm::formatv("{0:f3} us", read_quantity(probe, sources).value).str()});
   if (const JsonValue facts = cpu.optional_member("facts")) read_cpu_facts(facts, sources, profile);
 
   // No "gpu": the device has none that can be used, and there is nothing to exchange with.

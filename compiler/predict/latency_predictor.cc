@@ -40,7 +40,7 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   assert(model != nullptr && "asked for a row the profile has no model of");
   kernels::Features features;
   if (model->is_fitted)
-    kernels::model_features_of(step, lane_, &features);
+    kernels::model_features_of(step, lanes_[static_cast<size_t>(step.row->processor)], &features);
   else
     kernels::features_of(step, &features);
   FeatureTable table(features);

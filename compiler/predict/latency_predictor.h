@@ -11,8 +11,7 @@ class LatencyPredictor {
  public:
   // Borrows the profile.
   explicit LatencyPredictor(const DeviceProfile& profile)
-      : profile_(profile),
-        lane_{profile.cpu_threads, profile.gpu_facts, profile.cpu_vector_lanes} {}
+      : profile_(profile), lanes_{lane(profile, 0), lane(profile, 1)} {}
 
   // True if the profile has a model for the row.
   bool can_predict(const KernelRow& row) const { return profile_.model_of(row.id) != nullptr; }
@@ -41,8 +40,13 @@ class LatencyPredictor {
   double hand_off_us(double bytes, bool to_gpu) const;
 
  private:
+  static kernels::LaneFacts lane(const DeviceProfile& profile, size_t processor) {
+    return {profile.cpu_threads, profile.gpu_facts, profile.cpu_vector_lanes,
+            profile.has_warm_weights[processor]};
+  }
+
   const DeviceProfile& profile_;
-  const kernels::LaneFacts lane_;  // the profile's, in one piece: predictions are many
+  const kernels::LaneFacts lanes_[2];  // by processor, in one piece: predictions are many
 };
 
 }  // namespace codl::compiler

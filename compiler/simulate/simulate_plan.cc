@@ -1,6 +1,7 @@
 #include "compiler/simulate/simulate_plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/predict/latency_predictor.h"
 #include "compiler/simulate/host_calls.h"
@@ -78,6 +79,15 @@ llvm::Expected<double> alone_us(const plan::VariantDef& variant, const plan::Ste
 }
 
 }  // namespace
+
+double weight_mbytes(const plan::VariantDef& variant) {
+  std::map<uint32_t, uint64_t> blobs;
+  for (const plan::TensorDef* tensor : *variant.tensors())
+    if (tensor->storage() == plan::Storage::Weights) blobs[tensor->index()] = tensor->bytes();
+  double bytes = 0;
+  for (const auto& [index, blob_bytes] : blobs) bytes += static_cast<double>(blob_bytes);
+  return bytes * 1e-6;
+}
 
 llvm::Expected<std::vector<LaneStep>> lane_steps_of(const plan::VariantDef& variant,
                                                     const DeviceProfile& profile) {

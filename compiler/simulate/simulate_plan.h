@@ -9,6 +9,9 @@
 
 namespace codl::compiler {
 
+// Million bytes of what the variant's steps have packed.
+double weight_mbytes(const plan::VariantDef& variant);
+
 // By step of the plan, in its order; where the profile says what the host's calls take, with steps
 // for these between (host_calls.h). Input error: the profile has no model of a kernel of the
 // variant.

@@ -184,13 +184,14 @@ llvm::Expected<std::vector<Simulated>> simulate_replay(const Flags& flags,
 }
 
 llvm::Expected<std::vector<Simulated>> simulate_variants(const Flags& flags,
-                                                         const DeviceProfile& profile) {
+                                                         DeviceProfile profile) {
   CODL_ASSIGN_OR_RETURN(file, read_file(flags.plan));
   CODL_ASSIGN_OR_RETURN(
       plan, codl::compiler::open_plan(file->getBufferStart(), file->getBufferSize(), flags.plan));
   std::vector<Simulated> result;
   for (const codl::plan::VariantDef* variant : *plan->variants()) {
     if (!flags.variant.empty() && variant->name()->str() != flags.variant) continue;
+    profile.set_weights(codl::compiler::weight_mbytes(*variant));
     CODL_ASSIGN_OR_RETURN(steps, codl::compiler::lane_steps_of(*variant, profile));
     result.push_back(
         simulate("variant " + variant->name()->str(), std::move(steps), profile, flags.load));

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/tools/clock_probe.h"
 #include "runtime/tools/files.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
@@ -30,6 +32,7 @@ struct BenchFlags {
   int32_t num_runs = 50;
   int32_t min_ms = 0;
   int32_t warmup_runs = 5;
+  std::vector<int32_t> probe_cores;
 };
 
 struct Report {
@@ -39,6 +42,7 @@ struct Report {
   double first_run_us = 0;
   int64_t num_runs = 0;
   Latencies runs;
+  double probe_us = -1;            // the median of the probes around runs; -1: not asked for
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
   RunTimes lanes;
 };
@@ -79,10 +83,16 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   Session session = create_session(plan, flags.plan, false);
   report->first_run_us = time_us([&] { run_session(session, inputs, outputs); });
   for (int32_t i = 0; i < flags.warmup_runs; ++i) run_session(session, inputs, outputs);
+  std::optional<CoreProbes> probes;
+  if (!flags.probe_cores.empty()) probes.emplace(flags.probe_cores);
   std::vector<double> runs_us;
+  std::vector<double> probes_us;
   const double end_us = now_us() + 1000.0 * flags.min_ms;
-  for (int32_t i = 0; i < flags.num_runs || now_us() < end_us; ++i)
+  for (int32_t i = 0; i < flags.num_runs || now_us() < end_us; ++i) {
     runs_us.push_back(time_us([&] { run_session(session, inputs, outputs); }));
+    if (probes) probes_us.push_back(probes->mean_us());
+  }
+  if (probes) report->probe_us = latencies_of(std::move(probes_us)).median_us;
   report->num_runs = static_cast<int64_t>(runs_us.size());
   report->runs = latencies_of(std::move(runs_us));
   report->peak_memory_bytes = peak_memory_bytes();
@@ -122,6 +132,9 @@ void print_text(const BenchFlags& flags, const Report& report) {
               report.predicted_us);
   std::printf("  p90          %10.1f us\n", report.runs.p90_us);
   std::printf("  p99          %10.1f us\n", report.runs.p99_us);
+  if (report.probe_us >= 0)
+    std::printf("  probe        %10.3f us    what a chain of multiplications takes beside them\n",
+                report.probe_us);
   std::printf("load\n");
   std::printf("  open plan    %10.1f us\n", report.open_us);
   std::printf("  session      %10.1f us    of which %.1f us building OpenCL programs\n",
@@ -162,7 +175,7 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 
 // {"plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device",
 //  "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us", "p99_us",
-//  "load_us" = "open_us" + "session_us", "program_us" (part of session_us), "first_run_us",
+//  "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us" (part of session_us), "first_run_us",
 //  "host_bytes", "shared_bytes", "device_bytes", "peak_memory_bytes" (-1: not known),
 //  "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count", "busy_us",
 //  "idle_us"}]}}
@@ -178,6 +191,7 @@ void print_json(const BenchFlags& flags, const Report& report) {
   json.key("median_us").number(report.runs.median_us);
   json.key("p90_us").number(report.runs.p90_us);
   json.key("p99_us").number(report.runs.p99_us);
+  json.key("probe_us").number(report.probe_us);
   json.key("load_us").number(report.open_us + session.session_us);
   json.key("open_us").number(report.open_us);
   json.key("session_us").number(session.session_us);
@@ -201,6 +215,9 @@ void codl_bench(const std::vector<std::string>& arguments) {
        [&](const std::string& value) { flags.min_ms = parse_int32("min-ms", value, 0); }},
       {"warmup-runs", "N", "runs before those, besides the first; default: 5",
        [&](const std::string& value) { flags.warmup_runs = parse_int32("warmup-runs", value, 0); }},
+      {"probe-cores", "LIST",
+       "after each run, time a chain of multiplications on these cores: how high their clock is",
+       [&](const std::string& value) { flags.probe_cores = parse_cores("probe-cores", value); }},
   };
   if (!parse_plan_flags("codl-bench", kSummary, own_flags, arguments, &flags.plan)) return;
 

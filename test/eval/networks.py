@@ -14,12 +14,14 @@ gpu, auto (what codlc takes to be fastest: co-execution where that pays), and sp
 can be is cut in halves along the rows). Weights that a file lacks become one number per tensor: their
 values do not enter times, and plans of them pack into little. `measure` runs codl-bench on all
 plans in turn, --rounds times around, so that what disturbs a machine meets all of them alike; a time
-is the median over rounds of the median over runs. With codl-profile --beside, which stands still
+is the median over rounds of the median over runs. Clocks move between rounds: where all of a plan's
+lanes are cores that flags name, each round's time is brought to the clock of the profile by the probe
+that codl-bench times beside its runs (cpu.probe_us). With codl-profile --beside, which stands still
 while plans run, profile and networks are of the same minutes. `report` runs codl-sim on the same plans,
 on the profile they were made for or a newer one of the same machine, and writes networks.json and
 networks.md, which keep what they say of other pairs. What is met is told of the median over rounds;
-beside it stands the quietest round, which says whether the simulation or other users of the machine
-are why it is not.
+beside it stand the times as the clock was, and the quietest round, which say whether the simulation or
+the machine's other users are why it is not.
 
 RESULTS is a folder: results.json, and traces.tar.xz with a timeline of each plan on a GPU.
 """
@@ -102,13 +104,7 @@ def prepare(options):
     os.makedirs(programs, exist_ok=True)
     for program in ("codl-bench", "codl-profile"):
         shutil.copy(os.path.join(options.bin, program), programs)
-    # Of codl-bench's libraries what another machine may lack.
-    listed = subprocess.run(["ldd", os.path.join(options.bin, "codl-bench")], check=True,
-                            capture_output=True, text=True).stdout
-    for line in listed.splitlines():
-        fields = line.split()
-        if fields[0].startswith(("libcodl", "libstdc++", "libgcc_s")):
-            shutil.copy(fields[2], os.path.join(libraries, fields[0]))
+    shutil.copy(os.path.join(options.bin, "..", "lib", "libcodl.so.0"), libraries)
     shutil.copy(os.path.abspath(__file__), options.pack)
     with open(os.path.join(options.pack, "pack.json"), "w") as file:
         json.dump({"device": options.device, "kinds": options.kinds.split(","),
@@ -132,6 +128,9 @@ def bench(options, plan, kind, trace):
               (("num_threads", options.num_threads), ("cpu_cores", options.cpu_cores),
                ("gpu_cores", options.gpu_cores), ("opencl_platform", options.opencl_platform))
               if value]
+    cores = [options.cpu_cores, options.gpu_cores if kind != "cpu" else None]
+    if kind == "cpu" or options.gpu_cores:
+        flags += ["--probe-cores=" + ",".join(filter(None, cores))] if options.cpu_cores else []
     if trace:
         flags.append(f"--trace={trace}")
     environment = dict(os.environ)
@@ -171,7 +170,7 @@ def measure_round(options, plans, results, folder):
                                           plan["kind"], os.path.join(folder, name + ".json"))
             if report:
                 plan["runs"].append({key: report[key] for key in
-                                     ("min_us", "median_us", "p90_us", "predicted_us",
+                                     ("min_us", "median_us", "p90_us", "probe_us", "predicted_us",
                                       "recorded_run", "thread_count", "opencl_device")})
             print(f"{name}: " + (plan["error"] or f"{report['median_us']:.0f} us"), flush=True)
     finally:
@@ -210,14 +209,27 @@ def simulated_us(options, plan, device):
     return json.loads(done.stdout)["runs"][0]["wall_us"], None
 
 
+def probe_us_of(device):
+    """What codl-bench's probe takes at the profile's clock; None: the profile does not say."""
+    path = device if device.endswith(".json") else os.path.join(HERE, "..", "..", "profiles",
+                                                                device + ".json")
+    with open(path) as file:
+        quantity = json.load(file)["cpu"].get("probe_us")
+    return quantity and quantity["value"]
+
+
 def rows_of(options, results, device):
     rows = []
+    usual_probe_us = probe_us_of(device)
     for plan in results["plans"]:
         row = {"network": plan["network"], "kind": plan["kind"]}
         if not plan["runs"]:
             rows.append(dict(row, error=plan["error"]))
             continue
-        medians = [run["median_us"] for run in plan["runs"]]
+        as_clocked = [run["median_us"] for run in plan["runs"]]
+        medians = as_clocked
+        if usual_probe_us and all(run.get("probe_us", -1) > 0 for run in plan["runs"]):
+            medians = [run["median_us"] * usual_probe_us / run["probe_us"] for run in plan["runs"]]
         measured = statistics.median(medians)
         with tempfile.TemporaryDirectory() as folder:
             path = unpack(options.pack, plan["network"], plan["kind"], folder)
@@ -228,6 +240,7 @@ def rows_of(options, results, device):
         rows.append(dict(row, measured_us=round(measured, 1),
                          spread_percent=round(100 * (max(medians) - min(medians)) / measured, 1),
                          simulated_us=round(simulated, 1), ratio=round(simulated / measured, 3),
+                         as_clocked_ratio=round(simulated / statistics.median(as_clocked), 3),
                          quietest_ratio=round(simulated / min(medians), 3),
                          is_within=is_near(simulated / measured)))
     return rows
@@ -235,6 +248,10 @@ def rows_of(options, results, device):
 
 def is_near(ratio):
     return abs(ratio - 1) <= TOLERANCE
+
+
+def as_clocked_ratio(row):
+    return row.get("as_clocked_ratio", row.get("ratio", 0))
 
 
 def notes_of(text):
@@ -248,8 +265,10 @@ def markdown(pairs, notes):
     lines = ["# Whole networks: simulated beside measured", "",
              "`codl-sim`'s wall time of a plan over `codl-bench`'s median on the machine that the "
              "profile is of;", f"within {100 * TOLERANCE:.0f} % is met. Made by "
-             "`test/eval/networks.py`; what a kind is, its first lines say. Spread: of", "the "
-             "rounds' medians, from the least to the most, in percent of the time.", ""]
+             "`test/eval/networks.py`; what a kind is, its first lines say. Measured: at the",
+             "profile's clock, by the probe beside each run, where there is one; the ratio as "
+             "clocked is of times as they were.", "Spread: of the rounds' medians, from the least to "
+             "the most, in percent of the time.", ""]
     for pair, rows in sorted(pairs.items()):
         lines += [f"## {pair}", ""]
         if notes.get(pair):
@@ -258,17 +277,19 @@ def markdown(pairs, notes):
             own = [row for row in rows if row["kind"] == kind]
             met = sum(row.get("is_within", False) for row in own)
             quietest = sum(is_near(row.get("quietest_ratio", 0)) for row in own)
-            lines.append(f"- {kind}: {met} of {len(own)} within {100 * TOLERANCE:.0f} %; of the "
-                         f"quietest rounds {quietest}")
-        lines += ["", "| network | kind | measured | spread | simulated | ratio | of the quietest "
-                  "round | met |", "|---|---|---|---|---|---|---|---|"]
+            clocked = sum(is_near(as_clocked_ratio(row)) for row in own)
+            lines.append(f"- {kind}: {met} of {len(own)} within {100 * TOLERANCE:.0f} %; as clocked "
+                         f"{clocked}, of the quietest rounds {quietest}")
+        lines += ["", "| network | kind | measured | spread | simulated | ratio | as clocked | of "
+                  "the quietest round | met |", "|---|---|---|---|---|---|---|---|---|"]
         for row in rows:
             if "error" in row:
-                lines.append(f"| {row['network']} | {row['kind']} | {row['error']} | | | | | |")
+                lines.append(f"| {row['network']} | {row['kind']} | {row['error']} | | | | | | |")
                 continue
             lines.append(f"| {row['network']} | {row['kind']} | {row['measured_us'] / 1000:.3f} ms "
                          f"| {row['spread_percent']:.1f} % | {row['simulated_us'] / 1000:.3f} ms "
-                         f"| {row['ratio']:.3f} | {row['quietest_ratio']:.3f} "
+                         f"| {row['ratio']:.3f} | {as_clocked_ratio(row):.3f} "
+                         f"| {row['quietest_ratio']:.3f} "
                          f"| {'yes' if row['is_within'] else 'no'} |")
         lines.append("")
     return "\n".join(lines)

@@ -159,7 +159,7 @@ TEST_CASE("every rule of the format has its error, with the place") {
         "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
         "box.json: /cpu: expected a key of \"name\", \"threads\", \"vector_lanes\", "
-        "\"disturbance_percent\" or \"facts\", "
+        "\"disturbance_percent\", \"warm_weight_mbytes\", \"probe_us\" or \"facts\", "
         "found \"core\"");
 }
 
