@@ -131,7 +131,8 @@ std::vector<std::string> feature_names(const std::vector<Observation>& observati
     }
   std::vector<std::string> names;
   for (auto& [name, count] : counts) {
-    if (name == kernels::kColdWeights && !tells_cold_weights(observations, kLeastCarriers)) continue;
+    if (name == kernels::kColdWeights && !tells_cold_weights(observations, kLeastCarriers))
+      continue;
     if (observations.size() < kManyObservations || count >= kLeastCarriers)
       names.push_back(std::move(name));
   }

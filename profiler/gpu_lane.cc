@@ -477,9 +477,8 @@ void GpuLane::keep_busy(cl_command_queue queue, double us) {
   const size_t global[] = {probe_items(), 1, 1};
   const size_t local[] = {64, 1, 1};
   for (double left_us = us; left_us > 0; left_us -= busy_us_)
-    check("clEnqueueNDRangeKernel",
-          api_.clEnqueueNDRangeKernel(queue, probe_, 3, nullptr, global, local, 0, nullptr,
-                                      nullptr));
+    check("clEnqueueNDRangeKernel", api_.clEnqueueNDRangeKernel(queue, probe_, 3, nullptr, global,
+                                                                local, 0, nullptr, nullptr));
 }
 
 double GpuLane::time_call() {

@@ -88,9 +88,9 @@ class GpuLane : public Lane {
   cl_kernel touch_ = nullptr;
   cl_kernel write_ = nullptr;
   cl_kernel nothing_ = nullptr;
-  double busy_us_ = 0;  // of the probe kernel
-  double call_us_ = 0;  // a GPU's: what a launch takes of the host
-  cl_mem arena_ = nullptr;                                // of all steps that exist
+  double busy_us_ = 0;      // of the probe kernel
+  double call_us_ = 0;      // a GPU's: what a launch takes of the host
+  cl_mem arena_ = nullptr;  // of all steps that exist
   std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // by size
   // Of all steps: one must not find in the cache what another has just read.
   size_t next_weights_ = 0;

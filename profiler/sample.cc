@@ -93,9 +93,10 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   std::vector<int32_t> part;
   if (fields.size() != 9 || !parse(fields[1], &revision) || !parse(fields[2], &us) ||
       !parse(fields[3], &out->spread_percent) || !(out->spread_percent >= 0) ||
-      !parse(fields[4], &out->run_count) || !parse(fields[5], &role) || role < 0 || role > 6 || role == 3 ||
-      !parse_list(fields[6], ' ', &part) || part.size() != 3 || part[0] < 0 || part[0] > 2 ||
-      !parse_list(fields[7], ' ', &out->item.params) || !std::isfinite(us) || us <= 0 || us > 1e9)
+      !parse(fields[4], &out->run_count) || !parse(fields[5], &role) || role < 0 || role > 6 ||
+      role == 3 || !parse_list(fields[6], ' ', &part) || part.size() != 3 || part[0] < 0 ||
+      part[0] > 2 || !parse_list(fields[7], ' ', &out->item.params) || !std::isfinite(us) ||
+      us <= 0 || us > 1e9)
     return false;
   for (std::string_view text : split(fields[8], ' ')) {
     OperandShape shape;
@@ -306,12 +307,11 @@ std::string step_text(const Sample& sample) {
 
 std::string to_line(const Sample& sample) {
   char head[160];
-  std::snprintf(head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.row->symbol,
-                sample.row->revision, sample.visits_us.back(), sample.spread_percent,
-                sample.run_count,
-                static_cast<int>(sample.role) + (sample.item.has_warm_weights ? kWarmWeights : 0),
-                static_cast<int>(sample.item.part_dim), sample.item.part.begin,
-                sample.item.part.end);
+  std::snprintf(
+      head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.row->symbol,
+      sample.row->revision, sample.visits_us.back(), sample.spread_percent, sample.run_count,
+      static_cast<int>(sample.role) + (sample.item.has_warm_weights ? kWarmWeights : 0),
+      static_cast<int>(sample.item.part_dim), sample.item.part.begin, sample.item.part.end);
   std::string line = head;
   for (size_t i = 0; i < sample.item.params.size(); ++i)
     line += (i == 0 ? "" : " ") + std::to_string(sample.item.params[i]);

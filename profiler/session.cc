@@ -144,9 +144,9 @@ void Session::make_rows() {
             {features_of(*sample.row, sample.item, options_.facts), sample.us});
 }
 
-// Nearly all steps take less; of so many draws one may be so many times as large, as first layers and
-// those of the most channels are: of rows with multiply-adds, in which networks spend their time, and
-// of others.
+// Nearly all steps take less; of so many draws one may be so many times as large, as first layers
+// and those of the most channels are: of rows with multiply-adds, in which networks spend their
+// time, and of others.
 constexpr double kUsualStepUs = 4000;
 constexpr uint64_t kHeavyDrawsOfLarge = 5;
 constexpr uint64_t kLightDrawsOfLarge = 16;

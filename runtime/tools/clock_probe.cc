@@ -12,9 +12,8 @@ namespace codl::tools {
 CoreProbes::CoreProbes(const std::vector<int32_t>& cores)
     : barrier_(static_cast<std::ptrdiff_t>(cores.size()) + 1), chains_us_(cores.size()) {
   for (size_t i = 0; i < cores.size(); ++i)
-    threads_.emplace_back([this, core = cores[i], chain_us = &chains_us_[i]] {
-      work(core, chain_us);
-    });
+    threads_.emplace_back(
+        [this, core = cores[i], chain_us = &chains_us_[i]] { work(core, chain_us); });
 }
 
 CoreProbes::~CoreProbes() {
@@ -31,10 +30,12 @@ double CoreProbes::mean_us() {
 
 void CoreProbes::work(int32_t core, double* chain_us) {
   constexpr int kTries = 3;  // an interrupt lengthens one of them
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  sched_setaffinity(0, sizeof(set), &set);
+  if (core >= 0 && core < CPU_SETSIZE) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+  }
   using Clock = std::chrono::steady_clock;
   while (true) {
     barrier_.arrive_and_wait();

@@ -425,9 +425,10 @@ class ToolsTest(unittest.TestCase):
         plan = self.compile(*MODES["h"])
         trace = self.path("trace.json")
         report = json.loads(self.run_ok("codl-bench", plan, "--num-runs=5", "--warmup-runs=1",
-                                        "--json", f"--trace={trace}"))
+                                        "--json", f"--trace={trace}", "--probe-cores=0"))
         self.assertEqual(report["variant"], "coexec")
         self.assertGreater(report["median_us"], 0)
+        self.assertGreater(report["probe_us"], 0)
         # How much the lanes overlap is the machine's business (on a busy one they miss each other), but
         # not more than the one that is busy less, nor is one busy longer than the run takes.
         run = report["recorded_run"]

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/model_features.h"
 #include "kernels/model_term.h"
 #include "test/support/catch.h"
 
@@ -51,6 +52,26 @@ TEST_CASE("a fit finds the model behind exact measurements") {
   CHECK(coefficient_of(model, "a") == Approx(2));
   CHECK(coefficient_of(model, "b") == Approx(5));
   CHECK(model.predict_us({{"a", 10}, {"steps", 1}}) == Approx(23));
+}
+
+TEST_CASE("what cold weights take is told only where some are warm") {
+  // 3 us, 2 us a megabyte of weights, and 5 us of one that is cold.
+  const auto observations = [](bool has_warm) {
+    std::vector<Observation> all;
+    for (int i = 1; i <= 80; ++i) {
+      const bool is_warm = has_warm && i % 4 == 0;
+      NamedFeatures features = {{"weight_mbytes", i}, {"steps", 1}};
+      if (!is_warm) features.emplace_back(kernels::kColdWeights, i);
+      all.push_back({features, 3.0 + (is_warm ? 2 : 7) * i});
+    }
+    return all;
+  };
+  const StepModel told = fit_model(observations(true));
+  CHECK(coefficient_of(told, "weight_mbytes") == Approx(2));
+  CHECK(coefficient_of(told, kernels::kColdWeights) == Approx(5));
+  const StepModel not_told = fit_model(observations(false));
+  CHECK(coefficient_of(not_told, "weight_mbytes") == Approx(7));
+  CHECK(coefficient_of(not_told, kernels::kColdWeights) == 0);
 }
 
 TEST_CASE("one disturbed measurement does not turn the model") {

@@ -41,6 +41,8 @@ DeviceFacts box() {
 
 TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured") {
   DeviceFacts facts = box();
+  facts.warm_weight_mbytes[0] = 64;
+  facts.cpu_probe_us = 12.5;
   set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
   std::vector<Sample> samples;
   for (const KernelRow& row : kKernelRows)
@@ -51,6 +53,9 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(json, "box.json"));
   CHECK(profile.models.size() == 3);
+  CHECK(profile.warm_weight_mbytes[0].value == Approx(64));
+  CHECK(profile.warm_weight_mbytes[1].value == 0);
+  CHECK(describe(profile).find("12.500 us") != std::string::npos);
   CHECK(profile.exchange.sync_us.value == Approx(12.5));
   REQUIRE(profile.exchange.host.has_value());
   CHECK(profile.exchange.host->enqueue_us.value == Approx(3));

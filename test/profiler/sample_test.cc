@@ -61,6 +61,27 @@ TEST_CASE("a sample comes back from its line") {
   }
 }
 
+TEST_CASE("warm weights are another step, and lack the feature of cold ones") {
+  const auto weighs_cold = [](const Sample& sample) {
+    for (const auto& [name, value] : features_of(*sample.row, sample.item, {}))
+      if (name == kernels::kColdWeights) return value > 0;
+    return false;
+  };
+  Sample sample = drawn(kKernelRows[0], 3);
+  sample.role = SampleRole::Network;
+  Sample warm = sample;
+  warm.item.has_warm_weights = true;
+  const std::vector<Sample> read =
+      read_samples(to_line(sample) + "\n" + to_line(warm) + "\n", "x.csv");
+  REQUIRE(read.size() == 2);
+  CHECK_FALSE(read[0].item.has_warm_weights);
+  CHECK(read[1].item.has_warm_weights);
+  CHECK(read[1].role == SampleRole::Network);
+  CHECK(to_line(read[1]) == to_line(warm));
+  CHECK(weighs_cold(read[0]));
+  CHECK_FALSE(weighs_cold(read[1]));
+}
+
 TEST_CASE("what all steps of a batch take longer is not theirs") {
   const KernelRow& row = kKernelRows[0];
   std::vector<Sample> drawn_samples;
@@ -120,8 +141,11 @@ TEST_CASE("times are brought to the clock that is usual in the file") {
     sample.visits_us = {10};
     text += batch + to_line(sample) + "\n";
   }
-  const std::vector<Sample> read = read_samples(text, "x.csv");
+  double usual_probes[2] = {};
+  const std::vector<Sample> read = read_samples(text, "x.csv", &usual_probes);
   REQUIRE(read.size() == 1);
+  CHECK(usual_probes[static_cast<size_t>(row.processor)] == 1.5);
+  CHECK(usual_probes[1 - static_cast<size_t>(row.processor)] == 1);
   CHECK(read[0].us == 15);
   CHECK(read[0].visits_us == std::vector<double>(4, 15.0));
   // Another processor's batches say nothing of it.

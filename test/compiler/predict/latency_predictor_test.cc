@@ -106,6 +106,26 @@ TEST_CASE("rows without a model cannot be predicted") {
   CHECK_FALSE(LatencyPredictor(profile).can_predict(*find_kernel(2)));
 }
 
+TEST_CASE("weights cost no memory where the network has no more than a cache keeps") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  DeviceProfile profile = profile_of(kConvCpu, {{kernels::kColdWeights, 1e6}});
+  profile.models[0].is_fitted = true;
+  profile.warm_weight_mbytes[0].value = 20;
+  double bytes = 0;
+  for (uint32_t i = 0; i < conv.shape().operand_count; ++i)
+    if (conv.shape().operands[i].layout == Layout::Packed)
+      bytes += static_cast<double>(conv.shape().operands[i].bytes);
+  REQUIRE(bytes > 0);
+  profile.set_weights(21);
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(bytes));
+  profile.set_weights(20);
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == 0);
+  // Another processor's cache says nothing of it.
+  std::swap(profile.warm_weight_mbytes[0], profile.warm_weight_mbytes[1]);
+  profile.set_weights(20);
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(bytes));
+}
+
 TEST_CASE("a hand-off costs what its kind of sharing takes") {
   DeviceProfile profile;
   profile.exchange.sync_us.value = 10;

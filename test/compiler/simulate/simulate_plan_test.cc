@@ -1,6 +1,7 @@
 #include "compiler/simulate/simulate_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/emit/dump_plan.h"
 #include "compiler/emit/pack_weights.h"
@@ -120,6 +121,17 @@ TEST_CASE("a lane takes what it usually is disturbed by longer") {
   const double undisturbed_us = example.run().busy_us[0];
   example.profile.disturbance_percent[0].value = 10;
   CHECK(example.run().busy_us[0] == Approx(1.1 * undisturbed_us));
+}
+
+TEST_CASE("a variant's weights count once, however many steps have them") {
+  const Example example;
+  uint64_t bytes = 0;
+  std::set<uint32_t> seen;
+  for (const plan::TensorDef* tensor : *example.variant->tensors())
+    if (tensor->storage() == plan::Storage::Weights && seen.insert(tensor->index()).second)
+      bytes += tensor->bytes();
+  CHECK(bytes > 0);
+  CHECK(weight_mbytes(*example.variant) == Approx(1e-6 * static_cast<double>(bytes)));
 }
 
 TEST_CASE("the trace has a name per lane and an event per step") {
