@@ -31,7 +31,7 @@ import numpy
 FOLDS = 5
 # CPU threads that the samples were taken with.
 PAIRS = {"host-2core-pocl": 1, "host-2core-avx2-pocl": 1, "host-2core-avx512-pocl": 1,
-         "h200-nvidia": 2, "16core-pocl": 2}
+         "h200-nvidia": 2, "16core-pocl": 2, "h200-nvidia-networks": 2, "16core-pocl-networks": 2}
 
 
 class Sample:
@@ -40,8 +40,8 @@ class Sample:
     def __init__(self, line):
         fields = line.rstrip("\n").split(",")
         self.symbol = fields[0]
-        self.is_fitted = fields[5] == "0"
-        self.step = (fields[0], fields[6], fields[7], fields[8])
+        self.is_fitted = fields[5] in ("0", "4")  # 4: with warm weights, which are another step
+        self.step = (fields[0], *fields[5:9])
         self.part = [int(x) for x in fields[6].split()]
         self.params = [int(x) for x in fields[7].split()]
         self.operands = []
