@@ -105,6 +105,8 @@ class GpuStep : public PreparedStep {
   std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers, the output last
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
+  double call_us_ = 0;          // of the last batch's launches, by the host
+  double longest_call_us_ = 0;  // the step's or the lane's: some have tens of arguments
   bool has_warm_weights_ = false;
   struct Weights {
     cl_uint argument;
@@ -210,6 +212,7 @@ double GpuStep::batch_us(int count, double busy_us) {
       turns.emplace_back(own.argument, &lane_->weight_buffers(own.bytes));
   const int64_t start_ns = rt::now_ns();
   lane_->keep_busy(lane_->plain_queue_, busy_us);
+  const int64_t calls_start_ns = rt::now_ns();
   for (int i = 0; i < count; ++i) {
     for (const auto& [argument, buffers] : turns)
       set_weights(argument, (*buffers)[lane_->next_weights_ % buffers->size()]);
@@ -218,6 +221,7 @@ double GpuStep::batch_us(int count, double busy_us) {
                                                lane_->plain_queue_, kernel_, 3, nullptr, global_,
                                                has_local_ ? local_ : nullptr, 0, nullptr, nullptr));
   }
+  call_us_ = micros_since(calls_start_ns) / count;
   lane_->check("clFinish", lane_->api_.clFinish(lane_->plain_queue_));
   return micros_since(start_ns);
 }
@@ -232,9 +236,10 @@ double GpuStep::run_us() {
     if (batch_count_ == 0) {
       const double once_us = batch_us(1, 0);
       const double step_us = std::max(batch_us(2, 0) - once_us, 1.0);
+      longest_call_us_ = std::max(lane_->call_us_, call_us_);
       batch_count_ = static_cast<int>(std::clamp(kBatchUs / step_us, 1.0, kMostLaunches));
     }
-    const double busy_us = kHostIsAhead * 2 * batch_count_ * lane_->call_us_;
+    const double busy_us = kHostIsAhead * 2 * batch_count_ * longest_call_us_;
     const double more_us = batch_us(2 * batch_count_, busy_us);
     return (more_us - batch_us(batch_count_, busy_us)) / batch_count_;
   }
