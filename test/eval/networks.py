@@ -128,9 +128,9 @@ def bench(options, plan, kind, trace):
               (("num_threads", options.num_threads), ("cpu_cores", options.cpu_cores),
                ("gpu_cores", options.gpu_cores), ("opencl_platform", options.opencl_platform))
               if value]
-    cores = [options.cpu_cores, options.gpu_cores if kind != "cpu" else None]
-    if kind == "cpu" or options.gpu_cores:
-        flags += ["--probe-cores=" + ",".join(filter(None, cores))] if options.cpu_cores else []
+    lanes_cores = [options.cpu_cores] if kind == "cpu" else [options.cpu_cores, options.gpu_cores]
+    if all(lanes_cores):
+        flags.append("--probe-cores=" + ",".join(lanes_cores))
     if trace:
         flags.append(f"--trace={trace}")
     environment = dict(os.environ)
@@ -214,7 +214,7 @@ def probe_us_of(device):
     path = device if device.endswith(".json") else os.path.join(HERE, "..", "..", "profiles",
                                                                 device + ".json")
     with open(path) as file:
-        quantity = json.load(file)["cpu"].get("probe_us")
+        quantity = json.load(file).get("cpu", {}).get("probe_us")
     return quantity and quantity["value"]
 
 
