@@ -268,8 +268,7 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
                times.download.call.fixed_us + times.download.rest.fixed_us,
                times.download.call.us_per_mb + times.download.rest.us_per_mb,
                times.cpu_resume.fixed_us, times.cpu_resume.us_per_mb, times.gpu_cold_us_per_mb);
-  facts->warm_weight_mbytes[1] =
-      lane.is_processor() ? facts->warm_weight_mbytes[0] : lane.warm_weight_mbytes();
+  if (lane.is_processor()) facts->warm_weight_mbytes[1] = facts->warm_weight_mbytes[0];
   facts->source +=
       "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
 }

@@ -35,11 +35,6 @@ class GpuLane : public Lane {
   // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
   bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
-  // Of a GPU: half of what it says of its cache, as activations pass through it, too.
-  double warm_weight_mbytes() const {
-    return static_cast<double>(number(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)) / 2 * 1e-6;
-  }
-
   // For what times more than steps (profiler/exchange.h). Throws ToolError if a call failed.
   const rt::ClApi& api() const { return api_; }
   void check(const char* call, cl_int error) const;

@@ -238,9 +238,12 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
     out->item = std::move(*item);
   }
   if (best < 0) return false;
+  // No network has them warm in the caches of a GPU.
+  const bool has_large_cache =
+      state->row->processor == Processor::Cpu || options_.facts.gpu.is_processor();
   const size_t bytes = weight_bytes(out->item);
   out->item.has_warm_weights =
-      bytes > 0 && bytes <= kMostWarmBytes && random_() % kDrawsOfWarm == 0;
+      has_large_cache && bytes > 0 && bytes <= kMostWarmBytes && random_() % kDrawsOfWarm == 0;
   return true;
 }
 
