@@ -27,6 +27,8 @@ constexpr double kHeldWaves = 16;
 
 // Groups that a unit holds at once.
 constexpr double kMostHeldGroups = 32;
+// Groups of a unit whose functions are computed while others load.
+constexpr double kHiddenGroups = 11;
 
 // Banks of a unit's first-level cache, of 4 bytes each; as many as a wave has items.
 constexpr int32_t kBanks = 32;
@@ -154,24 +156,12 @@ class GpuFeatures {
   void forget_hidden() {
     switch (step_.row->op) {
       case OpKind::Unary:
-        // An instruction or two.
-        forget("melements_hard");
-        return hide_arithmetic();
+        // In add_function().
+        return forget("melements_");
       case OpKind::Normalize:
         return forget("row_mbytes");
       default:
         return;
-    }
-  }
-
-  // Beyond the second-level cache memory takes as long as a function's arithmetic.
-  void hide_arithmetic() {
-    for (uint32_t i = 0; i < features_.count; ++i) {
-      Feature& feature = features_.items[i];
-      if (!std::string_view(feature.name).starts_with("melements_")) continue;
-      feature.value *= std::min(1.0, kNearMbytes / named("mbytes"));
-      // Divides besides what Sigmoid does.
-      if (step_.params_as<UnaryParams>().kind == kUnarySwish) feature.name = "melements_swish";
     }
   }
 
@@ -339,6 +329,9 @@ class GpuFeatures {
   void add_matmul();
   void add_batch_matmul();
   void add_pool2d();
+  void add_function();
+  void add_first(double full_share);
+  void add_gaps();
   void add_convert(double steps);
   void add_binary();
   void add_concat();
@@ -791,6 +784,85 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
   }
 }
 
+// Names of what a function of Unary takes besides what it reads and writes.
+struct FunctionNames {
+  const char* chain;
+  const char* held;
+  const char* rest;
+};
+#define FUNCTION_NAMES(name) \
+  { #name "_chain", #name "_over_unit", #name "_over_held_unit" }
+constexpr FunctionNames kExp = FUNCTION_NAMES(exp);
+constexpr FunctionNames kSigmoid = FUNCTION_NAMES(sigmoid);
+constexpr FunctionNames kSwish = FUNCTION_NAMES(swish);
+constexpr FunctionNames kErf = FUNCTION_NAMES(erf);
+constexpr FunctionNames kTanh = FUNCTION_NAMES(tanh);
+#undef FUNCTION_NAMES
+
+// Null for one of an instruction or two. Members that no sample has count as one of about as many
+// instructions.
+const FunctionNames* function_of(int32_t kind) {
+  switch (kind) {
+    case kUnaryExp:
+    case kUnaryElu:
+    case kUnarySelu:
+    case kUnaryCelu:
+    case kUnaryLog:
+      return &kExp;
+    case kUnarySigmoid:
+      return &kSigmoid;
+    case kUnarySwish:  // divides besides what Sigmoid does
+    case kUnaryGeluTanh:
+      return &kSwish;
+    case kUnaryGelu:
+    case kUnaryErf:
+      return &kErf;
+    case kUnaryTanh:
+    case kUnaryMish:
+    case kUnarySoftplus:
+      return &kTanh;
+    default:
+      return kind >= kUnarySin && kind <= kUnaryAtanh ? &kTanh : nullptr;
+  }
+}
+
+void GpuFeatures::add_function() {
+  const FunctionNames* names = function_of(step_.params_as<UnaryParams>().kind);
+  if (names == nullptr) return;
+  // An item computes its elements one after the other, however few items there are.
+  add(names->chain, 1e-3 * kClLanes);
+  const double groups = waves(1);
+  // Found on an H200: loads hide the arithmetic of so many groups.
+  if (groups <= kHiddenGroups) return;
+  add("function_chain", 1e-3 * kClLanes);
+  add(names->held, std::min(groups, kMostHeldGroups) - kHiddenGroups);
+  add(names->rest, groups - kMostHeldGroups);
+}
+
+// Groups that the units hold at first all wait for memory at once; later ones begin while others
+// end. Of whole vectors, `full_share` of all, which take longer than others.
+void GpuFeatures::add_first(double full_share) {
+  const double first = std::min(1.0, kMostHeldGroups / waves(1));
+  add("first_kitems", first * full_share * items_ * 1e-3);
+}
+
+// Of a part of the channels: lines of 128 bytes that the runs of pixels touch, without what they
+// would fill if they lay together.
+void GpuFeatures::add_gaps() {
+  if (y_.layout != Layout::Nhwc || step_.part_dim != SplitDim::OutputChannel) return;
+  constexpr int64_t kLineFloats = 32;
+  const ClChannels channels = cl_channels(step_);
+  const int64_t stride = padded_channels(y_);
+  // Where runs begin in a line repeats after so many pixels.
+  double lines = 0;
+  for (int64_t pixel = 0; pixel < kLineFloats; ++pixel)
+    lines += static_cast<double>(ceil_div(
+        (channels.begin + pixel * stride) % kLineFloats + channels.stored_count, kLineFloats));
+  const double pixels = static_cast<double>(part_elements(step_)) / channels.valid_count;
+  const double filled = static_cast<double>(channels.stored_count) / kLineFloats;
+  add("gaps_over_klines", pixels * (lines / kLineFloats - filled) * 1e-3);
+}
+
 void GpuFeatures::add_convert(double steps) {
   const bool is_plain = y_.layout == Layout::Plain;
   if (is_plain) add("to_plain_melements", melements());
@@ -871,6 +943,9 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
     add("usual_unit", waves(1) * loop.steps * 1e-3);
     if (is_processor_) return add_corner_lines();
+    const int32_t stored = cl_channels(step_).stored_count;
+    add_first(static_cast<double>(stored / kClLanes) / ceil_div(stored, kClLanes));
+    add_gaps();
     // Corners are a case of their own; else what is written takes as long as what is read.
     if (loop.names == &k_linear)
       add(k_linear.chain, loop.steps * 1e-3);
@@ -888,11 +963,22 @@ void GpuFeatures::add_other() {
     add("melements_over_some", melements() - 2 * kFewMelements);
   }
   if (step_.row->op == OpKind::Binary) add_binary();
+  if (step_.row->op == OpKind::Unary && !is_processor_) add_function();
+  if (!is_processor_ && (step_.row->op == OpKind::Unary || step_.row->op == OpKind::Binary)) {
+    if (y_.layout != Layout::Image2d)
+      add_first(static_cast<double>(launch_.scalars[4] / kClLanes) / launch_.scalars[1]);
+    add_gaps();
+  }
+  if (step_.row->op == OpKind::Pad && !is_processor_ && y_.layout == Layout::Nhwc) {
+    const int32_t stored = cl_channels(step_).stored_count;
+    add("full_kitems", items_ * 1e-3 * (stored / kClLanes) / ceil_div(stored, kClLanes));
+    add_first(static_cast<double>(stored / kClLanes) / ceil_div(stored, kClLanes));
+  }
   if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
   if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel &&
-      (is_processor_ || step_.row->op == OpKind::Binary))
+      (is_processor_ || step_.row->op == OpKind::Binary || step_.row->op == OpKind::Unary))
     add("apart_kitems", items_ * 1e-3);
   if (!is_processor_) return;
   add("far_mbytes", named("mbytes") - kNearMbytes);

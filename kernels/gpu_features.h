@@ -84,11 +84,18 @@ namespace codl::kernels {
 //                 of Binary: of operands as large as y, on a processor; of them beyond a quarter
 //                 of the second-level cache; of one that is a value per channel
 //   two_melements, three_melements   of Concat: of so many inputs
-//   full_kitems, aligned_kitems   of it and of DepthToSpace: whole vectors; where all are whole
-//   first_kitems, sector_mbytes
-//                 of DepthToSpace: whole vectors of the groups that units hold at first; sectors of
-//                 32 bytes that items read, which neighbours of a row share
-//   melements_swish   of Unary, whose arithmetic counts as far as the second-level cache reaches
+//   full_kitems, aligned_kitems   of it, DepthToSpace and Pad: whole vectors; where all are whole
+//   first_kitems  of it, Unary, Binary, Resize and Pad: whole vectors of the groups that units hold
+//                 at first
+//   sector_mbytes   of DepthToSpace: sectors of 32 bytes that items read, which neighbours of a row
+//                 share
+//   apart_kitems, gaps_over_klines
+//                 of parts of the channels: items; thousand lines of 128 bytes that the runs of
+//                 pixels touch beyond what they fill
+//   exp_*, sigmoid_*, swish_*, erf_*, tanh_*, function_chain
+//                 of functions of Unary: thousand elements of an item, *_chain; of any where
+//                 loads do not hide them, function_chain, and then groups of the unit that has
+//                 most, those it holds at first, *_over_unit, and others, *_over_held_unit
 //   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
