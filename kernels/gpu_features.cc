@@ -1,6 +1,7 @@
 #include "kernels/gpu_features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -330,7 +331,8 @@ class GpuFeatures {
   void add_batch_matmul();
   void add_pool2d();
   void add_function();
-  void add_first(double full_share);
+  double first_share() const;
+  void add_vectors(int32_t stored);
   void add_gaps();
   void add_convert(double steps);
   void add_binary();
@@ -840,10 +842,18 @@ void GpuFeatures::add_function() {
 }
 
 // Groups that the units hold at first all wait for memory at once; later ones begin while others
-// end. Of whole vectors, `full_share` of all, which take longer than others.
-void GpuFeatures::add_first(double full_share) {
-  const double first = std::min(1.0, kMostHeldGroups / waves(1));
-  add("first_kitems", first * full_share * items_ * 1e-3);
+// end.
+double GpuFeatures::first_share() const { return std::min(1.0, kMostHeldGroups / waves(1)); }
+
+// Of runs of `stored` lanes: whole vectors, which take longer than others.
+void GpuFeatures::add_vectors(int32_t stored) {
+  const double full_share =
+      static_cast<double>(stored / kClLanes) / static_cast<double>(ceil_div(stored, kClLanes));
+  add("first_kitems", first_share() * full_share * items_ * 1e-3);
+  // A wave loads whole vectors, then 8, 4, 2 and 1 lanes of others, one after the other.
+  const int loads =
+      (stored >= kClLanes ? 1 : 0) + std::popcount(static_cast<uint32_t>(stored % kClLanes));
+  add("tail_chain", (loads - 1) * 1e-3);
 }
 
 // Of a part of the channels: lines of 128 bytes that the runs of pixels touch, without what they
@@ -890,7 +900,12 @@ void GpuFeatures::add_binary() {
   // An operand of a value per channel is another vector to load.
   const int64_t fewer =
       std::min(element_count(step_.operands[0]), element_count(step_.operands[1]));
-  if (fewer > 1 && fewer < element_count(y_)) add("broadcast_melements", melements());
+  if (fewer > 1 && fewer < element_count(y_)) {
+    add("broadcast_melements", melements());
+    add(step_.params_as<BinaryParams>().kind == kBinaryDiv ? "broadcast_divided_kitems"
+                                                           : "broadcast_first_kitems",
+        first_share() * items_ * 1e-3);
+  }
   add("items_over_kitems", items_ * 1e-3 - kFewKitems);
 }
 
@@ -943,8 +958,7 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Resize && y_.layout == Layout::Nhwc) {
     add("usual_unit", waves(1) * loop.steps * 1e-3);
     if (is_processor_) return add_corner_lines();
-    const int32_t stored = cl_channels(step_).stored_count;
-    add_first(static_cast<double>(stored / kClLanes) / ceil_div(stored, kClLanes));
+    add_vectors(cl_channels(step_).stored_count);
     add_gaps();
     // Corners are a case of their own; else what is written takes as long as what is read.
     if (loop.names == &k_linear)
@@ -965,14 +979,13 @@ void GpuFeatures::add_other() {
   if (step_.row->op == OpKind::Binary) add_binary();
   if (step_.row->op == OpKind::Unary && !is_processor_) add_function();
   if (!is_processor_ && (step_.row->op == OpKind::Unary || step_.row->op == OpKind::Binary)) {
-    if (y_.layout != Layout::Image2d)
-      add_first(static_cast<double>(launch_.scalars[4] / kClLanes) / launch_.scalars[1]);
+    if (y_.layout != Layout::Image2d) add_vectors(static_cast<int32_t>(launch_.scalars[4]));
     add_gaps();
   }
   if (step_.row->op == OpKind::Pad && !is_processor_ && y_.layout == Layout::Nhwc) {
     const int32_t stored = cl_channels(step_).stored_count;
     add("full_kitems", items_ * 1e-3 * (stored / kClLanes) / ceil_div(stored, kClLanes));
-    add_first(static_cast<double>(stored / kClLanes) / ceil_div(stored, kClLanes));
+    add_vectors(stored);
   }
   if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
   if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
