@@ -337,7 +337,7 @@ class GpuFeatures {
   void add_convert(double steps);
   void add_binary();
   void add_concat();
-  void add_softmax(double steps);
+  void add_softmax();
   void add_depth_to_space();
   void add_other();
 
@@ -909,11 +909,43 @@ void GpuFeatures::add_binary() {
   add("items_over_kitems", items_ * 1e-3 - kFewKitems);
 }
 
-void GpuFeatures::add_softmax(double steps) {
-  const int64_t axis = softmax_work(step_.params_as<SoftmaxParams>().axis, y_).axis;
-  // Runs that items share begin in the middle of sectors of 32 bytes.
-  if (defined(launch_, "ITEMS", 1) > 1 && axis % 8 != 0) add("apart_melements", melements());
-  if (defined(launch_, "ITEMS", 1) == 1) add("long_over_chain", (steps - 20) * 1e-3);
+void GpuFeatures::add_softmax() {
+  const SoftmaxWork work = softmax_work(step_.params_as<SoftmaxParams>().axis, y_);
+  const int64_t items = defined(launch_, "ITEMS", 1);
+  if (items > 1) {
+    // Loops are unrolled four times: loads of a batch of steps wait together, those of the steps
+    // that are left one after the other. Where only some items of a wave have a last step, the wave
+    // runs what either have.
+    const int64_t steps = work.axis / items;
+    const bool is_uneven = work.axis % items != 0;
+    const bool has_mixed_wave = work.axis % kBanks != 0;
+    const int64_t most = steps + (is_uneven ? 1 : 0);
+    const auto batches = static_cast<double>(most / 4);
+    const auto singles =
+        static_cast<double>(has_mixed_wave ? std::max(steps % 4, most % 4) : most % 4);
+    add("batch_chain", batches * 1e-3);
+    add("single_chain", singles * 1e-3);
+    add("batch_unit", waves(1) * batches * 1e-3);
+    return add("single_unit", waves(1) * singles * 1e-3);
+  }
+  const auto steps = static_cast<double>(work.axis);
+  add_loop(k_usual, steps, /*has_unit=*/false);
+  add("long_over_chain", (steps - 20) * 1e-3);
+  // Neighbours of a wave have runs of their own: lines of 128 bytes that a load touches, and words
+  // that it finds in the same bank.
+  constexpr int64_t kLineFloats = 32;
+  int32_t words[kBanks] = {};
+  double lines = 0;
+  int64_t last_line = -1;
+  for (int64_t item = 0; item < std::min<int64_t>(kBanks, static_cast<int64_t>(launch_.local[0]));
+       ++item) {
+    const int64_t at = item / work.inner * work.outer_stride + item % work.inner;
+    ++words[at % kBanks];
+    if (at / kLineFloats != last_line) ++lines;
+    last_line = at / kLineFloats;
+  }
+  add("lines_unit", waves(1) * lines * steps * 1e-3);
+  add("turns_unit", waves(1) * *std::max_element(words, words + kBanks) * steps * 1e-3);
 }
 
 void GpuFeatures::add_concat() {
@@ -967,10 +999,11 @@ void GpuFeatures::add_other() {
       add("banks_unit", waves(1) * bank_words(1) * 1e-3);
     return add_corner_lines();
   }
-  // Items of Normalize, or of Softmax that share a run, wait for each other within a group alone.
-  const bool has_waiting_items = step_.row->op == OpKind::Normalize ||
-                                 (step_.row->op == OpKind::Softmax && loop.names == &k_shared);
-  add_loop(*loop.names, loop.steps, is_processor_ || !has_waiting_items);
+  // Items of Normalize wait for each other within a group alone.
+  if (step_.row->op == OpKind::Softmax && !is_processor_)
+    add_softmax();
+  else
+    add_loop(*loop.names, loop.steps, is_processor_ || step_.row->op != OpKind::Normalize);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
@@ -987,7 +1020,6 @@ void GpuFeatures::add_other() {
     add("full_kitems", items_ * 1e-3 * (stored / kClLanes) / ceil_div(stored, kClLanes));
     add_vectors(stored);
   }
-  if (step_.row->op == OpKind::Softmax && !is_processor_) add_softmax(loop.steps);
   if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel &&

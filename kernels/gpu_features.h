@@ -59,7 +59,7 @@ namespace codl::kernels {
 //                 inside the map: what waves with full and other vectors take besides,
 //                 windows that move by two columns, maps of one vector, and both
 //   lines_unit, turns_unit
-//                 of it and of Pool2d: taps times the lines of 128 bytes that a wave's loads touch,
+//                 of it, Pool2d and Softmax: taps, or steps, times the lines of 128 bytes that a wave's loads touch,
 //                 and the quads that it reads from the same banks one after the other
 //   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
@@ -92,11 +92,18 @@ namespace codl::kernels {
 //   apart_kitems, gaps_over_klines
 //                 of parts of the channels: items; thousand lines of 128 bytes that the runs of
 //                 pixels touch beyond what they fill
+//   tail_chain    of Unary, Binary, Resize and Pad: loads of a wave that follow the first, where
+//                 vectors are not full
+//   broadcast_first_kitems, broadcast_divided_kitems
+//                 of Binary with an operand of a value per channel: items of the groups that units
+//                 hold at first; those of a division
 //   exp_*, sigmoid_*, swish_*, erf_*, tanh_*, function_chain
 //                 of functions of Unary: thousand elements of an item, *_chain; of any where
 //                 loads do not hide them, function_chain, and then groups of the unit that has
 //                 most, those it holds at first, *_over_unit, and others, *_over_held_unit
-//   apart_melements   of Softmax: of runs that items share and that begin in the middle of sectors
+//   batch_*, single_*
+//                 of Softmax: steps of a wave whose items share a run, by fours, whose loads wait
+//                 together, and those that are left
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
