@@ -337,6 +337,7 @@ class GpuFeatures {
   void add_convert(double steps);
   void add_binary();
   void add_concat();
+  void add_pad();
   void add_softmax();
   void add_depth_to_space();
   void add_other();
@@ -948,6 +949,23 @@ void GpuFeatures::add_softmax() {
   add("turns_unit", waves(1) * *std::max_element(words, words + kBanks) * steps * 1e-3);
 }
 
+void GpuFeatures::add_pad() {
+  const int32_t stored = cl_channels(step_).stored_count;
+  add("full_kitems", items_ * 1e-3 * (stored / kClLanes) / ceil_div(stored, kClLanes));
+  add_vectors(stored);
+  // Each kind is a program of its own.
+  switch (step_.params_as<PadParams>().kind) {
+    case kPadConstant:
+      return add("constant_kitems", items_ * 1e-3);
+    case kPadEdge:
+      return add("edge_kitems", items_ * 1e-3);
+    default:
+      // Divides to find its pixel.
+      add("place_chain", 1e-3);
+      return add("reflect_kitems", items_ * 1e-3);
+  }
+}
+
 void GpuFeatures::add_concat() {
   // Found on an H200: programs of two and three inputs, which are compiled by themselves, take
   // longer than those of more.
@@ -1005,6 +1023,8 @@ void GpuFeatures::add_other() {
   else
     add_loop(*loop.names, loop.steps, is_processor_ || step_.row->op != OpKind::Normalize);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
+  if (step_.row->op == OpKind::Convert && !is_processor_ && defined(launch_, "FORM", 1) == 0)
+    add_gaps();
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
     add("melements_over_some", melements() - 2 * kFewMelements);
@@ -1015,11 +1035,7 @@ void GpuFeatures::add_other() {
     if (y_.layout != Layout::Image2d) add_vectors(static_cast<int32_t>(launch_.scalars[4]));
     add_gaps();
   }
-  if (step_.row->op == OpKind::Pad && !is_processor_ && y_.layout == Layout::Nhwc) {
-    const int32_t stored = cl_channels(step_).stored_count;
-    add("full_kitems", items_ * 1e-3 * (stored / kClLanes) / ceil_div(stored, kClLanes));
-    add_vectors(stored);
-  }
+  if (step_.row->op == OpKind::Pad && !is_processor_ && y_.layout == Layout::Nhwc) add_pad();
   if (step_.row->op == OpKind::Concat && !is_processor_) add_concat();
   // Runs with gaps between them.
   if (step_.part_dim == SplitDim::OutputChannel &&
