@@ -1010,6 +1010,8 @@ void GpuFeatures::add_other() {
     if (is_processor_) return add_corner_lines();
     add_vectors(cl_channels(step_).stored_count);
     add_gaps();
+    add(loop.names == &k_linear ? "linear_first_kitems" : "nearest_first_kitems",
+        first_share() * items_ * 1e-3);
     // Corners are a case of their own; else what is written takes as long as what is read.
     if (loop.names == &k_linear)
       add(k_linear.chain, loop.steps * 1e-3);

@@ -59,8 +59,9 @@ namespace codl::kernels {
 //                 inside the map: what waves with full and other vectors take besides,
 //                 windows that move by two columns, maps of one vector, and both
 //   lines_unit, turns_unit
-//                 of it, Pool2d and Softmax: taps, or steps, times the lines of 128 bytes that a wave's loads touch,
-//                 and the quads that it reads from the same banks one after the other
+//                 of it, Pool2d and Softmax: taps, or steps, times the lines of 128 bytes that a
+//                 wave's loads touch, and the quads that it reads from the same banks one after the
+//                 other
 //   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
 //   groups_over_2_unit, groups_over_4_unit
@@ -101,6 +102,11 @@ namespace codl::kernels {
 //                 of functions of Unary: thousand elements of an item, *_chain; of any where
 //                 loads do not hide them, function_chain, and then groups of the unit that has
 //                 most, those it holds at first, *_over_unit, and others, *_over_held_unit
+//   constant_kitems, edge_kitems, reflect_kitems, place_chain
+//                 of Pad, whose kinds are programs of their own; 1 where an item divides to find
+//                 its pixel
+//   linear_first_kitems, nearest_first_kitems
+//                 of Resize: items of the groups that units hold at first
 //   batch_*, single_*
 //                 of Softmax: steps of a wave whose items share a run, by fours, whose loads wait
 //                 together, and those that are left
