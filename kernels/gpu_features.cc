@@ -971,13 +971,25 @@ void GpuFeatures::add_concat() {
   // longer than those of more.
   const uint32_t input_count = step_.operand_count - 1;
   if (input_count <= 3) add(input_count == 3 ? "three_melements" : "two_melements", melements());
+  // Vectors of a pixel of y.
   int64_t full = 0;
-  for (uint32_t i = 0; i < input_count; ++i) full += step_.operands[i].dims[1] / kClLanes;
-  const double pixels = melements() * 1e6 / y_.dims[1];
-  add("full_kitems", pixels * static_cast<double>(full) * 1e-3);
-  // Where all vectors are full they begin at the same places of lines. On an H200 1.15 TB/s; 1.5 to
-  // 1.9 where some are not.
-  if (pixels * static_cast<double>(full) > items_ - 0.5) add("aligned_kitems", items_ * 1e-3);
+  int64_t tails = 0;
+  uint32_t tail_lanes = 0;  // bits: 8, 4, 2 and 1 of any tail
+  for (uint32_t i = 0; i < input_count; ++i) {
+    const int32_t channels = step_.operands[i].dims[1];
+    full += channels / kClLanes;
+    tails += channels % kClLanes != 0 ? 1 : 0;
+    tail_lanes |= static_cast<uint32_t>(channels % kClLanes);
+  }
+  const auto vectors = static_cast<double>(full + tails);
+  add("full_kitems", items_ * 1e-3 * static_cast<double>(full) / vectors);
+  add("first_kitems", first_share() * items_ * 1e-3 * static_cast<double>(full) / vectors);
+  add("tail_chain", ((full > 0 ? 1 : 0) + std::popcount(tail_lanes) - 1) * 1e-3);
+  // Waves without a tail, whose items all begin at the same places of lines. On an H200 1.15 TB/s;
+  // 1.5 to 1.9 with tails.
+  const double waves_with_tail =
+      std::min(1.0, static_cast<double>(launch_.local[0]) * static_cast<double>(tails) / vectors);
+  add("aligned_kitems", (1 - waves_with_tail) * items_ * 1e-3);
 }
 
 void GpuFeatures::add_depth_to_space() {

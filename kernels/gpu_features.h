@@ -85,16 +85,17 @@ namespace codl::kernels {
 //                 of Binary: of operands as large as y, on a processor; of them beyond a quarter
 //                 of the second-level cache; of one that is a value per channel
 //   two_melements, three_melements   of Concat: of so many inputs
-//   full_kitems, aligned_kitems   of it, DepthToSpace and Pad: whole vectors; where all are whole
-//   first_kitems  of it, Unary, Binary, Resize and Pad: whole vectors of the groups that units hold
-//                 at first
+//   full_kitems, aligned_kitems
+//                 of it, DepthToSpace and Pad: whole vectors; those of waves where all are whole
+//   first_kitems  of them, Unary, Binary and Resize: whole vectors of the groups that units hold at
+//                 first
 //   sector_mbytes   of DepthToSpace: sectors of 32 bytes that items read, which neighbours of a row
 //                 share
 //   apart_kitems, gaps_over_klines
 //                 of parts of the channels: items; thousand lines of 128 bytes that the runs of
 //                 pixels touch beyond what they fill
-//   tail_chain    of Unary, Binary, Resize and Pad: loads of a wave that follow the first, where
-//                 vectors are not full
+//   tail_chain    of Unary, Binary, Concat, Resize and Pad: loads that follow the first of a wave,
+//                 whose vectors are not all full
 //   broadcast_first_kitems, broadcast_divided_kitems
 //                 of Binary with an operand of a value per channel: items of the groups that units
 //                 hold at first; those of a division
