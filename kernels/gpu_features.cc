@@ -333,6 +333,7 @@ class GpuFeatures {
   void add_function();
   double first_share() const;
   void add_vectors(int32_t stored);
+  void add_tails(int32_t stored, double steps);
   void add_gaps();
   void add_convert(double steps);
   void add_binary();
@@ -724,6 +725,9 @@ void GpuFeatures::add_pool2d() {
   const WaveLoads loads = wave_loads(params.stride_w);
   add("lines_unit", waves(1) * loads.lines * steps);
   add("turns_unit", waves(1) * loads.turns * steps);
+  if (is_processor_) return;
+  add_tails(cl_channels(step_).stored_count, rows * columns);
+  add_gaps();
 }
 
 // Steps of an item's loop, and which loop it is.
@@ -851,10 +855,14 @@ void GpuFeatures::add_vectors(int32_t stored) {
   const double full_share =
       static_cast<double>(stored / kClLanes) / static_cast<double>(ceil_div(stored, kClLanes));
   add("first_kitems", first_share() * full_share * items_ * 1e-3);
-  // A wave loads whole vectors, then 8, 4, 2 and 1 lanes of others, one after the other.
+  add_tails(stored, 1);
+}
+
+// A wave loads whole vectors, then 8, 4, 2 and 1 lanes of others, one after the other.
+void GpuFeatures::add_tails(int32_t stored, double steps) {
   const int loads =
       (stored >= kClLanes ? 1 : 0) + std::popcount(static_cast<uint32_t>(stored % kClLanes));
-  add("tail_chain", (loads - 1) * 1e-3);
+  add("tail_chain", (loads - 1) * steps * 1e-3);
 }
 
 // Of a part of the channels: lines of 128 bytes that the runs of pixels touch, without what they
@@ -1012,6 +1020,10 @@ void GpuFeatures::add_depth_to_space() {
     sectors = lanes * std::min(1.0, params.block_h * params.block_w / 8.0) / sharing;
   }
   add("sector_mbytes", items_ * sectors * 32e-6);
+  // A program of its own.
+  add(params.is_channel_major != 0 ? "channel_major_kitems" : "block_major_kitems", items_ * 1e-3);
+  if (step_.part_dim == SplitDim::OutputChannel) add("apart_kitems", items_ * 1e-3);
+  add_gaps();
 }
 
 void GpuFeatures::add_other() {
@@ -1037,8 +1049,10 @@ void GpuFeatures::add_other() {
   else
     add_loop(*loop.names, loop.steps, is_processor_ || step_.row->op != OpKind::Normalize);
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
-  if (step_.row->op == OpKind::Convert && !is_processor_ && defined(launch_, "FORM", 1) == 0)
+  if (step_.row->op == OpKind::Convert && !is_processor_ && defined(launch_, "FORM", 1) == 0) {
+    add_vectors(static_cast<int32_t>(launch_.scalars[4]));
     add_gaps();
+  }
   if (!is_processor_) {
     add("melements_over_few", melements() - kFewMelements);
     add("melements_over_some", melements() - 2 * kFewMelements);

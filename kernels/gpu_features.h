@@ -87,15 +87,15 @@ namespace codl::kernels {
 //   two_melements, three_melements   of Concat: of so many inputs
 //   full_kitems, aligned_kitems
 //                 of it, DepthToSpace and Pad: whole vectors; those of waves where all are whole
-//   first_kitems  of them, Unary, Binary and Resize: whole vectors of the groups that units hold at
-//                 first
+//   first_kitems  of them, Unary, Binary, Convert and Resize: whole vectors of the groups that
+//                 units hold at first
 //   sector_mbytes   of DepthToSpace: sectors of 32 bytes that items read, which neighbours of a row
 //                 share
 //   apart_kitems, gaps_over_klines
 //                 of parts of the channels: items; thousand lines of 128 bytes that the runs of
 //                 pixels touch beyond what they fill
-//   tail_chain    of Unary, Binary, Concat, Resize and Pad: loads that follow the first of a wave,
-//                 whose vectors are not all full
+//   tail_chain    of Unary, Binary, Convert, Concat, Resize, Pad and Pool2d: loads that follow the
+//                 first of a wave, whose vectors are not all full; of Pool2d times the taps
 //   broadcast_first_kitems, broadcast_divided_kitems
 //                 of Binary with an operand of a value per channel: items of the groups that units
 //                 hold at first; those of a division
@@ -106,6 +106,8 @@ namespace codl::kernels {
 //   constant_kitems, edge_kitems, reflect_kitems, place_chain
 //                 of Pad, whose kinds are programs of their own; 1 where an item divides to find
 //                 its pixel
+//   channel_major_kitems, block_major_kitems
+//                 of DepthToSpace: items of its two programs
 //   linear_first_kitems, nearest_first_kitems
 //                 of Resize: items of the groups that units hold at first
 //   batch_*, single_*
