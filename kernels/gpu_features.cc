@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/conv2d/conv2d.h"
@@ -77,6 +78,8 @@ int32_t defined(const ClLaunch& launch, std::string_view name, int32_t otherwise
     if (name == launch.defines[i].name) return launch.defines[i].value;
   return otherwise;
 }
+
+struct BatchNames;
 
 class GpuFeatures {
  public:
@@ -340,6 +343,7 @@ class GpuFeatures {
   void add_concat();
   void add_pad();
   void add_softmax();
+  void add_batches(const BatchNames& names, int64_t elements, int64_t items, int64_t wave_items);
   void add_depth_to_space();
   void add_other();
 
@@ -730,6 +734,15 @@ void GpuFeatures::add_pool2d() {
   add_gaps();
 }
 
+// Those that share a mean.
+int64_t normalized_elements(const StepShape& step) {
+  const OperandShape& x = step.operands[0];
+  int64_t elements = 1;
+  for (int32_t i = 0; i < x.rank; ++i)
+    if ((step.params_as<NormalizeParams>().axes_mask >> i & 1) != 0) elements *= x.dims[i];
+  return elements;
+}
+
 // Steps of an item's loop, and which loop it is.
 struct Loop {
   const LoopNames* names = &k_usual;
@@ -774,11 +787,8 @@ Loop loop_of(const StepShape& step, const ClLaunch& launch) {
       return {items > 1 ? &k_shared : &k_usual, static_cast<double>(ceil_div(axis, items))};
     }
     case OpKind::Normalize: {
-      int64_t elements = 1;
-      for (int32_t i = 0; i < x.rank; ++i)
-        if ((step.params_as<NormalizeParams>().axes_mask >> i & 1) != 0) elements *= x.dims[i];
       return {defined(launch, "COLUMNS", 1) > 1 ? &k_columns : &k_usual,
-              static_cast<double>(ceil_div(elements, defined(launch, "ROWS", 1)))};
+              static_cast<double>(ceil_div(normalized_elements(step), defined(launch, "ROWS", 1)))};
     }
     case OpKind::Transpose:
       return {defined(launch, "SIDE", 0) != 0 ? &k_shared : &k_usual, 1};
@@ -918,24 +928,44 @@ void GpuFeatures::add_binary() {
   add("items_over_kitems", items_ * 1e-3 - kFewKitems);
 }
 
+// Names of steps by fours and one by one.
+struct BatchNames {
+  const char* chain;
+  const char* unit;
+  const char* single_chain;
+  const char* single_unit;
+};
+constexpr BatchNames kBatches = {"batch_chain", "batch_unit", "single_chain", "single_unit"};
+constexpr BatchNames kColumnBatches = {"column_batch_chain", "column_batch_unit",
+                                       "column_single_chain", "column_single_unit"};
+
+// Of `items` that share `elements`, `wave_items` of them in a wave. Loops are unrolled four times:
+// loads of a batch of steps wait together, those of the steps that are left one after the other. A
+// wave where only some items have a last step runs what either have.
+void GpuFeatures::add_batches(const BatchNames& names, int64_t elements, int64_t items,
+                              int64_t wave_items) {
+  const int64_t least = elements / items;
+  const int64_t most = ceil_div(elements, items);
+  const bool has_mixed_wave = elements % items % wave_items != 0;
+  int64_t batches = most / 4;
+  int64_t singles = most % 4;
+  if (has_mixed_wave || singles == 0) singles = std::max(singles, least % 4);
+  // Waves of one kind each: those with three steps that are left take longer than a batch.
+  if (!has_mixed_wave && most % 4 == 0) batches = least / 4;
+  const std::pair<const char*, double> values[] = {
+      {names.chain, static_cast<double>(batches)},
+      {names.unit, waves(1) * static_cast<double>(batches)},
+      {names.single_chain, static_cast<double>(singles)},
+      {names.single_unit, waves(1) * static_cast<double>(singles)}};
+  for (const auto& [name, value] : values) add(name, value * 1e-3);
+}
+
 void GpuFeatures::add_softmax() {
   const SoftmaxWork work = softmax_work(step_.params_as<SoftmaxParams>().axis, y_);
   const int64_t items = defined(launch_, "ITEMS", 1);
   if (items > 1) {
-    // Loops are unrolled four times: loads of a batch of steps wait together, those of the steps
-    // that are left one after the other. Where only some items of a wave have a last step, the wave
-    // runs what either have.
-    const int64_t steps = work.axis / items;
-    const bool is_uneven = work.axis % items != 0;
-    const bool has_mixed_wave = work.axis % kBanks != 0;
-    const int64_t most = steps + (is_uneven ? 1 : 0);
-    const auto batches = static_cast<double>(most / 4);
-    const auto singles =
-        static_cast<double>(has_mixed_wave ? std::max(steps % 4, most % 4) : most % 4);
-    add("batch_chain", batches * 1e-3);
-    add("single_chain", singles * 1e-3);
-    add("batch_unit", waves(1) * batches * 1e-3);
-    return add("single_unit", waves(1) * singles * 1e-3);
+    add_batches(kBatches, work.axis, items, kBanks);
+    return;
   }
   const auto steps = static_cast<double>(work.axis);
   add_loop(k_usual, steps, /*has_unit=*/false);
@@ -1048,6 +1078,11 @@ void GpuFeatures::add_other() {
     add_softmax();
   else
     add_loop(*loop.names, loop.steps, is_processor_ || step_.row->op != OpKind::Normalize);
+  if (step_.row->op == OpKind::Normalize && !is_processor_) {
+    const int32_t columns = defined(launch_, "COLUMNS", 1);
+    add_batches(columns > 1 ? kColumnBatches : kBatches, normalized_elements(step_),
+                defined(launch_, "ROWS", 1), std::max(1, kBanks / columns));
+  }
   if (step_.row->op == OpKind::Convert) add_convert(loop.steps);
   if (step_.row->op == OpKind::Convert && !is_processor_ && defined(launch_, "FORM", 1) == 0) {
     add_vectors(static_cast<int32_t>(launch_.scalars[4]));

@@ -110,9 +110,9 @@ namespace codl::kernels {
 //                 of DepthToSpace: items of its two programs
 //   linear_first_kitems, nearest_first_kitems
 //                 of Resize: items of the groups that units hold at first
-//   batch_*, single_*
-//                 of Softmax: steps of a wave whose items share a run, by fours, whose loads wait
-//                 together, and those that are left
+//   batch_*, single_*, column_batch_*, column_single_*
+//                 of Softmax and Normalize: steps of a wave whose items share a run, by fours,
+//                 whose loads wait together, and those that are left; of columns of means
 //   corner_lines_unit   of Resize: thousand lines of 64 bytes that hold the corners of its items
 void add_gpu_features(const StepShape& step, const GpuFacts& gpu, Features* features);
 
