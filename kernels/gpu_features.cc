@@ -919,11 +919,15 @@ void GpuFeatures::add_binary() {
   // An operand of a value per channel is another vector to load.
   const int64_t fewer =
       std::min(element_count(step_.operands[0]), element_count(step_.operands[1]));
+  const bool divides = step_.params_as<BinaryParams>().kind == kBinaryDiv;
+  // An item divides its elements one after the other.
+  if (divides) add("divided_chain", 1e-3 * kClLanes);
   if (fewer > 1 && fewer < element_count(y_)) {
     add("broadcast_melements", melements());
-    add(step_.params_as<BinaryParams>().kind == kBinaryDiv ? "broadcast_divided_kitems"
-                                                           : "broadcast_first_kitems",
+    add(divides ? "broadcast_divided_kitems" : "broadcast_first_kitems",
         first_share() * items_ * 1e-3);
+    // As with functions of Unary. Divisions spread loads and stores.
+    if (!divides) add("broadcast_over_unit", std::min(waves(1), kMostHeldGroups) - kHiddenGroups);
   }
   add("items_over_kitems", items_ * 1e-3 - kFewKitems);
 }

@@ -96,9 +96,10 @@ namespace codl::kernels {
 //                 pixels touch beyond what they fill
 //   tail_chain    of Unary, Binary, Convert, Concat, Resize, Pad and Pool2d: loads that follow the
 //                 first of a wave, whose vectors are not all full; of Pool2d times the taps
-//   broadcast_first_kitems, broadcast_divided_kitems
+//   broadcast_first_kitems, broadcast_divided_kitems, broadcast_over_unit
 //                 of Binary with an operand of a value per channel: items of the groups that units
-//                 hold at first; those of a division
+//                 hold at first; those of a division; groups whose second load others do not hide
+//   divided_chain of Binary: thousand elements that an item divides
 //   exp_*, sigmoid_*, swish_*, erf_*, tanh_*, function_chain
 //                 of functions of Unary: thousand elements of an item, *_chain; of any where
 //                 loads do not hide them, function_chain, and then groups of the unit that has
