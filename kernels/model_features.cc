@@ -67,6 +67,40 @@ double weight_mbytes(const StepShape& step) {
   return bytes * 1e-6;
 }
 
+// What steps count of their weights, for which those from memory take longer.
+struct ColdName {
+  std::string_view name;
+  const char* cold_name;
+};
+#define COLD(name) {#name, "cold_" #name}
+constexpr ColdName kColdNames[] = {
+    COLD(stream_weight_mbytes),      COLD(shown_weight_mbytes),  COLD(late_weight_mbytes),
+    COLD(stream_begun_mbytes),       COLD(shown_begun_mbytes),   COLD(read_begun_mbytes),
+    COLD(unseen_weight_klines),      COLD(begun_weight_mbytes),  COLD(single_weight_mbytes),
+    COLD(long_weight_mbytes),        COLD(pair_weight_mbytes),   COLD(four_panels_weight_mbytes),
+    COLD(single_long_weight_mbytes),
+};
+#undef COLD
+
+void add_cold_weights(double mbytes, Features* features) {
+  for (uint32_t i = 0, count = features->count; i < count; ++i)
+    for (const ColdName& names : kColdNames)
+      if (names.name == features->items[i].name)
+        features->add(names.cold_name, features->items[i].value);
+  features->add(kColdWeights, mbytes);
+}
+
+void add_processor_features(const StepShape& step, const LaneFacts& lane, Features* features) {
+  if (step.row->processor == Processor::Cpu)
+    return add_cpu_features(step, lane.thread_count, lane.vector_lanes, features);
+  if (const char* name = arithmetic_of(member_applied(step)))
+    features->add(name, static_cast<double>(part_elements(step)) * 1e-6);
+  if (lane.gpu.is_processor() && lane.gpu.units != 0 &&
+      add_cl_processor_features(step, lane.gpu, features))
+    return;
+  add_gpu_features(step, lane.gpu, features);
+}
+
 }  // namespace
 
 void model_features_of(const StepShape& given, const LaneFacts& lane, Features* out_features) {
@@ -77,16 +111,9 @@ void model_features_of(const StepShape& given, const LaneFacts& lane, Features* 
     step.tile = tile;
   }
   features_of(step, out_features);
+  add_processor_features(step, lane, out_features);
   if (const double mbytes = weight_mbytes(step); mbytes > 0 && !lane.has_warm_weights)
-    out_features->add(kColdWeights, mbytes);
-  if (step.row->processor == Processor::Cpu)
-    return add_cpu_features(step, lane.thread_count, lane.vector_lanes, out_features);
-  if (const char* name = arithmetic_of(member_applied(step)))
-    out_features->add(name, static_cast<double>(part_elements(step)) * 1e-6);
-  if (lane.gpu.is_processor() && lane.gpu.units != 0 &&
-      add_cl_processor_features(step, lane.gpu, out_features))
-    return;
-  add_gpu_features(step, lane.gpu, out_features);
+    add_cold_weights(mbytes, out_features);
 }
 
 }  // namespace codl::kernels

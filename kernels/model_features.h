@@ -18,6 +18,8 @@ struct LaneFacts {
 // Million bytes of packed weights that a part reads which no cache keeps from run to run: they come
 // from memory. A step has the feature unless its lane has warm weights.
 inline constexpr char kColdWeights[] = "cold_weight_mbytes";
+// Of it and of what else such a step has: what it counts of its weights, once more.
+inline constexpr char kColdPrefix[] = "cold_";
 
 // Of a step that has passed check_step(). One without tile numbers is taken as codlc would give it
 // some.

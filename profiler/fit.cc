@@ -97,14 +97,12 @@ double value_of(const NamedFeatures& features, const std::string& name) {
   return 0;
 }
 
-// Whether steps with weights have them warm, too: else what cold ones take cannot be told from what
-// weights take.
+// Whether steps of a row with weights have them warm, too: else what cold ones take cannot be told
+// from what weights take.
 bool tells_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
   size_t warm_count = 0;
   for (const Observation& observation : observations)
-    if (value_of(observation.features, "weight_mbytes") > 0 &&
-        value_of(observation.features, kernels::kColdWeights) == 0)
-      ++warm_count;
+    if (value_of(observation.features, kernels::kColdWeights) == 0) ++warm_count;
   return warm_count >= least_count;
 }
 
@@ -129,10 +127,10 @@ std::vector<std::string> feature_names(const std::vector<Observation>& observati
       else
         ++found->second;
     }
+  const bool tells_cold = tells_cold_weights(observations, kLeastCarriers);
   std::vector<std::string> names;
   for (auto& [name, count] : counts) {
-    if (name == kernels::kColdWeights && !tells_cold_weights(observations, kLeastCarriers))
-      continue;
+    if (name.starts_with(kernels::kColdPrefix) && !tells_cold) continue;
     if (observations.size() < kManyObservations || count >= kLeastCarriers)
       names.push_back(std::move(name));
   }
