@@ -24,6 +24,8 @@ constexpr double kUnitKbytes = 128;
 constexpr double kFullGroups = 8;
 // Waves of a unit whose steps hide each other's waiting.
 constexpr double kHeldWaves = 16;
+// Waves of the depthwise convolution on buffers that have room for their registers on a unit.
+constexpr int32_t kHeldDepthwiseWaves = 8;
 
 // Groups that a unit holds at once.
 constexpr double kMostHeldGroups = 32;
@@ -283,6 +285,31 @@ class GpuFeatures {
       most = std::max(most, taps_inside(axis, step_.operands[0].dims[2], row));
     return most;
   }
+  // Taps that any item of a wave has inside the map, of the wave that has most, where a row of y
+  // has `row_items` items: those of a wave that are in several rows wait for each other's taps.
+  double row_taps_of_wave(const WindowAxis& axis, int64_t row_items) const {
+    const Range rows = rows_of_part(step_.part_dim, step_.part, y_);
+    const auto wave_items = static_cast<int64_t>(std::min<uint64_t>(launch_.local[0], kBanks));
+    int32_t most = 0;
+    for (int32_t row = 0; row < rows.count(); ++row) {
+      // The wave that has the row's first item.
+      const int64_t begin = row * row_items / wave_items * wave_items;
+      const auto first = static_cast<int32_t>(begin / row_items);
+      const int64_t last =
+          std::min<int64_t>((begin + wave_items - 1) / row_items, rows.count() - 1);
+      int32_t inside = 0;
+      for (int32_t tap = 0; tap < axis.taps; ++tap) {
+        const WindowAxis only = {1, axis.stride, 1, axis.pad_begin - tap * axis.dilation, 0};
+        for (int32_t i = first; i <= last; ++i) {
+          if (taps_inside(only, step_.operands[0].dims[2], rows.begin + i) == 0) continue;
+          ++inside;
+          break;
+        }
+      }
+      most = std::max(most, inside);
+    }
+    return most;
+  }
   static int32_t taps_inside(const WindowAxis& axis, int32_t extent, int32_t output) {
     int32_t inside = 0;
     for (int32_t tap = 0; tap < axis.taps; ++tap) {
@@ -336,6 +363,7 @@ class GpuFeatures {
   void add_winograd_group();
   double columns_of_any(const WindowAxis& axis, int32_t pixels) const;
   void add_depthwise();
+  void add_depthwise_buffer();
   void add_matmul();
   void add_batch_matmul();
   void add_pool2d();
@@ -600,11 +628,49 @@ double GpuFeatures::columns_of_any(const WindowAxis& axis, int32_t pixels) const
   return static_cast<double>(inside) / pixels;
 }
 
+void GpuFeatures::add_depthwise_buffer() {
+  const auto& params = step_.params_as<DepthwiseConv2dParams>();
+  const OperandShape& w = step_.operands[1];
+  const int32_t stored = cl_channels(step_).stored_count;
+  const int64_t row_items =
+      ceil_div(stored, kClLanes) * ceil_div(y_.dims[3], kDepthwiseBufferPixels);
+  const double rows = row_taps_of_wave(vertical_axis(params, w.dims), row_items);
+  // A wave takes the columns that any item has inside.
+  const double columns = columns_of_any(horizontal_axis(params, w.dims), kDepthwiseBufferPixels);
+  const double steps = rows * columns * 1e-3;
+  const int64_t group_waves = ceil_div(static_cast<int64_t>(launch_.local[0]), kBanks);
+  const double rounds = waves(std::max<int64_t>(1, kHeldDepthwiseWaves / group_waves));
+  const WaveLoads loads = wave_loads(kDepthwiseBufferPixels * params.stride_w);
+  add("usual_chain", steps);
+  add("tap_chain", rows * w.dims[3] * 1e-3);
+  add("turns_wave8", rounds * loads.turns * steps);
+  add("turns_over_wave8", (rounds - 1) * loads.turns * steps);
+  add("turns_unit", waves(1) * loads.turns * steps);
+  add("lines_unit", waves(1) * loads.lines * steps);
+  add("written_lines_unit", waves(1) * loads.lines * 1e-3);
+  if (params.stride_w > 1) add("strided_wave8", rounds * steps);
+  // Pixels begin in the middle of lines.
+  if (stored > kClLanes && padded_channels(y_) % (2 * kClLanes) != 0)
+    add("apart_unit", waves(1) * steps);
+  if (stored % kClLanes != 0) {
+    // Vectors that are not full take a loop of their own, which items of a wave with both run both.
+    if (stored > kClLanes)
+      add(params.stride_w > 1 ? "mixed_strided_wave8" : "mixed_wave8", rounds * steps);
+    // They are loaded in pieces of 8 and 4 channels.
+    const int32_t quads = stored % kClLanes / kChannelPad;
+    add("pieces_wave8", rounds * (quads / 2 + quads % 2) * steps);
+  }
+  // An item's pixels follow each other.
+  if (params.activation == kUnarySwish)
+    add("swish_wave8", rounds * std::min(kDepthwiseBufferPixels, y_.dims[3]));
+}
+
 void GpuFeatures::add_depthwise() {
   const auto& params = step_.params_as<DepthwiseConv2dParams>();
   const OperandShape& w = step_.operands[1];
   const double rows = row_taps(vertical_axis(params, w.dims));
   const bool has_vectors = y_.layout != Layout::Image2d;
+  if (has_vectors && !is_processor_) return add_depthwise_buffer();
   // A wave takes the columns that any of its items has inside.
   const double columns =
       columns_of_any(horizontal_axis(params, w.dims),
@@ -616,14 +682,9 @@ void GpuFeatures::add_depthwise() {
   add_loop(k_usual, steps);
   if (is_mixed) add("mixed_wave32", waves(32) * steps * 1e-3);
   if (params.stride_w > 1) add("strided_wave32", waves(32) * steps * 1e-3);
-  if (has_vectors && is_processor_)
+  if (has_vectors)
     add("banks_unit",
         waves(1) * bank_words(kDepthwiseBufferPixels * params.stride_w) * steps * 1e-3);
-  if (has_vectors && !is_processor_) {
-    const WaveLoads loads = wave_loads(kDepthwiseBufferPixels * params.stride_w);
-    add("lines_unit", waves(1) * loads.lines * steps * 1e-3);
-    add("turns_unit", waves(1) * loads.turns * steps * 1e-3);
-  }
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.

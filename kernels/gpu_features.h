@@ -61,6 +61,13 @@ namespace codl::kernels {
 //   lines_unit, turns_unit
 //                 of it and of Pool2d: taps times the lines of 128 bytes that a wave's loads touch,
 //                 and the quads that it reads from the same banks one after the other
+//   tap_chain     of it: taps of rows that a wave takes, whose weights it loads
+//   *_wave8       of it on buffers: times how often the groups fill the units, of which each has
+//                 registers for 8 waves; turns_over_wave8 without the first time
+//   written_lines_unit, apart_unit, pieces_wave8, swish_wave8
+//                 of it on buffers: lines that a wave's stores touch; steps where pixels begin in
+//                 the middle of lines; those of vectors that are not full, times the pieces they
+//                 are loaded in; pixels of an item that pass through Swish
 //   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
 //   groups_over_2_unit, groups_over_4_unit
