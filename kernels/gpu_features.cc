@@ -38,9 +38,6 @@ constexpr int32_t kBanks = 32;
 constexpr double kFewMelements = 0.25;
 constexpr double kFewKitems = 25;
 
-// Found on an H200: steps of a product by rows from which on they take longer.
-constexpr double kNearDepth = 320;
-
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
   CASE(usual)                                                                 \
@@ -204,6 +201,10 @@ class GpuFeatures {
   // Work-items of a group along a dimension, where the kernel's first scalars are the extents.
   double group_items(int dim) const {
     return static_cast<double>(std::min<uint64_t>(launch_.scalars[dim], launch_.local[dim]));
+  }
+  int64_t group_waves() const {
+    const uint64_t items = launch_.local[0] * launch_.local[1] * launch_.local[2];
+    return ceil_div(static_cast<int64_t>(items), kBanks);
   }
   // How often the groups fill the units, of which each holds `held`.
   double waves(int64_t held) const {
@@ -638,8 +639,7 @@ void GpuFeatures::add_depthwise_buffer() {
   // A wave takes the columns that any item has inside.
   const double columns = columns_of_any(horizontal_axis(params, w.dims), kDepthwiseBufferPixels);
   const double steps = rows * columns * 1e-3;
-  const int64_t group_waves = ceil_div(static_cast<int64_t>(launch_.local[0]), kBanks);
-  const double rounds = waves(std::max<int64_t>(1, kHeldDepthwiseWaves / group_waves));
+  const double rounds = waves(std::max<int64_t>(1, kHeldDepthwiseWaves / group_waves()));
   const WaveLoads loads = wave_loads(kDepthwiseBufferPixels * params.stride_w);
   add("usual_chain", steps);
   add("tap_chain", rows * w.dims[3] * 1e-3);
@@ -733,7 +733,7 @@ void GpuFeatures::add_batch_matmul() {
   // Columns at an edge are read one by one.
   if (work.n % 8 != 0) {
     add("edge_chain", depth * 1e-3);
-    add("edge_wave4", waves(4) * depth * 1e-3);
+    if (is_processor_) add("edge_wave4", waves(4) * depth * 1e-3);
   }
   if (!is_processor_) {
     // Neighbours of a wave read eight columns each: lines of their own where a column is one, which
@@ -754,13 +754,19 @@ void GpuFeatures::add_batch_matmul() {
           waves(1) * std::max(0.0, 1 - kUnitKbytes / 4 / product_kbytes) * depth * tiles * 1e-3);
       // Columns begin in the middle of sectors of 32 bytes.
       if (work.k % 8 != 0) add("apart_chain", depth * 1e-3);
-    } else {
-      add("deep_over_chain", (depth - kNearDepth) * 1e-3);
-      if (work.n % 2 != 0) add("odd_rows_chain", depth * 1e-3);
+      // Neighbours are eight columns apart: words of one to four banks.
+      const double banks = work.k % 4 == 0 ? 1 : work.k % 2 == 0 ? 2 : 4;
+      const auto column_tiles = static_cast<double>(ceil_div(work.n, 8));
+      const double mean_tiles = column_tiles / std::ceil(column_tiles / tiles);
+      add("turns_unit", waves(1) * static_cast<double>(group_waves()) *
+                            std::ceil(mean_tiles / banks) * depth * 1e-3);
+    } else if (work.k % 2 == 0) {
+      // Found on an H200: even depths take longer, by a tenth up to 128 steps.
+      add("even_chain", depth * 1e-3);
     }
+    return;
   }
-  // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
-  // anywhere in a quad; that this is why is a guess.
+  // Rows of an odd depth begin anywhere in a quad; beyond 40 steps they take longer.
   if (work.k % 2 == 0) return;
   add("odd_chain", depth * 1e-3);
   add("odd_far_chain", (depth - 40) * 1e-3);

@@ -73,15 +73,18 @@ namespace codl::kernels {
 //   groups_over_2_unit, groups_over_4_unit
 //                 of MatMul: steps of groups that wait for others of their unit
 //   odd_chain, odd_far_chain
-//                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
+//                 of BatchMatMul on a processor: steps of products whose depth is odd; those
+//                 beyond 40
 //   column_tiles_chain, column_quads_chain, row_tiles_chain, refetched_columns_unit,
 //   refetched_rows_unit, far_columns_unit
 //                 of it: steps times the tiles of a wave, where neighbours of a column lie
 //                 together, one by one or in whole quads, or those of a row; those of a unit whose
 //                 lines its groups do not keep, nor a product
-//   deep_over_chain, odd_rows_chain, apart_chain
-//                 of it: steps beyond 320 and steps of an odd number of columns, by rows; steps by
-//                 columns that begin in the middle of sectors
+//   even_chain, apart_chain
+//                 of it: steps of an even depth, by rows; steps by columns that begin in the middle
+//                 of sectors
+//   turns_unit    of it by columns: steps times the waves of a unit and the words that each reads
+//                 from the same bank one after the other
 //   melements_over_few, melements_over_some   of other rows: elements beyond a level
 //   to_plain_lines_chain, from_plain_lines_chain
 //                 of Convert: steps times the blocks of pixels of a wave
