@@ -24,8 +24,8 @@ constexpr double kUnitKbytes = 128;
 constexpr double kFullGroups = 8;
 // Waves of a unit whose steps hide each other's waiting.
 constexpr double kHeldWaves = 16;
-// Waves of the depthwise convolution on buffers that have room for their registers on a unit.
-constexpr int32_t kHeldDepthwiseWaves = 8;
+// Waves of the convolutions on buffers that have room for their registers on a unit.
+constexpr int32_t kHeldLargeWaves = 8;
 
 // Groups that a unit holds at once.
 constexpr double kMostHeldGroups = 32;
@@ -340,10 +340,7 @@ class GpuFeatures {
                       int64_t rows) const {
     const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
     if (inside == 0 || inside == grid.pixel_blocks) return false;
-    const int64_t outside_columns = axis.pad_begin - int64_t{tap} * axis.dilation;
-    const int64_t first = outside_columns > 0
-                              ? ceil_div(outside_columns, int64_t{grid.item_pixels} * axis.stride)
-                              : 0;
+    const int64_t first = first_block_inside(grid, axis, tap);
     const auto wave_items = static_cast<int64_t>(launch_.local[0]);
     // Blocks where the items change their loop.
     for (int64_t row = 0; row < std::min(rows, wave_items); ++row)
@@ -355,6 +352,53 @@ class GpuFeatures {
           return true;
       }
     return false;
+  }
+
+  // First block that is inside the map with this tap.
+  static int64_t first_block_inside(const Conv2dBufferGrid& grid, const WindowAxis& axis,
+                                    int32_t tap) {
+    const int64_t outside_columns = axis.pad_begin - int64_t{tap} * axis.dilation;
+    return outside_columns > 0 ? ceil_div(outside_columns, int64_t{grid.item_pixels} * axis.stride)
+                               : 0;
+  }
+  // Taps with which the wave that has `item` has items inside the map and others outside.
+  int32_t mixed_taps(const Conv2dBufferGrid& grid, const WindowAxis& axis, int64_t rows,
+                     int64_t item) const {
+    const auto wave_items = static_cast<int64_t>(launch_.local[0]);
+    const int64_t begin = item / wave_items * wave_items / grid.inner_blocks;
+    const int64_t end = std::min(ceil_div((item / wave_items + 1) * wave_items, grid.inner_blocks),
+                                 rows * grid.pixel_blocks);
+    int32_t mixed = 0;
+    for (int32_t tap = 0; tap < axis.taps; ++tap) {
+      const int64_t first = first_block_inside(grid, axis, tap);
+      const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
+      int64_t found = 0;
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t at = block % grid.pixel_blocks - first;
+        if (at >= 0 && at < inside) ++found;
+      }
+      if (found > 0 && found < end - begin) ++mixed;
+    }
+    return mixed;
+  }
+  // Those of the wave that has most, of `rows` rows of blocks that follow each other. Waves lie the
+  // same after as many rows as a wave has items.
+  int32_t most_mixed_taps(const Conv2dBufferGrid& grid, const WindowAxis& axis,
+                          int64_t rows) const {
+    int32_t most = 0;
+    for (int64_t row = 0; row < std::min<int64_t>(rows, static_cast<int64_t>(launch_.local[0]));
+         ++row)
+      for (int32_t tap = 0; tap < axis.taps; ++tap) {
+        const int64_t first = first_block_inside(grid, axis, tap);
+        // Waves have blocks of both kinds around those where the kind changes.
+        for (const int64_t block : {first, first + conv2d_blocks_inside(grid, axis, tap)}) {
+          const int64_t item = (row * grid.pixel_blocks + block) * grid.inner_blocks;
+          if (item < rows * grid.pixel_blocks * grid.inner_blocks)
+            most = std::max(most, mixed_taps(grid, axis, rows, item));
+          if (most == axis.taps) return most;
+        }
+      }
+    return most;
   }
 
   void add_tiles();
@@ -475,22 +519,34 @@ void GpuFeatures::add_conv2d_buffer() {
   const auto wave_items = static_cast<int64_t>(launch_.local[0]);
   const int64_t rows = int64_t{grid.rows} * y_.dims[0];  // of one outer block
   double again = 0;
-  for (int32_t tap = 0; tap < axis.taps; ++tap)
-    if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
+  if (is_processor_) {
+    for (int32_t tap = 0; tap < axis.taps; ++tap)
+      if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
+  } else {
+    again = most_mixed_taps(grid, axis, rows * grid.outer_blocks);
+  }
   // Where a wave has items of more than one outer block, their panels differ, too.
   const int64_t wave_outer = std::min(
       grid.outer_blocks, ceil_div(wave_items, grid.inner_blocks * grid.pixel_blocks * rows));
   const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks * wave_outer));
-  const double depth =
-      (grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims))) * w.dims[1] * 1e-3;
+  const WindowAxis vertical = vertical_axis(params, w.dims);
+  const double row_steps = grid.is_joined ? 1
+                           : is_processor_
+                               ? row_taps(vertical)
+                               : row_taps_of_wave(vertical, grid.inner_blocks * grid.pixel_blocks);
+  const double depth = row_steps * w.dims[1] * 1e-3;
   const double loops = axis.taps + again;
   if (params.has_residual != 0) add("residual", 1);
+  const double rounds = waves(std::max<int64_t>(1, kHeldLargeWaves / group_waves()));
   // The loop over few channels is unrolled: they are loaded at once.
   if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
     const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
     if (is_processor_) add("few_chain", loops * depth);
     add("few_pixel_chain", loops * depth * blocks);
-    add("few_wave4", waves(4) * loops * depth);
+    if (is_processor_)
+      add("few_wave4", waves(4) * loops * depth);
+    else
+      add("few_wave8", rounds * loops * depth);
     return;
   }
   add("weight_chain", axis.taps * depth);
@@ -507,7 +563,9 @@ void GpuFeatures::add_conv2d_buffer() {
   add("panel_chain", axis.taps * depth * panels);
   add("again_chain", again * depth);
   add("again_panel_chain", again * depth * panels);
-  add("most_wave4", waves(4) * loops * depth);
+  if (is_processor_) return add("most_wave4", waves(4) * loops * depth);
+  add("most_wave8", rounds * loops * depth);
+  add("most_unit", waves(1) * loops * depth);
 }
 
 // A step waits for a texel of weights, and longer for pixels that no tap of the row has read before
@@ -639,7 +697,7 @@ void GpuFeatures::add_depthwise_buffer() {
   // A wave takes the columns that any item has inside.
   const double columns = columns_of_any(horizontal_axis(params, w.dims), kDepthwiseBufferPixels);
   const double steps = rows * columns * 1e-3;
-  const double rounds = waves(std::max<int64_t>(1, kHeldDepthwiseWaves / group_waves()));
+  const double rounds = waves(std::max<int64_t>(1, kHeldLargeWaves / group_waves()));
   const WaveLoads loads = wave_loads(kDepthwiseBufferPixels * params.stride_w);
   add("usual_chain", steps);
   add("tap_chain", rows * w.dims[3] * 1e-3);

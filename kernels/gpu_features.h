@@ -34,7 +34,7 @@ namespace codl::kernels {
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
 //                 the panels in registers, sums loaded and stored, inputs transformed
-//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave4
+//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave4, most_wave8, most_unit
 //                 of the convolution on buffers: weights that come from memory one after the other,
 //                 the same times the panels that a wave waits for; both of the steps that a wave
 //                 runs again in the other loop; steps of both loops
@@ -42,7 +42,7 @@ namespace codl::kernels {
 //                 of it: steps without a residual, of a filter of one tap, of windows that move by
 //                 two columns; those that are run again in filters of one column; those whose
 //                 weights a unit does not keep
-//   few_chain, few_pixel_chain, few_wave4
+//   few_chain, few_pixel_chain, few_wave4, few_wave8
 //                 of it, with channels so few that their loop is unrolled: steps, on a processor;
 //                 the same times the blocks of pixels of a wave
 //   texel_chain, fresh_chain, residual_fresh_chain, refetched_chain
@@ -62,12 +62,13 @@ namespace codl::kernels {
 //                 of it and of Pool2d: taps times the lines of 128 bytes that a wave's loads touch,
 //                 and the quads that it reads from the same banks one after the other
 //   tap_chain     of it: taps of rows that a wave takes, whose weights it loads
-//   *_wave8       of it on buffers: times how often the groups fill the units, of which each has
-//                 registers for 8 waves; turns_over_wave8 without the first time
+//   *_wave8       of it and of the convolution, on buffers: times how often the groups fill the
+//                 units, of which each has registers for 8 waves; turns_over_wave8 without the
+//                 first time
 //   written_lines_unit, apart_unit, pieces_wave8, swish_wave8
-//                 of it on buffers: lines that a wave's stores touch; steps where pixels begin in
-//                 the middle of lines; those of vectors that are not full, times the pieces they
-//                 are loaded in; pixels of an item that pass through Swish
+//                 of the depthwise one on buffers: lines that a wave's stores touch; steps where
+//                 pixels begin in the middle of lines; those of vectors that are not full, times
+//                 the pieces they are loaded in; pixels of an item that pass through Swish
 //   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
 //   groups_over_2_unit, groups_over_4_unit
