@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "kernels/batch_matmul/batch_matmul.h"
@@ -762,7 +763,16 @@ void GpuFeatures::add_matmul() {
   if (!is_processor_ && rows > 1) {
     // Groups that wait for others of their unit.
     add("groups_over_2_unit", (waves(1) - 2) * steps * 1e-3);
-    add("groups_over_4_unit", (waves(1) - 4) * steps * 1e-3);
+  }
+  if (!is_processor_ && !is_matmul_gemv(*step_.row)) {
+    // Items' runs of the depth are so many vectors of weights apart: words of one bank, or of two.
+    const auto run = static_cast<int32_t>(steps);
+    const int32_t weight_turns = items / (run % 2 == 0 ? 1 : 2);
+    const int32_t x_turns = std::max(1, items * std::gcd(run, kBanks) / kBanks);
+    const double turns = (kClLanes * weight_turns + rows * x_turns) * steps * 1e-3;
+    add("turns_chain", turns);
+    add("turns_unit", waves(1) * turns);
+    add("turns_over_unit", (waves(1) - 4) * turns);
   }
   // The second-level cache keeps weights for rows to come.
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));

@@ -71,8 +71,11 @@ namespace codl::kernels {
 //                 the pieces they are loaded in; pixels of an item that pass through Swish
 //   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
-//   groups_over_2_unit, groups_over_4_unit
+//   groups_over_2_unit
 //                 of MatMul: steps of groups that wait for others of their unit
+//   turns_chain, turns_unit, turns_over_unit
+//                 of it: steps times the words that a wave reads from the same bank one after the
+//                 other, of weights and of rows; those of groups beyond four of a unit
 //   odd_chain, odd_far_chain
 //                 of BatchMatMul on a processor: steps of products whose depth is odd; those
 //                 beyond 40
