@@ -539,6 +539,19 @@ void GpuFeatures::add_conv2d_buffer() {
   const double loops = axis.taps + again;
   if (params.has_residual != 0) add("residual", 1);
   const double rounds = waves(std::max<int64_t>(1, kHeldLargeWaves / group_waves()));
+  if (!is_processor_) {
+    // Panels are so many vectors of weights apart, and blocks so many words of x: words of one bank
+    // or of several.
+    const int64_t panel_vectors = int64_t{1} * w.dims[1] * w.dims[2] * w.dims[3];
+    const int64_t words =
+        int64_t{grid.item_pixels} * params.stride_w * padded_channels(step_.operands[0]);
+    const double wave_blocks = std::ceil(static_cast<double>(wave_items) / panels);
+    const double x_turns = std::max(
+        1.0,
+        std::ceil(wave_blocks * static_cast<double>(std::gcd(words, int64_t{kBanks})) / kBanks));
+    add("panel_turns_chain", std::ceil(panels / (panel_vectors % 2 != 0 ? 2 : 1)) * loops * depth);
+    add("pixel_turns_unit", waves(1) * grid.item_pixels * x_turns * loops * depth);
+  }
   // The loop over few channels is unrolled: they are loaded at once.
   if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
     const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));

@@ -42,6 +42,9 @@ namespace codl::kernels {
 //                 of it: steps without a residual, of a filter of one tap, of windows that move by
 //                 two columns; those that are run again in filters of one column; those whose
 //                 weights a unit does not keep
+//   panel_turns_chain, pixel_turns_unit
+//                 of it: steps of both loops times the panels, and the pixels, that a wave reads
+//                 from the same bank one after the other
 //   few_chain, few_pixel_chain, few_wave4, few_wave8
 //                 of it, with channels so few that their loop is unrolled: steps, on a processor;
 //                 the same times the blocks of pixels of a wave
