@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,8 @@ constexpr double kUnitKbytes = 128;
 constexpr double kFullGroups = 8;
 // Waves of a unit whose steps hide each other's waiting.
 constexpr double kHeldWaves = 16;
+// Waves of the convolutions on buffers that have room for their registers on a unit.
+constexpr int32_t kHeldLargeWaves = 8;
 
 // Groups that a unit holds at once.
 constexpr double kMostHeldGroups = 32;
@@ -39,9 +42,6 @@ constexpr int32_t kBanks = 32;
 // four of them on each unit, one for each of its schedulers; about twice as many of smaller groups.
 constexpr double kFewMelements = 0.25;
 constexpr double kFewKitems = 25;
-
-// Found on an H200: steps of a product by rows from which on they take longer.
-constexpr double kNearDepth = 320;
 
 // Cases of loops. A kernel has few of them.
 #define CASES(CASE)                                                           \
@@ -197,6 +197,10 @@ class GpuFeatures {
   double group_items(int dim) const {
     return static_cast<double>(std::min<uint64_t>(launch_.scalars[dim], launch_.local[dim]));
   }
+  int64_t group_waves() const {
+    const uint64_t items = launch_.local[0] * launch_.local[1] * launch_.local[2];
+    return ceil_div(static_cast<int64_t>(items), kBanks);
+  }
   // How often the groups fill the units, of which each holds `held`.
   double waves(int64_t held) const {
     return static_cast<double>(ceil_div(static_cast<int64_t>(groups_), held * units_));
@@ -277,6 +281,31 @@ class GpuFeatures {
       most = std::max(most, taps_inside(axis, step_.operands[0].dims[2], row));
     return most;
   }
+  // Taps that any item of a wave has inside the map, of the wave that has most, where a row of y
+  // has `row_items` items: those of a wave that are in several rows wait for each other's taps.
+  double row_taps_of_wave(const WindowAxis& axis, int64_t row_items) const {
+    const Range rows = rows_of_part(step_.part_dim, step_.part, y_);
+    const auto wave_items = static_cast<int64_t>(std::min<uint64_t>(launch_.local[0], kBanks));
+    int32_t most = 0;
+    for (int32_t row = 0; row < rows.count(); ++row) {
+      // The wave that has the row's first item.
+      const int64_t begin = row * row_items / wave_items * wave_items;
+      const auto first = static_cast<int32_t>(begin / row_items);
+      const int64_t last =
+          std::min<int64_t>((begin + wave_items - 1) / row_items, rows.count() - 1);
+      int32_t inside = 0;
+      for (int32_t tap = 0; tap < axis.taps; ++tap) {
+        const WindowAxis only = {1, axis.stride, 1, axis.pad_begin - tap * axis.dilation, 0};
+        for (int32_t i = first; i <= last; ++i) {
+          if (taps_inside(only, step_.operands[0].dims[2], rows.begin + i) == 0) continue;
+          ++inside;
+          break;
+        }
+      }
+      most = std::max(most, inside);
+    }
+    return most;
+  }
   static int32_t taps_inside(const WindowAxis& axis, int32_t extent, int32_t output) {
     int32_t inside = 0;
     for (int32_t tap = 0; tap < axis.taps; ++tap) {
@@ -306,10 +335,7 @@ class GpuFeatures {
                       int64_t rows) const {
     const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
     if (inside == 0 || inside == grid.pixel_blocks) return false;
-    const int64_t outside_columns = axis.pad_begin - int64_t{tap} * axis.dilation;
-    const int64_t first = outside_columns > 0
-                              ? ceil_div(outside_columns, int64_t{grid.item_pixels} * axis.stride)
-                              : 0;
+    const int64_t first = first_block_inside(grid, axis, tap);
     const auto wave_items = static_cast<int64_t>(launch_.local[0]);
     // Blocks where the items change their loop.
     for (int64_t row = 0; row < std::min(rows, wave_items); ++row)
@@ -323,6 +349,53 @@ class GpuFeatures {
     return false;
   }
 
+  // First block that is inside the map with this tap.
+  static int64_t first_block_inside(const Conv2dBufferGrid& grid, const WindowAxis& axis,
+                                    int32_t tap) {
+    const int64_t outside_columns = axis.pad_begin - int64_t{tap} * axis.dilation;
+    return outside_columns > 0 ? ceil_div(outside_columns, int64_t{grid.item_pixels} * axis.stride)
+                               : 0;
+  }
+  // Taps with which the wave that has `item` has items inside the map and others outside.
+  int32_t mixed_taps(const Conv2dBufferGrid& grid, const WindowAxis& axis, int64_t rows,
+                     int64_t item) const {
+    const auto wave_items = static_cast<int64_t>(launch_.local[0]);
+    const int64_t begin = item / wave_items * wave_items / grid.inner_blocks;
+    const int64_t end = std::min(ceil_div((item / wave_items + 1) * wave_items, grid.inner_blocks),
+                                 rows * grid.pixel_blocks);
+    int32_t mixed = 0;
+    for (int32_t tap = 0; tap < axis.taps; ++tap) {
+      const int64_t first = first_block_inside(grid, axis, tap);
+      const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
+      int64_t found = 0;
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t at = block % grid.pixel_blocks - first;
+        if (at >= 0 && at < inside) ++found;
+      }
+      if (found > 0 && found < end - begin) ++mixed;
+    }
+    return mixed;
+  }
+  // Those of the wave that has most, of `rows` rows of blocks that follow each other. Waves lie the
+  // same after as many rows as a wave has items.
+  int32_t most_mixed_taps(const Conv2dBufferGrid& grid, const WindowAxis& axis,
+                          int64_t rows) const {
+    int32_t most = 0;
+    for (int64_t row = 0; row < std::min<int64_t>(rows, static_cast<int64_t>(launch_.local[0]));
+         ++row)
+      for (int32_t tap = 0; tap < axis.taps; ++tap) {
+        const int64_t first = first_block_inside(grid, axis, tap);
+        // Waves have blocks of both kinds around those where the kind changes.
+        for (const int64_t block : {first, first + conv2d_blocks_inside(grid, axis, tap)}) {
+          const int64_t item = (row * grid.pixel_blocks + block) * grid.inner_blocks;
+          if (item < rows * grid.pixel_blocks * grid.inner_blocks)
+            most = std::max(most, mixed_taps(grid, axis, rows, item));
+          if (most == axis.taps) return most;
+        }
+      }
+    return most;
+  }
+
   void add_tiles();
   void add_conv2d_buffer();
   void add_conv2d_texels();
@@ -330,6 +403,7 @@ class GpuFeatures {
   void add_winograd_group();
   double columns_of_any(const WindowAxis& axis, int32_t pixels) const;
   void add_depthwise();
+  void add_depthwise_buffer();
   void add_matmul();
   void add_batch_matmul();
   void add_pool2d();
@@ -447,22 +521,47 @@ void GpuFeatures::add_conv2d_buffer() {
   const auto wave_items = static_cast<int64_t>(launch_.local[0]);
   const int64_t rows = int64_t{grid.rows} * y_.dims[0];  // of one outer block
   double again = 0;
-  for (int32_t tap = 0; tap < axis.taps; ++tap)
-    if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
+  if (is_processor_) {
+    for (int32_t tap = 0; tap < axis.taps; ++tap)
+      if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
+  } else {
+    again = most_mixed_taps(grid, axis, rows * grid.outer_blocks);
+  }
   // Where a wave has items of more than one outer block, their panels differ, too.
   const int64_t wave_outer = std::min(
       grid.outer_blocks, ceil_div(wave_items, grid.inner_blocks * grid.pixel_blocks * rows));
   const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks * wave_outer));
-  const double depth =
-      (grid.is_joined ? 1 : row_taps(vertical_axis(params, w.dims))) * w.dims[1] * 1e-3;
+  const WindowAxis vertical = vertical_axis(params, w.dims);
+  const double row_steps = grid.is_joined ? 1
+                           : is_processor_
+                               ? row_taps(vertical)
+                               : row_taps_of_wave(vertical, grid.inner_blocks * grid.pixel_blocks);
+  const double depth = row_steps * w.dims[1] * 1e-3;
   const double loops = axis.taps + again;
   if (params.has_residual != 0) add("residual", 1);
+  const double rounds = waves(std::max<int64_t>(1, kHeldLargeWaves / group_waves()));
+  if (!is_processor_) {
+    // Panels are so many vectors of weights apart, and blocks so many words of x: words of one bank
+    // or of several.
+    const int64_t panel_vectors = int64_t{1} * w.dims[1] * w.dims[2] * w.dims[3];
+    const int64_t words =
+        int64_t{grid.item_pixels} * params.stride_w * padded_channels(step_.operands[0]);
+    const double wave_blocks = std::ceil(static_cast<double>(wave_items) / panels);
+    const double x_turns = std::max(
+        1.0,
+        std::ceil(wave_blocks * static_cast<double>(std::gcd(words, int64_t{kBanks})) / kBanks));
+    add("panel_turns_chain", std::ceil(panels / (panel_vectors % 2 != 0 ? 2 : 1)) * loops * depth);
+    add("pixel_turns_unit", waves(1) * grid.item_pixels * x_turns * loops * depth);
+  }
   // The loop over few channels is unrolled: they are loaded at once.
   if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
     const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
     if (is_processor_) add("few_chain", loops * depth);
     add("few_pixel_chain", loops * depth * blocks);
-    add("few_wave4", waves(4) * loops * depth);
+    if (is_processor_)
+      add("few_wave4", waves(4) * loops * depth);
+    else
+      add("few_wave8", rounds * loops * depth);
     return;
   }
   add("weight_chain", axis.taps * depth);
@@ -479,7 +578,9 @@ void GpuFeatures::add_conv2d_buffer() {
   add("panel_chain", axis.taps * depth * panels);
   add("again_chain", again * depth);
   add("again_panel_chain", again * depth * panels);
-  add("most_wave4", waves(4) * loops * depth);
+  if (is_processor_) return add("most_wave4", waves(4) * loops * depth);
+  add("most_wave8", rounds * loops * depth);
+  add("most_unit", waves(1) * loops * depth);
 }
 
 // A step waits for a texel of weights, and longer for pixels that no tap of the row has read before
@@ -601,11 +702,48 @@ double GpuFeatures::columns_of_any(const WindowAxis& axis, int32_t pixels) const
   return static_cast<double>(inside) / pixels;
 }
 
+void GpuFeatures::add_depthwise_buffer() {
+  const auto& params = step_.params_as<DepthwiseConv2dParams>();
+  const OperandShape& w = step_.operands[1];
+  const int32_t stored = cl_channels(step_).stored_count;
+  const int64_t row_items =
+      ceil_div(stored, kClLanes) * ceil_div(y_.dims[3], kDepthwiseBufferPixels);
+  const double rows = row_taps_of_wave(vertical_axis(params, w.dims), row_items);
+  // A wave takes the columns that any item has inside.
+  const double columns = columns_of_any(horizontal_axis(params, w.dims), kDepthwiseBufferPixels);
+  const double steps = rows * columns * 1e-3;
+  const double rounds = waves(std::max<int64_t>(1, kHeldLargeWaves / group_waves()));
+  const WaveLoads loads = wave_loads(kDepthwiseBufferPixels * params.stride_w);
+  add("usual_chain", steps);
+  add("tap_chain", rows * w.dims[3] * 1e-3);
+  add("turns_wave8", rounds * loads.turns * steps);
+  add("turns_over_wave8", (rounds - 1) * loads.turns * steps);
+  add("turns_unit", waves(1) * loads.turns * steps);
+  add("lines_unit", waves(1) * loads.lines * steps);
+  add("written_lines_unit", waves(1) * loads.lines * 1e-3);
+  if (params.stride_w > 1) add("strided_wave8", rounds * steps);
+  // Pixels begin in the middle of lines.
+  if (stored > kClLanes && padded_channels(y_) % (2 * kClLanes) != 0)
+    add("apart_unit", waves(1) * steps);
+  if (stored % kClLanes != 0) {
+    // Vectors that are not full take a loop of their own, which items of a wave with both run both.
+    if (stored > kClLanes)
+      add(params.stride_w > 1 ? "mixed_strided_wave8" : "mixed_wave8", rounds * steps);
+    // They are loaded in pieces of 8 and 4 channels.
+    const int32_t quads = stored % kClLanes / kChannelPad;
+    add("pieces_wave8", rounds * (quads / 2 + quads % 2) * steps);
+  }
+  // An item's pixels follow each other.
+  if (params.activation == kUnarySwish)
+    add("swish_wave8", rounds * std::min(kDepthwiseBufferPixels, y_.dims[3]));
+}
+
 void GpuFeatures::add_depthwise() {
   const auto& params = step_.params_as<DepthwiseConv2dParams>();
   const OperandShape& w = step_.operands[1];
   const double rows = row_taps(vertical_axis(params, w.dims));
   const bool has_vectors = y_.layout != Layout::Image2d;
+  if (has_vectors && !is_processor_) return add_depthwise_buffer();
   // A wave takes the columns that any of its items has inside.
   const double columns =
       columns_of_any(horizontal_axis(params, w.dims),
@@ -617,14 +755,9 @@ void GpuFeatures::add_depthwise() {
   add_loop(k_usual, steps);
   if (is_mixed) add("mixed_wave32", waves(32) * steps * 1e-3);
   if (params.stride_w > 1) add("strided_wave32", waves(32) * steps * 1e-3);
-  if (has_vectors && is_processor_)
+  if (has_vectors)
     add("banks_unit",
         waves(1) * bank_words(kDepthwiseBufferPixels * params.stride_w) * steps * 1e-3);
-  if (has_vectors && !is_processor_) {
-    const WaveLoads loads = wave_loads(kDepthwiseBufferPixels * params.stride_w);
-    add("lines_unit", waves(1) * loads.lines * steps * 1e-3);
-    add("turns_unit", waves(1) * loads.turns * steps * 1e-3);
-  }
   add("tap_chain", rows * w.dims[3] * 1e-3);
   add("wave32", waves(32));
   // Neighbours of a wave have pixels of their own, not channels.
@@ -644,7 +777,16 @@ void GpuFeatures::add_matmul() {
   if (!is_processor_ && rows > 1) {
     // Groups that wait for others of their unit.
     add("groups_over_2_unit", (waves(1) - 2) * steps * 1e-3);
-    add("groups_over_4_unit", (waves(1) - 4) * steps * 1e-3);
+  }
+  if (!is_processor_ && !is_matmul_gemv(*step_.row)) {
+    // Items' runs of the depth are so many vectors of weights apart: words of one bank, or of two.
+    const auto run = static_cast<int32_t>(steps);
+    const int32_t weight_turns = items / (run % 2 == 0 ? 1 : 2);
+    const int32_t x_turns = std::max(1, items * std::gcd(run, kBanks) / kBanks);
+    const double turns = (kClLanes * weight_turns + rows * x_turns) * steps * 1e-3;
+    add("turns_chain", turns);
+    add("turns_unit", waves(1) * turns);
+    add("turns_over_unit", (waves(1) - 4) * turns);
   }
   // The second-level cache keeps weights for rows to come.
   const double passes = static_cast<double>(ceil_div(y_.dims[0], rows));
@@ -673,7 +815,7 @@ void GpuFeatures::add_batch_matmul() {
   // Columns at an edge are read one by one.
   if (work.n % 8 != 0) {
     add("edge_chain", depth * 1e-3);
-    add("edge_wave4", waves(4) * depth * 1e-3);
+    if (is_processor_) add("edge_wave4", waves(4) * depth * 1e-3);
   }
   if (!is_processor_) {
     // Neighbours of a wave read eight columns each: lines of their own where a column is one, which
@@ -694,13 +836,19 @@ void GpuFeatures::add_batch_matmul() {
           waves(1) * std::max(0.0, 1 - kUnitKbytes / 4 / product_kbytes) * depth * tiles * 1e-3);
       // Columns begin in the middle of sectors of 32 bytes.
       if (work.k % 8 != 0) add("apart_chain", depth * 1e-3);
-    } else {
-      add("deep_over_chain", (depth - kNearDepth) * 1e-3);
-      if (work.n % 2 != 0) add("odd_rows_chain", depth * 1e-3);
+      // Neighbours are eight columns apart: words of one to four banks.
+      const double banks = work.k % 4 == 0 ? 1 : work.k % 2 == 0 ? 2 : 4;
+      const auto column_tiles = static_cast<double>(ceil_div(work.n, 8));
+      const double mean_tiles = column_tiles / std::ceil(column_tiles / tiles);
+      add("turns_unit", waves(1) * static_cast<double>(group_waves()) *
+                            std::ceil(mean_tiles / banks) * depth * 1e-3);
+    } else if (work.k % 2 == 0) {
+      // Found on an H200: even depths take longer, by a tenth up to 128 steps.
+      add("even_chain", depth * 1e-3);
     }
+    return;
   }
-  // Found on an H200: odd depths take longer, the more so beyond 40 steps. Their rows begin
-  // anywhere in a quad; that this is why is a guess.
+  // Rows of an odd depth begin anywhere in a quad; beyond 40 steps they take longer.
   if (work.k % 2 == 0) return;
   add("odd_chain", depth * 1e-3);
   add("odd_far_chain", (depth - 40) * 1e-3);

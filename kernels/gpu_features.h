@@ -34,7 +34,7 @@ namespace codl::kernels {
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
 //                 the panels in registers, sums loaded and stored, inputs transformed
-//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave4
+//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave4, most_wave8, most_unit
 //                 of the convolution on buffers: weights that come from memory one after the other,
 //                 the same times the panels that a wave waits for; both of the steps that a wave
 //                 runs again in the other loop; steps of both loops
@@ -42,7 +42,10 @@ namespace codl::kernels {
 //                 of it: steps without a residual, of a filter of one tap, of windows that move by
 //                 two columns; those that are run again in filters of one column; those whose
 //                 weights a unit does not keep
-//   few_chain, few_pixel_chain, few_wave4
+//   panel_turns_chain, pixel_turns_unit
+//                 of it: steps of both loops times the panels, and the pixels, that a wave reads
+//                 from the same bank one after the other
+//   few_chain, few_pixel_chain, few_wave4, few_wave8
 //                 of it, with channels so few that their loop is unrolled: steps, on a processor;
 //                 the same times the blocks of pixels of a wave
 //   texel_chain, fresh_chain, residual_fresh_chain, refetched_chain
@@ -62,20 +65,34 @@ namespace codl::kernels {
 //                 of it, Pool2d and Softmax: taps, or steps, times the lines of 128 bytes that a
 //                 wave's loads touch, and the quads that it reads from the same banks one after the
 //                 other
+//   tap_chain     of the depthwise one: taps of rows that a wave takes, whose weights it loads
+//   *_wave8       of it and of the convolution, on buffers: times how often the groups fill the
+//                 units, of which each has registers for 8 waves; turns_over_wave8 without the
+//                 first time
+//   written_lines_unit, apart_unit, pieces_wave8, swish_wave8
+//                 of the depthwise one on buffers: lines that a wave's stores touch; steps where
+//                 pixels begin in the middle of lines; those of vectors that are not full, times
+//                 the pieces they are loaded in; pixels of an item that pass through Swish
 //   banks_unit    of Resize: the words that a wave of nearest pixels writes to the same bank
 //   lines_chain   of Pool2d: taps times the items of a wave, each of which reads lines of its own
-//   groups_over_2_unit, groups_over_4_unit
+//   groups_over_2_unit
 //                 of MatMul: steps of groups that wait for others of their unit
+//   turns_chain, turns_unit, turns_over_unit
+//                 of it: steps times the words that a wave reads from the same bank one after the
+//                 other, of weights and of rows; those of groups beyond four of a unit
 //   odd_chain, odd_far_chain
-//                 of BatchMatMul: steps of products whose depth is odd; those beyond 40
+//                 of BatchMatMul on a processor: steps of products whose depth is odd; those
+//                 beyond 40
 //   column_tiles_chain, column_quads_chain, row_tiles_chain, refetched_columns_unit,
 //   refetched_rows_unit, far_columns_unit
 //                 of it: steps times the tiles of a wave, where neighbours of a column lie
 //                 together, one by one or in whole quads, or those of a row; those of a unit whose
 //                 lines its groups do not keep, nor a product
-//   deep_over_chain, odd_rows_chain, apart_chain
-//                 of it: steps beyond 320 and steps of an odd number of columns, by rows; steps by
-//                 columns that begin in the middle of sectors
+//   even_chain, apart_chain
+//                 of it: steps of an even depth, by rows; steps by columns that begin in the middle
+//                 of sectors
+//   turns_unit    of it by columns: steps times the waves of a unit and the words that each reads
+//                 from the same bank one after the other
 //   melements_over_few, melements_over_some   of other rows: elements beyond a level
 //   to_plain_lines_chain, from_plain_lines_chain
 //                 of Convert: steps times the blocks of pixels of a wave
