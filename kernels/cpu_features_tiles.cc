@@ -259,7 +259,22 @@ void count_matmul(CpuFeatures& out) {
                          y.dims[0] == 1 && out.vector_lanes() == 8 ? 4.0 : 1.0});
   out.leave_out("mmacs");
   out.millions("written_mbytes", count_of(step) * sizeof(float));
-  add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
+  // A block of panels writes its part of each row, on a page of its own where the rows are long.
+  constexpr double kPageBytes = 4096;
+  const auto rows = static_cast<double>(work.rows);
+  out.thousands("page_krows",
+                rows * static_cast<double>(work.blocks.panel_blocks) *
+                    std::min(static_cast<double>(y.dims[1]) * sizeof(float) / kPageBytes, 1.0));
+  // Rows of x that another worker, which has other panels, reads, too.
+  int64_t read_blocks = 0;  // of rows, by all workers
+  out.each_share([&](int32_t begin, int32_t end) {
+    read_blocks += std::min<int64_t>(end - begin, work.blocks.pixel_blocks);
+  });
+  out.millions(
+      "shared_mbytes",
+      sizeof(float) * rows * depth *
+          (static_cast<double>(read_blocks) / static_cast<double>(work.blocks.pixel_blocks) - 1));
+  add_last_panel(out, rows, y.dims[1], false);
   add_weights(out, work.rows, panels, depth, tiles, work.blocks);
 }
 
