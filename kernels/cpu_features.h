@@ -21,6 +21,10 @@ namespace codl::kernels {
 //   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
 //   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels of
 //   far_mloads      loads of rows that are used again, and lie on more pages than the near TLB has
+//   *_far_klines    thousand lines of pixels that lie on more pages than what fetches ahead follows
+//   to_plain_block_kruns
+//                   thousand runs of planes that are written in more than one, with other planes'
+//                   between them
 //   apart_window_mbytes
 //                   apart_mbytes of a pool, of which each row of windows begins with other lines
 //   lost_row_mbytes

@@ -132,11 +132,20 @@ void count_convert(CpuFeatures& out) {
   double wide_pixels = 0;
   double square_pixels = 0;  // in fours behind those
   double edge_pixels = 0;    // one by one behind the fours
+  double far_pixels = 0;     // whose pages are more than what fetches ahead follows
+  double block_runs = 0;     // of a plane, which has several
   double first_pixels = 0;   // of each block, those whose lines are not fetched ahead
+  // Pages in which a group's lines of a block's pixels lie: from so many on they are forgotten
+  // before the next group's turn comes, all of them from twice as many on.
+  constexpr double kFollowedPages = 16;
+  const double pixel_pages = std::min(static_cast<double>(pixel) / 1024, 1.0);
   const auto add_blocks = [&](int64_t count, int64_t pixels) {
     wide_pixels += static_cast<double>(count * (pixels / wide * wide));
     square_pixels += static_cast<double>(count * (pixels % wide / kSquareSide * kSquareSide));
     edge_pixels += static_cast<double>(count * (pixels % kSquareSide));
+    const double pages = pixel_pages * static_cast<double>(pixels);
+    far_pixels +=
+        static_cast<double>(count * pixels) * std::clamp(pages / kFollowedPages - 1, 0.0, 1.0);
     first_pixels += static_cast<double>(count * std::min(pixels, kConvertPixelsAhead));
   };
   out.each_piece([&](int32_t begin, int32_t end) {
@@ -148,11 +157,13 @@ void count_convert(CpuFeatures& out) {
       if (pixels % block != 0) add_blocks(1, pixels % block);
       // Planes that are a block each follow each other.
       if (pixels < plane) apart_runs += 1;
+      if (pixels > block) block_runs += static_cast<double>(ceil_div(pixels, block));
       if (plane % kChannelPanel != 0 && (pixels < plane || pixels > block))
         split_lines += static_cast<double>(ceil_div(pixels, block));
       unit += rows;
     }
   });
+  const double far_lines = far_pixels * std::ceil(part.channels / kChannelPanel);
   // Lines of a group's planes that fall into one set of the first-level cache and fill it.
   const double behind = part.channels - whole >= out.first_level_ways() ? part.channels - whole : 0;
   const double aliased_planes = plane % 1024 == 0 ? part.pixels * (whole + behind) : 0;
@@ -165,6 +176,7 @@ void count_convert(CpuFeatures& out) {
     out.thousands("to_nhwc_kplanes", y.dims[0] * part.channels);
     out.thousands("to_nhwc_edge_kelements", edge_pixels * part.channels);
     out.thousands("first_klines", first_pixels * (groups + (rest > 0 ? 1 : 0)));
+    out.thousands("to_nhwc_far_klines", far_lines);
     out.millions("unaligned_to_nhwc_melements",
                  pixel % kChannelPanel != 0 ? wide_pixels * whole : 0);
     // Stores that wait 4 KiB before a line that is to be fetched hold that up: see
@@ -184,6 +196,8 @@ void count_convert(CpuFeatures& out) {
   out.millions("to_plain_melements", wide_pixels * whole);
   out.thousands("to_plain_rest_ksquares",
                 (square_pixels * whole / kSquareSide + (wide_pixels + square_pixels) * rest) / 4);
+  out.thousands("to_plain_far_klines", far_lines);
+  out.thousands("to_plain_block_kruns", block_runs * part.channels);
   // Lines behind a run are fetched in vain, and not those where the next one begins.
   out.thousands("to_plain_apart_kruns", apart_runs * part.channels);
   // What a block writes of a line waits for the other channels' pixels before the next one goes on.

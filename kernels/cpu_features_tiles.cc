@@ -194,6 +194,19 @@ void count_winograd(CpuFeatures& out, int32_t outputs) {
     out.millions("residual_mbytes", pixels * panels * kChannelPanel * sizeof(float));
 }
 
+// Of `input_bytes`, those that another worker, which has other panels, reads, too. `images`: that
+// pixels are cut into blocks of.
+void add_shared(CpuFeatures& out, double input_bytes, const PanelBlocks& blocks, int64_t images) {
+  const int64_t all_blocks = images * blocks.pixel_blocks;
+  int64_t read_blocks = 0;  // by all workers
+  out.each_share([&](int32_t begin, int32_t end) {
+    read_blocks += std::min(int64_t{end} - begin, all_blocks);
+  });
+  out.millions(
+      "shared_mbytes",
+      input_bytes * (static_cast<double>(read_blocks) / static_cast<double>(all_blocks) - 1));
+}
+
 }  // namespace
 
 void count_conv2d(CpuFeatures& out) {
@@ -224,6 +237,8 @@ void count_conv2d(CpuFeatures& out) {
       static_cast<double>(ceil_div(y.dims[1] / params.groups, kChannelPanel));
   const double ends = out.vector_lanes() == 16 ? 1 : std::ceil(panels / group_panels);
   add_last_panel(out, pixels * ends, y.dims[1] / params.groups, true);
+  const double map_pixels = static_cast<double>(y.dims[0]) * y.dims[2] * y.dims[3];
+  add_shared(out, traffic_bytes(x) * pixels / map_pixels, work.blocks, work.images);
   // Input pointers of every tile; of every tap where some lie in the padding.
   out.thousands("kpixels", pixels);
   const double border = params.pad_left + params.pad_right;
@@ -259,7 +274,14 @@ void count_matmul(CpuFeatures& out) {
                          y.dims[0] == 1 && out.vector_lanes() == 8 ? 4.0 : 1.0});
   out.leave_out("mmacs");
   out.millions("written_mbytes", count_of(step) * sizeof(float));
-  add_last_panel(out, static_cast<double>(work.rows), y.dims[1], false);
+  // A block of panels writes its part of each row, on a page of its own where the rows are long.
+  constexpr double kPageBytes = 4096;
+  const auto rows = static_cast<double>(work.rows);
+  out.thousands("page_krows",
+                rows * static_cast<double>(work.blocks.panel_blocks) *
+                    std::min(static_cast<double>(y.dims[1]) * sizeof(float) / kPageBytes, 1.0));
+  add_shared(out, rows * depth * sizeof(float), work.blocks, 1);
+  add_last_panel(out, rows, y.dims[1], false);
   add_weights(out, work.rows, panels, depth, tiles, work.blocks);
 }
 
