@@ -42,6 +42,8 @@ void count_pool2d(CpuFeatures& out) {
     out.traffic();
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
+    // Vectors of four lanes take as long as wide ones, for fewer elements.
+    out.millions("narrow_column_mvectors", columns * strips.narrow);
     // Each begins with the columns before its first output.
     out.thousands("kruns", runs * blocks.count());
     out.thousands("krows", runs * work.blocks);
@@ -64,6 +66,8 @@ void count_pool2d(CpuFeatures& out) {
   // A row of windows begins with lines of other channels behind those of every pixel, again and
   // again: more of the time than a map's one window takes for it.
   if (is_apart && !is_map) out.apart("apart_window_mbytes");
+  // Each tap is a piece of a pixel of its own then, among channels that lie elsewhere.
+  if (!part.is_whole) out.thousands("apart_kpixels", pixels * taps);
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
