@@ -58,6 +58,8 @@ namespace codl::kernels {
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
+//   aliased_mloads  loads, divided by the sets that pixels of so many bytes may begin with
+//   tail_kruns      thousand runs of a pass whose channels do not end with a whole vector
 //   lost_*          loads or elements that a first-level cache had, but no longer has when they are
 //                   used again
 //   spilled*_mbytes, squeezed*_mbytes
