@@ -19,7 +19,8 @@ namespace codl::kernels {
 //                   weights of a step of one pixel, of few, whose computing hides little of the
 //                   time that memory takes, and of more
 //   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
-//   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels of
+//   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels of;
+//                   of a pool's windows the taps
 //   far_mloads      loads of rows that are used again, and lie on more pages than the near TLB has
 //   *_far_klines    thousand lines of pixels that lie on more pages than what fetches ahead follows
 //   to_plain_block_kruns
@@ -61,6 +62,8 @@ namespace codl::kernels {
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache
+//   aliased_mloads  loads, divided by the sets that pixels of so many bytes may begin with
+//   tail_kruns      thousand runs of a pass whose channels do not end with a whole vector
 //   lost_*          loads or elements that a first-level cache had, but no longer has when they are
 //                   used again
 //   spilled*_mbytes, squeezed*_mbytes

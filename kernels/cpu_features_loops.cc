@@ -42,6 +42,8 @@ void count_pool2d(CpuFeatures& out) {
     out.traffic();
     out.millions("column_mvectors", columns * strips.groups);
     out.millions("output_mvectors", pixels * strips.groups);
+    // Vectors of four lanes take as long as wide ones, for fewer elements.
+    out.millions("narrow_column_mvectors", columns * strips.narrow);
     // Each begins with the columns before its first output.
     out.thousands("kruns", runs * blocks.count());
     out.thousands("krows", runs * work.blocks);
@@ -64,6 +66,8 @@ void count_pool2d(CpuFeatures& out) {
   // A row of windows begins with lines of other channels behind those of every pixel, again and
   // again: more of the time than a map's one window takes for it.
   if (is_apart && !is_map) out.apart("apart_window_mbytes");
+  // Each tap is a piece of a pixel of its own then, among channels that lie elsewhere.
+  if (!part.is_whole) out.thousands("apart_kpixels", pixels * taps);
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
@@ -353,9 +357,10 @@ void add_evicted_lines(CpuFeatures& out, const DepthwiseLines& step) {
   const double pass_lines = step.pass_bytes / 64;
   const double ways = out.first_level_ways() / (out.is_shared() ? 2.0 : 1.0);
   const double held = std::min(step.places * pass_lines, 64.0) * ways;
-  // The share of lines that are no longer there after so many others of each vector.
+  // The share of lines that are no longer there after so many others of each vector: some sets have
+  // twice as many as others.
   const auto evicted = [&](double lines) {
-    return std::clamp((lines * pass_lines / held - 0.8) / 0.4, 0.0, 1.0);
+    return std::clamp(lines * pass_lines / held - 0.5, 0.0, 1.0);
   };
   const double pair_rows = taps + stride;  // of inputs, and the lines of a pair's weights
   const double lone = step.row_count - 2 * rows.pairs;
@@ -449,6 +454,9 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   // Products of a single output wait for each other.
   out.thousands("single_kruns", row_count * runs.single_count * passes);
   out.thousands("krows", (row_count - rows.pairs) * passes);
+  out.thousands("kpixels", part.pixels * passes);
+  // The last vector begins early, over elements of the one before and across lines, or is masked.
+  if (channels % lanes != 0) out.thousands("tail_kruns", every_run * passes);
   const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
   const int64_t places = 4096 / std::gcd(pixel_bytes, int64_t{4096});
   const double pass_bytes = std::ceil(static_cast<double>(pass) / kChannelPanel) * 64;
@@ -472,6 +480,8 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     const double window =
         static_cast<double>(vertical.taps) * x.dims[3] * static_cast<double>(pixel_bytes);
     out.millions("far_mloads", every_load * std::clamp(window / kHeldBytes - 1, 0.0, 1.0));
+    // As often as the pixels of a run begin with the same set.
+    out.millions("aliased_mloads", every_load / static_cast<double>(places));
     // The lines of a run's inputs, outputs and weights that fall into one set. As far as they are
     // more than it has ways, the next vector does not find those that it has the rest of.
     const double run_inputs = std::min<double>(
@@ -503,9 +513,10 @@ void count_depthwise_conv2d(CpuFeatures& out) {
                                        out.sharers(static_cast<double>(work.panel_blocks)));
   const bool has_curve = curve_names(params.activation).elements != nullptr;
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
-  if (!begins_early && channels % lanes != 0) {
-    out.millions("rest_mmacs", rows.taps * y.dims[3] * taps * lanes);
-    // The curve's loads wait for stores of a part of a vector, which are not handed on.
+  if (channels % lanes != 0) {
+    if (!begins_early) out.millions("rest_mmacs", rows.taps * y.dims[3] * taps * lanes);
+    // The curve's loads wait for stores of a part of a vector, or of two that overlap, which are not
+    // handed on.
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
   if (params.has_residual != 0) out.millions("residual_melements", count_of(step));
