@@ -200,8 +200,8 @@ kernels::TimedTile fitted_tile(const kernels::GemmTile& tile,
             kernels::predicted_ns({tile, 1, 1e-9, residents}, sizes[busy], units);
         const double waiting_ns =
             kernels::predicted_ns({tile, kNever, 1, residents}, sizes[waiting], units);
-        const kernels::TimedTile timed = {tile, four_digits(busy_ns / (1e3 * us[busy])),
-                                          four_digits(1e3 * us[waiting] / waiting_ns), residents};
+        const kernels::TimedTile timed = {tile, rounded(busy_ns / (1e3 * us[busy]), 4),
+                                          rounded(1e3 * us[waiting] / waiting_ns, 4), residents};
         const double found = error(timed);
         if (found >= least) continue;
         least = found;

@@ -324,7 +324,7 @@ StepModel fit_terms(const std::vector<Observation>& observations,
 // Names of the terms that are a thousandth of the time or more, in the mean over observations.
 std::vector<std::string> names_that_matter(const std::vector<Observation>& observations,
                                            const StepModel& model) {
-  constexpr double kLeastShare = 0.001;
+  constexpr double kLeastShare = 0.0015;
   std::vector<std::string> names;
   for (const auto& [name, coefficient] : model.terms) {
     double shares = 0;

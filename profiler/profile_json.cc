@@ -16,6 +16,10 @@ constexpr size_t kFolds = 5;
 // Fewer than this say nothing; any_cpu and any_gpu stand in.
 constexpr size_t kLeastSamples = 8;
 
+// Of coefficients, of which a profile has some two thousand and a step ten: half of the last digit
+// is 0.5 % of a term at most.
+constexpr int kModelDigits = 3;
+
 std::vector<size_t> folds_of(size_t count) {
   std::vector<size_t> folds;
   for (size_t i = 0; i < count; ++i) folds.push_back(i % kFolds);
@@ -33,8 +37,9 @@ FittedModel fit(const std::string& symbol, int32_t revision,
   fitted.symbol = symbol;
   fitted.revision = revision;
   fitted.model = fit_bent_model(observations, may_have_floor);
-  fitted.model.floor_us = four_digits(fitted.model.floor_us);
-  for (auto& [name, coefficient] : fitted.model.terms) coefficient = four_digits(coefficient);
+  fitted.model.floor_us = rounded(fitted.model.floor_us, kModelDigits);
+  for (auto& [name, coefficient] : fitted.model.terms)
+    coefficient = rounded(coefficient, kModelDigits);
   fitted.held_out =
       cross_validate(observations, folds_of(observations.size()), kFolds, may_have_floor);
   return fitted;
@@ -96,11 +101,11 @@ class ProfileWriter {
 
  private:
   // codlc refuses a file with any other number (JsonValue::as_number()). `owner` is for the error.
-  void number(const std::string& owner, const std::string& key, double value) {
+  void number(const std::string& owner, const std::string& key, double value, int digits = 4) {
     if (!(value >= 0 && value <= 1e12))
       tools::fail_input("profile: " + owner + ": " + key,
                         "samples that give a number from 0 to 10^12", std::to_string(value));
-    json_.key(key).number(four_digits(value));
+    json_.key(key).number(rounded(value, digits));
   }
 
   void quantity(const char* key, double value, const char* origin = "measured",
@@ -224,7 +229,7 @@ class ProfileWriter {
       if (name == "steps")
         steps += coefficient;
       else
-        number(fitted.symbol, name, coefficient);
+        number(fitted.symbol, name, coefficient, kModelDigits);
     }
     number(fitted.symbol, "steps", steps);
     json_.end_object();
@@ -232,11 +237,13 @@ class ProfileWriter {
     json_.key("fit").begin_object();
     if (fitted.revision != 0) json_.key("revision").integer(fitted.revision);
     json_.key("samples").integer(static_cast<int64_t>(fitted.held_out.count));
-    number(fitted.symbol, "median_error_percent", fitted.held_out.median_absolute);
-    number(fitted.symbol, "within_10_percent", fitted.held_out.within_10);
+    number(fitted.symbol, "median_error_percent", fitted.held_out.median_absolute, kModelDigits);
+    number(fitted.symbol, "within_10_percent", fitted.held_out.within_10, kModelDigits);
     // measured / predicted: what a prediction is to be multiplied with.
-    number(fitted.symbol, "interval_low", 1 / std::max(0.05, 1 + fitted.held_out.p90 / 100));
-    number(fitted.symbol, "interval_high", 1 / std::max(0.05, 1 + fitted.held_out.p10 / 100));
+    number(fitted.symbol, "interval_low", 1 / std::max(0.05, 1 + fitted.held_out.p90 / 100),
+           kModelDigits);
+    number(fitted.symbol, "interval_high", 1 / std::max(0.05, 1 + fitted.held_out.p10 / 100),
+           kModelDigits);
     json_.end_object();
     json_.end_object();
   }

@@ -81,9 +81,9 @@ std::optional<FoundTile> parse_tile(const std::string& line) {
 
 }  // namespace
 
-double four_digits(double value) {
+double rounded(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return 0;
-  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+  const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(std::abs(value))));
   return std::round(value * scale) / scale;
 }
 

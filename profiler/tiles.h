@@ -9,8 +9,9 @@
 
 namespace codl::profiler {
 
-// Four significant digits, more than a measurement has; 0 for what is no number.
-double four_digits(double value);
+// To so many significant digits, four of which are more than a measurement has; 0 for what is no
+// number.
+double rounded(double value, int digits);
 
 // What is best for a row: a local size (TileKind::Local), a table to choose from (TileKind::Gemm),
 // or neither: the defaults, which nothing that was tried is better than.
