@@ -19,8 +19,8 @@ namespace codl::kernels {
 //                   weights of a step of one pixel, of few, whose computing hides little of the
 //                   time that memory takes, and of more
 //   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
-//   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels of;
-//                   of a pool's windows the taps
+//   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels
+//                   of; of a pool's windows the taps
 //   far_mloads      loads of rows that are used again, and lie on more pages than the near TLB has
 //   *_far_klines    thousand lines of pixels that lie on more pages than what fetches ahead follows
 //   to_plain_block_kruns

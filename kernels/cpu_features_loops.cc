@@ -344,10 +344,10 @@ struct DepthwiseLines {
   int32_t inputs;  // of a row
 };
 
-// Lines that a vector of 16 lanes, which is one, brings from the second-level cache again: those of
-// rows of inputs that the next row of outputs shares, and where not even a run leaves room for the
-// next, those of columns that they share, and of the weights. Only the sets that the pass has lines
-// of hold them, and threads of a core share those: so workers are on servers' virtual cores.
+// Lines that a vector of 16 lanes, which is one, brings from the second-level cache again: where a
+// run leaves no room for the next, those of columns that they share, and of the weights. Only the
+// sets that the pass has lines of hold them, and threads of a core share those: so workers are on
+// servers' virtual cores.
 void add_evicted_lines(CpuFeatures& out, const DepthwiseLines& step) {
   const int32_t taps = step.horizontal.taps;
   const int32_t stride = step.horizontal.stride;
@@ -366,11 +366,6 @@ void add_evicted_lines(CpuFeatures& out, const DepthwiseLines& step) {
   const double lone = step.row_count - 2 * rows.pairs;
   const double lone_taps = lone > 0 ? (rows.taps - 2 * taps * rows.pairs) / lone : 0;
   const double weights = static_cast<double>(step.vertical.taps) * taps;
-  const double again =
-      lone * std::max(lone_taps - step.vertical.stride, 0.0) *
-          evicted(step.vertical.taps * step.inputs + weights + step.outputs) +
-      rows.pairs * (taps - stride) * evicted(pair_rows * step.inputs + weights + 2 * step.outputs);
-  out.millions("again_melements", again * step.inputs * vectors * kChannelPanel);
   const double run_outputs = std::min(step.outputs, 8.0);
   const double run_inputs =
       std::min<double>((run_outputs - 1) * stride + taps, static_cast<double>(step.inputs));
@@ -515,7 +510,7 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (channels % lanes != 0) {
     if (!begins_early) out.millions("rest_mmacs", rows.taps * y.dims[3] * taps * lanes);
-    // The curve's loads wait for stores of a part of a vector, or of two that overlap, which are not
+    // The curve's loads wait for stores of a part of a vector, or of two that overlap: they are not
     // handed on.
     if (has_curve) out.thousands("rest_curve_kpixels", part.pixels);
   }
