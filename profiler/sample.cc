@@ -233,6 +233,15 @@ double shorter_mean_us(std::vector<double> visits) {
   return sum_us / count;
 }
 
+// Of each visit what is half way from its undisturbed run to its median one: the more a visit's runs
+// differ, the farther the former is below what other visits say.
+std::vector<double> between_runs(const Sample& sample) {
+  std::vector<double> visits = sample.visits_us;
+  for (size_t v = 0; v < visits.size(); ++v)
+    visits[v] = std::sqrt(visits[v] * sample.medians_us[v]);
+  return visits;
+}
+
 // Takes from visits what their batches took longer. `batches[i]` are those of (*samples)[i]'s
 // visits. Of steps that were visited in several batches, in turns: what a step takes, and what a
 // batch's steps take longer than that.
@@ -246,7 +255,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
   const std::vector<Traits> traits = traits_of(*samples);
   std::vector<Traits> effects(batch_count, Traits{});
   const auto settled = [&](size_t i) {
-    std::vector<double> visits = (*samples)[i].visits_us;
+    std::vector<double> visits = between_runs((*samples)[i]);
     for (size_t v = 0; v < visits.size(); ++v)
       visits[v] /= std::exp(std::clamp(dot(traits[i], effects[batches[i][v]]), -kMost, kMost));
     return visits;
@@ -254,7 +263,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
   for (int round = 0; round < kRounds; ++round) {
     std::vector<std::vector<Deviation>> deviations(batch_count);
     for (size_t i = 0; i < samples->size(); ++i) {
-      const std::vector<double>& visits = (*samples)[i].visits_us;
+      const std::vector<double> visits = between_runs((*samples)[i]);
       // One batch's visits say nothing of it.
       if (std::count(batches[i].begin(), batches[i].end(), batches[i][0]) ==
           static_cast<ptrdiff_t>(batches[i].size()))

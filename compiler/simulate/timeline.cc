@@ -24,7 +24,7 @@ class LaneSimulation {
     slow_down_[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
     slow_down_[1] = 1 / (1 - std::clamp(load.gpu_frame_percent, 0.0, 90.0) / 100);
     for (size_t lane = 0; lane < 2; ++lane) {
-      slow_down_[lane] *= 1 + profile.disturbance_percent[lane].value / 100;
+      disturbance_[lane] = profile.disturbance_percent[lane].value / 100;
       contention_[lane] = profile.exchange.contention_percent[lane].value / 100;
     }
     has_calls_ = clock == Clock::Wall;
@@ -59,14 +59,19 @@ class LaneSimulation {
     return begin;
   }
 
+  // Both lanes have a part in it.
+  double handed_over_us(double us) const {
+    return us * (1 + disturbance_[0] + disturbance_[1]);
+  }
+
   // When the step may start; never while it waits for a step that is not done.
   double ready_time_us(size_t index) const {
     double ready_us = 0;
     for (const LaneWait& wait : steps_[index].waits) {
       if (!is_done_[wait.step]) return kNever;
-      ready_us = std::max(ready_us, result_.spans[wait.step].end_us + wait.us);
+      ready_us = std::max(ready_us, result_.spans[wait.step].end_us + handed_over_us(wait.us));
     }
-    return ready_us + steps_[index].hand_off_us;
+    return ready_us + handed_over_us(steps_[index].hand_off_us);
   }
 
   void start(size_t lane) {
@@ -81,9 +86,12 @@ class LaneSimulation {
   }
 
   double factor(size_t lane, const bool (&runs)[kLaneCount]) const {
-    double factor = slow_down_[lane];
-    if (lane < 2 && runs[0] && runs[1]) factor *= 1 + contention_[lane];
-    return factor;
+    if (lane >= 2) return slow_down_[lane];
+    const bool is_alone = !runs[0] || !runs[1];
+    // What disturbs one lane, for longer than steps take, holds up the other at their next join: of
+    // lanes that are disturbed at different times both lose what either does.
+    const double disturbance = disturbance_[lane] + (is_alone ? 0 : disturbance_[1 - lane]);
+    return slow_down_[lane] * (1 + disturbance) * (is_alone ? 1 : 1 + contention_[lane]);
   }
 
   void advance(double until_us, const bool (&runs)[kLaneCount]) {
@@ -108,6 +116,7 @@ class LaneSimulation {
 
   llvm::ArrayRef<LaneStep> steps_;
   double slow_down_[kLaneCount] = {1, 1, 1};
+  double disturbance_[2] = {};
   double contention_[2] = {};
   bool has_calls_ = true;
   std::vector<double> left_us_;  // by step, at full speed

@@ -93,7 +93,7 @@ struct Feature {
   const char* name;
   double value;
 };
-inline constexpr uint32_t kMaxFeatures = 64;
+inline constexpr uint32_t kMaxFeatures = 48;
 struct Features {
   Feature items[kMaxFeatures];
   uint32_t count = 0;

@@ -31,7 +31,7 @@ import numpy
 FOLDS = 5
 # CPU threads that the samples were taken with.
 PAIRS = {"host-2core-pocl": 1, "host-2core-avx2-pocl": 1, "host-2core-avx512-pocl": 1,
-         "h200-nvidia": 2, "16core-pocl": 2, "h200-nvidia-networks": 2, "16core-pocl-networks": 2}
+         "h200-nvidia": 2, "16core-pocl": 2}
 
 
 class Sample:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Joins sample files of codl-profile whose processes ran beside each other on one machine.
 
-    join_samples.py GPU.csv CPU.csv [CPU.csv ...] > SAMPLES.csv
+    join_samples.py GPU.csv CPU.csv [GPU.csv or CPU.csv ...] > SAMPLES.csv
 
-A machine with cores to spare is sampled by several processes at once (docs/TESTING.md): one on the
-GPU, some on CPU lanes of cores of their own. Facts, exchange costs and tiles are the first file's,
-the CPU's clock is the second's: the others must have gone on (--resume) from a copy of what the
-second began with. Batches that files share count once.
+A machine with cores to spare is sampled by several processes at once (docs/TESTING.md): some on the
+GPU, some on CPU lanes of cores of their own. Facts, exchange costs, tiles and the GPU's clock are
+the first file's, the CPU's clock is the second's: other files of a processor must have gone on
+(--resume) from a copy of what its first began with. Batches that files share count once.
 """
 import sys
 
@@ -35,13 +35,18 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     try:
-        (facts, (_, gpu_probe), batches), *rest = [read(path) for path in sys.argv[1:]]
+        first, *rest = [read(path) for path in sys.argv[1:]]
     except (OSError, UnicodeDecodeError) as error:
         sys.exit(f"join_samples.py: {error}")
+    facts, (_, gpu_probe), batches = first
     cpu_probe = rest[0][1][0]
-    for path, (_, probe, _) in zip(sys.argv[2:], rest):
-        if probe[0] != cpu_probe:
-            sys.exit(f"{path}: expected the clock of {sys.argv[2]}, {cpu_probe} us, found {probe[0]} us")
+    for path, (_, probe, own) in zip(sys.argv[2:], rest):
+        is_cpu = [line.split(",")[0].endswith("_cpu") for batch in own for line in batch
+                  if not line.startswith("#")]
+        for is_own, clock, found in ((any(is_cpu), cpu_probe, probe[0]),
+                                     (not all(is_cpu), gpu_probe, probe[1])):
+            if is_own and found != clock:
+                sys.exit(f"{path}: expected the clock of the first file, {clock} us, found {found} us")
     sys.stdout.writelines(facts)
     print(f"#probe,{cpu_probe},{gpu_probe}")
     seen = set()

@@ -116,11 +116,17 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
   CHECK(contended_us <= 2 * alone_us + 1e-6);
 }
 
-TEST_CASE("a lane takes what it usually is disturbed by longer") {
+TEST_CASE("a lane takes what it usually is disturbed by longer, and what the other one is") {
   Example example;
-  const double undisturbed_us = example.run().busy_us[0];
+  const Timeline undisturbed = example.run();
   example.profile.disturbance_percent[0].value = 10;
-  CHECK(example.run().busy_us[0] == Approx(1.1 * undisturbed_us));
+  const Timeline disturbed = example.run();
+  CHECK(disturbed.busy_us[0] == Approx(1.1 * undisturbed.busy_us[0]));
+  // Beside the CPU's steps the GPU's are held up, alone they are not.
+  CHECK(disturbed.busy_us[1] > 1.01 * undisturbed.busy_us[1]);
+  CHECK(disturbed.busy_us[1] < 1.1 * undisturbed.busy_us[1]);
+  CHECK(disturbed.total_us > undisturbed.total_us);
+  CHECK(disturbed.total_us <= Approx(1.1 * undisturbed.total_us));
 }
 
 TEST_CASE("a variant's weights count once, however many steps have them") {
