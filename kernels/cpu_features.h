@@ -59,6 +59,10 @@ namespace codl::kernels {
 //                   thousand times that such a loop is begun
 //   single_*, narrow_*, rest_*, edge_*, ragged_*, padded_*
 //                   the part that does not fill vectors, tiles or squares
+//   uneven_melements
+//                   elements that the busiest worker has more than an even cut into tasks gives it
+//   split_kcolumns  thousand columns of squares, 64 bytes each, that lie in two lines of memory
+//   far_kcolumns    thousand columns of squares that lie on more pages than the near TLB has
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache

@@ -80,6 +80,33 @@ void count_transpose(CpuFeatures& out) {
     const double lines = static_cast<double>(y_step) / kTurnSide;
     const double spread = std::clamp((lines - 1) / (kFarLines - 1), 0.0, 1.0);
     out.millions("spread_melements", elements * spread);
+    // Tasks are whole rows of squares, so of few some worker has more than its part; the last row
+    // of squares has fewer rows.
+    const int64_t blocks = ceil_div(rows, kTurnSide);
+    const int64_t units = static_cast<int64_t>(others) * blocks;
+    const int32_t tasks = transpose_task_count(static_cast<int64_t>(elements));
+    int64_t busy_rows = 0;
+    out.each_share([&](int32_t begin, int32_t end) {
+      const Units own = units_of_tasks(units, tasks, begin, end);
+      const int64_t own_rows = (own.end / blocks - own.begin / blocks) * rows +
+                               (own.end % blocks - own.begin % blocks) * kTurnSide;
+      busy_rows = std::max(busy_rows, own_rows);
+    });
+    out.uneven("uneven_melements", elements,
+               static_cast<double>(busy_rows) / (others * static_cast<double>(rows)));
+    // What squares read of a column is a line of x, or parts of two: the next row of squares reads
+    // the second again.
+    const int64_t x_step = axes.last_step(0);
+    const double column_parts = others * static_cast<double>(blocks * columns);
+    const auto x_offsets = static_cast<double>(std::gcd(x_step, kTurnSide));
+    out.thousands("split_kcolumns", column_parts * (1 - x_offsets / kTurnSide));
+    // A row of squares goes through all columns: pages that the near TLB has forgotten when the
+    // next row comes, all of them from twice as many on.
+    constexpr double kNearPages = 96;
+    constexpr double kPageElements = 4096 / sizeof(float);
+    const double pages =
+        static_cast<double>(columns) * std::min(static_cast<double>(x_step) / kPageElements, 1.0);
+    out.thousands("far_kcolumns", column_parts * std::clamp(pages / kNearPages - 1, 0.0, 1.0));
   } else {
     out.thousands("edge_kcolumns", others * static_cast<double>(columns) *
                                        static_cast<double>(ceil_div(rows, kTurnSide)));
