@@ -62,6 +62,7 @@ namespace codl::kernels {
 //   uneven_melements
 //                   elements that the busiest worker has more than an even cut into tasks gives it
 //   split_kcolumns  thousand columns of squares, 64 bytes each, that lie in two lines of memory
+//   between_mbytes  bytes of runs times the part of memory that they are from the first to the last
 //   far_kcolumns    thousand columns of squares that lie on more pages than the near TLB has
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
