@@ -31,6 +31,7 @@ namespace codl::kernels {
 //   lost_row_mbytes
 //                   bytes of rows that the next row of windows shares and no near cache holds
 //   shared_mbytes   bytes that a worker reads and another one, too
+//   page_kpixels    thousand pixels of which each begins on a page of its own, or that part of them
 //   page_krows      thousand parts of rows that are written on pages of their own
 //   scattered_mbytes
 //                   bytes that are written a line of a pixel at a time, as far as pixels are wide

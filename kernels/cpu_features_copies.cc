@@ -264,6 +264,13 @@ void count_depth_to_space(CpuFeatures& out) {
   if (has_pad && !is_strided)
     out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
   const double bytes = 2 * moved * sizeof(float);
+  // Pixels of x that lie on pages of their own: what fetches ahead begins anew with each.
+  constexpr double kPageElements = 4096 / sizeof(float);
+  if (!is_strided)
+    out.thousands("page_kpixels",
+                  part.pixels / params.block_w * std::min(padded_channels(x) / kPageElements, 1.0));
+  // Pieces of x that lie apart, too.
+  if (!is_strided && !part.is_whole) out.thousands("apart_kpixels", part.pixels);
   if (!is_strided)
     out.millions("unaligned_mbytes", bytes * out.crossing_share(int64_t{padded_channels(y)} *
                                                                 (has_runs ? params.block_w : 1)));
