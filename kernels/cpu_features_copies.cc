@@ -48,9 +48,9 @@ void count_transpose(CpuFeatures& out) {
   for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], x_strides[perm[i]], y_strides[i]);
   const double elements = count_of(step);
   const int32_t turned = turned_axis(axes);
-  // What runs wait for, few of which are fetched at once, hides what near caches do not hold.
+  // What runs wait for, few of which are fetched at once, hides what caches do not hold.
   const bool is_runs = turned < 0 && axes.count > 1 && axes.last_step(0) == 1;
-  out.traffic(1, axes.count <= 1, is_runs ? 4 : 0.25);
+  out.traffic(1, axes.count <= 1, is_runs ? 16 : 0.25);
   if (turned < 0) {
     const double bytes = elements * 2 * sizeof(float);
     if (axes.count <= 1) return out.millions("copied_mbytes", bytes);
