@@ -156,6 +156,12 @@ class CpuFeatures {
     is_swept_ = true;
   }
 
+  // Of `count`, what the busiest worker has more than an even cut into tasks gives it, if it has
+  // `busy_share` of all: times the workers, as all counts are.
+  void uneven(const char* name, double count, double busy_share) {
+    if (is_shared_) put(name, count * 1e-6 * std::max(busy_share * thread_count_ - factor_, 0.0));
+  }
+
   // Bytes of the busiest worker as far as nothing fetches them ahead of time yet.
   void first_bytes() {
     constexpr double kFirstMbytes = 0.02;

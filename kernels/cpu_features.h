@@ -31,6 +31,7 @@ namespace codl::kernels {
 //   lost_row_mbytes
 //                   bytes of rows that the next row of windows shares and no near cache holds
 //   shared_mbytes   bytes that a worker reads and another one, too
+//   page_kpixels    thousand pixels of which each begins on a page of its own, or that part of them
 //   page_krows      thousand parts of rows that are written on pages of their own
 //   scattered_mbytes
 //                   bytes that are written a line of a pixel at a time, as far as pixels are wide
@@ -59,6 +60,11 @@ namespace codl::kernels {
 //                   thousand times that such a loop is begun
 //   single_*, narrow_*, rest_*, edge_*, ragged_*, padded_*
 //                   the part that does not fill vectors, tiles or squares
+//   uneven_melements
+//                   elements that the busiest worker has more than an even cut into tasks gives it
+//   split_kcolumns  thousand columns of squares, 64 bytes each, that lie in two lines of memory
+//   between_mbytes  bytes of runs times the part of memory that they are from the first to the last
+//   far_kcolumns    thousand columns of squares that lie on more pages than the near TLB has
 //   unaligned_*, aliased_*
 //                   elements in lines of memory that two cache lines share, and in lines that are a
 //                   multiple of 4096 bytes apart: they fall into one set of a first-level cache

@@ -58,6 +58,9 @@ void count_transpose(CpuFeatures& out) {
     if (!is_runs) return out.millions("strided_melements", elements);
     const int64_t run = axes.extents[axes.count - 1];
     out.millions("unaligned_mbytes", bytes * out.crossing_share(run));
+    // What fetches ahead fetches what lies between runs, too: the nearer they are, the more of it.
+    const auto run_step = static_cast<double>(axes.steps[axes.count - 2][0]);
+    out.millions("between_mbytes", bytes * static_cast<double>(run) / run_step);
     return out.runs(bytes * 1e-6, static_cast<double>(run) * 2 * sizeof(float));
   }
   // Squares: turn_matrix().
@@ -80,6 +83,33 @@ void count_transpose(CpuFeatures& out) {
     const double lines = static_cast<double>(y_step) / kTurnSide;
     const double spread = std::clamp((lines - 1) / (kFarLines - 1), 0.0, 1.0);
     out.millions("spread_melements", elements * spread);
+    // Tasks are whole rows of squares, so of few some worker has more than its part; the last row
+    // of squares has fewer rows.
+    const int64_t blocks = ceil_div(rows, kTurnSide);
+    const int64_t units = static_cast<int64_t>(others) * blocks;
+    const int32_t tasks = transpose_task_count(static_cast<int64_t>(elements));
+    int64_t busy_rows = 0;
+    out.each_share([&](int32_t begin, int32_t end) {
+      const Units own = units_of_tasks(units, tasks, begin, end);
+      const int64_t own_rows = (own.end / blocks - own.begin / blocks) * rows +
+                               (own.end % blocks - own.begin % blocks) * kTurnSide;
+      busy_rows = std::max(busy_rows, own_rows);
+    });
+    out.uneven("uneven_melements", elements,
+               static_cast<double>(busy_rows) / (others * static_cast<double>(rows)));
+    // What squares read of a column is a line of x, or parts of two: the next row of squares reads
+    // the second again.
+    const int64_t x_step = axes.last_step(0);
+    const double column_parts = others * static_cast<double>(blocks * columns);
+    const auto x_offsets = static_cast<double>(std::gcd(x_step, kTurnSide));
+    out.thousands("split_kcolumns", column_parts * (1 - x_offsets / kTurnSide));
+    // A row of squares goes through all columns: pages that the near TLB has forgotten when the
+    // next row comes, all of them from twice as many on.
+    constexpr double kNearPages = 96;
+    constexpr double kPageElements = 4096 / sizeof(float);
+    const double pages =
+        static_cast<double>(columns) * std::min(static_cast<double>(x_step) / kPageElements, 1.0);
+    out.thousands("far_kcolumns", column_parts * std::clamp(pages / kNearPages - 1, 0.0, 1.0));
   } else {
     out.thousands("edge_kcolumns", others * static_cast<double>(columns) *
                                        static_cast<double>(ceil_div(rows, kTurnSide)));
@@ -234,6 +264,13 @@ void count_depth_to_space(CpuFeatures& out) {
   if (has_pad && !is_strided)
     out.thousands("pad_kelements", part.pixels * (padded_channels(y) - y.dims[1]));
   const double bytes = 2 * moved * sizeof(float);
+  // Pixels of x that lie on pages of their own: what fetches ahead begins anew with each.
+  constexpr double kPageElements = 4096 / sizeof(float);
+  if (!is_strided)
+    out.thousands("page_kpixels",
+                  part.pixels / params.block_w * std::min(padded_channels(x) / kPageElements, 1.0));
+  // Pieces of x that lie apart, too.
+  if (!is_strided && !part.is_whole) out.thousands("apart_kpixels", part.pixels);
   if (!is_strided)
     out.millions("unaligned_mbytes", bytes * out.crossing_share(int64_t{padded_channels(y)} *
                                                                 (has_runs ? params.block_w : 1)));

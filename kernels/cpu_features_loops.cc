@@ -256,6 +256,7 @@ void count_resize(CpuFeatures& out) {
     out.millions("row_lost_mvectors",
                  part.pixels * (vectors + strips.narrow) * lost(x.dims[3] + y.dims[3]));
     out.thousands("copied_kpixels", part.pixels);
+    out.near();
   } else {
     // Blocks of columns, strips of channels. A column of the input serves all outputs of its block.
     constexpr int32_t kBlockColumns = 64;
