@@ -83,8 +83,8 @@ void count_pool2d(CpuFeatures& out) {
   constexpr double kLineBytes = 64;
   out.millions("lost_window_mbytes",
                pixels * std::max(taps * channels * sizeof(float) - kWindowBytes, 0.0));
-  // Rows that the next row of windows shares, and no longer finds there: the lines of a part of each
-  // pixel fall into some of its sets only.
+  // Rows that the next row of windows shares, and no longer finds there: the lines of a part of
+  // each pixel fall into some of its sets only.
   const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
   const auto places = static_cast<double>(4096 / std::gcd(pixel_bytes, int64_t{4096}));
   const double set_bytes =
