@@ -69,6 +69,8 @@ class CpuFeatures {
   // Of the first-level cache, whose sets are 64 lines of 64 bytes: processors with vectors of 16
   // lanes have 48 KiB, the others 32.
   int32_t first_level_ways() const { return vector_lanes_ == 16 ? 12 : 8; }
+  // Million bytes of the whole step, as its contract counts them.
+  double mbytes() const { return mbytes_; }
   // More than one worker has tasks.
   bool is_shared() const { return is_shared_; }
 

@@ -133,7 +133,11 @@ void binary(CpuFeatures& out) {
   } else if (!part.is_whole) {
     out.thousands("pixel_kruns", part.pixels);
   }
-  if (!part.is_whole) out.pieces((counts[0] == counts[1] ? 3 : 2) * part.pixels);
+  if (!part.is_whole) {
+    const double maps = counts[0] == counts[1] ? 3 : 2;
+    out.pieces(maps * part.pixels);
+    out.swept(maps / 2 * part.pixels);
+  }
   // Lanes behind the channels are cleared in another pass.
   if (y.dims[1] % kChannelPad != 0) out.thousands("padded_kpixels", part.pixels);
 }

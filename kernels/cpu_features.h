@@ -19,6 +19,10 @@ namespace codl::kernels {
 //                   weights of a step of one pixel, of few, whose computing hides little of the
 //                   time that memory takes, and of more
 //   *_begun_mbytes  of those the first of each panel: what fetches ahead is not ahead yet
+//   read_weight_mbytes
+//                   bytes of a depthwise convolution's weights, which every worker reads
+//   paged_mbytes    bytes of pixels that are read page after page: all up to 512 channels, none of
+//                   1024 or more, of which a run reads several pages side by side
 //   apart_kpixels   thousand pixels of inputs and results that a pass has a part of the channels
 //                   of; of a pool's windows the taps
 //   far_mloads      loads of rows that are used again, and lie on more pages than the near TLB has

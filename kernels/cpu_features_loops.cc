@@ -67,7 +67,10 @@ void count_pool2d(CpuFeatures& out) {
   // again: more of the time than a map's one window takes for it.
   if (is_apart && !is_map) out.apart("apart_window_mbytes");
   // Each tap is a piece of a pixel of its own then, among channels that lie elsewhere.
-  if (!part.is_whole) out.thousands("apart_kpixels", pixels * taps);
+  if (!part.is_whole) {
+    out.thousands("apart_kpixels", pixels * taps);
+    if (!is_map) out.swept(pixels * params.stride_h * params.stride_w / 2);
+  }
   out.millions("window_mvectors", pixels * taps * strips.groups * vectors);
   out.thousands("window_krows", pixels * rows * strips.groups);
   out.millions("single_window_mvectors", pixels * taps * strips.singles);
@@ -77,11 +80,18 @@ void count_pool2d(CpuFeatures& out) {
   // Windows so large that neither the next one nor, of those of a whole map, what fetches ahead
   // finds their lines in the first-level cache, beside what it holds of rows.
   constexpr double kWindowBytes = 8 * 1024;
+  constexpr double kLineBytes = 64;
   out.millions("lost_window_mbytes",
                pixels * std::max(taps * channels * sizeof(float) - kWindowBytes, 0.0));
-  // Rows that the next row of windows shares, and no longer finds there.
+  // Rows that the next row of windows shares, and no longer finds there: the lines of a part of
+  // each pixel fall into some of its sets only.
+  const auto pixel_bytes = static_cast<int64_t>(padded_channels(y)) * int64_t{sizeof(float)};
+  const auto places = static_cast<double>(4096 / std::gcd(pixel_bytes, int64_t{4096}));
+  const double set_bytes =
+      std::min(places * std::ceil(unit_bytes / kLineBytes) * kLineBytes, 4096.0);
   const double row_bytes = (params.kernel_h * x.dims[3] + y.dims[3]) * unit_bytes;
-  const double lost_rows = std::clamp(row_bytes / (4096 * out.first_level_ways()) - 1, 0.0, 1.0);
+  const double lost_rows =
+      std::clamp(row_bytes / (set_bytes * out.first_level_ways()) - 1, 0.0, 1.0);
   out.millions("lost_row_mbytes", lost_rows * pixels * channels * sizeof(float) *
                                       std::max(params.kernel_h - params.stride_h, 0) *
                                       std::min(params.kernel_w, params.stride_w));
@@ -507,6 +517,8 @@ void count_depthwise_conv2d(CpuFeatures& out) {
   out.once("unseen_weight_klines", 1e-3 * taps * w.dims[2] * passes *
                                        std::min(pass_bytes / 64, kUnseenLines) *
                                        out.sharers(static_cast<double>(work.panel_blocks)));
+  out.once("read_weight_mbytes", 1e-6 * part.channels * sizeof(float) * taps * w.dims[2] *
+                                     out.sharers(static_cast<double>(work.panel_blocks)));
   const bool has_curve = curve_names(params.activation).elements != nullptr;
   if (has_curve) out.thousands("curve_kpixels", part.pixels * passes);
   if (channels % lanes != 0) {
@@ -525,6 +537,11 @@ void count_depthwise_conv2d(CpuFeatures& out) {
     out.sweep(std::min(static_cast<double>(pixel_bytes), std::ceil(bytes / 64) * 64 + kAheadBytes) /
               bytes);
   }
+  // Wide pixels of a run lie on pages of their own, which are read side by side: the time before
+  // what fetches ahead follows each of them hides in that of the others.
+  constexpr double kPagedChannels = 512;
+  const double paged = std::clamp(2 - part.channels / kPagedChannels, 0.0, 1.0);
+  out.millions("paged_mbytes", out.mbytes() * 1e6 * paged);
   out.traffic(1, true, 0.5);
   const double touched = part.pixels + input_rows_of(vertical, x.dims[2], row_range).count() *
                                            static_cast<double>(x.dims[3]) * y.dims[0];
