@@ -324,13 +324,21 @@ StepModel fit_terms(const std::vector<Observation>& observations,
 // Names of the terms that are a thousandth of the time or more, in the mean over observations.
 std::vector<std::string> names_that_matter(const std::vector<Observation>& observations,
                                            const StepModel& model) {
-  constexpr double kLeastShare = 0.0015;
+  constexpr double kLeastShare = 0.0025;
+  double all_us = 0;
+  for (const Observation& observation : observations) all_us += observation.us;
   std::vector<std::string> names;
   for (const auto& [name, coefficient] : model.terms) {
     double shares = 0;
-    for (const Observation& observation : observations)
-      shares += coefficient * value_of(observation.features, name) / observation.us;
-    if (shares >= kLeastShare * static_cast<double>(observations.size())) names.push_back(name);
+    double term_us = 0;
+    for (const Observation& observation : observations) {
+      const double us = coefficient * value_of(observation.features, name);
+      shares += us / observation.us;
+      term_us += us;
+    }
+    if (shares >= kLeastShare * static_cast<double>(observations.size()) ||
+        term_us >= kLeastShare * all_us)
+      names.push_back(name);
   }
   return names;
 }
