@@ -72,12 +72,13 @@ struct ColdName {
   std::string_view name;
   const char* cold_name;
 };
-#define COLD(name) {#name, "cold_" #name}
+#define COLD(name) \
+  { #name, "cold_" #name }
 constexpr ColdName kColdNames[] = {
-    COLD(stream_weight_mbytes),      COLD(shown_weight_mbytes),  COLD(late_weight_mbytes),
-    COLD(stream_begun_mbytes),       COLD(shown_begun_mbytes),   COLD(read_begun_mbytes),
-    COLD(unseen_weight_klines),      COLD(begun_weight_mbytes),  COLD(single_weight_mbytes),
-    COLD(long_weight_mbytes),        COLD(pair_weight_mbytes),   COLD(four_panels_weight_mbytes),
+    COLD(stream_weight_mbytes),      COLD(shown_weight_mbytes), COLD(late_weight_mbytes),
+    COLD(stream_begun_mbytes),       COLD(shown_begun_mbytes),  COLD(read_begun_mbytes),
+    COLD(unseen_weight_klines),      COLD(begun_weight_mbytes), COLD(single_weight_mbytes),
+    COLD(long_weight_mbytes),        COLD(pair_weight_mbytes),  COLD(four_panels_weight_mbytes),
     COLD(single_long_weight_mbytes),
 };
 #undef COLD

@@ -233,8 +233,8 @@ double shorter_mean_us(std::vector<double> visits) {
   return sum_us / count;
 }
 
-// Of each visit what is half way from its undisturbed run to its median one: the more a visit's runs
-// differ, the farther the former is below what other visits say.
+// Of each visit what is half way from its undisturbed run to its median one: the more a visit's
+// runs differ, the farther the former is below what other visits say.
 std::vector<double> between_runs(const Sample& sample) {
   std::vector<double> visits = sample.visits_us;
   for (size_t v = 0; v < visits.size(); ++v)

@@ -60,9 +60,7 @@ class LaneSimulation {
   }
 
   // Both lanes have a part in it.
-  double handed_over_us(double us) const {
-    return us * (1 + disturbance_[0] + disturbance_[1]);
-  }
+  double handed_over_us(double us) const { return us * (1 + disturbance_[0] + disturbance_[1]); }
 
   // When the step may start; never while it waits for a step that is not done.
   double ready_time_us(size_t index) const {

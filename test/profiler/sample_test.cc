@@ -1,8 +1,10 @@
 #include "profiler/sample.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/kernel_table.h"
+#include "kernels/model_features.h"
 #include "profiler/shapes.h"
 #include "runtime/tools/tool_error.h"
 #include "test/support/catch.h"
@@ -80,6 +82,37 @@ TEST_CASE("warm weights are another step, and lack the feature of cold ones") {
   CHECK(to_line(read[1]) == to_line(warm));
   CHECK(weighs_cold(read[0]));
   CHECK_FALSE(weighs_cold(read[1]));
+}
+
+TEST_CASE("what a step counts of its weights counts once more where they are cold") {
+  // Of the CPU, and of OpenCL that runs on a processor.
+  const kernels::LaneFacts lane = {2, {2, 512}};
+  size_t rows_with_weights = 0;
+  for (const KernelRow& row : kKernelRows) {
+    std::mt19937_64 random(5);
+    std::optional<StepCase> item = draw_step(row, {}, random);
+    if (!item || weight_bytes(*item) == 0) continue;
+    const NamedFeatures cold = features_of(row, *item, lane);
+    item->has_warm_weights = true;
+    const NamedFeatures warm = features_of(row, *item, lane);
+    INFO(row.symbol);
+    size_t twins = 0;
+    for (const auto& [name, value] : cold) {
+      if (!name.starts_with(kernels::kColdPrefix)) continue;
+      ++twins;
+      if (name == kernels::kColdWeights) {
+        CHECK(value > 0);
+        continue;
+      }
+      const std::pair<std::string, double> counted = {
+          name.substr(std::string_view(kernels::kColdPrefix).size()), value};
+      CHECK(std::find(warm.begin(), warm.end(), counted) != warm.end());
+    }
+    CHECK(twins >= 1);
+    CHECK(warm.size() + twins == cold.size());
+    ++rows_with_weights;
+  }
+  CHECK(rows_with_weights > 10);
 }
 
 TEST_CASE("what all steps of a batch take longer is not theirs") {
