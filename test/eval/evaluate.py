@@ -30,7 +30,7 @@ import numpy
 
 FOLDS = 5
 # CPU threads that the samples were taken with.
-PAIRS = {"host-2core-pocl": 1, "host-2core-avx2-pocl": 1, "host-2core-avx512-pocl": 1,
+PAIRS = {"host-2core-pocl": 1, "host-2core-zen4-pocl": 1, "host-2core-avx512-pocl": 1,
          "h200-nvidia": 2, "16core-pocl": 2}
 
 
