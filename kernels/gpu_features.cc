@@ -329,26 +329,6 @@ class GpuFeatures {
     add("corner_lines_unit", waves(1) * lines * 1e-3);
   }
 
-  // Whether some wave has items inside the map and others that reach outside with this tap, where
-  // `rows` rows of blocks follow each other.
-  bool has_mixed_wave(const Conv2dBufferGrid& grid, const WindowAxis& axis, int32_t tap,
-                      int64_t rows) const {
-    const int64_t inside = conv2d_blocks_inside(grid, axis, tap);
-    if (inside == 0 || inside == grid.pixel_blocks) return false;
-    const int64_t first = first_block_inside(grid, axis, tap);
-    const auto wave_items = static_cast<int64_t>(launch_.local[0]);
-    // Blocks where the items change their loop.
-    for (int64_t row = 0; row < std::min(rows, wave_items); ++row)
-      for (const int64_t block : {first, first + inside, grid.pixel_blocks}) {
-        const bool changes = block == grid.pixel_blocks
-                                 ? (first == 0) != (first + inside == block) && row + 1 < rows
-                                 : block > 0;
-        if (changes && (row * grid.pixel_blocks + block) * grid.inner_blocks % wave_items != 0)
-          return true;
-      }
-    return false;
-  }
-
   // First block that is inside the map with this tap.
   static int64_t first_block_inside(const Conv2dBufferGrid& grid, const WindowAxis& axis,
                                     int32_t tap) {
@@ -513,6 +493,7 @@ void GpuFeatures::add_tiles() {
 // Items of a wave that differ in whether a tap reaches outside the map run both loops, one after
 // the other; only the first waits for the tap's weights in memory, of as many panels as the items
 // have.
+// Not of OpenCL on a processor: cl_processor_features.h has the row.
 void GpuFeatures::add_conv2d_buffer() {
   const auto& params = step_.params_as<Conv2dParams>();
   const OperandShape& w = step_.operands[1];
@@ -520,65 +501,46 @@ void GpuFeatures::add_conv2d_buffer() {
   const WindowAxis axis = horizontal_axis(params, w.dims);
   const auto wave_items = static_cast<int64_t>(launch_.local[0]);
   const int64_t rows = int64_t{grid.rows} * y_.dims[0];  // of one outer block
-  double again = 0;
-  if (is_processor_) {
-    for (int32_t tap = 0; tap < axis.taps; ++tap)
-      if (has_mixed_wave(grid, axis, tap, rows * grid.outer_blocks)) again += 1;
-  } else {
-    again = most_mixed_taps(grid, axis, rows * grid.outer_blocks);
-  }
+  const double again = most_mixed_taps(grid, axis, rows * grid.outer_blocks);
   // Where a wave has items of more than one outer block, their panels differ, too.
   const int64_t wave_outer = std::min(
       grid.outer_blocks, ceil_div(wave_items, grid.inner_blocks * grid.pixel_blocks * rows));
   const auto panels = static_cast<double>(std::min(wave_items, grid.inner_blocks * wave_outer));
-  const WindowAxis vertical = vertical_axis(params, w.dims);
   const double row_steps = grid.is_joined ? 1
-                           : is_processor_
-                               ? row_taps(vertical)
-                               : row_taps_of_wave(vertical, grid.inner_blocks * grid.pixel_blocks);
+                                          : row_taps_of_wave(vertical_axis(params, w.dims),
+                                                             grid.inner_blocks * grid.pixel_blocks);
   const double depth = row_steps * w.dims[1] * 1e-3;
   const double loops = axis.taps + again;
   if (params.has_residual != 0) add("residual", 1);
   const double rounds = waves(std::max<int64_t>(1, kHeldLargeWaves / group_waves()));
-  if (!is_processor_) {
-    // Panels are so many vectors of weights apart, and blocks so many words of x: words of one bank
-    // or of several.
-    const int64_t panel_vectors = int64_t{1} * w.dims[1] * w.dims[2] * w.dims[3];
-    const int64_t words =
-        int64_t{grid.item_pixels} * params.stride_w * padded_channels(step_.operands[0]);
-    const double wave_blocks = std::ceil(static_cast<double>(wave_items) / panels);
-    const double x_turns = std::max(
-        1.0,
-        std::ceil(wave_blocks * static_cast<double>(std::gcd(words, int64_t{kBanks})) / kBanks));
-    add("panel_turns_chain", std::ceil(panels / (panel_vectors % 2 != 0 ? 2 : 1)) * loops * depth);
-    add("pixel_turns_unit", waves(1) * grid.item_pixels * x_turns * loops * depth);
-  }
+  // Panels are so many vectors of weights apart, and blocks so many words of x: words of one bank
+  // or of several.
+  const int64_t panel_vectors = int64_t{1} * w.dims[1] * w.dims[2] * w.dims[3];
+  const int64_t words =
+      int64_t{grid.item_pixels} * params.stride_w * padded_channels(step_.operands[0]);
+  const double wave_blocks = std::ceil(static_cast<double>(wave_items) / panels);
+  const double x_turns = std::max(
+      1.0, std::ceil(wave_blocks * static_cast<double>(std::gcd(words, int64_t{kBanks})) / kBanks));
+  add("panel_turns_chain", std::ceil(panels / (panel_vectors % 2 != 0 ? 2 : 1)) * loops * depth);
+  add("pixel_turns_unit", waves(1) * grid.item_pixels * x_turns * loops * depth);
   // The loop over few channels is unrolled: they are loaded at once.
   if (defined(launch_, "FEW_CHANNELS", 0) != 0) {
     const auto blocks = static_cast<double>(ceil_div(wave_items, grid.inner_blocks));
-    if (is_processor_) add("few_chain", loops * depth);
     add("few_pixel_chain", loops * depth * blocks);
-    if (is_processor_)
-      add("few_wave4", waves(4) * loops * depth);
-    else
-      add("few_wave8", rounds * loops * depth);
-    return;
+    return add("few_wave8", rounds * loops * depth);
   }
   add("weight_chain", axis.taps * depth);
-  if (!is_processor_) {
-    if (params.has_residual == 0) add("bare_chain", axis.taps * depth);
-    if (w.dims[2] == 1 && w.dims[3] == 1) add("pointwise_chain", depth);
-    if (params.stride_w > 1) add("strided_chain", axis.taps * depth);
-    if (axis.taps == 1) add("single_again_chain", again * depth);
-    // Weights that a unit does not keep.
-    const double weight_kbytes = 1e3 * named("weight_mbytes");
-    if (weight_kbytes > kUnitKbytes)
-      add("far_weight_chain", axis.taps * depth * (1 - kUnitKbytes / weight_kbytes));
-  }
+  if (params.has_residual == 0) add("bare_chain", axis.taps * depth);
+  if (w.dims[2] == 1 && w.dims[3] == 1) add("pointwise_chain", depth);
+  if (params.stride_w > 1) add("strided_chain", axis.taps * depth);
+  if (axis.taps == 1) add("single_again_chain", again * depth);
+  // Weights that a unit does not keep.
+  const double weight_kbytes = 1e3 * named("weight_mbytes");
+  if (weight_kbytes > kUnitKbytes)
+    add("far_weight_chain", axis.taps * depth * (1 - kUnitKbytes / weight_kbytes));
   add("panel_chain", axis.taps * depth * panels);
   add("again_chain", again * depth);
   add("again_panel_chain", again * depth * panels);
-  if (is_processor_) return add("most_wave4", waves(4) * loops * depth);
   add("most_wave8", rounds * loops * depth);
   add("most_unit", waves(1) * loops * depth);
 }

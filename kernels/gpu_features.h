@@ -34,7 +34,7 @@ namespace codl::kernels {
 //   four_panels_mmacs, pair_mmacs, single_mmacs, sums_melements, transformed_melements
 //                 of conv2d_winograd4_f32_cl_buffer, of the unit that has most: multiply-adds by
 //                 the panels in registers, sums loaded and stored, inputs transformed
-//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave4, most_wave8, most_unit
+//   weight_chain, panel_chain, again_chain, again_panel_chain, most_wave8, most_unit
 //                 of the convolution on buffers: weights that come from memory one after the other,
 //                 the same times the panels that a wave waits for; both of the steps that a wave
 //                 runs again in the other loop; steps of both loops
@@ -45,9 +45,9 @@ namespace codl::kernels {
 //   panel_turns_chain, pixel_turns_unit
 //                 of it: steps of both loops times the panels, and the pixels, that a wave reads
 //                 from the same bank one after the other
-//   few_chain, few_pixel_chain, few_wave4, few_wave8
-//                 of it, with channels so few that their loop is unrolled: steps, on a processor;
-//                 the same times the blocks of pixels of a wave
+//   few_pixel_chain, few_wave8
+//                 of it, with channels so few that their loop is unrolled: steps times the blocks
+//                 of pixels of a wave
 //   texel_chain, fresh_chain, residual_fresh_chain, refetched_chain
 //                 of the convolution on texels: steps; those whose pixels no tap of the row has
 //                 read, without and with a residual; those whose pixels the window is too large to

@@ -321,7 +321,8 @@ StepModel fit_terms(const std::vector<Observation>& observations,
   return model;
 }
 
-// Names of the terms that are a thousandth of the time or more, in the mean over observations.
+// Names of the terms that are kLeastShare of the time or more, in the mean over observations or of
+// their sum, in which what only the longest steps have counts.
 std::vector<std::string> names_that_matter(const std::vector<Observation>& observations,
                                            const StepModel& model) {
   constexpr double kLeastShare = 0.0025;

@@ -22,8 +22,8 @@ enum class SampleRole : int32_t {
   Network = 2,  // a step of a plan given with --plan: predicted, never fitted
 };
 
-// Disturbances lengthen. Of runs, and of visits, the one that a quarter are faster than is steadier
-// than the median.
+// Disturbances lengthen. Of runs the one that a quarter are faster than is steadier than the
+// median.
 inline constexpr double kUndisturbed = 0.25;
 
 // A line of a sample file, "#batch" or "#batch,1.03": the visits that follow, up to the next such
@@ -39,7 +39,9 @@ struct Sample {
   // one, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
   std::vector<double> medians_us;  // of the visits' runs, as their spread tells
-  double us = 0;                   // of the undisturbed visit; see read_samples()
+  // What a step takes: read_samples() tells it from all visits. Until then, while it is sampled,
+  // the visit that a quarter are faster than.
+  double us = 0;
   double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
   int32_t run_count = 0;      // of the last visit
 
