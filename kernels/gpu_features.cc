@@ -199,7 +199,7 @@ class GpuFeatures {
   }
   int64_t group_waves() const {
     const uint64_t items = launch_.local[0] * launch_.local[1] * launch_.local[2];
-    return ceil_div(static_cast<int64_t>(items), kBanks);
+    return std::max<int64_t>(ceil_div(static_cast<int64_t>(items), kBanks), 1);  // 0: the driver's
   }
   // How often the groups fill the units, of which each holds `held`.
   double waves(int64_t held) const {
