@@ -1,5 +1,5 @@
-// The constants that a plan's variants use, packed as their kernels read them; equal (value,
-// packing) once.
+// The constants that a plan's variants use, packed as their kernels read them; equal bytes in the
+// same packing once, whichever values have them.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace codl::compiler {
 // The plan's data section, not yet written: build_plan packs straight into the file's bytes, so
 // that no second copy of the weights is held.
 struct PackedWeights {
-  std::vector<Blob> blobs;        // union over the variants, in first-use order
+  std::vector<Blob> blobs;        // distinct ones of all variants, in first-use order
   std::vector<uint64_t> offsets;  // by blob, in the data section; multiples of kBlobAlignment
   uint64_t data_bytes = 0;
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;  // its blobs
 
-  // The blob's number, if it is there.
+  // The number of the blob that holds what `blob` asks for, if there is one.
   std::optional<uint32_t> find(const Blob& blob) const;
 };
 

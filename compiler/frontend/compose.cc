@@ -62,12 +62,6 @@ std::vector<uint8_t> element_bytes(DType dtype, double value) {
   return bytes;
 }
 
-template <typename T>
-std::vector<uint8_t> bytes_of(llvm::ArrayRef<T> elements) {
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return std::vector<uint8_t>(first, first + elements.size() * sizeof(T));
-}
-
 llvm::SmallVector<int64_t, 4> widened(llvm::ArrayRef<int32_t> dims) {
   return llvm::SmallVector<int64_t, 4>(dims.begin(), dims.end());
 }
@@ -141,7 +135,7 @@ int32_t Compose::rank(ir::ValueId value) const { return type(value).rank(); }
 // ---- constants ----
 
 ir::ValueId Compose::constant(DType dtype, llvm::ArrayRef<int64_t> dims,
-                              std::vector<uint8_t> bytes) {
+                              SharedBytes bytes) {
   if (has_failed_) return ir::kNoId;
   return take(importer_.add_constant(node_, "constant", dtype, dims, std::move(bytes)));
 }

@@ -33,7 +33,7 @@ class Compose {
   ir::ValueId floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims,
                      llvm::StringRef name = "constant");
   ir::ValueId ints(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> dims);  // I64
-  ir::ValueId constant(DType dtype, llvm::ArrayRef<int64_t> dims, std::vector<uint8_t> bytes);
+  ir::ValueId constant(DType dtype, llvm::ArrayRef<int64_t> dims, SharedBytes bytes);
   ir::ValueId filled(DType dtype, double value, llvm::ArrayRef<int64_t> dims);  // one value
 
   // ---- elementwise, with broadcasting; binary operands have one dtype ----

@@ -24,13 +24,13 @@ ExternalData::ExternalData(llvm::StringRef model_path)
   if (folder_.empty()) folder_ = ".";
 }
 
-llvm::Expected<llvm::MemoryBuffer*> ExternalData::file(llvm::StringRef where,
-                                                       llvm::StringRef location) {
+llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> ExternalData::file(llvm::StringRef where,
+    llvm::StringRef location) {
   if (!stays_inside(location))
     return input_error(where, "expected external data inside the model's folder, found '{0}'",
                        location);
   const auto known = files_.find(location);
-  if (known != files_.end()) return known->second.get();
+  if (known != files_.end()) return known->second;
 
   llvm::SmallString<256> path(folder_);
   llvm::sys::path::append(path, location);
@@ -52,19 +52,18 @@ llvm::Expected<llvm::MemoryBuffer*> ExternalData::file(llvm::StringRef where,
   if (!buffer)
     return input_error(where, "expected external data in '{0}', found: {1}", location,
                        buffer.getError().message());
-  return (files_[location] = std::move(*buffer)).get();
+  return files_[location] = std::move(*buffer);
 }
 
-llvm::Expected<llvm::ArrayRef<uint8_t>> ExternalData::read(llvm::StringRef where,
-                                                           llvm::StringRef location,
-                                                           uint64_t offset, uint64_t bytes) {
+llvm::Expected<SharedBytes> ExternalData::read(llvm::StringRef where, llvm::StringRef location,
+                                               uint64_t offset, uint64_t bytes) {
   CODL_ASSIGN_OR_RETURN(buffer, file(where, location));
   const uint64_t size = buffer->getBufferSize();
   if (offset > size || bytes > size - offset)
     return input_error(where, "expected {0} bytes from byte {1} on in '{2}', found {3} bytes",
                        bytes, offset, location, size);
   const auto* first = reinterpret_cast<const uint8_t*>(buffer->getBufferStart());
-  return llvm::ArrayRef<uint8_t>(first + offset, bytes);
+  return SharedBytes({first + offset, bytes}, std::move(buffer));
 }
 
 }  // namespace codl::compiler

@@ -14,8 +14,7 @@ namespace {
 OnnxTensor float_tensor(llvm::ArrayRef<float> elements) {
   OnnxTensor tensor;
   tensor.dims = {static_cast<int64_t>(elements.size())};
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  tensor.bytes.assign(first, first + elements.size() * sizeof(float));
+  tensor.bytes = bytes_of(elements);
   return tensor;
 }
 
@@ -76,7 +75,7 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
     return llvm::Error::success();
   }
   Compose c(node, importer);
-  return c.bind(c.expand(c.constant(element.dtype, {}, std::move(element.bytes)), *shape));
+  return c.bind(c.expand(c.constant(element.dtype, {}, element.bytes), *shape));
 }
 
 // ---- optional values ----
@@ -85,7 +84,7 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
 llvm::Error import_optional_has_element(const OnnxNode& node, Importer& importer) {
   OnnxTensor answer;
   answer.dtype = DType::Bool;
-  answer.bytes = {static_cast<uint8_t>(node.has_input(0))};
+  answer.bytes = std::vector<uint8_t>{static_cast<uint8_t>(node.has_input(0))};
   importer.bind_constant(node, std::move(answer));
   return llvm::Error::success();
 }

@@ -96,8 +96,9 @@ llvm::Error import_if(const OnnxNode& node, Importer& importer) {
 OnnxTensor scalar_tensor(DType dtype, int64_t value) {
   OnnxTensor tensor;
   tensor.dtype = dtype;
-  tensor.bytes.resize(dtype_bytes(dtype));
-  std::memcpy(tensor.bytes.data(), &value, tensor.bytes.size());
+  std::vector<uint8_t> bytes(dtype_bytes(dtype));
+  std::memcpy(bytes.data(), &value, bytes.size());
+  tensor.bytes = std::move(bytes);
   return tensor;
 }
 

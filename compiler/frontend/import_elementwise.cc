@@ -180,7 +180,7 @@ llvm::Error import_bit_cast(const OnnxNode& node, Importer& importer) {
     OnnxTensor tensor;
     tensor.dtype = to;
     tensor.dims.assign(x.dims.begin(), x.dims.end());
-    tensor.bytes.assign(x.bytes.begin(), x.bytes.end());
+    tensor.bytes = x.bytes;
     importer.bind_constant(node, std::move(tensor));
     return llvm::Error::success();
   }
@@ -207,10 +207,9 @@ llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
   mask.dtype = node.opset < 10 ? x_dtype : DType::Bool;
   if (node.opset < 10) {
     const std::vector<float> ones(element_count(dims), 1.0f);
-    const auto* first = reinterpret_cast<const uint8_t*>(ones.data());
-    mask.bytes.assign(first, first + ones.size() * sizeof(float));
+    mask.bytes = bytes_of(llvm::ArrayRef(ones));
   } else {
-    mask.bytes.assign(element_count(dims), 1);
+    mask.bytes = std::vector<uint8_t>(element_count(dims), 1);
   }
   importer.bind_constant(node, std::move(mask), 1);
   return llvm::Error::success();

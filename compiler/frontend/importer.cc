@@ -57,12 +57,11 @@ llvm::Error expect_declared_dims(const OnnxValueInfo& output, const ir::TensorTy
 
 // Of the initializers and of the tensors that nodes have as attributes.
 int64_t weight_bytes_of(const OnnxGraph& graph) {
-  int64_t bytes = 0;
-  for (const OnnxInitializer& initializer : graph.initializers)
-    bytes += initializer.tensor.bytes.size();
+  DistinctBytes bytes;
+  for (const OnnxInitializer& initializer : graph.initializers) bytes.add(initializer.tensor.bytes);
   for (const OnnxNode& node : graph.nodes)
-    for (const OnnxAttribute& attribute : node.attributes) bytes += attribute.tensor.bytes.size();
-  return bytes;
+    for (const OnnxAttribute& attribute : node.attributes) bytes.add(attribute.tensor.bytes);
+  return bytes.count();
 }
 
 // The first `count` elements of dim `dim`.
@@ -74,9 +73,10 @@ OnnxTensor first_elements(const OnnxTensor& tensor, int32_t dim, int64_t count) 
   size_t inner = dtype_bytes(tensor.dtype);
   for (size_t i = dim + 1; i < tensor.dims.size(); ++i) inner *= tensor.dims[i];
   const size_t stride = inner * tensor.dims[dim];
+  std::vector<uint8_t> bytes;
   for (size_t at = 0; stride != 0 && at < tensor.bytes.size(); at += stride)
-    result.bytes.insert(result.bytes.end(), tensor.bytes.begin() + at,
-                        tensor.bytes.begin() + at + inner * count);
+    bytes.insert(bytes.end(), tensor.bytes.begin() + at, tensor.bytes.begin() + at + inner * count);
+  result.bytes = std::move(bytes);
   return result;
 }
 
@@ -174,10 +174,10 @@ llvm::Error Importer::define(llvm::StringRef where, llvm::StringRef name) {
 }
 
 llvm::Error Importer::declare(OnnxGraph& graph) {
-  int64_t weight_bytes = 0;
+  DistinctBytes weights;
   for (OnnxInitializer& initializer : graph.initializers) {
     if (llvm::Error error = define("initializers", initializer.name)) return error;
-    weight_bytes += initializer.tensor.bytes.size();
+    weights.add(initializer.tensor.bytes);
     bindings_[initializer.name].constant = keep(initializer.name, std::move(initializer.tensor));
   }
   for (const OnnxNode& node : graph.nodes)
@@ -188,7 +188,7 @@ llvm::Error Importer::declare(OnnxGraph& graph) {
     for (const OnnxValueInfo& info : *infos)
       if (info.has_shape && !llvm::is_contained(info.dims, kUnknownDim))
         declared_dims_[info.name] = info.dims;
-  evaluation_budget_.add_weights(weight_bytes);
+  evaluation_budget_.add_weights(weights.count());
   return llvm::Error::success();
 }
 
@@ -279,7 +279,7 @@ llvm::Expected<ir::ValueId> Importer::value_of(llvm::StringRef where, const Bind
     return unsupported_error(where, "expected elements in '{0}', found dims {1}", constant.name,
                              dims_text(tensor.dims));
   CODL_ASSIGN_OR_RETURN(constant_type, checked_type(constant.name, tensor.dtype, tensor.dims));
-  constant.value = graph_.add_constant(constant.name, constant_type, std::move(tensor.bytes));
+  constant.value = graph_.add_constant(constant.name, constant_type, tensor.bytes);
   return constant.value;
 }
 
@@ -300,9 +300,7 @@ llvm::ArrayRef<Importer::Extent> Importer::extents_of(const OnnxNode& node, size
 }
 
 ConstantView Importer::view_of(const Constant& constant) const {
-  const bool is_in_graph = constant.value != ir::kNoId;
-  return {constant.tensor.dtype, constant.tensor.dims,
-          is_in_graph ? graph_.value(constant.value).bytes : constant.tensor.bytes};
+  return {constant.tensor.dtype, constant.tensor.dims, constant.tensor.bytes};
 }
 
 Importer::Constant* Importer::keep(std::string name, OnnxTensor tensor) {
@@ -510,7 +508,7 @@ llvm::Expected<ir::ValueId> Importer::append_reshape(const OnnxNode& origin, llv
 
 llvm::Expected<ir::ValueId> Importer::add_constant(const OnnxNode& origin, llvm::StringRef suffix,
                                                    DType dtype, llvm::ArrayRef<int64_t> dims,
-                                                   std::vector<uint8_t> bytes) {
+                                                   SharedBytes bytes) {
   CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, dtype, dims));
   constant_bytes_left_ -= static_cast<int64_t>(bytes.size());
   if (constant_bytes_left_ < 0)
@@ -537,9 +535,7 @@ llvm::Expected<ir::ValueId> Importer::constant_of_rank(const OnnxNode& origin,
 llvm::Expected<ir::ValueId> Importer::add_floats(const OnnxNode& origin, llvm::StringRef suffix,
                                                  llvm::ArrayRef<int64_t> dims,
                                                  llvm::ArrayRef<float> elements) {
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return add_constant(origin, suffix, DType::F32, dims,
-                      std::vector<uint8_t>(first, first + elements.size() * sizeof(float)));
+  return add_constant(origin, suffix, DType::F32, dims, bytes_of(elements));
 }
 
 void Importer::bind(const OnnxNode& node, ir::ValueId value, size_t output) {
@@ -582,7 +578,6 @@ llvm::Error Importer::resolve_extents(Binding& binding, llvm::StringRef name) {
   if (!whole) return whole.takeError();
   if (*whole == nullptr) return llvm::Error::success();
   OnnxTensor tensor = (*whole)->tensor;
-  tensor.bytes = view_of(**whole).bytes.vec();
   for (const Extent& extent : binding.extents) {
     auto count = evaluate(extent.count);
     if (!count) return count.takeError();
@@ -693,7 +688,7 @@ llvm::Error Importer::plan_elements(llvm::StringRef where, Binding& binding) {
     tensor.dims[i] = 1;
     binding.extents.push_back({static_cast<int32_t>(i), none});
   }
-  tensor.bytes.resize(tensor.element_count() * dtype_bytes(tensor.dtype));
+  tensor.bytes = std::vector<uint8_t>(tensor.element_count() * dtype_bytes(tensor.dtype));
   binding.constant = keep(fresh_name(binding.constant->name + ".planned"), std::move(tensor));
   return llvm::Error::success();
 }

@@ -24,7 +24,7 @@ namespace codl::compiler {
 struct ConstantView {
   DType dtype = DType::F32;
   llvm::ArrayRef<int64_t> dims;
-  llvm::ArrayRef<uint8_t> bytes;
+  SharedBytes bytes;
 
   template <typename T>
   llvm::ArrayRef<T> as() const {
@@ -99,7 +99,7 @@ class Importer {
   // far more than the model's weights.
   llvm::Expected<ir::ValueId> add_constant(const OnnxNode& origin, llvm::StringRef suffix,
                                            DType dtype, llvm::ArrayRef<int64_t> dims,
-                                           std::vector<uint8_t> bytes);
+                                           SharedBytes bytes);
   // A constant with dims of 1 in front until it has `rank` dims: one for all that ask.
   llvm::Expected<ir::ValueId> constant_of_rank(const OnnxNode& origin, llvm::StringRef suffix,
                                                ir::ValueId constant, int32_t rank);

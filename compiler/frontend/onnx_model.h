@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/types.h"
+#include "compiler/support/shared_bytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -34,7 +35,7 @@ DType held_dtype(DType dtype);
 struct OnnxTensor {
   DType dtype = DType::F32;
   llvm::SmallVector<int64_t, 4> dims;  // 0 or more
-  std::vector<uint8_t> bytes;          // ONNX order
+  SharedBytes bytes;                   // ONNX order; aligned for the dtype
   // Why the data cannot be used ("data type STRING"), or empty. An error only where it is used:
   // models carry tensors that nothing reads.
   std::string problem;

@@ -84,15 +84,26 @@ ElementRule element_rule(DType stored) {
   }
 }
 
-// Fills `tensor` from `count` elements at `data` (ONNX order, little endian, of dtype `stored`).
-void take_elements(OnnxTensor& tensor, DType stored, const uint8_t* data, size_t count) {
+// The string's bytes, without a copy of them.
+SharedBytes taken(std::string* text) {
+  auto owner = std::make_shared<const std::string>(std::move(*text));
+  return SharedBytes({reinterpret_cast<const uint8_t*>(owner->data()), owner->size()}, owner);
+}
+
+// Fills `tensor` from `data`: `count` elements of dtype `stored` in ONNX order, little endian.
+void take_elements(OnnxTensor& tensor, DType stored, SharedBytes data, size_t count) {
   const ElementRule rule = element_rule(stored);
-  if (rule.convert == nullptr) {
-    tensor.bytes.assign(data, data + count * rule.stored_bytes);
+  const bool is_aligned = reinterpret_cast<uintptr_t>(data.data()) % rule.stored_bytes == 0;
+  if (rule.convert == nullptr && is_aligned) {
+    tensor.bytes = std::move(data);
     return;
   }
-  tensor.bytes.resize(count * dtype_bytes(tensor.dtype));
-  rule.convert(data, count, tensor.bytes.data());
+  std::vector<uint8_t> bytes(count * dtype_bytes(tensor.dtype));
+  if (rule.convert == nullptr)
+    std::copy(data.begin(), data.end(), bytes.begin());
+  else
+    rule.convert(data.data(), count, bytes.data());
+  tensor.bytes = std::move(bytes);
 }
 
 // The elements of one of TensorProto's typed fields, narrowed to `To`, as raw_data would hold them.
@@ -245,7 +256,7 @@ class Reader {
     return opsets;
   }
 
-  llvm::Expected<OnnxTensor> read_tensor(llvm::StringRef where, const onnx::TensorProto& proto) {
+  llvm::Expected<OnnxTensor> read_tensor(llvm::StringRef where, onnx::TensorProto& proto) {
     OnnxTensor tensor;
     if (proto.dims_size() > kMaxRank) {
       tensor.problem = "rank " + std::to_string(proto.dims_size());
@@ -274,14 +285,14 @@ class Reader {
       if (raw.size() != static_cast<size_t>(count) * stored_bytes)
         return input_error(where, "expected {0} bytes of data, found {1}", count * stored_bytes,
                            raw.size());
-      take_elements(tensor, *stored, reinterpret_cast<const uint8_t*>(raw.data()), count);
+      take_elements(tensor, *stored, taken(proto.mutable_raw_data()), count);
       return tensor;
     }
-    const std::vector<uint8_t> typed = typed_data(proto, *stored);
+    std::vector<uint8_t> typed = typed_data(proto, *stored);
     if (typed.size() != static_cast<size_t>(count) * stored_bytes)
       return input_error(where, "expected {0} elements of data, found {1}", count,
                          typed.size() / stored_bytes);
-    take_elements(tensor, *stored, typed.data(), count);
+    take_elements(tensor, *stored, std::move(typed), count);
     return tensor;
   }
 
@@ -303,7 +314,7 @@ class Reader {
       return input_error(where, "expected {0} bytes of external data, found {1}", bytes, length);
     auto data = external_.read(where, location, offset, bytes);
     if (!data) return data.takeError();
-    take_elements(tensor, stored, data->data(), count);
+    take_elements(tensor, stored, std::move(*data), count);
     return llvm::Error::success();
   }
 
@@ -320,7 +331,7 @@ class Reader {
     attribute.floats.assign(proto.floats().begin(), proto.floats().end());
     attribute.strings.assign(proto.strings().begin(), proto.strings().end());
     if (attribute.type == OnnxAttribute::Type::Tensor) {
-      CODL_ASSIGN_OR_RETURN(tensor, read_tensor(node_name, proto.t()));
+      CODL_ASSIGN_OR_RETURN(tensor, read_tensor(node_name, *proto.mutable_t()));
       attribute.tensor = std::move(tensor);
     }
     if (attribute.type == OnnxAttribute::Type::Graph) {

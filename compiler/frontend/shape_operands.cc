@@ -42,8 +42,7 @@ OnnxTensor int_tensor(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> 
   OnnxTensor tensor;
   tensor.dtype = DType::I64;
   tensor.dims.assign(dims.begin(), dims.end());
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  tensor.bytes.assign(first, first + elements.size() * sizeof(int64_t));
+  tensor.bytes = bytes_of(elements);
   return tensor;
 }
 

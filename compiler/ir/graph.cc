@@ -17,7 +17,7 @@ ValueId Graph::add_input(std::string input_name, TensorType type) {
 }
 
 ValueId Graph::add_constant(std::string constant_name, TensorType type,
-                            std::vector<uint8_t> bytes) {
+                            compiler::SharedBytes bytes) {
   assert(bytes.size() == static_cast<uint64_t>(type.element_count()) * dtype_bytes(type.dtype));
   const ValueId id = static_cast<ValueId>(values_.size());
   Value value;

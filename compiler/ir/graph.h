@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/types.h"
+#include "compiler/support/shared_bytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
@@ -20,7 +21,7 @@ struct Value {
   TensorType type;
   bool is_input = false;
   bool is_constant = false;
-  std::vector<uint8_t> bytes;  // of a constant, ONNX order, little endian
+  compiler::SharedBytes bytes;  // of a constant, ONNX order, little endian
   NodeId producer = kNoId;     // kNoId for inputs and constants
 
   Value() = default;
@@ -68,7 +69,7 @@ class Graph {
   llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
   ValueId add_input(std::string name, TensorType type);
-  ValueId add_constant(std::string name, TensorType type, std::vector<uint8_t> bytes);
+  ValueId add_constant(std::string name, TensorType type, compiler::SharedBytes bytes);
   // Appends; operands must exist. Returns the output value.
   ValueId add_node(Node node, std::string output_name, TensorType output_type);
   void set_outputs(llvm::SmallVector<ValueId, 4> outputs);

@@ -32,8 +32,9 @@ llvm::Error fold_constants(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
   const std::vector<bool> needed = needed_values(graph);
   EvaluationBudget budget(EvaluationBudget::kBytesOfGraph);
-  for (const ir::Value& value : graph.values())
-    if (value.is_constant) budget.add_weights(static_cast<int64_t>(value.bytes.size()));
+  DistinctBytes weights;
+  for (const ir::Value& value : graph.values()) weights.add(value.bytes);
+  budget.add_weights(weights.count());
   // In graph order, so that a constant found here makes its users constant in the same sweep.
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};

@@ -41,7 +41,7 @@ ir::ValueId with_rank(ir::Graph& graph, NewNames& names, ir::ValueId constant,
   type.dims.back() = static_cast<int32_t>(value.type.element_count());
   if (type.dims == value.type.dims) return constant;
   std::string name = names.take(value.name + ".row");
-  std::vector<uint8_t> bytes = value.bytes;
+  SharedBytes bytes = value.bytes;
   return graph.add_constant(std::move(name), std::move(type), std::move(bytes));
 }
 

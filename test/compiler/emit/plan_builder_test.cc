@@ -73,6 +73,30 @@ TEST_CASE("the head describes the file") {
   CHECK(head.checksum == plan_checksum(file.data(), file.size()));
 }
 
+TEST_CASE("constants with equal bytes are one blob") {
+  // Convolutions with equal weights, all zeros, and equal biases.
+  test::GraphBuilder builder(16, 16, 16);
+  Example twice;
+  twice.schedules.clear();
+  twice.memory.clear();
+  twice.graph = builder.finish(builder.conv("b", builder.conv("a", builder.input(), 16), 16));
+  PartitionOptions cpu;
+  cpu.strategy = "cpu";
+  twice.add(test::test_profile(GpuSharing::FineSvm, Layout::Nhwc), cpu, "cpu");
+  const auto equal = value_of(pack_weights(twice.graph, twice.schedules));
+  for (ir::ValueId id = 0; id < twice.graph.values().size(); ++id) {
+    ir::Value& value = twice.graph.value(id);
+    if (!value.is_constant || value.name.find("b_") != 0) continue;
+    std::vector<uint8_t> other(value.bytes.begin(), value.bytes.end());
+    other[0] ^= 1;
+    value.bytes = std::move(other);
+  }
+  const auto distinct = value_of(pack_weights(twice.graph, twice.schedules));
+  CHECK(distinct.blobs.size() == 2 * equal.blobs.size());
+  CHECK(distinct.data_bytes == 2 * equal.data_bytes);
+  CHECK(test::error_of(twice.build()) == "");
+}
+
 TEST_CASE("every sharing kind, layout and split gives a plan that verifies") {
   const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
@@ -124,7 +148,8 @@ TEST_CASE("the table holds what it was made from") {
 TEST_CASE("a constant is packed once for all parts, lanes and variants") {
   const Example example;
   const PackedWeights weights = value_of(pack_weights(example.graph, example.schedules));
-  CHECK(weights.blobs.size() == 4);  // two convolutions, weights and bias each
+  // Two convolutions' weights; their biases are the same 32 zeros.
+  CHECK(weights.blobs.size() == 3);
   CHECK(weights.data_bytes % kBlobAlignment == 0);
   for (uint64_t offset : weights.offsets) CHECK(offset % kBlobAlignment == 0);
 }
@@ -138,7 +163,7 @@ TEST_CASE("weights lie packed where the plan says") {
   ir::Value& value = example.graph.value(weight);
   std::vector<float> elements(value.bytes.size() / 4);
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
-  std::memcpy(value.bytes.data(), elements.data(), value.bytes.size());
+  value.bytes = bytes_of(llvm::ArrayRef(elements));
 
   const std::vector<uint8_t> file = value_of(example.build());
   const plan::PlanDef& plan = *flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset);

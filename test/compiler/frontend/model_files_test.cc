@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 
 #include "test/compiler/frontend/import_text.h"
 
@@ -123,6 +124,31 @@ TEST_CASE("external data: a part of a file in the model's folder") {
   CHECK(external_error(folder, {{"location", "link.bin"}}) ==
         "w: expected external data inside the model's folder, found a link 'link.bin' that leaves "
         "it");
+}
+
+TEST_CASE("initializers that name one range of a file share its bytes") {
+  const Folder folder;
+  folder.write("model/w.bin", {5, 6, 7, 8});
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(
+      onnx_model("g (float[2] x) => (float[2] y) <float[2] a, float[2] b, float[2] c> "
+                 "{ s = Add(x, a) t = Add(s, b) y = Add(t, c) }")));
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    tensor.clear_float_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    auto* location = tensor.add_external_data();
+    location->set_key("location");
+    location->set_value("w.bin");
+    auto* offset = tensor.add_external_data();
+    offset->set_key("offset");
+    offset->set_value(tensor.name() == "c" ? "8" : "0");
+  }
+  const ir::Graph graph = value_of(compiler::import_onnx(
+      model.SerializeAsString(), (folder.path / "model" / "m.onnx").string()));
+  std::map<std::string, const uint8_t*> at;
+  for (const ir::Value& value : graph.values()) at[value.name] = value.bytes.data();
+  CHECK(at["b"] == at["a"]);
+  CHECK(at["c"] == at["a"] + 8);
 }
 
 TEST_CASE("weights of other float types are converted, with one note per type") {

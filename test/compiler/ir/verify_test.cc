@@ -54,9 +54,9 @@ TEST_CASE("verify finds values that break the rules") {
           Value& value = g.graph.value(g.x);
           value.is_input = false;
           value.is_constant = true;
-          value.bytes.resize(1 * 8 * 4 * 4 * 4);
+          value.bytes = std::vector<uint8_t>(1 * 8 * 4 * 4 * 4);
         }) == "pass: expected 1 input values, found 0");
-  CHECK(error_after([](Good& g) { g.graph.value(g.constant).bytes.pop_back(); }) ==
+  CHECK(error_after([](Good& g) { g.graph.value(g.constant).bytes = std::vector<uint8_t>(7); }) ==
         "pass: expected the bytes of constant 'c' to fit f32[2], found 7");
 }
 

@@ -30,7 +30,7 @@ std::vector<std::vector<bool>> reads_of(const ir::Graph& graph, uint32_t operand
   std::vector<Bytes> inputs;
   for (uint32_t i = 0; i < node.input_count(); ++i)
     inputs.push_back(node.input_value(i).is_constant
-                         ? node.input_value(i).bytes
+                         ? llvm::ArrayRef<uint8_t>(node.input_value(i).bytes).vec()
                          : random_floats(node.input(i).element_count(), 100 + i));
   auto evaluate = [&] {
     llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> views(inputs.begin(), inputs.end());

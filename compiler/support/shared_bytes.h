@@ -1,0 +1,66 @@
+// Immutable bytes of a constant, held once however many values and tensors have them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace codl::compiler {
+
+// Copying shares. The bytes are a vector's, or a range of something larger (a mapped file, a
+// protobuf string) that lives as long as any SharedBytes of it: so a model's weights are neither
+// copied out of its files nor held once per initializer that names them.
+class SharedBytes {
+ public:
+  SharedBytes() = default;
+  SharedBytes(std::vector<uint8_t> bytes) {
+    auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+    range_ = *owner;
+    owner_ = std::move(owner);
+  }
+  // `range` must be valid for as long as `owner` lives.
+  SharedBytes(llvm::ArrayRef<uint8_t> range, std::shared_ptr<const void> owner)
+      : range_(range), owner_(std::move(owner)) {}
+
+  const uint8_t* data() const { return range_.data(); }
+  size_t size() const { return range_.size(); }
+  bool empty() const { return range_.empty(); }
+  const uint8_t* begin() const { return range_.begin(); }
+  const uint8_t* end() const { return range_.end(); }
+  uint8_t operator[](size_t i) const { return range_[i]; }
+  operator llvm::ArrayRef<uint8_t>() const { return range_; }
+  friend bool operator==(const SharedBytes& x, const SharedBytes& y) {
+    return x.range_ == y.range_;
+  }
+
+ private:
+  llvm::ArrayRef<uint8_t> range_;
+  std::shared_ptr<const void> owner_;
+};
+
+// The elements as a constant's bytes.
+template <typename T>
+std::vector<uint8_t> bytes_of(llvm::ArrayRef<T> elements) {
+  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
+  return std::vector<uint8_t>(first, first + elements.size() * sizeof(T));
+}
+
+// Counts bytes that several constants share once.
+class DistinctBytes {
+ public:
+  void add(const SharedBytes& bytes) {
+    if (!bytes.empty() && seen_.insert({bytes.data(), bytes.size()}).second) count_ += bytes.size();
+  }
+  int64_t count() const { return static_cast<int64_t>(count_); }
+
+ private:
+  llvm::DenseSet<std::pair<const uint8_t*, size_t>> seen_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace codl::compiler
