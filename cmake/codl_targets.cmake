@@ -5,6 +5,7 @@
 #   codl_tool(NAME SOURCES...)             executable in build/<preset>/bin
 #   codl_portable_tool(NAME SOURCES...)    one that is carried to devices
 #   codl_test(NAME SOURCES... )            Catch2 executable, registered with ctest
+#   codl_uses_llvm_json(SOURCES...)        of the folder that calls it: files that include llvm/Support/JSON.h
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -47,6 +48,13 @@ endif()
 if(CODL_FUZZ)  # coverage for libFuzzer; its main is linked to the one program that is fuzzed
   target_compile_options(codl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# LLVM 14's JSON.h has a vector of an incomplete type, which Clang refuses where vectors are constexpr.
+function(codl_uses_llvm_json)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-std=c++17;-Wno-c++20-extensions")
+  endif()
+endfunction()
 
 function(codl_library name)
   add_library(${name} STATIC ${ARGN})

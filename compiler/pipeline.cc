@@ -197,6 +197,7 @@ llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& device, const CompileOptions& options) {
   CompileResult result;
+  const std::string model_hash = to_hex(hash_of(onnx));
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);
   ir::Graph graph = std::move(*imported);
@@ -238,9 +239,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   result.report.weight_bytes = weights.data_bytes;
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
-  const PlanInfo info{profile.name, to_hex(hash_of(onnx)), to_hex(profile.hash),
+  const PlanInfo info{profile.name, model_hash, to_hex(profile.hash),
                       static_cast<uint32_t>(profile.cpu_threads)};
-  CODL_ASSIGN_OR_RETURN(plan, build_plan(graph, schedules, memory, weights, info));
+  CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, memory, weights, info));
   result.plan = std::move(plan);
   return result;
 }

@@ -120,10 +120,11 @@ std::vector<std::string> feature_names(const std::vector<Observation>& observati
   for (const Observation& observation : observations)
     for (const auto& [name, value] : observation.features) {
       if (value < kLeastAmount) continue;
+      const std::string& feature = name;  // what a lambda may capture
       const auto found = std::find_if(counts.begin(), counts.end(),
-                                      [&](const auto& count) { return count.first == name; });
+                                      [&](const auto& count) { return count.first == feature; });
       if (found == counts.end())
-        counts.emplace_back(name, 1);
+        counts.emplace_back(feature, 1);
       else
         ++found->second;
     }

@@ -1,7 +1,6 @@
 // Types shared by everything: element types, layouts, ranges, the shape of a step's operands.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -80,9 +79,10 @@ struct Range {
   friend constexpr bool operator==(Range, Range) = default;
 };
 
-// Neither is negative.
-template <std::integral Integer>
-constexpr Integer round_up(Integer value, std::type_identity_t<Integer> multiple) {
+// Neither is negative. The type is that of `value`. (C++17: codl_uses_llvm_json() in cmake/.)
+template <typename Integer>
+constexpr Integer round_up(Integer value, std::common_type_t<Integer> multiple) {
+  static_assert(std::is_integral_v<Integer>);
   return (value + multiple - 1) / multiple * multiple;
 }
 constexpr int64_t ceil_div(int64_t value, int64_t divisor) {

@@ -98,16 +98,21 @@ llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
   return weights;
 }
 
-void write_weights(const ir::Graph& graph, const PackedWeights& weights, uint8_t* data) {
+void append_weights(ir::Graph& graph, const PackedWeights& weights, std::vector<uint8_t>& file) {
+  std::vector<uint32_t> blobs_left(graph.values().size(), 0);
+  for (const Blob& blob : weights.blobs) ++blobs_left[blob.value];
+  const size_t data_offset = file.size();
   for (size_t i = 0; i < weights.blobs.size(); ++i) {
     const Blob& blob = weights.blobs[i];
-    const ir::Value& value = graph.value(blob.value);
-    uint8_t* dst = data + weights.offsets[i];
+    ir::Value& value = graph.value(blob.value);
+    file.resize(data_offset + weights.offsets[i] + round_up(blob.bytes, kBlobAlignment));
+    uint8_t* dst = file.data() + data_offset + weights.offsets[i];
     if (blob.packing == Packing::None)
       std::memcpy(dst, value.bytes.data(), value.bytes.size());
     else
       kernels::pack(blob.packing, value.type.dims.data(), value.type.rank(), blob.groups,
                     value.as<float>().data(), reinterpret_cast<float*>(dst));
+    if (--blobs_left[blob.value] == 0) value.bytes = {};
   }
 }
 

@@ -28,7 +28,10 @@ struct PackedWeights {
 llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
                                            llvm::ArrayRef<Schedule> variants);
 
-// Packs every blob into `data`: data_bytes bytes, all zero, aligned for float.
-void write_weights(const ir::Graph& graph, const PackedWeights& weights, uint8_t* data);
+// Packs every blob behind the `file` bytes that are there; they must be a multiple of
+// kBlobAlignment, and room for data_bytes more must be reserved. A constant's bytes are let go when
+// its last blob is written, and the file grows blob by blob: of a network's weights little more
+// than one copy is held.
+void append_weights(ir::Graph& graph, const PackedWeights& weights, std::vector<uint8_t>& file);
 
 }  // namespace codl::compiler

@@ -254,8 +254,7 @@ class TableBuilder {
 
 }  // namespace
 
-llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
-                                                llvm::ArrayRef<Schedule> variants,
+llvm::Expected<std::vector<uint8_t>> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
                                                 llvm::ArrayRef<MemoryPlan> memory,
                                                 const PackedWeights& weights,
                                                 const PlanInfo& info) {
@@ -272,9 +271,11 @@ llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
   head.data_bytes = weights.data_bytes;
   head.file_bytes = head.data_offset + head.data_bytes;
 
-  std::vector<uint8_t> file(head.file_bytes);
+  std::vector<uint8_t> file;
+  file.reserve(head.file_bytes);
+  file.resize(head.data_offset);
   std::memcpy(file.data() + kTableOffset, table.data(), table.bytes());
-  write_weights(graph, weights, file.data() + head.data_offset);
+  append_weights(graph, weights, file);
   head.checksum = plan_checksum(file.data(), file.size());
   std::memcpy(file.data(), &head, sizeof(head));
 

@@ -18,9 +18,9 @@ struct PlanInfo {
   uint32_t cpu_threads = 0;
 };
 
-// The finished file; verify_plan has accepted it. Internal error if not.
-llvm::Expected<std::vector<uint8_t>> build_plan(const ir::Graph& graph,
-                                                llvm::ArrayRef<Schedule> variants,
+// The finished file; verify_plan has accepted it. Internal error if not. Takes the graph: the bytes
+// of its constants are let go as they are written.
+llvm::Expected<std::vector<uint8_t>> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
                                                 llvm::ArrayRef<MemoryPlan> memory,
                                                 const PackedWeights& weights, const PlanInfo& info);
 

@@ -242,6 +242,7 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
   // weights or folded constants do not fit.
   try {
     CODL_ASSIGN_OR_RETURN(model, read_onnx(bytes, path));
+    if (options.on_read) options.on_read();
     if (model.opset > kNewestOpset)
       model.notes.push_back(
           llvm::formatv("opset {0} is newer than {1}: operators are read as in {1}", model.opset,

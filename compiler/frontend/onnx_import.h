@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace codl::compiler {
 struct ImportOptions {
   // Dims of inputs that the model leaves open, by the input's name.
   llvm::StringMap<std::vector<int64_t>> input_shapes;
+  // Called once the model's bytes have been read for the last time: their memory may be given back.
+  std::function<void()> on_read;
 };
 
 // One reason why a model is refused, and where it holds.

@@ -271,6 +271,7 @@ llvm::Error run() {
   if (!model)
     return input_error(model_flag, "expected a readable file, found: {0}",
                        model.getError().message());
+  options.import.on_read = [&] { (*model)->dontNeedIfMmap(); };
   CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), model_flag, profile, options));
   if (!quiet_flag)  // not among what is asked for on stdout
     for (const std::string& note : result.report.notes) llvm::errs() << "note: " << note << "\n";
