@@ -2,33 +2,17 @@
 import os
 import subprocess
 import sys
-import venv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import wheels
 
 
 def use_wheels(modules, requirements):
-    """Goes on if the modules can be found; else starts the program anew in a virtual environment.
-
-    `requirements`: arguments of `pip install`, a list per call. The other runtimes are not
-    dependencies of codl, so the environment is build/peers (python3-venv, network).
-    """
-    from importlib.util import find_spec
-    missing = [name for name in modules if find_spec(name) is None]
-    if not missing:
-        return
-    place = os.path.join(ROOT, "build", "peers")
-    python = os.path.join(place, "bin", "python")
-    if sys.prefix == place and os.environ.get("CODL_PEERS_STARTED"):
-        raise ModuleNotFoundError(f"expected {', '.join(missing)} in {place}")
-    if not os.path.exists(python):
-        print(f"no {', '.join(missing)} here: making a virtual environment in {place}", flush=True)
-        venv.create(place, with_pip=True)
-    for arguments in requirements:
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *arguments], check=True, cwd=HERE)
-    os.environ["CODL_PEERS_STARTED"] = "1"
-    os.execv(python, [python, os.path.abspath(sys.argv[0])] + sys.argv[1:])
+    """The other runtimes' wheels, in build/peers; paths in `requirements` are of this folder."""
+    wheels.use_wheels(modules, [[os.path.join(HERE, word) if word.endswith(".txt") else word
+                                 for word in arguments] for arguments in requirements], "peers")
 
 
 def run(*command):
