@@ -44,7 +44,7 @@ def write_case(folder, case, outputs):
         file.write(f"{case.rtol:.9g} {case.atol:.9g}\n")
     for stem, arrays in (("in", case.inputs.values()), ("out", outputs)):
         for i, array in enumerate(arrays):
-            np.save(os.path.join(folder, f"{stem}_{i}.npy"), array)
+            np.save(os.path.join(folder, f"{stem}_{i}.npy"), np.require(array, requirements="C"))
 
 
 def draw(seed, index, names, folder):

@@ -77,6 +77,43 @@ class AveragePool(OpRun):
         return (y.astype(x.dtype),)
 
 
+class GatherElements(OpRun):
+    """The evaluator takes no indices that are smaller than the data along other axes."""
+
+    def _run(self, data, indices, axis=None):
+        where = list(np.indices(indices.shape))
+        where[axis] = indices % data.shape[axis]
+        return (data[tuple(where)],)
+
+
+class OneHot(OpRun):
+    """The evaluator computes off + hit * (on - off), which rounds, and which bool does not have."""
+
+    def _run(self, indices, depth, off_on, axis=None):
+        depth = int(np.asarray(depth).reshape(-1)[0])
+        rank = np.ndim(indices) + 1
+        axis = axis % rank
+        hits = np.expand_dims(np.asarray(indices).astype(np.int64) % depth, axis)
+        line = np.arange(depth).reshape([depth if i == axis else 1 for i in range(rank)])
+        return (np.where(hits == line, off_on[1], off_on[0]).astype(off_on.dtype),)
+
+
+class Pad(OpRun):
+    """The evaluator does not cut where pads are negative."""
+
+    def _run(self, data, pads, constant_value=None, axes=None, mode=None):
+        axes = list(range(data.ndim)) if axes is None else [int(a) % data.ndim for a in axes]
+        widths, cut = [(0, 0)] * data.ndim, [slice(None)] * data.ndim
+        for i, a in enumerate(axes):
+            begin, end = int(pads[i]), int(pads[len(axes) + i])
+            widths[a] = (max(begin, 0), max(end, 0))
+            cut[a] = slice(max(-begin, 0), data.shape[a] - max(-end, 0))
+        if mode == "constant":
+            value = 0 if constant_value is None else np.asarray(constant_value).reshape(-1)[0]
+            return (np.pad(data[tuple(cut)], widths, mode="constant", constant_values=value).astype(data.dtype),)
+        return (np.pad(data[tuple(cut)], widths, mode=mode),)
+
+
 class Sum(OpRun):
     """The evaluator adds into the first operand, which does not broadcast."""
 

@@ -1,0 +1,35 @@
+"""QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, the integer products; per tensor and per axis."""
+from case import *
+
+
+def draw(rng):
+    build = Build(rng)
+    op = one_of(rng, ["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger"])
+    dims = shape(rng, int(rng.integers(1, 5)), high=7)
+    dtype = one_of(rng, [np.uint8, np.int8])
+    if op == "MatMulInteger":
+        m, k, n = (int(rng.integers(1, 17)) for _ in range(3))
+        names = [build.operand(values(rng, (m, k), dtype, -100, 100)), build.operand(values(rng, (k, n), dtype, -100, 100))]
+        if chance(rng, 0.6):
+            names.append(build.constant(values(rng, (), dtype, 0, 5)))
+            names.append(build.constant(values(rng, (), dtype, 0, 5)))
+        return build.case([build.node(op, names)], 0, 0)
+    if op == "DynamicQuantizeLinear":
+        x = build.operand(values(rng, dims, np.float32, -3, 5))
+        # A quotient near a half may round either way: the scale is compared, and what comes back of the values.
+        y, scale, zero = build.node(op, [x], 3)
+        back = build.node("DequantizeLinear", [y, scale, zero])
+        return build.case([back, scale, zero], 1e-6, 8 / 255 * 1.01)
+    axis = int(rng.integers(len(dims)))
+    per_axis = chance(rng, 0.5)
+    scale = values(rng, (dims[axis],) if per_axis else (), np.float32, 0.05, 0.5)
+    zero = values(rng, scale.shape, dtype, 0, 9)
+    attributes = {"axis": axis} if per_axis else {}
+    if op == "DequantizeLinear":
+        names = [build.operand(values(rng, dims, dtype, -100, 100)), build.constant(scale), build.constant(zero)]
+        return build.case([build.node(op, names, **attributes)], 1e-6, 1e-6)
+    # Numbers that are exact multiples of a power of two, ties included: rounding is to even.
+    scale = np.full(scale.shape, 0.25, np.float32)
+    x = np.round(values(rng, dims, np.float32, -40, 40) * 8) / 8
+    names = [build.operand(x.astype(np.float32)), build.constant(scale), build.constant(zero)]
+    return build.case([build.node(op, names, **attributes)], 0, 0)
