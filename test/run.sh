@@ -9,6 +9,7 @@
 #   asan       every test with AddressSanitizer and UBSan, assertions on
 #   tsan       the runtime's tests with ThreadSanitizer
 #   e2e        the command-line tools on examples/models: exit codes, modes, determinism
+#   differential  1,000 random small graphs in three modes each, against ONNX's reference evaluator
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
 #   examples   examples/cmake_project against an installed package
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
@@ -19,7 +20,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-all_stages=(lint release e2e oclgrind examples asan tsan aarch64)
+all_stages=(lint release e2e differential oclgrind examples asan tsan aarch64)
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
@@ -135,6 +136,7 @@ stage_asan() {
 }
 stage_tsan() { configure tsan test_runtime && check ctest ctest_run tsan -R test_runtime; }
 stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
+stage_differential() { release_build && check random_graphs python3 test/differential/differential.py; }
 stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
 
 stage_examples() {
@@ -162,7 +164,7 @@ release_build() {
 
 # Every stage takes from the same list; --no-install-recommends keeps a fresh machine small.
 stage=setup
-check packages cmake/debian_packages.sh build run test aarch64 bench
+check packages cmake/debian_packages.sh build run test aarch64 bench peers
 for stage in "${stages[@]}"; do
   "stage_$stage"
 done

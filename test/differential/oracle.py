@@ -45,6 +45,32 @@ class GlobalLpPool(OpRun):
         return ((power ** (1 / p)).astype(x.dtype),)
 
 
+def pooled(x, reduce, auto_pad, ceil_mode, dilations, kernel_shape, pads, strides):
+    """reduce(elements [n, c, taps], taps counting padding) of each window of x [n, c, ...]."""
+    space = x.ndim - 2
+    dilations, strides = dilations or [1] * space, strides or [1] * space
+    pads = [0] * (2 * space) if auto_pad == "VALID" or not pads else pads
+    dims = []
+    for i in range(space):
+        extent = (kernel_shape[i] - 1) * dilations[i] + 1
+        room = x.shape[2 + i] + pads[i] + pads[space + i] - extent
+        count = (room + strides[i] - 1 if ceil_mode else room) // strides[i] + 1
+        # A window that begins behind the input and its first padding is left out.
+        if ceil_mode and (count - 1) * strides[i] >= x.shape[2 + i] + pads[i]:
+            count -= 1
+        dims.append(count)
+    y = np.zeros(x.shape[:2] + tuple(dims))
+    for at in np.ndindex(*dims):
+        taps = []
+        for i in range(space):
+            first = at[i] * strides[i] - pads[i]
+            inside = [first + k * dilations[i] for k in range(kernel_shape[i])]
+            taps.append([t for t in inside if 0 <= t < x.shape[2 + i]])
+        window = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *taps)].astype(np.float64)
+        y[(slice(None), slice(None)) + at] = reduce(window.reshape(x.shape[:2] + (-1,)), np.prod(kernel_shape))
+    return y.astype(x.dtype)
+
+
 class AveragePool(OpRun):
     """The evaluator leaves dilations out of the output's dims and of ceil_mode's windows."""
 
@@ -52,29 +78,21 @@ class AveragePool(OpRun):
 
     def _run(self, x, auto_pad=None, ceil_mode=None, count_include_pad=None, dilations=None,
              kernel_shape=None, pads=None, strides=None):
-        space = x.ndim - 2
-        dilations, strides = dilations or [1] * space, strides or [1] * space
-        pads = [0] * (2 * space) if auto_pad == "VALID" or not pads else pads
-        extent = [(k - 1) * d + 1 for k, d in zip(kernel_shape, dilations)]
-        dims = []
-        for i in range(space):
-            room = x.shape[2 + i] + pads[i] + pads[space + i] - extent[i]
-            count = (room + strides[i] - 1 if ceil_mode else room) // strides[i] + 1
-            # A window that begins behind the input and its first padding is left out.
-            if ceil_mode and (count - 1) * strides[i] >= x.shape[2 + i] + pads[i]:
-                count -= 1
-            dims.append(count)
-        y = np.zeros(x.shape[:2] + tuple(dims))
-        for at in np.ndindex(*dims):
-            taps, divisor = [], 1
-            for i in range(space):
-                first = at[i] * strides[i] - pads[i]
-                inside = [first + k * dilations[i] for k in range(kernel_shape[i])]
-                taps.append([t for t in inside if 0 <= t < x.shape[2 + i]])
-                divisor *= kernel_shape[i] if count_include_pad else len(taps[-1])
-            window = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *taps)].astype(np.float64)
-            y[(slice(None), slice(None)) + at] = window.sum(axis=tuple(range(2, x.ndim))) / divisor
-        return (y.astype(x.dtype),)
+        def mean(window, all_taps):
+            return window.sum(axis=2) / (all_taps if count_include_pad else window.shape[2])
+        return (pooled(x, mean, auto_pad, ceil_mode, dilations, kernel_shape, pads, strides),)
+
+
+class LpPool(OpRun):
+    """The evaluator runs beyond its output where a stride is larger than the window."""
+
+    op_schema = onnx.defs.get_schema("LpPool", 22)
+
+    def _run(self, x, auto_pad=None, ceil_mode=None, dilations=None, kernel_shape=None, p=None, pads=None,
+             strides=None):
+        def norm(window, _):
+            return (np.abs(window) ** p).sum(axis=2) ** (1 / p)
+        return (pooled(x, norm, auto_pad, ceil_mode, dilations, kernel_shape, pads, strides),)
 
 
 class GatherElements(OpRun):

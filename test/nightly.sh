@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# What takes longer than continuous integration has: random graphs by a new seed.
+#
+#   test/nightly.sh [MINUTES]     of each part; default: 30
+#
+# Builds the preset release if need be. Exits 1 if anything was found.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+minutes=${1-30}
+
+cmake/debian_packages.sh build run test peers
+cmake --preset release
+cmake --build --preset release
+
+seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
+echo "seed $seed (CODL_NIGHTLY_SEED=$seed repeats it)"
+end=$((SECONDS + 60 * minutes))
+while [ $SECONDS -lt $end ]; do
+  python3 test/differential/differential.py --seed "$seed" --count 10000
+  seed=$((seed + 1))
+done
