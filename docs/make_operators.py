@@ -36,6 +36,27 @@ edited.
 
 """
 
+# What the table cannot say; each rule has its home here.
+RULES = """
+## NaN and infinities
+
+ONNX says what becomes of a NaN for a few operators; for the others codl does what NumPy does. It is the same on CPU
+and GPU, in every layout and split (`test/kernels`, over all kernels of `kernels.def`; family `special_values` of
+`test/differential`, against ONNX's evaluator).
+
+- A function of a NaN is a NaN. Where a formula only compares, comparisons with a NaN are false: ThresholdedRelu and
+  Shrink make 0 of it, Where and comparisons take it for what it is, IsNaN finds it.
+- Max, Min, MaxPool, ReduceMax, ReduceMin, Clip and Relu of a NaN and a number are NaN.
+- A sum or product with a NaN is one: a convolution, a product of matrices, an average, a norm. It reaches the outputs
+  whose window or line holds it, no others. By Winograd's method (`codlc --no-winograd` does without) it reaches the
+  other outputs of its tile of 2x2 or 4x4 pixels too, and so does an infinity, as a NaN.
+- Infinities follow float arithmetic. Open is what the order of a sum decides, inf - inf among finite numbers, and what
+  0 * inf is where a formula has a weight of 0 (linear Resize) or a mean that is infinite (norms).
+- -0 equals 0; the sign of a zero result is not promised where a product or sum makes it.
+- Float to integer by Cast is defined for numbers that the integer type holds, cut towards 0. Of others and of a NaN
+  ONNX says nothing, and processors differ.
+"""
+
 
 def rates():
     if not os.path.exists(RATES):
@@ -52,7 +73,7 @@ def page(codlc):
     for line in table[2:]:
         passed, total = by_name.get(line.split("|")[1].strip(), (0, 0))
         lines.append(f"{line} {f'{passed} of {total}' if total else ''} |")
-    return HEADER + "\n".join(lines) + "\n"
+    return HEADER + "\n".join(lines) + "\n" + RULES
 
 
 def main():

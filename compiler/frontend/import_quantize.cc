@@ -140,7 +140,12 @@ llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& impor
   const ir::ValueId zero = c.scalar(DType::F32, 0);
   const ir::ValueId low = c.binary(kBinaryMin, c.reduce(kReduceMin, x, axes, false), zero);
   const ir::ValueId high = c.binary(kBinaryMax, c.reduce(kReduceMax, x, axes, false), zero);
-  const ir::ValueId scale = c.div(c.sub(high, low), c.scalar(DType::F32, 255));
+  // Of zeros alone the range is 1, as in ONNX's reference evaluator and ONNX Runtime: no scale of
+  // 0.
+  const ir::ValueId span = c.sub(high, low);
+  const ir::ValueId is_empty = c.binary(kBinaryEqual, span, zero);
+  const ir::ValueId scale =
+      c.div(c.where(is_empty, c.scalar(DType::F32, 1), span), c.scalar(DType::F32, 255));
   const Range64 range = {0, 255};
   const ir::ValueId zero_point =
       saturated(c, c.div(c.sub(zero, low), scale), ir::kNoId, DType::U8, range);

@@ -63,6 +63,19 @@ HWY_INLINE V at_most(V v, V high) {
 #endif
 }
 
+// The larger of the two, a NaN if either is one.
+template <class V>
+HWY_INLINE V larger(V a, V b) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET == HWY_SCALAR
+  return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+#elif HWY_ARCH_ARM_A64
+  return V(vmaxq_f32(a.raw, b.raw));
+#else
+  return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
+#endif
+}
+
 // min(max(v, low), high), likewise.
 template <class V>
 HWY_INLINE V limit(V v, V low, V high) {

@@ -57,17 +57,23 @@
 #ifndef ACTIVATION
 #define ACTIVATION UNARY_IDENTITY
 #endif
-// Zero in v's type, of an infinite v too.
-#define ZERO_OF(v) min(fabs(v), 0.0f)
+// What becomes of a NaN, and why no max(), min(), clamp() or sign() of v stands alone: docs/OPERATORS.md,
+// "NaN and infinities". OpenCL leaves the first three undefined for a NaN and has 0 as its sign.
+#define KEEP_NAN(v, result) select(result, v, isnan(v))
+// The larger of the two, a NaN if either is one.
+#define LARGER(a, b) select(b, a, ((a) > (b)) | isnan(a))
+#define SMALLER(a, b) select(b, a, ((a) < (b)) | isnan(a))
+// Zero in v's type, of a v that is infinite or a NaN too: fmin() gives the number.
+#define ZERO_OF(v) fmin(fabs(v), 0.0f)
 #define SIGMOID(v) (1.0f / (1.0f + exp(-(v))))
-#define RAMP(v, alpha, beta) min(max((alpha) * (v) + (beta), 0.0f), 1.0f)
+#define RAMP(v, alpha, beta) KEEP_NAN(v, min(max((alpha) * (v) + (beta), 0.0f), 1.0f))
 #define SOFTPLUS(v) (max(v, 0.0f) + log1p(exp(-fabs(v))))
 #if ACTIVATION == UNARY_RELU
-#define ACTIVATE(v, alpha, beta) max(v, 0.0f)
+#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, max(v, 0.0f))
 #elif ACTIVATION == UNARY_LEAKY_RELU
-#define ACTIVATE(v, alpha, beta) (max(v, 0.0f) + (alpha)*min(v, 0.0f))
+#define ACTIVATE(v, alpha, beta) select(v, (alpha) * (v), (v) < 0.0f)
 #elif ACTIVATION == UNARY_CLIP
-#define ACTIVATE(v, alpha, beta) min(max(v, alpha), beta)
+#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, min(max(v, alpha), beta))
 #elif ACTIVATION == UNARY_SIGMOID
 #define ACTIVATE(v, alpha, beta) SIGMOID(v)
 #elif ACTIVATION == UNARY_TANH
@@ -83,11 +89,12 @@
 #elif ACTIVATION == UNARY_GELU_TANH
 #define ACTIVATE(v, alpha, beta) ((v)*SIGMOID(1.5957691f * (v) * (1.0f + 0.044715f * (v) * (v))))
 #elif ACTIVATION == UNARY_ELU
-#define ACTIVATE(v, alpha, beta) (max(v, 0.0f) + (alpha)*expm1(min(v, 0.0f)))
+#define ACTIVATE(v, alpha, beta) select(v, (alpha)*expm1(v), (v) < 0.0f)
 #elif ACTIVATION == UNARY_SELU
-#define ACTIVATE(v, alpha, beta) ((beta) * (max(v, 0.0f) + (alpha)*expm1(min(v, 0.0f))))
+#define ACTIVATE(v, alpha, beta) ((beta)*select(v, (alpha)*expm1(v), (v) < 0.0f))
 #elif ACTIVATION == UNARY_CELU
-#define ACTIVATE(v, alpha, beta) (max(v, 0.0f) + min((alpha)*expm1((v) / (alpha)), 0.0f))
+#define ACTIVATE(v, alpha, beta) \
+  KEEP_NAN(v, max(v, 0.0f) + min((alpha)*expm1((v) / (alpha)), 0.0f))
 #elif ACTIVATION == UNARY_THRESHOLDED_RELU
 #define ACTIVATE(v, alpha, beta) select(ZERO_OF(v), v, (v) > (alpha))
 #elif ACTIVATION == UNARY_MISH
@@ -120,7 +127,7 @@
 #elif ACTIVATION == UNARY_ROUND
 #define ACTIVATE(v, alpha, beta) rint(v)
 #elif ACTIVATION == UNARY_SIGN
-#define ACTIVATE(v, alpha, beta) sign(v)
+#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, sign(v))
 #elif ACTIVATION == UNARY_SIN
 #define ACTIVATE(v, alpha, beta) sin(v)
 #elif ACTIVATION == UNARY_COS
@@ -147,8 +154,7 @@
 #define ACTIVATE(v, alpha, beta) (v)
 #endif
 
-// COMBINE(a, b): the Binary member KIND, as in schema/ops.def; asserted like those of Unary. A NaN
-// in a or b is one in the smaller or larger of them too.
+// COMBINE(a, b): the Binary member KIND, as in schema/ops.def; asserted like those of Unary.
 #ifdef KIND
 #if KIND == 1
 #define COMBINE(a, b) ((a) + (b))
@@ -161,9 +167,9 @@
 #elif KIND == 5
 #define COMBINE(a, b) pow(a, b)
 #elif KIND == 6
-#define COMBINE(a, b) select(b, a, ((a) < (b)) | isnan(a))
+#define COMBINE(a, b) SMALLER(a, b)
 #elif KIND == 7
-#define COMBINE(a, b) select(b, a, ((a) > (b)) | isnan(a))
+#define COMBINE(a, b) LARGER(a, b)
 #elif KIND == 8
 // The remainder of the division towards zero, and one b more where it has the other sign.
 #define COMBINE(a, b) \

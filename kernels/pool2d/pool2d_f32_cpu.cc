@@ -11,6 +11,7 @@
 #include "kernels/common/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -29,7 +30,7 @@ struct Window {
 
 template <bool kIsMax, class V>
 HWY_INLINE V combine(V sum, V value) {
-  if constexpr (kIsMax) return hn::Max(sum, value);
+  if constexpr (kIsMax) return larger(sum, value);
   return hn::Add(sum, value);
 }
 
@@ -118,8 +119,8 @@ HWY_INLINE void max_of_channels(D d, const MaxRun& run, int32_t c) {
   const float* middle = run.rows[1] + c;
   const float* bottom = run.rows[2] + c;
   const auto column_max = [&](int64_t at) HWY_ATTR {
-    return hn::Max(hn::Max(hn::LoadU(d, top + at), hn::LoadU(d, middle + at)),
-                   hn::LoadU(d, bottom + at));
+    return larger(larger(hn::LoadU(d, top + at), hn::LoadU(d, middle + at)),
+                  hn::LoadU(d, bottom + at));
   };
   V left[kVectors];
   V between[kVectors];
@@ -136,7 +137,7 @@ HWY_INLINE void max_of_channels(D d, const MaxRun& run, int32_t c) {
     for (int v = 0; v < kVectors; ++v) {
       const V right = column_max(third + v * lanes);
       if constexpr (kStride == 2) between[v] = column_max(second + v * lanes);
-      hn::StoreU(hn::Max(hn::Max(left[v], right), between[v]), d, y + v * lanes);
+      hn::StoreU(larger(larger(left[v], right), between[v]), d, y + v * lanes);
       // The last column of this window is the first but one of the next, or (stride 2) the first.
       left[v] = kStride == 1 ? between[v] : right;
       if constexpr (kStride == 1) between[v] = right;

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "kernels/common/ref_index.h"
@@ -24,7 +25,7 @@ void pool2d_ref(const KernelArgs& args) {
         const int32_t from[4] = {index[0], index[1], h, w};
         const float value = x.as<const float>()[offset_of(x, from)];
         sum += value;
-        if (value > maximum) maximum = value;
+        if (value > maximum || std::isnan(value)) maximum = value;
         ++inside_count;
       }
     }

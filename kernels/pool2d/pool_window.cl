@@ -1,7 +1,7 @@
 // The window of an output of Pool2d, and what is done with the elements in it. Defines: IS_MAX;
 // COUNT_INCLUDE_PAD, taps in the padding count in the divisor.
 #if IS_MAX
-#define JOIN(a, b) max(a, b)
+#define JOIN(a, b) LARGER(a, b)
 #define NOTHING (-INFINITY)
 #else
 #define JOIN(a, b) ((a) + (b))

@@ -33,7 +33,13 @@ void set_taps(const PoolNdAxis& axis, int64_t o, int32_t i, Taps* taps) {
   taps->padded[i] = taps_before(int64_t{axis.in} + axis.pad_end);
 }
 
-// Offset of the first largest tap in a map of [.., in1, in2]; there is at least one tap.
+template <typename T>
+bool is_nan(T element) {
+  return element != element;
+}
+
+// Offset of the first largest tap in a map of [.., in1, in2]; there is at least one tap. A NaN
+// is larger than all else.
 template <typename T>
 int64_t place_of_maximum(const void* map, const Taps& taps, int64_t in1, int64_t in2) {
   const T* x = static_cast<const T*>(map);
@@ -44,7 +50,7 @@ int64_t place_of_maximum(const void* map, const Taps& taps, int64_t in1, int64_t
           (taps.first[0] + i * taps.step[0]) * in1 + taps.first[1] + j * taps.step[1];
       int64_t at = row * in2 + taps.first[2];
       for (int64_t k = 0; k < taps.count[2]; ++k, at += taps.step[2])
-        if (x[at] > x[best]) best = at;
+        if (x[at] > x[best] || (is_nan(x[at]) && !is_nan(x[best]))) best = at;
     }
   return best;
 }

@@ -71,6 +71,25 @@ def pooled(x, reduce, auto_pad, ceil_mode, dilations, kernel_shape, pads, stride
     return y.astype(x.dtype)
 
 
+class MaxPool(OpRun):
+    """The evaluator drops NaN, and runs beyond its output where a stride is larger than the window."""
+
+    op_schema = onnx.defs.get_schema("MaxPool", 22)
+
+    def _run(self, x, auto_pad=None, ceil_mode=None, dilations=None, kernel_shape=None, pads=None,
+             storage_order=None, strides=None):
+        def largest(window, _):
+            return window.max(axis=2)
+        return (pooled(x, largest, auto_pad, ceil_mode, dilations, kernel_shape, pads, strides),)
+
+
+class Softsign(OpRun):
+    """The evaluator takes no scalar."""
+
+    def _run(self, x):
+        return ((x / (1 + np.abs(x))).astype(x.dtype),)
+
+
 class AveragePool(OpRun):
     """The evaluator leaves dilations out of the output's dims and of ceil_mode's windows."""
 

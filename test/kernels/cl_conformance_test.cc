@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -109,9 +110,10 @@ GuardedMemory as_floats(const OperandShape& shape, GuardedMemory memory) {
 }
 
 // What is wrong with the row on the case, or "". `out_limit`: the limit of the row that the case
-// is beyond, or null.
+// is beyond, or null. `special`: what inputs hold here and there, or 0.
 std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& item,
-                     const std::vector<int32_t>& tile, Halves halves, const char** out_limit) {
+                     const std::vector<int32_t>& tile, Halves halves, float special,
+                     const char** out_limit) {
   const KernelCase device_item = with_halves(row, with_images(row, item), halves);
   *out_limit = nullptr;
   if (halves != Halves::None && !has_halves(device_item)) return "";
@@ -125,6 +127,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   kernels::launch_of(step, &launch);
 
   CaseInputs inputs(item, kClSeed);
+  if (special != 0) inputs.add_special(special, kClSeed);
   for (size_t i = 0; i + 1 < item.operands.size(); ++i)
     if (device_item.operands[i].dtype == DType::F16) inputs.round_to_halves(i);
   GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
@@ -156,6 +159,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   if (!error.empty()) return error;
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an operand";
+  if (special != 0) return special_difference(row, special, expected, memory.back());
   const OperandShape& y = device_item.operands.back();
   const Tolerance tolerance =
       y.dtype == DType::F16 ? with_half_rounding(tolerance_of(row), y.layout) : tolerance_of(row);
@@ -164,7 +168,8 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
 
 // `rows`: part of the symbols of the rows to run.
 void check_rows(OpKind op, const std::vector<KernelCase>& cases,
-                const std::vector<int32_t>& tile = {}, const char* rows = "_cl_") {
+                const std::vector<int32_t>& tile = {}, const char* rows = "_cl_",
+                float special = 0) {
   std::string reason;
   ClDevice* device = ClDevice::get(&reason);
   if (!device) {
@@ -176,16 +181,17 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     if (row.processor != Processor::Gpu || row.op != op ||
         std::string_view(row.symbol).find(rows) == std::string_view::npos)
       continue;
+    if (std::isinf(special) && has_open_infinities(op)) continue;
     int run_count = 0;
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(row, cases[i]);
       if (is_small_run && !is_for_oclgrind(item)) continue;
       std::vector<Halves> choices = {Halves::None};
-      if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
+      if (const Halves some = halves_for(i, cases.size()); some != Halves::None && special == 0)
         choices.push_back(some);
       for (Halves halves : choices) {
         const char* limit = nullptr;
-        std::string error = run_case(device, row, item, tile, halves, &limit);
+        std::string error = run_case(device, row, item, tile, halves, special, &limit);
         if (!limit && halves == Halves::None) ++run_count;
         if (limit && kLimits.count(limit) == 0)
           error = std::string("the contract expected ") + limit;
@@ -200,7 +206,7 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
   }
 }
 
-void check_operators(bool are_convolutions) {
+void check_operators(bool are_convolutions, float special = 0) {
   std::map<OpKind, std::string_view> ops;  // and a row's symbol in front of the dtype
   for (const KernelRow& row : kKernelRows) {
     const std::string_view symbol = row.symbol;
@@ -210,7 +216,7 @@ void check_operators(bool are_convolutions) {
   }
   // Sections, so that one operator's can be run: a driver that is slow to build takes minutes.
   for (const auto& [op, name] : ops) DYNAMIC_SECTION(name) {
-      check_rows(op, cases_of(op));
+      check_rows(op, cases_of(op), {}, "_cl_", special);
     }
 }
 
@@ -219,6 +225,21 @@ TEST_CASE("OpenCL convolutions equal the reference", "[opencl][convolution]") {
   check_operators(true);
 }
 TEST_CASE("other OpenCL kernels equal the reference", "[opencl]") { check_operators(false); }
+
+// docs/OPERATORS.md, "NaN and infinities".
+TEST_CASE("OpenCL convolutions make of NaN what the reference makes", "[opencl][convolution]") {
+  check_operators(true, std::numeric_limits<float>::quiet_NaN());
+}
+TEST_CASE("other OpenCL kernels make of NaN what the reference makes", "[opencl]") {
+  check_operators(false, std::numeric_limits<float>::quiet_NaN());
+}
+TEST_CASE("OpenCL convolutions make of infinities what the reference makes",
+          "[opencl][convolution]") {
+  check_operators(true, std::numeric_limits<float>::infinity());
+}
+TEST_CASE("other OpenCL kernels make of infinities what the reference makes", "[opencl]") {
+  check_operators(false, std::numeric_limits<float>::infinity());
+}
 
 TEST_CASE("work-items that share a large window", "[opencl]") {
   std::vector<KernelCase> cases;
