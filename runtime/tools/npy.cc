@@ -30,7 +30,8 @@ class HeaderReader {
  public:
   HeaderReader(const std::string& path, std::string_view header) : path_(path), rest_(header) {}
 
-  void read(Npy* npy) {
+  // `out_is_fortran`: the first index varies fastest.
+  void read(Npy* npy, bool* out_is_fortran) {
     expect('{');
     bool has_descr = false;
     bool has_order = false;
@@ -42,7 +43,7 @@ class HeaderReader {
         npy->dtype = dtype();
         has_descr = true;
       } else if (key == "fortran_order" && !has_order) {
-        word("False", "fortran_order False (C order)");
+        *out_is_fortran = boolean();
         has_order = true;
       } else if (key == "shape" && !has_shape) {
         npy->dims = shape();
@@ -82,10 +83,14 @@ class HeaderReader {
     if (!accept(character)) fail(std::string("'") + character + "'");
   }
 
-  void word(std::string_view text, const char* expected) {
+  bool boolean() {
     skip_space();
-    if (rest_.substr(0, text.size()) != text) fail(expected);
-    rest_.remove_prefix(text.size());
+    for (const std::string_view text : {"False", "True"}) {
+      if (rest_.substr(0, text.size()) != text) continue;
+      rest_.remove_prefix(text.size());
+      return text == "True";
+    }
+    fail("fortran_order True or False");
   }
 
   std::string_view quoted() {
@@ -157,6 +162,25 @@ void check_data_bytes(const std::string& path, const Npy& npy, size_t found) {
                std::to_string(found) + " bytes of data");
 }
 
+// Elements whose first index varies fastest, with the last one fastest.
+std::string to_c_order(const Npy& npy, std::string_view data) {
+  const size_t size = element_bytes(npy.dtype);
+  const size_t rank = npy.dims.size();
+  std::vector<int64_t> index(rank, 0);
+  std::vector<size_t> stride(rank, size);
+  for (size_t i = 1; i < rank; ++i)
+    stride[i] = stride[i - 1] * static_cast<size_t>(npy.dims[i - 1]);
+  std::string ordered;
+  ordered.reserve(data.size());
+  while (ordered.size() < data.size()) {
+    size_t at = 0;
+    for (size_t i = 0; i < rank; ++i) at += static_cast<size_t>(index[i]) * stride[i];
+    ordered.append(data.substr(at, size));
+    for (size_t i = rank; i-- > 0 && ++index[i] == npy.dims[i];) index[i] = 0;
+  }
+  return ordered;
+}
+
 }  // namespace
 
 std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims) {
@@ -179,10 +203,11 @@ Npy parse_npy(const std::string& path, std::string_view file) {
   if (rest.size() < length_bytes || rest.size() - length_bytes < header_bytes)
     fail_input(path, "a whole .npy header", "the end of the file");
   Npy npy;
-  HeaderReader(path, rest.substr(length_bytes, header_bytes)).read(&npy);
+  bool is_fortran = false;
+  HeaderReader(path, rest.substr(length_bytes, header_bytes)).read(&npy, &is_fortran);
   rest.remove_prefix(length_bytes + header_bytes);
   check_data_bytes(path, npy, rest.size());
-  npy.data = rest;
+  npy.data = is_fortran ? to_c_order(npy, rest) : std::string(rest);
   return npy;
 }
 

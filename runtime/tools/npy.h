@@ -1,4 +1,5 @@
-// NumPy's .npy files: C order, little endian, format versions 1.0 and 2.0. Raw 16-bit words ('|V2')
+// NumPy's .npy files: little endian, format versions 1.0 and 2.0; read in either order of the
+// elements, written in C order. Raw 16-bit words ('|V2')
 // are bfloat16.
 // Source: NumPy Enhancement Proposal 1, "A Simple File Format for NumPy Arrays".
 #pragma once

@@ -66,6 +66,14 @@ TEST_CASE("both versions, any order of keys and any quotes are read") {
         "accepted");
 }
 
+TEST_CASE("an array in Fortran order is read as the array it is") {
+  // [[0, 1, 2], [3, 4, 5]] of uint8: column by column in the file.
+  const std::string columns("\x00\x03\x01\x04\x02\x05", 6);
+  const Npy npy = parse_npy(
+      "x.npy", file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", columns));
+  CHECK(npy.data == std::string("\x00\x01\x02\x03\x04\x05", 6));
+}
+
 TEST_CASE("raw 16-bit words are bfloat16, however they are declared") {
   for (const char* descr : {"|V2", "<V2"}) {
     const std::string header =
@@ -93,7 +101,7 @@ TEST_CASE("everything else is refused in one line that names the file") {
       file_of(header("'<c8'", "False", "(2, 3)"), kData),
       file_of(header("'>f4'", "False", "(2, 3)"), kData),
       file_of(header("'<f4", "False", "(2, 3)"), kData),
-      file_of(header("'<f4'", "True", "(2, 3)"), kData),
+      file_of(header("'<f4'", "Maybe", "(2, 3)"), kData),
       file_of(header("'<f4'", "False", "(2, -3)"), kData),
       file_of(header("'<f4'", "False", "(2, 0)"), kData),
       file_of(header("'<f4'", "False", "(8589934592, 8589934592, 0)"), kData),
