@@ -70,8 +70,10 @@ class TableBuilder {
     std::vector<fb::Offset<plan::VariantDef>> variant_offsets;
     for (size_t i = 0; i < variants.size(); ++i)
       variant_offsets.push_back(variant(variants[i], memory[i]));
-    const auto inputs = ios(graph_.inputs());
-    const auto outputs = ios(graph_.outputs());
+    const auto inputs = ios(
+        graph_.inputs(), [&](size_t i) { return string(graph_.value(graph_.inputs()[i]).name); });
+    const auto outputs =
+        ios(graph_.outputs(), [&](size_t i) { return string(graph_.output_name(i)); });
     const auto blobs = blob_table();
     const auto kernels = kernels_used(variants);
     const auto variants_vector = fbb_.CreateVector(variant_offsets);
@@ -192,11 +194,12 @@ class TableBuilder {
     return builder.Finish();
   }
 
-  Vector<plan::IoDef> ios(llvm::ArrayRef<ir::ValueId> values) {
+  template <typename NameOf>
+  Vector<plan::IoDef> ios(llvm::ArrayRef<ir::ValueId> values, NameOf name_of_io) {
     std::vector<fb::Offset<plan::IoDef>> ios;
-    for (ir::ValueId id : values) {
-      const ir::Value& value = graph_.value(id);
-      const auto name = string(value.name);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const ir::Value& value = graph_.value(values[i]);
+      const auto name = name_of_io(i);
       const auto dims = fbb_.CreateVector(value.type.dims.data(), value.type.dims.size());
       const uint64_t bytes =
           static_cast<uint64_t>(value.type.element_count()) * dtype_bytes(value.type.dtype);

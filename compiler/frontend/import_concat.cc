@@ -34,7 +34,7 @@ llvm::Error import_expand(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(shape, known_ints(node, importer, 1));
   if (!shape) {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared) return needs_constant(node, 1, "shape");
+    if (!declared) return needs_constant(node, importer, 1, "shape");
     shape.emplace(declared->begin(), declared->end());
   }
   CODL_ASSIGN_OR_RETURN(result, broadcast_dims(node, dims, *shape));
@@ -72,7 +72,7 @@ llvm::Error import_tile(const OnnxNode& node, Importer& importer) {
     // The number of repeats follows from the dims that the model declares.
     const auto declared = importer.declared_dims(node, 0);
     if (!declared || declared->size() != dims.size() || element_count(dims) == 0)
-      return needs_constant(node, 1, "repeats");
+      return needs_constant(node, importer, 1, "repeats");
     repeats.emplace();
     for (size_t i = 0; i < dims.size(); ++i) repeats->push_back((*declared)[i] / dims[i]);
   }

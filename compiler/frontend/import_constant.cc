@@ -64,7 +64,7 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(shape, known_ints(node, importer, 0));
   if (!shape) {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared) return needs_constant(node, 0, "shape");
+    if (!declared) return needs_constant(node, importer, 0, "shape");
     shape.emplace(declared->begin(), declared->end());
   }
   if (llvm::Error error = check_dims(node, *shape)) return error;
@@ -134,7 +134,8 @@ llvm::Error import_range(const OnnxNode& node, Importer& importer) {
     count = known;
   } else {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared || declared->size() != 1) return needs_constant(node, computed, "range");
+    if (!declared || declared->size() != 1)
+      return needs_constant(node, importer, computed, "range");
     count = declared->front();
   }
   if (llvm::Error error = check_dims(node, {count})) return error;

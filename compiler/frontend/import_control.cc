@@ -49,8 +49,9 @@ OnnxNode with_operands(const OnnxNode& node, Names inputs, size_t output) {
   return result;
 }
 
-// condition ? a : b, both computed: nothing in a graph has an effect but its value.
-llvm::Error bind_choice(const OnnxNode& choice, Importer& importer) {
+// condition ? a : b, both computed: nothing in a graph has an effect but its value. `how`: to make
+// the condition constant.
+llvm::Error bind_choice(const OnnxNode& choice, Importer& importer, const std::string& how) {
   Compose c(choice, importer);
   const ir::ValueId condition = c.operand(0);
   const ir::ValueId a = c.operand(1);
@@ -59,13 +60,30 @@ llvm::Error bind_choice(const OnnxNode& choice, Importer& importer) {
   if (c.type(a).dtype != c.type(b).dtype || c.type(a).dims != c.type(b).dims)
     return unsupported_error(choice.name,
                              "expected a constant condition, or branches of one type, found {0} "
-                             "and {1}",
-                             ir::to_string(c.type(a)), ir::to_string(c.type(b)));
+                             "and {1}{2}",
+                             ir::to_string(c.type(a)), ir::to_string(c.type(b)), how);
   if (c.type(condition).element_count() != 1)
     return input_error(choice.name, "expected a condition of one element, found {0}",
                        ir::to_string(c.type(condition)));
   const llvm::SmallVector<int64_t, 4> ones(c.rank(a), 1);
   return c.bind(c.where(c.reshape(condition, ones), a, b));
+}
+
+// A branch that may never be taken need not fit the network's inputs: what is wrong with it is no
+// fault of the model, but a plan computes both branches.
+llvm::Expected<Names> import_branch(const OnnxNode& node, llvm::StringRef which,
+                                    const OnnxGraph& body, const std::string& how,
+                                    Importer& importer) {
+  auto names = importer.import_body(node, body, {});
+  if (names) return names;
+  return llvm::handleErrors(
+      names.takeError(), [&](std::unique_ptr<CompileError> error) -> llvm::Error {
+        if (error->kind() != ErrorKind::Input) return llvm::Error(std::move(error));
+        return unsupported_error(node.name,
+                                 "expected a constant condition, or branches that both fit, found "
+                                 "in {0} '{1}': {2}{3}",
+                                 which, error->where(), error->text(), how);
+      });
 }
 
 llvm::Error import_if(const OnnxNode& node, Importer& importer) {
@@ -79,8 +97,9 @@ llvm::Error import_if(const OnnxNode& node, Importer& importer) {
     for (size_t i = 0; i < names.size(); ++i) importer.bind_name(node, i, names[i]);
     return llvm::Error::success();
   }
-  CODL_ASSIGN_OR_RETURN(then_names, importer.import_body(node, *then_body, {}));
-  CODL_ASSIGN_OR_RETURN(else_names, importer.import_body(node, *else_body, {}));
+  const std::string how = importer.how_to_fix(node, 0);
+  CODL_ASSIGN_OR_RETURN(then_names, import_branch(node, "then_branch", *then_body, how, importer));
+  CODL_ASSIGN_OR_RETURN(else_names, import_branch(node, "else_branch", *else_body, how, importer));
   if (llvm::Error error = expect_outputs(node, then_names, node.outputs.size())) return error;
   if (llvm::Error error = expect_outputs(node, else_names, node.outputs.size())) return error;
   if (!are_usable(then_names, importer) || !are_usable(else_names, importer))
@@ -88,7 +107,7 @@ llvm::Error import_if(const OnnxNode& node, Importer& importer) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     const OnnxNode choice = with_operands(node, {node.inputs[0], then_names[i], else_names[i]}, i);
-    if (llvm::Error error = bind_choice(choice, importer)) return error;
+    if (llvm::Error error = bind_choice(choice, importer, how)) return error;
   }
   return llvm::Error::success();
 }

@@ -120,7 +120,7 @@ llvm::Expected<std::vector<int64_t>> image_shape(const OnnxNode& node, Importer&
   CODL_ASSIGN_OR_RETURN(image, known_ints(node, importer, 1));
   if (image) return *image;
   const auto declared = importer.declared_dims(node, 0);
-  if (!declared || declared->size() < 3) return needs_constant(node, 1, "image_shape");
+  if (!declared || declared->size() < 3) return needs_constant(node, importer, 1, "image_shape");
   return std::vector<int64_t>(declared->begin() + 2, declared->end());
 }
 
@@ -142,11 +142,11 @@ llvm::Expected<std::vector<std::vector<BlockAxis>>> possible_blocks(const OnnxNo
   const auto declared = importer.declared_dims(node, 0);
   if (!declared || declared->size() != axes.size() + 2 || (*declared)[1] < 1 ||
       dims[1] % (*declared)[1] != 0)
-    return needs_constant(node, 2, "block_shape");
+    return needs_constant(node, importer, 2, "block_shape");
   find_kernels(axes, 0, dims[1] / (*declared)[1], dims[2], found);
   if (found.empty())
     return input_error(node.name, "expected dims that blocks of the image have, found others");
-  if (found.size() > kMaxBlocks) return needs_constant(node, 2, "block_shape");
+  if (found.size() > kMaxBlocks) return needs_constant(node, importer, 2, "block_shape");
   return found;
 }
 
@@ -240,7 +240,7 @@ llvm::Error import_affine_grid(const OnnxNode& node, Importer& importer) {
     map.assign(size->begin() + std::min<size_t>(2, size->size()), size->end());
   } else {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared || declared->size() < 4) return needs_constant(node, 1, "size");
+    if (!declared || declared->size() < 4) return needs_constant(node, importer, 1, "size");
     map.assign(declared->begin() + 1, declared->end() - 1);
   }
   const int64_t axes = static_cast<int64_t>(map.size());

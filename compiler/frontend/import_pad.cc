@@ -138,7 +138,8 @@ llvm::Error pad_declared(const OnnxNode& node, Importer& importer, Compose& c, i
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
   const size_t rank = dims.size();
-  if (declared.size() != rank || element_count(dims) == 0) return needs_constant(node, 1, "pads");
+  if (declared.size() != rank || element_count(dims) == 0)
+    return needs_constant(node, importer, 1, "pads");
   if (element_count(declared) == 0) return bind_empty(node, importer, dtype, declared);
 
   std::vector<bool> may_change(rank, !known_axes.has_value());
@@ -193,7 +194,7 @@ llvm::Error import_pad_11(const OnnxNode& node, Importer& importer) {
     return pad(node, importer, c, kind, value, pads);
   }
   const auto declared = importer.declared_dims(node, 0);
-  if (!declared) return needs_constant(node, amounts ? 3 : 1, amounts ? "axes" : "pads");
+  if (!declared) return needs_constant(node, importer, amounts ? 3 : 1, amounts ? "axes" : "pads");
   return pad_declared(node, importer, c, kind, value, axes, *declared);
 }
 
@@ -204,7 +205,8 @@ llvm::Error import_center_crop_pad(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(sizes, known_ints(node, importer, 1));
   if (!sizes) {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared || declared->size() != dims.size()) return needs_constant(node, 1, "shape");
+    if (!declared || declared->size() != dims.size())
+      return needs_constant(node, importer, 1, "shape");
     sizes.emplace(declared->begin(), declared->end());
     axes = all_axes(dims.size());
   }

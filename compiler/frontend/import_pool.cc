@@ -176,7 +176,7 @@ llvm::Error import_max_unpool(const OnnxNode& node, Importer& importer) {
   if (is_given(node, importer, 2)) {
     CODL_ASSIGN_OR_RETURN(known, known_ints(node, importer, 2));
     const auto declared = importer.declared_dims(node, 0);
-    if (!known && !declared) return needs_constant(node, 2, "output shape");
+    if (!known && !declared) return needs_constant(node, importer, 2, "output shape");
     result = known ? Dims64(known->begin(), known->end()) : *declared;
   }
   if (llvm::Error error = check_dims(node, result)) return error;

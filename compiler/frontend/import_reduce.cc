@@ -145,7 +145,7 @@ llvm::Error reduce_at_run_time(const OnnxNode& node, Importer& importer, const R
                                llvm::ArrayRef<int64_t> dims) {
   CODL_ASSIGN_OR_RETURN(axes_dims, importer.dims_of(node, 1));
   const auto declared = importer.declared_dims(node, 0);
-  if (!declared || axes_dims.size() != 1) return needs_constant(node, 1, "axes");
+  if (!declared || axes_dims.size() != 1) return needs_constant(node, importer, 1, "axes");
   const std::vector<AxesMask> masks =
       fitting_masks(dims, *declared, static_cast<size_t>(axes_dims[0]), reduction.keepdims);
   if (masks.empty())

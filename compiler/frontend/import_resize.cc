@@ -273,7 +273,7 @@ llvm::Error import_resize_11(const OnnxNode& node, Importer& importer) {
 
   const auto declared = importer.declared_dims(node, 0);
   if (!declared || declared->size() != dims.size())
-    return needs_constant(node, given, has_sizes ? "sizes" : "scales");
+    return needs_constant(node, importer, given, has_sizes ? "sizes" : "scales");
   for (int32_t axis : resized.axes) {
     resized.dims[axis] = (*declared)[axis];
     resized.scales[axis] = static_cast<float>(static_cast<double>(resized.dims[axis]) /
@@ -309,7 +309,8 @@ llvm::Error upsample(const OnnxNode& node, Importer& importer,
     return resize(node, importer, c, params, resized, ir::kNoId, ir::kNoId);
   }
   const auto declared = importer.declared_dims(node, 0);
-  if (!declared || declared->size() != dims.size()) return needs_constant(node, 1, "scales");
+  if (!declared || declared->size() != dims.size())
+    return needs_constant(node, importer, 1, "scales");
   resized.dims = *declared;
   return resize(node, importer, c, params, resized, c.operand(1), ir::kNoId);
 }

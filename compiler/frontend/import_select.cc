@@ -180,7 +180,8 @@ llvm::Error import_one_hot(const OnnxNode& node, Importer& importer) {
     depth = static_cast<int64_t>(elements[0]);
   } else {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared || declared->size() != dims.size() + 1) return needs_constant(node, 1, "depth");
+    if (!declared || declared->size() != dims.size() + 1)
+      return needs_constant(node, importer, 1, "depth");
     depth = (*declared)[axis];
   }
   Dims64 index_dims = dims;

@@ -157,7 +157,7 @@ llvm::Error import_reshape(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(shape, known_ints(node, importer, 1));
   if (!shape) {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared) return needs_constant(node, 1, "shape");
+    if (!declared) return needs_constant(node, importer, 1, "shape");
     return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
   }
   CODL_ASSIGN_OR_RETURN(result, reshaped_dims(node, dims, *shape, allowzero != 0));
@@ -203,7 +203,7 @@ llvm::Error import_squeeze_13(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, known_ints(node, importer, 1));
   if (axes) return squeeze(node, importer, llvm::ArrayRef<int64_t>(*axes));
   const auto declared = importer.declared_dims(node, 0);
-  if (!declared) return needs_constant(node, 1, "axes");
+  if (!declared) return needs_constant(node, importer, 1, "axes");
   return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
 }
 
@@ -237,7 +237,7 @@ llvm::Error import_unsqueeze_13(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, known_ints(node, importer, 1));
   if (axes) return unsqueeze(node, importer, *axes);
   const auto declared = importer.declared_dims(node, 0);
-  if (!declared) return needs_constant(node, 1, "axes");
+  if (!declared) return needs_constant(node, importer, 1, "axes");
   return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
 }
 

@@ -51,7 +51,8 @@ llvm::Error import_window(const OnnxNode& node, Importer& importer, Window windo
   CODL_ASSIGN_OR_RETURN(is_periodic, node.int_or("periodic", 1));
   CODL_ASSIGN_OR_RETURN(known, known_ints(node, importer, 0));
   const auto declared = importer.declared_dims(node, 0);
-  if (!known && !(declared && declared->size() == 1)) return needs_constant(node, 0, "size");
+  if (!known && !(declared && declared->size() == 1))
+    return needs_constant(node, importer, 0, "size");
   if (known && known->size() != 1)
     return input_error(node.name, "expected one size, found {0}", known->size());
   const int64_t length = known ? known->front() : declared->front();
@@ -186,7 +187,7 @@ llvm::Error import_dft(const OnnxNode& node, Importer& importer,
   std::optional<int64_t> length;
   if (is_given(node, importer, 1)) {
     CODL_ASSIGN_OR_RETURN(known, known_ints(node, importer, 1));
-    if (!known) return needs_constant(node, 1, "length");
+    if (!known) return needs_constant(node, importer, 1, "length");
     if (known->size() != 1 || known->front() < 1)
       return input_error(node.name, "expected one length of 1 or more, found another");
     length = known->front();
@@ -205,7 +206,7 @@ llvm::Error import_dft(const OnnxNode& node, Importer& importer,
     axes = {axis};
   } else {
     const auto declared = importer.declared_dims(node, 0);
-    if (!declared) return needs_constant(node, 2, "axis");
+    if (!declared) return needs_constant(node, importer, 2, "axis");
     axes = fitting_axes(dims, *declared, transform_of);
     if (axes.empty())
       return input_error(node.name, "expected declared dims that an axis makes, found others");
@@ -280,7 +281,8 @@ llvm::Expected<std::vector<int64_t>> frame_lengths(const OnnxNode& node, Importe
         return input_error(node.name, "expected one frame length, and a window of that length");
       lengths = *known;
     } else if (!has_window) {
-      if (!declared || declared->size() != 4) return needs_constant(node, 3, "frame length");
+      if (!declared || declared->size() != 4)
+        return needs_constant(node, importer, 3, "frame length");
       const int64_t bins = (*declared)[2];
       lengths = is_onesided ? std::vector<int64_t>{2 * bins - 2, 2 * bins - 1}
                             : std::vector<int64_t>{bins};
@@ -303,7 +305,8 @@ llvm::Error import_stft(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(lengths, frame_lengths(node, importer, dims, is_onesided != 0));
   CODL_ASSIGN_OR_RETURN(step, known_ints(node, importer, 1));
   const auto declared = importer.declared_dims(node, 0);
-  if (!step && (!declared || declared->size() != 4)) return needs_constant(node, 1, "frame step");
+  if (!step && (!declared || declared->size() != 4))
+    return needs_constant(node, importer, 1, "frame step");
   if (step && (step->size() != 1 || step->front() < 1))
     return input_error(node.name, "expected one frame step of 1 or more, found another");
   const auto frames_of = [&](int64_t length) -> Frames {
@@ -378,7 +381,7 @@ llvm::Error import_mel_weight_matrix(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dtype, read_output_dtype(node));
   double numbers[5] = {};
   for (size_t i = 0; i < 5; ++i) {
-    if (!importer.is_constant(node, i)) return needs_constant(node, i, "filters");
+    if (!importer.is_constant(node, i)) return needs_constant(node, importer, i, "filters");
     CODL_ASSIGN_OR_RETURN(view, importer.constant(node, i));
     if (element_count(view.dims) != 1)
       return input_error(node.name, "expected scalars, found {0} elements",

@@ -100,7 +100,8 @@ llvm::Expected<std::vector<int64_t>> declared_pieces(const OnnxNode& node, Impor
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const auto declared = importer.declared_dims(node, i);
     const bool is_known = declared && static_cast<size_t>(axis) < declared->size();
-    if (!is_known && unknown != node.outputs.size()) return needs_constant(node, 1, "lengths");
+    if (!is_known && unknown != node.outputs.size())
+      return needs_constant(node, importer, 1, "lengths");
     if (!is_known) unknown = i;
     lengths.push_back(is_known ? (*declared)[axis] : 0);
     left -= lengths.back();
@@ -305,7 +306,8 @@ llvm::Error slice_declared(const OnnxNode& node, Importer& importer, const Slice
 llvm::Error slice_computed(const OnnxNode& node, Importer& importer, const SliceOperands& slice) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
   CODL_ASSIGN_OR_RETURN(axes, slice_axes(node, *slice.axes, dims.size()));
-  if (element_count(dims) == 0) return needs_constant(node, slice.starts ? 2 : 1, "range");
+  if (element_count(dims) == 0)
+    return needs_constant(node, importer, slice.starts ? 2 : 1, "range");
   Compose c(node, importer);
   ir::ValueId x = c.operand(0);
   const ir::ValueId starts = c.operand_as(1, DType::I64);
@@ -389,7 +391,7 @@ llvm::Error import_slice_10(const OnnxNode& node, Importer& importer) {
   if (const auto declared = importer.declared_dims(node, 0))
     return slice_declared(node, importer, slice, *declared);
   if (slice.axes && slice.steps) return slice_computed(node, importer, slice);
-  return needs_constant(node, slice.axes ? 4 : 3, slice.axes ? "steps" : "axes");
+  return needs_constant(node, importer, slice.axes ? 4 : 3, slice.axes ? "steps" : "axes");
 }
 
 constexpr ImportRow kRows[] = {

@@ -40,19 +40,21 @@ bool is_scalar_constant(const OnnxNode& node) {
 }
 
 std::string dims_text(llvm::ArrayRef<int64_t> dims) {
-  return llvm::formatv("[{0}]", llvm::make_range(dims.begin(), dims.end())).str();
+  std::string text;
+  for (int64_t dim : dims)
+    text += (text.empty() ? "" : ",") + (dim == kUnknownDim ? "?" : std::to_string(dim));
+  return "[" + text + "]";
 }
 
-// Input error unless the dims that a model declares are those computed; `is_fixed`: by dim, false
-// where the value may be planned with more.
-llvm::Error expect_declared_dims(const OnnxValueInfo& output, const ir::TensorType& type,
-                                 llvm::ArrayRef<bool> is_fixed) {
-  bool is_same = output.dims.size() == type.dims.size();
-  for (size_t i = 0; is_same && i < type.dims.size(); ++i)
-    is_same = output.dims[i] == kUnknownDim || output.dims[i] == type.dims[i] || !is_fixed[i];
-  if (is_same) return llvm::Error::success();
-  return input_error("output '" + output.name + "'", "expected the declared dims {0}, computed {1}",
-                     dims_text(output.dims), ir::to_string(type));
+// False if the model declares other dims than these; `is_fixed`: by dim, false where the value is
+// planned with more than it may have.
+bool agree(const OnnxValueInfo& declared, llvm::ArrayRef<int64_t> dims,
+           llvm::ArrayRef<bool> is_fixed) {
+  if (!declared.has_shape) return true;
+  bool is_same = declared.dims.size() == dims.size();
+  for (size_t i = 0; is_same && i < dims.size(); ++i)
+    is_same = declared.dims[i] == kUnknownDim || declared.dims[i] == dims[i] || !is_fixed[i];
+  return is_same;
 }
 
 // Of the initializers and of the tensors that nodes have as attributes.
@@ -400,12 +402,36 @@ llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) 
   }
   if (found == nullptr)
     return unsupported_error(node.name,
-                             "expected a constant as input {0} ('{1}'), found a computed value", i,
-                             node.inputs[i]);
+                             "expected a constant as input {0} ('{1}'), found a computed value{2}",
+                             i, node.inputs[i], how_to_fix(node, i));
   if (!found->tensor.problem.empty())
     return unsupported_error(node.name, "expected usable data in '{0}', found {1}", found->name,
                              found->tensor.problem);
   return view_of(*found);
+}
+
+std::string Importer::how_to_fix(const OnnxNode& node, size_t i) const {
+  // An input of more elements is data that no flag replaces.
+  constexpr int64_t kMaxElements = 64;
+  if (!node.has_input(i)) return "";
+  const auto binding = bindings_.find(node.inputs[i]);
+  if (binding == bindings_.end() || binding->second.value == ir::kNoId) return "";
+  std::string flags;
+  llvm::DenseSet<ir::ValueId> seen;
+  std::vector<ir::ValueId> open = {binding->second.value};
+  while (!open.empty()) {
+    const ir::Value& value = graph_.value(open.back());
+    const bool is_new = seen.insert(open.back()).second;
+    open.pop_back();
+    if (!is_new) continue;
+    if (value.producer != ir::kNoId)
+      for (ir::ValueId input : graph_.node(value.producer).inputs) open.push_back(input);
+    if (!value.is_input) continue;
+    if (value.type.element_count() > kMaxElements) return "";
+    flags += (flags.empty() ? "" : " and ") + ("--input-value=" + value.name + ":VALUE");
+    if (value.type.element_count() > 1) flags += ",...";
+  }
+  return flags.empty() ? "" : " (" + flags + " fixes it)";
 }
 
 bool Importer::is_constant(const OnnxNode& node, size_t i) {
@@ -652,13 +678,19 @@ llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::Val
     }
   }
   // The name goes to what leaves the network, from the value itself or from another that it was
-  // computed of. An input keeps it.
-  for (ir::ValueId id : given.by_name.lookup(name))
-    if (graph_.value(id).name == name && !graph_.value(id).is_input)
-      graph_.value(id).name = fresh_name(name + ".value");
+  // computed of. An input or another output keeps it.
+  bool is_kept = false;
+  for (ir::ValueId id : given.by_name.lookup(name)) {
+    ir::Value& holder = graph_.value(id);
+    if (holder.name != name) continue;
+    if (holder.is_input || given.values.contains(id))
+      is_kept = true;
+    else
+      holder.name = fresh_name(name + ".value");
+  }
   OnnxNode copy;
   copy.name = name;
-  copy.outputs = {source.name == name ? fresh_name(name + ".copy") : name};
+  copy.outputs = {is_kept ? fresh_name(name + ".copy") : name};
   appended_.erase(copy.outputs[0]);
   if (is_cast)
     return append(copy, "", OpKind::Cast, CastParams{static_cast<int32_t>(dtype)}, {value});
@@ -703,31 +735,52 @@ llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, 
   if (output.dtype && held_dtype(*output.dtype) != type(value).dtype)
     return input_error(where, "expected the declared type {0}, computed {1}",
                        dtype_name(*output.dtype), ir::to_string(type(value)));
-  llvm::SmallVector<bool, kMaxRank> is_fixed(type(value).dims.size(), true);
-  for (const Extent& extent : binding.extents) is_fixed[extent.dim] = false;
-  if (output.has_shape)
-    if (llvm::Error error = expect_declared_dims(output, type(value), is_fixed)) return error;
   return value;
+}
+
+void Importer::note_declared_dims(const OnnxGraph& graph) {
+  // Of the values that are named; a network may have thousands.
+  constexpr size_t kMaxNamed = 3;
+  std::string text;
+  size_t count = 0;
+  for (const auto* infos : {&graph.outputs, &graph.values})
+    for (const OnnxValueInfo& info : *infos) {
+      const auto found = bindings_.find(info.name);
+      if (found == bindings_.end() || !is_usable(info.name)) continue;
+      const Binding& binding = found->second;
+      llvm::SmallVector<int64_t, 4> dims;
+      if (binding.constant != nullptr)
+        dims = binding.constant->tensor.dims;
+      else
+        dims.assign(type(binding.value).dims.begin(), type(binding.value).dims.end());
+      llvm::SmallVector<bool, kMaxRank> is_fixed(dims.size(), true);
+      for (const Extent& extent : binding.extents) is_fixed[extent.dim] = false;
+      if (agree(info, dims, is_fixed) || ++count > kMaxNamed) continue;
+      text += (count == 1 ? "" : ", ") + ("'" + info.name + "' ") + dims_text(info.dims) + " is " +
+              dims_text(dims);
+    }
+  if (count == 0) return;
+  if (count > kMaxNamed) text += ", and " + std::to_string(count - kMaxNamed) + " more";
+  notes_.push_back("declared dims that are not those computed, which hold: " + text);
 }
 
 llvm::Error Importer::finish(const OnnxGraph& graph) {
   if (graph.outputs.empty()) return input_error(graph.name, "expected a graph output, found none");
   llvm::SmallVector<ir::ValueId, 4> outputs;
-  llvm::StringSet<> output_names;
   for (const OnnxValueInfo& output : graph.outputs) {
     auto found = bindings_.find(output.name);
     if (found == bindings_.end())
       return input_error(graph.name, "expected output '{0}' to be computed, found no such value",
                          output.name);
-    if (!output_names.insert(output.name).second)
-      return input_error(graph.name, "expected each output once, found '{0}' again", output.name);
     auto value = output_value(output, found->second);
     if (!value) return value.takeError();
     outputs.push_back(*value);
   }
-  // Every output has memory of its own under its own name. After the loop above: names are given
-  // away only when no value has them.
+  note_declared_dims(graph);
+  // Every output has memory of its own. After the loop above: names are given away only when no
+  // value has them.
   GivenNames given;
+  std::vector<std::string> names;
   for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
     given.by_name[graph_.value(id).name].push_back(id);
   llvm::SmallVector<ir::ValueId, 4> own;
@@ -737,7 +790,9 @@ llvm::Error Importer::finish(const OnnxGraph& graph) {
         own_value(output.name, outputs[i], output.dtype.value_or(type(outputs[i]).dtype), given);
     if (!value) return value.takeError();
     own.push_back(*value);
+    names.push_back(output.name);
     given.values.insert(*value);
+    given.by_name[graph_.value(*value).name].push_back(*value);
   }
   std::vector<ir::OutputExtent> extents;
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -747,9 +802,10 @@ llvm::Error Importer::finish(const OnnxGraph& graph) {
       if (!count) return count.takeError();
       extents.push_back({static_cast<uint32_t>(i), extent.dim, static_cast<uint32_t>(own.size())});
       own.push_back(*count);
+      names.push_back(graph_.value(*count).name);
       given.values.insert(*count);
     }
-  graph_.set_outputs(std::move(own));
+  graph_.set_outputs(std::move(own), std::move(names));
   graph_.set_extents(std::move(extents));
   return llvm::Error::success();
 }

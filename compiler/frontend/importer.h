@@ -60,6 +60,9 @@ class Importer {
   llvm::Expected<ConstantView> constant(const OnnxNode& node, size_t i);
   // True if constant() would succeed.
   bool is_constant(const OnnxNode& node, size_t i);
+  // " (--input-value=sr:VALUE fixes it)" for an operand that only a few elements of graph
+  // inputs decide: settings, not data. Else nothing.
+  std::string how_to_fix(const OnnxNode& node, size_t i) const;
   // The elements of a constant of any integer type or bool, widened. Input error for floats.
   llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i);
   // The elements of a constant of any type as float.
@@ -165,6 +168,8 @@ class Importer {
   bool is_available(const OnnxNode& node) const;  // every operand is
   // Declares the graph's outputs, each a value of its own with the model's name. Errors: Input.
   llvm::Error finish(const OnnxGraph& graph);
+  // For the user, one line each.
+  llvm::ArrayRef<std::string> notes() const { return notes_; }
 
  private:
   // The value that surely has the same dims and is nearest to the graph's inputs; kScalarDims of a
@@ -204,21 +209,27 @@ class Importer {
   // With the count known and the value too: the elements that are meant, as a constant.
   llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
   llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
+  // Says once where the model declares other dims than are computed. Exporters write such (dims of
+  // an example, a rank that a tool lost); runtimes take what is computed.
+  void note_declared_dims(const OnnxGraph& graph);
   // An output without elements: one element or more is planned, and an extent of 0 says that none
   // is meant.
   llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
   // What graph outputs may no longer take.
   struct GivenNames {
-    llvm::DenseSet<ir::ValueId> values;                          // that are graph outputs
-    llvm::StringMap<llvm::SmallVector<ir::ValueId, 1>> by_name;  // before outputs got theirs
+    llvm::DenseSet<ir::ValueId> values;  // that are graph outputs
+    // Values by a name they have or had.
+    llvm::StringMap<llvm::SmallVector<ir::ValueId, 1>> by_name;
   };
-  // The value as a graph output with this name and dtype: itself, or a Cast or copy of it.
+  // The value as a graph output of this dtype: itself, or a Cast or copy of it. It is named so if
+  // no input and no other output is.
   llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
                                         const GivenNames& given);
   std::string output_name(const OnnxNode& origin, llvm::StringRef suffix);
   std::string fresh_name(std::string base);
 
   ir::Graph graph_;
+  std::vector<std::string> notes_;
   std::deque<Constant> constants_;  // addresses are kept in bindings_
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;

@@ -31,8 +31,15 @@ std::string flag_text(const OnnxValueInfo& info) {
   return text;
 }
 
+// What a flag says about a symbol.
+struct FixedSymbol {
+  int64_t dim = 0;
+  std::string input;
+  size_t index = 0;  // among the dims of `input`
+};
+
 llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
-                      llvm::StringMap<int64_t>& symbols) {
+                      llvm::StringMap<FixedSymbol>& symbols) {
   const std::string where = "--input-shape=" + input.name;
   if (!input.has_shape) {
     input.has_shape = true;
@@ -50,10 +57,12 @@ llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
     input.dims[i] = dims[i];
     const std::string& symbol = input.symbols[i];
     if (symbol.empty()) continue;
-    const auto [known, is_new] = symbols.insert({symbol, dims[i]});
-    if (!is_new && known->second != dims[i])
-      return input_error(where, "expected {0} as dim {1} ('{2}', fixed by another flag), found {3}",
-                         known->second, i, symbol, dims[i]);
+    const auto [known, is_new] = symbols.insert({symbol, {dims[i], input.name, i}});
+    if (is_new || known->second.dim == dims[i]) continue;
+    const std::string flag =
+        known->second.input == input.name ? "this flag" : "--input-shape=" + known->second.input;
+    return input_error(where, "expected {0} as dim {1} ('{2}', dim {3} of {4}), found {5}",
+                       known->second.dim, i, symbol, known->second.index, flag, dims[i]);
   }
   return llvm::Error::success();
 }
@@ -62,7 +71,7 @@ llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
 
 llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
                              const llvm::StringMap<std::vector<int64_t>>& shapes) {
-  llvm::StringMap<int64_t> symbols;
+  llvm::StringMap<FixedSymbol> symbols;
   std::vector<std::string> names;
   for (const auto& entry : shapes) names.push_back(entry.getKey().str());
   std::sort(names.begin(), names.end());  // a StringMap has no order: the same message every time
@@ -77,7 +86,7 @@ llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
     for (OnnxValueInfo& info : *infos)
       for (size_t i = 0; i < info.dims.size(); ++i)
         if (info.dims[i] == kUnknownDim && symbols.count(info.symbols[i]) != 0)
-          info.dims[i] = symbols[info.symbols[i]];
+          info.dims[i] = symbols[info.symbols[i]].dim;
 
   std::string open;
   for (const OnnxValueInfo& input : graph.inputs) {

@@ -8,6 +8,7 @@
 #include "compiler/frontend/importer.h"
 #include "compiler/frontend/inline_graph.h"
 #include "compiler/frontend/input_shapes.h"
+#include "compiler/frontend/input_values.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -250,9 +251,13 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
               .str());
     if (notes != nullptr) notes->insert(notes->end(), model.notes.begin(), model.notes.end());
     if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) return error;
+    if (llvm::Error error = fix_input_values(model.graph, options.input_values)) return error;
     if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
     CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
-    return Import(model, importer).run(path);
+    auto graph = Import(model, importer).run(path);
+    if (notes != nullptr)
+      notes->insert(notes->end(), importer.notes().begin(), importer.notes().end());
+    return graph;
   } catch (const std::bad_alloc&) {
     return make_error(ErrorKind::Limit, path,
                       "expected a model that fits in memory, found none left");

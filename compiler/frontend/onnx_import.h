@@ -17,6 +17,9 @@ namespace codl::compiler {
 struct ImportOptions {
   // Dims of inputs that the model leaves open, by the input's name.
   llvm::StringMap<std::vector<int64_t>> input_shapes;
+  // Elements of inputs that become constants, by the input's name, as text in the input's type
+  // ("16000", "0.5", "true"). The graph no longer has these inputs.
+  llvm::StringMap<std::vector<std::string>> input_values;
   // Called once the model's bytes have been read for the last time: their memory may be given back.
   std::function<void()> on_read;
 };

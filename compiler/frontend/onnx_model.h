@@ -104,7 +104,8 @@ struct OnnxValueInfo {
   std::string problem;         // why its type cannot be used ("data type STRING"), or empty
   bool has_shape = false;
   llvm::SmallVector<int64_t, 4> dims;  // kUnknownDim where it is no number
-  std::vector<std::string> symbols;    // names of unknown dims, by dim; empty where there is none
+  // Names of unknown dims, by dim; empty where there is none. Dims of one name are equal.
+  std::vector<std::string> symbols;
 };
 
 struct OnnxInitializer {

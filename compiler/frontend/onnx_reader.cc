@@ -198,6 +198,12 @@ OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
   return Type::Other;
 }
 
+// False for the names that exporters write where they know none ("?" of PaddlePaddle's, "", "-1"):
+// two dims of such a name have nothing in common.
+bool is_symbol(llvm::StringRef name) {
+  return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || (c & 0x80) != 0; });
+}
+
 OnnxValueInfo read_value_info(const onnx::ValueInfoProto& proto) {
   OnnxValueInfo info;
   info.name = proto.name();
@@ -216,7 +222,7 @@ OnnxValueInfo read_value_info(const onnx::ValueInfoProto& proto) {
     // Some exporters write a negative number where they do not know.
     const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
     info.dims.push_back(is_known ? dim.dim_value() : kUnknownDim);
-    info.symbols.push_back(dim.dim_param());
+    info.symbols.push_back(is_symbol(dim.dim_param()) ? dim.dim_param() : std::string());
   }
   return info;
 }

@@ -74,15 +74,17 @@ llvm::Error check_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> dims) {
   return llvm::Error::success();
 }
 
-llvm::Error needs_constant(const OnnxNode& node, size_t i, llvm::StringRef what) {
+llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_t i,
+                           llvm::StringRef what) {
   if (!node.has_input(i))
     return input_error(node.name, "expected input {0} of {1}, found {2} inputs", i, node.op_type,
                        node.inputs.size());
+  const std::string advice = importer.how_to_fix(node, i);
   return unsupported_error(
-      node.name,
-      "expected the {0} of {1} to be constant, found '{2}', computed at run time (fix the dims it "
-      "depends on with --input-shape, or fold it into the model)",
-      what, node.op_type, node.inputs[i]);
+      node.name, "expected the {0} of {1} to be constant, found '{2}', computed at run time{3}",
+      what, node.op_type, node.inputs[i],
+      advice.empty() ? " (fix the dims it depends on with --input-shape, or fold it into the model)"
+                     : advice);
 }
 
 llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& node,

@@ -33,7 +33,8 @@ llvm::Error bind_empty(const OnnxNode& node, Importer& importer, DType dtype,
 llvm::Error check_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> dims);
 
 // The Unsupported error of an operand on which dims depend and that is computed at run time.
-llvm::Error needs_constant(const OnnxNode& node, size_t i, llvm::StringRef what);
+llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_t i,
+                           llvm::StringRef what);
 
 // Integers of operand `i` when they are known now, else nothing.
 llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& node,

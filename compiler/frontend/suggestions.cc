@@ -23,6 +23,10 @@ constexpr const char* kBefore = "do this step before or behind the network, in t
 // The first that matches counts: reasons that say what is missing come before operators.
 constexpr Suggestion kSuggestions[] = {
     {"", "--input-shape", "give the input's dimensions with --input-shape=NAME:DIMS"},
+    {"", "--input-value",
+     "give the value of the input that decides with --input-value=NAME:VALUE: the plan then holds "
+     "for "
+     "this value"},
     {"", "domain",
      "export the model with operators of the ONNX domain only (without vendor fusions and custom "
      "operators)"},

@@ -41,7 +41,17 @@ ValueId Graph::add_node(Node node, std::string output_name, TensorType output_ty
   return output;
 }
 
-void Graph::set_outputs(llvm::SmallVector<ValueId, 4> outputs) {
+void Graph::set_outputs(llvm::SmallVector<ValueId, 4> outputs, std::vector<std::string> names) {
+  if (names.empty())
+    // verify() says so if a value does not exist.
+    for (ValueId output : outputs)
+      names.push_back(output < values_.size() ? values_[output].name : std::string());
+  output_names_ = std::move(names);
+  move_outputs(std::move(outputs));
+}
+
+void Graph::move_outputs(llvm::SmallVector<ValueId, 4> outputs) {
+  assert(outputs.size() == output_names_.size());
   outputs_ = std::move(outputs);
   is_output_.clear();
   for (ValueId output : outputs_) {
@@ -53,7 +63,7 @@ void Graph::set_outputs(llvm::SmallVector<ValueId, 4> outputs) {
 void Graph::replace_output(ValueId from, ValueId to) {
   llvm::SmallVector<ValueId, 4> outputs = outputs_;
   std::replace(outputs.begin(), outputs.end(), from, to);
-  set_outputs(std::move(outputs));
+  move_outputs(std::move(outputs));
 }
 
 void Graph::reorder_nodes(llvm::ArrayRef<NodeId> order) {
@@ -112,7 +122,7 @@ void Graph::remove_unused_values() {
   for (ValueId& input : inputs_) input = new_id[input];
   llvm::SmallVector<ValueId, 4> outputs = outputs_;
   for (ValueId& output : outputs) output = new_id[output];
-  set_outputs(std::move(outputs));
+  move_outputs(std::move(outputs));
 }
 
 }  // namespace codl::ir

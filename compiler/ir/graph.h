@@ -22,7 +22,7 @@ struct Value {
   bool is_input = false;
   bool is_constant = false;
   compiler::SharedBytes bytes;  // of a constant, ONNX order, little endian
-  NodeId producer = kNoId;     // kNoId for inputs and constants
+  NodeId producer = kNoId;      // kNoId for inputs and constants
 
   Value() = default;
   Value(const Value&) = default;
@@ -66,15 +66,21 @@ class Graph {
   Value& value(ValueId id) { return values_[id]; }
   llvm::ArrayRef<ValueId> inputs() const { return inputs_; }
   llvm::ArrayRef<ValueId> outputs() const { return outputs_; }
+  // The name under which output `i` leaves the network. Nearly always the value's; another where
+  // the model gives an output the name of an input, or one name to two outputs.
+  const std::string& output_name(size_t i) const { return output_names_[i]; }
   llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
   ValueId add_input(std::string name, TensorType type);
   ValueId add_constant(std::string name, TensorType type, compiler::SharedBytes bytes);
   // Appends; operands must exist. Returns the output value.
   ValueId add_node(Node node, std::string output_name, TensorType output_type);
-  void set_outputs(llvm::SmallVector<ValueId, 4> outputs);
+  // `names`: by output; none: those of the values.
+  void set_outputs(llvm::SmallVector<ValueId, 4> outputs, std::vector<std::string> names = {});
   void set_extents(std::vector<OutputExtent> extents) { extents_ = std::move(extents); }
 
+  // The values of the same outputs, which keep their names.
+  void move_outputs(llvm::SmallVector<ValueId, 4> outputs);
   // Every graph output that is `from` becomes `to`.
   void replace_output(ValueId from, ValueId to);
   // Puts the nodes into this order: each id once.
@@ -90,6 +96,7 @@ class Graph {
   std::vector<Value> values_;
   llvm::SmallVector<ValueId, 4> inputs_;
   llvm::SmallVector<ValueId, 4> outputs_;
+  std::vector<std::string> output_names_;
   std::vector<bool> is_output_;  // by value, as far as there are outputs
   std::vector<OutputExtent> extents_;
 };

@@ -157,10 +157,15 @@ std::string print(const Graph& graph) {
   for (const Value& value : graph.values())
     if (value.is_constant) print_constant(os, value);
   for (const Node& node : graph.nodes()) print_node(os, graph, node);
-  for (ValueId id : graph.outputs()) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const Value& value = graph.value(graph.outputs()[i]);
     os << "output %";
-    print_name(os, graph.value(id).name);
-    os << " : " << to_string(graph.value(id).type) << '\n';
+    print_name(os, value.name);
+    if (graph.output_name(i) != value.name) {
+      os << " as ";
+      print_name(os, graph.output_name(i));
+    }
+    os << " : " << to_string(value.type) << '\n';
   }
   for (const OutputExtent& extent : graph.extents()) {
     os << "extent %";

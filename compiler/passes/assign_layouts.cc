@@ -104,7 +104,7 @@ class LayoutAssignment {
       graph_.value(value).name = names_.take(name + ".computed");
       outputs.push_back(add_convert(value, Layout::Plain, name));
     }
-    graph_.set_outputs(std::move(outputs));
+    graph_.move_outputs(std::move(outputs));
   }
 
   ir::Graph& graph_;

@@ -10,7 +10,7 @@ namespace codl::compiler {
 namespace {
 
 constexpr size_t kLanes = 3;
-constexpr StepId kNone = UINT32_MAX;
+constexpr StepId kNoStep = UINT32_MAX;
 constexpr size_t index_of(Lane lane) { return static_cast<size_t>(lane); }
 
 // By step and lane: the last earlier step of that lane it must wait for.
@@ -27,12 +27,12 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
   Dependencies dependencies(schedule.steps.size());
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     std::array<StepId, kLanes>& last = dependencies[id];
-    last.fill(kNone);
+    last.fill(kNoStep);
     const auto depend_on = [&](llvm::ArrayRef<RegionUse> uses, const Region& region) {
       for (const RegionUse& use : uses) {
         if (!region.overlaps(use.region)) continue;
         StepId& of_lane = last[index_of(schedule.steps[use.step].lane)];
-        if (of_lane == kNone || of_lane < use.step) of_lane = use.step;
+        if (of_lane == kNoStep || of_lane < use.step) of_lane = use.step;
       }
     };
     for (const Access& access : accesses_of(graph, schedule, schedule.steps[id])) {
@@ -52,14 +52,14 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
   for (StepId id = 0; id < schedule.steps.size(); ++id)
     waiting[index_of(schedule.steps[id].lane)].push_back(id);
 
-  std::vector<StepId> new_id(schedule.steps.size(), kNone);
+  std::vector<StepId> new_id(schedule.steps.size(), kNoStep);
   const auto is_ready = [&](StepId id) {
     return std::all_of(dependencies[id].begin(), dependencies[id].end(),
-                       [&](StepId needed) { return needed == kNone || new_id[needed] != kNone; });
+                       [&](StepId needed) { return needed == kNoStep || new_id[needed] != kNoStep; });
   };
   // By lane and other lane: the last (new) step the lane is known to be behind.
   std::array<std::array<StepId, kLanes>, kLanes> behind;
-  for (auto& row : behind) row.fill(kNone);
+  for (auto& row : behind) row.fill(kNoStep);
 
   std::vector<Step> ordered;
   ordered.reserve(schedule.steps.size());
@@ -73,9 +73,9 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
       Step step = std::move(schedule.steps[id]);
       for (size_t other = 0; other < kLanes; ++other) {
         const StepId needed = dependencies[id][other];
-        if (needed == kNone || other == index_of(lane)) continue;
+        if (needed == kNoStep || other == index_of(lane)) continue;
         StepId& known = behind[index_of(lane)][other];
-        if (known != kNone && known >= new_id[needed]) continue;
+        if (known != kNoStep && known >= new_id[needed]) continue;
         known = new_id[needed];
         step.waits.push_back(known);
       }

@@ -34,6 +34,11 @@ cl::list<std::string> input_shape_flag(
     "input-shape",
     cl::desc("dims of an input that the model leaves open, like input:1x3x224x224; repeatable"),
     cl::value_desc("NAME:DIMS"), cl::cat(category));
+cl::list<std::string> input_value_flag(
+    "input-value",
+    cl::desc("elements of an input that is really a setting, like sr:16000 or size:2,3; the plan "
+             "has them as a constant and no longer has the input; repeatable"),
+    cl::value_desc("NAME:VALUE[,VALUE...]"), cl::cat(category));
 cl::opt<std::string> strategy_flag(
     "strategy",
     cl::desc("who computes what: auto = least predicted time, cpu, gpu (default: auto)"),
@@ -147,6 +152,19 @@ llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
   return llvm::Error::success();
 }
 
+// "sr:16000", "size:2,3"; no values ("NAME:") for an input without elements. NAME may hold colons.
+llvm::Error parse_input_value(llvm::StringRef text, ImportOptions& options) {
+  const auto [name, values_text] = text.rsplit(':');
+  if (name.empty() || name.size() == text.size())
+    return input_error("--input-value",
+                       "expected NAME:VALUE[,VALUE...] like sr:16000, found \"{0}\"", text);
+  llvm::SmallVector<llvm::StringRef, 4> words;
+  if (!values_text.empty()) values_text.split(words, ',');
+  if (!options.input_values.try_emplace(name, words.begin(), words.end()).second)
+    return input_error("--input-value", "expected each input once, found \"{0}\" again", name);
+  return llvm::Error::success();
+}
+
 // A format behind a flag whose value may be left out; "text" then.
 llvm::Error check_format(const cl::opt<std::string>& flag, llvm::StringRef other) {
   const llvm::StringRef value = flag.getValue();
@@ -189,6 +207,8 @@ llvm::Expected<CompileOptions> parse_flags() {
   options.precision = precision_flag == "fp16" ? Precision::Fp16 : Precision::Fp32;
   for (const std::string& shape : input_shape_flag)
     if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
+  for (const std::string& value : input_value_flag)
+    if (llvm::Error error = parse_input_value(value, options.import)) return error;
   options.passes.dump_after = dump_after_flag.getValue();
   options.passes.dump_to = &llvm::outs();
   options.dump = dump_flag.getValue();

@@ -210,6 +210,66 @@ class ToolsTest(unittest.TestCase):
         self.run_ok("codlc", model, "-o", out, "--input-shape=x:3x8")
         self.assertIn("float32[3,8]", self.run_ok("codl-run", out))
 
+    def test_declared_dims_that_are_wrong_are_one_note(self):
+        relu = [onnx_bytes.node("Relu", ["x"], ["y"], "relu")]
+        for declared in ([3, 4], [4], [], [2, 2, 1], [2, "n", 2]):
+            with self.subTest(declared):
+                model = self.write("declared.onnx", onnx_bytes.model(
+                    relu, [onnx_bytes.value_info("x", [2, 2])], [onnx_bytes.value_info("y", declared)]))
+                out = self.path("out.codl")
+                result = run("codlc", model, "-o", out)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1)
+                self.assertRegex(result.stderr, r"^note: declared dims .*'y' \[.*\] is \[2,2\]$")
+                self.assertEqual(run("codlc", model, "-q", "-o", out).stderr, "")
+                self.assertIn("y float32[2,2]", self.run_ok("codl-run", out))
+
+    def test_open_dims_without_a_name_have_nothing_in_common(self):
+        for name in ("?", ""):
+            with self.subTest(name):
+                model = self.write("unnamed.onnx", onnx_bytes.model(
+                    [onnx_bytes.node("Transpose", ["x"], ["y"], "transpose")],
+                    [onnx_bytes.value_info("x", [name, name])],
+                    [onnx_bytes.value_info("y", [name, name])]))
+                out = self.path("out.codl")
+                self.assertEqual(run("codlc", model, "-q", "-o", out, "--input-shape=x:2x3").stderr, "")
+                self.assertIn("y float32[3,2]", self.run_ok("codl-run", out))
+
+    def test_values_of_inputs_are_given_by_a_flag(self):
+        by_setting = self.write("reshape.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Reshape", ["x", "size:s"], ["y"], "reshape")],
+            [onnx_bytes.value_info("x", [6]), onnx_bytes.value_info("size:s", [2], onnx_bytes.INT64)],
+            [onnx_bytes.value_info("y", ["h", "w"])]))
+        branch = lambda op, operands, dims: onnx_bytes.graph(
+            [onnx_bytes.node(op, operands, [op], op)], [], [onnx_bytes.value_info(op, dims)])
+        by_branch = self.write("if.onnx", onnx_bytes.model(
+            [onnx_bytes.node("If", ["c"], ["y"], "if", {
+                "then_branch": branch("Relu", ["x"], [6]), "else_branch": branch("Size", ["x"], [])})],
+            [onnx_bytes.value_info("x", [6]), onnx_bytes.value_info("c", [], onnx_bytes.BOOL)],
+            [onnx_bytes.value_info("y", ["n"])]))
+        out = self.path("out.codl")
+        for model, flag, dims in ((by_setting, "--input-value=size:s:2,3", "2,3"),
+                                  (by_setting, "--input-value=size:s:6,1", "6,1"),
+                                  (by_branch, "--input-value=c:true", "6")):
+            with self.subTest(flag):
+                self.expect_error(2, run("codlc", model, "-o", out), flag[:flag.rindex(":") + 1] + "VALUE")
+                self.assertFalse(os.path.exists(out))
+                self.run_ok("codlc", model, "-q", "-o", out, flag)
+                plan = json.loads(self.run_ok("codl-dump", out, "--json"))
+                self.assertEqual([entry["name"] for entry in plan["inputs"]], ["x"])
+                self.assertIn(f"y float32[{dims}]", self.run_ok("codl-run", out))
+                os.remove(out)
+        for flag in ("nobody:1", "size:s:2", "size:s:2,3,1", "size:s:2,x", "size:s:2,3.5", "size:s:2,",
+                     "size", ":1"):
+            with self.subTest(flag):
+                self.expect_error(1, run("codlc", by_setting, "-o", out, f"--input-value={flag}"),
+                                  "--input-value")
+        self.expect_error(1, run("codlc", by_setting, "-o", out, "--input-value=size:s:2,3",
+                                 "--input-value=size:s:3,2"), "once")
+        # 4 and 4 are 16: the model does not fit this value.
+        self.expect_error(1, run("codlc", by_setting, "-o", out, "--input-value=size:s:4,4"), "reshape")
+        self.assertFalse(os.path.exists(out))
+
     # ---- element types and extents ----
 
     def run_model(self, nodes, inputs, outputs, arrays, opset=13):
@@ -259,6 +319,20 @@ class ToolsTest(unittest.TestCase):
                 found = self.run_model(nonzero, [("x", [2, 2])], [("y", [2, "n"], onnx_bytes.INT64)],
                                        {"x": ("<f4", [2, 2], values)})
                 self.assertEqual(found["y"], ("<i8", *expected))
+
+    def test_outputs_keep_their_names_whatever_they_share(self):
+        x = ("<f4", [2], [1.0, -2.0])
+        for names in (["p"], ["p", "p"], ["y", "p"], ["y", "y"], ["y", "z", "p", "y"]):
+            with self.subTest(names):
+                found = self.run_model(
+                    [onnx_bytes.node("Abs", ["p"], ["y"], "abs"),
+                     onnx_bytes.node("Identity", ["y"], ["z"], "identity")],
+                    [("p", [2])], [(name, [2]) for name in names], {"p": x})
+                expected = {"p": ("<f4", (2,), [1.0, -2.0]), "y": ("<f4", (2,), [1.0, 2.0])}
+                expected["z"] = expected["y"]
+                self.assertEqual(found, {name: expected[name] for name in names})
+                plan = json.loads(self.run_ok("codl-dump", self.path("model.codl"), "--json"))
+                self.assertEqual([entry["name"] for entry in plan["outputs"]], names)
 
     def test_an_output_that_cannot_be_written_is_an_input_error(self):
         self.expect_error(1, run("codlc", MODEL, "-o", self.path("no/such/folder/out.codl")))

@@ -29,12 +29,19 @@ def value_info(name, dims, elem_type=FLOAT):
     return _field(1, name) + _field(2, _field(1, _field(1, elem_type) + _field(2, shape)))
 
 
-def node(op, inputs, outputs, name):
+def node(op, inputs, outputs, name, bodies=None):
+    """bodies: graph() by attribute."""
+    attributes = b"".join(_field(5, _field(1, key) + _field(6, body) + _field(20, 5))
+                          for key, body in (bodies or {}).items())
     return (b"".join(_field(1, i) for i in inputs) + b"".join(_field(2, o) for o in outputs) +
-            _field(3, name) + _field(4, op))
+            _field(3, name) + _field(4, op) + attributes)
+
+
+def graph(nodes, inputs, outputs):
+    return (b"".join(_field(1, n) for n in nodes) + _field(2, "graph") +
+            b"".join(_field(11, i) for i in inputs) + b"".join(_field(12, o) for o in outputs))
 
 
 def model(nodes, inputs, outputs, opset=13):
-    graph = (b"".join(_field(1, n) for n in nodes) + _field(2, "graph") +
-             b"".join(_field(11, i) for i in inputs) + b"".join(_field(12, o) for o in outputs))
-    return _field(1, 7) + _field(7, graph) + _field(8, _field(1, "") + _field(2, opset))
+    return (_field(1, 7) + _field(7, graph(nodes, inputs, outputs)) +
+            _field(8, _field(1, "") + _field(2, opset)))

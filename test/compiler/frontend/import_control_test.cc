@@ -1,4 +1,6 @@
 // If, Loop and functions: what is left of them in a graph.
+#include "compiler/support/error.h"
+#include "llvm/Support/raw_ostream.h"
 #include "test/compiler/frontend/import_text.h"
 
 namespace codl::test {
@@ -57,6 +59,119 @@ TEST_CASE("If: both branches run where the condition is computed") {
                      "<then_branch = a () => (float[2] p) { p = Relu(x) }, "
                      "else_branch = b () => (float[4] p) { p = Concat<axis = 0>(x, x) }>(c) }")
             .find("expected a constant condition, or branches of one type") != std::string::npos);
+}
+
+namespace {
+
+// One branch takes 4 elements, the other 2: they fit inputs of other lengths.
+const std::string kLengths =
+    "If<then_branch = a () => (float[1,1] p) { d = Constant<value_ints = [1, 4]>() "
+    "r = Reshape(x, d) p = ReduceMax<axes = [1]>(r) }, "
+    "else_branch = b () => (float[1,1] p) { d = Constant<value_ints = [1, 2]>() "
+    "r = Reshape(x, d) p = ReduceMin<axes = [1]>(r) }>";
+const std::string kByRate = "{ c = Equal(sr, k) y = " + kLengths + "(c) }";
+const std::string kRateModel =
+    "g (float[1,n] x, int64 sr) => (float[1,1] y) <int64 k = {16000}> " + kByRate;
+
+compiler::ImportOptions rate_options(int64_t length, const std::string& rate) {
+  compiler::ImportOptions options;
+  options.input_shapes["x"] = {1, length};
+  if (!rate.empty()) options.input_values["sr"] = {rate};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("If: branches that do not both fit ask for the value that decides") {
+  const auto error = [](int64_t length) {
+    auto graph = compiler::import_onnx(onnx_model(kRateModel), "m.onnx", rate_options(length, ""));
+    REQUIRE(!graph);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    CHECK(compiler::report_error(graph.takeError(), os) == 2);
+    return os.str();
+  };
+  CHECK(error(4) ==
+        "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found If "
+        "(opset 13) [y]: expected a constant condition, or branches that both fit, found in "
+        "else_branch 'y/r': expected 4 elements, found 2 (--input-value=sr:VALUE fixes it)\n");
+  CHECK(error(2).find("in then_branch 'y/r': expected 2 elements, found 4 "
+                      "(--input-value=sr:VALUE fixes it)") != std::string::npos);
+  // The right branch alone, for either rate.
+  for (const auto& [length, rate, op] :
+       {std::tuple{4, "16000", "ReduceMax"}, std::tuple{2, "8000", "ReduceMin"}}) {
+    const ir::Graph graph = value_of(
+        compiler::import_onnx(onnx_model(kRateModel), "m.onnx", rate_options(length, rate)));
+    REQUIRE(graph.inputs().size() == 1);
+    CHECK(ir::print(graph).find("Where") == std::string::npos);
+    CHECK(ir::print(graph).find(op == std::string("ReduceMax") ? "kind=Max" : "kind=Min") !=
+          std::string::npos);
+  }
+  // The wrong rate is the model's error with this length.
+  CHECK(
+      error_of(compiler::import_onnx(onnx_model(kRateModel), "m.onnx", rate_options(4, "8000"))) ==
+      "y/r: expected 4 elements, found 2");
+  // Branches of two shapes, and what else a value decides.
+  CHECK(import_error("g (float[2] x, bool c) => (float[] y) { n = Not(c) y = If"
+                     "<then_branch = a () => (float[2] p) { p = Relu(x) }, "
+                     "else_branch = b () => (float[4] p) { p = Concat<axis = 0>(x, x) }>(n) }")
+            .find("f32[2] and f32[4] (--input-value=c:VALUE fixes it)") != std::string::npos);
+  CHECK(import_error("g (float[2] x, int64[2] s, int64[1] t) => (float[] y) "
+                     "{ u = Mul(s, t) y = Reshape(x, u) }")
+            .find("(--input-value=t:VALUE and --input-value=s:VALUE,... fixes it)") !=
+        std::string::npos);
+  // Data is no setting.
+  CHECK(import_error("g (float[2] x, float[1000] s) => (float[] y) "
+                     "{ u = Cast<to = 7>(s) y = Reshape(x, u) }")
+            .find("--input-value") == std::string::npos);
+}
+
+TEST_CASE("If: inlined wherever the condition becomes constant") {
+  const auto has_where = [](const std::string& text, const compiler::ImportOptions& options = {}) {
+    const ir::Graph graph = value_of(compiler::import_onnx(onnx_model(text), "m.onnx", options));
+    REQUIRE(error_of(ir::verify(graph, "import")) == "");
+    return ir::print(graph).find("Where") != std::string::npos;
+  };
+  const std::string relu_or_tanh =
+      "If<then_branch = a () => (float[2] p) { p = Relu(x) }, "
+      "else_branch = b () => (float[2] p) { p = Tanh(x) }>(c) ";
+  const std::string sr = "g (float[2] x, int64 sr) => (float[2] y) <int64 k = {16000}> ";
+  // By a value, through arithmetic on it, and in a body that reads it from outside.
+  CHECK(has_where(sr + "{ c = Equal(sr, k) y = " + relu_or_tanh + "}"));
+  for (const std::string condition :
+       {"c = Equal(sr, k) ", "m = Mul(sr, sr) d = Div(m, k) c = Greater(d, sr) ",
+        "f = Cast<to = 1>(sr) s = Sqrt(f) l = Cast<to = 7>(s) c = Less(l, k) "})
+    CHECK(!has_where(sr + "{ " + condition + "y = " + relu_or_tanh + "}", [] {
+      compiler::ImportOptions options;
+      options.input_values["sr"] = {"16000"};
+      return options;
+    }()));
+  // A condition inside a branch of a computed one.
+  const ir::Graph nested = import_text(
+      "g (float[2] x, bool o) => (float[2] y) <bool c = {0}> "
+      "{ y = If<then_branch = a () => (float[2] q) { q = " +
+      relu_or_tanh +
+      "}, "
+      "else_branch = b () => (float[2] q) { q = Neg(x) }>(o) }");
+  CHECK(ir::print(nested).find("kind=Tanh") != std::string::npos);
+  CHECK(ir::print(nested).find("kind=Relu") == std::string::npos);
+  // By the trip of a Loop, where the branches have different shapes.
+  CHECK(computed("g (float[2] x) => (float[4] y) <int64 n = {3}, bool go = {1}, int64 two = {2}> "
+                 "{ y = Loop<body = l (int64 i, bool g, float[m] v) => (bool d, float[o] w) "
+                 "{ d = Identity(g) last = Equal(i, two) "
+                 "w = If<then_branch = a () => (float[4] p) { p = Concat<axis = 0>(v, v) }, "
+                 "else_branch = b () => (float[2] p) { p = Add(v, v) }>(last) }>(n, go, x) }",
+                 {1, 10}) == std::vector<float>{4, 40, 4, 40});
+  // A Loop inside a branch, trips by a value.
+  compiler::ImportOptions trips;
+  trips.input_values["n"] = {"2"};
+  CHECK(
+      !has_where("g (float[2] x, int64 n) => (float[2] y) <bool go = {1}, int64 one = {1}> "
+                 "{ c = Greater(n, one) y = If<then_branch = a () => (float[2] p) { p = "
+                 "Loop<body = l (int64 i, bool g, float[2] v) => (bool d, float[2] w) "
+                 "{ d = Identity(g) w = Add(v, v) }>(n, go, x) }, "
+                 "else_branch = b () => (float[1] p) { p = ReduceMax(x) }>(c) }",
+                 trips));
 }
 
 TEST_CASE("Loop: a known number of trips is written out") {

@@ -92,7 +92,112 @@ TEST_CASE("--input-shape that does not fit the model") {
   both.input_shapes["x"] = {1, 3};
   both.input_shapes["z"] = {2};
   CHECK(shape_error(text, both) ==
-        "--input-shape=z: expected 1 as dim 0 ('N', fixed by another flag), found 2");
+        "--input-shape=z: expected 1 as dim 0 ('N', dim 0 of --input-shape=x), found 2");
+  ImportOptions square;
+  square.input_shapes["x"] = {4, 5};
+  CHECK(shape_error("g (float[N,N] x) => (float[] y) { y = Relu(x) }", square) ==
+        "--input-shape=x: expected 4 as dim 1 ('N', dim 0 of this flag), found 5");
+}
+
+TEST_CASE("names that stand for no name are not one symbol") {
+  for (const std::string name : {"?", "", "??", "-1", " ", "*"}) {
+    CAPTURE(name);
+    onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(onnx_model(
+        "g (float[1,A,A] x, float[A] z) => (float[A] y, float[1,A,A] r) <int64[1] s = {-1}> "
+        "{ y = Reshape(x, s) r = Relu(x) }")));
+    for (auto* infos :
+         {model.mutable_graph()->mutable_input(), model.mutable_graph()->mutable_output()})
+      for (onnx::ValueInfoProto& info : *infos)
+        for (auto& dim :
+             *info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
+          if (!dim.has_dim_value()) dim.set_dim_param(name);
+    ImportOptions options;
+    options.input_shapes["x"] = {1, 4, 5};
+    // Nothing is known of `z` from `x`.
+    CHECK(error_of(compiler::import_onnx(model.SerializeAsString(), "m.onnx", options)) ==
+          "m.onnx: expected inputs with a number for every dim, found 'z' [?] (use "
+          "--input-shape=z:<dim>)");
+    options.input_shapes["z"] = {6};
+    std::vector<std::string> notes;
+    const ir::Graph graph =
+        value_of(compiler::import_onnx(model.SerializeAsString(), "m.onnx", options, &notes));
+    CHECK(graph.value(graph.outputs()[0]).type.dims == ir::Dims{20});
+    CHECK(notes.empty());
+  }
+}
+
+namespace {
+
+ImportOptions with_value(const std::string& name, std::vector<std::string> elements) {
+  ImportOptions options;
+  options.input_values[name] = std::move(elements);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("--input-value makes an input a constant of its type") {
+  const auto constant = [](const std::string& type, const std::vector<std::string>& elements) {
+    const ir::Graph graph =
+        value_of(compiler::import_onnx(onnx_model("g (" + type + " s, float[2] x) => (" + type +
+                                                  " y, float[2] z) "
+                                                  "{ y = Identity(s) z = Relu(x) }"),
+                                       "m.onnx", with_value("s", elements)));
+    REQUIRE(graph.inputs().size() == 1);
+    CHECK(graph.value(graph.inputs()[0]).name == "x");
+    return value_of(compiler::interpret(graph, {compiler::Bytes(8, 0)}))[0];
+  };
+  const auto bytes = [](const auto& elements) {
+    const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
+    return compiler::Bytes(first, first + elements.size() * sizeof(elements[0]));
+  };
+  CHECK(constant("int64", {"-9223372036854775808"}) == bytes(std::vector<int64_t>{INT64_MIN}));
+  CHECK(constant("uint64", {"18446744073709551615"}) == bytes(std::vector<uint64_t>{UINT64_MAX}));
+  CHECK(constant("int32[3]", {"1", "-2", "3"}) == bytes(std::vector<int32_t>{1, -2, 3}));
+  CHECK(constant("uint32[1]", {"4294967295"}) == bytes(std::vector<uint32_t>{UINT32_MAX}));
+  CHECK(constant("int16[2]", {"-32768", "7"}) == bytes(std::vector<int16_t>{-32768, 7}));
+  CHECK(constant("uint16", {"65535"}) == bytes(std::vector<uint16_t>{65535}));
+  CHECK(constant("int8", {"-128"}) == bytes(std::vector<int8_t>{-128}));
+  CHECK(constant("uint8", {"255"}) == bytes(std::vector<uint8_t>{255}));
+  CHECK(constant("bool[4]", {"true", "false", "0", "1"}) ==
+        bytes(std::vector<uint8_t>{1, 0, 0, 1}));
+  CHECK(constant("float[2,1]", {"0.5", "-1e30"}) == bytes(std::vector<float>{0.5f, -1e30f}));
+  CHECK(constant("double", {"0.1"}) == bytes(std::vector<double>{0.1f}));
+  // 0.1 as float16 is 0x2e66.
+  CHECK(constant("float16", {"0.1"}) == bytes(std::vector<uint16_t>{0x2e66}));
+  CHECK(constant("float", {"inf"}) == bytes(std::vector<float>{INFINITY}));
+}
+
+TEST_CASE("--input-value that does not fit the model") {
+  const std::string text =
+      "g (int64 s, uint8[2] u, bool b, float[N] o, string t, float[0] none) => (float[] y) "
+      "{ y = Relu(o) }";
+  const auto error = [&](const std::string& name, const std::vector<std::string>& elements) {
+    ImportOptions options = with_value(name, elements);
+    if (name != "o") options.input_shapes["o"] = {3};
+    return shape_error(text, options);
+  };
+  CHECK(error("q", {"1"}) == "--input-value=q: expected an input of the model, found none");
+  CHECK(error("s", {}) == "--input-value=s: expected 1 element(s), found 0");
+  CHECK(error("s", {"1", "2"}) == "--input-value=s: expected 1 element(s), found 2");
+  CHECK(error("none", {"1"}) == "--input-value=none: expected 0 element(s), found 1");
+  CHECK(error("s", {"1.5"}) == "--input-value=s: expected elements of type i64, found \"1.5\"");
+  CHECK(error("s", {""}) == "--input-value=s: expected elements of type i64, found \"\"");
+  CHECK(error("s", {"9223372036854775808"}) ==
+        "--input-value=s: expected elements of type i64, found \"9223372036854775808\"");
+  CHECK(error("u", {"1", "256"}) == "--input-value=u: expected elements of type u8, found \"256\"");
+  CHECK(error("u", {"1", "-1"}) == "--input-value=u: expected elements of type u8, found \"-1\"");
+  CHECK(error("b", {"2"}) == "--input-value=b: expected elements of type bool, found \"2\"");
+  CHECK(error("o", {"1"}) ==
+        "m.onnx: expected inputs with a number for every dim, found 'o' [N] (use "
+        "--input-shape=o:<N>)");
+  CHECK(error("t", {"a"}) ==
+        "--input-value=t: expected a tensor of a known data type, found data type STRING");
+  ImportOptions options = with_value("o", {"x", "2"});
+  options.input_shapes["o"] = {2};
+  CHECK(shape_error(text, options) ==
+        "--input-value=o: expected elements of type f32, found \"x\"");
 }
 
 TEST_CASE("external data: a part of a file in the model's folder") {
