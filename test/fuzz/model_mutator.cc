@@ -1,4 +1,5 @@
-#include "test/fuzz/model_mutator.h"
+// Changes an ONNX model the way a wrong exporter or an attacker would: by its structure, so that
+// most mutants still parse and reach the import rules and the passes.
 
 #include <onnx/onnx_pb.h>
 
@@ -8,6 +9,7 @@
 
 #include "compiler/frontend/importer.h"
 #include "compiler/frontend/onnx_model.h"
+#include "test/fuzz/target.h"
 
 namespace codl::test {
 namespace {
@@ -282,15 +284,15 @@ std::string serialized(const onnx::ModelProto& model, size_t max_bytes) {
 
 }  // namespace
 
-std::string mutate_model(const std::string& bytes, uint32_t seed, size_t max_bytes) {
+std::string mutate(const std::string& bytes, uint32_t seed, size_t max_bytes) {
   onnx::ModelProto model;
   if (!model.ParseFromString(bytes)) return {};
   Mutator(model, seed).run();
   return serialized(model, max_bytes);
 }
 
-std::string splice_models(const std::string& first, const std::string& second, uint32_t seed,
-                          size_t max_bytes) {
+std::string splice(const std::string& first, const std::string& second, uint32_t seed,
+                   size_t max_bytes) {
   onnx::ModelProto model, other;
   if (!model.ParseFromString(first) || !other.ParseFromString(second)) return {};
   Mutator(model, seed).splice(other);

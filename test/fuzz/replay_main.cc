@@ -1,16 +1,14 @@
-// Runs the fuzz target over files and, with --mutate=N, over N mutants of each: what a test can do
+// Runs a fuzz target over files and, with --mutate=N, over N mutants of each: what a test can do
 // without libFuzzer.
 //
-//   replay_models [--mutate=N] FILE...
+//   replay_<target> [--mutate=N] [--seed=S] FILE...
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
-#include "test/fuzz/model_mutator.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#include "test/fuzz/target.h"
 
 namespace {
 constexpr size_t kMaxBytes = 1 << 20;
@@ -22,10 +20,15 @@ void run(const std::string& bytes) {
 
 int main(int argc, char** argv) {
   uint32_t mutants = 0;
+  uint32_t first_seed = 1;
   int files = 0;
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], "--mutate=", 9) == 0) {
       mutants = static_cast<uint32_t>(std::atoi(argv[i] + 9));
+      continue;
+    }
+    if (std::strncmp(argv[i], "--seed=", 7) == 0) {
+      first_seed = static_cast<uint32_t>(std::atoi(argv[i] + 7));
       continue;
     }
     std::ifstream file(argv[i], std::ios::binary);
@@ -38,8 +41,8 @@ int main(int argc, char** argv) {
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     run(bytes);
     std::string mutant = bytes;
-    for (uint32_t seed = 1; seed <= mutants; ++seed) {
-      mutant = codl::test::mutate_model(seed % 4 == 1 ? bytes : mutant, seed, kMaxBytes);
+    for (uint32_t seed = first_seed; seed < first_seed + mutants; ++seed) {
+      mutant = codl::test::mutate(seed % 4 == 1 ? bytes : mutant, seed, kMaxBytes);
       if (mutant.empty()) mutant = bytes;
       run(mutant);
     }

@@ -2,8 +2,6 @@
 // and the plan, if there is one and it is small, through the runtime on random inputs. Nothing may
 // crash, hang or be called our own fault (ErrorKind::Internal), and no plan that codlc wrote may be
 // refused by libcodl.
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -13,6 +11,7 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/pipeline.h"
 #include "compiler/support/error.h"
+#include "test/fuzz/target.h"
 
 namespace codl::test {
 namespace {
@@ -20,11 +19,6 @@ namespace {
 // A plan predicted to take longer, or larger, is not run: the fuzzer is to see many models.
 constexpr double kMaxRunUs = 20000;
 constexpr size_t kMaxRunBytes = 1 << 26;
-
-[[noreturn]] void fail(const std::string& text) {
-  std::fprintf(stderr, "compile_model: %s\n", text.c_str());
-  std::abort();
-}
 
 const compiler::DeviceProfile& host() {
   static const compiler::DeviceProfile profile = [] {

@@ -1,0 +1,218 @@
+// Changes a plan the way an attacker would: any number of any table becomes another, elements of
+// lists repeat, vanish and change places; offsets stay those of a FlatBuffer and the checksum is
+// right, so that mutants reach what verify_plan checks by meaning.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "flatbuffers/reflection.h"
+#include "schema/plan_generated_objects.h"
+#include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
+#include "test/fuzz/target.h"
+
+namespace codl::test {
+namespace {
+
+using Random = std::minstd_rand;
+
+const reflection::Schema& schema() {
+  static const std::string bytes = [] {
+    std::ifstream file(CODL_PLAN_SCHEMA, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  }();
+  return *reflection::GetSchema(bytes.data());
+}
+
+// Numbers at the edges of types and limits, or near the one that is there.
+int64_t other_number(Random& random, int64_t number) {
+  constexpr int64_t kEdges[] = {0,         1,     2,         3,          255,       256,
+                                65535,     65536, INT32_MAX, UINT32_MAX, INT64_MAX, INT64_MIN,
+                                INT32_MIN, -1,    1 << 24,   1 << 30,    4096,      64};
+  switch (random() % 5) {
+    case 0:
+      return kEdges[random() % std::size(kEdges)];
+    case 1:
+      return number + 1;
+    case 2:
+      return number - 1;
+    case 3:
+      return static_cast<int64_t>(static_cast<uint64_t>(number) << (random() % 4 + 1));
+    default:
+      return static_cast<int64_t>(random() % 64);
+  }
+}
+
+// A scalar somewhere in the buffer.
+struct Scalar {
+  uint8_t* at;
+  reflection::BaseType type;
+};
+
+void collect(flatbuffers::Table* table, const reflection::Object& object, std::vector<Scalar>& all);
+
+void collect_vector(flatbuffers::Table* table, const reflection::Field& field,
+                    std::vector<Scalar>& all) {
+  auto* vector = const_cast<flatbuffers::VectorOfAny*>(flatbuffers::GetFieldAnyV(*table, field));
+  if (vector == nullptr) return;
+  reflection::BaseType type = field.type()->element();
+  if (type == reflection::Obj) {
+    const reflection::Object& object = *schema().objects()->Get(field.type()->index());
+    for (uint32_t i = 0; i < vector->size(); ++i)
+      collect(const_cast<flatbuffers::Table*>(
+                  flatbuffers::GetAnyVectorElemPointer<const flatbuffers::Table>(vector, i)),
+              object, all);
+    return;
+  }
+  if (!flatbuffers::IsScalar(type)) return;
+  uint32_t size = static_cast<uint32_t>(flatbuffers::GetTypeSize(type));
+  uint32_t count = vector->size();
+  // Parameters are 32-bit words.
+  if (type == reflection::UByte && count % 4 == 0) {
+    type = reflection::Int;
+    size = 4;
+    count /= 4;
+  }
+  for (uint32_t i = 0; i < count; ++i) all.push_back({vector->Data() + i * size, type});
+}
+
+void collect(flatbuffers::Table* table, const reflection::Object& object,
+             std::vector<Scalar>& all) {
+  for (const reflection::Field* field : *object.fields()) {
+    const reflection::BaseType type = field->type()->base_type();
+    if (type == reflection::Vector) {
+      collect_vector(table, *field, all);
+    } else if (flatbuffers::IsScalar(type)) {
+      if (uint8_t* at = table->GetAddressOf(field->offset())) all.push_back({at, type});
+    }
+  }
+}
+
+template <typename T>
+T copy_of(const T& element) {
+  return element;
+}
+template <typename T>
+std::unique_ptr<T> copy_of(const std::unique_ptr<T>& element) {
+  return std::make_unique<T>(*element);
+}
+
+template <typename T>
+void change_list(Random& random, std::vector<T>& list) {
+  if (list.empty()) return;
+  const size_t at = random() % list.size();
+  switch (random() % 3) {
+    case 0:
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(at));
+      break;
+    case 1:
+      std::swap(list[at], list[random() % list.size()]);
+      break;
+    default:
+      // A variant holds tables, which its class does not copy.
+      if constexpr (!std::is_same_v<T, std::unique_ptr<plan::VariantDefT>>)
+        list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), copy_of(list[at]));
+      break;
+  }
+}
+
+// One list of the plan, of a variant or of a step.
+void change_structure(Random& random, plan::PlanDefT& plan) {
+  if (plan.variants.empty()) return;
+  plan::VariantDefT& variant = *plan.variants[random() % plan.variants.size()];
+  plan::StepDefT* step =
+      variant.steps.empty() ? nullptr : variant.steps[random() % variant.steps.size()].get();
+  plan::TensorDefT* tensor =
+      variant.tensors.empty() ? nullptr : variant.tensors[random() % variant.tensors.size()].get();
+  switch (random() % 12) {
+    case 0:
+      return change_list(random, variant.steps);
+    case 1:
+      return change_list(random, variant.tensors);
+    case 2:
+      return change_list(random, variant.images);
+    case 3:
+      return change_list(random, plan.variants);
+    case 4:
+      return change_list(random, plan.blobs);
+    case 5:
+      return change_list(random, plan.inputs);
+    case 6:
+      return change_list(random, plan.extents);
+    case 7:
+      if (tensor != nullptr) change_list(random, tensor->dims);
+      return;
+    case 8:
+      if (step != nullptr) change_list(random, step->waits);
+      return;
+    case 9:
+      if (step != nullptr) change_list(random, step->tile);
+      return;
+    case 10:
+      if (step != nullptr) change_list(random, step->params);
+      return;
+    default:
+      if (step != nullptr) change_list(random, step->operands);
+      return;
+  }
+}
+
+// The head's own numbers, now and then.
+void change_head(Random& random, PlanHead& head) {
+  uint64_t* numbers[] = {&head.file_bytes,  &head.table_offset, &head.table_bytes,
+                         &head.data_offset, &head.data_bytes,   &head.reserved};
+  uint64_t& number = *numbers[random() % std::size(numbers)];
+  number = static_cast<uint64_t>(other_number(random, static_cast<int64_t>(number)));
+}
+
+}  // namespace
+
+std::string mutate(const std::string& bytes, uint32_t seed, size_t max_bytes) {
+  PlanHead head;
+  if (bytes.size() < sizeof head) return {};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.table_offset != kTableOffset || head.table_bytes > bytes.size() - kTableOffset ||
+      head.data_offset > bytes.size())
+    return {};
+  const auto* table = reinterpret_cast<const uint8_t*>(bytes.data()) + kTableOffset;
+  flatbuffers::Verifier verifier(table, head.table_bytes);
+  if (!verifier.VerifyBuffer<plan::PlanDef>(nullptr)) return {};
+
+  Random random(seed + 1);
+  plan::PlanDefT plan;
+  flatbuffers::GetRoot<plan::PlanDef>(table)->UnPackTo(&plan);
+  if (random() % 3 == 0) change_structure(random, plan);
+  flatbuffers::FlatBufferBuilder builder;
+  builder.ForceDefaults(true);  // every number is there to be changed
+  builder.Finish(plan::PlanDef::Pack(builder, &plan));
+
+  std::vector<Scalar> scalars;
+  collect(flatbuffers::GetAnyRoot(builder.GetBufferPointer()), *schema().root_table(), scalars);
+  if (!scalars.empty())
+    for (uint32_t left = random() % 3; left > 0; --left) {
+      const Scalar& scalar = scalars[random() % scalars.size()];
+      const int64_t number = flatbuffers::GetAnyValueI(scalar.type, scalar.at);
+      flatbuffers::SetAnyValueI(scalar.type, scalar.at, other_number(random, number));
+    }
+
+  const std::string data = bytes.substr(head.data_offset);
+  head.table_bytes = builder.GetSize();
+  head.data_offset =
+      (kTableOffset + head.table_bytes + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  head.file_bytes = head.data_offset + head.data_bytes;
+  std::string file(head.data_offset, '\0');
+  std::memcpy(file.data() + kTableOffset, builder.GetBufferPointer(), builder.GetSize());
+  file += data;
+  if (random() % 16 == 0) change_head(random, head);
+  head.checksum = plan_checksum(file.data(), file.size());
+  std::memcpy(file.data(), &head, sizeof head);
+  return file.size() > max_bytes ? std::string() : file;
+}
+
+std::string splice(const std::string&, const std::string&, uint32_t, size_t) { return {}; }
+
+}  // namespace codl::test

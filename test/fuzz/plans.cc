@@ -1,0 +1,127 @@
+// Fuzz target: any bytes as a plan. What libcodl takes runs in every variant on random inputs, and
+// touches no byte outside its memory: the sanitizers' matter. Counts are printed at the end.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "codl/codl.h"
+#include "test/fuzz/target.h"
+
+namespace codl::test {
+namespace {
+
+// A plan that asks for more is not run: the fuzzer is to see many.
+constexpr size_t kMaxBytes = size_t{1} << 23;
+constexpr size_t kMaxSteps = 2000;
+
+struct Counts {
+  size_t seen = 0, opened = 0, sessions = 0, runs = 0;
+  Counts() { std::atexit(print); }
+  static void print();
+};
+Counts counts;
+void Counts::print() {
+  std::fprintf(stderr, "plans: %zu seen, %zu opened, %zu sessions, %zu runs\n", counts.seen,
+               counts.opened, counts.sessions, counts.runs);
+}
+
+// Memory is counted, so that a session that asks for terabytes is refused and not tried.
+struct Meter {
+  size_t left = kMaxBytes;
+  static void* allocate(void* context, size_t size, size_t alignment) {
+    auto* meter = static_cast<Meter*>(context);
+    if (size > meter->left) return nullptr;
+    meter->left -= size;
+    const size_t rounded = (std::max<size_t>(size, 1) + alignment - 1) / alignment * alignment;
+    return aligned_alloc(alignment, rounded);
+  }
+  static void release(void* context, void* memory, size_t size, size_t) {
+    static_cast<Meter*>(context)->left += size;
+    free(memory);
+  }
+};
+
+std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inputs, size_t* total) {
+  std::vector<std::vector<uint64_t>> buffers;
+  std::minstd_rand random(1);
+  const size_t count = inputs ? codl_plan_input_count(plan) : codl_plan_output_count(plan);
+  for (size_t i = 0; i < count; ++i) {
+    codl_tensor_info_t info;
+    if ((inputs ? codl_plan_input(plan, i, &info) : codl_plan_output(plan, i, &info)) != CODL_OK)
+      fail("expected the type of every input and output");
+    *total += info.bytes;
+    if (*total > kMaxBytes) return buffers;
+    buffers.emplace_back(info.bytes / 8 + 1);
+    // Bytes of any kind: bools that are neither 0 nor 1, indices out of range, NaN.
+    for (uint64_t& word : buffers.back()) word = random() % 4 == 0 ? 0 : random() * 2654435761u;
+  }
+  return buffers;
+}
+
+std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, bool inputs,
+                                    std::vector<std::vector<uint64_t>>& buffers) {
+  std::vector<codl_buffer_t> views;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    codl_tensor_info_t info;
+    if ((inputs ? codl_plan_input(plan, i, &info) : codl_plan_output(plan, i, &info)) == CODL_OK)
+      views.push_back({buffers[i].data(), info.bytes});
+  }
+  return views;
+}
+
+void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator_t& allocator) {
+  size_t total = 0;
+  auto inputs = buffers_of(plan, true, &total);
+  auto outputs = buffers_of(plan, false, &total);
+  if (total > kMaxBytes) return;
+  codl_session_options_t options{};
+  options.struct_size = sizeof options;
+  options.variant = name;
+  options.thread_count = 1;
+  options.allocator = &allocator;
+  codl_session_t* session = nullptr;
+  codl_diag_t diag;
+  if (codl_session_create(plan, &options, &session, &diag) != CODL_OK) return;
+  ++counts.sessions;
+  const auto in = views_of(plan, true, inputs);
+  const auto out = views_of(plan, false, outputs);
+  counts.runs +=
+      codl_session_run(session, in.data(), in.size(), out.data(), out.size(), &diag) == CODL_OK;
+  codl_session_destroy(session);
+}
+
+void run_plan(const uint8_t* data, size_t size) {
+  ++counts.seen;
+  // libcodl wants plans aligned as a mapping is.
+  const size_t rounded = (size + 4095) / 4096 * 4096 + 4096;
+  auto* bytes = static_cast<uint8_t*>(aligned_alloc(4096, rounded));
+  std::memcpy(bytes, data, size);
+  Meter meter;
+  const codl_allocator_t allocator = {&meter, Meter::allocate, Meter::release};
+  codl_plan_options_t options{};
+  options.struct_size = sizeof options;
+  options.allocator = &allocator;
+  codl_plan_t* plan = nullptr;
+  codl_diag_t diag;
+  if (codl_plan_open(bytes, size, &options, &plan, &diag) == CODL_OK) {
+    ++counts.opened;
+    for (size_t i = 0; i < std::min<size_t>(codl_plan_variant_count(plan), 3); ++i) {
+      codl_variant_info_t info;
+      if (codl_plan_variant(plan, i, &info) != CODL_OK) fail("expected every variant's facts");
+      if (info.step_count <= kMaxSteps) run_variant(plan, info.name, allocator);
+    }
+    codl_plan_close(plan);
+  }
+  free(bytes);
+}
+
+}  // namespace
+}  // namespace codl::test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  codl::test::run_plan(data, size);
+  return 0;
+}

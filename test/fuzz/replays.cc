@@ -1,0 +1,43 @@
+// Fuzz target: any bytes as a replay file, simulated on a phone's profile if it is one.
+#include "compiler/device/device_profile.h"
+#include "compiler/simulate/replay.h"
+#include "compiler/support/error.h"
+#include "test/fuzz/target.h"
+
+namespace codl::test {
+namespace {
+
+const compiler::DeviceProfile& phone() {
+  static const compiler::DeviceProfile profile = [] {
+    auto loaded = compiler::load_device_profile("sd855");
+    if (!loaded) fail(llvm::toString(loaded.takeError()));
+    return std::move(*loaded);
+  }();
+  return profile;
+}
+
+void expect_no_fault(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [](const compiler::CompileError& found) {
+    if (found.kind() == compiler::ErrorKind::Internal)
+      fail("expected no internal error, found " + found.text().str());
+  });
+}
+
+void simulate(llvm::StringRef json) {
+  auto replay = compiler::parse_replay(json, "fuzz.json");
+  if (!replay) return expect_no_fault(replay.takeError());
+  auto steps = compiler::lane_steps_of(*replay, phone());
+  if (!steps) return expect_no_fault(steps.takeError());
+  const compiler::Timeline timeline =
+      compiler::run_lanes(*steps, phone(), {}, compiler::Clock::Wall);
+  if (!(timeline.total_us >= 0))
+    fail("expected a time, found " + std::to_string(timeline.total_us));
+}
+
+}  // namespace
+}  // namespace codl::test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  codl::test::simulate({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
