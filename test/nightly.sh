@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# What takes longer than continuous integration has: random graphs by a new seed.
+# What takes longer than continuous integration has: random graphs by a new seed, each fuzz target.
 #
 #   test/nightly.sh [MINUTES]     of each part; default: 30
 #
-# Builds the preset release if need be. Exits 1 if anything was found.
+# Builds the presets release and fuzz if need be. Exits 1 if anything was found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-30}
 
-cmake/debian_packages.sh build run test peers
+cmake/debian_packages.sh build run test fuzz peers
 cmake --preset release
 cmake --build --preset release
+cmake --preset fuzz
+cmake --build --preset fuzz
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
 echo "seed $seed (CODL_NIGHTLY_SEED=$seed repeats it)"
@@ -19,3 +21,5 @@ while [ $SECONDS -lt $end ]; do
   python3 test/differential/differential.py --seed "$seed" --count 10000
   seed=$((seed + 1))
 done
+
+exec test/fuzz/run.sh $((60 * minutes))

@@ -12,6 +12,7 @@
 #   differential  1,000 random small graphs in three modes each, against ONNX's reference evaluator
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
 #   examples   examples/cmake_project against an installed package
+#   fuzz       everything built with clang; each fuzz target for a few seconds
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
 #   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
 #
@@ -20,7 +21,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-all_stages=(lint release e2e differential oclgrind examples asan tsan aarch64)
+all_stages=(lint release e2e differential oclgrind examples asan tsan fuzz aarch64)
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
@@ -135,6 +136,7 @@ stage_asan() {
     check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported
 }
 stage_tsan() { configure tsan test_runtime && check ctest ctest_run tsan -R test_runtime; }
+stage_fuzz() { configure fuzz && check targets test/fuzz/run.sh 5; }
 stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
 stage_differential() { release_build && check random_graphs python3 test/differential/differential.py; }
 stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
@@ -164,7 +166,7 @@ release_build() {
 
 # Every stage takes from the same list; --no-install-recommends keeps a fresh machine small.
 stage=setup
-check packages cmake/debian_packages.sh build run test aarch64 bench peers
+check packages cmake/debian_packages.sh build run test aarch64 bench fuzz peers
 for stage in "${stages[@]}"; do
   "stage_$stage"
 done
