@@ -114,6 +114,13 @@ class LpPool(OpRun):
         return (pooled(x, norm, auto_pad, ceil_mode, dilations, kernel_shape, pads, strides),)
 
 
+class Flatten(OpRun):
+    """The evaluator leaves a dim to NumPy, which cannot tell it where there are no elements."""
+
+    def _run(self, x, axis=None):
+        return (x.reshape(int(np.prod(x.shape[:axis])), int(np.prod(x.shape[axis:]))),)
+
+
 class GatherElements(OpRun):
     """The evaluator takes no indices that are smaller than the data along other axes."""
 
