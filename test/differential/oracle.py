@@ -67,7 +67,8 @@ def pooled(x, reduce, auto_pad, ceil_mode, dilations, kernel_shape, pads, stride
             inside = [first + k * dilations[i] for k in range(kernel_shape[i])]
             taps.append([t for t in inside if 0 <= t < x.shape[2 + i]])
         window = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *taps)].astype(np.float64)
-        y[(slice(None), slice(None)) + at] = reduce(window.reshape(x.shape[:2] + (-1,)), np.prod(kernel_shape))
+        window = window.reshape(x.shape[:2] + (int(np.prod([len(t) for t in taps])),))
+        y[(slice(None), slice(None)) + at] = reduce(window, np.prod(kernel_shape))
     return y.astype(x.dtype)
 
 
