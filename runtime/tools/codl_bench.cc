@@ -26,6 +26,8 @@ constexpr char kSummary[] =
 
 // Of these the run with the median time is reported; odd, so that there is one.
 constexpr int32_t kRecordedRuns = 5;
+// With its margins, less than a terminal's 80.
+constexpr int32_t kTimelineColumns = 64;
 
 struct BenchFlags {
   PlanFlags plan;
@@ -45,6 +47,7 @@ struct Report {
   double probe_us = -1;            // the median of the probes around runs; -1: not asked for
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
   RunTimes lanes;
+  std::string timeline;  // text_timeline()
 };
 
 double now_us() {
@@ -152,7 +155,8 @@ void print_text(const BenchFlags& flags, const Report& report) {
     std::printf("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kLaneNames[lane],
                 times.busy_us, times.idle_us, times.step_count);
   }
-  std::printf("  cpu and gpu  %10.1f us both busy\n", report.lanes.overlap_us);
+  std::printf("  cpu and gpu  %10.1f us both busy\n%s", report.lanes.overlap_us,
+              report.timeline.c_str());
 }
 
 void write_lanes(JsonWriter& json, const RunTimes& times) {
@@ -233,6 +237,7 @@ void codl_bench(const std::vector<std::string>& arguments) {
   report.predicted_us = predicted_us_of(plan, report.session.variant);
   const Timeline timeline = record_median_run(plan, flags.plan, inputs, outputs);
   report.lanes = run_times_of(timeline);
+  report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())
     write_file(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));
   if (flags.plan.is_json)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "runtime/tools/json_writer.h"
@@ -118,6 +119,26 @@ RunTimes run_times_of(const Timeline& timeline) {
     if (is_known_lane(step.lane)) ++times.lanes[static_cast<size_t>(step.lane)].step_count;
   times.overlap_us = overlap_us(spans[0], spans[1]);
   return times;
+}
+
+std::string text_timeline(const Timeline& timeline, int32_t columns) {
+  const Span extent = extent_of(timeline);
+  const double column_ns = static_cast<double>(extent.end_ns - extent.start_ns) / columns;
+  std::string text;
+  for (size_t lane = 0; lane < kLaneCount; ++lane) {
+    const std::vector<Span> spans = spans_of(timeline, static_cast<int32_t>(lane));
+    if (spans.empty()) continue;
+    std::string line;
+    for (int32_t i = 0; i < columns; ++i) {
+      const auto begin = extent.start_ns + static_cast<int64_t>(i * column_ns);
+      const auto end = extent.start_ns + static_cast<int64_t>((i + 1) * column_ns);
+      const double busy_us = overlap_us(spans, {{begin, end}});
+      line += busy_us >= 0.5 * micros(end - begin) && busy_us > 0 ? '#' : busy_us > 0 ? '.' : ' ';
+    }
+    text += "  " + std::string(kLaneNames[lane]) +
+            std::string(10 - std::string_view(kLaneNames[lane]).size(), ' ') + "|" + line + "|\n";
+  }
+  return text;
 }
 
 std::string chrome_trace(const Timeline& timeline, const std::string& title) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct RunTimes {
 };
 
 RunTimes run_times_of(const Timeline& timeline);
+
+// A line per processor that has steps, of `columns` equal parts of the run: '#' where it was busy for
+// half of the part or more, '.' for less, ' ' where it was idle.
+std::string text_timeline(const Timeline& timeline, int32_t columns);
 
 // Trace Event Format, as chrome://tracing and Perfetto read it: one track per lane that has steps.
 std::string chrome_trace(const Timeline& timeline, const std::string& title);

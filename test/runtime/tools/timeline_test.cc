@@ -23,6 +23,15 @@ TEST_CASE("busy, idle and overlap are lengths of time, counted once") {
   CHECK(times.overlap_us == 1);  // 2000 to 3000
 }
 
+TEST_CASE("a timeline as text shows who was busy when") {
+  // A column is 500 ns: cpu [1000,3000) and [5000,6000), gpu [2900,5000).
+  CHECK(text_timeline(
+            {{"a", "k", 0, 1000, 3000}, {"b", "k", 1, 2900, 5000}, {"d", "k", 0, 5000, 6000}}, 10) ==
+        "  cpu       |####    ##|\n"
+        "  gpu       |   .####  |\n");
+  CHECK(text_timeline({}, 10) == "");
+}
+
 TEST_CASE("an empty timeline has no times") {
   const RunTimes times = run_times_of({});
   CHECK(times.wall_us == 0);
