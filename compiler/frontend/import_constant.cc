@@ -1,5 +1,5 @@
 // Values that a model states or counts out, and other names for values: Constant, ConstantOfShape,
-// Range, Identity, OptionalGetElement, OptionalHasElement.
+// Range, Identity.
 #include <algorithm>
 #include <cmath>
 
@@ -78,17 +78,6 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
   return c.bind(c.expand(c.constant(element.dtype, {}, element.bytes), *shape));
 }
 
-// ---- optional values ----
-
-// A tensor is there.
-llvm::Error import_optional_has_element(const OnnxNode& node, Importer& importer) {
-  OnnxTensor answer;
-  answer.dtype = DType::Bool;
-  answer.bytes = std::vector<uint8_t>{static_cast<uint8_t>(node.has_input(0))};
-  importer.bind_constant(node, std::move(answer));
-  return llvm::Error::success();
-}
-
 // ---- Range ----
 
 // How many elements ONNX counts. Input error for a delta of 0.
@@ -150,8 +139,6 @@ constexpr ImportRow kRows[] = {
     {"Constant", 1, kNewestOpset, import_constant},
     {"ConstantOfShape", 9, kNewestOpset, import_constant_of_shape},
     {"Identity", 1, kNewestOpset, import_identity},
-    {"OptionalGetElement", 18, kNewestOpset, import_identity},
-    {"OptionalHasElement", 18, kNewestOpset, import_optional_has_element},
     {"Range", 11, kNewestOpset, import_range},
 };
 

@@ -1,8 +1,10 @@
 // If, Loop and Scan, as far as what runs is known before the network does. A plan has no branches.
 #include <cstring>
+#include <functional>
 
-#include "compiler/frontend/compose.h"
+#include "compiler/frontend/rewrite.h"
 #include "compiler/frontend/rules.h"
+#include "compiler/frontend/shape_operands.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
@@ -69,6 +71,16 @@ llvm::Error bind_choice(const OnnxNode& choice, Importer& importer, const std::s
   return c.bind(c.where(c.reshape(condition, ones), a, b));
 }
 
+// An Input error as what `reworded` makes of it; any other as it is.
+llvm::Error as_unsupported(llvm::Error error,
+                           llvm::function_ref<llvm::Error(const CompileError&)> reworded) {
+  return llvm::handleErrors(std::move(error),
+                            [&](std::unique_ptr<CompileError> found) -> llvm::Error {
+                              if (found->kind() == ErrorKind::Input) return reworded(*found);
+                              return llvm::Error(std::move(found));
+                            });
+}
+
 // A branch that may never be taken need not fit the network's inputs: what is wrong with it is no
 // fault of the model, but a plan computes both branches.
 llvm::Expected<Names> import_branch(const OnnxNode& node, llvm::StringRef which,
@@ -76,14 +88,46 @@ llvm::Expected<Names> import_branch(const OnnxNode& node, llvm::StringRef which,
                                     Importer& importer) {
   auto names = importer.import_body(node, body, {});
   if (names) return names;
-  return llvm::handleErrors(
-      names.takeError(), [&](std::unique_ptr<CompileError> error) -> llvm::Error {
-        if (error->kind() != ErrorKind::Input) return llvm::Error(std::move(error));
-        return unsupported_error(node.name,
-                                 "expected a constant condition, or branches that both fit, found "
-                                 "in {0} '{1}': {2}{3}",
-                                 which, error->where(), error->text(), how);
-      });
+  return as_unsupported(names.takeError(), [&](const CompileError& error) {
+    return unsupported_error(node.name,
+                             "expected a constant condition, or branches that both fit, found in "
+                             "{0} '{1}': {2}{3}",
+                             which, error.where(), error.text(), how);
+  });
+}
+
+// The same of what two branches give: tensors, or sequences of as many.
+llvm::Error bind_choice_of(const OnnxNode& node, Importer& importer, const std::string& a,
+                           const std::string& b, size_t output, const std::string& how) {
+  const OnnxNode choice = with_operands(node, {node.inputs[0], a, b}, output);
+  if (importer.is_absent(a) && importer.is_absent(b)) {
+    importer.bind_absent(choice);
+    return llvm::Error::success();
+  }
+  if (importer.is_absent(a) || importer.is_absent(b))
+    return unsupported_error(node.name,
+                             "expected a constant condition, found one that decides whether an "
+                             "optional has an element{0}",
+                             how);
+  if (!importer.is_sequence(a) && !importer.is_sequence(b))
+    return bind_choice(choice, importer, how);
+  CODL_ASSIGN_OR_RETURN(first, importer.sequence(choice, 1));
+  CODL_ASSIGN_OR_RETURN(second, importer.sequence(choice, 2));
+  if (first->elements.size() != second->elements.size())
+    return unsupported_error(node.name,
+                             "expected a constant condition, or sequences of one length, found {0} "
+                             "and {1} tensors{2}",
+                             first->elements.size(), second->elements.size(), how);
+  Importer::Sequence sequence;
+  sequence.dtype = first->dtype;
+  for (size_t i = 0; i < first->elements.size(); ++i) {
+    OnnxNode element =
+        with_operands(node, {node.inputs[0], first->elements[i], second->elements[i]}, output);
+    element.outputs = {importer.define_name(node, "element")};
+    if (llvm::Error error = bind_choice(element, importer, how)) return error;
+    sequence.elements.push_back(element.outputs[0]);
+  }
+  return importer.bind_sequence(node, std::move(sequence), output);
 }
 
 llvm::Error import_if(const OnnxNode& node, Importer& importer) {
@@ -106,8 +150,8 @@ llvm::Error import_if(const OnnxNode& node, Importer& importer) {
     return llvm::Error::success();
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
-    const OnnxNode choice = with_operands(node, {node.inputs[0], then_names[i], else_names[i]}, i);
-    if (llvm::Error error = bind_choice(choice, importer, how)) return error;
+    if (llvm::Error error = bind_choice_of(node, importer, then_names[i], else_names[i], i, how))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -121,22 +165,58 @@ OnnxTensor scalar_tensor(DType dtype, int64_t value) {
   return tensor;
 }
 
-// The values of one scan output, one per trip, along a new dim.
-llvm::Error bind_scan(const OnnxNode& scan, Importer& importer, int64_t axis_attribute = 0) {
-  Compose c(scan, importer);
-  std::vector<ir::ValueId> rows;
-  int32_t axis = 0;
-  for (size_t i = 0; i < scan.inputs.size(); ++i) {
-    const ir::ValueId row = c.operand(i);
-    if (llvm::Error error = c.take_error()) return error;
-    CODL_ASSIGN_OR_RETURN(along, normalized_axis(scan, axis_attribute, c.dims(row).size() + 1));
-    axis = along;
-    llvm::SmallVector<int64_t, 4> dims(c.dims(row).begin(), c.dims(row).end());
-    dims.insert(dims.begin() + axis, 1);
-    rows.push_back(c.reshape(row, dims));
+// Scan outputs of a Loop or Scan without a trip: they have no elements, and the dims and type of
+// what the body would give. It may say so; if not, it is imported for one trip that nothing reads.
+class NoTrips {
+ public:
+  using Body = std::function<llvm::Expected<Names>()>;
+  // `import_trip`: imports the body for one trip; the names of its outputs.
+  NoTrips(const OnnxNode& node, const OnnxGraph& body, Importer& importer, Body import_trip)
+      : node_(node), body_(body), importer_(importer), import_trip_(std::move(import_trip)) {}
+
+  // Output `output` of the node is made of output `from` of the body.
+  llvm::Error bind_scan(size_t from, int64_t axis_attribute, size_t output) {
+    if (from >= body_.outputs.size())
+      return input_error(node_.name, "expected a body with {0} outputs, found {1}", from + 1,
+                         body_.outputs.size());
+    const OnnxValueInfo& declared = body_.outputs[from];
+    if (declared.dtype && declared.has_shape && !llvm::is_contained(declared.dims, kUnknownDim))
+      return bind(held_dtype(*declared.dtype), declared.dims, axis_attribute, output);
+    if (!outputs_) {
+      auto names = import_trip_();
+      // A trip that is never made need not fit.
+      if (!names)
+        return as_unsupported(names.takeError(), [&](const CompileError& error) {
+          return unsupported_error(node_.name,
+                                   "expected a body that declares the dims of its output {0}, or "
+                                   "can be imported, found in it '{1}': {2}",
+                                   from, error.where(), error.text());
+        });
+      outputs_ = std::move(*names);
+    }
+    if (llvm::Error error = expect_outputs(node_, *outputs_, body_.outputs.size())) return error;
+    // What is in the body has said why.
+    if (!importer_.is_usable((*outputs_)[from])) return llvm::Error::success();
+    const OnnxNode read = with_operands(node_, {(*outputs_)[from]}, output);
+    CODL_ASSIGN_OR_RETURN(dtype, importer_.dtype_of(read, 0));
+    CODL_ASSIGN_OR_RETURN(dims, importer_.dims_of(read, 0));
+    return bind(dtype, dims, axis_attribute, output);
   }
-  return c.bind(c.concat(rows, axis));
-}
+
+ private:
+  llvm::Error bind(DType dtype, llvm::SmallVector<int64_t, 4> dims, int64_t axis_attribute,
+                   size_t output) {
+    CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node_, axis_attribute, dims.size() + 1));
+    dims.insert(dims.begin() + axis, 0);
+    return bind_empty(node_, importer_, dtype, dims, output);
+  }
+
+  const OnnxNode& node_;
+  const OnnxGraph& body_;
+  Importer& importer_;
+  Body import_trip_;
+  std::optional<Names> outputs_;
+};
 
 // Loop(trip count, condition, carried ...) -> carried ..., scans ...
 // body(trip, condition, carried ...) -> condition, carried ..., scans ...
@@ -176,12 +256,16 @@ class LoopWriter {
   }
 
  private:
-  // The condition for the next.
-  llvm::Expected<bool> write_trip(int64_t trip) {
+  llvm::Expected<Names> import_trip(int64_t trip) {
     Names inputs = {importer_.define_constant(node_, "trip", scalar_tensor(DType::I64, trip)),
                     importer_.define_constant(node_, "condition", scalar_tensor(DType::Bool, 1))};
     inputs.insert(inputs.end(), carried_.begin(), carried_.end());
-    CODL_ASSIGN_OR_RETURN(outputs, importer_.import_body(node_, body_, inputs));
+    return importer_.import_body(node_, body_, inputs);
+  }
+
+  // The condition for the next.
+  llvm::Expected<bool> write_trip(int64_t trip) {
+    CODL_ASSIGN_OR_RETURN(outputs, import_trip(trip));
     if (llvm::Error error = expect_outputs(node_, outputs, 1 + node_.outputs.size())) return error;
     is_complete_ = are_usable(outputs, importer_);
     if (!is_complete_) return false;
@@ -194,14 +278,14 @@ class LoopWriter {
   }
 
   llvm::Error bind_outputs() {
+    NoTrips no_trips(node_, body_, importer_, [&] { return import_trip(0); });
     for (size_t i = 0; i < carried_.size(); ++i) importer_.bind_name(node_, i, carried_[i]);
     for (size_t i = 0; i < scans_.size(); ++i) {
       const size_t output = carried_.size() + i;
       if (node_.outputs[output].empty()) continue;
-      if (scans_[i].empty())
-        return unsupported_error(node_.name, "expected one trip or more, found none");
-      if (llvm::Error error = bind_scan(with_operands(node_, scans_[i], output), importer_))
-        return error;
+      llvm::Error error = scans_[i].empty() ? no_trips.bind_scan(1 + output, 0, output)
+                                            : bind_stack(node_, importer_, scans_[i], 0, output);
+      if (error) return error;
     }
     return llvm::Error::success();
   }
@@ -276,31 +360,45 @@ class ScanWriter {
       from_[i].axis = axis;
       trips_ = dims[axis];
     }
-    if (trips_ < 1 || trips_ > kMaxTrips)
-      return unsupported_error(node_.name, "expected 1 to {0} trips, found {1}", kMaxTrips, trips_);
+    if (trips_ > kMaxTrips)
+      return unsupported_error(node_.name, "expected at most {0} trips, found {1}", kMaxTrips,
+                               trips_);
     return llvm::Error::success();
   }
 
-  // A name for what scanned operand `i` gives to a trip.
+  // A name for what scanned operand `i` gives to a trip: zeros where there are none.
   llvm::Expected<std::string> element_of(size_t i, int64_t trip) {
-    Compose c(node_, importer_);
-    const ir::ValueId x = c.operand(carried_.size() + i);
-    const int64_t place = from_[i].is_backwards ? trips_ - 1 - trip : trip;
-    llvm::SmallVector<int64_t, 4> dims(c.dims(x).begin(), c.dims(x).end());
-    if (llvm::Error error = c.take_error()) return error;
-    dims.erase(dims.begin() + from_[i].axis);
-    const ir::ValueId element = c.reshape(c.slice(x, from_[i].axis, place, 1), dims);
-    if (llvm::Error error = c.take_error()) return error;
-    return importer_.define_value(node_, "element", element);
+    const size_t operand = carried_.size() + i;
+    Rewrite r(node_, importer_);
+    std::string element;
+    if (trips_ != 0) {
+      const int64_t place = from_[i].is_backwards ? trips_ - 1 - trip : trip;
+      const std::string axis = r.ints({from_[i].axis});
+      const std::string slice =
+          r.op("Slice", {node_.inputs[operand], r.ints({place}), r.ints({place + 1}), axis});
+      element = r.op("Squeeze", {slice, axis});
+    } else {
+      CODL_ASSIGN_OR_RETURN(dims, importer_.dims_of(node_, operand));
+      CODL_ASSIGN_OR_RETURN(dtype, importer_.dtype_of(node_, operand));
+      dims.erase(dims.begin() + from_[i].axis);
+      const std::string zero = importer_.define_constant(node_, "zero", scalar_tensor(dtype, 0));
+      element = r.op("Expand", {zero, r.ints(dims)});
+    }
+    if (llvm::Error error = r.take_error()) return error;
+    return element;
   }
 
-  llvm::Error write_trip(int64_t trip) {
+  llvm::Expected<Names> import_trip(int64_t trip) {
     Names inputs = carried_;
     for (size_t i = 0; i < from_.size(); ++i) {
       CODL_ASSIGN_OR_RETURN(element, element_of(i, trip));
       inputs.push_back(element);
     }
-    CODL_ASSIGN_OR_RETURN(outputs, importer_.import_body(node_, body_, inputs));
+    return importer_.import_body(node_, body_, inputs);
+  }
+
+  llvm::Error write_trip(int64_t trip) {
+    CODL_ASSIGN_OR_RETURN(outputs, import_trip(trip));
     if (llvm::Error error = expect_outputs(node_, outputs, node_.outputs.size())) return error;
     is_complete_ = are_usable(outputs, importer_);
     for (size_t i = 0; i < carried_.size(); ++i) carried_[i] = outputs[i];
@@ -311,13 +409,15 @@ class ScanWriter {
   }
 
   llvm::Error bind_outputs() {
+    NoTrips no_trips(node_, body_, importer_, [&] { return import_trip(0); });
     for (size_t i = 0; i < carried_.size(); ++i) importer_.bind_name(node_, i, carried_[i]);
     for (size_t i = 0; i < scans_.size(); ++i) {
       const size_t output = carried_.size() + i;
       if (node_.outputs[output].empty()) continue;
-      if (llvm::Error error =
-              bind_scan(with_operands(node_, scans_[i], output), importer_, to_[i].axis))
-        return error;
+      llvm::Error error = scans_[i].empty()
+                              ? no_trips.bind_scan(output, to_[i].axis, output)
+                              : bind_stack(node_, importer_, scans_[i], to_[i].axis, output);
+      if (error) return error;
     }
     return llvm::Error::success();
   }

@@ -9,13 +9,14 @@ namespace {
 std::vector<ImportRow> all_rows() {
   std::vector<ImportRow> rows;
   for (const auto& group :
-       {attention_rows,   concat_rows, constant_rows, control_rows,   conv_rows,   einsum_rows,
-        elementwise_rows, gather_rows, image_rows,    loss_rows,      matmul_rows, normalize_rows,
-        pad_rows,         pool_rows,   quantize_rows, recurrent_rows, reduce_rows, resize_rows,
-        sample_rows,      select_rows, shape_rows,    signal_rows,    slice_rows})
+       {attention_rows, concat_rows,    constant_rows,    control_rows,
+        conv_rows,      einsum_rows,    elementwise_rows, gather_rows,  image_rows,
+        loss_rows,      matmul_rows,    normalize_rows,   pad_rows,     pool_rows,
+        quantize_rows,  recurrent_rows, reduce_rows,      resize_rows,  sample_rows,
+        select_rows,    sequence_rows,  shape_rows,       signal_rows,  slice_rows})
     rows.insert(rows.end(), group().begin(), group().end());
   std::sort(rows.begin(), rows.end(), [](const ImportRow& a, const ImportRow& b) {
-    return a.op_type != b.op_type ? a.op_type < b.op_type : a.oldest_opset < b.oldest_opset;
+    return std::make_pair(a.name(), a.oldest_opset) < std::make_pair(b.name(), b.oldest_opset);
   });
   return rows;
 }

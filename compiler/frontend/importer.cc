@@ -259,6 +259,19 @@ llvm::Expected<const Importer::Binding*> Importer::find(const OnnxNode& node, si
   return &bindings_.find(node.inputs[i])->second;
 }
 
+llvm::Expected<const Importer::Binding*> Importer::find_tensor(const OnnxNode& node,
+                                                               size_t i) const {
+  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  if (binding->sequence != nullptr)
+    return input_error(node.name, "expected a tensor as input {0} ('{1}'), found a sequence", i,
+                       node.inputs[i]);
+  if (binding->is_absent)
+    return input_error(node.name,
+                       "expected a tensor as input {0} ('{1}'), found an optional without one", i,
+                       node.inputs[i]);
+  return binding;
+}
+
 llvm::Error Importer::expect_known_extent(const OnnxNode& node, size_t i,
                                           const Binding& binding) const {
   if (binding.extents.empty()) return llvm::Error::success();
@@ -286,13 +299,13 @@ llvm::Expected<ir::ValueId> Importer::value_of(llvm::StringRef where, const Bind
 }
 
 llvm::Expected<ir::ValueId> Importer::operand(const OnnxNode& node, size_t i) {
-  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  CODL_ASSIGN_OR_RETURN(binding, find_tensor(node, i));
   if (llvm::Error error = expect_known_extent(node, i, *binding)) return error;
   return value_of(node.name, *binding);
 }
 
 llvm::Expected<ir::ValueId> Importer::extent_operand(const OnnxNode& node, size_t i) {
-  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  CODL_ASSIGN_OR_RETURN(binding, find_tensor(node, i));
   return value_of(node.name, *binding);
 }
 
@@ -391,7 +404,7 @@ llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
 }
 
 llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) {
-  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  CODL_ASSIGN_OR_RETURN(binding, find_tensor(node, i));
   if (llvm::Error error = expect_known_extent(node, i, *binding)) return error;
   Constant* found = binding->constant;
   if (found == nullptr) {
@@ -457,7 +470,7 @@ llvm::Expected<std::vector<float>> Importer::float_constant(const OnnxNode& node
 
 llvm::Expected<llvm::SmallVector<int64_t, 4>> Importer::dims_of(const OnnxNode& node,
                                                                 size_t i) const {
-  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  CODL_ASSIGN_OR_RETURN(binding, find_tensor(node, i));
   if (llvm::Error error = expect_known_extent(node, i, *binding)) return error;
   if (binding->constant != nullptr) return binding->constant->tensor.dims;
   const ir::Dims& dims = type(binding->value).dims;
@@ -465,7 +478,7 @@ llvm::Expected<llvm::SmallVector<int64_t, 4>> Importer::dims_of(const OnnxNode& 
 }
 
 llvm::Expected<DType> Importer::dtype_of(const OnnxNode& node, size_t i) const {
-  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  CODL_ASSIGN_OR_RETURN(binding, find_tensor(node, i));
   return binding->constant != nullptr ? binding->constant->tensor.dtype
                                       : type(binding->value).dtype;
 }
@@ -656,8 +669,50 @@ llvm::Error Importer::expect_room(llvm::StringRef where) const {
 
 bool Importer::is_usable(llvm::StringRef name) const {
   const auto found = bindings_.find(name);
-  return found != bindings_.end() &&
-         (found->second.constant != nullptr || found->second.value != ir::kNoId);
+  return found != bindings_.end() && found->second.is_usable();
+}
+
+bool Importer::is_sequence(llvm::StringRef name) const {
+  const auto found = bindings_.find(name);
+  return found != bindings_.end() && found->second.sequence != nullptr;
+}
+
+bool Importer::is_absent(llvm::StringRef name) const {
+  const auto found = bindings_.find(name);
+  return found != bindings_.end() && found->second.is_absent;
+}
+
+llvm::Expected<const Importer::Sequence*> Importer::sequence(const OnnxNode& node, size_t i) const {
+  CODL_ASSIGN_OR_RETURN(binding, find(node, i));
+  if (binding->sequence == nullptr)
+    return input_error(node.name, "expected a sequence as input {0} ('{1}'), found {2}", i,
+                       node.inputs[i], binding->is_absent ? "an optional without one" : "a tensor");
+  return binding->sequence;
+}
+
+llvm::Error Importer::bind_sequence(const OnnxNode& node, Sequence sequence, size_t output) {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return llvm::Error::success();
+  sequence_elements_left_ -= static_cast<int64_t>(sequence.elements.size());
+  if (sequence_elements_left_ < 0)
+    return unsupported_error(node.name,
+                             "expected sequences of at most {0} elements altogether, found more",
+                             kMaxSequenceElements);
+  sequences_.push_back(std::move(sequence));
+  Binding& binding = bindings_[node.outputs[output]];
+  binding = {};
+  binding.sequence = &sequences_.back();
+  return llvm::Error::success();
+}
+
+void Importer::bind_absent(const OnnxNode& node, size_t output) {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return;
+  Binding& binding = bindings_[node.outputs[output]];
+  binding = {};
+  binding.is_absent = true;
+}
+
+std::string Importer::define_name(const OnnxNode& node, llvm::StringRef suffix) {
+  return output_name(node, suffix);
 }
 
 bool Importer::is_available(const OnnxNode& node) const {
@@ -728,8 +783,11 @@ llvm::Error Importer::plan_elements(llvm::StringRef where, Binding& binding) {
 llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, Binding& binding) {
   const std::string where = "output '" + output.name + "'";
   if (!output.problem.empty())
-    return unsupported_error(where, "expected a tensor of a known data type, found {0}",
+    return unsupported_error(where, "expected a tensor of numbers or bools, found {0}",
                              output.problem);
+  if (binding.sequence != nullptr || binding.is_absent)
+    return unsupported_error(where, "expected a tensor, found {0}",
+                             binding.is_absent ? "an optional without an element" : "a sequence");
   if (llvm::Error error = plan_elements(where, binding)) return error;
   CODL_ASSIGN_OR_RETURN(value, value_of(where, binding));
   if (output.dtype && held_dtype(*output.dtype) != type(value).dtype)

@@ -133,6 +133,28 @@ class Importer {
   // Operand `i`, whatever its extents.
   llvm::Expected<ir::ValueId> extent_operand(const OnnxNode& node, size_t i);
 
+  // ---- sequences and optionals ----
+  // Both exist while importing only. A sequence is a list of names of tensors; an optional with an
+  // element is the element; one without is said to be absent. Functions that give an operand as a
+  // tensor end with an Input error for either.
+  struct Sequence {
+    DType dtype = DType::F32;  // of its elements, as they are held
+    std::vector<std::string> elements;
+  };
+  // Of all sequences that are bound: more than any network has (a loop that makes a list of
+  // kMaxTrips elements one by one binds 2^19), little enough for a list per node of a hostile file.
+  static constexpr int64_t kMaxSequenceElements = int64_t{1} << 22;
+
+  bool is_sequence(llvm::StringRef name) const;
+  bool is_absent(llvm::StringRef name) const;
+  // Operand `i`. Borrowed from the importer; valid until it is gone. Input error if it is none.
+  llvm::Expected<const Sequence*> sequence(const OnnxNode& node, size_t i) const;
+  // Errors: Unsupported (more than kMaxSequenceElements).
+  llvm::Error bind_sequence(const OnnxNode& node, Sequence sequence, size_t output = 0);
+  void bind_absent(const OnnxNode& node, size_t output = 0);
+  // A name that nothing has, made from the node's first output, for a node that a rule writes.
+  std::string define_name(const OnnxNode& node, llvm::StringRef suffix);
+
   // ---- bodies of If and Loop ----
 
   // Imports a body of the node in place, with the values of these names as its inputs. Names of its
@@ -182,11 +204,17 @@ class Importer {
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
     ir::ValueId value = ir::kNoId;
   };
-  // What a name stands for; nothing usable if neither value nor constant is set.
+  // What a name stands for.
   struct Binding {
     ir::ValueId value = ir::kNoId;
     Constant* constant = nullptr;
     llvm::SmallVector<Extent, 1> extents;  // of `value`
+    const Sequence* sequence = nullptr;
+    bool is_absent = false;  // an optional without an element
+
+    bool is_usable() const {
+      return constant != nullptr || value != ir::kNoId || sequence != nullptr || is_absent;
+    }
   };
 
   llvm::Error define(llvm::StringRef where, llvm::StringRef name);
@@ -195,6 +223,8 @@ class Importer {
   llvm::Error add_empty_input(const OnnxValueInfo& input);
   llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
   llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
+  // The same; Input error unless it is a tensor.
+  llvm::Expected<const Binding*> find_tensor(const OnnxNode& node, size_t i) const;
   llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
   ConstantView view_of(const Constant& constant) const;
   // Adds a constant beside the graph. Its address stays.
@@ -231,6 +261,8 @@ class Importer {
   ir::Graph graph_;
   std::vector<std::string> notes_;
   std::deque<Constant> constants_;  // addresses are kept in bindings_
+  std::deque<Sequence> sequences_;  // the same
+  int64_t sequence_elements_left_ = kMaxSequenceElements;
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
   llvm::StringMap<std::string> dims_roots_;
@@ -254,6 +286,9 @@ struct ImportRow {
   int64_t oldest_opset;
   int64_t newest_opset;
   ImportRule rule;
+  llvm::StringRef domain = {};  // empty: ONNX's own
+
+  std::string name() const { return qualified_name(domain, op_type); }
 };
 
 // Every ONNX operator that codl imports, by name; one row per version of its meaning.

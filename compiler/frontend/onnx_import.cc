@@ -98,6 +98,13 @@ class UnsupportedNodes {
   size_t size_ = 0;  // calls of add()
 };
 
+UnsupportedNodes unsupported_inputs(const OnnxGraph& graph) {
+  UnsupportedNodes unsupported;
+  for (const OnnxValueInfo& input : graph.inputs)
+    if (!input.problem.empty()) unsupported.add("", 0, input.problem, input.name);
+  return unsupported;
+}
+
 class Import {
  public:
   Import(OnnxModel& model, Importer& importer)
@@ -112,8 +119,7 @@ class Import {
 
   llvm::Expected<ir::Graph> run(llvm::StringRef path) {
     const OnnxGraph& graph = model_.graph;
-    for (const OnnxValueInfo& input : graph.inputs)
-      if (!input.problem.empty()) unsupported_.add("", 0, input.problem, input.name);
+    unsupported_ = unsupported_inputs(graph);
     if (llvm::Error error = import_nodes(graph)) return error;
     if (!unsupported_.empty()) return unsupported_.error(path);
     if (llvm::Error error = importer_.finish(graph)) return error;
@@ -197,15 +203,11 @@ class Import {
 
   // Null, with a reason, if the operator is not imported.
   const ImportRow* find_row(const OnnxNode& node) {
-    if (!node.domain.empty()) {
-      add_unsupported(node,
-                      "expected an operator of the ONNX domain or a function of the model, "
-                      "found domain '" +
-                          node.domain + "'");
-      return nullptr;
-    }
     bool is_known = false;
+    bool is_known_domain = node.domain.empty();
     for (const ImportRow& row : import_table()) {
+      if (row.domain != node.domain) continue;
+      is_known_domain = true;
       if (row.op_type != node.op_type) continue;
       is_known = true;
       // The newest known meaning holds for opsets that are newer still.
@@ -213,12 +215,19 @@ class Import {
       if (row.oldest_opset <= node.opset && (node.opset <= row.newest_opset || is_newest))
         return &row;
     }
+    if (!is_known_domain) {
+      add_unsupported(node,
+                      "expected an operator of the ONNX domain or a function of the model, "
+                      "found domain '" +
+                          node.domain + "'");
+      return nullptr;
+    }
     add_unsupported(node, is_known ? "not imported at this opset" : "operator not imported");
     return nullptr;
   }
 
   void add_unsupported(const OnnxNode& node, const std::string& reason) {
-    unsupported_.add(node.op_type, node.opset, reason, node.name);
+    unsupported_.add(qualified_name(node.domain, node.op_type), node.opset, reason, node.name);
   }
 
   const OnnxModel& model_;
@@ -250,7 +259,13 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
                         kNewestOpset)
               .str());
     if (notes != nullptr) notes->insert(notes->end(), model.notes.begin(), model.notes.end());
-    if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) return error;
+    if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) {
+      // Dims need not be given for a model that is refused whatever they are.
+      UnsupportedNodes unsupported = unsupported_inputs(model.graph);
+      if (unsupported.empty()) return error;
+      llvm::consumeError(std::move(error));
+      return unsupported.error(path);
+    }
     if (llvm::Error error = fix_input_values(model.graph, options.input_values)) return error;
     if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
     CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));

@@ -26,7 +26,7 @@ struct ImportOptions {
 
 // One reason why a model is refused, and where it holds.
 struct ImportProblem {
-  std::string op_type;  // empty: an input of the model
+  std::string op_type;  // qualified_name(); empty: an input of the model
   int64_t opset = 0;
   std::vector<std::string> nodes;  // names; of an input: its own
   std::string reason;

@@ -99,6 +99,10 @@ std::string onnx_type_name(int64_t data_type) {
   return row != nullptr ? row->name.str() : std::to_string(data_type);
 }
 
+std::string qualified_name(llvm::StringRef domain, llvm::StringRef op_type) {
+  return domain.empty() ? op_type.str() : (domain + "." + op_type).str();
+}
+
 DType held_dtype(DType dtype) {
   const bool is_border = dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F64;
   return is_border ? DType::F32 : dtype;

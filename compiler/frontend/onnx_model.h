@@ -27,6 +27,8 @@ inline constexpr int64_t kNewestOpset = 28;
 std::optional<DType> dtype_of_onnx(int64_t data_type);
 // "FLOAT8E5M2"; the number where it is none of ONNX's.
 std::string onnx_type_name(int64_t data_type);
+// "com.microsoft.FusedConv"; of ONNX's own domain the operator's name alone.
+std::string qualified_name(llvm::StringRef domain, llvm::StringRef op_type);
 // F16, BF16 and F64 are held as F32 inside a network, all else as it is.
 DType held_dtype(DType dtype);
 

@@ -204,12 +204,26 @@ bool is_symbol(llvm::StringRef name) {
   return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || (c & 0x80) != 0; });
 }
 
+// What a value is that is not a tensor.
+std::string type_problem(const onnx::TypeProto& type) {
+  switch (type.value_case()) {
+    case onnx::TypeProto::kSequenceType:
+      return "a sequence, not a tensor";
+    case onnx::TypeProto::kOptionalType:
+      return "an optional, not a tensor";
+    case onnx::TypeProto::kMapType:
+      return "a map, not a tensor";
+    default:
+      return "a type that is not a tensor";
+  }
+}
+
 OnnxValueInfo read_value_info(const onnx::ValueInfoProto& proto) {
   OnnxValueInfo info;
   info.name = proto.name();
   if (!proto.has_type() || proto.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) return info;
   if (!proto.type().has_tensor_type()) {
-    info.problem = "a type that is not a tensor";
+    info.problem = type_problem(proto.type());
     return info;
   }
   const auto& type = proto.type().tensor_type();

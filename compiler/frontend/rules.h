@@ -43,6 +43,7 @@ llvm::ArrayRef<ImportRow> reduce_rows();
 llvm::ArrayRef<ImportRow> resize_rows();
 llvm::ArrayRef<ImportRow> sample_rows();
 llvm::ArrayRef<ImportRow> select_rows();
+llvm::ArrayRef<ImportRow> sequence_rows();
 llvm::ArrayRef<ImportRow> shape_rows();
 llvm::ArrayRef<ImportRow> signal_rows();
 llvm::ArrayRef<ImportRow> slice_rows();

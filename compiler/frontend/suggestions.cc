@@ -32,12 +32,21 @@ constexpr Suggestion kSuggestions[] = {
      "operators)"},
     {"", "at this opset",
      "convert the model to another opset (onnx.version_converter.convert_version)"},
+    {"", "not a tensor",
+     "export tensors in place of the sequence, optional or map that enters or leaves the network"},
     {"Loop Scan", "",
      "unroll the loop at export (fixed sizes), or express a recurrent cell as LSTM, GRU or RNN"},
     {"If", "",
      "make the condition a constant (onnxsim MODEL OUT), or export only the branch that is taken"},
-    {"QLinearConv QLinearMatMul ConvInteger MatMulInteger DynamicQuantizeLinear QLinearAdd", "",
-     kFloatModel},
+    {"QLinearConv QLinearMatMul ConvInteger MatMulInteger DynamicQuantizeLinear "
+     "com.microsoft.QLinearAdd com.microsoft.QLinearMul com.microsoft.QLinearSigmoid "
+     "com.microsoft.QLinearLeakyRelu com.microsoft.QLinearConcat com.microsoft.QLinearSoftmax "
+     "com.microsoft.QLinearAveragePool com.microsoft.QLinearGlobalAveragePool "
+     "com.microsoft.QLinearWhere com.microsoft.QLinearReduceMean com.microsoft.QGemm "
+     "com.microsoft.QAttention com.microsoft.QEmbedLayerNormalization "
+     "com.microsoft.MatMulIntegerToFloat com.microsoft.DynamicQuantizeMatMul "
+     "com.microsoft.MatMulNBits com.microsoft.QuantizeLinear com.microsoft.DequantizeLinear",
+     "", kFloatModel},
     {"DeformConv", "", "replace DeformConv by GridSample at the sampling points and a Conv"},
     {"STFT DFT MelWeightMatrix", "", "replace the transform by a MatMul with its constant matrix"},
     {"MaxRoiPool", "", "replace MaxRoiPool by RoiAlign"},

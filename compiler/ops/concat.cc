@@ -39,7 +39,7 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
 extern const OpSpec kConcatSpec;
 const OpSpec kConcatSpec = {
     .kind = OpKind::Concat,
-    .onnx_types = "CausalConvWithState Concat LinearAttention RotaryEmbedding",
+    .onnx_types = "CausalConvWithState Concat ConcatFromSequence LinearAttention RotaryEmbedding",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

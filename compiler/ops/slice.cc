@@ -34,7 +34,8 @@ extern const OpSpec kSliceSpec;
 const OpSpec kSliceSpec = {
     .kind = OpKind::Slice,
     .onnx_types =
-        "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Scan Slice Split",
+        "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Scan Slice Split "
+        "SplitToSequence",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -40,7 +40,7 @@ const OpSpec kUnarySpec = {
     .onnx_types =
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Dropout "
         "DynamicQuantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity IsInf "
-        "IsNaN LeakyRelu Log Mish Neg NegativeLogLikelihoodLoss Not OptionalGetElement "
+        "IsNaN LeakyRelu Log Mish Neg NegativeLogLikelihoodLoss Not "
         "QuantizeLinear Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh "
         "SoftmaxCrossEntropyLoss Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu",
     .infer = infer,

@@ -92,14 +92,15 @@ void describe_kernels(OperatorRow& row) {
 std::vector<OperatorRow> operator_table() {
   std::vector<OperatorRow> rows;
   for (const ImportRow& import : import_table()) {  // by name, then opset
-    if (rows.empty() || rows.back().onnx_type != import.op_type) {
+    if (rows.empty() || rows.back().onnx_type != import.name()) {
       rows.emplace_back();
-      rows.back().onnx_type = import.op_type.str();
+      rows.back().onnx_type = import.name();
       rows.back().oldest_opset = import.oldest_opset;
     }
     OperatorRow& row = rows.back();
+    row.oldest_opset = std::min(row.oldest_opset, import.oldest_opset);
     // Some rows begin where the operator does, before the first opset that is read at all.
-    row.oldest_opset = std::max(kOldestOpset, std::min(row.oldest_opset, import.oldest_opset));
+    if (import.domain.empty()) row.oldest_opset = std::max(kOldestOpset, row.oldest_opset);
     row.newest_opset = std::max(row.newest_opset, import.newest_opset);
   }
   for (OperatorRow& row : rows) describe_kernels(row);
@@ -107,7 +108,7 @@ std::vector<OperatorRow> operator_table() {
 }
 
 void print_text(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os) {
-  constexpr const char* kFormat = "{0,-26} {1,-7} {2,-4} {3,-22} {4,-7} {5}\n";
+  constexpr const char* kFormat = "{0,-47} {1,-7} {2,-4} {3,-22} {4,-7} {5}\n";
   os << llvm::formatv(kFormat, "ONNX operator", "opsets", "CPU", "GPU", "splits", "becomes");
   for (const OperatorRow& row : rows)
     os << llvm::formatv(kFormat, row.onnx_type,

@@ -97,13 +97,13 @@ class Host {
   }
 
   void wait_for_queues() {
-    constexpr uint32_t kNone = UINT32_MAX;
-    uint32_t last[kLaneCount] = {kNone, kNone, kNone};
+    constexpr uint32_t kNotSeen = UINT32_MAX;
+    uint32_t last[kLaneCount] = {kNotSeen, kNotSeen, kNotSeen};
     for (uint32_t i = 0; i < steps_.size(); ++i)
       if (steps_[i].lane != kCpu) last[steps_[i].lane] = i;
     std::vector<LaneWait> waits;
     for (uint32_t id : last)
-      if (id != kNone) waits.push_back({id, costs_.wake_us.value});
+      if (id != kNotSeen) waits.push_back({id, costs_.wake_us.value});
     if (waits.empty()) return;
     uint32_t id = 0;
     LaneStep& end = push(&id);

@@ -186,6 +186,50 @@ TEST_CASE("Loop: a known number of trips is written out") {
             .find("expected a constant as input 0 ('n')") != std::string::npos);
 }
 
+TEST_CASE("Loop: conditions are constant per trip; bodies hold If") {
+  // v doubles until the trip is 3.
+  const std::string loop =
+      "g (float[1] x) => (float[] all) <int64 n = {100}, bool go = {1}> "
+      "{ y, all = Loop<body = b (int64 i, bool c, float[1] v) => (bool d, float[1] w, float[1] r) "
+      "{ three = Constant<value_int = 3>() d = Less(i, three) two = Constant<value_int = 2>() "
+      "e = Equal(i, two) w = If<then_branch = t () => (float[1] p) { p = Neg(v) }, "
+      "else_branch = f () => (float[1] q) { q = Add(v, v) }>(e) r = Identity(w) }>(n, go, x) }";
+  CHECK(computed(loop, {1}) == std::vector<float>{2, 4, -4, -8});
+  CHECK(import_error("g (float[1] x) => (float[] y) <int64 n = {9000000000000000000}, bool go = "
+                     "{1}> { y = Loop<body = "
+                     "b (int64 i, bool c, float[1] v) => (bool d, float[1] w) { d = Identity(c) "
+                     "w = Add(v, v) }>(n, go, x) }")
+            .find("expected at most 1024 trips, found more") != std::string::npos);
+}
+
+TEST_CASE("Loop and Scan without a trip: values as they came, scan outputs without elements") {
+  // What the body declares, and what only importing it tells, has 0 elements in front.
+  const auto loop = [](const std::string& head, const std::string& type) {
+    return "g (float[2,3] x) => (float[2,3] y, float[] all) <" + head + "> " +
+           "{ y, all = Loop<body = b (int64 i, bool c, float[2,3] v) => (bool d, float[2,3] w, " +
+           type + " r) { d = Identity(c) w = Add(v, x) r = Transpose(v) }>(n, go, x) }";
+  };
+  for (const char* head : {"int64 n = {0}, bool go = {1}", "int64 n = {-2}, bool go = {1}",
+                           "int64 n = {5}, bool go = {0}"})
+    for (const char* type : {"float[3,2]", "float[N,2]", "float[]"}) {
+      const ir::Graph graph = import_text(loop(head, type));
+      CHECK(ir::to_string(graph.value(graph.outputs()[1]).type).find(",3,2]") != std::string::npos);
+    }
+  CHECK(computed(loop("int64 n = {0}, bool go = {1}", "float[]"), {1, 2, 3, 4, 5, 6}) ==
+        std::vector<float>{1, 2, 3, 4, 5, 6});
+  // A body that only fits a trip that is made.
+  CHECK(import_error("g (float[2] x) => (float[] all) <int64 n = {0}, bool go = {1}, float[3] t> "
+                     "{ all = Loop<body = b (int64 i, bool c) => (bool d, float[N] r) "
+                     "{ d = Identity(c) r = Add(x, t) }>(n, go) }")
+            .find("expected a body that declares the dims of its output 1, or can be imported") !=
+        std::string::npos);
+  const ir::Graph scan = import_text(
+      "g (float[2] x, float[4,0] s) => (float[2] y, float[] all) { y, all = Scan<num_scan_inputs = "
+      "1, scan_input_axes = [1], scan_output_axes = [-1], body = b (float[2] v, float[4] e) => "
+      "(float[2] w, float[M] r) { w = Neg(v) r = Add(e, e) }>(x, s) }");
+  CHECK(ir::to_string(scan.value(scan.outputs()[1]).type).find("f32[4,") != std::string::npos);
+}
+
 TEST_CASE("functions are written out where they are called") {
   const std::string head = "<ir_version: 8, opset_import: [\"\": 13, \"f\": 1]>\n";
   CHECK(nodes_of_model(head + R"(g (float[2] x) => (float[2] y) { a = f.twice(x) y = f.twice(a) }

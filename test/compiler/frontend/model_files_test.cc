@@ -175,7 +175,7 @@ TEST_CASE("--input-value that does not fit the model") {
       "{ y = Relu(o) }";
   const auto error = [&](const std::string& name, const std::vector<std::string>& elements) {
     ImportOptions options = with_value(name, elements);
-    if (name != "o") options.input_shapes["o"] = {3};
+    options.input_shapes["o"] = {3};
     return shape_error(text, options);
   };
   CHECK(error("q", {"1"}) == "--input-value=q: expected an input of the model, found none");
@@ -189,7 +189,7 @@ TEST_CASE("--input-value that does not fit the model") {
   CHECK(error("u", {"1", "256"}) == "--input-value=u: expected elements of type u8, found \"256\"");
   CHECK(error("u", {"1", "-1"}) == "--input-value=u: expected elements of type u8, found \"-1\"");
   CHECK(error("b", {"2"}) == "--input-value=b: expected elements of type bool, found \"2\"");
-  CHECK(error("o", {"1"}) ==
+  CHECK(shape_error("g (float[N] o) => (float[] y) { y = Relu(o) }", with_value("o", {"1"})) ==
         "m.onnx: expected inputs with a number for every dim, found 'o' [N] (use "
         "--input-shape=o:<N>)");
   CHECK(error("t", {"a"}) ==

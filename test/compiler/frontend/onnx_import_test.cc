@@ -111,7 +111,8 @@ TEST_CASE("everything that is not supported is listed at once, by reason") {
         "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found "
         "input [names]: data type STRING; "
         "Odder (opset 13) [a, c]: operator not imported; "
-        "Odd (opset 0) [e]: expected an operator of the ONNX domain or a function of the model, "
+        "com.example.Odd (opset 0) [e]: expected an operator of the ONNX domain or a function of "
+        "the model, "
         "found domain 'com.example'; "
         "Relu (opset 13) [r]: expected attributes of the operator, found 'slope'");
 }
@@ -197,7 +198,7 @@ TEST_CASE("inputs need a type") {
   });
   check(sequence, kUnsupported,
         "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found input "
-        "[x]: a type that is not a tensor");
+        "[x]: a sequence, not a tensor");
 }
 
 TEST_CASE("outputs are what the model declares") {
