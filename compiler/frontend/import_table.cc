@@ -9,7 +9,7 @@ namespace {
 std::vector<ImportRow> all_rows() {
   std::vector<ImportRow> rows;
   for (const auto& group :
-       {attention_rows, concat_rows,    constant_rows,    control_rows,
+       {attention_rows, concat_rows,    constant_rows,    contrib_rows, control_rows,
         conv_rows,      einsum_rows,    elementwise_rows, gather_rows,  image_rows,
         loss_rows,      matmul_rows,    normalize_rows,   pad_rows,     pool_rows,
         quantize_rows,  recurrent_rows, reduce_rows,      resize_rows,  sample_rows,

@@ -26,6 +26,7 @@ inline llvm::Error expect_inference(const OnnxNode& node) {
 llvm::ArrayRef<ImportRow> attention_rows();
 llvm::ArrayRef<ImportRow> concat_rows();
 llvm::ArrayRef<ImportRow> constant_rows();
+llvm::ArrayRef<ImportRow> contrib_rows();
 llvm::ArrayRef<ImportRow> control_rows();
 llvm::ArrayRef<ImportRow> conv_rows();
 llvm::ArrayRef<ImportRow> einsum_rows();

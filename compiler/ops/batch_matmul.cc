@@ -75,7 +75,8 @@ const OpSpec kBatchMatMulSpec = {
     .kind = OpKind::BatchMatMul,
     .onnx_types =
         "AffineGrid Attention DFT Einsum Gemm LinearAttention MatMul MatMulInteger "
-        "QLinearMatMul STFT",
+        "QLinearMatMul STFT com.microsoft.FusedGemm com.microsoft.FusedMatMul "
+        "com.microsoft.TransposeMatMul",
     .infer = infer,
     .work = work,
     .splits = no_splits,

@@ -45,7 +45,10 @@ const OpSpec kBinarySpec = {
         "Equal Gemm Greater GreaterOrEqual Hardmax LRN Less LessOrEqual LinearAttention "
         "LpNormalization MatMulInteger Max Mean Min Mod Mul NegativeLogLikelihoodLoss OneHot Or "
         "PRelu Pow QLinearConv QLinearMatMul QuantizeLinear RotaryEmbedding STFT "
-        "SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor",
+        "SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor com.microsoft.BiasGelu "
+        "com.microsoft.BiasSoftmax com.microsoft.FastGelu com.microsoft.FusedConv "
+        "com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.SkipLayerNormalization "
+        "com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

@@ -43,7 +43,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kDepthwiseConv2dSpec;
 const OpSpec kDepthwiseConv2dSpec = {
     .kind = OpKind::DepthwiseConv2d,
-    .onnx_types = "Conv BatchNormalization",
+    .onnx_types = "Conv BatchNormalization com.microsoft.FusedConv",
     .infer = infer,
     .work = work,
     .splits = splits,

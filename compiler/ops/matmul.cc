@@ -43,7 +43,9 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kMatMulSpec;
 const OpSpec kMatMulSpec = {
     .kind = OpKind::MatMul,
-    .onnx_types = "Gemm MatMul",
+    .onnx_types =
+        "Gemm MatMul com.microsoft.FusedGemm com.microsoft.FusedMatMul "
+        "com.microsoft.TransposeMatMul",
     .infer = infer,
     .work = work,
     .splits = splits,

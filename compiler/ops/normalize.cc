@@ -51,7 +51,8 @@ const OpSpec kNormalizeSpec = {
     .kind = OpKind::Normalize,
     .onnx_types =
         "GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization "
-        "RMSNormalization",
+        "RMSNormalization SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization "
+        "com.microsoft.SkipSimplifiedLayerNormalization",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

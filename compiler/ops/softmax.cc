@@ -27,7 +27,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kSoftmaxSpec;
 const OpSpec kSoftmaxSpec = {
     .kind = OpKind::Softmax,
-    .onnx_types = "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss",
+    .onnx_types = "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.BiasSoftmax",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,

@@ -40,9 +40,11 @@ const OpSpec kUnarySpec = {
     .onnx_types =
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Dropout "
         "DynamicQuantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity IsInf "
-        "IsNaN LeakyRelu Log Mish Neg NegativeLogLikelihoodLoss Not "
-        "QuantizeLinear Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh "
-        "SoftmaxCrossEntropyLoss Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu",
+        "IsNaN LeakyRelu Log Mish Neg NegativeLogLikelihoodLoss Not QuantizeLinear Reciprocal "
+        "Relu Round Selu Shrink Sigmoid Sign Sin Sinh SoftmaxCrossEntropyLoss Softplus Softsign "
+        "Sqrt Swish Tan Tanh ThresholdedRelu com.microsoft.BiasGelu com.microsoft.FastGelu "
+        "com.microsoft.FusedConv com.microsoft.FusedGemm com.microsoft.Gelu "
+        "com.microsoft.QuickGelu",
     .infer = infer,
     .work = elementwise_work,
     .splits = splits,
