@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import onnx
+import onnx.reference.ops.op_loop
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
@@ -179,9 +180,196 @@ class Mean(OpRun):
         return (np.asarray(total / len(operands)).astype(operands[0].dtype),)
 
 
+class SequenceInsert(OpRun):
+    """The evaluator takes the position modulo the length: the end becomes the front."""
+
+    def _run(self, sequence, tensor, position=None):
+        result = list(sequence)
+        result.insert(len(result) if position is None else int(np.asarray(position).reshape(-1)[0]), tensor)
+        return (result,)
+
+
+ABSENT = {}  # an optional without an element: the evaluator's results cannot be None
+
+
+class Optional(OpRun):
+    """The evaluator gives a list of the element, so that an absent one has an element, None."""
+
+    def _run(self, x=None, type=None):
+        return (ABSENT if x is None else x,)
+
+
+class OptionalHasElement(OpRun):
+    """What fits Optional above."""
+
+    def _run(self, x=None):
+        return (np.array(x is not None and x is not ABSENT),)
+
+
+class Loop(onnx.reference.ops.op_loop.Loop):
+    """The evaluator joins scan outputs along their first dim, not along a new one; without a trip it fails."""
+
+    def _run(self, trips, go, *carried, context=None, body=None, attributes=None):
+        names = self.body.input_names
+        carried, scans = list(carried), [[] for _ in range(len(self.body.output_names) - 1 - len(carried))]
+
+        def run(trip):
+            feeds = dict(context or {})
+            feeds.update(zip(names, [np.array(trip, np.int64), np.array(True)] + carried))
+            return self.body.run(None, feeds, attributes=attributes)
+
+        trip = 0
+        go = go is None or bool(np.asarray(go).reshape(-1)[0])
+        while go and (trips is None or trip < int(np.asarray(trips).reshape(-1)[0])):
+            results = run(trip)
+            go = bool(np.asarray(results[0]).reshape(-1)[0])
+            for scan, row in zip(scans, results[1 + len(carried):]):
+                scan.append(np.asarray(row))
+            carried = results[1:1 + len(carried)]
+            trip += 1
+        if trip == 0 and scans:  # one trip that nothing reads tells the dims
+            rows = run(0)[1 + len(carried):]
+            return tuple(carried + [np.asarray(row)[None][:0] for row in rows])
+        return tuple(list(carried) + [np.stack(scan) for scan in scans])
+
+
+class Scan(OpRun):
+    """The evaluator has axis 0 and direction 0 only."""
+
+    def _run(self, *operands, **_):
+        count = self.num_scan_inputs
+        carried, rows = list(operands[:-count]), operands[-count:]
+        results = len(self.body.output_names) - len(carried)
+
+        def of(name, number):
+            return list(getattr(self, name, None) or [0] * number)
+
+        axes, backwards = of("scan_input_axes", count), of("scan_input_directions", count)
+        length = rows[0].shape[axes[0]]
+        scans = [[] for _ in range(results)]
+        for trip in range(length):
+            slices = [np.take(x, length - 1 - trip if back else trip, axis=axis)
+                      for x, axis, back in zip(rows, axes, backwards)]
+            found = self.body.run(None, dict(zip(self.body.input_names, carried + slices)))
+            carried = list(found[:len(carried)])
+            for scan, back, row in zip(scans, of("scan_output_directions", results), found[len(carried):]):
+                scan.insert(0 if back else len(scan), row)
+        return tuple(carried + [np.stack(scan, axis=axis)
+                                for scan, axis in zip(scans, of("scan_output_axes", results))])
+
+
+# ---- com.microsoft: the evaluator has none; formulas of ONNX Runtime's docs/ContribOperators.md ----
+
+def computed(op, operands, **attributes):
+    """The first output of an operator of ONNX, by the evaluator."""
+    names = [f"x{i}" if x is not None else "" for i, x in enumerate(operands)]
+    infos = [onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+             for name, x in zip(names, operands) if name]
+    graph = onnx.helper.make_graph([onnx.helper.make_node(op, names, ["y"], **attributes)], op, infos,
+                                   [onnx.helper.make_empty_tensor_value_info("y")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 22)], ir_version=10)
+    return ReferenceEvaluator(model).run(None, {n: x for n, x in zip(names, operands) if n})[0]
+
+
+class Contrib(OpRun):
+    op_domain = "com.microsoft"
+
+    def attribute(self, name, default):
+        value = getattr(self, name, None)
+        return default if value is None else value
+
+    def all_of(self, *names):
+        found = {name: getattr(self, name, None) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def activated(y, name, parameters):
+    """parameters: by the attribute's name; Clip's bounds are operands."""
+    if name == "Clip":
+        return np.clip(y, parameters[0], parameters[1]).astype(y.dtype)
+    return computed(name, [y], **parameters)
+
+
+class FusedConv(Contrib):
+    def _run(self, x, w, b=None, z=None, **_):
+        y = computed("Conv", [x, w, b], **self.all_of("auto_pad", "dilations", "group", "kernel_shape", "pads",
+                                                      "strides"))
+        y = y if z is None else y + z
+        given = list(self.attribute("activation_params", []))
+        names = {"LeakyRelu": ["alpha"], "HardSigmoid": ["alpha", "beta"]}.get(self.activation)
+        return (activated(y, self.activation, dict(zip(names, given)) if names else given or {}),)
+
+
+class FusedGemm(Contrib):
+    def _run(self, a, b, c=None, **_):
+        y = computed("Gemm", [a, b, c], **self.all_of("alpha", "beta", "transA", "transB"))
+        given = {name: getattr(self, "activation_" + name, None) for name in ("alpha", "beta", "gamma")}
+        return (activated(y, self.activation, {name: v for name, v in given.items() if v is not None}),)
+
+
+class FusedMatMul(Contrib):
+    def _run(self, a, b, **_):
+        for side in "AB":
+            x = a if side == "A" else b
+            perm = list(range(x.ndim))
+            if x.ndim > 1 and self.attribute("transBatch" + side, 0):
+                perm = perm[1:-1] + [0, x.ndim - 1]
+            if x.ndim > 1 and self.attribute("trans" + side, 0):
+                perm[-2:] = perm[:-3:-1]
+            a, b = (x.transpose(perm), b) if side == "A" else (a, x.transpose(perm))
+        return ((a @ b * np.float32(self.attribute("alpha", 1.0))).astype(a.dtype),)
+
+
+class TransposeMatMul(FusedMatMul):
+    pass
+
+
+class Gelu(Contrib):
+    kind = "none"
+
+    def _run(self, x, bias=None, **_):
+        return (computed("Gelu", [x if bias is None else x + bias], approximate=self.kind),)
+
+
+class BiasGelu(Gelu):
+    pass
+
+
+class FastGelu(Gelu):
+    kind = "tanh"
+
+
+class QuickGelu(Contrib):
+    def _run(self, x, **_):
+        return ((x / (1 + np.exp(-self.attribute("alpha", 1.702) * x.astype(np.float64)))).astype(x.dtype),)
+
+
+class SkipLayerNormalization(Contrib):
+    def _run(self, x, skip, gamma, beta=None, bias=None, **_):
+        total = x + skip + (0 if bias is None else bias)
+        wide = total.astype(np.float64)
+        mean = wide.mean(axis=-1, keepdims=True)
+        inverse = 1 / np.sqrt(wide.var(axis=-1, keepdims=True) + self.attribute("epsilon", 1e-12))
+        y = (wide - mean) * inverse * gamma + (0 if beta is None else beta)
+        return tuple(part.astype(x.dtype) for part in (y, mean, inverse, total))
+
+
+class SkipSimplifiedLayerNormalization(Contrib):
+    def _run(self, x, skip, gamma, bias=None, **_):
+        total = x + skip + (0 if bias is None else bias)
+        wide = total.astype(np.float64)
+        inverse = 1 / np.sqrt((wide * wide).mean(axis=-1, keepdims=True) + self.attribute("epsilon", 1e-12))
+        return tuple(part.astype(x.dtype) for part in (wide * inverse * gamma, inverse, inverse, total))
+
+
+class BiasSoftmax(Contrib):
+    def _run(self, x, bias, **_):
+        return (computed("Softmax", [x + bias], axis=-1),)
+
+
 # What replaces the evaluator's operators.
 REPLACED = [kind for kind in list(globals().values())
-            if isinstance(kind, type) and issubclass(kind, OpRun) and kind is not OpRun]
+            if isinstance(kind, type) and issubclass(kind, OpRun) and kind not in (OpRun, Contrib)]
 
 
 def output_types(model):
