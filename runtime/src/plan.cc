@@ -15,6 +15,17 @@ bool needs_gpu(const plan::VariantDef& variant) {
   return false;
 }
 
+codl_status_t refuse_null(const char* what, codl_diag_t* diag) {
+  set_diag(diag, "expected %s, found null", what);
+  return CODL_INVALID_ARGUMENT;
+}
+
+codl_status_t check_allocator(const codl_allocator_t* allocator, codl_diag_t* diag) {
+  return allocator == nullptr || (allocator->allocate != nullptr && allocator->release != nullptr)
+             ? CODL_OK
+             : refuse_null("an allocator's allocate and release", diag);
+}
+
 namespace {
 
 // "model.codl: step 12 of variant 0: expected ..., found 7".
@@ -63,14 +74,13 @@ codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, codl_ver
 codl_status_t open_plan(const char* path, const void* bytes, size_t size,
                         const codl_plan_options_t* options, codl_plan_t** out_plan,
                         codl_diag_t* diag) {
-  clear_diag(diag);
-  *out_plan = nullptr;
   codl_plan_options_t given;
-  if (!read_options(options, &given)) {
-    set_diag(diag, "codl_plan_options_t: expected struct_size of at most %zu, found %zu",
-             sizeof(given), options->struct_size);
+  if (!read_options("codl_plan_options_t", options, &given, diag)) return CODL_INVALID_ARGUMENT;
+  if (given.verify != CODL_VERIFY_STRUCTURE && given.verify != CODL_VERIFY_ALL) {
+    set_diag(diag, "verify: expected a codl_verify_t, found %d", static_cast<int>(given.verify));
     return CODL_INVALID_ARGUMENT;
   }
+  if (check_allocator(given.allocator, diag) != CODL_OK) return CODL_INVALID_ARGUMENT;
   const codl_allocator_t allocator =
       given.allocator != nullptr ? *given.allocator : default_allocator();
   codl_plan_t* plan = create_object<codl_plan_t>(allocator);
@@ -94,11 +104,9 @@ codl_status_t open_plan(const char* path, const void* bytes, size_t size,
   return status;
 }
 
+// `index` is in range.
 codl_status_t describe_io(const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& ios,
                           size_t index, codl_tensor_info_t* out_info) {
-  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
-  *out_info = {};
-  if (index >= ios.size()) return CODL_INVALID_ARGUMENT;
   const plan::IoDef& io = *ios.Get(static_cast<uint32_t>(index));
   out_info->name = io.name()->c_str();
   out_info->dtype = static_cast<codl_dtype_t>(io.dtype());
@@ -129,7 +137,8 @@ static_assert(CODL_BFLOAT16 + 1 == codl::kDTypeEnd, "a dtype that codl.h does no
 
 codl_status_t codl_plan_open(const void* bytes, size_t size, const codl_plan_options_t* options,
                              codl_plan_t** out_plan, codl_diag_t* diag) {
-  if (out_plan == nullptr) return CODL_INVALID_ARGUMENT;
+  codl::rt::clear_diag(diag);
+  if (out_plan == nullptr) return codl::rt::refuse_null("out_plan", diag);
   *out_plan = nullptr;
   if (bytes == nullptr || reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
     codl::rt::set_diag(diag, "plan: expected bytes aligned to 8, found %p", bytes);
@@ -140,12 +149,10 @@ codl_status_t codl_plan_open(const void* bytes, size_t size, const codl_plan_opt
 
 codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
                                   codl_plan_t** out_plan, codl_diag_t* diag) {
-  if (out_plan == nullptr) return CODL_INVALID_ARGUMENT;
+  codl::rt::clear_diag(diag);
+  if (out_plan == nullptr) return codl::rt::refuse_null("out_plan", diag);
   *out_plan = nullptr;
-  if (path == nullptr) {
-    codl::rt::set_diag(diag, "plan: expected a path, found null");
-    return CODL_INVALID_ARGUMENT;
-  }
+  if (path == nullptr) return codl::rt::refuse_null("a path", diag);
   return codl::rt::open_plan(path, nullptr, 0, options, out_plan, diag);
 }
 
@@ -155,32 +162,43 @@ void codl_plan_close(codl_plan_t* plan) {
   codl::rt::destroy_object(allocator, plan);
 }
 
-const char* codl_plan_device(const codl_plan_t* plan) { return plan->def->device()->c_str(); }
+const char* codl_plan_device(const codl_plan_t* plan) {
+  return plan == nullptr ? "" : plan->def->device()->c_str();
+}
 
-size_t codl_plan_input_count(const codl_plan_t* plan) { return plan->def->inputs()->size(); }
+size_t codl_plan_input_count(const codl_plan_t* plan) {
+  return plan == nullptr ? 0 : plan->def->inputs()->size();
+}
 
 size_t codl_plan_output_count(const codl_plan_t* plan) {
-  return codl::visible_output_count(*plan->def);
+  return plan == nullptr ? 0 : codl::visible_output_count(*plan->def);
 }
 
 codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
+  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_info = {};
+  if (index >= codl_plan_input_count(plan)) return CODL_INVALID_ARGUMENT;
   return codl::rt::describe_io(*plan->def->inputs(), index, out_info);
 }
 
 codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
                                codl_tensor_info_t* out_info) {
+  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_info = {};
   // None behind the visible ones.
-  if (index >= codl_plan_output_count(plan)) index = SIZE_MAX;
+  if (index >= codl_plan_output_count(plan)) return CODL_INVALID_ARGUMENT;
   return codl::rt::describe_io(*plan->def->outputs(), index, out_info);
 }
 
-size_t codl_plan_variant_count(const codl_plan_t* plan) { return plan->def->variants()->size(); }
+size_t codl_plan_variant_count(const codl_plan_t* plan) {
+  return plan == nullptr ? 0 : plan->def->variants()->size();
+}
 
 codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
                                 codl_variant_info_t* out_info) {
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
-  if (index >= plan->def->variants()->size()) return CODL_INVALID_ARGUMENT;
+  if (index >= codl_plan_variant_count(plan)) return CODL_INVALID_ARGUMENT;
   const codl::plan::VariantDef& variant = *plan->def->variants()->Get(static_cast<uint32_t>(index));
   out_info->name = variant.name()->c_str();
   out_info->needs_gpu = codl::rt::needs_gpu(variant) ? 1 : 0;

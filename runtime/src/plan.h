@@ -5,6 +5,7 @@
 
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
+#include "runtime/src/diag.h"
 #include "runtime/src/mapped_file.h"
 #include "schema/plan_generated.h"
 
@@ -26,15 +27,33 @@ namespace codl::rt {
 // True if the variant has a step that is not the CPU's.
 bool needs_gpu(const plan::VariantDef& variant);
 
+// True for a size that a version of `Struct` has or had: members were only ever appended, and a
+// multiple of size_t cuts none of them in two.
+template <typename Struct>
+bool is_known_size(size_t struct_size) {
+  return struct_size >= sizeof(size_t) && struct_size <= sizeof(Struct) &&
+         struct_size % sizeof(size_t) == 0;
+}
+
 // Copies an option struct that the caller may have compiled against an older, shorter version; null
-// gives the defaults. False if struct_size is none of a known version.
+// gives the defaults. False, with a line in `diag`, if struct_size is none of a known version.
 template <typename Options>
-bool read_options(const Options* options, Options* out) {
+bool read_options(const char* name, const Options* options, Options* out, codl_diag_t* diag) {
   *out = Options{};
   if (options == nullptr) return true;
-  if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof(Options)) return false;
+  if (!is_known_size<Options>(options->struct_size)) {
+    set_diag(diag, "%s: expected struct_size a multiple of %zu up to %zu, found %zu", name,
+             sizeof(size_t), sizeof(Options), options->struct_size);
+    return false;
+  }
   __builtin_memcpy(out, options, options->struct_size);
   return true;
 }
+
+// INVALID_ARGUMENT, with a line in `diag`.
+codl_status_t refuse_null(const char* what, codl_diag_t* diag);
+
+// Null means the default one; one that is given has both functions.
+codl_status_t check_allocator(const codl_allocator_t* allocator, codl_diag_t* diag);
 
 }  // namespace codl::rt

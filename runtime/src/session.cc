@@ -28,7 +28,21 @@ codl_status_t check_cores(const char* option, const int32_t* cores, size_t count
   return CODL_INVALID_ARGUMENT;
 }
 
+// 0 or 1.
+codl_status_t check_flag(const char* option, int32_t value, codl_diag_t* diag) {
+  if (value == 0 || value == 1) return CODL_OK;
+  set_diag(diag, "%s: expected 0 or 1, found %d", option, value);
+  return CODL_INVALID_ARGUMENT;
+}
+
 codl_status_t check_options(const codl_session_options_t& options, codl_diag_t* diag) {
+  if (check_allocator(options.allocator, diag) != CODL_OK ||
+      check_flag("require_variant", options.require_variant, diag) != CODL_OK ||
+      check_flag("record_timeline", options.record_timeline, diag) != CODL_OK)
+    return CODL_INVALID_ARGUMENT;
+  const codl_program_cache_t* cache = options.program_cache;
+  if (cache != nullptr && (cache->load == nullptr || cache->store == nullptr))
+    return refuse_null("a program cache's load and store", diag);
   if (options.thread_count < 0 || options.thread_count > static_cast<int32_t>(kMaxThreads)) {
     set_diag(diag, "thread_count: expected 0 to %u, found %d", kMaxThreads, options.thread_count);
     return CODL_INVALID_ARGUMENT;
@@ -205,24 +219,58 @@ codl_status_t check_buffers(const char* kind,
   return CODL_OK;
 }
 
+bool overlap(const codl_buffer_t& a, const codl_buffer_t& b) {
+  const auto a_begin = reinterpret_cast<uintptr_t>(a.data);
+  const auto b_begin = reinterpret_cast<uintptr_t>(b.data);
+  return a.bytes != 0 && b.bytes != 0 && a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
+}
+
+// The lanes read inputs and write outputs in the plan's order, which a caller does not know.
+codl_status_t check_overlaps(const plan::PlanDef& plan, const codl_buffer_t* inputs,
+                             size_t input_count, const codl_buffer_t* outputs, size_t output_count,
+                             codl_diag_t* diag) {
+  const plan::IoDef* other = nullptr;
+  for (uint32_t i = 0; i < output_count; ++i) {
+    for (uint32_t k = 0; k < input_count && other == nullptr; ++k)
+      if (overlap(outputs[i], inputs[k])) other = plan.inputs()->Get(k);
+    for (uint32_t k = 0; k < i && other == nullptr; ++k)
+      if (overlap(outputs[i], outputs[k])) other = plan.outputs()->Get(k);
+    if (other == nullptr) continue;
+    set_diag(diag, "output %s: expected memory of its own, found some of %s",
+             plan.outputs()->Get(i)->name()->c_str(), other->name()->c_str());
+    return CODL_INVALID_ARGUMENT;
+  }
+  return CODL_OK;
+}
+
+// Holds a session for one run, unless another thread does.
+class RunScope {
+ public:
+  explicit RunScope(codl_session& session)
+      : session_(session), is_entered_(!session.is_running.exchange(true)) {}
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+  ~RunScope() {
+    if (is_entered_) session_.is_running = false;
+  }
+  bool is_entered() const { return is_entered_; }
+
+ private:
+  codl_session& session_;
+  const bool is_entered_;
+};
+
 }  // namespace
 
 codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
                              const ClApi* api, codl_session_t** out_session, codl_diag_t* diag) {
   clear_diag(diag);
-  if (out_session == nullptr) return CODL_INVALID_ARGUMENT;
+  if (out_session == nullptr) return refuse_null("out_session", diag);
   *out_session = nullptr;
-  if (plan == nullptr) {
-    set_diag(diag, "session: expected a plan, found null");
-    return CODL_INVALID_ARGUMENT;
-  }
+  if (plan == nullptr) return refuse_null("a plan", diag);
   const int64_t start_ns = now_ns();
   codl_session_options_t given;
-  if (!read_options(options, &given)) {
-    set_diag(diag, "codl_session_options_t: expected struct_size of at most %zu, found %zu",
-             sizeof(given), options->struct_size);
-    return CODL_INVALID_ARGUMENT;
-  }
+  if (!read_options("codl_session_options_t", options, &given, diag)) return CODL_INVALID_ARGUMENT;
   codl_status_t status = check_options(given, diag);
   if (status != CODL_OK) return status;
   const plan::VariantDef* variant = find_variant(*plan, given.variant);
@@ -267,7 +315,12 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
                                size_t input_count, const codl_buffer_t* outputs,
                                size_t output_count, codl_diag_t* diag) {
   codl::rt::clear_diag(diag);
-  if (session == nullptr) return CODL_INVALID_ARGUMENT;
+  if (session == nullptr) return codl::rt::refuse_null("a session", diag);
+  const codl::rt::RunScope scope(*session);
+  if (!scope.is_entered()) {
+    codl::rt::set_diag(diag, "session: expected one run at a time, found another thread in a run");
+    return CODL_INVALID_ARGUMENT;
+  }
   const codl::plan::PlanDef& plan = *session->plan->def;
   codl_status_t status = codl::rt::check_buffers(
       "input", *plan.inputs(), codl_plan_input_count(session->plan), inputs, input_count, diag);
@@ -275,6 +328,8 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
     status =
         codl::rt::check_buffers("output", *plan.outputs(), codl_plan_output_count(session->plan),
                                 outputs, output_count, diag);
+  if (status == CODL_OK)
+    status = codl::rt::check_overlaps(plan, inputs, input_count, outputs, output_count, diag);
   if (status != CODL_OK) return status;
   for (size_t i = 0; i < input_count; ++i) session->steps.set_io(i, inputs[i].data);
   for (size_t i = 0; i < output_count; ++i) session->steps.set_io(input_count + i, outputs[i].data);
@@ -282,8 +337,8 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
 }
 
 codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_info_t* out_info) {
-  if (session == nullptr || out_info == nullptr || out_info->struct_size < sizeof(size_t) ||
-      out_info->struct_size > sizeof(codl_session_info_t))
+  if (session == nullptr || out_info == nullptr ||
+      !codl::rt::is_known_size<codl_session_info_t>(out_info->struct_size))
     return CODL_INVALID_ARGUMENT;
   codl_session_info_t info = {};
   info.struct_size = out_info->struct_size;
@@ -306,7 +361,8 @@ codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t
                                            int64_t* out_dims, size_t capacity, int32_t* out_rank) {
   if (out_rank == nullptr) return CODL_INVALID_ARGUMENT;
   *out_rank = 0;
-  if (session == nullptr || out_dims == nullptr) return CODL_INVALID_ARGUMENT;
+  if (session == nullptr || out_dims == nullptr || session->is_running)
+    return CODL_INVALID_ARGUMENT;
   const codl::plan::PlanDef& plan = *session->plan->def;
   const uint32_t visible_count = codl::visible_output_count(plan);
   if (index >= visible_count) return CODL_INVALID_ARGUMENT;
@@ -325,6 +381,9 @@ codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t
 }
 
 const codl_step_time_t* codl_session_timeline(const codl_session_t* session, size_t* out_count) {
+  if (out_count == nullptr) return nullptr;
+  *out_count = 0;
+  if (session == nullptr || session->is_running) return nullptr;
   *out_count = session->executor.timeline().count();
   return session->executor.timeline().data();
 }

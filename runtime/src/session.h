@@ -1,6 +1,8 @@
 // A session: one variant of a plan with its memory, workers and queues.
 #pragma once
 
+#include <atomic>
+
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
 #include "runtime/src/cpu_pool.h"
@@ -28,6 +30,8 @@ struct codl_session {
   codl_diag_t fallback = {};  // why `variant` is not the one asked for
   double load_us = 0;
   double program_us = 0;
+  // Held for the length of a run, so that a second thread is refused and not mixed in.
+  std::atomic<bool> is_running{false};
 };
 
 namespace codl::rt {

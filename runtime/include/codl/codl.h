@@ -4,10 +4,25 @@
  *
  *   codl_plan_open_file -> codl_session_create -> codl_session_run, run, run ... -> destroy, close
  *
- * Threads: a plan may be shared between threads and sessions; a session is used by one thread at a
- * time. Errors: every call that can fail returns a status that must be looked at; `diag`, if given,
- * receives one line of text. On failure out-parameters are null and nothing is held.
+ * Errors: every call that can fail returns a status that must be looked at; `diag`, if given,
+ * receives one line of text. On failure out-parameters are null and nothing is held. Null where
+ * none is allowed, an unknown enumerator, a flag other than 0 and 1 and an index out of range are
+ * CODL_INVALID_ARGUMENT; calls without a status return "", 0 or null for them. Pointers that lead
+ * nowhere, and handles that were closed, cannot be noticed.
  * Option structs start with `struct_size`, to be set to sizeof; null options mean the defaults.
+ *
+ * Threads: every function of a plan may be called from any thread at any time between its open and
+ * its close, also while sessions of it are created, run and destroyed in other threads. Sessions
+ * share the plan, which nobody changes, the OpenCL library and the processors; nothing else, so
+ * different sessions may run at the same time. One session runs in one thread at a time: a
+ * codl_session_run that finds another in it returns CODL_INVALID_ARGUMENT at once and leaves the
+ * other as it is. Beside a run codl_session_get_info may be called; codl_session_get_output_dims
+ * and codl_session_timeline, which tell of the last run, refuse; codl_session_destroy must not be
+ * called.
+ *
+ * Fork: the child of a fork may use the parent's open plans and create sessions of its own (with a
+ * GPU only if the parent had created no session with one: OpenCL does not survive a fork). Sessions
+ * of the parent must neither be run nor destroyed in the child: it has none of their threads.
  */
 #ifndef CODL_CODL_H_
 #define CODL_CODL_H_
@@ -41,7 +56,8 @@ typedef enum codl_status {
 
 CODL_API const char* codl_status_text(codl_status_t status);
 
-/* "1.0.0" and the newest plan format version this runtime reads. */
+/* The version of this library, as "major.minor.patch", and the newest plan format version that it
+ * reads. */
 CODL_API const char* codl_version(void);
 CODL_API uint32_t codl_plan_format_version(void);
 
@@ -50,7 +66,8 @@ typedef struct codl_diag {
 } codl_diag_t;
 
 /* Memory for plans and sessions. `allocate` returns null when there is none; alignment is a power
- * of two. Called by create and open only, never by run. */
+ * of two. Both are required. Called by create, open, destroy and close only, never by run, on the
+ * thread that calls these. */
 typedef struct codl_allocator {
   void* context;
   void* (*allocate)(void* context, size_t size, size_t alignment);
@@ -101,17 +118,20 @@ typedef struct codl_plan_options {
   const codl_allocator_t* allocator; /* null: malloc; must outlive the plan */
 } codl_plan_options_t;
 
-/* Opens a plan in memory. The bytes are borrowed until codl_plan_close and must be 4096-aligned for
- * a GPU to use the weights in place (8-aligned at least). */
+/* Opens a plan in memory. The bytes are borrowed, and must not change, until codl_plan_close. They
+ * must be 4096-aligned for a GPU to use the weights in place (8-aligned at least). */
 CODL_CHECKED codl_status_t codl_plan_open(const void* bytes, size_t size,
                                           const codl_plan_options_t* options,
                                           codl_plan_t** out_plan, codl_diag_t* diag);
-/* Maps the file read-only. Its structure is copied and cannot change afterwards; the weights stay
- * mapped, so truncating the file while the plan is open ends the process with SIGBUS. */
+/* Maps the file read-only. Its structure is read once into a private copy: that copy is verified
+ * and used, whatever becomes of the file meanwhile and afterwards. The weights stay mapped. What is
+ * written to them while the plan is open, after CODL_VERIFY_ALL too, gives other results and
+ * touches no other memory; truncating the file then ends the process with SIGBUS. */
 CODL_CHECKED codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
                                                codl_plan_t** out_plan, codl_diag_t* diag);
 CODL_API void codl_plan_close(codl_plan_t* plan); /* null allowed; after its sessions */
 
+/* "" and 0 for null. */
 CODL_API const char* codl_plan_device(const codl_plan_t* plan);
 CODL_API size_t codl_plan_input_count(const codl_plan_t* plan);
 CODL_API size_t codl_plan_output_count(const codl_plan_t* plan);
@@ -126,6 +146,7 @@ typedef struct codl_variant_info {
   size_t step_count;
   float predicted_us;
 } codl_variant_info_t;
+/* 0 for null. */
 CODL_API size_t codl_plan_variant_count(const codl_plan_t* plan);
 CODL_CHECKED codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
                                              codl_variant_info_t* out_info);
@@ -141,7 +162,7 @@ typedef struct codl_session codl_session_t;
 typedef struct codl_program_cache {
   void* context;
   /* The size of the program kept under `key`, 0 if there is none; copies it to `data` if `capacity`
-   * is at least that. */
+   * is at least that. Both functions are required. */
   size_t (*load)(void* context, const char* key, void* data, size_t capacity);
   void (*store)(void* context, const char* key, const void* data, size_t size);
 } codl_program_cache_t;
@@ -156,7 +177,8 @@ typedef struct codl_session_options {
   size_t cpu_core_count;
   const int32_t*
       gpu_cores; /* cores for an OpenCL implementation that computes on the CPU; set before its
-                    threads start, so it holds for the first session of a process; null: any */
+                    threads start, so it holds for the first session of a process, through
+                    environment variables, which no other thread may read meanwhile; null: any */
   size_t gpu_core_count;
   const char* opencl_platform; /* part of a platform's name; null: the first with a device */
   const char*
@@ -179,7 +201,16 @@ typedef struct codl_buffer {
 
 /* Runs once. Buffers are in the order of the plan's inputs and outputs; sizes must be equal to the
  * plan's. Allocates nothing, compiles nothing, searches nothing. An output whose extent the data
- * decides has the largest in the plan: see codl_session_get_output_dims. */
+ * decides has the largest in the plan: see codl_session_get_output_dims.
+ *
+ * Buffers are the caller's, need to live for the call only, and may be others in each run. Inputs
+ * may share memory with each other; an output shares none with an input or another output, which
+ * CODL_INVALID_ARGUMENT says otherwise.
+ *
+ * A run that fails leaves inputs as they are. With CODL_INVALID_ARGUMENT nothing has been written
+ * and the session is as before. With CODL_DEVICE_ERROR outputs hold anything and the device has
+ * stopped using buffers; every later run of the session returns the same, and all that is left to
+ * do is to destroy it. Other sessions and the plan are not affected by codl. */
 CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
@@ -204,7 +235,8 @@ CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
  * NonZero, NonMaxSuppression, Compress ...) the number of elements found, 0 to the plan's. Elements
  * lie in the buffer with the strides of the plan's dims; what lies behind those found is not
  * defined. `capacity` is the room in out_dims: the output's rank or more (CODL_MAX_RANK is always
- * enough). Before the first run and after one that failed the extents found are not defined. */
+ * enough). Before the first run and after one that failed the extents found are not defined.
+ * CODL_INVALID_ARGUMENT while the session runs. */
 CODL_CHECKED codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t index,
                                                         int64_t* out_dims, size_t capacity,
                                                         int32_t* out_rank);
@@ -218,7 +250,8 @@ typedef struct codl_step_time {
   int64_t start_ns;
   int64_t end_ns;
 } codl_step_time_t;
-/* Borrowed until the next run; count 0 unless record_timeline was set. */
+/* Borrowed until the next run; count 0 unless record_timeline was set, and while the session runs.
+ */
 CODL_API const codl_step_time_t* codl_session_timeline(const codl_session_t* session,
                                                        size_t* out_count);
 
