@@ -42,6 +42,7 @@ inline constexpr uint32_t kMaxSteps = 1u << 20;
 inline constexpr uint32_t kMaxThreads = 64;
 // Limits that bound the time verify_plan takes, counted over all variants. Far above any network.
 inline constexpr uint32_t kMaxVariants = 64;
+inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other
 inline constexpr uint32_t kMaxTensors = 1u << 20;
 inline constexpr uint64_t kMaxWaits = 1u << 24;
 inline constexpr uint32_t kMaxMapped = 256;  // shared tensors of a variant mapped at the same time

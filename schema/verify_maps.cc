@@ -1,4 +1,6 @@
 // Who holds a shared sub-buffer, the host or the device.
+#include <cstring>
+
 #include "schema/plan_check.h"
 
 namespace codl {
@@ -12,6 +14,45 @@ using plan::VariantDef;
 
 namespace {
 
+// Sub-buffers that share no byte, in the order of their bytes: whether one of them has some byte is
+// asked for every operand, so it takes a binary search. Holds numbers of slots, not the ranges: a
+// new one moves few bytes.
+class DisjointRanges {
+ public:
+  uint32_t count() const { return count_; }
+
+  // Where the slots of ranges that begin before `offset` end.
+  template <typename BeginOf>
+  uint32_t lower_bound(uint64_t offset, BeginOf begin_of) const {
+    uint32_t first = 0;
+    for (uint32_t length = count_; length != 0;) {
+      const uint32_t half = length / 2;
+      if (begin_of(slots_[first + half]) < offset) {
+        first += half + 1;
+        length -= half + 1;
+      } else {
+        length = half;
+      }
+    }
+    return first;
+  }
+  uint16_t slot(uint32_t place) const { return slots_[place]; }
+
+  void insert(uint32_t place, uint16_t slot) {
+    std::memmove(slots_ + place + 1, slots_ + place, (count_ - place) * sizeof(slots_[0]));
+    slots_[place] = slot;
+    ++count_;
+  }
+  void erase(uint32_t place) {
+    --count_;
+    std::memmove(slots_ + place, slots_ + place + 1, (count_ - place) * sizeof(slots_[0]));
+  }
+
+ private:
+  uint16_t slots_[kMaxMapped];
+  uint32_t count_ = 0;
+};
+
 // Follows a SubBuffer variant through its list of steps: which shared tensors the host holds, and
 // what each lane knows to be done in the other. A sub-buffer is the device's at the start and at
 // the end.
@@ -20,7 +61,9 @@ namespace {
 // the Map by a wait (its own, or that of an earlier CPU step), and the Unmap behind the CPU step.
 class MapTracker {
  public:
-  MapTracker(PlanCheck& check, const VariantDef& variant) : c_(check), variant_(variant) {}
+  MapTracker(PlanCheck& check, const VariantDef& variant) : c_(check), variant_(variant) {
+    for (uint32_t i = 0; i < kMaxMapped; ++i) free_[i] = static_cast<uint16_t>(i);
+  }
 
   // Takes the steps in order.
   bool step(const StepDef& step) {
@@ -38,8 +81,8 @@ class MapTracker {
   }
 
   bool end() {
-    return c_.expect(mapped_count_ == 0, "every mapped tensor unmapped at the end",
-                     mapped_count_ == 0 ? 0 : mapped_[0].tensor);
+    return c_.expect(all_.count() == 0, "every mapped tensor unmapped at the end",
+                     all_.count() == 0 ? 0 : mapped_[all_.slot(0)].tensor);
   }
 
  private:
@@ -58,58 +101,74 @@ class MapTracker {
     }
   }
 
-  // Null if the tensor is not mapped.
-  Mapped* find(uint32_t tensor) {
-    for (uint32_t i = 0; i < mapped_count_; ++i)
-      if (mapped_[i].tensor == tensor) return &mapped_[i];
-    return nullptr;
+  const TensorDef& tensor(uint32_t index) const { return *variant_.tensors()->Get(index); }
+
+  uint32_t place_of(const DisjointRanges& ranges, uint64_t offset) const {
+    return ranges.lower_bound(
+        offset, [&](uint16_t slot) { return tensor(mapped_[slot].tensor).offset_bytes(); });
   }
 
-  // True if the host holds bytes of the tensor, by whatever name; `to_write`: holds them to write.
-  bool is_held_by_host(const TensorDef& tensor, bool to_write) const {
-    for (uint32_t i = 0; i < mapped_count_; ++i) {
-      const Mapped& mapped = mapped_[i];
-      if (to_write && mapped.access == plan::MapAccess::Read) continue;
-      if (share_bytes(*variant_.tensors()->Get(mapped.tensor), tensor)) return true;
-    }
-    return false;
+  // Null if the tensor is not mapped, by this name.
+  Mapped* find(uint32_t index) {
+    const uint32_t place = place_of(all_, tensor(index).offset_bytes());
+    if (place == all_.count()) return nullptr;
+    Mapped& mapped = mapped_[all_.slot(place)];
+    return mapped.tensor == index ? &mapped : nullptr;
+  }
+
+  // True if one of the ranges has bytes of the tensor, by whatever name. Only the last that begins
+  // before it and the first that does not can be the only one.
+  bool have_bytes_of(const DisjointRanges& ranges, const TensorDef& other) const {
+    if (other.storage() != Storage::Shared) return false;
+    const uint32_t place = place_of(ranges, other.offset_bytes());
+    return (place > 0 && share_bytes(tensor(mapped_[ranges.slot(place - 1)].tensor), other)) ||
+           (place < ranges.count() &&
+            share_bytes(tensor(mapped_[ranges.slot(place)].tensor), other));
   }
 
   bool map(const StepDef& step) {
-    const uint32_t tensor = step.operands()->Get(0);
-    if (!c_.expect(find(tensor) == nullptr, "a tensor that is not mapped yet", tensor) ||
-        !c_.expect(!is_held_by_host(*variant_.tensors()->Get(tensor), false),
-                   "a tensor that shares no byte with a mapped one", tensor) ||
-        !c_.expect(mapped_count_ < kMaxMapped, "at most 256 tensors mapped at the same time",
-                   mapped_count_))
+    const uint32_t index = step.operands()->Get(0);
+    if (!c_.expect(find(index) == nullptr, "a tensor that is not mapped yet", index) ||
+        !c_.expect(!have_bytes_of(all_, tensor(index)),
+                   "a tensor that shares no byte with a mapped one", index) ||
+        !c_.expect(all_.count() < kMaxMapped, "at most 256 tensors mapped at the same time",
+                   all_.count()))
       return false;
-    mapped_[mapped_count_++] = {tensor, step.map_access(), c_.index, -1};
+    const uint16_t slot = free_[all_.count()];
+    mapped_[slot] = {index, step.map_access(), c_.index, -1};
+    const uint64_t offset = tensor(index).offset_bytes();
+    all_.insert(place_of(all_, offset), slot);
+    if (step.map_access() != plan::MapAccess::Read)
+      to_write_.insert(place_of(to_write_, offset), slot);
     return true;
   }
 
   bool unmap(const StepDef& step) {
-    const uint32_t tensor = step.operands()->Get(0);
-    Mapped* mapped = find(tensor);
-    if (!c_.expect(mapped != nullptr, "a tensor that is mapped", tensor) ||
+    const uint32_t index = step.operands()->Get(0);
+    const Mapped* mapped = find(index);
+    if (!c_.expect(mapped != nullptr, "a tensor that is mapped", index) ||
         !c_.expect(mapped->last_cpu_step <= cpu_done_,
                    "a wait for the last CPU step that touches the tensor", mapped->last_cpu_step))
       return false;
-    *mapped = mapped_[--mapped_count_];
+    const uint64_t offset = tensor(index).offset_bytes();
+    if (mapped->access != plan::MapAccess::Read) to_write_.erase(place_of(to_write_, offset));
+    all_.erase(place_of(all_, offset));
+    free_[all_.count()] = static_cast<uint16_t>(mapped - mapped_);
     return true;
   }
 
   bool cpu_kernel(const StepDef& step) {
     const uint32_t operand_count = step.operands()->size();
     for (uint32_t i = 0; i < operand_count; ++i) {
-      const uint32_t tensor = step.operands()->Get(i);
-      if (variant_.tensors()->Get(tensor)->storage() != Storage::Shared) continue;
+      const uint32_t index = step.operands()->Get(i);
+      if (tensor(index).storage() != Storage::Shared) continue;
       const bool is_output = i + 1 == operand_count;
-      Mapped* mapped = find(tensor);
-      if (!c_.expect(mapped != nullptr, "shared operands of a CPU step mapped", tensor) ||
+      Mapped* mapped = find(index);
+      if (!c_.expect(mapped != nullptr, "shared operands of a CPU step mapped", index) ||
           !c_.expect(mapped->map_step <= gpu_done_,
-                     "a wait for the Map of each shared operand of a CPU step", tensor) ||
+                     "a wait for the Map of each shared operand of a CPU step", index) ||
           !c_.expect(!is_output || mapped->access != plan::MapAccess::Read,
-                     "an output mapped for writing", tensor))
+                     "an output mapped for writing", index))
         return false;
       mapped->last_cpu_step = c_.index;
     }
@@ -121,8 +180,7 @@ class MapTracker {
     const uint32_t operand_count = step.operands()->size();
     for (uint32_t i = 0; i < operand_count; ++i) {
       const bool is_output = i + 1 == operand_count;
-      const TensorDef& operand = operand_of(variant_, step, i);
-      if (!c_.expect(!is_held_by_host(operand, !is_output),
+      if (!c_.expect(!have_bytes_of(is_output ? all_ : to_write_, operand_of(variant_, step, i)),
                      "operands of a GPU step not mapped, or inputs mapped for reading", i))
         return false;
     }
@@ -132,9 +190,11 @@ class MapTracker {
   PlanCheck& c_;
   const VariantDef& variant_;
   Mapped mapped_[kMaxMapped];
-  uint32_t mapped_count_ = 0;
-  int64_t gpu_done_ = -1;  // last step of the GPU lane known to be done to the CPU lane
-  int64_t cpu_done_ = -1;  // the reverse
+  uint16_t free_[kMaxMapped];  // slots of mapped_, those in use first
+  DisjointRanges all_;
+  DisjointRanges to_write_;  // of them
+  int64_t gpu_done_ = -1;    // last step of the GPU lane known to be done to the CPU lane
+  int64_t cpu_done_ = -1;    // the reverse
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "schema/verify_plan.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -26,6 +27,10 @@ namespace {
 constexpr flatbuffers::uoffset_t kMaxTableDepth = 3;
 // Steps and tensors, and as many again for blobs, images, inputs and outputs.
 constexpr flatbuffers::uoffset_t kMaxTables = 2 * (kMaxSteps + kMaxTensors);
+// The smallest table with its place in a vector: 4 bytes each for that, for the table's start and
+// for fields that are not at their defaults. So no more tables are visited than a file has that
+// shares none, and the time is in proportion to the bytes.
+constexpr uint64_t kMinTableBytes = 12;
 
 // ---- head ---------------------------------------------------------------------------------------
 
@@ -59,8 +64,11 @@ bool check_checksum(PlanCheck& c, const PlanHead& head, const void* bytes, size_
 
 bool check_table(PlanCheck& c, const uint8_t* table, uint64_t table_bytes) {
   c.at("table", -1);
-  flatbuffers::Verifier verifier(table, table_bytes, kMaxTableDepth, kMaxTables);
-  if (!c.expect(verifier.VerifyBuffer<plan::PlanDef>(nullptr), "a well-formed FlatBuffer",
+  const auto max_tables = static_cast<flatbuffers::uoffset_t>(
+      std::min<uint64_t>(kMaxTables, table_bytes / kMinTableBytes));
+  flatbuffers::Verifier verifier(table, table_bytes, kMaxTableDepth, max_tables);
+  if (!c.expect(verifier.VerifyBuffer<plan::PlanDef>(nullptr),
+                "a well-formed FlatBuffer whose tables stand in one place each",
                 as_found(table_bytes)))
     return false;
   c.plan = flatbuffers::GetRoot<plan::PlanDef>(table);
@@ -239,7 +247,9 @@ bool check_arenas(PlanCheck& c, const VariantDef& variant) {
 
 bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
   c.at("variant", -1);
-  return c.expect(variant.name() != nullptr && variant.name()->size() > 0, "a name", 0) &&
+  return c.expect(variant.name() != nullptr && variant.name()->size() > 0 &&
+                      variant.name()->size() <= kMaxVariantNameBytes,
+                  "a name of 1 to 255 bytes", 0) &&
          c.expect(variant.images() != nullptr && variant.tensors() != nullptr &&
                       variant.steps() != nullptr,
                   "images, tensors and steps present", 0) &&
@@ -273,12 +283,13 @@ bool check_variants(PlanCheck& c) {
   return true;
 }
 
-bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel level) {
+bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel level,
+                PlanHead* out_head) {
   if (!c.expect(reinterpret_cast<uintptr_t>(bytes) % alignof(PlanHead) == 0, "bytes aligned to 8",
                 0) ||
       !c.expect(size >= sizeof(PlanHead), "a file of at least 64 bytes", as_found(size)))
     return false;
-  PlanHead head;
+  PlanHead& head = *out_head;
   std::memcpy(&head, bytes, sizeof(head));
   c.data_bytes = head.data_bytes;
   return check_head(c, head, size) &&
@@ -291,11 +302,14 @@ bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel lev
 }  // namespace
 
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
-                      const plan::PlanDef** out_plan) {
+                      const plan::PlanDef** out_plan, PlanHead* out_head) {
   PlanCheck check;
+  PlanHead head;
   check.check_step = check_step;
   *out_plan = nullptr;
-  if (check_file(check, static_cast<const uint8_t*>(bytes), size, level)) *out_plan = check.plan;
+  if (check_file(check, static_cast<const uint8_t*>(bytes), size, level,
+                 out_head != nullptr ? out_head : &head))
+    *out_plan = check.plan;
   return check.fault;
 }
 

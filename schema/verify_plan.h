@@ -9,6 +9,8 @@
 
 namespace codl {
 
+struct PlanHead;
+
 namespace plan {
 struct PlanDef;
 struct VariantDef;
@@ -35,7 +37,8 @@ struct PlanFault {
   bool ok() const { return kind == None; }
 };
 
-// Verifies `size` bytes at `bytes` (8-byte aligned). On success *out_plan points into them.
+// Verifies `size` bytes at `bytes` (8-byte aligned). On success *out_plan points into them, and
+// *out_head, if given, is the head that was verified: it is read once.
 //
 // Promises for every step: kernel id and revision known; params of the right size; operands exist,
 // have storage the lane may touch, lie inside their arena, blob or io buffer with checked
@@ -43,7 +46,7 @@ struct PlanFault {
 // alternate, and a CPU step touches a SubBuffer-shared tensor only between them. Does not promise
 // that the numbers computed are right.
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
-                      const plan::PlanDef** out_plan);
+                      const plan::PlanDef** out_plan, PlanHead* out_head = nullptr);
 
 // XXH3 (64 bit) of the bytes behind the head: PlanHead::checksum of a file of `size` >= 64 bytes.
 uint64_t plan_checksum(const void* bytes, size_t size);

@@ -17,10 +17,10 @@
 namespace codl::rt {
 namespace {
 
-bool read_at(int file, void* bytes, size_t count, off_t offset) {
+bool read_all(MappedFile::ReadAt read_at, int file, void* bytes, size_t count, off_t offset) {
   auto* target = static_cast<uint8_t*>(bytes);
   while (count != 0) {
-    const ssize_t got = pread(file, target, count, offset);
+    const ssize_t got = read_at(file, target, count, offset);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     target += got;
@@ -42,20 +42,25 @@ size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
   return std::min<uint64_t>(std::max<uint64_t>(end, sizeof(PlanHead)), file_bytes);
 }
 
-// Replaces the first `count` bytes of the mapping by a copy of the file's.
-bool make_private(int file, void* mapping, size_t mapping_bytes, size_t count) {
+// Replaces the first pages of the mapping, those of the structure that `head` tells of, by a copy:
+// of `head`, which is not read again, and of what the file has behind it.
+bool make_private(MappedFile::ReadAt read_at, int file, const PlanHead& head, void* mapping,
+                  size_t mapping_bytes) {
   const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t private_bytes = round_up(count, page_bytes);
+  const size_t private_bytes = round_up(structure_bytes(head, mapping_bytes), page_bytes);
   if (mmap(mapping, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
            -1, 0) == MAP_FAILED)
     return false;
-  return read_at(file, mapping, std::min(private_bytes, mapping_bytes), 0) &&
+  memcpy(mapping, &head, sizeof(head));
+  return read_all(read_at, file, static_cast<uint8_t*>(mapping) + sizeof(head),
+                  std::min(private_bytes, mapping_bytes) - sizeof(head), sizeof(head)) &&
          mprotect(mapping, private_bytes, PROT_READ) == 0;
 }
 
 }  // namespace
 
-codl_status_t MappedFile::open(const char* path, codl_diag_t* diag) {
+codl_status_t MappedFile::open(const char* path, codl_diag_t* diag, ReadAt read_at) {
+  if (read_at == nullptr) read_at = pread;
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) {
     set_diag(diag, "%s: %s", path, strerror(errno));
@@ -72,7 +77,7 @@ codl_status_t MappedFile::open(const char* path, codl_diag_t* diag) {
              static_cast<long long>(info.st_size));
     status = CODL_CORRUPT_PLAN;
   } else if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX ||
-             !read_at(file, &head, sizeof(head), 0)) {
+             !read_all(read_at, file, &head, sizeof(head), 0)) {
     set_diag(diag, "%s: expected a readable file, found %s", path, strerror(errno));
     status = CODL_IO_ERROR;
   } else {
@@ -84,7 +89,7 @@ codl_status_t MappedFile::open(const char* path, codl_diag_t* diag) {
     } else {
       bytes_ = mapping;
       size_bytes_ = size;
-      if (!make_private(file, mapping, size, structure_bytes(head, size))) {
+      if (!make_private(read_at, file, head, mapping, size)) {
         set_diag(diag, "%s: reading the plan's structure: %s", path, strerror(errno));
         status = CODL_IO_ERROR;
       }

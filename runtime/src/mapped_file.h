@@ -1,14 +1,17 @@
 // A plan file in memory, read-only.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 
 #include "codl/codl.h"
 
 namespace codl::rt {
 
-// Head and table are a private copy, so that a file changed later cannot undo their verification;
-// the weights behind them stay mapped. Truncating the file while it is mapped is a SIGBUS.
+// Head and table are a private copy, each byte read once, so that a file that changes meanwhile or
+// later cannot undo their verification; the weights behind them stay mapped. Truncating the file
+// while it is mapped is a SIGBUS.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -16,8 +19,11 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
+  // pread, or what a test puts in its place.
+  using ReadAt = ssize_t (*)(int file, void* bytes, size_t count, off_t offset);
+
   // Once per object.
-  codl_status_t open(const char* path, codl_diag_t* diag);
+  codl_status_t open(const char* path, codl_diag_t* diag, ReadAt read_at = nullptr);
 
   // Has the pages of [first, first + count) read and mapped, so that nobody meets a page fault for
   // each sixteen of them later: 8 us each on a virtual machine, a tenth of that here. Where the

@@ -48,15 +48,14 @@ void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag)
 
 codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, codl_verify_t level,
                      const char* name, codl_diag_t* diag) {
+  PlanHead head;
   const PlanFault fault =
       verify_plan(bytes, size, level == CODL_VERIFY_ALL ? VerifyLevel::All : VerifyLevel::Structure,
-                  kernels::check_step, &plan.def);
+                  kernels::check_step, &plan.def, &head);
   if (!fault.ok()) {
     describe_fault(name, fault, diag);
     return fault.kind == PlanFault::Corrupt ? CODL_CORRUPT_PLAN : CODL_UNSUPPORTED_VERSION;
   }
-  PlanHead head;
-  std::memcpy(&head, bytes, sizeof(head));
   plan.data = static_cast<const uint8_t*>(bytes) + head.data_offset;
   if (reinterpret_cast<uintptr_t>(plan.data) % kHostAlignment == 0) return CODL_OK;
   // Kernels load weights with aligned instructions.

@@ -1,5 +1,8 @@
 #include "runtime/src/plan.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -105,6 +108,58 @@ TEST_CASE("the structure of an open plan does not follow changes of its file") {
   REQUIRE(std::fwrite(noise.data(), 1, noise.size(), changed) == noise.size());
   std::fclose(changed);
   CHECK(codl_plan_device(opened.plan) == std::string("test"));
+}
+
+// The file is written anew between any two reads of it.
+struct Rewriter {
+  static ssize_t read_at(int file, void* bytes, size_t count, off_t offset) {
+    const ssize_t got = pread(file, bytes, count, offset);
+    if (++read_count == rewrite_after) {
+      std::FILE* target = std::fopen(path.c_str(), "r+b");
+      std::fwrite(contents.data(), 1, contents.size(), target);
+      std::fclose(target);
+    }
+    return got;
+  }
+  static inline std::string path;
+  static inline std::vector<uint8_t> contents;
+  static inline int read_count = 0;
+  static inline int rewrite_after = 0;
+};
+
+TEST_CASE("what is verified is what is used, whenever the file changes") {
+  // A table behind what the first head tells of would lie in the mapping, which follows the file.
+  const std::vector<uint8_t> before = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  std::vector<uint8_t> large_table = before;
+  PlanHead head = read_head(before);
+  head.table_bytes = before.size() - kTableOffset;
+  write_head(large_table, head);
+  const std::vector<uint8_t> noise(before.size(), 0xff);
+  for (const std::vector<uint8_t>& changed : {large_table, noise}) {
+    for (int rewrite_after : {1, 2, 3}) {
+      const TemporaryFile file(before);
+      Rewriter::path = file.path;
+      Rewriter::contents = changed;
+      Rewriter::read_count = 0;
+      Rewriter::rewrite_after = rewrite_after;
+      rt::MappedFile mapped;
+      codl_diag_t diag;
+      REQUIRE(mapped.open(file.path.c_str(), &diag, Rewriter::read_at) == CODL_OK);
+      const auto* bytes = static_cast<const uint8_t*>(mapped.bytes());
+      const std::vector<uint8_t> opened(bytes, bytes + mapped.size_bytes());
+      CHECK(std::memcmp(opened.data(), before.data(), sizeof(PlanHead)) == 0);
+      // What the head tells of is private: it stays when the file becomes noise.
+      const PlanHead seen = read_head(opened);
+      Rewriter::contents = noise;
+      Rewriter::read_count = 0;
+      Rewriter::rewrite_after = 1;
+      char byte = 0;
+      const int descriptor = ::open(file.path.c_str(), O_RDONLY);
+      (void)Rewriter::read_at(descriptor, &byte, 1, 0);
+      close(descriptor);
+      CHECK(std::memcmp(bytes, opened.data(), seen.table_offset + seen.table_bytes) == 0);
+    }
+  }
 }
 
 TEST_CASE("a fault is reported with its place, what was expected and what was found") {
