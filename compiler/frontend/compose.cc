@@ -134,8 +134,7 @@ int32_t Compose::rank(ir::ValueId value) const { return type(value).rank(); }
 
 // ---- constants ----
 
-ir::ValueId Compose::constant(DType dtype, llvm::ArrayRef<int64_t> dims,
-                              SharedBytes bytes) {
+ir::ValueId Compose::constant(DType dtype, llvm::ArrayRef<int64_t> dims, SharedBytes bytes) {
   if (has_failed_) return ir::kNoId;
   return take(importer_.add_constant(node_, "constant", dtype, dims, std::move(bytes)));
 }

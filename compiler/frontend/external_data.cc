@@ -25,7 +25,7 @@ ExternalData::ExternalData(llvm::StringRef model_path)
 }
 
 llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> ExternalData::file(llvm::StringRef where,
-    llvm::StringRef location) {
+                                                                       llvm::StringRef location) {
   if (!stays_inside(location))
     return input_error(where, "expected external data inside the model's folder, found '{0}'",
                        location);

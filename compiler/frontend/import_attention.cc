@@ -58,8 +58,8 @@ llvm::Expected<Attention> read_attention(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(scale, node.float_or("scale", 0.0f));
   CODL_ASSIGN_OR_RETURN(softcap, node.float_or("softcap", 0.0f));
   CODL_ASSIGN_OR_RETURN(is_causal, node.int_or("is_causal", 0));
-  CODL_ASSIGN_OR_RETURN(left, node.int_or("left_window_size", -1));
-  CODL_ASSIGN_OR_RETURN(right, node.int_or("right_window_size", -1));
+  CODL_ASSIGN_OR_RETURN(left, node.int_or("left_window_size", -1, IntegerUse::Bound));
+  CODL_ASSIGN_OR_RETURN(right, node.int_or("right_window_size", -1, IntegerUse::Bound));
   CODL_ASSIGN_OR_RETURN(mode, node.int_or("qk_matmul_output_mode", 0));
   CODL_ASSIGN_OR_RETURN(query_heads, node.int_or("q_num_heads", 0));
   CODL_ASSIGN_OR_RETURN(key_heads, node.int_or("kv_num_heads", 0));

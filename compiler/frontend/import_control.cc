@@ -33,7 +33,8 @@ llvm::Error expect_outputs(const OnnxNode& node, const Names& names, size_t coun
 
 // A constant of one element as a number.
 llvm::Expected<int64_t> known_scalar(const OnnxNode& node, Importer& importer, size_t i) {
-  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i));
+  // Of trips that no one counts exporters write the largest number.
+  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i, IntegerUse::Bound));
   if (elements.size() != 1)
     return input_error(node.name, "expected one element as input {0}, found {1}", i,
                        elements.size());

@@ -65,7 +65,7 @@ ir::ValueId loss_of(Compose& c, ir::ValueId log_prob, ir::ValueId classes, ir::V
 
 llvm::Error import_loss(const OnnxNode& node, Importer& importer, bool takes_scores) {
   CODL_ASSIGN_OR_RETURN(reduction, read_reduction(node));
-  CODL_ASSIGN_OR_RETURN(ignore_index, node.int_or("ignore_index", 0));
+  CODL_ASSIGN_OR_RETURN(ignore_index, node.int_or("ignore_index", 0, IntegerUse::Data));
   std::optional<int64_t> ignored_class;
   if (node.find("ignore_index") != nullptr) ignored_class = ignore_index;
   Compose c(node, importer);

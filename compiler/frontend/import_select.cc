@@ -71,7 +71,7 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
   // The most boxes of a class; without the operand none.
   int64_t most = is_given(node, importer, 2) ? score_dims[2] : 0;
   if (most != 0 && importer.is_constant(node, 2)) {
-    CODL_ASSIGN_OR_RETURN(limit, importer.int_constant(node, 2));
+    CODL_ASSIGN_OR_RETURN(limit, importer.int_constant(node, 2, IntegerUse::Bound));
     most = std::clamp<int64_t>(limit[0], 0, most);
   }
   const int64_t rows = score_dims[0] * score_dims[1] * most;
@@ -224,7 +224,7 @@ llvm::Error import_trilu(const OnnxNode& node, Importer& importer) {
 }
 
 llvm::Error import_eye_like(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(k, node.int_or("k", 0));
+  CODL_ASSIGN_OR_RETURN(k, node.int_or("k", 0, IntegerUse::Data));
   CODL_ASSIGN_OR_RETURN(type, node.int_or("dtype", 0));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));

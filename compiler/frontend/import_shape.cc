@@ -32,8 +32,8 @@ ir::ValueId run_time_dims(Compose& c, llvm::ArrayRef<int64_t> dims,
 llvm::Error import_shape(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
   const int64_t rank = static_cast<int64_t>(dims.size());
-  CODL_ASSIGN_OR_RETURN(start_attribute, node.int_or("start", 0));
-  CODL_ASSIGN_OR_RETURN(end_attribute, node.int_or("end", rank));
+  CODL_ASSIGN_OR_RETURN(start_attribute, node.int_or("start", 0, IntegerUse::Bound));
+  CODL_ASSIGN_OR_RETURN(end_attribute, node.int_or("end", rank, IntegerUse::Bound));
   auto clamped = [&](int64_t index) {
     return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank);
   };

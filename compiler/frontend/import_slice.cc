@@ -22,7 +22,7 @@ struct AxisRange {
 
 // numpy's rules: negative ends count from the back, both are clamped.
 AxisRange clamped_range(int64_t dim, int64_t start, int64_t end, int64_t step) {
-  // A step this large takes one element whatever its size, and has no overflow.
+  // A step this large takes one element whatever its size; the node holds it.
   step = std::clamp<int64_t>(step, -kMaxDim, kMaxDim);
   const int64_t low = step > 0 ? 0 : -1;
   const int64_t high = step > 0 ? dim : dim - 1;
@@ -340,8 +340,8 @@ llvm::Error slice_computed(const OnnxNode& node, Importer& importer, const Slice
 }
 
 llvm::Error import_slice_7(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(starts, node.ints_or("starts", {}));
-  CODL_ASSIGN_OR_RETURN(ends, node.ints_or("ends", {}));
+  CODL_ASSIGN_OR_RETURN(starts, node.ints_or("starts", {}, -1, IntegerUse::Bound));
+  CODL_ASSIGN_OR_RETURN(ends, node.ints_or("ends", {}, -1, IntegerUse::Bound));
   std::vector<int64_t> front;
   for (size_t i = 0; i < starts.size(); ++i) front.push_back(static_cast<int64_t>(i));
   CODL_ASSIGN_OR_RETURN(axes, node.ints_or("axes", front));
@@ -363,8 +363,8 @@ llvm::Expected<SliceOperands> read_slice(const OnnxNode& node, Importer& importe
   slice.count = static_cast<size_t>(start_dims[0]);
   if (slice.count > kMaxRank)
     return input_error(node.name, "expected at most {0} starts, found {1}", kMaxRank, slice.count);
-  CODL_ASSIGN_OR_RETURN(starts, known_ints(node, importer, 1));
-  CODL_ASSIGN_OR_RETURN(ends, known_ints(node, importer, 2));
+  CODL_ASSIGN_OR_RETURN(starts, known_ints(node, importer, 1, IntegerUse::Bound));
+  CODL_ASSIGN_OR_RETURN(ends, known_ints(node, importer, 2, IntegerUse::Bound));
   slice.starts = std::move(starts);
   slice.ends = std::move(ends);
   if (is_given(node, importer, 3)) {
@@ -375,7 +375,7 @@ llvm::Expected<SliceOperands> read_slice(const OnnxNode& node, Importer& importe
     for (size_t i = 0; i < slice.count; ++i) slice.axes->push_back(static_cast<int64_t>(i));
   }
   if (is_given(node, importer, 4)) {
-    CODL_ASSIGN_OR_RETURN(steps, known_ints(node, importer, 4));
+    CODL_ASSIGN_OR_RETURN(steps, known_ints(node, importer, 4, IntegerUse::Bound));
     slice.steps = std::move(steps);
   } else {
     slice.steps.emplace(slice.count, 1);

@@ -1,6 +1,7 @@
 #include "compiler/frontend/importer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/interp/interpreter.h"
 #include "compiler/ops/op_spec.h"
@@ -454,13 +455,21 @@ bool Importer::is_constant(const OnnxNode& node, size_t i) {
   return false;
 }
 
-llvm::Expected<llvm::SmallVector<int64_t, 8>> Importer::int_constant(const OnnxNode& node,
-                                                                     size_t i) {
+llvm::Expected<llvm::SmallVector<int64_t, 8>> Importer::int_constant(const OnnxNode& node, size_t i,
+                                                                     IntegerUse use) {
   CODL_ASSIGN_OR_RETURN(view, constant(node, i));
   if (view.dtype != DType::Bool && !is_integer(view.dtype))
     return input_error(node.name, "expected integers in '{0}', found {1}", node.inputs[i],
                        dtype_name(view.dtype));
-  return elements_of<llvm::SmallVector<int64_t, 8>>(view);
+  auto elements = elements_of<llvm::SmallVector<int64_t, 8>>(view);
+  for (int64_t& element : elements) {
+    // Of u64, beyond what int64 holds.
+    if (view.dtype == DType::U64 && element < 0) element = std::numeric_limits<int64_t>::max();
+    CODL_ASSIGN_OR_RETURN(
+        integer, expect_integer(node.name, "elements of '" + node.inputs[i] + "'", element, use));
+    element = integer;
+  }
+  return elements;
 }
 
 llvm::Expected<std::vector<float>> Importer::float_constant(const OnnxNode& node, size_t i) {

@@ -63,8 +63,10 @@ class Importer {
   // " (--input-value=sr:VALUE fixes it)" for an operand that only a few elements of graph
   // inputs decide: settings, not data. Else nothing.
   std::string how_to_fix(const OnnxNode& node, size_t i) const;
-  // The elements of a constant of any integer type or bool, widened. Input error for floats.
-  llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i);
+  // The elements of a constant of any integer type or bool, widened. Input error for floats,
+  // Unsupported for what expect_integer() refuses.
+  llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i,
+                                                             IntegerUse use = IntegerUse::Setting);
   // The elements of a constant of any type as float.
   llvm::Expected<std::vector<float>> float_constant(const OnnxNode& node, size_t i);
   // Dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input error if

@@ -1,5 +1,7 @@
 #include "compiler/frontend/onnx_model.h"
 
+#include <algorithm>
+
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -108,6 +110,15 @@ DType held_dtype(DType dtype) {
   return is_border ? DType::F32 : dtype;
 }
 
+llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine& what,
+                                       int64_t value, IntegerUse use) {
+  if (use == IntegerUse::Data) return value;
+  const int64_t nearest = std::clamp(value, -kMaxSetting, kMaxSetting);
+  if (use == IntegerUse::Bound || nearest == value) return nearest;
+  return unsupported_error(where, "expected {0} in [{1}, {2}], found {3}", what.str(), -kMaxSetting,
+                           kMaxSetting, value);
+}
+
 const OnnxAttribute* OnnxNode::find(llvm::StringRef attribute) const {
   for (const OnnxAttribute& candidate : attributes) {
     if (candidate.name != attribute) continue;
@@ -117,13 +128,14 @@ const OnnxAttribute* OnnxNode::find(llvm::StringRef attribute) const {
   return nullptr;
 }
 
-llvm::Expected<int64_t> OnnxNode::int_or(llvm::StringRef attribute, int64_t fallback) const {
+llvm::Expected<int64_t> OnnxNode::int_or(llvm::StringRef attribute, int64_t fallback,
+                                         IntegerUse use) const {
   const OnnxAttribute* found = find(attribute);
   if (found == nullptr) return fallback;
   if (found->type != OnnxAttribute::Type::Int)
     return input_error(name, "expected attribute '{0}' to be an int, found another type",
                        attribute);
-  return found->int_value;
+  return expect_integer(name, "attribute '" + attribute + "'", found->int_value, use);
 }
 
 llvm::Expected<float> OnnxNode::float_or(llvm::StringRef attribute, float fallback) const {
@@ -146,8 +158,8 @@ llvm::Expected<std::string> OnnxNode::string_or(llvm::StringRef attribute,
 }
 
 llvm::Expected<std::vector<int64_t>> OnnxNode::ints_or(llvm::StringRef attribute,
-                                                       std::vector<int64_t> fallback,
-                                                       int count) const {
+                                                       std::vector<int64_t> fallback, int count,
+                                                       IntegerUse use) const {
   const OnnxAttribute* found = find(attribute);
   if (found == nullptr) return fallback;
   if (found->type != OnnxAttribute::Type::Ints)
@@ -155,7 +167,13 @@ llvm::Expected<std::vector<int64_t>> OnnxNode::ints_or(llvm::StringRef attribute
   if (count >= 0 && found->ints.size() != static_cast<size_t>(count))
     return input_error(name, "expected {0} elements of attribute '{1}', found {2}", count,
                        attribute, found->ints.size());
-  return found->ints;
+  std::vector<int64_t> integers;
+  for (int64_t element : found->ints) {
+    CODL_ASSIGN_OR_RETURN(integer,
+                          expect_integer(name, "attribute '" + attribute + "'", element, use));
+    integers.push_back(integer);
+  }
+  return integers;
 }
 
 llvm::Expected<std::vector<std::string>> OnnxNode::strings_or(

@@ -12,6 +12,7 @@
 #include "compiler/support/shared_bytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
@@ -53,6 +54,19 @@ struct OnnxTensor {
   }
 };
 
+// What an integer of a model is for. Rules get it through expect_integer(), so that they may negate
+// it, take its magnitude, and add or multiply two of them without a check for overflow.
+enum class IntegerUse {
+  Setting,  // an axis, dim, count, pad, mode ...: within [-kMaxSetting, kMaxSetting]
+  Bound,    // of a range, or a limit: one beyond +-kMaxSetting says the same as that
+  Data,     // any
+};
+// No dim and no number of elements is more (kMaxDim, kMaxElements).
+inline constexpr int64_t kMaxSetting = (int64_t{1} << 31) - 1;
+// Unsupported error for a setting out of range. `what`: "attribute 'pads'".
+llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine& what,
+                                       int64_t value, IntegerUse use);
+
 struct OnnxGraph;
 
 struct OnnxAttribute {
@@ -87,12 +101,14 @@ struct OnnxNode {
   const OnnxAttribute* find(llvm::StringRef attribute) const;
 
   // An attribute, or `fallback` where the node has none. Input error if it has another type.
-  llvm::Expected<int64_t> int_or(llvm::StringRef attribute, int64_t fallback) const;
+  llvm::Expected<int64_t> int_or(llvm::StringRef attribute, int64_t fallback,
+                                 IntegerUse use = IntegerUse::Setting) const;
   llvm::Expected<float> float_or(llvm::StringRef attribute, float fallback) const;
   llvm::Expected<std::string> string_or(llvm::StringRef attribute, llvm::StringRef fallback) const;
   // `count`: the number of elements expected, or -1.
   llvm::Expected<std::vector<int64_t>> ints_or(llvm::StringRef attribute,
-                                               std::vector<int64_t> fallback, int count = -1) const;
+                                               std::vector<int64_t> fallback, int count = -1,
+                                               IntegerUse use = IntegerUse::Setting) const;
   llvm::Expected<std::vector<std::string>> strings_or(llvm::StringRef attribute,
                                                       std::vector<std::string> fallback) const;
 };

@@ -88,9 +88,10 @@ llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_
 }
 
 llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& node,
-                                                               Importer& importer, size_t i) {
+                                                               Importer& importer, size_t i,
+                                                               IntegerUse use) {
   if (!importer.is_constant(node, i)) return std::nullopt;
-  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i));
+  CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i, use));
   return std::vector<int64_t>(elements.begin(), elements.end());
 }
 

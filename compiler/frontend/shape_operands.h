@@ -37,8 +37,8 @@ llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_
                            llvm::StringRef what);
 
 // Integers of operand `i` when they are known now, else nothing.
-llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& node,
-                                                               Importer& importer, size_t i);
+llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(
+    const OnnxNode& node, Importer& importer, size_t i, IntegerUse use = IntegerUse::Setting);
 
 // 0, 1 ... count - 1.
 ir::ValueId iota(Compose& c, int64_t count);
