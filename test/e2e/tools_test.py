@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import npy
 import onnx_bytes
 import plan_facts
+from plan_facts import MODES
 
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 PROFILES = os.path.join(ROOT, "test", "profiles")
@@ -26,14 +27,6 @@ INPUT_DIMS = (1, 3, 64, 64)
 OUTPUT = "output.npy"
 # Relative L2 error between two ways to run one network: float32 sums in another order.
 BOUND = 1e-4
-
-MODES = {
-    "auto": [],
-    "cpu": ["--strategy=cpu"],
-    "gpu": ["--strategy=gpu"],
-    "h": ["--split-dim=h", "--ratio=0.5", "--max-chain=4"],
-    "oc": ["--split-dim=oc", "--ratio=0.5"],
-}
 
 BIN = None
 

@@ -29,15 +29,8 @@ import sys
 from peer_tools import ROOT, file_name, relative_error, run, use_wheels
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import plan_facts
+from plan_facts import MODES, RATIO
 
-RATIO = 0.5
-MODES = {
-    "auto": [],
-    "cpu": ["--strategy=cpu"],
-    "gpu": ["--strategy=gpu"],
-    "h": ["--split-dim=h", f"--ratio={RATIO}", "--max-chain=4"],
-    "oc": ["--split-dim=oc", f"--ratio={RATIO}"],
-}
 BOUNDS = {"fp32": 1e-4, "fp16": 1e-2}  # relative L2 error
 LANES = {"auto": [], "cpu": [], "gpu": ["gpu"], "h": ["cpu", "gpu"], "oc": ["cpu", "gpu"]}
 # A lane that writes zeros must change the result at least so much.

@@ -2,6 +2,15 @@
 whether that is what the flags of a mode ask for."""
 import json
 
+# Flags of codlc by mode: the partitioner's choice, one processor, forced splits (with chains along the height).
+RATIO = 0.5
+MODES = {
+    "auto": [],
+    "cpu": ["--strategy=cpu"],
+    "gpu": ["--strategy=gpu"],
+    "h": ["--split-dim=h", f"--ratio={RATIO}", "--max-chain=4"],
+    "oc": ["--split-dim=oc", f"--ratio={RATIO}"],
+}
 CONVOLUTIONS = ("Conv2d", "DepthwiseConv2d")
 # Rows or channels by which a cut may miss the ratio: one row, one panel of output channels.
 GRANULE = {"height": 1, "output_channel": 16}
@@ -22,7 +31,7 @@ class PlanFacts:
         return sum(s["owned_macs"] for s in self.steps if lane in (None, s["lane"]))
 
     def gpu_share(self):
-        return self.macs("gpu") / self.macs()
+        return self.macs("gpu") / max(self.macs(), 1)
 
     def split_share(self, dim, ratio):
         """Share of the convolutions' MACs in nodes cut along `dim` so that the GPU's part misses
