@@ -65,6 +65,11 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
   if (!shape) {
     const auto declared = importer.declared_dims(node, 0);
     if (!declared) return needs_constant(node, importer, 0, "shape");
+    CODL_ASSIGN_OR_RETURN(shape_dims, importer.dims_of(node, 0));
+    if (shape_dims.size() != 1 || shape_dims[0] != static_cast<int64_t>(declared->size()))
+      return input_error(node.name,
+                         "expected declared dims of the rank that the shape has, found {0}",
+                         declared->size());
     shape.emplace(declared->begin(), declared->end());
   }
   if (llvm::Error error = check_dims(node, *shape)) return error;

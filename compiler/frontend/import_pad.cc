@@ -156,9 +156,6 @@ llvm::Error pad_declared(const OnnxNode& node, Importer& importer, Compose& c, i
   ir::ValueId x = c.operand(0);
   const ir::ValueId pads = c.operand_as(1, DType::I64);
   if (llvm::Error error = c.take_error()) return error;
-  if (c.dims(axes).size() != 1 || c.dims(pads).size() != 1 ||
-      c.dims(pads)[0] != 2 * c.dims(axes)[0])
-    return input_error(node.name, "expected two pads for each axis, found others");
   const ir::ValueId begins = c.slice(pads, 0, 0, c.dims(axes)[0]);
   ir::ValueId is_inside = ir::kNoId;
   for (size_t i = 0; i < rank; ++i) {
@@ -193,6 +190,14 @@ llvm::Error import_pad_11(const OnnxNode& node, Importer& importer) {
     CODL_ASSIGN_OR_RETURN(pads, pads_of(node, *amounts, *axes, dims.size()));
     return pad(node, importer, c, kind, value, pads);
   }
+  CODL_ASSIGN_OR_RETURN(pad_dims, importer.dims_of(node, 1));
+  Dims64 axis_dims = {static_cast<int64_t>(dims.size())};
+  if (is_given(node, importer, 3)) {
+    CODL_ASSIGN_OR_RETURN(given, importer.dims_of(node, 3));
+    axis_dims = given;
+  }
+  if (axis_dims.size() != 1 || pad_dims.size() != 1 || pad_dims[0] != 2 * axis_dims[0])
+    return input_error(node.name, "expected two pads for each axis, found others");
   const auto declared = importer.declared_dims(node, 0);
   if (!declared) return needs_constant(node, importer, amounts ? 3 : 1, amounts ? "axes" : "pads");
   return pad_declared(node, importer, c, kind, value, axes, *declared);

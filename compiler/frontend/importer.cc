@@ -424,15 +424,17 @@ llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) 
   return view_of(*found);
 }
 
-std::string Importer::how_to_fix(const OnnxNode& node, size_t i) const {
+std::string Importer::how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const {
   // An input of more elements is data that no flag replaces.
   constexpr int64_t kMaxElements = 64;
-  if (!node.has_input(i)) return "";
-  const auto binding = bindings_.find(node.inputs[i]);
-  if (binding == bindings_.end() || binding->second.value == ir::kNoId) return "";
+  std::vector<ir::ValueId> open;
+  for (size_t i : llvm::reverse(operands)) {
+    const auto binding = node.has_input(i) ? bindings_.find(node.inputs[i]) : bindings_.end();
+    if (binding != bindings_.end() && binding->second.value != ir::kNoId)
+      open.push_back(binding->second.value);
+  }
   std::string flags;
   llvm::DenseSet<ir::ValueId> seen;
-  std::vector<ir::ValueId> open = {binding->second.value};
   while (!open.empty()) {
     const ir::Value& value = graph_.value(open.back());
     const bool is_new = seen.insert(open.back()).second;
@@ -498,7 +500,12 @@ std::optional<llvm::SmallVector<int64_t, 4>> Importer::declared_dims(const OnnxN
   auto found = declared_dims_.find(node.outputs[i]);
   if (found == declared_dims_.end()) found = declared_dims_.find(dims_root(node.outputs[i]));
   if (found == declared_dims_.end()) return std::nullopt;
+  believed_ = node.outputs[i];
   return found->second;
+}
+
+bool Importer::believes_declared_dims(const OnnxNode& node) const {
+  return !believed_.empty() && llvm::is_contained(node.outputs, believed_);
 }
 
 std::string Importer::fresh_name(std::string base) {

@@ -60,9 +60,9 @@ class Importer {
   llvm::Expected<ConstantView> constant(const OnnxNode& node, size_t i);
   // True if constant() would succeed.
   bool is_constant(const OnnxNode& node, size_t i);
-  // " (--input-value=sr:VALUE fixes it)" for an operand that only a few elements of graph
-  // inputs decide: settings, not data. Else nothing.
-  std::string how_to_fix(const OnnxNode& node, size_t i) const;
+  // " (--input-value=sr:VALUE fixes it)" for operands that only a few elements of graph inputs
+  // decide: settings, not data. Else nothing.
+  std::string how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const;
   // The elements of a constant of any integer type or bool, widened. Input error for floats,
   // Unsupported for what expect_integer() refuses.
   llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i,
@@ -75,8 +75,10 @@ class Importer {
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
   // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
   // and what follows, see relate_dims()), if it does and every one is a number.
-  // For operators whose output dims follow from data.
+  // For operators whose output dims follow from data: believed then, as nothing else is known.
   std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
+  // The rule of the node got an answer from declared_dims().
+  bool believes_declared_dims(const OnnxNode& node) const;
 
   // ---- results of a rule's node ----
 
@@ -267,6 +269,7 @@ class Importer {
   int64_t sequence_elements_left_ = kMaxSequenceElements;
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
+  mutable std::string believed_;  // the output that declared_dims() last answered for
   llvm::StringMap<std::string> dims_roots_;
   llvm::StringSet<> names_;           // of every ONNX value and everything added
   llvm::StringSet<> appended_;        // ONNX names that a value of the graph has

@@ -175,14 +175,17 @@ class Import {
     const ImportRow* row = find_row(node);
     if (row == nullptr) return llvm::Error::success();
     if (!importer_.is_available(node)) return llvm::Error::success();
-    return llvm::handleErrors(run_rule(*row, node),
-                              [&](std::unique_ptr<CompileError> error) -> llvm::Error {
-                                if (error->kind() != ErrorKind::Unsupported)
-                                  return llvm::Error(std::move(error));
-                                add_unsupported(node, error->text().str());
-                                importer_.bind_unavailable(node);
-                                return llvm::Error::success();
-                              });
+    return llvm::handleErrors(
+        run_rule(*row, node), [&](std::unique_ptr<CompileError> error) -> llvm::Error {
+          if (error->kind() == ErrorKind::Input && importer_.believes_declared_dims(node))
+            add_unsupported(node, declared_dims_do_not_fit(node, *error));
+          else if (error->kind() != ErrorKind::Unsupported)
+            return llvm::Error(std::move(error));
+          else
+            add_unsupported(node, error->text().str());
+          importer_.bind_unavailable(node);
+          return llvm::Error::success();
+        });
   }
 
   llvm::Error run_rule(const ImportRow& row, const OnnxNode& node) {
@@ -199,6 +202,17 @@ class Import {
         return unsupported_error(node.name, "expected output {0} not to be read, found a reader",
                                  i);
     return llvm::Error::success();
+  }
+
+  // Declared dims are hints: that they are wrong is no fault of the model, but nothing else tells
+  // the dims.
+  std::string declared_dims_do_not_fit(const OnnxNode& node, const CompileError& error) {
+    // The first of several operands is data.
+    std::vector<size_t> settings;
+    for (size_t i = node.inputs.size() > 1 ? 1 : 0; i < node.inputs.size(); ++i)
+      settings.push_back(i);
+    return "expected constant operands, or declared dims that fit, found: " + error.text().str() +
+           importer_.how_to_fix(node, settings);
   }
 
   // Null, with a reason, if the operator is not imported.

@@ -249,6 +249,27 @@ TEST_CASE("declared dims that are not those computed: one note, and the computed
         Notes{note + "'c' [6] is [2,3]"});
 }
 
+TEST_CASE("declared dims that do not fit where only they tell are not supported") {
+  const auto refused = [](const std::string& operands, const std::string& node) {
+    const Outcome found =
+        import_bytes(onnx_model("g (" + operands + ") => (float[7,5] y) { " + node + " }"));
+    CHECK(found.exit_code == kUnsupported);
+    CHECK(found.text.find("--input-value=s:VALUE") != std::string::npos);
+  };
+  refused("float[6] x, int64[2] s", "y = Reshape(x, s)");
+  refused("float[1,6] x, int64[2] s", "y = Expand(x, s)");
+  refused("float[2,3,4] x, int64[3] s", "y = Tile(x, s)");
+  refused("float[6] x, int64[2] s", "y = Pad(x, s)");
+  refused("float[8] x, int64[1] s, int64[1] t", "y = Slice(x, s, t)");
+  refused("float[1,3,4,4] x, float[4] s", "y = Resize(x, , s)");
+  refused("int64[1] s", "y = ConstantOfShape(s)");
+  const Outcome split = import_bytes(
+      onnx_model("g (float[6] x, int64[2] s) => (float[2] y, float[3] z) { y, z = Split(x, s) }"));
+  CHECK(split.exit_code == kUnsupported);
+  CHECK(split.text.find("found: expected lengths that sum to 6, found 5 "
+                        "(--input-value=s:VALUE,... fixes it)") != std::string::npos);
+}
+
 TEST_CASE("a declared dim that another flag's symbol fixes wrongly does no harm") {
   compiler::ImportOptions options;
   options.input_shapes["x"] = {1, 2};
