@@ -177,8 +177,10 @@ SubPixelAxis sub_pixel_axis(const SpatialAxis& axis, int64_t in, int64_t output_
   const int64_t blocks = (axis.pad_begin + result.out - 1) / axis.stride - skipped + 1;
   result.conv.kernel = static_cast<int32_t>(result.taps);
   result.conv.pad_begin = static_cast<int32_t>(result.taps - 1 - skipped);
-  result.conv.pad_end = static_cast<int32_t>(std::clamp<int64_t>(
-      blocks - in - result.conv.pad_begin + result.taps - 1, 0, result.taps - 1));
+  // More than taps - 1 where output_padding, or a negative pad, makes blocks that no tap reaches:
+  // they are padding alone, so that they get the bias.
+  result.conv.pad_end = static_cast<int32_t>(
+      std::max<int64_t>(blocks - in - result.conv.pad_begin + result.taps - 1, 0));
   return result;
 }
 

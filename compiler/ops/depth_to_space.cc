@@ -30,6 +30,10 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (x[0] != y[0] || block > kMaxDim || block * y[1] != x[1])
     return input_error(where, "expected channels in blocks of {0}, found {1} for {2}", block,
                        ir::to_string(node.input(0)), ir::to_string(node.output()));
+  if (!kernels::depth_to_space_is_inside(params, x.data(), y.data()))
+    return input_error(where, "expected pixels of {0} behind a crop of {1} and {2}, found {3}",
+                       ir::to_string(node.input(0)), params.crop_top, params.crop_left,
+                       ir::to_string(node.output()));
   return checked_type(where, node.input(0).dtype,
                       llvm::SmallVector<int64_t, 4>(y.begin(), y.end()));
 }
@@ -44,8 +48,7 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
 Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
   const auto params = node.params<DepthToSpaceParams>();
   if (node.input_value(operand).is_constant) return whole_extent(node.input(operand), dim);
-  if (dim == SplitDim::Height)
-    return kernels::depth_to_space_input_range(params, output, node.input(0).dims[2]);
+  if (dim == SplitDim::Height) return kernels::depth_to_space_input_range(params, output);
   const int32_t block = params.block_h * params.block_w;
   return params.is_channel_major ? Range{output.begin * block, output.end * block}
                                  : whole_extent(node.input(operand), dim);

@@ -8,7 +8,7 @@
 // of channel k is pixel (i, j) of x's channel
 //   (k * block_h + a) * block_w + b   is_channel_major
 //   (a * block_w + b) * c + k         else
-// y is Y from row crop_top and column crop_left on; what lies behind Y is zero.
+// y is Y from row crop_top and column crop_left on, and inside Y.
 //
 // depth_to_space_any_cpu: Plain, any dtype. The rows of f32: Nhwc. Windows of rows: x must hold the
 // rows of the part, see depth_to_space_input_range(). Parts: Height; OutputChannel. Pad lanes of y
@@ -22,15 +22,18 @@
 
 namespace codl::kernels {
 
-// Input rows that output rows `rows` (not empty) come from; never empty, so that rows behind Y have
-// an operand too.
-constexpr Range depth_to_space_input_range(const DepthToSpaceParams& params, Range rows,
-                                           int32_t in_h) {
+// `x` and `y`: dims, rank 4. True if all of y comes from x.
+constexpr bool depth_to_space_is_inside(const DepthToSpaceParams& params, const int32_t* x,
+                                        const int32_t* y) {
+  return int64_t{params.crop_top} + y[2] <= int64_t{x[2]} * params.block_h &&
+         int64_t{params.crop_left} + y[3] <= int64_t{x[3]} * params.block_w;
+}
+
+// Input rows that output rows `rows` (not empty) come from.
+constexpr Range depth_to_space_input_range(const DepthToSpaceParams& params, Range rows) {
   const int64_t begin = (int64_t{rows.begin} + params.crop_top) / params.block_h;
   const int64_t end = (int64_t{rows.end} - 1 + params.crop_top) / params.block_h + 1;
-  const int64_t last = in_h - 1;
-  const int64_t first = begin < last ? begin : last;
-  return {static_cast<int32_t>(first), static_cast<int32_t>(end < in_h ? end : in_h)};
+  return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
 }
 
 // Where an output channel starts in x's channels, and how far apart the channels of neighbours are.

@@ -21,8 +21,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const int64_t block = int64_t{params.block_h} * params.block_w;
   if (x.dims[0] != y.dims[0] || block > kMaxDim || block * y.dims[1] != x.dims[1])
     return "a block of input channels for every output channel";
+  if (!depth_to_space_is_inside(params, x.dims, y.dims)) return "output pixels of the input's";
   const Range rows = rows_of_part(step.part_dim, step.part, y);
-  if (!holds_rows(x, depth_to_space_input_range(params, rows, x.dims[2])))
+  if (!holds_rows(x, depth_to_space_input_range(params, rows)))
     return "input rows of the part inside the operand";
   if (step.row->dtype != DType::Any)
     out_needs->task_count = depth_to_space_work(step.part_dim, step.part, y).task_count;

@@ -44,15 +44,11 @@ void depth_to_space_f32(const KernelArgs& args) {
         const int64_t in_block = params.block_w - column % params.block_w;
         pixels = in_block < y.shape.dims[3] - ow ? in_block : y.shape.dims[3] - ow;
       }
-      int64_t written = 0;
-      if (i < x.shape.dims[2] && j < x.shape.dims[3]) {
-        const DepthChannels from = depth_channels(params, y.shape.dims[1], a,
-                                                  static_cast<int32_t>(column % params.block_w));
-        gather_channels(x_row + j * x.strides[3] + from.first + int64_t{channels.begin} * from.step,
-                        from.step, pixels * channels.count(), pixel);
-        written = pixels * channels.count();
-      }
-      for (; written < pixels * stored; ++written) pixel[written] = 0.0f;
+      const DepthChannels from =
+          depth_channels(params, y.shape.dims[1], a, static_cast<int32_t>(column % params.block_w));
+      gather_channels(x_row + j * x.strides[3] + from.first + int64_t{channels.begin} * from.step,
+                      from.step, pixels * channels.count(), pixel);
+      for (int64_t c = pixels * channels.count(); c < pixels * stored; ++c) pixel[c] = 0.0f;
     }
   }
 }

@@ -24,8 +24,6 @@ void depth_to_space_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->add_int(params.block_w);
   out_launch->add_int(params.crop_top);
   out_launch->add_int(params.crop_left);
-  out_launch->add_int(x.dims[2]);
-  out_launch->add_int(x.dims[3]);
   add_nhwc_input(x, out_launch);
   add_nhwc_output(step, out_launch);
   out_launch->add_int(cl_strides(y).pixel);

@@ -15,10 +15,6 @@ void depth_to_space_ref(const KernelArgs& args) {
     const int64_t i = row / params.block_h;
     const int64_t j = column / params.block_w;
     const int64_t to = offset_of(y, index);
-    if (i >= x.shape.dims[2] || j >= x.shape.dims[3]) {
-      std::memset(y.as<char>() + to * static_cast<int64_t>(bytes), 0, bytes);
-      return;
-    }
     const DepthChannels channels =
         depth_channels(params, y.shape.dims[1], static_cast<int32_t>(row % params.block_h),
                        static_cast<int32_t>(column % params.block_w));

@@ -202,9 +202,21 @@ TEST_CASE("blocks of channels become blocks of pixels") {
                 tensor<uint8_t>({1, 1, 2, 4}, {0, 0, 0, 0, 0, 0, 0, 0})) ==
         tensor<uint8_t>({1, 1, 2, 4}, {1, 3, 2, 4, 5, 7, 6, 8}));
   params.crop_top = params.crop_left = 1;
-  CHECK(run_any(OpKind::DepthToSpace, &params, {x},
-                tensor<uint8_t>({1, 1, 2, 4}, {0, 0, 0, 0, 0, 0, 0, 0})) ==
-        tensor<uint8_t>({1, 1, 2, 4}, {7, 6, 8, 0, 0, 0, 0, 0}));
+  CHECK(run_any(OpKind::DepthToSpace, &params, {x}, tensor<uint8_t>({1, 1, 1, 3}, {0, 0, 0})) ==
+        tensor<uint8_t>({1, 1, 1, 3}, {7, 6, 8}));
+}
+
+TEST_CASE("blocks of pixels lie inside the blocks of channels") {
+  DepthToSpaceParams params;
+  params.block_h = params.block_w = 2;
+  params.crop_top = 1;
+  const auto with = [&](std::initializer_list<int32_t> y) {
+    return check(
+        {"depth_to_space_f32_cpu", &params, {kernels::nhwc({1, 4, 3, 4}), kernels::nhwc(y)}});
+  };
+  CHECK(with({1, 1, 5, 8}) == "ok");
+  CHECK(with({1, 1, 6, 8}) == "output pixels of the input's");
+  CHECK(with({1, 1, 5, 9}) == "output pixels of the input's");
 }
 
 TEST_CASE("a grid names places, whatever it holds") {

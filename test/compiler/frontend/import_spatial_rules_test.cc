@@ -1,4 +1,6 @@
 // What convolutions, pooling, sampling and recurrent networks of ONNX become.
+#include <random>
+
 #include "test/compiler/frontend/import_text.h"
 
 namespace codl::test {
@@ -89,6 +91,82 @@ TEST_CASE("ConvTranspose in groups: each channel's block has its own weights") {
                  "<float[2,1,1,2] w = {1, 2, 3, 4}, float[2] b = {0.5, 0.25}> "
                  "{ y = ConvTranspose<group = 2, strides = [1, 2]>(x, w, b) }",
                  {10, 100}) == std::vector<float>{10.5, 20.5, 300.25, 400.25});
+}
+
+namespace {
+
+// One axis of a transposed convolution; the other has one element.
+struct TransposedLine {
+  int32_t in;
+  int32_t kernel;
+  int32_t stride;
+  int32_t dilation;
+  int32_t pad_begin;
+  int32_t pad_end;
+  int32_t output_padding;
+
+  int32_t out() const {
+    return (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - pad_begin - pad_end;
+  }
+};
+
+TransposedLine random_line(std::mt19937& random) {
+  const auto draw = [&](int32_t least, int32_t most) {
+    return std::uniform_int_distribution<int32_t>(least, most)(random);
+  };
+  for (;;) {
+    TransposedLine line = {draw(1, 5), draw(1, 4), draw(1, 6), draw(1, 3),
+                           draw(0, 3), draw(0, 3), 0};
+    line.output_padding = draw(0, std::max(line.stride, line.dilation) - 1);
+    if (line.out() >= 1) return line;
+  }
+}
+
+// Every element of x adds its products to y, which begins as the bias (ONNX, ConvTranspose).
+std::vector<float> scattered(const TransposedLine& line, const std::vector<float>& x,
+                             const std::vector<float>& w, float bias) {
+  std::vector<float> y(line.out(), bias);
+  for (int32_t i = 0; i < line.in; ++i)
+    for (int32_t k = 0; k < line.kernel; ++k) {
+      const int32_t o = i * line.stride + k * line.dilation - line.pad_begin;
+      if (o >= 0 && o < line.out()) y[o] += x[i] * w[k];
+    }
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("ConvTranspose: the bias is where no tap reaches too") {
+  // The second block of (1, 2), two apart, is output_padding alone.
+  CHECK(computed("g (float[1,1,1] x) => (float[1,1,3] y) "
+                 "<float[1,1,2] w = {1, 2}, float[1] b = {0.5}> "
+                 "{ y = ConvTranspose<strides = [2], output_padding = [1]>(x, w, b) }",
+                 {10}) == std::vector<float>{10.5, 20.5, 0.5});
+  std::mt19937 random(26);
+  for (int32_t round = 0; round < 500; ++round) {
+    const TransposedLine line = random_line(random);
+    std::vector<float> x(line.in), w(line.kernel);
+    std::string weights;
+    for (float& element : x) element = static_cast<float>(random() % 9) - 4;
+    for (float& element : w) {
+      element = static_cast<float>(random() % 9) - 4;
+      weights += (weights.empty() ? "" : ", ") + std::to_string(static_cast<int32_t>(element));
+    }
+    const bool is_column = round % 2 != 0;
+    const auto pair = [&](int32_t number, int32_t other) {
+      return is_column ? std::to_string(number) + ", " + std::to_string(other)
+                       : std::to_string(other) + ", " + std::to_string(number);
+    };
+    const std::string text =
+        "g (float[1, 1, " + pair(line.in, 1) + "] x) => (float[1, 1, " + pair(line.out(), 1) +
+        "] y) <float[1, 1, " + pair(line.kernel, 1) + "] w = {" + weights +
+        "}, float[1] b = {0.5}> { y = ConvTranspose<strides = [" + pair(line.stride, 1) +
+        "], dilations = [" + pair(line.dilation, 1) + "], pads = [" + pair(line.pad_begin, 0) +
+        ", " + pair(line.pad_end, 0) + "], output_padding = [" + pair(line.output_padding, 0) +
+        "]>(x, w, b) }";
+    INFO(text);
+    CHECK(computed(text, x) == scattered(line, x, w, 0.5f));
+  }
 }
 
 TEST_CASE("pooling that Pool2d has no answer for is a PoolNd") {
