@@ -362,17 +362,23 @@ class GpuFeatures {
                           int64_t rows) const {
     int32_t most = 0;
     for (int64_t row = 0; row < std::min<int64_t>(rows, static_cast<int64_t>(launch_.local[0]));
-         ++row)
+         ++row) {
+      int64_t last_blocks[] = {-1, -1};
       for (int32_t tap = 0; tap < axis.taps; ++tap) {
         const int64_t first = first_block_inside(grid, axis, tap);
-        // Waves have blocks of both kinds around those where the kind changes.
-        for (const int64_t block : {first, first + conv2d_blocks_inside(grid, axis, tap)}) {
-          const int64_t item = (row * grid.pixel_blocks + block) * grid.inner_blocks;
+        // Waves have blocks of both kinds around those where the kind changes. Many taps of a long
+        // filter change at the same blocks.
+        const int64_t blocks[] = {first, first + conv2d_blocks_inside(grid, axis, tap)};
+        for (int i = 0; i < 2; ++i) {
+          if (blocks[i] == last_blocks[i]) continue;
+          last_blocks[i] = blocks[i];
+          const int64_t item = (row * grid.pixel_blocks + blocks[i]) * grid.inner_blocks;
           if (item < rows * grid.pixel_blocks * grid.inner_blocks)
             most = std::max(most, mixed_taps(grid, axis, rows, item));
           if (most == axis.taps) return most;
         }
       }
+    }
     return most;
   }
 

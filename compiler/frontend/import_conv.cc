@@ -51,10 +51,12 @@ llvm::Expected<Convolution> read_convolution(const OnnxNode& node, Importer& imp
 
 // True if the kernels of Conv2d take a window of these axes.
 bool fits_conv2d(llvm::ArrayRef<SpatialAxis> axes) {
-  return axes.size() <= 2 && llvm::all_of(axes, [](const SpatialAxis& axis) {
+  int64_t taps = 1;
+  return axes.size() <= 2 && llvm::all_of(axes, [&](const SpatialAxis& axis) {
            const int32_t largest =
                std::max({axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
-           return axis.kernel <= kernels::kMaxFilterExtent && largest <= kernels::kMaxWindowStep &&
+           taps *= axis.kernel;
+           return taps <= kernels::kMaxFilterTaps && largest <= kernels::kMaxWindowStep &&
                   axis.pad_begin >= 0 && axis.pad_end >= 0;
          });
 }

@@ -9,10 +9,12 @@
 namespace codl::kernels {
 
 // Strides, dilations and pads beyond these occur in no network; they keep sums of products inside
-// int64 and positions inside int32.
-inline constexpr int32_t kMaxWindowStep = 1 << 15;
-// Rows or columns of a filter: bounds the table of taps of the CPU kernels.
-inline constexpr int32_t kMaxFilterExtent = 256;
+// int64 and positions inside int32. A filter of kMaxFilterTaps columns may be padded on one side by
+// all of them.
+inline constexpr int32_t kMaxWindowStep = 1 << 16;
+// Rows times columns of a filter: bounds the table of taps of the CPU kernels, 8 bytes for each tap
+// of each pixel of a tile, to 7 MiB.
+inline constexpr int32_t kMaxFilterTaps = 1 << 16;
 
 // One axis of the window: output position o reads inputs o * stride - pad_begin + tap * dilation.
 struct WindowAxis {
@@ -35,12 +37,11 @@ constexpr WindowAxis horizontal_axis(const Params& params, const int32_t* dims) 
 
 // Null if the axis takes `input` positions to `output` positions.
 constexpr const char* check_axis(const WindowAxis& axis, int32_t input, int32_t output) {
-  if (axis.taps > kMaxFilterExtent) return "a filter of at most 256 x 256";
-  if (axis.stride < 1 || axis.stride > kMaxWindowStep) return "strides from 1 to 2^15";
-  if (axis.dilation < 1 || axis.dilation > kMaxWindowStep) return "dilations from 1 to 2^15";
+  if (axis.stride < 1 || axis.stride > kMaxWindowStep) return "strides from 1 to 2^16";
+  if (axis.dilation < 1 || axis.dilation > kMaxWindowStep) return "dilations from 1 to 2^16";
   if (axis.pad_begin < 0 || axis.pad_begin > kMaxWindowStep || axis.pad_end < 0 ||
       axis.pad_end > kMaxWindowStep)
-    return "pads from 0 to 2^15";
+    return "pads from 0 to 2^16";
   const int64_t extent = (int64_t{axis.taps} - 1) * axis.dilation + 1;
   const int64_t padded = int64_t{input} + axis.pad_begin + axis.pad_end;
   if (extent > padded || (padded - extent) / axis.stride + 1 != output)
@@ -80,14 +81,35 @@ constexpr double share_inside(const WindowAxis& axis, int32_t input, int32_t out
   return static_cast<double>(inside) / (static_cast<double>(axis.taps) * output);
 }
 
+// The number of taps for which positions_inside() begins behind `position`, or ends behind it: both
+// fall with the tap, so these are the first taps.
+constexpr int32_t taps_changing_behind(const WindowAxis& axis, int32_t input, int32_t output,
+                                        int32_t position, bool is_end) {
+  int32_t count = 0;
+  for (int32_t rest = axis.taps; rest > 0;) {
+    const int32_t half = rest / 2;
+    const Range inside = positions_inside(axis, count + half, input, output);
+    if ((is_end ? inside.end : inside.begin) > position) {
+      count += half + 1;
+      rest -= half + 1;
+    } else {
+      rest = half;
+    }
+  }
+  return count;
+}
+
 // The first output position behind `position` whose taps inside are others than `position`'s.
 constexpr int32_t end_of_segment(const WindowAxis& axis, int32_t input, int32_t output,
                                  int32_t position) {
   int32_t end = output;
-  for (int32_t tap = 0; tap < axis.taps; ++tap) {
-    const Range inside = positions_inside(axis, tap, input, output);
-    if (inside.begin > position && inside.begin < end) end = inside.begin;
-    if (inside.end > position && inside.end < end) end = inside.end;
+  for (const bool is_end : {false, true}) {
+    const int32_t taps = taps_changing_behind(axis, input, output, position, is_end);
+    if (taps == 0) continue;
+    // The last of them has the least.
+    const Range inside = positions_inside(axis, taps - 1, input, output);
+    const int32_t change = is_end ? inside.end : inside.begin;
+    if (change < end) end = change;
   }
   return end;
 }
@@ -117,6 +139,7 @@ constexpr const char* check_conv_operands(const StepShape& step) {
       bias.bytes != packed_bias_bytes(y.dims[1]))
     return "a packed bias of one value per output channel";
 
+  if (int64_t{w.dims[2]} * w.dims[3] > kMaxFilterTaps) return "a filter of at most 2^16 taps";
   const WindowAxis vertical = vertical_axis(params, w.dims);
   const WindowAxis horizontal = horizontal_axis(params, w.dims);
   if (const char* expected = check_axis(vertical, x.dims[2], y.dims[2])) return expected;

@@ -141,8 +141,8 @@ constexpr double conv2d_computed_share(const Conv2dParams& params, const Operand
   int32_t segments = 0;
   for (int32_t column = 0; column < y.dims[3];
        column = end_of_segment(horizontal, x.dims[3], y.dims[3], column))
-    ++segments;
-  return y.dims[3] / segments >= kLeastColumns ? share : 1;
+    if (++segments > y.dims[3] / kLeastColumns) return 1;
+  return share;
 }
 
 // Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least

@@ -186,6 +186,17 @@ inline std::vector<KernelCase> conv2d_cases() {
            .in_w = 17,
            .window = window,
            .has_residual = true});
+  for (const LongWindow& it : kLongWindows)
+    for (int32_t channels : {1, 3})
+      for (int32_t groups : {1, 2})
+        add({.name = "long filter",
+             .in_c = channels * groups,
+             .out_c = groups == 1 ? 21 : 6,
+             .in_h = it.in_h,
+             .in_w = it.in_w,
+             .window = it.window,
+             .groups = groups,
+             .activation = kUnaryRelu});
   add({.name = "pixels of 4096 bytes",
        .in_c = 1022,
        .out_c = 52,

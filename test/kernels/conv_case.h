@@ -38,6 +38,21 @@ inline constexpr ConvWindow kUneven = {3, 2, 2, 3, 2, 3, 1, 0, 2, 4};
 // Taps that only ever see padding: the first and last rows of outputs have none inside the map.
 inline constexpr ConvWindow kMostlyPadding = {2, 2, 1, 1, 1, 1, 4, 3, 4, 3};
 
+// Filters of a short-time Fourier transform and other long ones, along either axis.
+struct LongWindow {
+  ConvWindow window;
+  int32_t in_h, in_w;
+};
+inline constexpr LongWindow kLongWindows[] = {
+    {{1, 257, 1, 1, 1, 1, 0, 0, 0, 0}, 1, 277},
+    {{1, 400, 1, 160, 1, 1, 0, 200, 0, 200}, 1, 1000},
+    {{1, 512, 1, 128, 1, 1, 0, 0, 0, 0}, 1, 900},
+    {{1, 260, 1, 1, 1, 3, 0, 777, 0, 0}, 1, 40},
+    {{300, 1, 2, 1, 1, 1, 150, 0, 149, 0}, 40, 5},
+    {{260, 2, 1, 1, 1, 1, 0, 1, 0, 0}, 270, 3},
+    {{1, 1500, 1, 1, 1, 1, 0, 1499, 0, 0}, 1, 90},
+};
+
 struct ConvCase {
   const char* name;
   int32_t batch = 1, in_c = 1, out_c = 1, in_h = 1, in_w = 1;

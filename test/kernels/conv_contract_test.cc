@@ -79,22 +79,60 @@ TEST_CASE("conv2d takes what fits together") {
         }) == "ok");
 }
 
+TEST_CASE("conv2d takes long filters, padded by all their taps") {
+  for (int32_t taps : {256, 257, 1024, 1 << 16})
+    CHECK(check_edited([&](Conv& c) {
+            c.params.pad_top = c.params.pad_bottom = 0;
+            c.params.pad_left = c.params.pad_right = taps - 1;
+            c.w = packed(Packing::ConvPanels, {40, 8, 1, taps});
+            c.y = nhwc({2, 40, 9, 9 + taps - 1});
+          }) == "ok");
+}
+
+TEST_CASE("a segment ends where the taps inside the map change") {
+  // What the search must find, position by position.
+  for (const WindowAxis& axis : {WindowAxis{5, 1, 1, 2, 2}, WindowAxis{7, 2, 3, 9, 9},
+                                 WindowAxis{300, 1, 1, 299, 299}, WindowAxis{40, 16, 1, 20, 20},
+                                 WindowAxis{2, 1, 7, 3, 10}, WindowAxis{1, 1, 1, 4, 4}})
+    for (int32_t input : {1, 6, 30, 400}) {
+      const int64_t extent = (int64_t{axis.taps} - 1) * axis.dilation + 1;
+      const int64_t padded = int64_t{input} + axis.pad_begin + axis.pad_end;
+      if (padded < extent) continue;
+      const auto output = static_cast<int32_t>((padded - extent) / axis.stride + 1);
+      const auto is_same = [&](int32_t a, int32_t b) {
+        for (int32_t tap = 0; tap < axis.taps; ++tap) {
+          const Range inside = positions_inside(axis, tap, input, output);
+          if ((inside.begin <= a && a < inside.end) != (inside.begin <= b && b < inside.end))
+            return false;
+        }
+        return true;
+      };
+      for (int32_t position = 0; position < output; ++position) {
+        const int32_t end = end_of_segment(axis, input, output, position);
+        bool is_right = end > position && (end == output || !is_same(position, end));
+        for (int32_t i = position; i < end; ++i) is_right = is_right && is_same(position, i);
+        INFO("taps " << axis.taps << " input " << input << " position " << position);
+        CHECK(is_right);
+      }
+    }
+}
+
 TEST_CASE("conv2d refuses parameters out of bounds") {
   const auto refuses = [](auto edit, const std::string& expected) {
     CHECK(check_edited([&](Conv& c) { edit(c.params); }) == expected);
   };
   using P = Conv2dParams;
-  for (int32_t bad : {0, -1, INT32_MIN, (1 << 15) + 1, INT32_MAX}) {
-    refuses([=](P& p) { p.stride_h = bad; }, "strides from 1 to 2^15");
-    refuses([=](P& p) { p.stride_w = bad; }, "strides from 1 to 2^15");
-    refuses([=](P& p) { p.dilation_h = bad; }, "dilations from 1 to 2^15");
-    refuses([=](P& p) { p.dilation_w = bad; }, "dilations from 1 to 2^15");
+  for (int32_t bad : {0, -1, INT32_MIN, (1 << 16) + 1, INT32_MAX}) {
+    refuses([=](P& p) { p.stride_h = bad; }, "strides from 1 to 2^16");
+    refuses([=](P& p) { p.stride_w = bad; }, "strides from 1 to 2^16");
+    refuses([=](P& p) { p.dilation_h = bad; }, "dilations from 1 to 2^16");
+    refuses([=](P& p) { p.dilation_w = bad; }, "dilations from 1 to 2^16");
   }
-  for (int32_t bad : {-1, INT32_MIN, (1 << 15) + 1, INT32_MAX}) {
-    refuses([=](P& p) { p.pad_top = bad; }, "pads from 0 to 2^15");
-    refuses([=](P& p) { p.pad_left = bad; }, "pads from 0 to 2^15");
-    refuses([=](P& p) { p.pad_bottom = bad; }, "pads from 0 to 2^15");
-    refuses([=](P& p) { p.pad_right = bad; }, "pads from 0 to 2^15");
+  for (int32_t bad : {-1, INT32_MIN, (1 << 16) + 1, INT32_MAX}) {
+    refuses([=](P& p) { p.pad_top = bad; }, "pads from 0 to 2^16");
+    refuses([=](P& p) { p.pad_left = bad; }, "pads from 0 to 2^16");
+    refuses([=](P& p) { p.pad_bottom = bad; }, "pads from 0 to 2^16");
+    refuses([=](P& p) { p.pad_right = bad; }, "pads from 0 to 2^16");
   }
   for (int32_t bad : {0, -1, 3, INT32_MIN, INT32_MAX})
     refuses([=](P& p) { p.groups = bad; }, "groups that divide the input and output channels");
@@ -139,10 +177,10 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
   refuses(
       [](Conv& c) {
         c.params.pad_bottom = 1 << 15;
-        c.w = packed(Packing::ConvPanels, {40, 8, 257, 3});
-        c.y = nhwc({2, 40, 9 + 1 + (1 << 15) - 256, 9});
+        c.w = packed(Packing::ConvPanels, {40, 8, 21846, 3});
+        c.y = nhwc({2, 40, 9 + 1 + (1 << 15) - 21845, 9});
       },
-      "a filter of at most 256 x 256");
+      "a filter of at most 2^16 taps");
   refuses([](Conv& c) { c.bias = plain({40}); }, "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.bias = packed(Packing::Bias, {39}); },
           "a packed bias of one value per output channel");
@@ -349,7 +387,7 @@ TEST_CASE("conv2d refuses residuals unlike the output and cuts inside a panel") 
 TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
   using P = DepthwiseConv2dParams;
   CHECK(check_depthwise([](Conv&, P&) {}) == "ok");
-  CHECK(check_depthwise([](Conv&, P& p) { p.stride_h = 0; }) == "strides from 1 to 2^15");
+  CHECK(check_depthwise([](Conv&, P& p) { p.stride_h = 0; }) == "strides from 1 to 2^16");
   CHECK(check_depthwise([](Conv&, P& p) { p.activation = kUnaryNot; }) == "a known activation");
   CHECK(check_depthwise([](Conv& c, P&) {
           c.x = nhwc({2, 39, 9, 9});

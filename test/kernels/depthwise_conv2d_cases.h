@@ -54,6 +54,13 @@ inline std::vector<KernelCase> depthwise_conv2d_cases() {
          .rows = {1, 3},
          .is_part = true});
   }
+  for (const LongWindow& it : kLongWindows)
+    add({.name = "long filter",
+         .out_c = 20,
+         .in_h = it.in_h,
+         .in_w = it.in_w,
+         .window = it.window,
+         .activation = kUnaryRelu});
   add({.name = "first channels", .out_c = 35, .in_h = 6, .in_w = 8, .channels = {0, 16}});
   add({.name = "middle channels",
        .out_c = 35,
