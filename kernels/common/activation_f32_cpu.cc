@@ -127,7 +127,7 @@ HWY_INLINE Vector logarithm(Vector x) {
 
 HWY_INLINE Vector sign(Vector x) {
   const D d;
-  return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::CopySign(hn::Set(d, 1.0f), x));
+  return hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), hn::CopySign(hn::Set(d, 1.0f), x));
 }
 
 // What no network needs fast.
@@ -217,7 +217,9 @@ HWY_INLINE Vector curve_of(const Activation& activation, Vector x) {
     case kUnarySign:
       return sign(x);
     case kUnarySin:
-      return is_slow(x) ? by_lane(activation, x) : hn::Sin(d, x);
+      // hn::Sin makes 0 of -0.
+      return is_slow(x) ? by_lane(activation, x)
+                        : hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Sin(d, x));
     case kUnaryCos:
       return is_slow(x) ? by_lane(activation, x) : hn::Cos(d, x);
     default:  // Tan to Atanh

@@ -127,7 +127,7 @@
 #elif ACTIVATION == UNARY_ROUND
 #define ACTIVATE(v, alpha, beta) rint(v)
 #elif ACTIVATION == UNARY_SIGN
-#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, sign(v))
+#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, sign(v) + 0.0f)
 #elif ACTIVATION == UNARY_SIN
 #define ACTIVATE(v, alpha, beta) sin(v)
 #elif ACTIVATION == UNARY_COS

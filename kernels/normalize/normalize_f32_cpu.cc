@@ -509,7 +509,9 @@ HWY_NOINLINE void add_piece(const Lines& lines, const Columns& columns, bool is_
   Vector pivot[kVectors];
   Vector distance_sums[kLinesAtOnce][kVectors];
   Vector square_sums[kLinesAtOnce][kVectors];
-  const int64_t pivot_lines = lines.count < kPivotLines ? lines.count : kPivotLines;
+  // None of a mean square, so that an infinity does not become NaN.
+  const int64_t few_lines = lines.count < kPivotLines ? lines.count : kPivotLines;
+  const int64_t pivot_lines = is_rms ? 0 : few_lines;
   const Vector pivot_share = hn::Set(d, is_rms ? 0.0f : 1.0f / static_cast<float>(pivot_lines));
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {

@@ -99,7 +99,9 @@ class Sequence {
   }
 
   float activate(int32_t which, float value) const {
-    if (params_.clip > 0.0f) value = std::fmin(std::fmax(value, -params_.clip), params_.clip);
+    // fmin() and fmax() would lose a NaN.
+    if (params_.clip > 0.0f && std::fabs(value) > params_.clip)
+      value = std::copysign(params_.clip, value);
     const Activation& activation = activations_[which];
     return unary_value_ref(activation.kind, activation.alpha, activation.beta, value);
   }

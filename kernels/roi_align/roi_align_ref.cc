@@ -78,7 +78,7 @@ float bin_value(const float* map, const Side& h, const Side& w, int32_t bin_h, i
                               row.high_weight * column.high_weight * high[column.high]};
       sum += parts[0] + parts[1] + parts[2] + parts[3];
       for (float part : parts) {
-        if (is_first || part > maximum) maximum = part;
+        if (is_first || part > maximum || part != part) maximum = part;  // a NaN stays
         is_first = false;
       }
     }

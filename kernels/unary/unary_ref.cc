@@ -16,11 +16,12 @@ double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std:
 double at_least(double x, double low) { return x < low ? low : x; }
 double at_most(double x, double high) { return x > high ? high : x; }
 
+// Whatever the rounding mode; -0.4 becomes -0.
 double round_half_to_even(double x) {
   const double below = std::floor(x);
   const double rest = x - below;
-  if (rest != 0.5) return rest < 0.5 ? below : below + 1.0;
-  return std::fmod(below, 2.0) == 0.0 ? below : below + 1.0;
+  const bool is_down = rest == 0.5 ? std::fmod(below, 2.0) == 0.0 : rest < 0.5;
+  return std::copysign(is_down ? below : below + 1.0, x);
 }
 
 double value_of(int32_t kind, double alpha, double beta, double x) {
@@ -83,7 +84,7 @@ double value_of(int32_t kind, double alpha, double beta, double x) {
     case kUnaryRound:
       return round_half_to_even(x);
     case kUnarySign:
-      return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
+      return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x + 0.0;  // of -0, 0
     case kUnarySin:
       return std::sin(x);
     case kUnaryCos:

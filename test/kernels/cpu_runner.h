@@ -1,8 +1,11 @@
 // Runs a case on a CPU kernel or the reference kernel, between guards.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/conv2d/winograd.h"
@@ -14,6 +17,59 @@
 #include "test/support/tolerance.h"
 
 namespace codl::test {
+
+// What inputs hold here and there; nothing if there are no values.
+struct Special {
+  const char* name;
+  std::vector<float> values;
+
+  explicit operator bool() const { return !values.empty(); }
+};
+inline const Special kNotSpecial = {"", {}};
+inline const Special kSpecialNan = {"NaN", {std::numeric_limits<float>::quiet_NaN()}};
+inline const Special kSpecialInfinities = {
+    "infinities",
+    {std::numeric_limits<float>::infinity(), -0.0f, -std::numeric_limits<float>::infinity()}};
+
+// One element in so many is special, one at least: few where many inputs meet in an output.
+constexpr int32_t special_share(OpKind op) {
+  switch (op) {
+    case OpKind::Conv2d:
+    case OpKind::DepthwiseConv2d:
+    case OpKind::MatMul:
+    case OpKind::BatchMatMul:
+    case OpKind::Normalize:
+    case OpKind::Softmax:
+      return 400;
+    default:
+      return 16;
+  }
+}
+
+// Whether an output reads no tap of the map along the axis.
+inline bool has_windows_of_padding(const kernels::WindowAxis& axis, int32_t input, int32_t output) {
+  for (int32_t o = 0; o < output; ++o) {
+    bool has_tap = false;
+    for (int32_t tap = 0; tap < axis.taps; ++tap) {
+      const int32_t i = o * axis.stride - axis.pad_begin + tap * axis.dilation;
+      has_tap = has_tap || (i >= 0 && i < input);
+    }
+    if (!has_tap) return true;
+  }
+  return false;
+}
+
+inline bool has_windows_of_padding(const KernelCase& item) {
+  const auto has_some = [&](const auto& params) {
+    const int32_t* const x = item.operands[0].dims;
+    const int32_t* const w = item.operands[1].dims;
+    const int32_t* const y = item.operands.back().dims;
+    return has_windows_of_padding(kernels::vertical_axis(params, w), x[2], y[2]) ||
+           has_windows_of_padding(kernels::horizontal_axis(params, w), x[3], y[3]);
+  };
+  if (item.op == OpKind::Conv2d) return has_some(params_of<Conv2dParams>(item));
+  return item.op == OpKind::DepthwiseConv2d && has_some(params_of<DepthwiseConv2dParams>(item));
+}
 
 // The inputs of a case: random tensors, all rows of them, weights unpacked and packed.
 class CaseInputs {
@@ -37,18 +93,31 @@ class CaseInputs {
     }
   }
 
-  // Puts `special` into each f32 input at about one place in 40, one at least; not into pad lanes,
-  // which are zero. Not into packed weights: of padding times such a weight some kernels make 0 and
-  // some NaN, and no trained network has any.
-  void add_special(float special, uint32_t seed) {
+  // Puts special values into the f32 inputs, not into their pad lanes, which are zero. Of weights,
+  // all of one output channel are NaN: what becomes of a single one that meets padding is open
+  // (docs/OPERATORS.md), and so are infinite ones.
+  void add_special(const Special& special, uint32_t seed) {
     std::mt19937 random(seed);
     for (size_t i = 0; i < whole_.size(); ++i) {
-      if (whole_shapes_[i].dtype != DType::F32 || item_->operands[i].layout == Layout::Packed)
+      const OperandShape& shape = whole_shapes_[i];
+      if (shape.dtype != DType::F32) continue;
+      float* const data = whole_[i].data();
+      const auto count = static_cast<int64_t>(whole_[i].bytes() / sizeof(float));
+      if (item_->operands[i].layout == Layout::Packed && shape.rank > 1) {
+        if (!std::isnan(special.values[0]) || has_windows_of_padding(*item_)) continue;
+        // [oc, ...] of a convolution, [k, n] of a matrix product.
+        const bool is_product = item_->op == OpKind::MatMul;
+        const int64_t channels = shape.dims[is_product ? 1 : 0];
+        const int64_t channel = static_cast<int64_t>(random() % static_cast<uint64_t>(channels));
+        const int64_t taps = count / channels;
+        for (int64_t k = 0; k < taps; ++k)
+          data[is_product ? k * channels + channel : channel * taps + k] = special.values[0];
         continue;
-      const size_t count = whole_[i].bytes() / sizeof(float);
-      for (size_t left = 1 + count / 40; left > 0; --left) {
-        float& element = whole_[i].data()[random() % count];
-        if (element != 0.0f) element = special;
+      }
+      for (int64_t left = 1 + count / special_share(item_->op); left > 0; --left) {
+        float& element = data[random() % static_cast<uint64_t>(count)];
+        if (element != 0.0f)
+          element = special.values[static_cast<size_t>(left) % special.values.size()];
       }
     }
   }
@@ -192,27 +261,51 @@ inline std::string difference(const GuardedMemory& expected, const GuardedMemory
   return "";
 }
 
-// What is wrong with the results of inputs with NaN or infinities in them, or "". An infinity may
-// become another or a NaN by the order of a sum, and PoCL 3.1's sin, cos and tan lose digits beside
-// one, so that what is compared then is where results are finite. Winograd's method spreads both
-// over the outputs of a tile.
-inline std::string special_difference(const KernelRow& row, float special,
-                                      const GuardedMemory& expected, const GuardedMemory& found) {
-  const bool is_winograd = kernels::winograd_outputs(row.packing) != 0;
-  if (std::isnan(special) && !is_winograd) return difference(expected, found, tolerance_of(row));
+// Whether an output of the same map less than `tile` rows and columns away is not finite.
+inline bool is_in_special_tile(const GuardedMemory& expected, const OperandShape& y,
+                               int64_t element, int32_t tile) {
+  const int64_t pixel = kernels::padded_channels(y);
+  const int64_t width = y.dims[3];
+  const int64_t rows = kernels::rows_held(y);
+  const int64_t lane = element % pixel;
+  const int64_t w = element / pixel % width;
+  const int64_t h = element / pixel / width % rows;
+  const int64_t n = element / pixel / width / rows;
+  for (int64_t i = std::max<int64_t>(0, h - tile + 1); i < std::min(rows, h + tile); ++i)
+    for (int64_t k = std::max<int64_t>(0, w - tile + 1); k < std::min(width, w + tile); ++k)
+      if (!std::isfinite(expected.data()[((n * rows + i) * width + k) * pixel + lane])) return true;
+  return false;
+}
+
+// Why `row` is not held to the reference on a case with such inputs, or null.
+inline const char* why_open(const KernelRow& row, const KernelCase& item, const Special& special) {
+  if (std::isnan(special.values[0])) return nullptr;
+  if (row.op == OpKind::Resize)
+    return "0 times infinity in a sum of weights, none in a + (b - a) * weight";
+  if (kernels::winograd_outputs(row.packing) != 0) return "a NaN before the activation";
+  const int32_t kind =
+      item.op == OpKind::Unary ? params_of<UnaryParams>(item).kind : kUnaryIdentity;
+  if (row.processor == Processor::Gpu &&
+      (kind == kUnarySin || kind == kUnaryCos || kind == kUnaryTan))
+    return "PoCL 3.1 is wrong in the other lanes of a vector with a number of 1e30";
+  return nullptr;
+}
+
+// What is wrong with the results of inputs with special values, or "": NaN, each infinity and
+// numbers are in the places where `expected` has them. Winograd's method (`tile` > 0) spreads a NaN
+// over the other outputs of its tile.
+inline std::string special_difference(const GuardedMemory& expected, const GuardedMemory& found,
+                                      const OperandShape& y, int32_t tile, Tolerance tolerance) {
   for (size_t i = 0; i < expected.bytes() / sizeof(float); ++i) {
-    const bool is_finite = std::isfinite(found.data()[i]);
-    const bool should_be = std::isfinite(expected.data()[i]);
-    if (is_finite == should_be || (is_winograd && should_be)) continue;
-    return "element " + std::to_string(i) + " of memory: expected " +
-           std::to_string(expected.data()[i]) + ", found " + std::to_string(found.data()[i]);
+    const float a = expected.data()[i];
+    const float b = found.data()[i];
+    if (std::memcmp(&a, &b, sizeof(float)) == 0 || is_close(a, b, tolerance)) continue;
+    if (tile > 0 && std::isnan(b) && is_in_special_tile(expected, y, static_cast<int64_t>(i), tile))
+      continue;
+    return "element " + std::to_string(i) + " of memory: expected " + std::to_string(a) +
+           ", found " + std::to_string(b);
   }
   return "";
-}
-// Where infinities lead elsewhere by another way to compute the same, both right: a mean square
-// that is infinite, a weight of 0.
-inline bool has_open_infinities(OpKind op) {
-  return op == OpKind::Normalize || op == OpKind::Resize;
 }
 
 // What is wrong with the result of a step that is timed, or "". Its sums may be of thousands of

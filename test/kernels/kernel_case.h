@@ -62,12 +62,16 @@ inline OperandShape packed_operand(std::initializer_list<int32_t> dims) {
   return shape;
 }
 
+template <typename Params>
+Params params_of(const KernelCase& item) {
+  Params params;
+  std::memcpy(static_cast<void*>(&params), item.params.data(), sizeof params);
+  return params;
+}
+
 // The groups of a case's weights, as pack() wants them.
 inline int32_t groups_of(const KernelCase& item) {
-  if (item.op != OpKind::Conv2d) return 1;
-  Conv2dParams params;
-  std::memcpy(static_cast<void*>(&params), item.params.data(), sizeof params);
-  return params.groups;
+  return item.op == OpKind::Conv2d ? params_of<Conv2dParams>(item).groups : 1;
 }
 
 // The case with its constants in the packing of `row`.
