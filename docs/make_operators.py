@@ -41,20 +41,36 @@ RULES = """
 ## NaN and infinities
 
 ONNX says what becomes of a NaN for a few operators; for the others codl does what NumPy does. It is the same on CPU
-and GPU, in every layout and split (`test/kernels`, over all kernels of `kernels.def`; family `special_values` of
-`test/differential`, against ONNX's evaluator).
+and GPU, in every layout and split: `test/kernels` holds all kernels of `kernels.def` to plain loops, and family
+`special_values` of `test/differential` those and the importer to ONNX's evaluator.
 
-- A function of a NaN is a NaN. Where a formula only compares, comparisons with a NaN are false: ThresholdedRelu and
-  Shrink make 0 of it, Where and comparisons take it for what it is, IsNaN finds it.
-- Max, Min, MaxPool, ReduceMax, ReduceMin, Clip and Relu of a NaN and a number are NaN.
-- A sum or product with a NaN is one: a convolution, a product of matrices, an average, a norm. It reaches the outputs
-  whose window or line holds it, no others. By Winograd's method (`codlc --no-winograd` does without) it reaches the
-  other outputs of its tile of 2x2 or 4x4 pixels too, and so does an infinity, as a NaN.
-- Infinities follow float arithmetic. Open is what the order of a sum decides, inf - inf among finite numbers, and what
-  0 * inf is where a formula has a weight of 0 (linear Resize) or a mean that is infinite (norms).
-- -0 equals 0; the sign of a zero result is not promised where a product or sum makes it.
-- Float to integer by Cast is defined for numbers that the integer type holds, cut towards 0. Of others and of a NaN
-  ONNX says nothing, and processors differ.
+| operators | of a NaN | of infinities and zeros |
+|---|---|---|
+| functions of one element | NaN | as the formula of the definition: -inf * sigmoid(-inf) of Swish is NaN, and so for HardSwish, Gelu, Mish, Softsign; Sign of -0 is 0; odd functions, Ceil, Round, Sqrt keep -0 |
+| ThresholdedRelu, Shrink | 0: they only compare | |
+| Relu, Clip, HardSigmoid | NaN | Clip without a bound leaves infinities; a bound that is a NaN makes all NaN; the sign of a zero that meets a bound of 0 is open |
+| Max, Min, MaxPool, ReduceMax, ReduceMin, Scatter with max or min | NaN | |
+| Equal, Less ..., Where, PRelu | comparisons with it are false | PRelu leaves -0 |
+| Pow, Mod | C's pow and fmod | pow(-inf, 0.5) is inf |
+| ArgMax, ArgMin, Hardmax | the first (or last) NaN of a line is taken | |
+| TopK | greater than all numbers | |
+| Add ... Div, convolutions, products, sums, averages, norms, Softmax | NaN in the outputs that it enters, in no others | float arithmetic: inf - inf, 0 * inf, a Softmax of inf are NaN; the sign of a zero sum is open |
+| Cast to bool, to integers | true, 0 | true; the nearest number that the type has (ONNX leaves NaN and what is out of range open) |
+| Cast to float16, float64 | NaN | what is too large for float16, or for the float32 that holds a float64, is infinite |
+| IsNaN, IsInf | found | found |
+| DynamicQuantizeLinear | | of zeros alone: scale 1/255 |
+
+A NaN or an infinity reaches more outputs than its windows where the work is arranged so that zero weights multiply it:
+
+| where | reaches |
+|---|---|
+| 3x3 convolutions by Winograd's method (`codlc --no-winograd` does without) | the other outputs of its tile, 2x2 or 4x4 pixels; an infinity as a NaN |
+| ConvTranspose with strides | the outputs of the filter's extent rounded up to a multiple of the stride |
+| LRN | the other channels of its pixel |
+| linear and cubic Resize, GridSample, RoiAlign | neighbours whose weight is 0 |
+
+Open is what becomes of a weight of a convolution that is a NaN or infinite where it meets padding. On PoCL 3.1, Sin, Cos
+and Tan are wrong beside an infinity or a number of 1e30 in the same 16 elements; that is PoCL's.
 """
 
 

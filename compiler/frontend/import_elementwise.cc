@@ -1,5 +1,6 @@
 // Functions of one, two or more operands, element by element, with numpy's broadcasting; casts.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/frontend/rules.h"
@@ -381,7 +382,9 @@ ir::ValueId bounded(Compose& c, int32_t kind, ir::ValueId x, bool has_bound, siz
   return has_bound ? c.binary(kind, x, c.reshape(c.operand(i), {})) : x;
 }
 
-// Bounds are inputs: one element each, or absent.
+// Bounds are inputs: one element each, or absent. An absent one leaves infinities as they are: so
+// say ONNX's function body of Clip and its reference evaluator; its text, and ONNX Runtime, have
+// the largest finite number instead.
 llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
   const bool has_low = is_given(node, importer, 1);
   const bool has_high = is_given(node, importer, 2);
@@ -390,9 +393,12 @@ llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
   const bool is_known =
       (!has_low || importer.is_constant(node, 1)) && (!has_high || importer.is_constant(node, 2));
   if (dtype == DType::F32 && is_known) {
-    CODL_ASSIGN_OR_RETURN(low, bound_or(node, importer, 1, std::numeric_limits<float>::lowest()));
-    CODL_ASSIGN_OR_RETURN(high, bound_or(node, importer, 2, std::numeric_limits<float>::max()));
-    return import_unary(node, importer, kUnaryClip, low, high);
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    CODL_ASSIGN_OR_RETURN(low, bound_or(node, importer, 1, -kInfinity));
+    CODL_ASSIGN_OR_RETURN(high, bound_or(node, importer, 2, kInfinity));
+    // Unary leaves what it cannot compare with a bound; Min and Max make NaN of it.
+    if (!std::isnan(low) && !std::isnan(high))
+      return import_unary(node, importer, kUnaryClip, low, high);
   }
   return import_map(node, importer, DType::Any, [&](Compose& c, ir::ValueId x) {
     x = bounded(c, kBinaryMax, x, has_low, 1);

@@ -140,8 +140,9 @@ llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& impor
   const ir::ValueId zero = c.scalar(DType::F32, 0);
   const ir::ValueId low = c.binary(kBinaryMin, c.reduce(kReduceMin, x, axes, false), zero);
   const ir::ValueId high = c.binary(kBinaryMax, c.reduce(kReduceMax, x, axes, false), zero);
-  // Of zeros alone the range is 1, as in ONNX's reference evaluator and ONNX Runtime: no scale of
-  // 0.
+  // The specification divides by zero where all elements are zeros. As in ONNX's reference
+  // evaluator the range is 1 then; ONNX Runtime has a scale of 1. Either way y and the zero point
+  // are 0.
   const ir::ValueId span = c.sub(high, low);
   const ir::ValueId is_empty = c.binary(kBinaryEqual, span, zero);
   const ir::ValueId scale =

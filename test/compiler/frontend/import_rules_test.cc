@@ -129,8 +129,7 @@ TEST_CASE("unary functions and their numbers") {
         "%y y = Unary(%x) {kind=Clip, alpha=-1, beta=6} : f32[2]\n");
   CHECK(node("Clip(x, low, high)", 11) ==
         "%y y = Unary(%x) {kind=Clip, alpha=-1, beta=6} : f32[2]\n");
-  CHECK(node("Clip(x, low)", 11) ==
-        "%y y = Unary(%x) {kind=Clip, alpha=-1, beta=3.40282347e+38} : f32[2]\n");
+  CHECK(node("Clip(x, low)", 11) == "%y y = Unary(%x) {kind=Clip, alpha=-1, beta=inf} : f32[2]\n");
 }
 
 TEST_CASE("binary functions get operands of one rank") {
