@@ -359,7 +359,7 @@ inline std::vector<OpCase> op_cases() {
        {{1, 72, 3, 4}},
        {},
        {},
-       {1, 18, 7, 7}},
+       {1, 18, 5, 7}},
       {"depth to space, depth first",
        OpKind::DepthToSpace,
        depth_to_space(0, 0),
