@@ -54,8 +54,9 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
 
   std::vector<StepId> new_id(schedule.steps.size(), kNoStep);
   const auto is_ready = [&](StepId id) {
-    return std::all_of(dependencies[id].begin(), dependencies[id].end(),
-                       [&](StepId needed) { return needed == kNoStep || new_id[needed] != kNoStep; });
+    return std::all_of(dependencies[id].begin(), dependencies[id].end(), [&](StepId needed) {
+      return needed == kNoStep || new_id[needed] != kNoStep;
+    });
   };
   // By lane and other lane: the last (new) step the lane is known to be behind.
   std::array<std::array<StepId, kLanes>, kLanes> behind;

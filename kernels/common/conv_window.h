@@ -84,7 +84,7 @@ constexpr double share_inside(const WindowAxis& axis, int32_t input, int32_t out
 // The number of taps for which positions_inside() begins behind `position`, or ends behind it: both
 // fall with the tap, so these are the first taps.
 constexpr int32_t taps_changing_behind(const WindowAxis& axis, int32_t input, int32_t output,
-                                        int32_t position, bool is_end) {
+                                       int32_t position, bool is_end) {
   int32_t count = 0;
   for (int32_t rest = axis.taps; rest > 0;) {
     const int32_t half = rest / 2;

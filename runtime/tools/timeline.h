@@ -33,8 +33,8 @@ struct RunTimes {
 
 RunTimes run_times_of(const Timeline& timeline);
 
-// A line per processor that has steps, of `columns` equal parts of the run: '#' where it was busy for
-// half of the part or more, '.' for less, ' ' where it was idle.
+// A line per processor that has steps, of `columns` equal parts of the run: '#' where it was busy
+// for half of the part or more, '.' for less, ' ' where it was idle.
 std::string text_timeline(const Timeline& timeline, int32_t columns);
 
 // Trace Event Format, as chrome://tracing and Perfetto read it: one track per lane that has steps.

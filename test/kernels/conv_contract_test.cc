@@ -91,9 +91,9 @@ TEST_CASE("conv2d takes long filters, padded by all their taps") {
 
 TEST_CASE("a segment ends where the taps inside the map change") {
   // What the search must find, position by position.
-  for (const WindowAxis& axis : {WindowAxis{5, 1, 1, 2, 2}, WindowAxis{7, 2, 3, 9, 9},
-                                 WindowAxis{300, 1, 1, 299, 299}, WindowAxis{40, 16, 1, 20, 20},
-                                 WindowAxis{2, 1, 7, 3, 10}, WindowAxis{1, 1, 1, 4, 4}})
+  for (const WindowAxis& axis :
+       {WindowAxis{5, 1, 1, 2, 2}, WindowAxis{7, 2, 3, 9, 9}, WindowAxis{300, 1, 1, 299, 299},
+        WindowAxis{40, 16, 1, 20, 20}, WindowAxis{2, 1, 7, 3, 10}, WindowAxis{1, 1, 1, 4, 4}})
     for (int32_t input : {1, 6, 30, 400}) {
       const int64_t extent = (int64_t{axis.taps} - 1) * axis.dilation + 1;
       const int64_t padded = int64_t{input} + axis.pad_begin + axis.pad_end;

@@ -25,10 +25,11 @@ TEST_CASE("busy, idle and overlap are lengths of time, counted once") {
 
 TEST_CASE("a timeline as text shows who was busy when") {
   // A column is 500 ns: cpu [1000,3000) and [5000,6000), gpu [2900,5000).
-  CHECK(text_timeline(
-            {{"a", "k", 0, 1000, 3000}, {"b", "k", 1, 2900, 5000}, {"d", "k", 0, 5000, 6000}}, 10) ==
-        "  cpu       |####    ##|\n"
-        "  gpu       |   .####  |\n");
+  CHECK(
+      text_timeline(
+          {{"a", "k", 0, 1000, 3000}, {"b", "k", 1, 2900, 5000}, {"d", "k", 0, 5000, 6000}}, 10) ==
+      "  cpu       |####    ##|\n"
+      "  gpu       |   .####  |\n");
   CHECK(text_timeline({}, 10) == "");
 }
 
