@@ -230,17 +230,16 @@ TEST_CASE("OpenCL convolutions equal the reference", "[opencl][convolution]") {
 TEST_CASE("other OpenCL kernels equal the reference", "[opencl]") { check_operators(false); }
 
 // docs/OPERATORS.md, "NaN and infinities".
-TEST_CASE("OpenCL convolutions make of NaN what the reference makes", "[opencl][convolution]") {
+TEST_CASE("OpenCL convolutions make of NaN what the reference makes", "[opencl][special]") {
   check_operators(true, kSpecialNan);
 }
-TEST_CASE("other OpenCL kernels make of NaN what the reference makes", "[opencl]") {
+TEST_CASE("other OpenCL kernels make of NaN what the reference makes", "[opencl][special]") {
   check_operators(false, kSpecialNan);
 }
-TEST_CASE("OpenCL convolutions make of infinities what the reference makes",
-          "[opencl][convolution]") {
+TEST_CASE("OpenCL convolutions make of infinities what the reference makes", "[opencl][special]") {
   check_operators(true, kSpecialInfinities);
 }
-TEST_CASE("other OpenCL kernels make of infinities what the reference makes", "[opencl]") {
+TEST_CASE("other OpenCL kernels make of infinities what the reference makes", "[opencl][special]") {
   check_operators(false, kSpecialInfinities);
 }
 
