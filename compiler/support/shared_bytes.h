@@ -18,7 +18,8 @@ namespace codl::compiler {
 class SharedBytes {
  public:
   SharedBytes() = default;
-  SharedBytes(std::vector<uint8_t> bytes) {
+  // A vector is bytes, and bytes are a range: both convert as they stand.
+  SharedBytes(std::vector<uint8_t> bytes) {  // NOLINT(google-explicit-constructor)
     auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
     range_ = *owner;
     owner_ = std::move(owner);
@@ -33,7 +34,9 @@ class SharedBytes {
   const uint8_t* begin() const { return range_.begin(); }
   const uint8_t* end() const { return range_.end(); }
   uint8_t operator[](size_t i) const { return range_[i]; }
-  operator llvm::ArrayRef<uint8_t>() const { return range_; }
+  operator llvm::ArrayRef<uint8_t>() const {  // NOLINT(google-explicit-constructor)
+    return range_;
+  }
   friend bool operator==(const SharedBytes& x, const SharedBytes& y) {
     return x.range_ == y.range_;
   }
