@@ -373,8 +373,9 @@ class Replacer {
     if (schema == nullptr) return;
     for (const auto& [name, attribute] : schema->attributes()) {
       const bool is_int = attribute.type == onnx::AttributeProto::INT;
+      const std::string& wanted = name;  // what a lambda may capture
       const bool is_given = llvm::any_of(node.attribute(), [&](const onnx::AttributeProto& known) {
-        return known.name() == name;
+        return known.name() == wanted;
       });
       if (is_given || (!is_int && attribute.type != onnx::AttributeProto::INTS)) continue;
       for (int count : is_int ? std::vector<int>{1} : std::vector<int>{1, 2, 4}) {
