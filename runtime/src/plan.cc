@@ -46,7 +46,7 @@ void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag)
     set_diag(diag, "%s: %s: expected %s, found %lld", name, fault.where, fault.expected, found);
 }
 
-codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, codl_verify_t level,
+codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, int32_t level,
                      const char* name, codl_diag_t* diag) {
   PlanHead head;
   const PlanFault fault =
@@ -76,7 +76,7 @@ codl_status_t open_plan(const char* path, const void* bytes, size_t size,
   codl_plan_options_t given;
   if (!read_options("codl_plan_options_t", options, &given, diag)) return CODL_INVALID_ARGUMENT;
   if (given.verify != CODL_VERIFY_STRUCTURE && given.verify != CODL_VERIFY_ALL) {
-    set_diag(diag, "verify: expected a codl_verify_t, found %d", static_cast<int>(given.verify));
+    set_diag(diag, "verify: expected a codl_verify_t, found %d", given.verify);
     return CODL_INVALID_ARGUMENT;
   }
   if (check_allocator(given.allocator, diag) != CODL_OK) return CODL_INVALID_ARGUMENT;

@@ -119,8 +119,8 @@ class WrongCalls {
       all.push_back(options);
     }
     options.struct_size = sizeof(options);
-    for (int verify : {-1, 2, 77}) {
-      options.verify = static_cast<codl_verify_t>(verify);
+    for (int32_t verify : {-1, 2, 77}) {
+      options.verify = verify;
       all.push_back(options);
     }
     options.verify = CODL_VERIFY_ALL;

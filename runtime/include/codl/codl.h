@@ -114,7 +114,7 @@ typedef enum codl_verify {
 
 typedef struct codl_plan_options {
   size_t struct_size;
-  codl_verify_t verify;
+  int32_t verify; /* a codl_verify_t; an integer, so that any value can be checked */
   const codl_allocator_t* allocator; /* null: malloc; must outlive the plan */
 } codl_plan_options_t;
 
