@@ -12,6 +12,9 @@ greatest; peer_run.py says how a process measures, codl-bench does the same for 
 network is converted once, into build/speed_work. Outputs are compared with ONNX Runtime's: relative
 L2 error at most 1e-4 for codl, else exit code 1.
 
+A network with NAME.npz beside it (arrays "in:INPUT", as in golden.zip of the trained networks) runs on
+those inputs and with their dims; with ONNX Runtime and codl alone if there are several.
+
 Before each process its files are read and memory is written and given back: a virtual machine's host
 takes back what lies idle, and whoever came first would pay for that.
 
@@ -80,15 +83,27 @@ class Network:
                 os.remove(self.model)
             os.symlink(os.path.abspath(path), self.model)
         graph = onnx.load(self.model, load_external_data=False).graph
-        constants = {tensor.name for tensor in graph.initializer}
-        inputs = [value for value in graph.input if value.name not in constants]
-        if len(inputs) != 1:
-            raise RuntimeError(f"expected one input, found {len(inputs)}")
-        self.input_name = inputs[0].name
-        self.dims = [dim.dim_value for dim in inputs[0].type.tensor_type.shape.dim]
         self.output_names = [value.name for value in graph.output]
-        self.input = os.path.join(self.work, "input.npy")
-        np.save(self.input, np.random.RandomState(1).standard_normal(self.dims).astype(np.float32))
+        self.input = os.path.join(self.work, "input.npz")
+        golden = os.path.splitext(path)[0] + ".npz"
+        if os.path.exists(golden):
+            with np.load(golden) as arrays:
+                values = {key[len("in:"):]: arrays[key] for key in arrays.files if key.startswith("in:")}
+        else:
+            constants = {tensor.name for tensor in graph.initializer}
+            inputs = [value for value in graph.input if value.name not in constants]
+            if len(inputs) != 1:
+                raise RuntimeError(f"expected one input, found {len(inputs)}")
+            dims = [dim.dim_value for dim in inputs[0].type.tensor_type.shape.dim]
+            values = {inputs[0].name: np.random.RandomState(1).standard_normal(dims).astype(np.float32)}
+        np.savez(self.input, **values)
+        self.dims = next(iter(values.values())).shape
+        self.codl_inputs, self.codl_shapes = [], []
+        for name, value in values.items():
+            file = self.path("in_" + file_name(name))
+            np.save(file, value)
+            self.codl_inputs.append(f"--input={name}={file}")
+            self.codl_shapes.append(f"--input-shape={name}:{'x'.join(map(str, value.shape))}")
         self.error = {}
 
     def path(self, name):
@@ -115,7 +130,7 @@ class Network:
             return self.path("model.ncnn")
         codlc = os.path.join(self.options.bin, "codlc")
         if not is_newer(self.path("model.codl"), self.model, codlc):
-            run(codlc, "-q", self.model, "--device=host", "--strategy=cpu",
+            run(codlc, "-q", self.model, "--device=host", "--strategy=cpu", *self.codl_shapes,
                 "-o", self.path("model.codl"))
         return self.path("model.codl")
 
@@ -136,13 +151,12 @@ class Network:
             return json.loads(text.strip().splitlines()[-1])
         bench = [os.path.join(self.options.bin, "codl-bench"), model, "--variant=cpu", "--json",
                  f"--num-threads={threads}", f"--cpu-cores={','.join(map(str, cores))}",
-                 f"--input={self.input_name}={self.input}"]
+                 *self.codl_inputs]
         facts = json.loads(run(*pinned, *bench, "--num-runs=10", "--warmup-runs=4",
                                f"--min-ms={self.options.min_ms}"))
         if peer not in self.error:
             run(os.path.join(self.options.bin, "codl-run"), model, "--variant=cpu",
-                f"--num-threads={threads}", f"--input={self.input_name}={self.input}",
-                f"--output-dir={self.path('codl')}")
+                f"--num-threads={threads}", *self.codl_inputs, f"--output-dir={self.path('codl')}")
             self.check(peer, [np.load(os.path.join(self.path("codl"), file_name(name)))
                               for name in self.output_names])
         return {"version": "", "load_ms": facts["load_us"] / 1000,

@@ -1,6 +1,6 @@
 """Runs one network with one other runtime in this process and prints a line of JSON (compare.py).
 
-  peer_run.py PEER MODEL INPUT.npy THREADS MIN_MS OUTPUT.npz
+  peer_run.py PEER MODEL INPUTS.npz THREADS MIN_MS OUTPUT.npz
 
 PEER is a key of PEERS below. MODEL is an ONNX file (onnxruntime), a file of mnnconvert (mnn), NAME
 of NAME.param and NAME.bin (ncnn), or a file of executorch_models.py (xnnpack). Loads the model, runs it once, WARMUP_RUNS times to warm up,
@@ -38,7 +38,7 @@ class OnnxRuntime:
 
     def load(self, value):
         self.session = self.create()
-        self.feeds = {self.session.get_inputs()[0].name: value}
+        self.feeds = value
 
     def run(self):
         self.results = self.session.run(None, self.feeds)
@@ -164,7 +164,10 @@ def milliseconds(work):
 
 def main():
     name, model, input_path, threads, min_ms, output_path = sys.argv[1:]
-    value = np.load(input_path)
+    with np.load(input_path) as arrays:
+        value = {key: arrays[key] for key in arrays.files}
+    if name != "onnxruntime":
+        [value] = value.values()
     gc.collect()
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the greatest resident set starts anew
