@@ -368,7 +368,8 @@ def networks_of(options):
 def main():
     options = parse_options()
     global np, onnx
-    use_wheels(["numpy", "onnx", "onnxruntime", "MNN", "ncnn", "pnnx"],
+    modules = {"onnxruntime": ["onnxruntime"], "mnn": ["MNN"], "ncnn": ["ncnn", "pnnx"]}
+    use_wheels(["numpy", "onnx"] + [module for peer in options.peers for module in modules.get(peer, [])],
                [["-r", "requirements.txt", "-r", "requirements_speed.txt"],
                 # Only the converter in it, which is a program: what its Python part needs is large.
                 ["--no-deps", "pnnx"]])
