@@ -9,6 +9,7 @@
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
+#include "compiler/report/plain_loops.h"
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
@@ -210,6 +211,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   CODL_ASSIGN_OR_RETURN(first,
                         make_first_variant(graph, profile, options.precision, options.partition));
   if (llvm::Error error = report_support(graph, profile, first, options)) return error;
+  result.report.plain_loops_warning = warning(plain_loops(first.schedule));
   if (!options.builds_plan) return result;
   variants.push_back(std::move(first));
   if (options.partition.strategy != "cpu") {

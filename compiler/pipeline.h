@@ -57,6 +57,8 @@ struct CompileReport {
   uint64_t weight_bytes = 0;
   uint64_t winograd_bytes = 0;     // of them filters transformed by Winograd's method
   std::vector<std::string> notes;  // of the importer, one line each
+  // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
+  std::string plain_loops_warning;
 };
 
 struct CompileResult {

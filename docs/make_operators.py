@@ -27,7 +27,10 @@ edited.
 - *becomes*: operators of the graph ([IR.md](IR.md)) that a node turns into in its usual form, beside
   reshapes and casts; empty: the importer resolves it and leaves no node. With operands that only the
   run knows there may be others.
-- *CPU*: every operator runs on the CPU, in every element type that it has.
+- *CPU*: every operator runs on the CPU, in every element type that it has. *fast*: float32 has a
+  vectorised kernel in the usual form; *plain*: the reference kernel's loops over elements. Other
+  element types and unusual forms run on plain loops: `codlc` warns where they take a notable share
+  of the predicted time, and `--report-support` lists the nodes.
 - *GPU*: OpenCL kernels on buffers or images, for float32. *by parts*: some of what the operator
   becomes, or some of its forms, has a kernel; the rest runs on the CPU. `codlc MODEL
   --report-support` says what holds for a model on a device.

@@ -105,6 +105,8 @@ struct KernelRow {
   uint32_t splits;
   bool takes_halves;
 
+  // The operator's reference kernel: plain loops over elements, by no means fast.
+  constexpr bool is_reference() const { return dtype == DType::Any; }
   constexpr bool can_split(SplitDim dim) const {
     if (dim == SplitDim::Height) return (splits & kSplitHeight) != 0;
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;

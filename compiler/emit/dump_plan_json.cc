@@ -145,6 +145,7 @@ class JsonDump {
     text("name", step.name());
     if (facts.kernel != nullptr) {
       json_.attribute("kernel", facts.kernel->symbol);
+      json_.attribute("is_reference", facts.kernel->is_reference());
       json_.attribute("op", llvm::StringRef(op_row(facts.kernel->op).name.data(),
                                             op_row(facts.kernel->op).name.size()));
       params(facts.kernel->op, step);

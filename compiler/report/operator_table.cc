@@ -13,7 +13,7 @@ namespace {
 
 // What kernels.def says of one operator.
 struct KernelFacts {
-  bool has_cpu = false;
+  bool has_fast_cpu = false;
   bool has_buffer = false;
   bool has_image = false;
   uint32_t cpu_splits = 0;
@@ -29,7 +29,7 @@ KernelFacts facts_of(OpKind op) {
   for (const KernelRow& row : kKernelRows) {
     if (row.op != op) continue;
     const bool is_gpu = row.processor == Processor::Gpu;
-    facts.has_cpu |= !is_gpu;
+    facts.has_fast_cpu |= !is_gpu && !row.is_reference();
     facts.has_image |= is_gpu && row.layout == Layout::Image2d;
     facts.has_buffer |= is_gpu && row.layout != Layout::Image2d;
     (is_gpu ? facts.gpu_splits : facts.cpu_splits) |= row.splits;
@@ -38,8 +38,7 @@ KernelFacts facts_of(OpKind op) {
 }
 
 // False if the member of Unary or Binary that the ONNX operator is named after has no float32
-// result of float32 operands (And, Equal, IsNaN ...): the rows of the GPU are of float32 on all
-// sides.
+// result of float32 operands (And, Equal, IsNaN ...): the fast kernels are of float32 on all sides.
 bool computes_f32(OpKind op, llvm::StringRef onnx_type) {
   if (onnx_type == "BitShift") return false;  // two members
   for (const FamilyMember& member : kFamilyMembers) {
@@ -69,18 +68,21 @@ std::string joined(std::initializer_list<std::pair<const char*, bool>> words) {
 // The columns behind the opsets.
 void describe_kernels(OperatorRow& row) {
   bool has_buffer = false, has_image = false, is_partial = false;
+  bool has_fast = false, has_plain = false;  // on the CPU
   uint32_t splits = 0;
   for (const OpSpec* spec : all_op_specs()) {
     if (!names(*spec, row.onnx_type)) continue;
     row.becomes += (row.becomes.empty() ? "" : " ") + std::string(op_row(spec->kind).name);
     KernelFacts facts = facts_of(spec->kind);
-    row.has_cpu &= facts.has_cpu;
     if (!computes_f32(spec->kind, row.onnx_type)) facts = KernelFacts();
+    has_fast |= facts.has_fast_cpu;
+    has_plain |= !facts.has_fast_cpu;
     has_buffer |= facts.has_buffer;
     has_image |= facts.has_image;
     is_partial |= !facts.has_gpu();
     splits |= facts.splits();
   }
+  row.cpu = has_fast ? (has_plain ? "fast by parts" : "fast") : (has_plain ? "plain" : "-");
   row.gpu = joined({{"buffer", has_buffer}, {"image", has_image}});
   if (row.gpu != "-" && is_partial) row.gpu += " by parts";
   row.splits =
@@ -108,12 +110,12 @@ std::vector<OperatorRow> operator_table() {
 }
 
 void print_text(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os) {
-  constexpr const char* kFormat = "{0,-47} {1,-7} {2,-4} {3,-22} {4,-7} {5}\n";
+  constexpr const char* kFormat = "{0,-47} {1,-7} {2,-13} {3,-22} {4,-7} {5}\n";
   os << llvm::formatv(kFormat, "ONNX operator", "opsets", "CPU", "GPU", "splits", "becomes");
   for (const OperatorRow& row : rows)
     os << llvm::formatv(kFormat, row.onnx_type,
-                        llvm::formatv("{0}-{1}", row.oldest_opset, row.newest_opset).str(),
-                        row.has_cpu ? "yes" : "-", row.gpu, row.splits,
+                        llvm::formatv("{0}-{1}", row.oldest_opset, row.newest_opset).str(), row.cpu,
+                        row.gpu, row.splits,
                         row.becomes.empty() ? "(nothing: it is resolved)" : row.becomes);
 }
 
@@ -121,8 +123,8 @@ void print_markdown(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os)
   os << "| operator | opsets | becomes | CPU | GPU | splits |\n|---|---|---|---|---|---|\n";
   for (const OperatorRow& row : rows)
     os << llvm::formatv("| {0} | {1}-{2} | {3} | {4} | {5} | {6} |\n", row.onnx_type,
-                        row.oldest_opset, row.newest_opset, row.becomes, row.has_cpu ? "yes" : "-",
-                        row.gpu, row.splits);
+                        row.oldest_opset, row.newest_opset, row.becomes, row.cpu, row.gpu,
+                        row.splits);
 }
 
 }  // namespace codl::compiler

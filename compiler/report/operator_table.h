@@ -15,7 +15,9 @@ struct OperatorRow {
   int64_t oldest_opset = 0;  // of the models that may use it; not every form in between
   int64_t newest_opset = 0;
   std::string becomes;  // operators of ops.def, or "" for what leaves no node of its own
-  bool has_cpu = true;
+  // Whether all, none ("plain": reference kernels' loops) or some of what it becomes has a fast
+  // kernel: "fast", "plain", "fast by parts"; "-" where it leaves nothing to compute.
+  std::string cpu;
   std::string gpu;     // "buffer", "image", both; "by parts" where only some of it; "-"
   std::string splits;  // "h", "oc", both; "-"
 };

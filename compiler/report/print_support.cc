@@ -43,6 +43,51 @@ void print_number(llvm::json::OStream& json, llvm::StringRef key, size_t number)
   json.attribute(key, static_cast<int64_t>(number));
 }
 
+// Nodes that take less of a run share a line.
+constexpr double kListedShare = 0.001;
+
+void print_text(const PlainLoops& loops, llvm::StringRef variant, llvm::raw_ostream& os) {
+  if (loops.nodes.empty()) {
+    os << "every node has a fast kernel\n";
+    return;
+  }
+  os << llvm::formatv(
+      "on plain loops, without a fast kernel (nodes: {0}): {1:f1} % of the predicted time of "
+      "variant {2}\n",
+      loops.nodes.size(), 100 * loops.share, variant);
+  size_t short_count = 0;
+  double short_us = 0;
+  for (const PlainNode& node : loops.nodes) {  // the longest first
+    if (node.share < kListedShare) {
+      ++short_count;
+      short_us += node.predicted_us;
+      continue;
+    }
+    os << llvm::formatv("  {0,5:f1} % {1,9:f1} us  {2} {3}: {4}\n", 100 * node.share,
+                        node.predicted_us, name_of(node.op), dtype_name(node.dtype), node.name);
+  }
+  if (short_count > 0)
+    os << llvm::formatv("  others of less than {0:f1} % each (nodes: {1}): {2:f1} us\n",
+                        100 * kListedShare, short_count, short_us);
+}
+
+void print_json(llvm::json::OStream& json, const PlainLoops& loops) {
+  json.attributeObject("plain_loops", [&] {
+    json.attribute("predicted_us", loops.predicted_us);
+    json.attribute("share", loops.share);
+    json.attributeArray("nodes", [&] {
+      for (const PlainNode& node : loops.nodes)
+        json.object([&] {
+          json.attribute("name", llvm::json::fixUTF8(node.name));
+          json.attribute("op", name_of(node.op));
+          json.attribute("dtype", dtype_name(node.dtype));
+          json.attribute("predicted_us", node.predicted_us);
+          json.attribute("share", node.share);
+        });
+    });
+  });
+}
+
 }  // namespace
 
 void print_text(const SupportReport& report, llvm::raw_ostream& os) {
@@ -58,6 +103,7 @@ void print_text(const SupportReport& report, llvm::raw_ostream& os) {
   os << "CPU, GPU: nodes with a kernel on " << report.device
      << "; cpu/gpu/split: nodes by place in variant " << report.variant
      << "; hand-offs: waits between CPU and GPU beside what only the CPU can run\n";
+  print_text(report.plain_loops, report.variant, os);
   if (!report.has_gpu) {
     os << "this device has no GPU\n";
     return;
@@ -79,6 +125,7 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
     json.attribute("fallback_share", report.fallback_share);
     print_number(json, "handoffs", report.handoffs);
     print_number(json, "gpu_handoffs", report.gpu_handoffs);
+    print_json(json, report.plain_loops);
     json.attributeArray("operators", [&] {
       for (const OperatorSupport& support : report.operators)
         json.object([&] {

@@ -30,6 +30,7 @@ class ReportBuilder {
     report.has_gpu = profile_.has_gpu;
     report.variant = chosen.schedule.name;
     report.handoffs = count_handoffs(chosen.schedule);
+    report.plain_loops = plain_loops(chosen.schedule);
     for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) add_node(id);
     for (const Division& division : chosen.division.divisions) add_placement(division);
     if (on_gpu != nullptr) {

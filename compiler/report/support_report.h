@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/partition_plan.h"
+#include "compiler/report/plain_loops.h"
 #include "compiler/schedule/schedule.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,6 +42,7 @@ struct SupportReport {
   double fallback_share = 0;
   size_t handoffs = 0;      // waits between the lanes in the plan's first variant
   size_t gpu_handoffs = 0;  // the same where the GPU runs all it can
+  PlainLoops plain_loops;   // of the plan's first variant
 };
 
 // One way to run the graph; borrowed.

@@ -293,8 +293,11 @@ llvm::Error run() {
                        model.getError().message());
   options.import.on_read = [&] { (*model)->dontNeedIfMmap(); };
   CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), model_flag, profile, options));
-  if (!quiet_flag)  // not among what is asked for on stdout
+  if (!quiet_flag) {  // not among what is asked for on stdout
     for (const std::string& note : result.report.notes) llvm::errs() << "note: " << note << "\n";
+    if (!result.report.plain_loops_warning.empty())
+      llvm::errs() << "warning: " << result.report.plain_loops_warning << "\n";
+  }
   if (!options.builds_plan) return llvm::Error::success();
   const std::string path = output_path(profile);
   if (llvm::Error error = write_file(path, result.plan)) return error;

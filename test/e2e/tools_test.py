@@ -162,8 +162,25 @@ class ToolsTest(unittest.TestCase):
         self.assertGreater(convs["height_split_count"], 0)
         self.assertGreater(convs["macs"], 0.9 * report["macs"])
         self.assertEqual(report["fallback_share"], 0)
+        self.assertLess(report["plain_loops"]["share"], 0.05)
         self.run_ok("codlc", MODEL, "--report-support", "-o", out)
         self.assertTrue(os.path.exists(out))
+
+    def test_nodes_without_a_fast_kernel_are_warned_of(self):
+        model = self.write("sums.onnx", onnx_bytes.model(
+            [onnx_bytes.node("ReduceMax", ["x"], ["y"], "slow_node")],
+            [onnx_bytes.value_info("x", [1000, 1000])], [onnx_bytes.value_info("y", [1, 1])]))
+        out = self.path("out.codl")
+        result = run("codlc", model, "-o", out)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"^warning: 1 node without a fast kernel: .* slow_node \(Reduce of f32\)")
+        self.assertEqual(run("codlc", model, "-q", "-o", out).stderr, "")
+        report = json.loads(run("codlc", model, "--report-support=json").stdout)["plain_loops"]
+        self.assertEqual([node["name"] for node in report["nodes"]], ["slow_node"])
+        self.assertRegex(run("codlc", model, "--report-support").stdout, r"% .* us  Reduce f32: slow_node")
+        steps = json.loads(self.run_ok("codl-dump", out, "--json"))["variants"][0]["steps"]
+        self.assertEqual([step["name"] for step in steps if step.get("is_reference")], ["slow_node"])
+        self.assertNotIn("warning", run("codlc", MODEL, "-o", out).stderr)
 
     def test_limits_that_are_not_met_leave_no_file(self):
         out = self.path("out.codl")

@@ -28,6 +28,8 @@ TEST_CASE("every row has a contract, a reference and its function or text") {
     const bool is_cpu = row.processor == Processor::Cpu;
     CHECK((cpu_kernel(row) != nullptr) == is_cpu);
     CHECK((cl_text(row).text == nullptr) == is_cpu);
+    // codlc counts the time of the rows that it takes for the reference's plain loops.
+    CHECK(row.is_reference() == (is_cpu && cpu_kernel(row) == ref_kernel(row.op)));
     if (is_cpu)
       CHECK(cpu_kernel_targets(row)->baseline != nullptr);
     else

@@ -1,0 +1,36 @@
+// Which nodes of a variant have no fast kernel and run on the reference kernels' plain loops, and
+// what of its predicted time that is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/schedule.h"
+
+namespace codl::compiler {
+
+struct PlainNode {
+  std::string name;
+  OpKind op = OpKind::Convert;
+  DType dtype = DType::F32;  // of the first operand
+  double predicted_us = 0;
+  double share = 0;  // of the variant's predicted time
+};
+
+struct PlainLoops {
+  std::vector<PlainNode> nodes;  // the longest first
+  double predicted_us = 0;       // of all
+  double share = 0;
+};
+
+// By the kernels of the schedule's steps. Shares are 0 where the schedule predicts no time.
+PlainLoops plain_loops(const Schedule& schedule);
+
+// A share of the predicted time that is worth a warning: below it a fast kernel could not make the
+// network faster by more than what predictions are off.
+inline constexpr double kNotableShare = 0.05;
+
+// One line that names the node that takes most; empty where the share is not notable.
+std::string warning(const PlainLoops& loops);
+
+}  // namespace codl::compiler

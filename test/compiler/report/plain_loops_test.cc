@@ -1,0 +1,78 @@
+#include "compiler/report/plain_loops.h"
+
+#include "compiler/pipeline.h"
+#include "test/compiler/support/schedules.h"
+#include "test/support/catch.h"
+#include "test/support/graphs.h"
+#include "test/support/onnx_text.h"
+
+namespace codl::compiler {
+namespace {
+
+// A step of every row of kernels.def: 1 us of a fast kernel, 2 us of a reference kernel.
+Schedule schedule_of_all_rows() {
+  ScheduleBuilder builder;
+  for (const KernelRow& row : kKernelRows) {
+    const TensorId x = builder.tensor(Storage::Host, 4);
+    Step& step = builder.schedule.steps[builder.step(Lane::Cpu, {x, x})];
+    step.kernel = &row;
+    step.name = row.symbol;
+    step.predicted_us = row.is_reference() ? 2 : 1;
+    builder.schedule.predicted_us += step.predicted_us;
+  }
+  return builder.schedule;
+}
+
+std::string warning_of(const char* model) {
+  CompileOptions options;
+  options.partition.strategy = "cpu";
+  auto result = compile(test::onnx_model(model, 20), "model",
+                        test::test_profile(GpuSharing::FineSvm), options);
+  if (!result) return llvm::toString(result.takeError());
+  return result->report.plain_loops_warning;
+}
+
+}  // namespace
+
+TEST_CASE("every reference kernel of the list is counted, and no other") {
+  const Schedule schedule = schedule_of_all_rows();
+  const PlainLoops loops = plain_loops(schedule);
+  size_t count = 0;
+  for (const KernelRow& row : kKernelRows) {
+    INFO(row.symbol);
+    const bool is_listed =
+        std::any_of(loops.nodes.begin(), loops.nodes.end(),
+                    [&](const PlainNode& node) { return node.name == row.symbol; });
+    CHECK(is_listed == row.is_reference());
+    count += row.is_reference();
+  }
+  CHECK(loops.predicted_us == 2.0 * count);
+  CHECK(loops.share == Approx(2.0 * count / (kKernelCount + count)));
+}
+
+TEST_CASE("nodes on plain loops are listed by their time, and a notable share is warned of") {
+  Schedule schedule = schedule_of_all_rows();
+  schedule.predicted_us = 1000;
+  for (Step& step : schedule.steps) step.predicted_us = 0.1;
+  const auto slowest = std::find_if(
+      schedule.steps.begin(), schedule.steps.end(),
+      [](const Step& s) { return std::string_view(s.kernel->symbol) == "gather_any_cpu"; });
+  slowest->predicted_us = 30;
+  CHECK(plain_loops(schedule).nodes.front().name == "gather_any_cpu");
+  CHECK(warning(plain_loops(schedule)) == "");
+  slowest->predicted_us = 250;
+  CHECK(warning(plain_loops(schedule))
+            .find("of the predicted time, gather_any_cpu (Gather of f32) "
+                  "25 % (--report-support lists them)") != std::string::npos);
+  CHECK(warning(plain_loops(Schedule())) == "");
+}
+
+TEST_CASE("a network of fast kernels has no warning, one of running sums has") {
+  CHECK(warning_of(R"(g (float[1,8,32,32] x) => (float[1,8,32,32] y)
+                      <float[8,8,3,3] w> { y = Conv<pads = [1, 1, 1, 1]>(x, w) })") == "");
+  CHECK(warning_of(R"(g (float[64,64,64] x) => (float[64,64,64] y)
+                      <int64 axis = {1}> { y = CumSum(x, axis) })")
+            .find("(Cumulate of f32)") != std::string::npos);
+}
+
+}  // namespace codl::compiler
