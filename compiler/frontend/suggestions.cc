@@ -47,7 +47,6 @@ constexpr Suggestion kSuggestions[] = {
      "com.microsoft.MatMulIntegerToFloat com.microsoft.DynamicQuantizeMatMul "
      "com.microsoft.MatMulNBits com.microsoft.QuantizeLinear com.microsoft.DequantizeLinear",
      "", kFloatModel},
-    {"DeformConv", "", "replace DeformConv by GridSample at the sampling points and a Conv"},
     {"STFT DFT MelWeightMatrix", "", "replace the transform by a MatMul with its constant matrix"},
     {"MaxRoiPool", "", "replace MaxRoiPool by RoiAlign"},
     {"MaxUnpool", "", "replace MaxUnpool by ScatterElements at the pool's indices"},

@@ -47,7 +47,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kConv2dSpec;
 const OpSpec kConv2dSpec = {
     .kind = OpKind::Conv2d,
-    .onnx_types = "Conv LRN com.microsoft.FusedConv",
+    .onnx_types = "Conv DeformConv LRN com.microsoft.FusedConv",
     .infer = infer,
     .work = work,
     .splits = splits,

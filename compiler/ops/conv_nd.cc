@@ -112,7 +112,7 @@ Work work(const ir::NodeView& node) {
 extern const OpSpec kConvNdSpec;
 const OpSpec kConvNdSpec = {
     .kind = OpKind::ConvNd,
-    .onnx_types = "Conv ConvInteger ConvTranspose QLinearConv com.microsoft.FusedConv",
+    .onnx_types = "Conv ConvInteger ConvTranspose DeformConv QLinearConv com.microsoft.FusedConv",
     .infer = infer,
     .work = work,
     .splits = no_splits,

@@ -38,7 +38,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kGridSampleSpec;
 const OpSpec kGridSampleSpec = {
     .kind = OpKind::GridSample,
-    .onnx_types = "GridSample",
+    .onnx_types = "DeformConv GridSample",
     .infer = infer,
     .work = elementwise_work,
     .splits = no_splits,

@@ -192,6 +192,50 @@ TEST_CASE("MaxPool's second output says where") {
   CHECK(count_of(graph, OpKind::PoolNd) == 1);
 }
 
+TEST_CASE("DeformConv reads the map where its offsets say, zeros outside") {
+  // Two taps side by side, weights 1 and 10, over one row; offsets[taps * (row, column), 1, 3].
+  const auto convolved = [](const std::string& offsets, const std::string& rest = "") {
+    return computed(
+        "g (float[1,1,1,4] x) => (float[1,1,1,3] y) <float[1,1,1,2] w = {1, 10}, "
+        "float[1,4,1,3] o = {" +
+            offsets + "}, float[1] b = {0.5}, float[1,2,1,3] m = {1, 1, 1, 1, 0, 2}> " +
+            "{ y = DeformConv(x, w, o" + rest + ") }",
+        {1, 2, 4, 8}, 19);
+  };
+  const std::string none = "0, 0, 0, ";
+  CHECK(convolved(none + none + none + "0, 0, 0")[0] == Approx(21));
+  CHECK(convolved(none + none + none + "0, 0, 0")[2] == Approx(84));
+  // The second tap half a column to the right, the first one half a row down.
+  const auto moved = convolved("0.5, 0.5, 0.5, " + none + none + "0.5, 0.5, 0.5", ", b, m");
+  CHECK(moved[0] == Approx(0.5 + 0.5 + 30));
+  CHECK(moved[1] == Approx(0.5 + 1));
+  CHECK(moved[2] == Approx(0.5 + 2 + 2 * 40));
+}
+
+TEST_CASE("DeformConv with constant weights is a Conv2d, and wants offsets that fit") {
+  const std::string tail = ", float[1,18,2,2] o) => (float[1,4,2,2] y) ";
+  CHECK(count_of(import_text("g (float[1,2,4,4] x" + tail +
+                                 "<float[4,1,3,3] w> { y = DeformConv<group = 2>(x, w, o) }",
+                             19),
+                 OpKind::Conv2d) == 1);
+  CHECK(count_of(
+            import_text(
+                "g (float[1,2,4,4] x, float[4,2,3,3] w" + tail + "{ y = DeformConv(x, w, o) }", 19),
+            OpKind::ConvNd) == 1);
+  const auto refusal = [&](const std::string& dims, const std::string& attributes) {
+    return import_error("g (float" + dims + " x" + tail + "<float[4,2,3,3] w> { y = DeformConv" +
+                            attributes + "(x, w, o) }",
+                        19);
+  };
+  CHECK(refusal("[1,2,5,5]", "<pads = [0, 0, 1, 1]>")
+            .find("expected 2 offsets for each of 9 taps in 1 groups and 4x4 outputs, found "
+                  "18x2x2") != std::string::npos);
+  CHECK(refusal("[1,2,4,4]", "<offset_group = 3>").find("expected group and offset_group that") !=
+        std::string::npos);
+  CHECK(refusal("[1,2,2,4]", "").find("expected a window of at most 2 elements, found 3") !=
+        std::string::npos);
+}
+
 TEST_CASE("RoiAlign: the coordinates it means by default came with opset 16") {
   const std::string text =
       "g (float[1,1,4,4] x, float[2,4] r, int64[2] b) => (float[2,1,3,2] y) "

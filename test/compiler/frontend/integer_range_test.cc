@@ -35,6 +35,10 @@ const Case kCases[] = {
              "w) }"},
     {13, kMap + "<float[4,2,3,3] w> { y = ConvTranspose<auto_pad = \"SAME_UPPER\", strides = [2, "
                 "2]>(x, w) }"},
+    {19,
+     "g (float[1,4,6,6] x, float[1,36,6,6] o) => (float[] y) <float[6,2,3,3] w> { y = "
+     "DeformConv<group = 2, offset_group = 2, strides = [1, 1], dilations = [1, 1], pads = [1, "
+     "1, 1, 1], kernel_shape = [3, 3]>(x, w, o) }"},
     {13,
      "g (uint8[1,4,6,6] x) => (int32[] y) <uint8[2,4,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = "
      "ConvInteger<group = 1, strides = [1, 1], pads = [0, 0, 0, 0]>(x, w) }"},

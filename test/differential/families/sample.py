@@ -1,13 +1,35 @@
-"""GridSample, RoiAlign, NonMaxSuppression, MaxUnpool, Col2Im.
+"""GridSample, RoiAlign, NonMaxSuppression, DeformConv.
 
 Left out: cubic GridSample with reflection and RoiAlign in max mode, where the evaluator and runtimes disagree.
 """
 from case import *
 
 
+def deform_conv(rng):
+    build = Build(rng)
+    # The evaluator divides by an extent less 1.
+    n, h, w = int(rng.integers(1, 3)), int(rng.integers(4, 9)), int(rng.integers(4, 9))
+    group, offset_group = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    c, oc = group * offset_group * int(rng.integers(1, 3)), group * int(rng.integers(1, 4))
+    kernel, stride, dilation = (rng.integers(1, high, size=2).tolist() for high in (4, 3, 3))
+    pads = rng.integers(0, 3, size=4).tolist()
+    out = [(size + pads[i] + pads[i + 2] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
+           for i, size in enumerate((h, w))]
+    taps = offset_group * kernel[0] * kernel[1]
+    names = [build.operand(values(rng, (n, c, h, w))), build.operand(values(rng, (oc, c // group, *kernel))),
+             build.operand(values(rng, (n, taps * 2, *out), np.float32, -3, 3)),
+             build.operand(values(rng, (oc,))) if chance(rng, 0.5) else "",
+             build.operand(values(rng, (n, taps, *out))) if chance(rng, 0.5) else ""]
+    node = build.node("DeformConv", names, group=group, offset_group=offset_group, strides=stride, pads=pads,
+                      dilations=dilation, kernel_shape=kernel if chance(rng, 0.5) else None)
+    return build.case([node], 1e-4, 1e-3)
+
+
 def draw(rng):
     build = Build(rng, constants=0)
-    op = one_of(rng, ["GridSample", "RoiAlign", "NonMaxSuppression"])
+    op = one_of(rng, ["GridSample", "RoiAlign", "NonMaxSuppression", "DeformConv"])
+    if op == "DeformConv":
+        return deform_conv(rng)
     n, c, h, w = int(rng.integers(1, 3)), int(rng.integers(1, 6)), int(rng.integers(2, 9)), int(rng.integers(2, 9))
     if op == "GridSample":
         x = build.operand(values(rng, (n, c, h, w)))
