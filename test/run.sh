@@ -10,6 +10,7 @@
 #   tsan       the runtime's tests with ThreadSanitizer
 #   e2e        the command-line tools on examples/models: exit codes, modes, determinism
 #   differential  1,000 random small graphs in three modes each, against ONNX's reference evaluator
+#   node_tests ONNX's own node tests in two modes each
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
 #   examples   examples/cmake_project against an installed package
 #   fuzz       everything built with clang; each fuzz target for a few seconds
@@ -21,7 +22,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-all_stages=(lint release e2e differential oclgrind examples asan tsan fuzz aarch64)
+all_stages=(lint release e2e differential node_tests oclgrind examples asan tsan fuzz aarch64)
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
@@ -139,6 +140,7 @@ stage_tsan() { configure tsan test_runtime && check ctest ctest_run tsan -R test
 stage_fuzz() { configure fuzz && check targets test/fuzz/run.sh 5; }
 stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
 stage_differential() { release_build && check random_graphs python3 test/differential/differential.py; }
+stage_node_tests() { release_build && check all_of_onnx python3 test/onnx/run_node_tests.py; }
 stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
 
 stage_examples() {

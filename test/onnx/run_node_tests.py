@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Runs ONNX's backend node tests through codlc and codl-run, as a user would.
+"""Runs ONNX's backend node tests through the compiler and the runtime.
 
-  run_node_tests.py TESTS [--bin build/release/bin] [--only GLOB] [--strategy cpu|gpu|auto]
-                    [--jobs N] [--rates FILE.json] [--verbose]
+  run_node_tests.py [TESTS] [--bin build/release/bin] [--only GLOB] [--modes 2] [--jobs N] [--rates FILE.json]
+                    [--verbose]
 
-TESTS holds one folder per test: model.onnx, in_0.npy ..., out_0.npy ..., tol.txt (rtol atol). Outcomes:
-  passed   every output has the right type and shape and is within the tolerance
-  refused  codlc ended with exit code 2 and gave a reason
-  rounded  every output that is off has a 16-bit float type, and no element of it is off by more than two
-           units in the last place of that type. Not passed, and not wrong: codl computes in float32 and
-           rounds once, at the output, where ONNX's reference rounds after every operation
-  wrong    it ran and a result is off
-  broken   anything else: a crash, a hang (20 s), exit code 1 or 70 of a valid model
+TESTS holds one folder per test: model.onnx, in_0.npy ..., out_0.npy ..., tol.txt (rtol atol); by default all tests
+of the pinned onnx package, written to build/onnx_node_tests. Each runs in some modes of run_cases (device, strategy,
+split). Outcomes:
+  passed   in all of these modes every output has the right type and dims and is within the tolerance
+  refused  the compiler ends with exit code 2 and a reason
+  known    another result than the test's; known.txt says why
+  wrong    a result is off
+  broken   anything else: a crash, a hang, exit code 1 or 70 for a valid model
 
-scope.txt says which tests codl is meant to pass. Prints what did not pass, the rate of each operator (the
-share of the tests in which it occurs), in scope and over all. Exits 1 if a test is wrong or broken, or if
-fewer than 97 % in scope pass. Needs Python with numpy and onnx (to read the models' names only).
+scope.txt says which tests codl is meant to pass. Prints what did not pass and the rate in scope and over all; exits 1
+if a test is wrong or broken, or if fewer than 97 % in scope pass. Needs the Python packages of
+test/differential/requirements.txt; without them it makes a virtual environment in build/differential.
 """
 import argparse
 import collections
@@ -24,18 +24,21 @@ import fnmatch
 import glob
 import json
 import os
-import subprocess
 import sys
-import tempfile
-
-import numpy as np
-import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-SECONDS = 20
+DIFFERENTIAL = os.path.join(ROOT, "test", "differential")
+sys.path[:0] = [HERE, DIFFERENTIAL, os.path.join(ROOT, "test", "support")]
 NEEDED = 0.97  # of the tests in scope
-ROUNDED_UNITS = 2  # in the last place: the most that roundings in between make in ONNX's own tests
+WORST = ["passed", "refused", "known", "wrong", "broken"]  # what the modes of a test make together
+
+
+def patterns_of(path):
+    """[(pattern, reason)] of the lines "pattern | reason"."""
+    with open(path, encoding="utf-8") as file:
+        lines = (line.strip() for line in file)
+        return [tuple(line.split(" | ", 1)) for line in lines if line and not line.startswith("#")]
 
 
 class Scope:
@@ -63,6 +66,7 @@ def operators_of(graph):
 
 
 def types_of(model):
+    import onnx
     names = set()
     for value in [*model.graph.input, *model.graph.output]:
         kind = value.type.WhichOneof("value")
@@ -73,108 +77,37 @@ def types_of(model):
     return names
 
 
-def as_numbers(array, elem_type):
-    """The array as the numbers it stands for: bfloat16 comes as raw 16-bit words, or as float32."""
-    if elem_type == onnx.TensorProto.BFLOAT16 and array.dtype != np.float32:
-        return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    return array
-
-
-def ordinals(numbers, elem_type):
-    """Elements of a 16-bit float type as integers in the order of the numbers: neighbours differ by 1."""
-    if elem_type == onnx.TensorProto.BFLOAT16:
-        words = (numbers.view(np.uint32) >> 16).astype(np.int64)
-    else:
-        words = numbers.view(np.uint16).astype(np.int64)
-    return np.where(words & 0x8000, -(words & 0x7FFF), words)
-
-
-def units_apart(found, expected, elem_type):
-    """The largest difference in units in the last place; infinite if it is no 16-bit float type."""
-    if elem_type not in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
-        return np.inf
-    nan = np.isnan(expected)
-    if not np.array_equal(nan, np.isnan(found)):
-        return np.inf
-    apart = np.abs(ordinals(found, elem_type) - ordinals(expected, elem_type))
-    return np.max(apart[~nan], initial=0)
-
-
-def run(command):
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
-
-
-def last_line(text):
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "(no message)"
-
-
 class Outcome:
-    def __init__(self, name, model, scope):
-        self.name = name
+    def __init__(self, folder, scope):
+        import onnx
+        self.name = os.path.basename(folder)
+        model = onnx.load(os.path.join(folder, "model.onnx"))
         self.operators = operators_of(model.graph)
         for function in model.functions:
             self.operators |= operators_of(function)
-        self.in_scope = scope.has(name, self.operators, types_of(model))
-        self.result = "broken"
-        self.reason = ""
+        self.in_scope = scope.has(self.name, self.operators, types_of(model))
+        self.result, self.reason = "broken", "nothing came of it"
+        self.modes = 0
+
+    def add(self, result, reason):
+        """What one more mode makes of it."""
+        if self.modes == 0 or WORST.index(result) > WORST.index(self.result):
+            self.result, self.reason = result, reason
+        self.modes += 1
 
 
-def compare(folder, model, output_dir, rtol, atol):
-    """passed, rounded or wrong, and the first difference of that kind in words."""
-    rounded = ""
-    for i, output in enumerate(model.graph.output):
-        path = os.path.join(output_dir, output.name.replace("/", "_") + ".npy")
-        if not os.path.exists(path):
-            return "wrong", f"{output.name}: no file written"
-        elem_type = output.type.tensor_type.elem_type
-        expected = as_numbers(np.load(os.path.join(folder, f"out_{i}.npy")), elem_type)
-        found = as_numbers(np.load(path), elem_type)
-        if found.dtype != expected.dtype or found.shape != expected.shape:
-            return "wrong", (f"{output.name}: expected {expected.dtype}{list(expected.shape)}, "
-                             f"found {found.dtype}{list(found.shape)}")
-        if not np.issubdtype(expected.dtype, np.floating):
-            if not np.array_equal(found, expected):
-                count = np.count_nonzero(found != expected)
-                return "wrong", f"{output.name}: {count} elements differ"
-        elif not np.allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True):
-            with np.errstate(all="ignore"):
-                off = np.nanmax(np.abs(found.astype(np.float64) - expected.astype(np.float64)))
-            reason = f"{output.name}: off by up to {off:.3g}"
-            units = units_apart(found, expected, elem_type)
-            if units > ROUNDED_UNITS:
-                return "wrong", reason
-            rounded = rounded or f"{reason}, {units} unit(s) in the last place"
-    return ("rounded", rounded) if rounded else ("passed", "")
-
-
-def run_test(folder, tools, strategy, scope):
-    model = onnx.load(os.path.join(folder, "model.onnx"))
-    outcome = Outcome(os.path.basename(folder), model, scope)
-    rtol, atol = map(float, open(os.path.join(folder, "tol.txt"), encoding="utf-8").read().split())
-    with tempfile.TemporaryDirectory() as scratch:
-        plan = os.path.join(scratch, "plan.codl")
-        try:
-            compiled = run([tools["codlc"], os.path.join(folder, "model.onnx"), "-q",
-                            f"--strategy={strategy}", "-o", plan])
-            if compiled.returncode == 2 and compiled.stderr.strip():
-                outcome.result, outcome.reason = "refused", last_line(compiled.stderr)
-                return outcome
-            if compiled.returncode != 0:
-                outcome.reason = f"codlc exit {compiled.returncode}: {last_line(compiled.stderr)}"
-                return outcome
-            inputs = [f"--input={value.name}={os.path.join(folder, f'in_{i}.npy')}"
-                      for i, value in enumerate(model.graph.input)
-                      if os.path.exists(os.path.join(folder, f"in_{i}.npy"))]
-            ran = run([tools["codl-run"], plan, *inputs, f"--output-dir={scratch}"])
-            if ran.returncode != 0:
-                outcome.reason = f"codl-run exit {ran.returncode}: {last_line(ran.stderr)}"
-                return outcome
-        except subprocess.TimeoutExpired as late:
-            outcome.reason = f"{os.path.basename(late.cmd[0])} took more than {SECONDS} s"
-            return outcome
-        outcome.result, outcome.reason = compare(folder, model, scratch, rtol, atol)
-    return outcome
+def run_tests(folders, flags):
+    """[(verdict, name, reason)], one per test and mode."""
+    from differential import Runner
+    with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+        runners = [Runner(flags, i) for i in range(flags.jobs)]
+        shares = [folders[i::flags.jobs] for i in range(flags.jobs)]
+        lines = [line for share in pool.map(lambda r, s: r.run(s), runners, shares) for line in share]
+    results = []
+    for line in lines:
+        verdict, folder, rest = line.split(" ", 2)
+        results.append((verdict, os.path.basename(folder), rest.replace(folder + "/", "")))
+    return results
 
 
 def rates_of(outcomes):
@@ -186,50 +119,60 @@ def rates_of(outcomes):
     return dict(sorted(rates.items()))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("tests")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
-    parser.add_argument("--only", default="*")
-    parser.add_argument("--strategy", default="auto")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rates", help="write {operator: [passed, tests]}")
-    parser.add_argument("--verbose", action="store_true", help="list the tests out of scope too")
-    flags = parser.parse_args()
+def write_rates(outcomes, path):
+    lines = (f"  {json.dumps(name)}: {json.dumps(rate)}" for name, rate in rates_of(outcomes).items())
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
-    tools = {name: os.path.join(flags.bin, name) for name in ("codlc", "codl-run")}
-    scope = Scope(os.path.join(HERE, "scope.txt"))
-    folders = sorted(os.path.dirname(path)
-                     for path in glob.glob(os.path.join(flags.tests, "*", "model.onnx")))
-    folders = [f for f in folders if fnmatch.fnmatch(os.path.basename(f), flags.only)]
-    with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-        outcomes = list(pool.map(lambda f: run_test(f, tools, flags.strategy, scope), folders))
 
+def report(outcomes, verbose):
+    """Prints what did not pass and the rates; True if that is good enough."""
     for outcome in outcomes:
-        listed = outcome.in_scope or outcome.result in ("rounded", "wrong", "broken") or flags.verbose
+        listed = outcome.in_scope or outcome.result not in ("passed", "refused") or verbose
         if outcome.result != "passed" and listed:
             where = "" if outcome.in_scope else " (outside the scope)"
             print(f"{outcome.result:8} {outcome.name}{where}: {outcome.reason}")
-    rates = rates_of(outcomes)
-    print("\noperator: passed of tests")
-    for operator, (passed, count) in rates.items():
-        print(f"  {operator:32} {passed:4} of {count:4}")
-    if flags.rates:
-        with open(flags.rates, "w", encoding="utf-8") as file:
-            lines = (f"  {json.dumps(name)}: {json.dumps(rate)}" for name, rate in rates.items())
-            file.write("{\n" + ",\n".join(lines) + "\n}\n")
-
     counts = collections.Counter(outcome.result for outcome in outcomes)
     inside = [outcome for outcome in outcomes if outcome.in_scope]
     passed_inside = sum(outcome.result == "passed" for outcome in inside)
-    print(f"\nin scope: {passed_inside} of {len(inside)} passed "
-          f"({100 * passed_inside / max(1, len(inside)):.1f} %)")
-    print(f"all: {counts['passed']} of {len(outcomes)} passed "
-          f"({100 * counts['passed'] / max(1, len(outcomes)):.1f} %), {counts['refused']} refused, "
-          f"{counts['rounded']} rounded, {counts['wrong']} wrong, {counts['broken']} broken")
-    failed = counts["wrong"] or counts["broken"] or passed_inside < NEEDED * len(inside)
-    return 1 if failed else 0
+    print(f"in scope: {passed_inside} of {len(inside)} passed ({100 * passed_inside / max(1, len(inside)):.1f} %)")
+    print(f"all: {counts['passed']} of {len(outcomes)} passed ({100 * counts['passed'] / max(1, len(outcomes)):.1f} %), "
+          + ", ".join(f"{counts[result]} {result}" for result in WORST[1:]))
+    return bool(outcomes) and not counts["wrong"] and not counts["broken"] and passed_inside >= NEEDED * len(inside)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("tests", nargs="?")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--modes", type=int, default=2, help="modes drawn for a test")
+    parser.add_argument("--seed", type=int, default=0, help="draws the modes")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rates", help="write {operator: [passed, tests]}")
+    parser.add_argument("--verbose", action="store_true", help="list what is refused out of scope too")
+    flags = parser.parse_args()
+    if flags.tests is None:
+        from node_tests import write_node_tests
+        flags.tests = os.path.join(ROOT, "build", "onnx_node_tests")
+        write_node_tests(flags.tests)
+    scope = Scope(os.path.join(HERE, "scope.txt"))
+    folders = sorted(os.path.dirname(path) for path in glob.glob(os.path.join(flags.tests, "*", "model.onnx")))
+    folders = [f for f in folders if fnmatch.fnmatch(os.path.basename(f), flags.only)]
+    outcomes = {os.path.basename(folder): Outcome(folder, scope) for folder in folders}
+    known = patterns_of(os.path.join(HERE, "known.txt"))
+    for result, name, reason in run_tests(folders, flags):
+        if result == "wrong":
+            why = next((why for pattern, why in known if fnmatch.fnmatch(name, pattern)), None)
+            if why is not None:
+                result, reason = "known", f"{reason}; {why}"
+        outcomes[name].add(result, reason)
+    if flags.rates:
+        write_rates(outcomes.values(), flags.rates)
+    return 0 if report(outcomes.values(), flags.verbose) else 1
 
 
 if __name__ == "__main__":
+    from wheels import use_wheels
+    use_wheels(["numpy", "onnx"], [["-r", os.path.join(DIFFERENTIAL, "requirements.txt")]], "differential")
     sys.exit(main())
