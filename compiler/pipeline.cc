@@ -18,6 +18,7 @@
 #include "compiler/support/hash.h"
 #include "kernels/conv2d/winograd.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 namespace {
@@ -58,30 +59,79 @@ llvm::Expected<Variant> make_variant(const ir::Graph& graph, const DeviceProfile
 // must all come out as predicted; a gain of less is as often a loss (docs/DECISIONS.md).
 constexpr double kLeastGain = 1.05;
 
+size_t count_gpu_nodes(const Variant& variant) {
+  return static_cast<size_t>(llvm::count_if(
+      variant.division.divisions,
+      [](const Division& division) { return division.part_on(Processor::Gpu) != nullptr; }));
+}
+
+// A way to run the graph that was predicted and not taken.
+struct Rejected {
+  std::string what;
+  double predicted_us;
+};
+
+struct FirstVariant {
+  Variant variant;
+  std::vector<Rejected> rejected;  // those with work for the GPU
+};
+
 // The first variant of the plan: what the options ask for. One processor alone where co-execution
 // is not predicted kLeastGain times as fast, unless a split is forced.
-llvm::Expected<Variant> make_first_variant(const ir::Graph& graph, const DeviceProfile& profile,
-                                           Precision precision, const PartitionOptions& options) {
+llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
+                                                const DeviceProfile& profile, Precision precision,
+                                                const PartitionOptions& options) {
   const std::string name = options.strategy == "auto" ? "coexec" : options.strategy;
   CODL_ASSIGN_OR_RETURN(best, make_variant(graph, profile, precision, options, name));
-  if (options.strategy != "auto" || options.forces_split() || !profile.has_gpu) return best;
-  double least_us = kLeastGain * best.schedule.predicted_us;
-  for (const char* strategy : {"gpu", "cpu"}) {
+  FirstVariant first{std::move(best), {}};
+  if (options.strategy != "auto" || options.forces_split() || !profile.has_gpu) return first;
+  const auto reject = [&](const Variant& variant, const char* what) {
+    if (count_gpu_nodes(variant) > 0)
+      first.rejected.push_back({what, variant.schedule.predicted_us});
+  };
+  double least_us = kLeastGain * first.variant.schedule.predicted_us;
+  const char* best_name = "both processors";
+  for (const auto& [strategy, what] :
+       {std::pair("gpu", "the GPU where it can"), std::pair("cpu", "the CPU alone")}) {
     PartitionOptions single = options;
     single.strategy = strategy;
     CODL_ASSIGN_OR_RETURN(other, make_variant(graph, profile, precision, single, name));
-    if (other.schedule.predicted_us >= least_us) continue;
+    if (other.schedule.predicted_us >= least_us) {
+      reject(other, what);
+      continue;
+    }
+    reject(first.variant, best_name);
     least_us = other.schedule.predicted_us;
-    best = std::move(other);
+    first.variant = std::move(other);
+    best_name = what;
   }
-  return best;
+  return first;
+}
+
+// CompileReport::Variant::no_gpu_reason.
+std::string no_gpu_reason(const FirstVariant& first, const DeviceProfile& profile) {
+  if (!profile.has_gpu) return "the device has no GPU that can be used";
+  const size_t gpu_nodes = count_gpu_nodes(first.variant);
+  if (gpu_nodes > 0)
+    return llvm::formatv("it has {0} of {1} nodes, none with multiply-adds", gpu_nodes,
+                         first.variant.division.divisions.size())
+        .str();
+  if (first.rejected.empty()) return "it has no kernel for any node of this network";
+  std::string text =
+      llvm::formatv("predicted slower, or faster by less than {0:f0} %:", 100 * (kLeastGain - 1))
+          .str();
+  for (const Rejected& rejected : first.rejected)
+    text += llvm::formatv("{0} {1} {2:f2} ms", &rejected == &first.rejected.front() ? "" : ",",
+                          rejected.what, rejected.predicted_us / 1e3)
+                .str();
+  return text;
 }
 
 std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (const Division& division : plan.divisions) {
-    os << graph.node(division.node).name;
+    os << tools::printable(graph.node(division.node).name);
     if (division.chain >= 0) os << " chain=" << division.chain;
     for (const Part& part : division.parts) {
       os << (part.processor == Processor::Gpu ? " gpu " : " cpu ") << part.kernel->symbol;
@@ -210,10 +260,12 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   std::vector<Variant> variants;
   CODL_ASSIGN_OR_RETURN(first,
                         make_first_variant(graph, profile, options.precision, options.partition));
-  if (llvm::Error error = report_support(graph, profile, first, options)) return error;
-  result.report.plain_loops_warning = warning(plain_loops(first.schedule));
+  if (llvm::Error error = report_support(graph, profile, first.variant, options)) return error;
+  result.report.plain_loops_warning = warning(plain_loops(first.variant.schedule));
   if (!options.builds_plan) return result;
-  variants.push_back(std::move(first));
+  const std::string reason =
+      options.partition.strategy == "cpu" ? "" : no_gpu_reason(first, profile);
+  variants.push_back(std::move(first.variant));
   if (options.partition.strategy != "cpu") {
     PartitionOptions cpu_only;
     cpu_only.strategy = "cpu";
@@ -225,10 +277,15 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   std::vector<Schedule> schedules;
   std::vector<MemoryPlan> memory;
   for (Variant& variant : variants) {
-    dump_stage(options, "partition", [&] { return print_partition(graph, variant.division); });
+    const std::string heading = "variant " + variant.schedule.name + "\n";
+    dump_stage(options, "partition",
+               [&] { return heading + print_partition(graph, variant.division); });
     dump_stage(options, "schedule", [&] { return print(variant.schedule); });
-    dump_stage(options, "memory", [&] { return print(variant.schedule, variant.memory); });
+    dump_stage(options, "memory",
+               [&] { return heading + print(variant.schedule, variant.memory); });
     result.report.variants.push_back(report_of(graph, variant));
+    if (&variant == &variants.front() && result.report.variants.back().gpu_mac_share == 0)
+      result.report.variants.back().no_gpu_reason = reason;
     for (ir::NodeId node : variant.division.not_split_as_forced)
       result.report.not_split_as_forced.push_back(
           llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)

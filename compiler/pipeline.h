@@ -46,6 +46,8 @@ struct CompileReport {
     double predicted_us = 0;
     uint64_t arena_bytes = 0;  // host, shared and device
     double gpu_mac_share = 0;  // of the multiply-adds
+    // Why the GPU has none of them; empty where it has some, and where only the CPU is asked for.
+    std::string no_gpu_reason;
     size_t split_nodes = 0;
     size_t chains = 0;
     size_t longest_chain = 0;

@@ -24,16 +24,19 @@
 #include "profiler/session.h"
 #include "profiler/tune_tiles.h"
 #include "runtime/src/affinity.h"
-#include "runtime/tools/files.h"
-#include "runtime/tools/flags.h"
+#include "tools/files.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
+#include "schema/plan_layout.h"
+#include "tools/flags.h"
+#include "tools/messages.h"
 
 namespace codl::profiler {
 namespace {
 
-constexpr char kSummary[] =
-    "Times codl's kernels on this machine and writes a device profile for codlc --device=FILE.";
+constexpr char kTool[] = "codl-profile";
+
+enum class MapLayout { Auto, Image, Buffer };
 
 struct ProfileFlags {
   std::string output;
@@ -51,7 +54,7 @@ struct ProfileFlags {
   int32_t samples_percent = 100;
   int32_t seed = 0;
   int32_t thread_count = 1;
-  std::string layout = "auto";
+  MapLayout layout = MapLayout::Auto;
   std::vector<int32_t> cpu_cores;
   std::vector<int32_t> gpu_cores;
   std::string platform;
@@ -63,71 +66,69 @@ constexpr double kTilesShare = 0.1;
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// "90", "90s", "10m".
-double parse_seconds(const std::string& flag, const std::string& text) {
-  double scale = 1;
-  std::string digits = text;
-  if (!digits.empty() && (digits.back() == 's' || digits.back() == 'm')) {
-    scale = digits.back() == 'm' ? 60 : 1;
-    digits.pop_back();
-  }
-  return scale * tools::parse_int32(flag, digits, 1);
-}
-
-std::vector<tools::Flag> flags_of(ProfileFlags* flags) {
-  const auto text = [](std::string* target) {
-    return [=](const std::string& value) { *target = value; };
-  };
-  const auto yes = [](bool* target) { return [=](const std::string&) { *target = true; }; };
-  return {
-      {"output", "FILE", "the profile, also -o; FILE.samples.csv keeps what was measured",
-       text(&flags->output)},
-      {"time-budget", "TIME", "like 90s or 10m, for sampling; default: 5m",
-       [=](const std::string& value) { flags->budget_s = parse_seconds("time-budget", value); }},
-      {"resume", "", "go on with the samples of a run that was interrupted", yes(&flags->resumes)},
-      {"fit-only", "", "measure nothing; fit the samples there are", yes(&flags->fits_only)},
-      {"plan", "FILE",
-       "measure this plan's steps too and say how well they are predicted; they are not fitted; "
-       "may be given several times",
-       [=](const std::string& value) { flags->plans.push_back(value); }},
-      {"kernels", "TEXT", "time only kernels whose names have this; default: all",
-       text(&flags->kernels)},
-      {"samples-percent", "N", "of the usual number of samples; default: 100",
-       [=](const std::string& value) {
-         flags->samples_percent = tools::parse_int32("samples-percent", value, 1);
-       }},
-      {"seed", "N", "draw other steps, in another order: for a process beside another; default: 0",
-       [=](const std::string& value) { flags->seed = tools::parse_int32("seed", value, 0); }},
-      {"samples", "FILE", "the sample file, if it is not beside the output", text(&flags->samples)},
-      {"evaluation", "FILE", "write every sample's features and held-out prediction",
-       text(&flags->evaluation)},
-      {"name", "NAME", "of the device; default: the output's name", text(&flags->name)},
-      {"description", "TEXT", "one line for codlc --list-devices", text(&flags->description)},
-      {"num-threads", "N", "CPU threads of a plan; default: 1",
-       [=](const std::string& value) {
-         flags->thread_count = tools::parse_int32("num-threads", value, 1);
-       }},
-      {"cpu-only", "", "leave OpenCL devices alone", yes(&flags->cpu_only)},
-      {"no-tiles", "",
-       "do not look for the GPU's best tiles, which takes up to a tenth of the time budget",
-       yes(&flags->leaves_tiles)},
-      {"layout", "NAME",
-       "of maps on the GPU: buffer (kernels on images are not timed), image or auto (the faster); "
-       "default: auto",
-       text(&flags->layout)},
-      {"cpu-cores", "LIST", "cores for the CPU threads, like 0,2,4-7; default: not pinned",
-       [=](const std::string& value) {
-         flags->cpu_cores = tools::parse_cores("cpu-cores", value);
-       }},
-      {"gpu-cores", "LIST", "cores for an OpenCL implementation that computes on the CPU",
-       [=](const std::string& value) {
-         flags->gpu_cores = tools::parse_cores("gpu-cores", value);
-       }},
-      {"opencl-platform", "TEXT", "part of the platform's name; default: the first with a device",
-       text(&flags->platform)},
-      {"opencl-device", "TEXT", "part of the device's name; default: the first GPU, else the first",
-       text(&flags->device)},
-  };
+tools::CommandLine command_line_of(ProfileFlags* flags) {
+  using tools::cores_value;
+  using tools::integer_value;
+  using tools::switch_value;
+  using tools::text_value;
+  tools::CommandLine line;
+  line.tool = kTool;
+  line.version = tools::runtime_version();
+  line.usage = {"-o FILE.json [flags]", "-o FILE.json --fit-only [flags]"};
+  line.summary =
+      "Times codl's kernels on this machine and writes a device profile for codlc "
+      "--device=FILE.json.";
+  line.exit_codes =
+      "0 ok, 1 the input is wrong (flag, sample file), 2 not supported here, 70 internal or device "
+      "error, 130 interrupted: --resume goes on";
+  line.groups = {
+      {"Files",
+       {{"output", text_value("FILE.json", &flags->output), "the profile", 'o'},
+        {"samples", text_value("FILE", &flags->samples, "the output's name and .samples.csv"),
+         "what was measured"},
+        {"evaluation", text_value("FILE", &flags->evaluation, "not written"),
+         "write every sample's features and held-out prediction"},
+        {"name", text_value("NAME", &flags->name, "the output's name"), "of the device"},
+        {"description", text_value("TEXT", &flags->description, "the processors' names"),
+         "one line for people"}}},
+      {"What is measured",
+       {{"time-budget", tools::duration_value(&flags->budget_s, "5m"),
+         "for sampling, like 90s or 10m"},
+        {"resume", switch_value(&flags->resumes),
+         "go on with the samples of a run that was interrupted"},
+        {"fit-only", switch_value(&flags->fits_only), "measure nothing; fit the samples there are"},
+        {"plan", tools::texts_value("FILE", &flags->plans),
+         "measure this plan's steps too and say how well they are predicted; they are not fitted"},
+        {"kernels", text_value("TEXT", &flags->kernels, "all"),
+         "only kernels whose names have this"},
+        {"samples-percent", integer_value("N", &flags->samples_percent, 1, 10000),
+         "of the usual number of samples"},
+        {"seed", integer_value("N", &flags->seed, 0),
+         "draw other steps, in another order: for a process beside another"},
+        {"cpu-only", switch_value(&flags->cpu_only), "leave OpenCL devices alone"},
+        {"no-tiles", switch_value(&flags->leaves_tiles),
+         "do not look for the GPU's best tiles, which takes up to a tenth of the time budget"},
+        {"layout",
+         tools::choice_value(&flags->layout, {{"auto", MapLayout::Auto},
+                                              {"image", MapLayout::Image},
+                                              {"buffer", MapLayout::Buffer}}),
+         "of feature maps on the GPU: buffer (kernels on images are not timed), image, or auto, "
+         "the "
+         "faster one"}}},
+      {"Where it runs",
+       {{"num-threads",
+         integer_value("N", &flags->thread_count, 1, static_cast<int32_t>(kMaxThreads)),
+         "CPU threads of a plan"},
+        {"cpu-cores", cores_value(&flags->cpu_cores, "not pinned"),
+         "cores for the CPU threads, like 0,2,4-7"},
+        {"gpu-cores", cores_value(&flags->gpu_cores, "not pinned"),
+         "cores for an OpenCL implementation that computes on the CPU"},
+        {"opencl-platform", text_value("TEXT", &flags->platform, "the first with a device"),
+         "part of the platform's name"},
+        {"opencl-device",
+         text_value("TEXT", &flags->device, "the first GPU, else the first device"),
+         "part of the device's name"}}}};
+  return line;
 }
 
 // The first "model name" of /proc/cpuinfo, or "Hardware" (Android).
@@ -163,6 +164,7 @@ void read_probe(const std::string& text, double (&probe_us)[2]) {
 template <typename Visit>
 void each_fact(DeviceFacts& facts, Visit visit) {
   visit("source", facts.source);
+  visit("year", facts.year);
   visit("cpu_name", facts.cpu_name);
   visit("threads", facts.lane.thread_count);
   visit("vector_lanes", facts.lane.vector_lanes);
@@ -274,13 +276,15 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
 }
 
 void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sample>& samples) {
-  std::printf("%-34s %8s %8s %10s\n", "held-out accuracy (5 folds)", "samples", "in 10 %",
-              "median err");
+  std::string text;
+  text += tools::formatted("%-34s %8s %8s %10s\n", "held-out accuracy (5 folds)", "samples",
+                           "in 10 %", "median err");
   double sum[2] = {};
   size_t count[2] = {};
   for (const FittedModel& model : models) {
-    std::printf("%-34s %8zu %7.1f%% %9.1f%%\n", model.symbol.c_str(), model.held_out.count,
-                model.held_out.within_10, model.held_out.median_absolute);
+    text +=
+        tools::formatted("%-34s %8zu %7.1f%% %9.1f%%\n", model.symbol.c_str(), model.held_out.count,
+                         model.held_out.within_10, model.held_out.median_absolute);
     if (model.revision == 0) continue;
     const size_t processor = model.symbol.find("_cl_") != std::string::npos ? 1 : 0;
     sum[processor] += model.held_out.within_10;
@@ -288,10 +292,11 @@ void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sa
   }
   for (size_t i = 0; i < 2; ++i)
     if (count[i] != 0)
-      std::printf(
+      text += tools::formatted(
           "mean over %zu %s kernels: %.1f %% within 10 %%; a repeated measurement: %.1f %%\n",
           count[i], i == 0 ? "CPU" : "GPU", sum[i] / static_cast<double>(count[i]),
           noise_floor_percent(samples, static_cast<Processor>(i)));
+  tools::print(text);
 }
 
 // Steps of the plans given, of the kernels asked for, that `samples` lacks.
@@ -326,10 +331,11 @@ std::string read_samples_to_resume(const std::string& path, const DeviceFacts& f
 void warn_of_shared_cores(CpuLane& cpu) {
   constexpr double kMostTime = 1.3;
   if (const double time = cpu.time_of_all_beside_one(); time > kMostTime)
-    std::fprintf(stderr,
-                 "codl-profile: %d CPU threads take %.2f times as long as one alone for the same "
-                 "work: they share a core, or others use it; choose cores with --cpu-cores\n",
-                 cpu.thread_count(), time);
+    tools::print_message(
+        kTool, tools::Severity::Warning,
+        tools::formatted("%d CPU threads take %.2f times as long as one alone for the same work: "
+                         "they share a core, or others use it; choose cores with --cpu-cores",
+                         cpu.thread_count(), time));
 }
 
 // Adds to the sample file. False: interrupted.
@@ -343,7 +349,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   SessionOptions options;
   options.sample_share = flags.samples_percent / 100.0;
   options.kernels = flags.kernels;
-  options.has_images = flags.layout != "buffer";
+  options.has_images = flags.layout != MapLayout::Buffer;
   options.seed = static_cast<uint64_t>(flags.seed);
   options.network_steps = network_steps(flags, samples);
   // OpenCL first: its workers are to start on their cores.
@@ -396,18 +402,16 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   return is_done;
 }
 
-void codl_profile(const std::vector<std::string>& given) {
-  std::vector<std::string> arguments = given;
-  for (std::string& argument : arguments)
-    if (argument == "-o") argument = "--output";
+int codl_profile(const std::vector<std::string>& arguments) {
   ProfileFlags flags;
-  const std::vector<tools::Flag> known = flags_of(&flags);
-  std::vector<std::string> positional;
-  if (!tools::parse_tool_flags("codl-profile", kSummary, "", known, arguments, &positional)) return;
-  if (!positional.empty()) tools::fail_input("codl-profile", "flags only", positional[0]);
-  if (flags.output.empty()) tools::fail_input("command line", "-o FILE.json", "nothing");
-  if (flags.layout != "auto" && flags.layout != "image" && flags.layout != "buffer")
-    tools::fail_input("--layout", "buffer, image or auto", flags.layout);
+  const tools::Arguments parsed = parse_command_line(command_line_of(&flags), arguments);
+  if (parsed.answer) {
+    tools::print(*parsed.answer);
+    return 0;
+  }
+  if (!parsed.operands.empty())
+    tools::fail_input("command line", "flags only", "'" + parsed.operands[0] + "'");
+  if (flags.output.empty()) tools::fail_input("command line", "-o FILE.json", "none (see --help)");
   const std::filesystem::path output(flags.output);
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
@@ -419,6 +423,7 @@ void codl_profile(const std::vector<std::string>& given) {
   facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();
 
   if (!flags.fits_only) {
+    facts.year = std::stoi(today());
     facts.lane.vector_lanes = kernels::cpu_vector_lanes(kernels::best_cpu_target());
     const std::string earlier =
         flags.resumes ? read_samples_to_resume(sample_path, facts) : std::string();
@@ -438,8 +443,9 @@ void codl_profile(const std::vector<std::string>& given) {
   read_device_facts(sample_text, &facts);
   read_tiles(sample_text, sample_path, &facts);
   const std::vector<FittedModel> models = fit_models(samples, facts.lane);
-  facts.uses_images = flags.layout == "image" ||
-                      (flags.layout == "auto" && images_are_faster(samples, models, facts.lane));
+  facts.uses_images =
+      flags.layout == MapLayout::Image ||
+      (flags.layout == MapLayout::Auto && images_are_faster(samples, models, facts.lane));
   for (size_t processor = 0; processor < 2; ++processor)
     facts.disturbance_percent[processor] =
         disturbance_percent(samples, static_cast<Processor>(processor));
@@ -450,11 +456,12 @@ void codl_profile(const std::vector<std::string>& given) {
   if (!flags.evaluation.empty())
     tools::write_file(flags.evaluation, evaluation_text(samples, facts.lane));
   print_accuracy(models, samples);
+  return 0;
 }
 
 }  // namespace
 }  // namespace codl::profiler
 
 int main(int argc, char** argv) {
-  return codl::tools::run_tool(argc, argv, codl::profiler::codl_profile);
+  return codl::tools::run_tool(codl::profiler::kTool, argc, argv, codl::profiler::codl_profile);
 }

@@ -8,7 +8,7 @@
 #include "kernels/kernel_table.h"
 #include "profiler/contents.h"
 #include "profiler/fit.h"
-#include "runtime/tools/tool_error.h"
+#include "runtime/tools/plan_tool.h"
 
 namespace codl::profiler {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/kernel_table.h"
 #include "runtime/src/mapped_file.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 #include "schema/plan_generated.h"
 #include "schema/verify_plan.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "runtime/tools/json_writer.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {
@@ -69,6 +69,12 @@ class ProfileWriter {
     json_.key("format_version").integer(2);
     json_.key("name").string(facts_.name);
     json_.key("description").string(facts_.description);
+#ifdef __ANDROID__
+    json_.key("kind").string("phone");
+#else
+    json_.key("kind").string("machine");
+#endif
+    if (facts_.year != 0) json_.key("year").integer(facts_.year);
     json_.key("kernel_library").string("codl");
     json_.key("cpu").begin_object();
     json_.key("name").string(facts_.cpu_name);

@@ -38,6 +38,7 @@ double disturbance_percent(const std::vector<Sample>& samples, Processor process
 struct DeviceFacts {
   std::string name;
   std::string description;
+  int32_t year = 0;  // of the measurements; 0: an older sample file does not say
   std::string cpu_name;
   kernels::LaneFacts lane;
   bool has_gpu = false;

@@ -1,16 +1,23 @@
 // A device profile as text for people.
+#include <set>
+
 #include "compiler/device/device_profile.h"
 #include "compiler/device/profile_parts.h"
+#include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 
 namespace {
 
 void print_line(llvm::raw_ostream& os, llvm::StringRef name, llvm::StringRef value) {
-  os << llvm::formatv("{0,-24} {1}\n", name, value);
+  const auto shown = [](llvm::StringRef text) {
+    return tools::printable({text.data(), text.size()});
+  };
+  os << llvm::formatv("{0,-24} {1}\n", shown(name), shown(value));
 }
 
 void print_quantity(llvm::raw_ostream& os, llvm::StringRef name, const Quantity& quantity) {
@@ -43,7 +50,7 @@ void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel
   std::string text;
   for (const LatencyModel::Term& term : model.terms) {
     if (!text.empty()) text += ", ";
-    text += llvm::formatv("{0} {1:f3}", term.feature, term.coefficient.value);
+    text += llvm::formatv("{0} {1:f3}", tools::printable(term.feature), term.coefficient.value);
   }
   if (model.floor_us > 0) text += llvm::formatv(", floor {0:f3} us", model.floor_us);
   // Terms of one model may differ in their origin; the weakest is last in the enumeration.
@@ -53,7 +60,56 @@ void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel
   os << llvm::formatv("  {0,-34} {1,-9} {2}\n", name, name_of(weakest), text);
 }
 
+// The origins of what predictions come from: models and costs.
+std::string origins_of(const DeviceProfile& profile) {
+  std::set<Origin> origins;
+  for (const LatencyModel& model : profile.models)
+    for (const LatencyModel::Term& term : model.terms) origins.insert(term.coefficient.origin);
+  for (const LatencyModel& model : profile.any_models)
+    for (const LatencyModel::Term& term : model.terms) origins.insert(term.coefficient.origin);
+  if (profile.has_gpu)
+    for (const Quantity* cost : {&profile.exchange.sync_us, &profile.exchange.map_us,
+                                 &profile.exchange.map_us_per_mb, &profile.exchange.copy_us_per_mb})
+      origins.insert(cost->origin);
+  std::string text;
+  for (const Origin origin : origins)
+    text += (text.empty() ? "" : ", ") + std::string(name_of(origin));
+  return text;
+}
+
+std::string year_text(int32_t year) { return year == 0 ? "-" : std::to_string(year); }
+
 }  // namespace
+
+llvm::Expected<std::string> describe_devices() {
+  constexpr const char* kTitles[] = {"phones", "other machines", "templates"};
+  constexpr const char* kRow = "  {0,-22} {1,-5} {2,-20} {3,-28} {4,-5} {5}\n";
+  std::vector<DeviceProfile> profiles;
+  for (const std::string& name : list_devices()) {
+    CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
+    profiles.push_back(std::move(profile));
+    profiles.back().name = name;  // as --device takes it
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const DeviceKind kind : {DeviceKind::Phone, DeviceKind::Machine, DeviceKind::Template}) {
+    os << (kind == DeviceKind::Phone ? "" : "\n") << kTitles[static_cast<size_t>(kind)] << "\n"
+       << llvm::formatv(kRow, "name", "chip", "GPU", "numbers", "of", "description");
+    for (const DeviceProfile& profile : profiles) {
+      if (profile.kind != kind) continue;
+      // Up to what OpenCL adds: "NVIDIA H200, 132 units".
+      const llvm::StringRef gpu = llvm::StringRef(profile.gpu_name).split(',').first;
+      os << llvm::formatv(kRow, profile.name, year_text(profile.chip_year),
+                          profile.has_gpu ? tools::printable({gpu.data(), gpu.size()}) : "none",
+                          origins_of(profile), year_text(profile.year),
+                          tools::printable(profile.description));
+    }
+  }
+  os << "\nchip: year in which it came out; numbers: where they come from (profiles/README.md), "
+        "and "
+        "of which year\n";
+  return os.str();
+}
 
 const char* name_of(Origin origin) {
   constexpr const char* kNames[] = {"measured", "fitted", "published", "assumed"};
@@ -62,11 +118,15 @@ const char* name_of(Origin origin) {
 
 std::string describe(const DeviceProfile& profile) {
   constexpr const char* kSharings[] = {"fine_svm", "sub_buffer", "separate"};
+  constexpr const char* kKinds[] = {"phone", "machine", "template"};
   constexpr const char* kGates[] = {"host_enqueue", "user_event"};
   std::string text;
   llvm::raw_string_ostream os(text);
   print_line(os, "profile", profile.name);
   print_line(os, "description", profile.description);
+  print_line(os, "kind", kKinds[static_cast<size_t>(profile.kind)]);
+  if (profile.chip_year != 0) print_line(os, "chip year", std::to_string(profile.chip_year));
+  if (profile.year != 0) print_line(os, "year of the numbers", std::to_string(profile.year));
   print_line(os, "kernel library", profile.kernel_library);
   print_line(os, "cpu", profile.cpu_name);
   print_line(os, "cpu threads", std::to_string(profile.cpu_threads));

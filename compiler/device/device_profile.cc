@@ -15,6 +15,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "schema/plan_layout.h"
+#include "tools/nearest.h"
 
 namespace codl::compiler {
 
@@ -41,6 +42,10 @@ Quantity read_quantity(const JsonValue& json, const Sources& sources) {
 int32_t read_whole(const JsonValue& json, const Sources& sources) {
   read_quantity(json, sources);
   return static_cast<int32_t>(json.member("value").as_integer(1, kMaxDim));
+}
+
+int32_t read_year(const JsonValue& json) {
+  return json ? static_cast<int32_t>(json.as_integer(1980, 2999)) : 0;
 }
 
 CopyCosts read_copy(const JsonValue& json, const std::string& name, const Sources& sources) {
@@ -273,8 +278,15 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_profile(llvm::StringRef
     return std::move(*file);
   }
   const std::vector<std::string> names = list_devices();
-  return input_error(where, "expected a JSON file or one of {0}; found \"{1}\"",
-                     llvm::join(names, ", "), name_or_path);
+  if (name_or_path.endswith(".json")) {
+    const llvm::StringRef stem = llvm::sys::path::stem(name_or_path);
+    return input_error(name_or_path, "expected a device profile, found {0}{1}",
+                       llvm::sys::fs::exists(name_or_path) ? "no regular file" : "no such file",
+                       tools::suggestion({stem.data(), stem.size()}, names));
+  }
+  return input_error(where, "expected FILE.json or one of {0}; found \"{1}\"{2}",
+                     llvm::join(names, ", "), name_or_path,
+                     tools::suggestion({name_or_path.data(), name_or_path.size()}, names));
 }
 
 // The document over the profile that its "base" names, over that one's base, and so on. Appends all
@@ -342,6 +354,10 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
     root.member("name").expected("a name of the characters A-Z, a-z, 0-9, '_', '-', '.'");
   profile.description = root.member("description").as_string();
   profile.kernel_library = root.member("kernel_library").as_string();
+  if (const JsonValue kind = root.optional_member("kind"))
+    profile.kind = static_cast<DeviceKind>(kind.as_choice({"phone", "machine", "template"}));
+  profile.chip_year = read_year(root.optional_member("chip_year"));
+  profile.year = read_year(root.optional_member("year"));
 
   const JsonValue cpu = root.member("cpu");
   profile.cpu_name = cpu.member("name").as_string();

@@ -120,9 +120,15 @@ struct DeviceFact {
   std::string value;  // with its unit
 };
 
+// What a profile is of: a phone, another machine, or no device in particular.
+enum class DeviceKind { Phone, Machine, Template };
+
 struct DeviceProfile {
-  std::string name;  // characters A-Z a-z 0-9 _ . -: part of file names
+  std::string name;  // characters A-Z a-z 0-9 _ . -
   std::string description;
+  DeviceKind kind = DeviceKind::Machine;
+  int32_t chip_year = 0;  // in which the chip came out; 0: not told
+  int32_t year = 0;       // in which most of the numbers were measured or published; 0: not told
   // Whose kernels the models describe: a profile is for a device and a kernel library.
   std::string kernel_library;
   uint64_t hash = 0;  // XXH3 of the file's bytes
@@ -175,11 +181,15 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
 
 // `name_or_path`: a name ("sd855": <name>.json in share/codl/profiles of the install tree that the
 // program is in, else in the source tree's profiles/) or a path that ends in .json. Input error:
-// lists the names there are.
+// lists the names there are, and the nearest.
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 
-// Names for --list-devices, sorted.
+// Names that load_device_profile() takes, sorted.
 std::vector<std::string> list_devices();
+
+// Text for --list-devices: the profiles of list_devices(), phones first, then other machines, then
+// templates.
+llvm::Expected<std::string> describe_devices();
 
 // Text for codl-dump: everything but the sources, a line each; numbers with their origin.
 std::string describe(const DeviceProfile& profile);

@@ -9,6 +9,7 @@
 #include "kernels/kernel_table.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 
@@ -20,14 +21,18 @@ PlanHead head_of(const void* bytes) {
   return head;
 }
 
+std::string shown(const flatbuffers::String* text) {
+  return text == nullptr ? "" : tools::printable(text->string_view());
+}
+
 class TextDump {
  public:
   explicit TextDump(const plan::PlanDef& plan) : plan_(plan) {}
 
   std::string run(const PlanHead& head) {
-    os_ << "plan of format " << head.version << " by codlc " << plan_.codlc_version()->str()
-        << " for " << plan_.device()->str() << ", cpu_threads=" << plan_.cpu_threads() << "\n"
-        << "model=" << plan_.model_hash()->str() << " profile=" << plan_.profile_hash()->str()
+    os_ << "plan of format " << head.version << " by codlc " << shown(plan_.codlc_version())
+        << " for " << shown(plan_.device()) << ", cpu_threads=" << plan_.cpu_threads() << "\n"
+        << "model=" << shown(plan_.model_hash()) << " profile=" << shown(plan_.profile_hash())
         << "\n"
         << "file_bytes=" << head.file_bytes << " table_bytes=" << head.table_bytes
         << " data_bytes=" << head.data_bytes << "\n";
@@ -37,12 +42,12 @@ class TextDump {
       io(i < visible ? "output" : "hidden output", *plan_.outputs()->Get(i));
     if (plan_.extents() != nullptr)
       for (const plan::ExtentDef* extent : *plan_.extents())
-        os_ << "extent " << plan_.outputs()->Get(extent->output())->name()->str() << " dim "
+        os_ << "extent " << shown(plan_.outputs()->Get(extent->output())->name()) << " dim "
             << extent->dim() << " in "
-            << plan_.outputs()->Get(extent->count_output())->name()->str() << "\n";
+            << shown(plan_.outputs()->Get(extent->count_output())->name()) << "\n";
     for (uint32_t i = 0; i < plan_.blobs()->size(); ++i) {
       const plan::BlobDef& blob = *plan_.blobs()->Get(i);
-      os_ << "blob " << i << " " << blob.name()->str() << " offset=" << blob.offset_bytes()
+      os_ << "blob " << i << " " << shown(blob.name()) << " offset=" << blob.offset_bytes()
           << " bytes=" << blob.bytes() << "\n";
     }
     for (const plan::KernelUse* use : *plan_.kernels())
@@ -60,16 +65,15 @@ class TextDump {
   }
 
   void io(llvm::StringRef what, const plan::IoDef& io) {
-    os_ << what << " " << io.name()->str() << " " << name_of(static_cast<DType>(io.dtype()));
+    os_ << what << " " << shown(io.name()) << " " << name_of(static_cast<DType>(io.dtype()));
     dims(*io.dims());
     os_ << "\n";
   }
 
   void variant(const plan::VariantDef& variant) {
-    os_ << "\nvariant " << (variant.name() != nullptr ? variant.name()->str() : "")
-        << " sharing=" << name_of(variant.sharing()) << " gate=" << name_of(variant.gate())
-        << " host_bytes=" << variant.host_bytes() << " shared_bytes=" << variant.shared_bytes()
-        << " device_bytes=" << variant.device_bytes()
+    os_ << "\nvariant " << shown(variant.name()) << " sharing=" << name_of(variant.sharing())
+        << " gate=" << name_of(variant.gate()) << " host_bytes=" << variant.host_bytes()
+        << " shared_bytes=" << variant.shared_bytes() << " device_bytes=" << variant.device_bytes()
         << llvm::formatv(" predicted={0:f1}us\n", variant.predicted_us());
     const ConvolutionShare share = convolution_share(variant);
     if (const double all = share.cpu_macs + share.gpu_macs; all > 0)
@@ -97,7 +101,7 @@ class TextDump {
 
   // "t7 conv1 f32[1,64,56,56] nhwc rows[0,28) shared+1024 bytes=401408"
   void tensor(uint32_t index, const plan::TensorDef& tensor) {
-    os_ << "t" << index << " " << tensor.name()->str() << " "
+    os_ << "t" << index << " " << shown(tensor.name()) << " "
         << name_of(static_cast<DType>(tensor.dtype()));
     dims(*tensor.dims());
     os_ << " " << name_of(static_cast<Layout>(tensor.layout())) << " ";
@@ -120,7 +124,7 @@ class TextDump {
     const StepFacts facts = step_facts(variant, step);
     os_ << index << " " << name_of(step.lane()) << " "
         << (facts.kernel != nullptr ? facts.kernel->symbol : name_of(step.kind())) << " "
-        << step.name()->str();
+        << shown(step.name());
     if (facts.dim != SplitDim::None) {
       os_ << (facts.dim == SplitDim::Height ? " rows[" : " channels[") << facts.part.begin << ","
           << facts.part.end << ") of " << facts.extent;

@@ -4,6 +4,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/printable.h"
 
 namespace codl::ir {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 // the biases of text tests, too few to drown a dump of a network.
 constexpr int64_t kMaxPrintedElements = 8;
 
-void print_name(llvm::raw_ostream& os, llvm::StringRef name) { os.write_escaped(name); }
+void print_name(llvm::raw_ostream& os, llvm::StringRef name) {
+  os << tools::printable({name.data(), name.size()});
+}
 
 template <typename T>
 void print_integers(llvm::raw_ostream& os, const Value& value) {

@@ -10,6 +10,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "schema/plan_layout.h"
 #include "schema/types.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 
@@ -417,7 +418,8 @@ std::string print(const Schedule& schedule, const MemoryPlan& plan) {
     if (!is_planned(tensor.storage)) continue;
     const StepId first = lifetimes.first_step(id);
     const std::string name = first == ir::kNoId ? "unused" : schedule.steps[first].name;
-    os << "t" << id << " " << name << " " << kStorageNames[static_cast<size_t>(tensor.storage)];
+    os << "t" << id << " " << tools::printable(name) << " "
+       << kStorageNames[static_cast<size_t>(tensor.storage)];
     if (tensor.storage == Storage::Image)
       os << " number=" << plan.offset_bytes[id] << " width=" << kernels::image_width(tensor.shape)
          << " height=" << kernels::image_height(tensor.shape);

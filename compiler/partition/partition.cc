@@ -4,6 +4,7 @@
 
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/support/error.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace codl::compiler {
 namespace {
@@ -20,10 +21,9 @@ constexpr StrategyRow kStrategies[] = {
 
 }  // namespace
 
-std::string strategy_names() {
-  std::string names;
-  for (const StrategyRow& row : kStrategies)
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const StrategyRow& row : kStrategies) names.emplace_back(row.name);
   return names;
 }
 
@@ -44,8 +44,8 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const DeviceProf
     if (llvm::Error error = check_partition(graph, *plan)) return error;
     return plan;
   }
-  return input_error("--strategy", "expected one of {0}, found \"{1}\"", strategy_names(),
-                     options.strategy);
+  return input_error("--strategy", "expected one of {0}, found \"{1}\"",
+                     llvm::join(strategy_names(), ", "), options.strategy);
 }
 
 }  // namespace codl::compiler

@@ -14,6 +14,6 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const DeviceProf
                                         const PartitionOptions& options);
 
 // Names for --help, comma separated.
-std::string strategy_names();
+std::vector<std::string> strategy_names();
 
 }  // namespace codl::compiler

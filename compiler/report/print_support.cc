@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 namespace {
@@ -100,7 +101,7 @@ void print_text(const SupportReport& report, llvm::raw_ostream& os) {
                         support.node_count, support.gpu_count, split_dims(support),
                         placement(support), support.handoffs,
                         support.gpu_kernels.empty() ? "-" : llvm::join(support.gpu_kernels, ", "));
-  os << "CPU, GPU: nodes with a kernel on " << report.device
+  os << "CPU, GPU: nodes with a kernel on " << tools::printable(report.device)
      << "; cpu/gpu/split: nodes by place in variant " << report.variant
      << "; hand-offs: waits between CPU and GPU beside what only the CPU can run\n";
   print_text(report.plain_loops, report.variant, os);
@@ -148,10 +149,13 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
 }
 
 void print_text(const ImportError& error, llvm::raw_ostream& os) {
-  os << error.where() << " is refused:\n";
+  const auto shown = [](llvm::StringRef text) {
+    return tools::printable({text.data(), text.size()});
+  };
+  os << shown(error.where()) << " is refused:\n";
   for (const ImportProblem& problem : error.problems()) {
-    os << "- " << problem.what() << ", " << llvm::join(problem.nodes, ", ") << ": "
-       << problem.reason << "\n";
+    os << "- " << shown(problem.what()) << ", " << shown(llvm::join(problem.nodes, ", ")) << ": "
+       << shown(problem.reason) << "\n";
     if (const llvm::StringRef text = suggestion_for(problem.op_type, problem.reason); !text.empty())
       os << "  suggestion: " << text << "\n";
   }

@@ -20,6 +20,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 
@@ -326,7 +327,7 @@ std::string print_step(const Schedule& schedule, StepId id) {
   llvm::raw_string_ostream os(text);
   os << id << " " << kLaneNames[static_cast<size_t>(step.lane)] << " "
      << (step.kernel ? step.kernel->symbol : kKinds[static_cast<size_t>(step.kind)]) << " "
-     << step.name;
+     << tools::printable(step.name);
   if (step.part_dim == SplitDim::Height)
     os << " rows[" << step.part.begin << "," << step.part.end << ")";
   if (step.part_dim == SplitDim::OutputChannel)

@@ -1,9 +1,5 @@
 #include "compiler/support/error.h"
 
-#include <algorithm>
-
-#include "llvm/Support/raw_ostream.h"
-
 namespace codl::compiler {
 
 char CompileError::ID;
@@ -24,14 +20,10 @@ int exit_code_of(ErrorKind kind) {
 }
 }  // namespace
 
-int report_error(llvm::Error error, llvm::raw_ostream& os) {
+int report_error(llvm::Error error, llvm::function_ref<void(llvm::StringRef)> print_line) {
   int exit_code = 0;
   auto report = [&](const llvm::ErrorInfoBase& info, int code) {
-    // Names come from the user's files: whatever they hold, an error is one line.
-    std::string line = info.message();
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    os << line << '\n';
+    print_line(info.message());
     // Of several errors the first decides.
     if (exit_code == 0) exit_code = code;
   };

@@ -2,29 +2,47 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/emit/dump_plan.h"
 #include "compiler/support/error.h"
-#include "compiler/support/version.h"
+#include "compiler/tools/output.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tools/flags.h"
 
 namespace {
 
-using codl::compiler::input_error;
+using namespace codl;
+using namespace codl::compiler;
 
-constexpr char kHelp[] =
-    "usage: codl-dump PLAN [--json]\n"
-    "       codl-dump --device=NAME\n"
-    "\n"
-    "Prints the plan file PLAN that codlc wrote: what it was made from, then per variant its\n"
-    "tensors and steps. The file is verified first, checksum included.\n"
-    "\n"
-    "  --json         one line of JSON (keys: docs/PLAN_FORMAT.md) in place of text\n"
-    "  --device=NAME  print a device profile in place of a plan: facts, known problems, costs and\n"
-    "                 models, with the origin of the numbers; a name that codlc --list-devices\n"
-    "                 lists, or FILE.json\n"
-    "  --version      print the version and exit\n"
-    "  --help         print this and exit\n"
-    "\n"
-    "exit code: 0 ok, 1 PLAN, the profile or a flag is wrong, 70 internal error\n";
+constexpr char kTool[] = "codl-dump";
+
+struct Flags {
+  std::string plan;
+  std::string device;
+  std::string output;
+  bool is_json = false;
+};
+
+tools::CommandLine command_line_of(Flags* flags) {
+  using tools::switch_value;
+  using tools::text_value;
+  tools::CommandLine line;
+  line.tool = kTool;
+  line.version = compiler_version();
+  line.usage = {"PLAN [flags]", "--device=NAME|FILE.json [flags]"};
+  line.summary =
+      "Prints a plan that codlc wrote: what it was made from, then per variant its tensors and "
+      "steps. The file is verified first, checksum included.";
+  line.exit_codes =
+      "0 ok, 1 the input is wrong (plan, profile, flag), 2 a plan of another version, 70 internal "
+      "error";
+  line.groups = {
+      {"What is printed",
+       {{"json", switch_value(&flags->is_json),
+         "one line of JSON (keys: docs/PLAN_FORMAT.md) in place of text"},
+        {"device", text_value("NAME|FILE.json", &flags->device),
+         "a device profile in place of a plan: facts, known problems, costs and models, with the "
+         "origin of the numbers; a name of codlc --list-devices, or a file"},
+        {"output", text_value("FILE", &flags->output, "stdout"), "where it is written", 'o'}}}};
+  return line;
+}
 
 llvm::Expected<std::string> dump_file(llvm::StringRef path, bool as_json) {
   // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
@@ -33,47 +51,35 @@ llvm::Expected<std::string> dump_file(llvm::StringRef path, bool as_json) {
   if (!file)
     return input_error(path, "expected a readable file, found: {0}", file.getError().message());
   const llvm::StringRef bytes = (*file)->getBuffer();
-  return as_json ? codl::compiler::dump_plan_json(bytes.data(), bytes.size(), path)
-                 : codl::compiler::dump_plan_text(bytes.data(), bytes.size(), path);
+  return as_json ? dump_plan_json(bytes.data(), bytes.size(), path)
+                 : dump_plan_text(bytes.data(), bytes.size(), path);
 }
 
-llvm::Expected<std::string> run(llvm::ArrayRef<const char*> arguments) {
-  llvm::StringRef path;
-  llvm::StringRef device;
-  bool as_json = false;
-  for (llvm::StringRef argument : arguments) {
-    if (argument == "--help") return std::string(kHelp);
-    if (argument == "--version")
-      return std::string("codl-dump ") + codl::compiler::codlc_version() + "\n";
-    if (argument == "--json")
-      as_json = true;
-    else if (argument.consume_front("--device="))
-      device = argument;
-    else if (argument.startswith("-"))
-      return input_error("codl-dump",
-                         "expected --json, --device=NAME, --version or --help, found \"{0}\"",
-                         argument);
-    else if (!path.empty())
-      return input_error("codl-dump", "expected one PLAN, found \"{0}\" and \"{1}\"", path,
-                         argument);
-    else
-      path = argument;
+llvm::Expected<std::string> run(const Flags& flags) {
+  if (flags.plan.empty() == flags.device.empty())
+    return input_error("command line", "expected a PLAN or --device (see --help), found {0}",
+                       flags.plan.empty() ? "none" : "both");
+  if (!flags.plan.empty()) return dump_file(flags.plan, flags.is_json);
+  if (flags.is_json)
+    return input_error("--json", "expected it with a PLAN, found it with --device");
+  CODL_ASSIGN_OR_RETURN(profile, load_device_profile(flags.device));
+  return describe(profile);
+}
+
+int codl_dump(const std::vector<std::string>& arguments) {
+  Flags flags;
+  const tools::Arguments parsed = parse_command_line(command_line_of(&flags), arguments);
+  if (parsed.answer) {
+    tools::print(*parsed.answer);
+    return 0;
   }
-  if (!device.empty() && path.empty()) {
-    CODL_ASSIGN_OR_RETURN(profile, codl::compiler::load_device_profile(device));
-    return codl::compiler::describe(profile);
-  }
-  if (!device.empty())
-    return input_error("codl-dump", "expected a PLAN or --device=NAME, found both");
-  if (path.empty()) return input_error("codl-dump", "expected a PLAN (see --help), found none");
-  return dump_file(path, as_json);
+  flags.plan = only_operand(parsed, "PLAN");
+  llvm::Expected<std::string> text = run(flags);
+  if (!text) return report(kTool, text.takeError());
+  tools::print_to(flags.output, *text);
+  return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  llvm::Expected<std::string> text = run(llvm::makeArrayRef(argv + 1, argv + argc));
-  if (!text) return codl::compiler::report_error(text.takeError(), llvm::errs());
-  llvm::outs() << *text;
-  return 0;
-}
+int main(int argc, char** argv) { return tools::run_tool(kTool, argc, argv, codl_dump); }

@@ -5,42 +5,24 @@
 #include "compiler/simulate/replay.h"
 #include "compiler/simulate/simulate_plan.h"
 #include "compiler/support/error.h"
-#include "compiler/support/version.h"
+#include "compiler/support/hash.h"
+#include "compiler/tools/output.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/files.h"
+#include "tools/flags.h"
+#include "tools/printable.h"
 
 namespace {
 
-using codl::compiler::Clock;
-using codl::compiler::DeviceProfile;
-using codl::compiler::input_error;
-using codl::compiler::LaneStep;
-using codl::compiler::SimulatedLoad;
-using codl::compiler::Timeline;
+using namespace codl;
+using namespace codl::compiler;
 
-constexpr char kHelp[] =
-    "usage: codl-sim PLAN --device=NAME [flags]\n"
-    "       codl-sim --replay=FILE.json --device=NAME [flags]\n"
-    "\n"
-    "Runs the plan file PLAN in virtual time: every step takes what the device profile predicts.\n"
-    "Nothing is computed. Simulated times are marked as such; codl-bench measures.\n"
-    "What is shown, and the format of a replay: docs/SIMULATOR.md.\n"
-    "\n"
-    "  --device=NAME        a profile that codlc --list-devices names, or FILE.json\n"
-    "  --replay=FILE.json   operators and ratios in place of a plan, run as CoDL's engine would\n"
-    "  --variant=NAME       of the plan; default: all\n"
-    "  --cpu-load=PERCENT   of the CPU lane's time that others take, 0 to 90; default: 0\n"
-    "  --frame-load=PERCENT of the GPU's time that drawing takes, 0 to 90; default: 0\n"
-    "  --trace=FILE         write the last variant's lanes, in wall time, as codl-bench --trace "
-    "does\n"
-    "  --json               one line of JSON in place of text\n"
-    "  --version            print the version and exit\n"
-    "  --help               print this and exit\n"
-    "\n"
-    "exit code: 0 ok, 1 PLAN, FILE or a flag is wrong, 2 a plan of another version, 70 internal\n"
-    "error\n";
+constexpr char kTool[] = "codl-sim";
 
 struct Flags {
   std::string plan;
@@ -48,58 +30,57 @@ struct Flags {
   std::string replay;
   std::string variant;
   std::string trace;
-  bool as_json = false;
+  std::string output;
+  bool is_json = false;
   SimulatedLoad load;
 };
 
-llvm::Error read_percent(llvm::StringRef flag, llvm::StringRef text, double* out) {
-  if (text.getAsDouble(*out) || !(*out >= 0 && *out <= 90))
-    return input_error(flag, "expected a number from 0 to 90, found \"{0}\"", text);
-  return llvm::Error::success();
+tools::CommandLine command_line_of(Flags* flags) {
+  using tools::number_value;
+  using tools::switch_value;
+  using tools::text_value;
+  tools::CommandLine line;
+  line.tool = kTool;
+  line.version = compiler_version();
+  line.usage = {"PLAN [flags]", "--replay=FILE.json --device=NAME|FILE.json [flags]"};
+  line.summary =
+      "Runs a plan in virtual time: every step takes what the device profile predicts. Nothing is "
+      "computed. Simulated times are marked as such; codl-bench measures. What is shown, and the "
+      "format of a replay: docs/SIMULATOR.md.";
+  line.exit_codes =
+      "0 ok, 1 the input is wrong (plan, profile, replay, flag), 2 a plan of another version, 70 "
+      "internal error";
+  line.groups = {
+      {"What is run",
+       {{"device", text_value("NAME|FILE.json", &flags->device, "the one that the plan is for"),
+         "the device profile: a name of codlc --list-devices, or a file"},
+        {"variant", text_value("NAME", &flags->variant, "all"), "which of the plan's variants"},
+        {"replay", text_value("FILE.json", &flags->replay, "none"),
+         "operators and ratios in place of a plan, run as CoDL's engine would"}}},
+      {"What else the device does",
+       {{"cpu-load", number_value("PERCENT", &flags->load.cpu_percent, 0, 90),
+         "of the CPU lane's time that others take"},
+        {"frame-load", number_value("PERCENT", &flags->load.gpu_frame_percent, 0, 90),
+         "of the GPU's time that drawing takes"}}},
+      {"What is reported",
+       {{"output", text_value("FILE", &flags->output, "stdout"), "where the report is written",
+         'o'},
+        {"json", switch_value(&flags->is_json), "one line of JSON in place of text"},
+        {"trace", text_value("FILE", &flags->trace, "none"),
+         "write the last variant's lanes, in wall time, as codl-bench --trace does"}}}};
+  return line;
 }
 
-// False if --help or --version was answered.
-llvm::Expected<bool> read_flags(llvm::ArrayRef<const char*> arguments, Flags* flags) {
-  for (llvm::StringRef argument : arguments) {
-    if (argument == "--help") {
-      llvm::outs() << kHelp;
-      return false;
-    }
-    if (argument == "--json") {
-      flags->as_json = true;
-      continue;
-    }
-    if (argument == "--version") {
-      llvm::outs() << "codl-sim " << codl::compiler::codlc_version() << "\n";
-      return false;
-    }
-    const auto [flag, value] = argument.split('=');
-    if (flag == "--device")
-      flags->device = value.str();
-    else if (flag == "--replay")
-      flags->replay = value.str();
-    else if (flag == "--variant")
-      flags->variant = value.str();
-    else if (flag == "--trace")
-      flags->trace = value.str();
-    else if (flag == "--cpu-load" || flag == "--frame-load") {
-      double* target =
-          flag == "--cpu-load" ? &flags->load.cpu_percent : &flags->load.gpu_frame_percent;
-      if (llvm::Error error = read_percent(flag, value, target)) return error;
-    } else if (argument.startswith("-") || !flags->plan.empty())
-      return input_error("codl-sim", "expected one PLAN and flags of --help, found \"{0}\"",
-                         argument);
-    else
-      flags->plan = argument.str();
-  }
-  if (flags->plan.empty() == flags->replay.empty())
-    return input_error("codl-sim", "expected a PLAN or --replay=FILE.json (see --help), found {0}",
-                       flags->plan.empty() ? "none" : "both");
-  if (!flags->replay.empty() && !flags->variant.empty())
+llvm::Error check_flags(const Flags& flags) {
+  if (flags.plan.empty() == flags.replay.empty())
+    return input_error("command line",
+                       "expected a PLAN or --replay=FILE.json (see --help), found {0}",
+                       flags.plan.empty() ? "none" : "both");
+  if (!flags.replay.empty() && !flags.variant.empty())
     return input_error("--variant", "expected it with a PLAN, found it with --replay");
-  if (flags->device.empty())
-    return input_error("codl-sim", "expected --device=NAME (see --help), found none");
-  return true;
+  if (!flags.replay.empty() && flags.device.empty())
+    return input_error("--replay", "expected --device=NAME beside it, found none");
+  return llvm::Error::success();
 }
 
 // One variant, or one replay, in virtual time.
@@ -113,23 +94,21 @@ struct Simulated {
 Simulated simulate(llvm::StringRef name, std::vector<LaneStep> steps, const DeviceProfile& profile,
                    const SimulatedLoad& load) {
   Simulated result{name.str(), std::move(steps), {}, {}};
-  result.wall = codl::compiler::run_lanes(result.steps, profile, load, Clock::Wall);
-  result.codl = codl::compiler::run_lanes(result.steps, profile, load, Clock::Codl);
+  result.wall = run_lanes(result.steps, profile, load, Clock::Wall);
+  result.codl = run_lanes(result.steps, profile, load, Clock::Codl);
   return result;
 }
 
-void print_text(const Simulated& simulated, const DeviceProfile& profile) {
+void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::raw_ostream& os) {
   const Timeline& wall = simulated.wall;
-  llvm::raw_ostream& os = llvm::outs();
-  os << llvm::formatv("{0} on {1}, simulated\n", simulated.name, profile.name);
+  os << llvm::formatv("{0} on {1}, simulated\n", tools::printable(simulated.name), profile.name);
   os << llvm::formatv("  wall time    {0,12:f1} us\n", wall.total_us);
   os << llvm::formatv("  CoDL's clock {0,12:f1} us    kernels, maps and waits, without launches\n",
                       simulated.codl.total_us);
-  for (size_t lane = 0; lane < codl::compiler::kLaneCount; ++lane)
+  for (size_t lane = 0; lane < kLaneCount; ++lane)
     if (wall.busy_us[lane] > 0)
-      os << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n",
-                          codl::compiler::kLaneNames[lane], wall.busy_us[lane],
-                          wall.total_us - wall.busy_us[lane]);
+      os << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n", kLaneNames[lane],
+                          wall.busy_us[lane], wall.total_us - wall.busy_us[lane]);
   os << llvm::formatv("  cpu and gpu  {0,12:f1} us both busy\n", wall.overlap_us);
   if (profile.power) {
     const double energy_j = wall.energy_j(*profile.power);
@@ -139,8 +118,9 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile) {
   }
 }
 
-void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile) {
-  llvm::json::OStream json(llvm::outs());
+void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
+                llvm::raw_ostream& os) {
+  llvm::json::OStream json(os);
   const auto rounded = [&](llvm::StringRef key, double value) {
     json.attribute(key, std::round(value * 1e3) / 1e3);
   };
@@ -153,15 +133,15 @@ void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile) {
           rounded("wall_us", simulated.wall.total_us);
           rounded("codl_clock_us", simulated.codl.total_us);
           json.attributeObject("busy_us", [&] {
-            for (size_t lane = 0; lane < codl::compiler::kLaneCount; ++lane)
-              rounded(codl::compiler::kLaneNames[lane], simulated.wall.busy_us[lane]);
+            for (size_t lane = 0; lane < kLaneCount; ++lane)
+              rounded(kLaneNames[lane], simulated.wall.busy_us[lane]);
           });
           rounded("overlap_us", simulated.wall.overlap_us);
           if (profile.power) rounded("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
         });
     });
   });
-  llvm::outs() << "\n";
+  os << "\n";
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_file(llvm::StringRef path) {
@@ -173,64 +153,91 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_file(llvm::StringRef pa
   return std::move(*file);
 }
 
-llvm::Expected<std::vector<Simulated>> simulate_replay(const Flags& flags,
-                                                       const DeviceProfile& profile) {
+struct Result {
+  DeviceProfile profile;
+  std::vector<Simulated> runs;
+};
+
+llvm::Expected<Result> simulate_replay(const Flags& flags) {
+  CODL_ASSIGN_OR_RETURN(profile, load_device_profile(flags.device));
   CODL_ASSIGN_OR_RETURN(file, read_file(flags.replay));
-  CODL_ASSIGN_OR_RETURN(replay, codl::compiler::parse_replay(file->getBuffer(), flags.replay));
-  CODL_ASSIGN_OR_RETURN(steps, codl::compiler::lane_steps_of(replay, profile));
-  std::vector<Simulated> result;
-  result.push_back(simulate("replay " + replay.name, std::move(steps), profile, flags.load));
+  CODL_ASSIGN_OR_RETURN(replay, parse_replay(file->getBuffer(), flags.replay));
+  CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(replay, profile));
+  Result result{std::move(profile), {}};
+  result.runs.push_back(
+      simulate("replay " + replay.name, std::move(steps), result.profile, flags.load));
   return result;
 }
 
-llvm::Expected<std::vector<Simulated>> simulate_variants(const Flags& flags,
-                                                         DeviceProfile profile) {
+// The profile that the plan was made with, by the name that the plan has: found only if it is
+// still the same.
+llvm::Expected<DeviceProfile> profile_of(const plan::PlanDef& plan, llvm::StringRef path) {
+  const std::string name = plan.device()->str();
+  if (!llvm::is_contained(list_devices(), name))
+    return input_error("--device",
+                       "expected the profile that {0} was made with, as no profile of "
+                       "--list-devices has its name, \"{1}\"; found none",
+                       path, name);
+  CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
+  if (to_hex(profile.hash) != plan.profile_hash()->str())
+    return input_error(
+        "--device",
+        "expected the profile that {0} was made with, as the profile \"{1}\" that is "
+        "here has other contents; found none",
+        path, name);
+  return profile;
+}
+
+llvm::Expected<Result> simulate_variants(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(file, read_file(flags.plan));
-  CODL_ASSIGN_OR_RETURN(
-      plan, codl::compiler::open_plan(file->getBufferStart(), file->getBufferSize(), flags.plan));
-  std::vector<Simulated> result;
-  for (const codl::plan::VariantDef* variant : *plan->variants()) {
-    if (!flags.variant.empty() && variant->name()->str() != flags.variant) continue;
-    profile.set_weights(codl::compiler::weight_mbytes(*variant));
-    CODL_ASSIGN_OR_RETURN(steps, codl::compiler::lane_steps_of(*variant, profile));
-    result.push_back(
-        simulate("variant " + variant->name()->str(), std::move(steps), profile, flags.load));
+  CODL_ASSIGN_OR_RETURN(plan, open_plan(file->getBufferStart(), file->getBufferSize(), flags.plan));
+  CODL_ASSIGN_OR_RETURN(profile, flags.device.empty() ? profile_of(*plan, flags.plan)
+                                                      : load_device_profile(flags.device));
+  Result result{std::move(profile), {}};
+  std::vector<std::string> names;
+  for (const plan::VariantDef* variant : *plan->variants()) {
+    names.push_back(variant->name()->str());
+    if (!flags.variant.empty() && names.back() != flags.variant) continue;
+    result.profile.set_weights(weight_mbytes(*variant));
+    CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(*variant, result.profile));
+    result.runs.push_back(
+        simulate("variant " + names.back(), std::move(steps), result.profile, flags.load));
   }
-  if (result.empty())
-    return input_error("--variant", "expected a variant of the plan, found \"{0}\"", flags.variant);
+  if (result.runs.empty())
+    return input_error("--variant", "expected {0}, found \"{1}\"{2}", llvm::join(names, " or "),
+                       flags.variant, tools::suggestion(flags.variant, names));
   return result;
 }
 
-llvm::Error simulate_all(const Flags& flags) {
-  CODL_ASSIGN_OR_RETURN(profile, codl::compiler::load_device_profile(flags.device));
-  CODL_ASSIGN_OR_RETURN(all, flags.replay.empty() ? simulate_variants(flags, profile)
-                                                  : simulate_replay(flags, profile));
-  if (flags.as_json)
-    print_json(all, profile);
+llvm::Error run(const Flags& flags) {
+  if (llvm::Error error = check_flags(flags)) return error;
+  CODL_ASSIGN_OR_RETURN(result,
+                        flags.replay.empty() ? simulate_variants(flags) : simulate_replay(flags));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (flags.is_json)
+    print_json(result.runs, result.profile, os);
   else
-    for (const Simulated& simulated : all) print_text(simulated, profile);
-  if (flags.trace.empty()) return llvm::Error::success();
-  std::error_code error;
-  llvm::raw_fd_ostream os(flags.trace, error);
-  os << codl::compiler::chrome_trace(all.back().name, all.back().steps, all.back().wall);
-  os.close();
-  if (!error) error = os.error();
-  os.clear_error();
-  if (error)
-    return input_error(flags.trace, "expected a file to write, found: {0}", error.message());
+    for (const Simulated& simulated : result.runs) print_text(simulated, result.profile, os);
+  if (!flags.trace.empty()) {
+    const Simulated& last = result.runs.back();
+    tools::write_file(flags.trace, chrome_trace(last.name, last.steps, last.wall));
+  }
+  tools::print_to(flags.output, os.str());
   return llvm::Error::success();
 }
 
-llvm::Error run(llvm::ArrayRef<const char*> arguments) {
+int codl_sim(const std::vector<std::string>& arguments) {
   Flags flags;
-  CODL_ASSIGN_OR_RETURN(has_work, read_flags(arguments, &flags));
-  return has_work ? simulate_all(flags) : llvm::Error::success();
+  const tools::Arguments parsed = parse_command_line(command_line_of(&flags), arguments);
+  if (parsed.answer) {
+    tools::print(*parsed.answer);
+    return 0;
+  }
+  flags.plan = only_operand(parsed, "PLAN");
+  return report(kTool, run(flags));
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  llvm::Error error = run(llvm::makeArrayRef(argv + 1, argv + argc));
-  if (error) return codl::compiler::report_error(std::move(error), llvm::errs());
-  return 0;
-}
+int main(int argc, char** argv) { return tools::run_tool(kTool, argc, argv, codl_sim); }

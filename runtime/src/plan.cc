@@ -119,6 +119,7 @@ codl_status_t describe_io(const flatbuffers::Vector<flatbuffers::Offset<plan::Io
 }  // namespace codl::rt
 
 static_assert(CODL_MAX_RANK == codl::kMaxRank);
+static_assert(CODL_MAX_THREADS == codl::kMaxThreads);
 static_assert(CODL_FLOAT32 == static_cast<int>(codl::DType::F32));
 static_assert(CODL_INT64 == static_cast<int>(codl::DType::I64));
 static_assert(CODL_BOOL == static_cast<int>(codl::DType::Bool));

@@ -12,17 +12,17 @@
 #include <vector>
 
 #include "runtime/tools/clock_probe.h"
-#include "runtime/tools/files.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
+#include "tools/files.h"
+#include "tools/messages.h"
 
 namespace codl::tools {
 namespace {
 
-constexpr char kSummary[] =
-    "Measures a codl plan: latency of a run, load time, memory, and what each lane does.";
+constexpr char kTool[] = "codl-bench";
 
 // Of these the run with the median time is reported; odd, so that there is one.
 constexpr int32_t kRecordedRuns = 5;
@@ -99,7 +99,7 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   report->num_runs = static_cast<int64_t>(runs_us.size());
   report->runs = latencies_of(std::move(runs_us));
   report->peak_memory_bytes = peak_memory_bytes();
-  report->session = facts_of(session);
+  report->session = facts_of(plan, session);
 }
 
 // Of kRecordedRuns runs after one to warm up, the one with the median time.
@@ -121,42 +121,43 @@ Timeline record_median_run(const Plan& plan, const PlanFlags& flags,
   return *median;
 }
 
-void print_memory(const char* name, int64_t bytes) {
-  if (bytes >= 0) std::printf("  %-12s %10.2f MB\n", name, static_cast<double>(bytes) / 1e6);
+std::string memory_line(const char* name, int64_t bytes) {
+  return bytes < 0 ? "" : formatted("  %-12s %10.2f MB\n", name, static_cast<double>(bytes) / 1e6);
 }
 
-void print_text(const BenchFlags& flags, const Report& report) {
+std::string report_text(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
-  std::printf("%s\n", describe_session(session).c_str());
-  std::printf("run, %lld times after %d to warm up\n", static_cast<long long>(report.num_runs),
-              flags.warmup_runs);
-  std::printf("  min          %10.1f us\n", report.runs.min_us);
-  std::printf("  median       %10.1f us    predicted %.1f us\n", report.runs.median_us,
-              report.predicted_us);
-  std::printf("  p90          %10.1f us\n", report.runs.p90_us);
-  std::printf("  p99          %10.1f us\n", report.runs.p99_us);
+  std::string text = describe_session(session) + "\n";
+  text += formatted("run, %lld times after %d to warm up\n",
+                    static_cast<long long>(report.num_runs), flags.warmup_runs);
+  text += formatted("  min          %10.1f us\n", report.runs.min_us);
+  text += formatted("  median       %10.1f us    predicted %.1f us\n", report.runs.median_us,
+                    report.predicted_us);
+  text += formatted("  p90          %10.1f us\n", report.runs.p90_us);
+  text += formatted("  p99          %10.1f us\n", report.runs.p99_us);
   if (report.probe_us >= 0)
-    std::printf("  probe        %10.3f us    what a chain of multiplications takes beside them\n",
-                report.probe_us);
-  std::printf("load\n");
-  std::printf("  open plan    %10.1f us\n", report.open_us);
-  std::printf("  session      %10.1f us    of which %.1f us building OpenCL programs\n",
-              session.session_us, session.program_us);
-  std::printf("  first run    %10.1f us\n", report.first_run_us);
-  std::printf("memory\n");
-  print_memory("host", session.host_bytes);
-  print_memory("shared", session.shared_bytes);
-  print_memory("device", session.device_bytes);
-  print_memory("process peak", report.peak_memory_bytes);
-  std::printf("lanes, in a recorded run of %.1f us\n", report.lanes.wall_us);
+    text +=
+        formatted("  probe        %10.3f us    what a chain of multiplications takes beside them\n",
+                  report.probe_us);
+  text += "load\n";
+  text += formatted("  open plan    %10.1f us\n", report.open_us);
+  text += formatted("  session      %10.1f us    of which %.1f us building OpenCL programs\n",
+                    session.session_us, session.program_us);
+  text += formatted("  first run    %10.1f us\n", report.first_run_us);
+  text += "memory\n";
+  text += memory_line("host", session.host_bytes);
+  text += memory_line("shared", session.shared_bytes);
+  text += memory_line("device", session.device_bytes);
+  text += memory_line("process peak", report.peak_memory_bytes);
+  text += formatted("lanes, in a recorded run of %.1f us\n", report.lanes.wall_us);
   for (size_t lane = 0; lane < kLaneCount; ++lane) {
     const LaneTimes& times = report.lanes.lanes[lane];
     if (times.step_count == 0) continue;
-    std::printf("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kLaneNames[lane],
-                times.busy_us, times.idle_us, times.step_count);
+    text += formatted("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kLaneNames[lane],
+                      times.busy_us, times.idle_us, times.step_count);
   }
-  std::printf("  cpu and gpu  %10.1f us both busy\n%s", report.lanes.overlap_us,
-              report.timeline.c_str());
+  text += formatted("  cpu and gpu  %10.1f us both busy\n", report.lanes.overlap_us);
+  return text + report.timeline;
 }
 
 void write_lanes(JsonWriter& json, const RunTimes& times) {
@@ -177,13 +178,14 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
   json.end_object();
 }
 
-// {"plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device",
+// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
+// "opencl_device",
 //  "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us", "p99_us",
 //  "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us" (part of
 //  session_us), "first_run_us", "host_bytes", "shared_bytes", "device_bytes", "peak_memory_bytes"
 //  (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count",
 //  "busy_us", "idle_us"}]}}
-void print_json(const BenchFlags& flags, const Report& report) {
+std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;
   json.begin_object();
@@ -207,23 +209,26 @@ void print_json(const BenchFlags& flags, const Report& report) {
   json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
   write_lanes(json, report.lanes);
   json.end_object();
-  std::printf("%s\n", json.text().c_str());
+  return json.text() + "\n";
 }
 
-void codl_bench(const std::vector<std::string>& arguments) {
+int codl_bench(const std::vector<std::string>& arguments) {
   BenchFlags flags;
-  const std::vector<Flag> own_flags = {
-      {"num-runs", "N", "runs that are timed; default: 50",
-       [&](const std::string& value) { flags.num_runs = parse_int32("num-runs", value, 1); }},
-      {"min-ms", "N", "go on with timed runs for so many milliseconds at least; default: 0",
-       [&](const std::string& value) { flags.min_ms = parse_int32("min-ms", value, 0); }},
-      {"warmup-runs", "N", "runs before those, besides the first; default: 5",
-       [&](const std::string& value) { flags.warmup_runs = parse_int32("warmup-runs", value, 0); }},
-      {"probe-cores", "LIST",
-       "after each run, time a chain of multiplications on these cores: how high their clock is",
-       [&](const std::string& value) { flags.probe_cores = parse_cores("probe-cores", value); }},
-  };
-  if (!parse_plan_flags("codl-bench", kSummary, own_flags, arguments, &flags.plan)) return;
+  CommandLine own;
+  own.tool = kTool;
+  own.summary =
+      "Measures a plan on this machine: latency of a run, load time, memory, and what each lane "
+      "does. Inputs without --input are random.";
+  own.groups = {{"What is measured",
+                 {{"num-runs", integer_value("N", &flags.num_runs, 1), "runs that are timed"},
+                  {"min-ms", integer_value("N", &flags.min_ms, 0),
+                   "go on with timed runs for so many milliseconds at least"},
+                  {"warmup-runs", integer_value("N", &flags.warmup_runs, 0),
+                   "runs before those, besides the first"},
+                  {"probe-cores", cores_value(&flags.probe_cores, "none"),
+                   "after each run, time a chain of multiplications on these cores: how high their "
+                   "clock is"}}}};
+  if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
 
   Report report;
   Plan plan;
@@ -240,15 +245,14 @@ void codl_bench(const std::vector<std::string>& arguments) {
   report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())
     write_file(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));
-  if (flags.plan.is_json)
-    print_json(flags, report);
-  else
-    print_text(flags, report);
+  print_to(flags.plan.output_path,
+           flags.plan.is_json ? report_json(flags, report) : report_text(flags, report));
+  return 0;
 }
 
 }  // namespace
 }  // namespace codl::tools
 
 int main(int argc, char** argv) {
-  return codl::tools::run_tool(argc, argv, codl::tools::codl_bench);
+  return codl::tools::run_tool(codl::tools::kTool, argc, argv, codl::tools::codl_bench);
 }

@@ -3,25 +3,31 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
-#include "runtime/tools/files.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/npy.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
+#include "tools/files.h"
+#include "tools/messages.h"
+#include "tools/printable.h"
 
 namespace codl::tools {
 namespace {
 
-constexpr char kSummary[] =
-    "Runs a codl plan once and prints shape, min, max and mean of each output.";
+constexpr char kTool[] = "codl-run";
+
+// Bytes of an output's file name that come from the tensor's: with what is added, below the 255
+// that Linux's file systems have room for, and the temporary names beside it too.
+constexpr size_t kMaxNameBytes = 180;
 
 struct RunFlags {
   PlanFlags plan;
@@ -38,14 +44,24 @@ std::string_view bytes_of(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()};
 }
 
-// Characters outside A-Za-z0-9_.- become '_'.
+// 64 bits of the bytes. Source: FNV-1a, RFC 9923.
+uint64_t hash_of(const std::string& bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+// Characters outside A-Za-z0-9_.- become '_'. Of a long name only the beginning stays, with a hash
+// of the whole.
 std::string file_name_of(const std::string& tensor_name) {
-  std::string name = tensor_name;
+  std::string name = tensor_name.substr(0, kMaxNameBytes);
   for (char& character : name) {
     const auto byte = static_cast<unsigned char>(character);
     if (byte >= 0x80 || (!std::isalnum(byte) && std::strchr("_.-", byte) == nullptr))
       character = '_';
   }
+  if (tensor_name.size() > kMaxNameBytes)
+    name += formatted("-%016llx", static_cast<unsigned long long>(hash_of(tensor_name)));
   return name + ".npy";
 }
 
@@ -64,7 +80,7 @@ std::vector<std::string> output_paths(const std::string& directory,
       // Two outputs of one name are one value.
       if (paths[k] == paths[i] && outputs[k].name != outputs[i].name)
         fail_input("--output-dir", "outputs whose names differ as files",
-                   outputs[k].name + " and " + outputs[i].name);
+                   "'" + outputs[k].name + "' and '" + outputs[i].name + "'");
   }
   return paths;
 }
@@ -80,24 +96,46 @@ std::string npy_of(const Tensor& tensor) {
                     convert_elements(CODL_BFLOAT16, CODL_FLOAT32, bytes_of(tensor)));
 }
 
-void print_text(const SessionFacts& facts, const std::vector<OutputReport>& reports) {
-  std::printf("%s\n", describe_session(facts).c_str());
-  for (const OutputReport& report : reports) {
-    const std::string shape = describe_tensor(report.tensor->dtype, report.tensor->dims);
-    std::printf("%s %s min=%g max=%g mean=%g%s%s\n", report.tensor->name.c_str(), shape.c_str(),
-                report.values.min, report.values.max, report.values.mean,
-                report.path.empty() ? "" : " -> ", report.path.c_str());
-  }
+std::vector<std::string> random_names(const std::vector<Tensor>& inputs) {
+  std::vector<std::string> names;
+  for (const Tensor& input : inputs)
+    if (input.is_random) names.push_back(input.name);
+  return names;
 }
 
-// {"plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device",
-//  "outputs": [{"name", "dtype", "dims", "min", "max", "mean", "file"}]}; "file" is empty if not
-// written; a value that is not finite is null.
-void print_json(const PlanFlags& flags, const SessionFacts& facts,
-                const std::vector<OutputReport>& reports) {
+std::string report_text(const PlanFlags& flags, const SessionFacts& facts,
+                        const std::vector<Tensor>& inputs,
+                        const std::vector<OutputReport>& reports) {
+  std::string text = describe_session(facts) + "\n";
+  std::string names;
+  for (const std::string& name : random_names(inputs))
+    names += (names.empty() ? "" : ", ") + printable(name);
+  if (!names.empty())
+    text += "random numbers (--seed=" + std::to_string(flags.seed) +
+            ") for inputs without --input: " + names + "\n";
+  for (const OutputReport& report : reports) {
+    text += printable(report.tensor->name) + " " +
+            describe_tensor(report.tensor->dtype, report.tensor->dims) +
+            formatted(" min=%g max=%g mean=%g", report.values.min, report.values.max,
+                      report.values.mean);
+    if (!report.path.empty()) text += " -> " + printable(report.path);
+    text += "\n";
+  }
+  return text;
+}
+
+// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
+//  "opencl_device", "random_inputs": [name], "outputs": [{"name", "dtype", "dims", "min", "max",
+//  "mean", "file"}]}; "file" is empty if not written; a value that is not finite is null.
+std::string report_json(const PlanFlags& flags, const SessionFacts& facts,
+                        const std::vector<Tensor>& inputs,
+                        const std::vector<OutputReport>& reports) {
   JsonWriter json;
   json.begin_object();
   write_session(json, flags.plan_path, facts);
+  json.key("random_inputs").begin_array();
+  for (const std::string& name : random_names(inputs)) json.string(name);
+  json.end_array();
   json.key("outputs").begin_array();
   for (const OutputReport& report : reports) {
     json.begin_object();
@@ -114,16 +152,22 @@ void print_json(const PlanFlags& flags, const SessionFacts& facts,
   }
   json.end_array();
   json.end_object();
-  std::printf("%s\n", json.text().c_str());
+  return json.text() + "\n";
 }
 
-void codl_run(const std::vector<std::string>& arguments) {
+int codl_run(const std::vector<std::string>& arguments) {
   RunFlags flags;
-  const std::vector<Flag> own_flags = {
-      {"output-dir", "DIR", "write each output as DIR/NAME.npy; default: nothing is written",
-       [&](const std::string& value) { flags.output_dir = value; }},
-  };
-  if (!parse_plan_flags("codl-run", kSummary, own_flags, arguments, &flags.plan)) return;
+  CommandLine own;
+  own.tool = kTool;
+  own.summary =
+      "Runs a plan once, on .npy files or on random inputs, and reports shape, min, max and mean "
+      "of "
+      "each output. A plan for another device runs here too: as planned for that device, at this "
+      "machine's speed.";
+  own.groups = {{"Outputs",
+                 {{"output-dir", text_value("DIR", &flags.output_dir, "nothing is written"),
+                   "write each output as DIR/NAME.npy"}}}};
+  if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
   std::vector<Tensor> inputs = inputs_of(plan, flags.plan);
@@ -139,16 +183,18 @@ void codl_run(const std::vector<std::string>& arguments) {
     reports.push_back(report_of(outputs[i], paths[i]));
     if (!paths[i].empty()) write_file(paths[i], npy_of(outputs[i]));
   }
-  const SessionFacts facts = facts_of(session);
+  const SessionFacts facts = facts_of(plan, session);
   if (!flags.plan.trace_path.empty())
     write_file(flags.plan.trace_path, chrome_trace(timeline_of(session), facts.variant));
-  if (flags.plan.is_json)
-    print_json(flags.plan, facts, reports);
-  else
-    print_text(facts, reports);
+  print_to(flags.plan.output_path, flags.plan.is_json
+                                       ? report_json(flags.plan, facts, inputs, reports)
+                                       : report_text(flags.plan, facts, inputs, reports));
+  return 0;
 }
 
 }  // namespace
 }  // namespace codl::tools
 
-int main(int argc, char** argv) { return codl::tools::run_tool(argc, argv, codl::tools::codl_run); }
+int main(int argc, char** argv) {
+  return codl::tools::run_tool(codl::tools::kTool, argc, argv, codl::tools::codl_run);
+}

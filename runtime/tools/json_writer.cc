@@ -3,11 +3,13 @@
 #include <charconv>
 #include <cmath>
 
+#include "tools/printable.h"
+
 namespace codl::tools {
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   separate();
-  quote(name);
+  text_ += json_string(name);
   text_ += ':';
   after_key_ = true;
   return *this;
@@ -15,7 +17,7 @@ JsonWriter& JsonWriter::key(std::string_view name) {
 
 void JsonWriter::string(std::string_view text) {
   separate();
-  quote(text);
+  text_ += json_string(text);
 }
 
 void JsonWriter::integer(int64_t value) {
@@ -58,26 +60,6 @@ void JsonWriter::open(char bracket) {
 void JsonWriter::close(char bracket) {
   has_items_.pop_back();
   text_ += bracket;
-}
-
-// Bytes of 0x80 and above pass through: names in a plan are UTF-8 as ONNX has them.
-void JsonWriter::quote(std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
-  text_ += '"';
-  for (char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (character == '"' || character == '\\') {
-      text_ += '\\';
-      text_ += character;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      text_ += "\\u00";
-      text_ += kHex[byte >> 4];
-      text_ += kHex[byte & 15];
-    } else {
-      text_ += character;
-    }
-  }
-  text_ += '"';
 }
 
 std::string pretty_json(std::string_view json, size_t depth) {

@@ -35,7 +35,6 @@ class JsonWriter {
   void separate();
   void open(char bracket);
   void close(char bracket);
-  void quote(std::string_view text);
 
   std::string text_;
   std::vector<bool> has_items_;  // of each open bracket

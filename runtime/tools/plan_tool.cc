@@ -1,12 +1,12 @@
 #include "runtime/tools/plan_tool.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <utility>
 
-#include "runtime/tools/files.h"
 #include "runtime/tools/npy.h"
+#include "tools/files.h"
+#include "tools/messages.h"
+#include "tools/printable.h"
 
 namespace codl::tools {
 
@@ -110,6 +110,7 @@ size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
                  describe_tensor(npy.dtype, npy.dims));
     std::copy_n(reinterpret_cast<const std::byte*>(npy.data.data()), npy.data.size(),
                 tensor.data.begin());
+    tensor.is_random = false;
     return i;
   }
   fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs), argument);
@@ -135,91 +136,61 @@ Tensor tensor_of(const codl_tensor_info_t& info) {
   return tensor;
 }
 
-std::vector<Flag> shared_flags(PlanFlags* flags) {
+std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
   return {
-      {"variant", "NAME", "of the plan; default: its first",
-       [=](const std::string& value) { flags->variant = value; }},
-      {"require-variant", "", "fail instead of falling back to the CPU without a usable GPU",
-       [=](const std::string&) { flags->require_variant = true; }},
-      {"num-threads", "N", "CPU threads; default: what the plan was made for",
-       [=](const std::string& value) {
-         flags->thread_count = parse_int32("num-threads", value, 1);
-       }},
-      {"cpu-cores", "LIST", "cores for the CPU threads, like 0,2,4-7; default: not pinned",
-       [=](const std::string& value) { flags->cpu_cores = parse_cores("cpu-cores", value); }},
-      {"gpu-cores", "LIST", "cores for an OpenCL implementation that computes on the CPU",
-       [=](const std::string& value) { flags->gpu_cores = parse_cores("gpu-cores", value); }},
-      {"opencl-platform", "TEXT", "part of the platform's name; default: the first with a device",
-       [=](const std::string& value) { flags->opencl_platform = value; }},
-      {"opencl-device", "TEXT", "part of the device's name; default: the first GPU, else the first",
-       [=](const std::string& value) { flags->opencl_device = value; }},
-      {"input", "NAME=FILE.npy", "an input; random where none is given",
-       [=](const std::string& value) { flags->inputs.push_back(value); }},
-      {"seed", "N", "of the random inputs; default: 0",
-       [=](const std::string& value) { flags->seed = parse_uint64("seed", value); }},
-      {"trace", "FILE", "write the timeline of one run (Chrome trace JSON, one track per lane)",
-       [=](const std::string& value) { flags->trace_path = value; }},
-      {"json", "", "print one JSON object instead of text",
-       [=](const std::string&) { flags->is_json = true; }},
+      {"What is run",
+       {{"variant", text_value("NAME", &flags->variant, "the plan's first"),
+         "which of the plan's variants"},
+        {"require-variant", switch_value(&flags->require_variant),
+         "fail where no GPU can be used, instead of running on the CPU alone"},
+        {"input", texts_value("NAME=FILE.npy", &flags->inputs),
+         "an input; those without one are random"},
+        {"seed", integer_value("N", &flags->seed), "of the random inputs"}}},
+      {"Where it runs",
+       {{"num-threads",
+         integer_value<int32_t>("N", &flags->thread_count, 1, CODL_MAX_THREADS,
+                                "what the plan was made for"),
+         "CPU threads"},
+        {"cpu-cores", cores_value(&flags->cpu_cores, "not pinned"),
+         "cores for the CPU threads, like 0,2,4-7"},
+        {"gpu-cores", cores_value(&flags->gpu_cores, "not pinned"),
+         "cores for an OpenCL implementation that computes on the CPU"},
+        {"opencl-platform", text_value("TEXT", &flags->opencl_platform, "the first with a device"),
+         "part of the platform's name"},
+        {"opencl-device",
+         text_value("TEXT", &flags->opencl_device, "the first GPU, else the first device"),
+         "part of the device's name"}}},
+      {"What is reported",
+       {{"output", text_value("FILE", &flags->output_path, "stdout"), "where the report is written",
+         'o'},
+        {"json", switch_value(&flags->is_json), "one JSON object in place of text"},
+        {"trace", text_value("FILE", &flags->trace_path, "none"),
+         "write the timeline of one run: Chrome trace JSON, one track per lane"}}},
   };
 }
 
 }  // namespace
 
-int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>& arguments)) {
-  try {
-    tool(std::vector<std::string>(argv + 1, argv + argc));
-    // Output that could not be written is found at the latest here.
-    if (std::fflush(stdout) != 0)
-      throw ToolError(ExitCode::Input, "stdout: expected space to write to, found none");
-    return static_cast<int>(ExitCode::Ok);
-  } catch (const ToolError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return static_cast<int>(error.code);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "internal error: %s\n", error.what());
-    return static_cast<int>(ExitCode::Internal);
-  }
+std::string runtime_version() {
+  return std::string(codl_version()) + " (plan format " +
+         std::to_string(codl_plan_format_version()) + ")";
 }
 
-bool parse_tool_flags(const std::string& tool_name, const std::string& summary,
-                      const std::string& positional_name, std::vector<Flag> flags,
-                      const std::vector<std::string>& arguments,
-                      std::vector<std::string>* out_positional) {
-  bool asks_help = false;
-  bool asks_version = false;
-  flags.push_back({"help", "", "print this text", [&](const std::string&) { asks_help = true; }});
-  flags.push_back({"version", "", "print the version and the newest plan format it reads",
-                   [&](const std::string&) { asks_version = true; }});
-
-  *out_positional = parse_flags(flags, arguments);
-  if (asks_help) {
-    std::printf("%s\n\nusage: %s %s[flags]\n\n%s\n%s", summary.c_str(), tool_name.c_str(),
-                positional_name.empty() ? "" : (positional_name + " ").c_str(),
-                describe_flags(flags).c_str(),
-                "exit codes: 0 ok, 1 wrong input, 2 valid but not supported here, 70 internal or "
-                "device error\n");
-    return false;
-  }
-  if (asks_version) {
-    std::printf("%s %s (plan format %u)\n", tool_name.c_str(), codl_version(),
-                codl_plan_format_version());
-    return false;
-  }
-  return true;
-}
-
-bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
-                      const std::vector<Flag>& own_flags, const std::vector<std::string>& arguments,
+bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments,
                       PlanFlags* flags) {
-  std::vector<Flag> all = own_flags;
-  for (Flag& flag : shared_flags(flags)) all.push_back(std::move(flag));
-  std::vector<std::string> positional;
-  if (!parse_tool_flags(tool_name, summary, "PLAN", std::move(all), arguments, &positional))
+  own.version = runtime_version();
+  own.usage = {"PLAN [flags]"};
+  own.exit_codes =
+      "0 ok, 1 the input is wrong (plan, tensor, flag), 2 valid but not supported here, 70 "
+      "internal or device error";
+  for (FlagGroup& group : shared_groups(flags)) own.groups.push_back(std::move(group));
+  const Arguments parsed = parse_command_line(own, arguments);
+  if (parsed.answer) {
+    print(*parsed.answer);
     return false;
-  if (positional.size() != 1)
-    fail_input(tool_name, "one plan file", std::to_string(positional.size()) + " arguments");
-  flags->plan_path = positional[0];
+  }
+  flags->plan_path = only_operand(parsed, "PLAN");
+  if (flags->plan_path.empty()) fail_input("command line", "a PLAN", "none (see --help)");
   return true;
 }
 
@@ -265,6 +236,7 @@ std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags) {
   for (size_t i = 0; i < plan.input_count(); ++i) {
     tensors.push_back(tensor_of(plan.input(i)));
     fill_random(tensors.back(), flags.seed, i);
+    tensors.back().is_random = true;
   }
   read_inputs(flags.inputs, tensors);
   return tensors;
@@ -327,9 +299,10 @@ void trim_outputs(const Session& session, std::vector<Tensor>& outputs) {
   }
 }
 
-SessionFacts facts_of(const Session& session) {
+SessionFacts facts_of(const Plan& plan, const Session& session) {
   const codl_session_info_t info = session.info();
-  return {.variant = info.variant,
+  return {.plan_device = plan.device(),
+          .variant = info.variant,
           .fallback_reason = info.fallback_reason,
           .opencl_platform = info.opencl_platform,
           .opencl_device = info.opencl_device,
@@ -342,15 +315,19 @@ SessionFacts facts_of(const Session& session) {
 }
 
 std::string describe_session(const SessionFacts& facts) {
-  std::string text = "variant " + facts.variant + ": " + std::to_string(facts.thread_count) +
+  std::string text = "variant " + printable(facts.variant) + ", planned for device " +
+                     printable(facts.plan_device) +
+                     ", on this machine: " + std::to_string(facts.thread_count) +
                      (facts.thread_count == 1 ? " CPU thread" : " CPU threads");
-  if (!facts.opencl_device.empty()) text += ", OpenCL device " + facts.opencl_device;
-  if (!facts.fallback_reason.empty()) text += "\n  not the one asked for: " + facts.fallback_reason;
+  if (!facts.opencl_device.empty()) text += ", OpenCL device " + printable(facts.opencl_device);
+  if (!facts.fallback_reason.empty())
+    text += "\n  not the one asked for: " + printable(facts.fallback_reason);
   return text;
 }
 
 void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts) {
   json.key("plan").string(plan_path);
+  json.key("plan_device").string(facts.plan_device);
   json.key("variant").string(facts.variant);
   json.key("fallback_reason").string(facts.fallback_reason);
   json.key("thread_count").integer(facts.thread_count);

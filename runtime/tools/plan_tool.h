@@ -8,9 +8,9 @@
 
 #include "codl/codl.hpp"
 #include "runtime/tools/dtype.h"
-#include "runtime/tools/flags.h"
 #include "runtime/tools/json_writer.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/flags.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 
@@ -25,7 +25,8 @@ struct PlanFlags {
   std::string opencl_device;
   std::vector<std::string> inputs;  // NAME=FILE.npy
   uint64_t seed = 0;
-  std::string trace_path;  // empty: no trace
+  std::string output_path;  // of the report; empty or "-": stdout
+  std::string trace_path;   // empty: no trace
   bool is_json = false;
 };
 
@@ -34,24 +35,18 @@ struct Tensor {
   codl_dtype_t dtype = CODL_FLOAT32;
   std::vector<int64_t> dims;
   std::vector<std::byte> data;
+  bool is_random = false;  // an input that no file was given for
 };
 
-// Runs a tool's main: a ToolError becomes one line on stderr and its exit code. `tool` returns
-// without an error for --help and --version.
-int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>& arguments));
+// What a status of libcodl means to the caller of a tool.
+ExitCode exit_code_of(codl_status_t status);
 
-// Reads `flags`, --help and --version. False if one of the two was asked for and has been answered
-// on stdout. `positional_name`: of the other arguments, for the usage; empty: there are none.
-bool parse_tool_flags(const std::string& tool_name, const std::string& summary,
-                      const std::string& positional_name, std::vector<Flag> flags,
-                      const std::vector<std::string>& arguments,
-                      std::vector<std::string>* out_positional);
+// "0.1.0 (plan format 3)": of libcodl, for --version.
+std::string runtime_version();
 
-// Reads the shared flags and those in `own_flags`. False if --help or --version was asked for and
-// has been answered on stdout.
-bool parse_plan_flags(const std::string& tool_name, const std::string& summary,
-                      const std::vector<Flag>& own_flags, const std::vector<std::string>& arguments,
-                      PlanFlags* flags);
+// Reads the flags in `own` (a tool's name, summary and groups) and those of every tool that takes
+// one PLAN. False if --help or --version was asked for and has been answered on stdout.
+bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments, PlanFlags* flags);
 
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
 
@@ -83,6 +78,7 @@ void trim_outputs(const Session& session, std::vector<Tensor>& outputs);
 
 // What a session is and holds, kept beyond its life.
 struct SessionFacts {
+  std::string plan_device;  // the profile's name, which the plan has; the machine may be another
   std::string variant;
   std::string fallback_reason;  // why it is not the variant asked for; empty if it is
   std::string opencl_platform;  // empty without a GPU
@@ -95,13 +91,14 @@ struct SessionFacts {
   double program_us = 0;  // building OpenCL programs
 };
 
-SessionFacts facts_of(const Session& session);
+SessionFacts facts_of(const Plan& plan, const Session& session);
 
-// "variant coexec: 2 CPU threads, OpenCL device X"; with the reason if it is not the one asked for.
+// "variant coexec, planned for device sd855, on this machine: 2 CPU threads, OpenCL device X"; with
+// the reason if it is not the variant asked for.
 std::string describe_session(const SessionFacts& facts);
 
-// Keys "plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device" of
-// the open object.
+// Keys "plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
+// "opencl_device" of the open object.
 void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts);
 
 }  // namespace codl::tools

@@ -62,11 +62,11 @@ class ToolsTest(unittest.TestCase):
         return result.stdout
 
     def expect_error(self, code, result, *texts):
-        """One line `where: expected X, found Y`, the exit code, and no crash."""
+        """One line `tool: error: where: expected X, found Y`, the exit code, and no crash."""
         self.assertEqual(result.returncode, code, result.stderr)
         lines = result.stderr.strip().split("\n")
         self.assertEqual(len(lines), 1, result.stderr)
-        self.assertRegex(lines[0], r"^\S.*: .*")
+        self.assertRegex(lines[0], r"^codl[a-z-]*: error: \S.*: .*")
         for text in texts:
             self.assertIn(text, lines[0])
 
@@ -230,7 +230,7 @@ class ToolsTest(unittest.TestCase):
                 result = run("codlc", model, "-o", out)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(result.stderr.count("\n"), 1)
-                self.assertRegex(result.stderr, r"^note: declared dims .*'y' \[.*\] is \[2,2\]$")
+                self.assertRegex(result.stderr, r"^codlc: note: declared dims .*'y' \[.*\] is \[2,2\]$")
                 self.assertEqual(run("codlc", model, "-q", "-o", out).stderr, "")
                 self.assertIn("y float32[2,2]", self.run_ok("codl-run", out))
 
@@ -431,7 +431,7 @@ class ToolsTest(unittest.TestCase):
     def test_sim_rejects_wrong_input(self):
         plan = self.compile("--device=sd855", *MODES["h"])
         bad_replay = self.write("replay.json", b'{"format_version": 1, "name": "x"}')
-        for arguments in ([], [plan], [plan, "--device=no_such_device"],
+        for arguments in ([], [plan, "--device=no_such_device"],
                           [plan, "--device=sd855", "--variant=nobody"],
                           [plan, "--device=sd855", "--cpu-load=91"],
                           [plan, "--device=sd855", f"--replay={bad_replay}"],

@@ -1,7 +1,7 @@
 // Fuzz target: any bytes as an .npy file. What is read is written and read again as the same.
 #include "runtime/tools/npy.h"
 
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 #include "test/fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

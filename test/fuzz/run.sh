@@ -12,10 +12,11 @@ bin=build/fuzz/bin
 corpus=build/corpus
 export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/test/support/lsan.supp:print_suppressions=0
 
-mkdir -p $corpus/{models,plans,profiles,replays,npy}
+mkdir -p $corpus/{models,plans,profiles,replays,npy,flags}
 cp -n test/fuzz/corpus/models/* $corpus/models/
 cp -n test/fuzz/corpus/replays/* $corpus/replays/
 cp -n test/fuzz/corpus/npy/* $corpus/npy/
+cp -n test/fuzz/corpus/flags/* $corpus/flags/
 cp -n profiles/*.json $corpus/profiles/
 [ -n "$(ls $corpus/plans)" ] || $bin/make_plan_seeds $corpus/plans test/fuzz/corpus/models/*.onnx examples/models/*.onnx || exit 1
 

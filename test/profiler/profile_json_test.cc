@@ -7,7 +7,7 @@
 #include "kernels/model_features.h"
 #include "profiler/shapes.h"
 #include "runtime/tools/json_writer.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 

@@ -6,7 +6,7 @@
 #include "kernels/kernel_table.h"
 #include "kernels/model_features.h"
 #include "profiler/shapes.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {

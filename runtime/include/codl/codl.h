@@ -92,6 +92,7 @@ typedef enum codl_dtype {
 } codl_dtype_t;
 
 #define CODL_MAX_RANK 8
+#define CODL_MAX_THREADS 64 /* CPU workers of a session */
 
 /* An input or output: ONNX's order and dtype, dense row-major. One with a dim of 0 has no bytes.
  * The dims of an output are the largest it may have: see codl_session_get_output_dims. */

@@ -114,7 +114,7 @@ TEST_CASE("print shows small constants, layouts and members by name") {
       "y", nhwc);
   graph.set_outputs({y});
   CHECK(print(graph) ==
-        "graph odd \\\"name\\\"\\n\n"
+        "graph odd \"name\"\\u000a\n"
         "input %x : f32[1,1,2,3]\n"
         "const %c : f32[1,1,1,3] = {1, 0.100000001, -2.49999999e-07}\n"
         "%y mul = Binary(%x, %c) {kind=Mul, activation=Tanh} : f32[1,1,2,3] nhwc\n"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 #include "test/support/catch.h"
 
 namespace codl::tools {

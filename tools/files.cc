@@ -1,4 +1,4 @@
-#include "runtime/tools/files.h"
+#include "tools/files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

@@ -1,12 +1,12 @@
-#include "runtime/tools/files.h"
+#include "tools/files.h"
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
-#include "runtime/tools/tool_error.h"
 #include "test/support/catch.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+"""The command lines of all six tools: flags as --help lists them, messages, names from hostile files.
+
+Usage: command_line_test.py --bin build/release/bin [unittest arguments]     standard library only
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import npy
+import onnx_bytes
+
+TOOLS = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
+MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
+PROFILES = os.path.join(ROOT, "profiles")
+BIN = None
+
+# A value that each kind of flag takes.
+VALUES = {"N": "1", "PERCENT": "1", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
+          "PASS": "fold_constants"}
+NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
+
+
+class Flag:
+    """As a line of --help has it: '  -o, --output=FILE   the plan (default: ...)'."""
+
+    PATTERN = re.compile(r"^  (?:-(\w), )?--([a-z-]+)(?:(\[?)=([^\s\]]+)\]?)?(?:  +(.*))?$")
+
+    def __init__(self, lines):
+        match = self.PATTERN.match(lines[0])
+        self.letter, self.name, bracket, self.form, _ = match.groups()
+        self.may_stand_alone = bracket == "["
+        self.help = re.sub(r"\s+", " ", " ".join([match.group(5) or "", *lines[1:]])).strip()
+        self.repeats = "repeatable" in self.help
+        self.is_switch = self.form is None
+
+    @property
+    def value(self):
+        return self.form.split("|")[0] if "|" in self.form and self.form.islower() else VALUES.get(self.form, "x")
+
+    @property
+    def argument(self):
+        return f"--{self.name}" if self.is_switch else f"--{self.name}={self.value}"
+
+
+def run(tool, *arguments):
+    """A finished process with its output as bytes; never raises for an exit code."""
+    return subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=300)
+
+
+def flags_of(tool):
+    flags = []
+    lines = run(tool, "--help").stdout.decode().split("\n")
+    for at, line in enumerate(lines):
+        if not Flag.PATTERN.match(line):
+            continue
+        end = at + 1
+        while lines[end].startswith(" " * 20):
+            end += 1
+        flags.append(Flag(lines[at:end]))
+    return flags
+
+
+def is_hidden(character):
+    """What would move the cursor, or the other characters: all of it is to be written out."""
+    point = ord(character)
+    return (point < 0x20 or 0x7F <= point <= 0x9F or point in (0xAD, 0x61C, 0xFEFF) or
+            0x200B <= point <= 0x200F or 0x2028 <= point <= 0x202E or 0x2060 <= point <= 0x206F or
+            0xE0000 <= point <= 0xE007F)
+
+
+class CommandLineTest(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="codl_command_line_")
+        self.addCleanup(shutil.rmtree, self.work)
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def run_ok(self, tool, *arguments):
+        result = run(tool, *arguments)
+        self.assertEqual(result.returncode, 0, f"{tool} {arguments}: {result.stderr}")
+        return result.stdout.decode()
+
+    def expect_error(self, tool, arguments, *texts, code=1):
+        """One line on stderr, as all tools write it; nothing on stdout."""
+        result = run(tool, *arguments)
+        text = result.stderr.decode()
+        self.assertEqual(result.returncode, code, text)
+        self.assertEqual(result.stdout, b"")
+        self.assertRegex(text, rf"\A{tool}: error: [^\n]+: expected [^\n]+, found [^\n]+\n\Z")
+        for part in texts:
+            self.assertIn(part, text)
+        return text
+
+    def compile(self, *flags, model=MODEL, name="plan.codl"):
+        self.run_ok("codlc", model, "-q", "-o", self.path(name), *flags)
+        return self.path(name)
+
+    # ---- flags ----
+
+    def each_tool(self):
+        for tool in TOOLS:
+            with self.subTest(tool=tool):
+                yield tool
+
+    def each_flag(self):
+        for tool in TOOLS:
+            for flag in flags_of(tool):
+                with self.subTest(tool=tool, flag=flag.name):
+                    yield tool, flag
+
+    def test_help_is_grouped_and_tells_defaults(self):
+        for tool in self.each_tool():
+            text = self.run_ok(tool, "--help")
+            self.assertEqual(self.run_ok(tool, "-h"), text)
+            self.assertIn(f"usage: {tool} ", text)
+            self.assertGreaterEqual(len(re.findall(r"^[A-Z].*:$", text, re.M)), 2)
+            self.assertRegex(text, r"Exit codes: 0 ok, 1 .*")
+            self.assertLessEqual(max(map(len, text.split("\n"))), 80)
+            names = [flag.name for flag in flags_of(tool)]
+            self.assertEqual(len(set(names)), len(names))
+            self.assertEqual(names[-2:], ["help", "version"])
+            self.assertIn("output", names)  # every tool writes something
+        for tool, flag in self.each_flag():
+            self.assertTrue(flag.help)
+            if not flag.is_switch and not flag.repeats and (tool, flag.name) != ("codl-profile", "output"):
+                self.assertRegex(flag.help, r"\((default|without a value): [^)]+\)|none|STAGE|stage|pass|profile in place")
+
+    def test_version_has_one_home(self):
+        with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
+            version = re.search(r"project\(codl VERSION ([0-9.]+)", file.read()).group(1)
+        for tool in self.each_tool():
+            self.assertRegex(self.run_ok(tool, "--version"), rf"\A{tool} {re.escape(version)} \(plan format \d+\)")
+        with open(os.path.join(ROOT, "runtime", "include", "codl", "codl.h")) as file:
+            self.assertNotRegex(file.read(), r"\d+\.\d+\.\d+")
+
+    def test_only_help_is_help(self):
+        for tool in self.each_tool():
+            for flag in ("--h", "--he", "--hlep", "-help", "--helpme", "-hx", "-H", "--hx", "--host", "-?"):
+                self.expect_error(tool, [flag], "command line: expected a flag that --help lists", flag)
+            self.expect_error(tool, ["--hlep"], "(did you mean --help?)")
+            self.expect_error(tool, ["--help", "--no-such-flag"])
+            self.expect_error(tool, ["--help=all"], "--help: expected no value")
+            self.assertEqual(self.run_ok(tool, "operand", "--help"), self.run_ok(tool, "--help"))
+
+    def test_misspelt_flags_get_the_nearest(self):
+        for tool, flag in self.each_flag():
+            known = {other.name for other in flags_of(tool)}
+            swapped = flag.name[:-2] + flag.name[-1] + flag.name[-2]
+            for wrong in (flag.name + "x", swapped):
+                if wrong not in known:
+                    self.expect_error(tool, [f"--{wrong}"], f"found '--{wrong}'", f"(did you mean --{flag.name}?)")
+            self.expect_error(tool, [f"-{flag.name}"], f"(did you mean --{flag.name}?)")
+
+    def test_flags_are_given_once(self):
+        for tool, flag in self.each_flag():
+            if flag.repeats:
+                continue
+            self.expect_error(tool, [flag.argument, flag.argument], f"--{flag.name}: expected to be given once")
+            if flag.letter:
+                short = [f"-{flag.letter}"] if flag.is_switch else [f"-{flag.letter}", flag.value]
+                self.expect_error(tool, [flag.argument, *short], f"-{flag.letter}: expected to be given once")
+
+    def test_values_are_where_they_belong(self):
+        for tool, flag in self.each_flag():
+            name = f"--{flag.name}"
+            if flag.is_switch:
+                self.expect_error(tool, [f"{name}=1"], f"{name}: expected no value, found '1'")
+            else:
+                self.expect_error(tool, [f"{name}="], f"{name}: expected ", "found nothing")
+            if not flag.is_switch and not flag.may_stand_alone:
+                self.expect_error(tool, [name], f"{name}: expected ", "found nothing")
+                self.expect_error(tool, [name, "--help"], f"{name}: expected ", "found '--help'")
+                self.expect_error(tool, [name, ""], f"{name}: expected ", "found an empty argument")
+            if not flag.is_switch and "|" in flag.form and flag.form.islower():
+                choice = flag.form.split("|")[-1]
+                self.expect_error(tool, [f"{name}={choice}x"], f"{name}: expected ", f"(did you mean {choice}?)")
+
+    def test_numbers_are_in_range(self):
+        count = 0
+        for tool, flag in self.each_flag():
+            if flag.form not in NUMBERS:
+                continue
+            count += 1
+            for value in ("-1", "x", "1x", " 1", "nan", "inf", "1e999", "99999999999999999999999", "0x1"):
+                self.expect_error(tool, [f"--{flag.name}={value}"], f"--{flag.name}: expected ", f"'{value}'")
+        self.assertGreater(count, 20)
+
+    def test_superfluous_operands_are_refused(self):
+        for tool in self.each_tool():
+            self.expect_error(tool, ["one", "two"], "command line: expected ")
+            self.expect_error(tool, ["--", "--help", "two"], "command line: expected ")
+            self.expect_error(tool, [], "command line: expected ")
+
+    def test_response_files(self):
+        deep = self.write("deep", f"@{self.path('deep')}".encode())
+        for tool in self.each_tool():
+            text = self.run_ok(tool, "--version")
+            self.assertEqual(self.run_ok(tool, "@" + self.write("flags", b"\n\t --version \n")), text)
+            self.assertEqual(self.run_ok(tool, "@" + self.write("outer", f"'@{self.path('flags')}'".encode())), text)
+            self.expect_error(tool, ["@" + self.write("wrong", b"--no-such-flag")], "--no-such-flag")
+            self.expect_error(tool, ["@" + deep], "at most 8 deep")
+            self.expect_error(tool, ["@" + self.path("missing")], "missing: expected a file of arguments")
+            self.expect_error(tool, ["@" + self.work], "expected a file of arguments")
+            self.expect_error(tool, ["@/dev/zero"], "at most 1048576 bytes")
+            self.expect_error(tool, ["@" + self.write("open", b"--version 'x")], "a closing '")
+            self.expect_error(tool, ["@" + self.write("zero", b"--version\0")], "a zero byte")
+        out = self.path("a b.codl")
+        self.run_ok("codlc", "@" + self.write("args", f'"{MODEL}" -q -o "{out}" --strategy=cpu'.encode()))
+        self.assertTrue(os.path.exists(out))
+
+    def test_output_is_a_file_or_stdout(self):
+        plan = self.compile("--strategy=cpu")
+        for tool, arguments in (("codl-dump", [plan]), ("codl-dump", [plan, "--json"]), ("codl-sim", [plan]),
+                                ("codl-run", [plan]), ("codl-bench", [plan, "--num-runs=1", "--warmup-runs=0"])):
+            for flag in ("-o", "--output"):
+                with self.subTest(tool=tool, flag=flag):
+                    out = self.path("report")
+                    self.assertEqual(self.run_ok(tool, *arguments, flag, out), "")
+                    with open(out) as file:
+                        written = file.read()
+                    self.assertEqual(len(written.split("\n")), len(self.run_ok(tool, *arguments).split("\n")))
+                    os.remove(out)
+
+    # ---- devices ----
+
+    def test_misspelt_devices_get_the_nearest(self):
+        plan = self.compile()
+        for tool, arguments in (("codlc", [MODEL, "-o", self.path("x.codl")]), ("codl-dump", []), ("codl-sim", [plan])):
+            for wrong, right in (("sd8555", "sd855"), ("hots", "host"), ("kirin-990", "kirin990"), ("tempalte", "template")):
+                with self.subTest(tool=tool, device=wrong):
+                    self.expect_error(tool, [*arguments, f"--device={wrong}"], f'"{wrong}" (did you mean {right}?)')
+            missing = self.path("nosuch.json")
+            self.expect_error(tool, [*arguments, f"--device={missing}"], f"{missing}: expected a device profile, found no such file")
+            self.expect_error(tool, [*arguments, "--device=sd855.json"], "no such file (did you mean sd855?)")
+            os.makedirs(self.path("folder.json"), exist_ok=True)
+            self.expect_error(tool, [*arguments, "--device=" + self.path("folder.json")])
+            self.expect_error(tool, [*arguments, "--device=zzzzzz"], "host", "sd855", "template")
+
+    def test_the_list_of_devices_tells_what_they_are(self):
+        text = self.run_ok("codlc", "--list-devices")
+        sections = re.split(r"\n\n", text)
+        self.assertEqual([section.split("\n")[0] for section in sections[:3]], ["phones", "other machines", "templates"])
+        rows = {}
+        for section in sections[:3]:
+            title, heading, *lines = section.split("\n")
+            self.assertEqual(heading.split(), ["name", "chip", "GPU", "numbers", "of", "description"])
+            for line in lines:
+                rows[line.split()[0]] = (title, line)
+        shipped = {name[:-5]: json.load(open(os.path.join(PROFILES, name)))
+                   for name in os.listdir(PROFILES) if name.endswith(".json")}
+        self.assertEqual(set(rows), set(shipped))
+        for name, profile in shipped.items():
+            with self.subTest(name):
+                title, line = rows[name]
+                self.assertEqual(title, {"phone": "phones", "machine": "other machines", "template": "templates"}[profile["kind"]])
+                self.assertIn(profile["description"], line)
+                self.assertIn(profile["gpu"]["name"].split(",")[0], line)
+                for key in ("chip_year", "year"):
+                    if key in profile:
+                        self.assertIn(str(profile[key]), line)
+                self.assertRegex(line, r"measured|fitted|published|assumed")
+        self.assertRegex(rows["sd855"][1], r"2019 +Adreno 640 +fitted, published, assumed +2022 ")
+        self.assertRegex(rows["template"][1], r" assumed +- ")
+
+    def test_a_plan_is_named_after_the_device_that_was_given(self):
+        shutil.copy(MODEL, self.path("net.onnx"))
+        copy = self.path("mine.json")
+        shutil.copy(os.path.join(PROFILES, "sd855.json"), copy)  # "name" is still sd855
+        self.run_ok("codlc", self.path("net.onnx"), "--device=sd855", "--strategy=cpu")
+        self.assertEqual(sorted(os.listdir(self.work)), ["mine.json", "net.onnx", "net.sd855.codl"])
+        before = os.stat(self.path("net.sd855.codl")).st_mtime_ns
+        self.run_ok("codlc", self.path("net.onnx"), f"--device={copy}", "--strategy=cpu")
+        self.assertEqual(sorted(os.listdir(self.work)), ["mine.json", "net.mine.codl", "net.onnx", "net.sd855.codl"])
+        self.assertEqual(os.stat(self.path("net.sd855.codl")).st_mtime_ns, before)
+
+    def test_a_simulation_finds_the_profile_that_the_plan_was_made_with(self):
+        plan = self.compile("--device=sd855")
+        self.assertEqual(self.run_ok("codl-sim", plan), self.run_ok("codl-sim", plan, "--device=sd855"))
+        with open(os.path.join(PROFILES, "sd855.json")) as file:
+            text = file.read()
+        other = self.write("other.json", text.replace('"Snapdragon', '"Another Snapdragon').encode())
+        self.expect_error("codl-sim", [self.compile(f"--device={other}")], "--device: expected the profile", "other contents")
+        unknown = self.write("unknown.json", text.replace('"name": "sd855"', '"name": "myphone"').encode())
+        plan = self.compile(f"--device={unknown}")
+        self.expect_error("codl-sim", [plan], "--device: expected the profile", "myphone")
+        self.run_ok("codl-sim", plan, f"--device={unknown}")
+
+    # ---- what runs and what is reported ----
+
+    def test_a_run_tells_of_random_inputs_and_of_the_plans_device(self):
+        plan = self.compile("--device=sd855")
+        text = self.run_ok("codl-run", plan)
+        self.assertIn("planned for device sd855, on this machine", text)
+        self.assertIn("random numbers (--seed=0) for inputs without --input: input\n", text)
+        report = json.loads(self.run_ok("codl-run", plan, "--json", "--seed=3"))
+        self.assertEqual((report["plan_device"], report["random_inputs"]), ("sd855", ["input"]))
+        npy.write(self.path("in.npy"), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
+        given = [plan, f"--input=input={self.path('in.npy')}"]
+        self.assertNotIn("random", self.run_ok("codl-run", *given))
+        self.assertEqual(json.loads(self.run_ok("codl-run", *given, "--json"))["random_inputs"], [])
+
+    def names_model(self, name, outputs):
+        """Abs of `name`, as often as there are names of outputs."""
+        return self.write("names.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Abs", [name], [output], output) for output in outputs],
+            [onnx_bytes.value_info(name, [2])], [onnx_bytes.value_info(output, [2]) for output in outputs]))
+
+    def test_outputs_of_any_name_are_written(self):
+        for names in (["y" * 300], ["y" * 252], ["y" * 249], ["y" * 300, "y" * 301, "y" * 299 + "z"],
+                      ["a/b/../../c"], ["..", "."], ["/etc/passwd"], ["\u00e9" * 200], ["-x"], ["C:\\a b"]):
+            with self.subTest(names):
+                plan = self.compile(model=self.names_model("x", names))
+                folder = self.path("outputs")
+                report = json.loads(self.run_ok("codl-run", plan, f"--output-dir={folder}", "--json"))
+                self.assertEqual([output["name"] for output in report["outputs"]], names)
+                paths = [output["file"] for output in report["outputs"]]
+                self.assertEqual(len(set(paths)), len(names))
+                self.assertEqual(sorted(os.listdir(folder)), sorted(map(os.path.basename, paths)))
+                for path in paths:
+                    self.assertEqual(npy.read(path)[0], (2,))
+                shutil.rmtree(folder)
+        plan = self.compile(model=self.names_model("x", ["a/b", "a:b"]))
+        self.expect_error("codl-run", [plan, f"--output-dir={self.path('outputs')}"], "'a/b' and 'a:b'")
+
+    def test_a_variant_without_work_for_the_gpu_gives_a_reason(self):
+        no_kernel = self.write("not.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Not", ["x"], ["y"], "not")], [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
+            [onnx_bytes.value_info("y", [4], onnx_bytes.BOOL)]))
+        with open(os.path.join(PROFILES, "template.json")) as file:
+            profile = json.load(file)
+        del profile["gpu"], profile["exchange"]
+        profile["models"] = {"any_cpu": profile["models"]["any_cpu"]}
+        no_gpu = self.write("no_gpu.json", json.dumps(profile).encode())
+        reason = "coexec gives the GPU no multiply-adds: "
+        for model, device, text in ((no_kernel, "host", "it has no kernel for any node"),
+                                    (MODEL, "sd855", "predicted slower"), (MODEL, no_gpu, "the device has no GPU")):
+            with self.subTest(text):
+                said = self.run_ok("codlc", model, f"--device={device}", "-o", self.path("x.codl"))
+                self.assertIn("GPU   0 % of MACs", said)
+                self.assertIn(reason + text, said)
+        said = self.run_ok("codlc", MODEL, "--device=host", "--ratio=0.5", "-o", self.path("x.codl"))
+        self.assertNotIn(reason, said)
+        said = self.run_ok("codlc", MODEL, "--strategy=cpu", "-o", self.path("x.codl"))
+        self.assertNotIn("gives the GPU", said)
+
+    def test_dumps_name_the_variants(self):
+        for stage in ("partition", "schedule", "memory"):
+            with self.subTest(stage):
+                text = self.run_ok("codlc", MODEL, "-q", "-o", self.path("x.codl"), f"--dump={stage}")
+                self.assertEqual(re.findall(r"^variant (\w+)", text, re.M), ["coexec", "cpu"])
+
+    # ---- names from files ----
+
+    HOSTILE = ("ev\x1b[2J\x1b]0;pwn\x07il\rx\t\u202e\u2066\u200f\u061c\u009b31m\x7f"
+               "\ncodlc: error: forged\nforged")
+
+    def expect_shown(self, result, *codes):
+        """All that is printed is UTF-8 without anything that a terminal would obey; no forged line."""
+        self.assertIn(result.returncode, codes)
+        for data in (result.stdout, result.stderr):
+            text = data.decode()  # strict
+            self.assertEqual([c for c in text if c != "\n" and is_hidden(c)], [])
+            self.assertNotRegex(text, r"(?m)^(codlc: error: )?forged")
+        return result.stdout.decode() + result.stderr.decode()
+
+    def test_names_from_models_and_plans_are_written_out(self):
+        for name in (self.HOSTILE, b"\xff\xfe\x9b31m\xc2", "nul\x00l"):
+            hostile = name.encode() if isinstance(name, str) else name
+            with self.subTest(name):
+                model = self.write("names.onnx", onnx_bytes.model(
+                    [onnx_bytes.node("Abs", [hostile], [b"z" + hostile], b"n" + hostile)],
+                    [onnx_bytes.value_info(hostile, [2])], [onnx_bytes.value_info(b"z" + hostile, [2])]))
+                plan = self.path("plan.codl")
+                self.expect_shown(run("codlc", model, "-o", plan), 0)
+                for flag in ("--dump=graph", "--dump=partition", "--dump=schedule", "--dump=memory",
+                             "--dump-after=fold_constants", "--report-support", "--report-support=json",
+                             "--split-dim=h"):
+                    self.expect_shown(run("codlc", model, "-o", plan, flag), 0)
+                for tool in ("codl-dump", "codl-sim", "codl-run", "codl-bench"):
+                    flags = ["--num-runs=1", "--warmup-runs=0"] if tool == "codl-bench" else []
+                    text = self.expect_shown(run(tool, plan, *flags), 0)
+                    if tool == "codl-dump" and name == self.HOSTILE:
+                        self.assertIn("ev\\u001b[2J", text)
+                        self.assertIn("\\u202e\\u2066\\u200f\\u061c\\u009b31m\\u007f\\u000acodlc", text)
+                    if tool == "codl-dump" and name != self.HOSTILE and name != "nul\x00l":
+                        self.assertIn("\\xff\\xfe\\x9b31m\\xc2", text)
+                    report = json.loads(self.expect_shown(run(tool, plan, *flags, "--json"), 0))
+                    if tool == "codl-run" and name == self.HOSTILE:
+                        self.assertEqual(report["random_inputs"], [self.HOSTILE])
+                self.expect_shown(run("codl-run", plan, "--output-dir=" + self.path("outputs")), 0)
+                self.expect_shown(run("codl-run", plan, "--input=nobody=x.npy"), 1)
+                if b"\0" in hostile:
+                    continue
+                wrong = self.path("wrong.npy")
+                npy.write(wrong, [3], [0.0] * 3)
+                self.expect_shown(run("codl-run", plan, b"--input=" + hostile + b"=" + wrong.encode()), 1)
+                for tool in ("codl-run", "codl-bench", "codl-sim"):
+                    self.expect_shown(run(tool, plan, b"--variant=" + hostile), 1)
+                for flag in (b"--input-shape=" + hostile + b":3", b"--input-value=" + hostile + b":1,2,3",
+                             b"--input-shape=q" + hostile + b":3"):
+                    self.expect_shown(run("codlc", model, "-o", plan, flag), 0, 1)
+
+    def test_the_hostile_model_of_the_collection_is_shown(self):
+        refused = self.write("refused.onnx", onnx_bytes.model(
+            [onnx_bytes.node(self.HOSTILE, ["x"], ["y"], "n" + self.HOSTILE)],
+            [onnx_bytes.value_info("x", [2, self.HOSTILE])], [onnx_bytes.value_info("y", [2])]))
+        open_dims = self.write("open.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Abs", ["x" + self.HOSTILE], ["y"], "n")],
+            [onnx_bytes.value_info("x" + self.HOSTILE, [2, self.HOSTILE])], [onnx_bytes.value_info("y", [2])]))
+        declared = self.write("declared.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Abs", ["x"], [self.HOSTILE], "n")],
+            [onnx_bytes.value_info("x", [2])], [onnx_bytes.value_info(self.HOSTILE, [3])]))
+        for model, codes in ((refused, (1, 2)), (open_dims, (1,)), (declared, (0,))):
+            for flags in ([], ["--report-support"], ["--report-support=json"]):
+                self.expect_shown(run("codlc", model, "-o", self.path("x.codl"), *flags), *codes)
+
+    def test_names_from_profiles_replays_and_samples_are_written_out(self):
+        with open(os.path.join(PROFILES, "template.json")) as file:
+            profile = json.load(file)
+        profile["description"] = profile["cpu"]["name"] = profile["gpu"]["name"] = self.HOSTILE
+        profile["kernel_library"] = self.HOSTILE
+        good = self.write("good.json", json.dumps(profile).encode())
+        self.expect_shown(run("codl-dump", f"--device={good}"), 0)
+        self.expect_shown(run("codlc", MODEL, f"--device={good}", "-o", self.path("x.codl")), 0)
+        for change in ({"name": self.HOSTILE}, {self.HOSTILE: 1}, {"base": self.HOSTILE}, {"kind": self.HOSTILE},
+                       {"models": {self.HOSTILE: {}}}):
+            bad = self.write("bad.json", json.dumps({**profile, **change}, ensure_ascii=False).encode())
+            self.expect_shown(run("codlc", MODEL, f"--device={bad}", "-o", self.path("x.codl")), 1)
+            self.expect_shown(run("codl-dump", f"--device={bad}"), 1)
+            self.expect_shown(run("codl-sim", "--replay=" + bad, "--device=host"), 1)
+        self.expect_shown(run("codlc", MODEL, "--device=" + self.write("raw.json", b'{"\x1b[31m\xff'), "-q"), 1)
+        samples = self.write("samples.csv", b"#probe,3,0\nunary\x1b[31m_f32_cpu,\xff\xc2\x9bnonsense\n")
+        self.expect_shown(run("codl-profile", "-o", self.path("p.json"), "--fit-only", "--samples=" + samples), 1)
+        self.expect_shown(run("codl-profile", "-o", self.path("p.json"), "--resume", "--samples=" + samples), 1)
+
+    def test_arguments_are_written_out(self):
+        hostile = self.HOSTILE.replace("\0", "").encode() + b"\xff"
+        for tool in self.each_tool():
+            for arguments in ([b"--" + hostile], [hostile], [hostile, hostile], [b"@" + hostile],
+                              [b"--output=" + hostile + b"/no/such/folder/x", hostile],
+                              ["@" + self.write("flags", b"'--" + hostile + b"'")],
+                              [b"--device=" + hostile, hostile], [b"--device=" + hostile + b".json", hostile],
+                              [b"--num-threads=" + hostile, hostile]):
+                self.expect_shown(run(tool, *arguments), 1)
+
+
+if __name__ == "__main__":
+    place = sys.argv.index("--bin")
+    BIN = os.path.abspath(sys.argv[place + 1])
+    del sys.argv[place:place + 2]
+    unittest.main(verbosity=2)

@@ -1,0 +1,165 @@
+// The command line of a tool as a table: parsing, --help, --version and messages follow from it.
+//
+// A flag is --name=value or --name value, or -x=value, -x value where it has a letter; a value that
+// begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--" ends
+// the flags. "@FILE" stands for the arguments in a file. docs/COMMAND_LINE.md has the rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/nearest.h"
+
+namespace codl::tools {
+
+// How a flag's value is written and read, and what holds without the flag.
+struct FlagValue {
+  std::string form;          // "FILE", "N", "h|oc|auto"; empty: a switch, which has no value
+  std::string default_text;  // as --help has it; empty: none to tell
+  // Takes a value; `flag` ("--name") is for input errors. Of a switch: "".
+  std::function<void(const std::string& flag, const std::string& value)> read;
+  bool may_stand_alone = false;  // "--name" means read(flag, ""); a value only behind '='
+  bool repeats = false;
+};
+
+struct Flag {
+  std::string name;  // "num-runs", without dashes
+  FlagValue value;
+  std::string help;    // what it does; the default is added
+  char letter = '\0';  // 'o': -o is the same flag
+};
+
+struct FlagGroup {
+  std::string title;  // the task: "What is computed where"
+  std::vector<Flag> flags;
+};
+
+struct CommandLine {
+  std::string tool;                // "codl-run"
+  std::string version;             // behind the tool's name for --version
+  std::vector<std::string> usage;  // of each way to call it, what follows the tool's name
+  std::string summary;             // sentences
+  std::vector<FlagGroup> groups;   // --help and --version are added
+  std::string exit_codes;          // a line of its own in --help
+};
+
+// What the arguments say: their flags were read, and `answer` is the text that --help or --version
+// ask for; without one, the other arguments are left to the tool.
+struct Arguments {
+  std::optional<std::string> answer;
+  std::vector<std::string> operands;
+};
+
+// The contents of a response file, or an input error; at most `max_bytes` are kept, and more than
+// that returned only to say that there are more.
+using ReadResponseFile = std::function<std::string(const std::string& path, size_t max_bytes)>;
+std::string read_response_file(const std::string& path, size_t max_bytes);
+
+// Replaces each "@FILE" before "--" by the arguments in FILE.
+std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments,
+                                               const ReadResponseFile& read = read_response_file);
+
+// Arguments of a response file's text: words between white space. '...' keeps all, "..." all but
+// \" and \\; outside of quotes a backslash keeps the character behind it. `where` is for errors.
+std::vector<std::string> split_arguments(std::string_view text, const std::string& where);
+
+// Expands response files and reads every flag, in order. Input errors: a flag that is not in the
+// table, with the nearest one; a flag given twice; a missing, superfluous or wrong value.
+Arguments parse_command_line(const CommandLine& command_line,
+                             const std::vector<std::string>& arguments,
+                             const ReadResponseFile& read = read_response_file);
+
+// The operand; "" if there is none. `name` ("PLAN") is for the input error of more than one.
+std::string only_operand(const Arguments& arguments, const std::string& name);
+
+std::string describe(const CommandLine& command_line);
+
+// ---- values ----
+
+FlagValue switch_value(bool* target);
+// `default_text`: where the target is empty.
+FlagValue text_value(std::string form, std::string* target, std::string default_text = "");
+FlagValue texts_value(std::string form, std::vector<std::string>* target);
+// Cores, distinct: "0,2,4-7".
+FlagValue cores_value(std::vector<int32_t>* target, std::string default_text);
+// "90", "90s", "10m", at least one second; 90 is seconds.
+FlagValue duration_value(double* target_s, std::string default_text);
+// From `least` to `most`.
+FlagValue number_value(std::string form, double* target, double least, double most);
+FlagValue number_value(std::string form, std::optional<double>* target, double least, double most,
+                       std::string default_text);
+
+// Input errors: not a whole number, or out of range.
+int64_t parse_integer(const std::string& flag, const std::string& value, int64_t least,
+                      int64_t most);
+uint64_t parse_uint64(const std::string& flag, const std::string& value);
+double parse_number(const std::string& flag, const std::string& value, double least, double most);
+std::vector<int32_t> parse_cores(const std::string& flag, const std::string& value);
+
+FlagValue integer_value(std::string form, uint64_t* target);
+// `default_text`: in place of the target's number.
+template <typename Int>
+FlagValue integer_value(std::string form, Int* target, Int least,
+                        Int most = std::numeric_limits<Int>::max(), std::string default_text = "") {
+  if (default_text.empty()) default_text = std::to_string(*target);
+  return {std::move(form), std::move(default_text),
+          [=](const std::string& flag, const std::string& value) {
+            *target = static_cast<Int>(parse_integer(flag, value, least, most));
+          }};
+}
+template <typename Int>
+FlagValue integer_value(std::string form, std::optional<Int>* target, Int least, Int most,
+                        std::string default_text) {
+  return {std::move(form), std::move(default_text),
+          [=](const std::string& flag, const std::string& value) {
+            *target = static_cast<Int>(parse_integer(flag, value, least, most));
+          }};
+}
+
+// The index of `value` in `names`; an input error names the nearest.
+size_t parse_choice(const std::string& flag, const std::string& value,
+                    const std::vector<std::string>& names);
+
+template <typename Enum>
+using Choices = std::vector<std::pair<std::string, Enum>>;
+
+template <typename Enum>
+FlagValue choice_value(Enum* target, const Choices<Enum>& choices) {
+  std::vector<std::string> names;
+  std::string form;
+  std::string default_text;
+  for (const auto& [name, value] : choices) {
+    names.push_back(name);
+    form += (form.empty() ? "" : "|") + name;
+    if (value == *target) default_text = name;
+  }
+  return {std::move(form), std::move(default_text),
+          [=](const std::string& flag, const std::string& value) {
+            *target = choices[parse_choice(flag, value, names)].second;
+          }};
+}
+// A choice whose value may be left out: `choices`' first then.
+template <typename Enum>
+FlagValue optional_choice_value(std::optional<Enum>* target, const Choices<Enum>& choices) {
+  std::vector<std::string> names;
+  std::string form;
+  for (const auto& choice : choices) {
+    names.push_back(choice.first);
+    form += (form.empty() ? "" : "|") + choice.first;
+  }
+  FlagValue value{std::move(form), choices[0].first,
+                  [=](const std::string& flag, const std::string& text) {
+                    *target = choices[text.empty() ? 0 : parse_choice(flag, text, names)].second;
+                  }};
+  value.may_stand_alone = true;
+  return value;
+}
+
+}  // namespace codl::tools

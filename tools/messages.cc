@@ -1,0 +1,75 @@
+#include "tools/messages.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "tools/files.h"
+#include "tools/printable.h"
+#include "tools/tool_error.h"
+
+namespace codl::tools {
+namespace {
+
+[[noreturn]] void fail_stdout() { fail_input("stdout", "space to write to", std::strerror(errno)); }
+
+}  // namespace
+
+void print(std::string_view text) {
+  const std::string shown = printable_lines(text);
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size()) fail_stdout();
+}
+
+void print_to(const std::string& path, std::string_view text) {
+  if (path.empty() || path == "-")
+    print(text);
+  else
+    write_file(path, printable_lines(text));
+}
+
+std::string formatted(const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::va_list again;
+  va_copy(again, arguments);
+  const int count = std::vsnprintf(nullptr, 0, format, arguments);
+  va_end(arguments);
+  // And the zero that vsnprintf appends.
+  std::string text(static_cast<size_t>(count < 0 ? 0 : count) + 1, '\0');
+  std::vsnprintf(text.data(), text.size(), format, again);
+  va_end(again);
+  text.pop_back();
+  return text;
+}
+
+void print_message(std::string_view tool, Severity severity, std::string_view text) {
+  const char* const kind = severity == Severity::Note      ? "note"
+                           : severity == Severity::Warning ? "warning"
+                                                           : "error";
+  std::string line(tool);
+  line.append(": ").append(kind).append(": ").append(printable(text)).append("\n");
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int run_tool(std::string_view tool, int argc, char** argv,
+             int (*body)(const std::vector<std::string>& arguments)) {
+  try {
+    const int code = body(std::vector<std::string>(argv + (argc > 0), argv + argc));
+    // Output that could not be written is found at the latest here.
+    if (std::fflush(stdout) != 0) fail_stdout();
+    return code;
+  } catch (const ToolError& error) {
+    print_message(tool, Severity::Error, error.what());
+    return static_cast<int>(error.code);
+  } catch (const std::bad_alloc&) {
+    print_message(tool, Severity::Error, "expected enough memory, found none left");
+  } catch (const std::exception& error) {
+    print_message(tool, Severity::Error, std::string("internal error: ") + error.what());
+  }
+  return static_cast<int>(ExitCode::Internal);
+}
+
+}  // namespace codl::tools

@@ -1,0 +1,28 @@
+// What the tools print, and how they end.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace codl::tools {
+
+// Lines of text or JSON on stdout, printable_lines() of them. An input error if they do not fit.
+void print(std::string_view text);
+// The same, to a file instead where `path` is neither empty nor "-".
+void print_to(const std::string& path, std::string_view text);
+
+// What printf would print.
+__attribute__((format(printf, 1, 2))) std::string formatted(const char* format, ...);
+
+enum class Severity { Note, Warning, Error };
+
+// One line on stderr: "codlc: error: TEXT", printable() of it.
+void print_message(std::string_view tool, Severity severity, std::string_view text);
+
+// Runs a tool's main: a ToolError becomes one line on stderr and its exit code, and what is thrown
+// beside it an internal error. `body` returns the exit code.
+int run_tool(std::string_view tool, int argc, char** argv,
+             int (*body)(const std::vector<std::string>& arguments));
+
+}  // namespace codl::tools

@@ -1,0 +1,16 @@
+// What a misspelt name was likely meant to be.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace codl::tools {
+
+// The one of `names` that `text` is a likely misspelling of; empty: none is near enough.
+std::string nearest(std::string_view text, const std::vector<std::string>& names);
+// " (did you mean sd855?)", or "".
+std::string suggestion(std::string_view text, const std::vector<std::string>& names,
+                       const std::string& prefix = "");
+
+}  // namespace codl::tools
