@@ -1,4 +1,7 @@
 // A device profile as text for people.
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <set>
 
 #include "compiler/device/device_profile.h"
@@ -83,32 +86,41 @@ std::string year_text(int32_t year) { return year == 0 ? "-" : std::to_string(ye
 
 llvm::Expected<std::string> describe_devices() {
   constexpr const char* kTitles[] = {"phones", "other machines", "templates"};
-  constexpr const char* kRow = "  {0,-22} {1,-5} {2,-20} {3,-28} {4,-5} {5}\n";
-  std::vector<DeviceProfile> profiles;
+  constexpr size_t kColumns = 6;
+  using Row = std::array<std::string, kColumns>;
+  const Row heading = {"name", "chip", "GPU", "numbers", "year", "description"};
+  std::vector<Row> rows[std::size(kTitles)];
+  size_t widths[kColumns] = {};
+  const auto add = [&](std::vector<Row>& section, Row row) {
+    for (size_t i = 0; i < kColumns; ++i) {
+      row[i] = tools::printable(row[i]);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+    section.push_back(std::move(row));
+  };
+  for (std::vector<Row>& section : rows) add(section, heading);
   for (const std::string& name : list_devices()) {
     CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
-    profiles.push_back(std::move(profile));
-    profiles.back().name = name;  // as --device takes it
+    // Without what codl-profile adds: "NVIDIA H200, 132 units".
+    const llvm::StringRef gpu = llvm::StringRef(profile.gpu_name).split(',').first;
+    add(rows[static_cast<size_t>(profile.kind)],
+        {name, year_text(profile.chip_year), profile.has_gpu ? gpu.str() : "none",
+         origins_of(profile), year_text(profile.year), profile.description});
   }
   std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const DeviceKind kind : {DeviceKind::Phone, DeviceKind::Machine, DeviceKind::Template}) {
-    os << (kind == DeviceKind::Phone ? "" : "\n") << kTitles[static_cast<size_t>(kind)] << "\n"
-       << llvm::formatv(kRow, "name", "chip", "GPU", "numbers", "of", "description");
-    for (const DeviceProfile& profile : profiles) {
-      if (profile.kind != kind) continue;
-      // Up to what OpenCL adds: "NVIDIA H200, 132 units".
-      const llvm::StringRef gpu = llvm::StringRef(profile.gpu_name).split(',').first;
-      os << llvm::formatv(kRow, profile.name, year_text(profile.chip_year),
-                          profile.has_gpu ? tools::printable({gpu.data(), gpu.size()}) : "none",
-                          origins_of(profile), year_text(profile.year),
-                          tools::printable(profile.description));
+  for (size_t kind = 0; kind < std::size(kTitles); ++kind) {
+    text += (kind == 0 ? "" : "\n") + std::string(kTitles[kind]) + "\n";
+    for (const Row& row : rows[kind]) {
+      text += " ";
+      for (size_t i = 0; i + 1 < kColumns; ++i)
+        text += " " + row[i] + std::string(widths[i] - row[i].size() + 1, ' ');
+      text += " " + row.back() + "\n";
     }
   }
-  os << "\nchip: year in which it came out; numbers: where they come from (profiles/README.md), "
-        "and "
-        "of which year\n";
-  return os.str();
+  return text +
+         "\nchip: the year in which it came out; numbers: the origins of what predictions are made "
+         "from "
+         "(profiles/README.md), most of them of that year\n";
 }
 
 const char* name_of(Origin origin) {

@@ -284,7 +284,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_profile(llvm::StringRef
                        llvm::sys::fs::exists(name_or_path) ? "no regular file" : "no such file",
                        tools::suggestion({stem.data(), stem.size()}, names));
   }
-  return input_error(where, "expected FILE.json or one of {0}; found \"{1}\"{2}",
+  return input_error(where, "expected FILE.json or one of {0}, found \"{1}\"{2}",
                      llvm::join(names, ", "), name_or_path,
                      tools::suggestion({name_or_path.data(), name_or_path.size()}, names));
 }

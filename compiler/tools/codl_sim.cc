@@ -173,18 +173,14 @@ llvm::Expected<Result> simulate_replay(const Flags& flags) {
 // still the same.
 llvm::Expected<DeviceProfile> profile_of(const plan::PlanDef& plan, llvm::StringRef path) {
   const std::string name = plan.device()->str();
-  if (!llvm::is_contained(list_devices(), name))
-    return input_error("--device",
-                       "expected the profile that {0} was made with, as no profile of "
-                       "--list-devices has its name, \"{1}\"; found none",
-                       path, name);
+  const auto ask = [&](const char* why) {
+    return input_error(
+        path, "expected --device=FILE.json beside a plan for \"{0}\", found none; {1}", name, why);
+  };
+  if (!llvm::is_contained(list_devices(), name)) return ask("--list-devices has no such profile");
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
   if (to_hex(profile.hash) != plan.profile_hash()->str())
-    return input_error(
-        "--device",
-        "expected the profile that {0} was made with, as the profile \"{1}\" that is "
-        "here has other contents; found none",
-        path, name);
+    return ask("the profile of that name is not the one that the plan was made with");
   return profile;
 }
 
