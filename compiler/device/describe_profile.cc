@@ -119,8 +119,7 @@ llvm::Expected<std::string> describe_devices() {
   }
   return text +
          "\nchip: the year in which it came out; numbers: the origins of what predictions are made "
-         "from "
-         "(profiles/README.md), most of them of that year\n";
+         "from (profiles/README.md), most of them of that year\n";
 }
 
 const char* name_of(Origin origin) {

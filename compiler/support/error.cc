@@ -1,5 +1,8 @@
 #include "compiler/support/error.h"
 
+#include "llvm/Support/raw_ostream.h"
+#include "tools/printable.h"
+
 namespace codl::compiler {
 
 char CompileError::ID;
@@ -20,10 +23,10 @@ int exit_code_of(ErrorKind kind) {
 }
 }  // namespace
 
-int report_error(llvm::Error error, llvm::function_ref<void(llvm::StringRef)> print_line) {
+int report_error(llvm::Error error, llvm::raw_ostream& os) {
   int exit_code = 0;
   auto report = [&](const llvm::ErrorInfoBase& info, int code) {
-    print_line(info.message());
+    os << tools::printable(info.message()) << '\n';
     // Of several errors the first decides.
     if (exit_code == 0) exit_code = code;
   };

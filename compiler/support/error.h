@@ -5,7 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -55,9 +54,9 @@ llvm::Error internal_error(llvm::StringRef where, const char* format, Args&&... 
                     llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
-// Exit code of a tool that ends with this error (consumed). Calls `print_line` once per error; the
-// text may hold any bytes of the user's files.
-int report_error(llvm::Error error, llvm::function_ref<void(llvm::StringRef)> print_line);
+// Exit code of a tool that ends with this error (consumed); writes one line per error to `os`,
+// whatever the names in it hold.
+int report_error(llvm::Error error, llvm::raw_ostream& os);
 
 }  // namespace codl::compiler
 

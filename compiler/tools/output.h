@@ -1,8 +1,12 @@
 // What codlc, codl-dump and codl-sim have in common: how they print and how they end.
 #pragma once
 
+#include <sstream>
+#include <string>
+
 #include "compiler/support/error.h"
 #include "compiler/support/version.h"
+#include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
 #include "tools/messages.h"
 
@@ -10,9 +14,13 @@ namespace codl::compiler {
 
 // The exit code; one line of `tool` on stderr per error.
 inline int report(const char* tool, llvm::Error error) {
-  return report_error(std::move(error), [&](llvm::StringRef line) {
-    tools::print_message(tool, tools::Severity::Error, {line.data(), line.size()});
-  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const int code = report_error(std::move(error), os);
+  std::istringstream lines(os.str());
+  for (std::string line; std::getline(lines, line);)
+    tools::print_message(tool, tools::Severity::Error, line);
+  return code;
 }
 
 // "0.1.0 (plan format 3)", for --version.

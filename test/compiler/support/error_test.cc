@@ -1,5 +1,6 @@
 #include "compiler/support/error.h"
 
+#include "llvm/Support/raw_ostream.h"
 #include "test/support/catch.h"
 
 namespace codl::compiler {
@@ -12,9 +13,9 @@ struct Report {
 
 Report report(llvm::Error error) {
   std::string text;
-  const int exit_code =
-      report_error(std::move(error), [&](llvm::StringRef line) { text += line.str() + "\n"; });
-  return {exit_code, text};
+  llvm::raw_string_ostream os(text);
+  const int exit_code = report_error(std::move(error), os);
+  return {exit_code, os.str()};
 }
 
 }  // namespace
@@ -39,6 +40,10 @@ TEST_CASE("of several errors each is reported and the first decides") {
   const Report both = report(llvm::joinErrors(unsupported_error("a", "b"), input_error("c", "d")));
   CHECK(both.exit_code == 2);
   CHECK(both.text == "a: b\nc: d\n");
+}
+
+TEST_CASE("a name with line breaks does not break the line") {
+  CHECK(report(input_error("two\nlines\x01", "x")).text == "two\\u000alines\\u0001: x\n");
 }
 
 }  // namespace codl::compiler
