@@ -412,7 +412,7 @@ class CommandLineTest(unittest.TestCase):
                              b"--input-shape=q" + hostile + b":3"):
                     self.expect_shown(run("codlc", model, "-o", plan, flag), 0, 1)
 
-    def test_the_hostile_model_of_the_collection_is_shown(self):
+    def test_names_in_reports_and_refusals_are_written_out(self):
         refused = self.write("refused.onnx", onnx_bytes.model(
             [onnx_bytes.node(self.HOSTILE, ["x"], ["y"], "n" + self.HOSTILE)],
             [onnx_bytes.value_info("x", [2, self.HOSTILE])], [onnx_bytes.value_info("y", [2])]))
@@ -422,7 +422,10 @@ class CommandLineTest(unittest.TestCase):
         declared = self.write("declared.onnx", onnx_bytes.model(
             [onnx_bytes.node("Abs", ["x"], [self.HOSTILE], "n")],
             [onnx_bytes.value_info("x", [2])], [onnx_bytes.value_info(self.HOSTILE, [3])]))
-        for model, codes in ((refused, (1, 2)), (open_dims, (1,)), (declared, (0,))):
+        plain = self.write("plain.onnx", onnx_bytes.model(
+            [onnx_bytes.node("ReduceMax", ["x"], ["y"], self.HOSTILE)],
+            [onnx_bytes.value_info("x", [100, 100])], [onnx_bytes.value_info("y", [1, 1])]))
+        for model, codes in ((refused, (1, 2)), (open_dims, (1,)), (declared, (0,)), (plain, (0,))):
             for flags in ([], ["--report-support"], ["--report-support=json"]):
                 self.expect_shown(run("codlc", model, "-o", self.path("x.codl"), *flags), *codes)
 

@@ -173,7 +173,7 @@ class ToolsTest(unittest.TestCase):
         out = self.path("out.codl")
         result = run("codlc", model, "-o", out)
         self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"^warning: 1 node without a fast kernel: .* slow_node \(Reduce of f32\)")
+        self.assertRegex(result.stderr, r"^codlc: warning: 1 node without a fast kernel: .* slow_node \(Reduce of f32\)")
         self.assertEqual(run("codlc", model, "-q", "-o", out).stderr, "")
         report = json.loads(run("codlc", model, "--report-support=json").stdout)["plain_loops"]
         self.assertEqual([node["name"] for node in report["nodes"]], ["slow_node"])
