@@ -14,7 +14,7 @@
 #include "profiler/contents.h"
 #include "profiler/fit.h"
 #include "runtime/tools/clock_probe.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

@@ -8,7 +8,8 @@
 #include "kernels/kernel_table.h"
 #include "profiler/contents.h"
 #include "profiler/fit.h"
-#include "runtime/tools/tool_error.h"
+#include "runtime/tools/plan_tool.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

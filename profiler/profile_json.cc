@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "runtime/tools/json_writer.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

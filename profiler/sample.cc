@@ -9,7 +9,7 @@
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

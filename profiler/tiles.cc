@@ -8,7 +8,7 @@
 
 #include "kernels/common/gemm_tile.h"
 #include "kernels/kernel_table.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

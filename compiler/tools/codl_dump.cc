@@ -2,8 +2,8 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/emit/dump_plan.h"
 #include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
 #include "compiler/support/version.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace {
@@ -27,12 +27,7 @@ constexpr char kHelp[] =
     "exit code: 0 ok, 1 PLAN, the profile or a flag is wrong, 70 internal error\n";
 
 llvm::Expected<std::string> dump_file(llvm::StringRef path, bool as_json) {
-  // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
-                                          /*IsVolatile=*/true);
-  if (!file)
-    return input_error(path, "expected a readable file, found: {0}", file.getError().message());
-  const llvm::StringRef bytes = (*file)->getBuffer();
+  CODL_ASSIGN_OR_RETURN(bytes, codl::compiler::read_plan(path));
   return as_json ? codl::compiler::dump_plan_json(bytes.data(), bytes.size(), path)
                  : codl::compiler::dump_plan_text(bytes.data(), bytes.size(), path);
 }

@@ -5,11 +5,13 @@
 #include "compiler/simulate/replay.h"
 #include "compiler/simulate/simulate_plan.h"
 #include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
 #include "compiler/support/version.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/files.h"
+#include "tools/tool_error.h"
 
 namespace {
 
@@ -164,19 +166,10 @@ void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile) {
   llvm::outs() << "\n";
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_file(llvm::StringRef path) {
-  // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/true, /*IsVolatile=*/true);
-  if (!file)
-    return input_error(path, "expected a readable file, found: {0}", file.getError().message());
-  return std::move(*file);
-}
-
 llvm::Expected<std::vector<Simulated>> simulate_replay(const Flags& flags,
                                                        const DeviceProfile& profile) {
-  CODL_ASSIGN_OR_RETURN(file, read_file(flags.replay));
-  CODL_ASSIGN_OR_RETURN(replay, codl::compiler::parse_replay(file->getBuffer(), flags.replay));
+  CODL_ASSIGN_OR_RETURN(text, codl::compiler::read_input(flags.replay, codl::tools::kMaxTextBytes));
+  CODL_ASSIGN_OR_RETURN(replay, codl::compiler::parse_replay(text, flags.replay));
   CODL_ASSIGN_OR_RETURN(steps, codl::compiler::lane_steps_of(replay, profile));
   std::vector<Simulated> result;
   result.push_back(simulate("replay " + replay.name, std::move(steps), profile, flags.load));
@@ -185,9 +178,8 @@ llvm::Expected<std::vector<Simulated>> simulate_replay(const Flags& flags,
 
 llvm::Expected<std::vector<Simulated>> simulate_variants(const Flags& flags,
                                                          DeviceProfile profile) {
-  CODL_ASSIGN_OR_RETURN(file, read_file(flags.plan));
-  CODL_ASSIGN_OR_RETURN(
-      plan, codl::compiler::open_plan(file->getBufferStart(), file->getBufferSize(), flags.plan));
+  CODL_ASSIGN_OR_RETURN(bytes, codl::compiler::read_plan(flags.plan));
+  CODL_ASSIGN_OR_RETURN(plan, codl::compiler::open_plan(bytes.data(), bytes.size(), flags.plan));
   std::vector<Simulated> result;
   for (const codl::plan::VariantDef* variant : *plan->variants()) {
     if (!flags.variant.empty() && variant->name()->str() != flags.variant) continue;
@@ -202,6 +194,7 @@ llvm::Expected<std::vector<Simulated>> simulate_variants(const Flags& flags,
 }
 
 llvm::Error simulate_all(const Flags& flags) {
+  if (!flags.trace.empty()) codl::tools::claim_output(flags.trace);
   CODL_ASSIGN_OR_RETURN(profile, codl::compiler::load_device_profile(flags.device));
   CODL_ASSIGN_OR_RETURN(all, flags.replay.empty() ? simulate_variants(flags, profile)
                                                   : simulate_replay(flags, profile));
@@ -210,14 +203,8 @@ llvm::Error simulate_all(const Flags& flags) {
   else
     for (const Simulated& simulated : all) print_text(simulated, profile);
   if (flags.trace.empty()) return llvm::Error::success();
-  std::error_code error;
-  llvm::raw_fd_ostream os(flags.trace, error);
-  os << codl::compiler::chrome_trace(all.back().name, all.back().steps, all.back().wall);
-  os.close();
-  if (!error) error = os.error();
-  os.clear_error();
-  if (error)
-    return input_error(flags.trace, "expected a file to write, found: {0}", error.message());
+  codl::tools::write_file(flags.trace, codl::compiler::chrome_trace(
+                                           all.back().name, all.back().steps, all.back().wall));
   return llvm::Error::success();
 }
 
@@ -229,8 +216,11 @@ llvm::Error run(llvm::ArrayRef<const char*> arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   llvm::Error error = run(llvm::makeArrayRef(argv + 1, argv + argc));
   if (error) return codl::compiler::report_error(std::move(error), llvm::errs());
   return 0;
+} catch (const codl::tools::ToolError& error) {
+  llvm::errs() << error.what() << "\n";
+  return static_cast<int>(error.code);
 }

@@ -5,15 +5,15 @@
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
 #include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
 #include "compiler/support/version.h"
 #include "kernels/conv2d/winograd.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileOutputBuffer.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
+#include "tools/files.h"
+#include "tools/tool_error.h"
 
 namespace {
 
@@ -227,20 +227,6 @@ std::string output_path(const DeviceProfile& profile) {
   return (stem + "." + profile.name + ".codl").str();
 }
 
-// Writes under a temporary name in the same folder, then renames: nothing half-written stays.
-llvm::Error write_file(llvm::StringRef path, llvm::ArrayRef<uint8_t> bytes) {
-  auto buffer = llvm::FileOutputBuffer::create(path, bytes.size());
-  if (buffer) {
-    std::copy(bytes.begin(), bytes.end(), (*buffer)->getBufferStart());
-    llvm::Error error = (*buffer)->commit();
-    if (!error) return error;
-    return input_error(path, "expected a file that can be written, found: {0}",
-                       llvm::toString(std::move(error)));
-  }
-  return input_error(path, "expected a file that can be written, found: {0}",
-                     llvm::toString(buffer.takeError()));
-}
-
 void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
                   llvm::raw_ostream& os) {
   os << path
@@ -286,28 +272,26 @@ llvm::Error run() {
   if (no_winograd_flag)
     for (const KernelRow& row : kKernelRows)
       if (kernels::winograd_outputs(row.packing) != 0) profile.unused_kernels.push_back(row.id);
-  auto model =
-      llvm::MemoryBuffer::getFile(model_flag, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!model)
-    return input_error(model_flag, "expected a readable file, found: {0}",
-                       model.getError().message());
-  options.import.on_read = [&] { (*model)->dontNeedIfMmap(); };
-  CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), model_flag, profile, options));
+  // Of more bytes than protobuf reads nothing is read: compile() says why.
+  CODL_ASSIGN_OR_RETURN(model, map_input(model_flag, UINT64_MAX));
+  const std::string path = output_path(profile);
+  if (options.builds_plan) tools::claim_output(path);
+  options.import.on_read = [&] { model->dontNeedIfMmap(); };
+  CODL_ASSIGN_OR_RETURN(result, compile(model->getBuffer(), model_flag, profile, options));
   if (!quiet_flag) {  // not among what is asked for on stdout
     for (const std::string& note : result.report.notes) llvm::errs() << "note: " << note << "\n";
     if (!result.report.plain_loops_warning.empty())
       llvm::errs() << "warning: " << result.report.plain_loops_warning << "\n";
   }
   if (!options.builds_plan) return llvm::Error::success();
-  const std::string path = output_path(profile);
-  if (llvm::Error error = write_file(path, result.plan)) return error;
+  tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (!quiet_flag) print_report(result.report, path, result.plan.size(), llvm::outs());
   return llvm::Error::success();
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   cl::SetVersionPrinter(print_version);
   cl::HideUnrelatedOptions(category);
   std::string flag_errors;
@@ -332,4 +316,7 @@ int main(int argc, char** argv) {
   }
   if (llvm::Error error = run()) return report_error(std::move(error), llvm::errs());
   return 0;
+} catch (const codl::tools::ToolError& error) {
+  llvm::errs() << error.what() << "\n";
+  return static_cast<int>(error.code);
 }

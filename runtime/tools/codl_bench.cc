@@ -3,6 +3,9 @@
 //
 // Times that are compared with others are taken without recording a timeline: recording makes the
 // device's queue keep times of every command. The lanes' times come from runs of a second session.
+//
+// The plan's checksum is verified first, which reads the whole file: times of loading are those of
+// a file in the page cache, opened as a program does that verifies its structure only.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,11 +15,11 @@
 #include <vector>
 
 #include "runtime/tools/clock_probe.h"
-#include "runtime/tools/files.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
+#include "tools/files.h"
 
 namespace codl::tools {
 namespace {
@@ -227,6 +230,7 @@ void codl_bench(const std::vector<std::string>& arguments) {
 
   Report report;
   Plan plan;
+  open_plan(flags.plan, CODL_VERIFY_ALL);
   report.open_us = time_us([&] { plan = open_plan(flags.plan, CODL_VERIFY_STRUCTURE); });
   std::vector<Tensor> input_tensors = inputs_of(plan, flags.plan);
   std::vector<Tensor> output_tensors = empty_outputs(plan);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

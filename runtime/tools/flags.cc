@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

@@ -10,9 +10,12 @@
 #include "runtime/tools/dtype.h"
 #include "runtime/tools/flags.h"
 #include "runtime/tools/json_writer.h"
-#include "runtime/tools/tool_error.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
+
+// What a status of libcodl means to the caller of a tool.
+ExitCode exit_code_of(codl_status_t status);
 
 struct PlanFlags {
   std::string plan_path;

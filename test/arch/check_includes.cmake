@@ -14,14 +14,15 @@ endfunction()
 layer(schema ^schema/ schema/ kernels/common/)  # a step's contract is part of checking a plan
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
-layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp runtime/tools/)
+layer(tools ^tools/ tools/)
+layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
 # Times kernels as the runtime runs them: from its parts, not through its API.
-layer(profiler ^profiler/ schema/ kernels/ runtime/src/ runtime/tools/ codl/ profiler/)
+layer(profiler ^profiler/ schema/ kernels/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
 # The compiler is a line: a folder may include itself and those before it.
 set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit report)
-set(may schema/ kernels/ llvm/)
+set(may schema/ kernels/ llvm/ tools/printable[.]h tools/files[.]h)
 foreach(folder ${line})
   list(APPEND may compiler/${folder}/)
   layer(compiler_${folder} ^compiler/${folder}/ ${may})
@@ -30,7 +31,7 @@ endforeach()
 layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compiler/support/ compiler/ir/
   compiler/ops/)
 layer(compiler_pipeline ^compiler/pipeline[.] ${may} compiler/pipeline[.]h)
-layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h compiler/tools/)
+layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h tools/ compiler/tools/)
 
 # Third-party headers stay behind these files, whichever brackets are used.
 set(fenced
@@ -42,7 +43,7 @@ set(fenced
   "^hwy/=^kernels/|^test/(kernels|bench)/")
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/schema/* ${ROOT}/kernels/* ${ROOT}/compiler/*
-  ${ROOT}/runtime/* ${ROOT}/profiler/* ${ROOT}/examples/* ${ROOT}/test/*)
+  ${ROOT}/runtime/* ${ROOT}/tools/* ${ROOT}/profiler/* ${ROOT}/examples/* ${ROOT}/test/*)
 list(FILTER files INCLUDE REGEX "[.](h|hpp|cc|c|cl)$")
 set(faults "")
 foreach(file ${files})

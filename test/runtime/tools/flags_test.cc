@@ -1,7 +1,7 @@
 #include "runtime/tools/flags.h"
 
-#include "runtime/tools/tool_error.h"
 #include "test/support/catch.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

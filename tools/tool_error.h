@@ -1,11 +1,8 @@
-// How the tools report that they cannot go on: they throw, main prints one line and exits. The only
-// exceptions of the project that cross functions; libcodl knows none.
+// How the tools report that they cannot go on: they throw, run_tool() prints one line and exits.
 #pragma once
 
 #include <stdexcept>
 #include <string>
-
-#include "codl/codl.h"
 
 namespace codl::tools {
 
@@ -28,8 +25,5 @@ struct ToolError : std::runtime_error {
                                     const std::string& found) {
   throw ToolError(ExitCode::Input, where + ": expected " + expected + ", found " + found);
 }
-
-// What a status of libcodl means to the caller of a tool.
-ExitCode exit_code_of(codl_status_t status);
 
 }  // namespace codl::tools
