@@ -360,12 +360,11 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   if (gpu) gpu->set_tiles(facts.lane.gpu.tiles);
   if (gpu) add_gpu_facts(*gpu, cpu, &facts);
   tools::LogFile file;
-  file.create(sample_path, sample_text, flags.resumes);
+  file.create(sample_path, sample_text + fact_lines(facts), flags.resumes);
   std::vector<Lane*> lanes = {&cpu};
   if (gpu) lanes.push_back(gpu.get());
   const auto append_line = [&](const std::string& line) { file.append(line + '\n'); };
   const auto is_interrupted = [] { return interrupted != 0; };
-  file.append(fact_lines(facts));
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const int64_t start_ns = rt::now_ns();
   if (gpu && !flags.leaves_tiles) {

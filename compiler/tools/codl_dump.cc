@@ -1,4 +1,6 @@
 // codl-dump: a plan file as text, or as JSON for scripts; a device profile as text.
+#include <csignal>
+
 #include "compiler/device/device_profile.h"
 #include "compiler/emit/dump_plan.h"
 #include "compiler/support/error.h"
@@ -67,6 +69,7 @@ llvm::Expected<std::string> run(llvm::ArrayRef<const char*> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::Expected<std::string> text = run(llvm::makeArrayRef(argv + 1, argv + argc));
   if (!text) return codl::compiler::report_error(text.takeError(), llvm::errs());
   llvm::outs() << *text;

@@ -1,5 +1,6 @@
 // codl-sim: a plan, or a replay, in virtual time on a device profile.
 #include <cmath>
+#include <csignal>
 
 #include "compiler/emit/dump_plan.h"
 #include "compiler/simulate/replay.h"
@@ -217,6 +218,7 @@ llvm::Error run(llvm::ArrayRef<const char*> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::Error error = run(llvm::makeArrayRef(argv + 1, argv + argc));
   if (error) return codl::compiler::report_error(std::move(error), llvm::errs());
   return 0;

@@ -1,4 +1,6 @@
 // codlc: ONNX model + device profile -> plan file. Flags and messages; the work is in pipeline.cc.
+#include <csignal>
+
 #include "compiler/device/device_profile.h"
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/partition/partition.h"
@@ -292,6 +294,7 @@ llvm::Error run() {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  std::signal(SIGXFSZ, SIG_IGN);
   cl::SetVersionPrinter(print_version);
   cl::HideUnrelatedOptions(category);
   std::string flag_errors;

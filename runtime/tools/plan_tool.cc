@@ -1,6 +1,7 @@
 #include "runtime/tools/plan_tool.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -168,6 +169,8 @@ std::vector<Flag> shared_flags(PlanFlags* flags) {
 }  // namespace
 
 int run_tool(int argc, char** argv, void (*tool)(const std::vector<std::string>& arguments)) {
+  // A limit on the size of files is an error of write(), with a message, and not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     tool(std::vector<std::string>(argv + 1, argv + argc));
     // Output that could not be written is found at the latest here.

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "test/support/catch.h"
@@ -23,14 +25,19 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kAny = UINT64_MAX;
 
-// A folder of the test's own, removed with all that is in it.
+// A folder of the test's own, removed with all that is in it. Names do not come again: what was
+// read under one stays an input.
 struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   std::string file(const char* name) const { return path / name; }
   auto count() const { return std::distance(fs::directory_iterator(path), {}); }
 
-  const fs::path path = fs::temp_directory_path() / ("codl_files_test" + std::to_string(getpid()));
+  static std::string next_name() {
+    static int number = 0;
+    return "codl_files_test" + std::to_string(getpid()) + "_" + std::to_string(number++);
+  }
+  const fs::path path = fs::temp_directory_path() / next_name();
 };
 
 // Runs the test's body in a process of its own: what it claims and reads is forgotten, and what it
@@ -56,12 +63,10 @@ bool is_refused(Body body) {
   return WEXITSTATUS(status) == 1;
 }
 
+// Read by other means: what the tools read they do not write.
 std::string text_of(const std::string& path) {
-  std::string contents;
-  InputFile file;
-  REQUIRE(file.open(path, kAny).ok());
-  REQUIRE(file.read(file.bytes(), &contents).ok());
-  return contents;
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST_CASE("a file is written whole, over what was there") {
