@@ -5,6 +5,7 @@
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
+#include "compiler/frontend/onnx_model.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
@@ -248,6 +249,7 @@ llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& device, const CompileOptions& options) {
   CompileResult result;
+  if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
   const std::string model_hash = to_hex(hash_of(onnx));
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);

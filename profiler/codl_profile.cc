@@ -24,10 +24,10 @@
 #include "profiler/session.h"
 #include "profiler/tune_tiles.h"
 #include "runtime/src/affinity.h"
-#include "tools/files.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "schema/plan_layout.h"
+#include "tools/files.h"
 #include "tools/flags.h"
 #include "tools/messages.h"
 
@@ -60,6 +60,9 @@ struct ProfileFlags {
   std::string platform;
   std::string device;
 };
+
+// The most bytes of a sample file. A line has some 200, and takes milliseconds to measure.
+constexpr uint64_t kMaxSampleBytes = 1 << 30;
 
 // Of the time: what the search for tiles may take.
 constexpr double kTilesShare = 0.1;
@@ -311,11 +314,10 @@ std::vector<Sample> network_steps(const ProfileFlags& flags, const std::vector<S
   return steps;
 }
 
-// Samples to go on with: of this processor and number of threads. A line that was cut off when the
-// earlier run was killed is removed from the file.
+// Samples to go on with: of this processor and number of threads. Without the line that was cut off
+// when the earlier run was killed.
 std::string read_samples_to_resume(const std::string& path, const DeviceFacts& facts) {
-  std::string text = tools::read_file(path);
-  const size_t bytes = text.size();
+  std::string text = tools::read_file(path, kMaxSampleBytes);
   text.resize(text.rfind('\n') + 1);  // 0 if there is none
   const std::map<std::string, std::string> known = read_facts(text);
   const auto cpu = known.find("cpu_name");
@@ -323,7 +325,6 @@ std::string read_samples_to_resume(const std::string& path, const DeviceFacts& f
     tools::fail_input(path, "samples of " + facts.cpu_name,
                       cpu == known.end() ? "none" : "samples of " + cpu->second);
   read_samples(text, path);  // A file that is none of ours stays as it is.
-  if (text.size() < bytes) std::filesystem::resize_file(path, text.size());
   return text;
 }
 
@@ -364,16 +365,12 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   read_tiles(sample_text, sample_path, &facts);
   if (gpu) gpu->set_tiles(facts.lane.gpu.tiles);
   if (gpu) add_gpu_facts(*gpu, cpu, &facts);
-  std::ofstream file(sample_path, flags.resumes ? std::ios::app : std::ios::trunc);
-  if (!file) tools::fail_input(sample_path, "a file that can be written", "none");
+  tools::LogFile file;
+  file.create(sample_path, sample_text + fact_lines(facts), flags.resumes);
   std::vector<Lane*> lanes = {&cpu};
   if (gpu) lanes.push_back(gpu.get());
-  const auto append = [&](const std::string& text) {
-    if (!(file << text << std::flush)) tools::fail_input(sample_path, "space to write to", "none");
-  };
-  const auto append_line = [&](const std::string& line) { append(line + '\n'); };
+  const auto append_line = [&](const std::string& line) { file.append(line + '\n'); };
   const auto is_interrupted = [] { return interrupted != 0; };
-  append(fact_lines(facts));
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const int64_t start_ns = rt::now_ns();
   if (gpu && !flags.leaves_tiles) {
@@ -397,7 +394,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
         facts.gpu_contention_percent = contention->gpu_percent;
       }
     }
-    append(fact_lines(facts));
+    file.append(fact_lines(facts));
   }
   return is_done;
 }
@@ -415,6 +412,8 @@ int codl_profile(const std::vector<std::string>& arguments) {
   const std::filesystem::path output(flags.output);
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
+  tools::claim_output(flags.output);
+  if (!flags.evaluation.empty()) tools::claim_output(flags.evaluation);
 
   DeviceFacts facts;
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
@@ -434,7 +433,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
     }
   }
   // The profile comes from the sample file alone: --fit-only writes the same.
-  const std::string sample_text = tools::read_file(sample_path);
+  const std::string sample_text = tools::read_file(sample_path, kMaxSampleBytes);
   double usual_probes[2] = {};
   const std::vector<Sample> samples = read_samples(sample_text, sample_path, &usual_probes);
   double probe_us[2] = {};

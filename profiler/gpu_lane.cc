@@ -9,6 +9,7 @@
 #include "profiler/contents.h"
 #include "profiler/fit.h"
 #include "runtime/tools/plan_tool.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

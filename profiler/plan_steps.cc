@@ -4,9 +4,10 @@
 
 #include "kernels/kernel_table.h"
 #include "runtime/src/mapped_file.h"
-#include "tools/tool_error.h"
 #include "schema/plan_generated.h"
 #include "schema/verify_plan.h"
+#include "tools/files.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {
@@ -25,6 +26,7 @@ StepCase case_of(const kernels::StepShape& step) {
 }  // namespace
 
 std::vector<Sample> steps_of_plan(const std::string& path) {
+  tools::note_input(path);
   rt::MappedFile file;
   codl_diag_t diag = {};
   if (file.open(path.c_str(), &diag) != CODL_OK)

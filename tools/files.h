@@ -1,17 +1,91 @@
-// Whole files in, whole files out.
+// Files that the tools read and write.
+//
+// What all tools promise: an input is a regular file whose size is known and within its format's
+// limit before it is read. An output is a regular file, /dev/null or "-" (stdout); it is none of
+// the inputs, under whichever name, and no other output. It appears whole or not at all.
+//
+// Inputs and outputs are kept for the whole process. Not thread-safe: for the thread of main.
 #pragma once
 
+#include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace codl::tools {
 
-// An input error names the path.
-std::string read_file(const std::string& path);
+// The most bytes of an input that is text and parsed as a whole: profiles and replays, of some
+// 100 KB each.
+constexpr uint64_t kMaxTextBytes = 64 << 20;
 
-// Written under a temporary name in the same folder and renamed: nobody sees half a file, and
-// nothing is left behind on failure. A link stays one. What is there and no file (/dev/null, a
-// pipe) is written to and never replaced.
+// ---- inputs ----
+
+// What is wrong with a file; nothing if `expected` is empty.
+struct [[nodiscard]] FileFault {
+  std::string expected;
+  std::string found;
+  bool ok() const { return expected.empty(); }
+};
+
+// An open input. From open() on, no output may be this file.
+class InputFile {
+ public:
+  InputFile() = default;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  // Once per object. A fault: no regular file, more than `max_bytes`, or an output's file.
+  FileFault open(const std::string& path, uint64_t max_bytes);
+
+  uint64_t bytes() const { return bytes_; }
+  // The first `count` bytes. A fault: an error, or the file has become shorter. std::bad_alloc.
+  FileFault read(uint64_t count, std::string* contents) const;
+
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+  uint64_t bytes_ = 0;
+};
+
+// All of a file; an input error names the path.
+std::string read_file(const std::string& path, uint64_t max_bytes);
+
+// For an input that other code opens (libcodl). An input error as of InputFile::open().
+void note_input(const std::string& path);
+
+// ---- outputs ----
+
+// For each output, before long work and before anything is printed: write_file() will accept the
+// path. An input error if it is not, or claimed already.
+void claim_output(const std::string& path);
+
+// Where text goes that is not an output's: stdout, or stderr if "-" is claimed.
+std::FILE* text_stream();
+
+// Written under a temporary name in the same folder, synced and renamed: nobody sees half a file.
+// On failure nothing is left behind; if the tool is killed, at most the temporary. What is there is
+// replaced: of a link the link itself, not what it leads to. Input errors, which name the path.
 void write_file(const std::string& path, std::string_view contents);
+
+// A file that grows while a tool runs, of what took long to measure: what has been appended stays
+// when the tool fails.
+class LogFile {
+ public:
+  LogFile() = default;
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  ~LogFile();
+
+  // Once per object. Begins with `contents`, written as by write_file(), but to no device or
+  // stdout. `continues`: the file may be an input, and `contents` is what of it is to stay.
+  void create(const std::string& path, std::string_view contents, bool continues);
+  void append(std::string_view text);
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
 
 }  // namespace codl::tools

@@ -1,6 +1,7 @@
 #include "tools/messages.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -20,11 +21,13 @@ namespace {
 
 void print(std::string_view text) {
   const std::string shown = printable_lines(text);
-  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size()) fail_stdout();
+  std::FILE* const stream = text_stream();
+  if (std::fwrite(shown.data(), 1, shown.size(), stream) != shown.size() && stream == stdout)
+    fail_stdout();
 }
 
 void print_to(const std::string& path, std::string_view text) {
-  if (path.empty() || path == "-")
+  if (path.empty())
     print(text);
   else
     write_file(path, printable_lines(text));
@@ -56,6 +59,8 @@ void print_message(std::string_view tool, Severity severity, std::string_view te
 
 int run_tool(std::string_view tool, int argc, char** argv,
              int (*body)(const std::vector<std::string>& arguments)) {
+  // A limit on the size of files is an error of write(), with a message, and not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = body(std::vector<std::string>(argv + (argc > 0), argv + argc));
     // Output that could not be written is found at the latest here.

@@ -7,9 +7,10 @@
 
 namespace codl::tools {
 
-// Lines of text or JSON on stdout, printable_lines() of them. An input error if they do not fit.
+// Lines of text or JSON on text_stream(), printable_lines() of them. An input error if they do not
+// fit.
 void print(std::string_view text);
-// The same, to a file instead where `path` is neither empty nor "-".
+// The same, to the output `path` instead if it is not empty.
 void print_to(const std::string& path, std::string_view text);
 
 // What printf would print.

@@ -6,15 +6,16 @@
 #include "compiler/device/profile_parts.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
+#include "compiler/support/input_file.h"
 #include "compiler/support/json_reader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "schema/plan_layout.h"
+#include "tools/files.h"
 #include "tools/nearest.h"
 
 namespace codl::compiler {
@@ -261,9 +262,13 @@ std::vector<std::string> profile_directories() {
   return {installed.str().str(), CODL_SOURCE_PROFILES};
 }
 
+struct ProfileText {
+  std::string path;
+  std::string json;
+};
+
 // The file that a name or a path means. `where` asks, for messages.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_profile(llvm::StringRef name_or_path,
-                                                                 llvm::StringRef where) {
+llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::StringRef where) {
   std::vector<std::string> candidates;
   if (name_or_path.endswith(".json"))
     candidates.push_back(name_or_path.str());
@@ -271,11 +276,9 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_profile(llvm::StringRef
     for (const std::string& directory : profile_directories())
       candidates.push_back((directory + "/" + name_or_path + ".json").str());
   for (const std::string& path : candidates) {
-    if (!llvm::sys::fs::is_regular_file(path)) continue;
-    auto file = llvm::MemoryBuffer::getFile(path);
-    if (!file)
-      return input_error(path, "expected a readable file, found: {0}", file.getError().message());
-    return std::move(*file);
+    if (!llvm::sys::fs::exists(path)) continue;
+    CODL_ASSIGN_OR_RETURN(json, read_input(path, tools::kMaxTextBytes));
+    return ProfileText{path, std::move(json)};
   }
   const std::vector<std::string> names = list_devices();
   if (name_or_path.endswith(".json")) {
@@ -303,9 +306,8 @@ llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef j
   if (!is_file_name_part(name)) base.expected("the name of a profile");
   if (document->has_error()) return document->finish();
   CODL_ASSIGN_OR_RETURN(file, read_profile(name, (path + ": /base").str()));
-  CODL_ASSIGN_OR_RETURN(
-      base_document,
-      parse_with_bases(file->getBuffer(), file->getBufferIdentifier(), most_bases - 1, texts));
+  CODL_ASSIGN_OR_RETURN(base_document,
+                        parse_with_bases(file.json, file.path, most_bases - 1, texts));
   document->inherit(*base_document);
   return document;
 }
@@ -387,7 +389,7 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
 
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path) {
   CODL_ASSIGN_OR_RETURN(file, read_profile(name_or_path, "--device"));
-  return parse_device_profile(file->getBuffer(), file->getBufferIdentifier());
+  return parse_device_profile(file.json, file.path);
 }
 
 std::vector<std::string> list_devices() {

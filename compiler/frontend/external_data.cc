@@ -1,6 +1,7 @@
 #include "compiler/frontend/external_data.h"
 
 #include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -44,14 +45,10 @@ llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> ExternalData::file(llvm::Str
                        "expected external data inside the model's folder, found a link '{0}' "
                        "that leaves it",
                        location);
-  // A pipe or device would block, or give bytes without end.
-  if (!llvm::sys::fs::is_regular_file(real_path))
-    return input_error(where, "expected external data in '{0}', found no regular file", location);
-  auto buffer = llvm::MemoryBuffer::getFile(real_path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = map_input(real_path, UINT64_MAX);
   if (!buffer)
     return input_error(where, "expected external data in '{0}', found: {1}", location,
-                       buffer.getError().message());
+                       llvm::toString(buffer.takeError()));
   return files_[location] = std::move(*buffer);
 }
 

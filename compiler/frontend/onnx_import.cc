@@ -288,8 +288,7 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
       notes->insert(notes->end(), importer.notes().begin(), importer.notes().end());
     return graph;
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorKind::Limit, path,
-                      "expected a model that fits in memory, found none left");
+    return memory_error(path);
   }
 }
 

@@ -161,9 +161,13 @@ struct OnnxModel {
   std::vector<std::string> notes;  // for the user: what was converted
 };
 
+// Unsupported error if a serialized model has more bytes than protobuf reads.
+llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path);
+
 // Reads a serialized ModelProto. Checks what can be checked without knowing operators: tensors
 // whose data fits their dims, one opset per domain, sizes within reason. External data is read from
-// the folder of `path`, never from outside it. Errors: Input, Unsupported. Nothing is thrown.
+// the folder of `path`, never from outside it. Errors: Input, Unsupported,
+// Memory. Nothing is thrown.
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path);
 
 // Names that the node's bodies read from around it, each once.

@@ -465,12 +465,16 @@ class Reader {
 
 }  // namespace
 
+llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path) {
+  if (bytes <= INT_MAX) return llvm::Error::success();
+  return unsupported_error(path,
+                           "expected at most {0} bytes (protobuf's limit; larger weights go to "
+                           "external data), found {1}",
+                           INT_MAX, bytes);
+}
+
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path) {
-  if (bytes.size() > INT_MAX)
-    return unsupported_error(path,
-                             "expected at most {0} bytes (protobuf's limit; larger weights go to "
-                             "external data), found {1}",
-                             INT_MAX, bytes.size());
+  if (llvm::Error error = check_model_bytes(bytes.size(), path)) return error;
   // protobuf and its containers throw for want of memory; LLVM is built without exceptions, so they
   // end here.
   try {
@@ -479,6 +483,8 @@ llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path)
       return input_error(path, "expected an ONNX model, found {0} bytes that are none",
                          bytes.size());
     return Reader(path).read(proto);
+  } catch (const std::bad_alloc&) {
+    return memory_error(path);
   } catch (const std::exception& exception) {
     return input_error(path, "expected an ONNX model, found one that cannot be read: {0}",
                        exception.what());

@@ -17,6 +17,7 @@ int exit_code_of(ErrorKind kind) {
     case ErrorKind::Limit:
       return 3;
     case ErrorKind::Internal:
+    case ErrorKind::Memory:
       return 70;  // EX_SOFTWARE of sysexits.h
   }
   return 70;

@@ -12,8 +12,9 @@ namespace codl::compiler {
 
 // Who must act: Input = the user (model, profile, flag), exit code 1; Unsupported = us, later
 // (names op, opset, attribute), exit code 2; Limit = a requested limit cannot be met, exit code 3;
-// Internal = a checker found our own output wrong, exit code 70.
-enum class ErrorKind { Input, Unsupported, Limit, Internal };
+// Internal = a checker found our own output wrong, exit code 70; Memory = there is not enough of
+// it, exit code 70.
+enum class ErrorKind { Input, Unsupported, Limit, Internal, Memory };
 
 class CompileError : public llvm::ErrorInfo<CompileError> {
  public:
@@ -52,6 +53,11 @@ template <typename... Args>
 llvm::Error internal_error(llvm::StringRef where, const char* format, Args&&... args) {
   return make_error(ErrorKind::Internal, where,
                     llvm::formatv(format, std::forward<Args>(args)...).str());
+}
+
+// Of a stage that met std::bad_alloc.
+inline llvm::Error memory_error(llvm::StringRef where) {
+  return make_error(ErrorKind::Memory, where, "expected enough memory, found none left");
 }
 
 // Exit code of a tool that ends with this error (consumed); writes one line per error to `os`,

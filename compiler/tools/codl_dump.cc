@@ -1,9 +1,12 @@
 // codl-dump: a plan file as text, or as JSON for scripts; a device profile as text.
+
 #include "compiler/device/device_profile.h"
 #include "compiler/emit/dump_plan.h"
 #include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
 #include "compiler/tools/output.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tools/files.h"
 #include "tools/flags.h"
 
 namespace {
@@ -45,12 +48,7 @@ tools::CommandLine command_line_of(Flags* flags) {
 }
 
 llvm::Expected<std::string> dump_file(llvm::StringRef path, bool as_json) {
-  // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
-                                          /*IsVolatile=*/true);
-  if (!file)
-    return input_error(path, "expected a readable file, found: {0}", file.getError().message());
-  const llvm::StringRef bytes = (*file)->getBuffer();
+  CODL_ASSIGN_OR_RETURN(bytes, read_plan(path));
   return as_json ? dump_plan_json(bytes.data(), bytes.size(), path)
                  : dump_plan_text(bytes.data(), bytes.size(), path);
 }
@@ -74,6 +72,7 @@ int codl_dump(const std::vector<std::string>& arguments) {
     return 0;
   }
   flags.plan = only_operand(parsed, "PLAN");
+  if (!flags.output.empty()) tools::claim_output(flags.output);
   llvm::Expected<std::string> text = run(flags);
   if (!text) return report(kTool, text.takeError());
   tools::print_to(flags.output, *text);

@@ -6,16 +6,17 @@
 #include "compiler/simulate/simulate_plan.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
+#include "compiler/support/input_file.h"
 #include "compiler/tools/output.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/files.h"
 #include "tools/flags.h"
 #include "tools/printable.h"
+#include "tools/tool_error.h"
 
 namespace {
 
@@ -144,15 +145,6 @@ void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
   os << "\n";
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read_file(llvm::StringRef path) {
-  // Read, not mapped: a file that shrinks meanwhile must not kill the tool.
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/true, /*IsVolatile=*/true);
-  if (!file)
-    return input_error(path, "expected a readable file, found: {0}", file.getError().message());
-  return std::move(*file);
-}
-
 struct Result {
   DeviceProfile profile;
   std::vector<Simulated> runs;
@@ -160,8 +152,8 @@ struct Result {
 
 llvm::Expected<Result> simulate_replay(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(flags.device));
-  CODL_ASSIGN_OR_RETURN(file, read_file(flags.replay));
-  CODL_ASSIGN_OR_RETURN(replay, parse_replay(file->getBuffer(), flags.replay));
+  CODL_ASSIGN_OR_RETURN(text, read_input(flags.replay, tools::kMaxTextBytes));
+  CODL_ASSIGN_OR_RETURN(replay, parse_replay(text, flags.replay));
   CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(replay, profile));
   Result result{std::move(profile), {}};
   result.runs.push_back(
@@ -185,8 +177,8 @@ llvm::Expected<DeviceProfile> profile_of(const plan::PlanDef& plan, llvm::String
 }
 
 llvm::Expected<Result> simulate_variants(const Flags& flags) {
-  CODL_ASSIGN_OR_RETURN(file, read_file(flags.plan));
-  CODL_ASSIGN_OR_RETURN(plan, open_plan(file->getBufferStart(), file->getBufferSize(), flags.plan));
+  CODL_ASSIGN_OR_RETURN(bytes, read_plan(flags.plan));
+  CODL_ASSIGN_OR_RETURN(plan, open_plan(bytes.data(), bytes.size(), flags.plan));
   CODL_ASSIGN_OR_RETURN(profile, flags.device.empty() ? profile_of(*plan, flags.plan)
                                                       : load_device_profile(flags.device));
   Result result{std::move(profile), {}};
@@ -207,6 +199,8 @@ llvm::Expected<Result> simulate_variants(const Flags& flags) {
 
 llvm::Error run(const Flags& flags) {
   if (llvm::Error error = check_flags(flags)) return error;
+  if (!flags.output.empty()) tools::claim_output(flags.output);
+  if (!flags.trace.empty()) tools::claim_output(flags.trace);
   CODL_ASSIGN_OR_RETURN(result,
                         flags.replay.empty() ? simulate_variants(flags) : simulate_replay(flags));
   std::string text;

@@ -1,20 +1,22 @@
 // codlc: ONNX model + device profile -> plan file. Flags and messages; the work is in pipeline.cc.
+
 #include "compiler/device/device_profile.h"
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
 #include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
 #include "compiler/tools/output.h"
 #include "kernels/conv2d/winograd.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
 #include "tools/files.h"
 #include "tools/flags.h"
 #include "tools/printable.h"
+#include "tools/tool_error.h"
 
 namespace {
 
@@ -262,13 +264,12 @@ llvm::Error run(const Flags& flags, llvm::raw_ostream& os) {
   if (flags.no_winograd)
     for (const KernelRow& row : kKernelRows)
       if (kernels::winograd_outputs(row.packing) != 0) profile.unused_kernels.push_back(row.id);
-  auto model =
-      llvm::MemoryBuffer::getFile(flags.model, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!model)
-    return input_error(flags.model, "expected a readable file, found: {0}",
-                       model.getError().message());
-  options.import.on_read = [&] { (*model)->dontNeedIfMmap(); };
-  CODL_ASSIGN_OR_RETURN(result, compile((*model)->getBuffer(), flags.model, profile, options));
+  // Of more bytes than protobuf reads nothing is read: compile() says why.
+  CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
+  const std::string path = output_path(flags);
+  if (options.builds_plan) tools::claim_output(path);
+  options.import.on_read = [&] { model->dontNeedIfMmap(); };
+  CODL_ASSIGN_OR_RETURN(result, compile(model->getBuffer(), flags.model, profile, options));
   if (!flags.is_quiet) {  // not among what is asked for on stdout
     for (const std::string& note : result.report.notes)
       tools::print_message(kTool, tools::Severity::Note, note);
@@ -276,7 +277,6 @@ llvm::Error run(const Flags& flags, llvm::raw_ostream& os) {
       tools::print_message(kTool, tools::Severity::Warning, result.report.plain_loops_warning);
   }
   if (!options.builds_plan) return llvm::Error::success();
-  const std::string path = output_path(flags);
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (!flags.is_quiet) print_report(result.report, path, result.plan.size(), os);
   return llvm::Error::success();

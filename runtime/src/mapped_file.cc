@@ -61,7 +61,8 @@ bool make_private(MappedFile::ReadAt read_at, int file, const PlanHead& head, vo
 
 codl_status_t MappedFile::open(const char* path, codl_diag_t* diag, ReadAt read_at) {
   if (read_at == nullptr) read_at = pread;
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  // Not to wait for the other end of a pipe; of a regular file it means nothing.
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     set_diag(diag, "%s: %s", path, strerror(errno));
     return errno == ENOENT || errno == ENOTDIR ? CODL_NOT_FOUND : CODL_IO_ERROR;

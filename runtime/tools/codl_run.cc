@@ -76,11 +76,16 @@ std::vector<std::string> output_paths(const std::string& directory,
   if (error) fail_input(directory, "a folder that can be made", error.message());
   for (size_t i = 0; i < outputs.size(); ++i) {
     paths[i] = (std::filesystem::path(directory) / file_name_of(outputs[i].name)).string();
-    for (size_t k = 0; k < i; ++k)
+    bool is_known = false;
+    for (size_t k = 0; k < i; ++k) {
+      if (paths[k] != paths[i]) continue;
       // Two outputs of one name are one value.
-      if (paths[k] == paths[i] && outputs[k].name != outputs[i].name)
+      if (outputs[k].name != outputs[i].name)
         fail_input("--output-dir", "outputs whose names differ as files",
                    "'" + outputs[k].name + "' and '" + outputs[i].name + "'");
+      is_known = true;
+    }
+    if (!is_known) claim_output(paths[i]);
   }
   return paths;
 }

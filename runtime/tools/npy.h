@@ -14,6 +14,9 @@
 
 namespace codl::tools {
 
+// More than the header of any array: NumPy reads none of over 10,000 bytes.
+constexpr uint64_t kMaxNpyHeaderBytes = 1 << 20;
+
 struct Npy {
   codl_dtype_t dtype = CODL_FLOAT32;
   std::vector<int64_t> dims;

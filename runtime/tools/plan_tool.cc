@@ -1,6 +1,8 @@
 #include "runtime/tools/plan_tool.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <utility>
 
 #include "runtime/tools/npy.h"
@@ -98,7 +100,8 @@ size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
     const std::string prefix = tensor.name + "=";
     if (argument.compare(0, prefix.size(), prefix) != 0) continue;
     const std::string path = argument.substr(prefix.size());
-    Npy npy = parse_npy(path, read_file(path));
+    // Twice the tensor: the elements of a bfloat16 one may come as float32.
+    Npy npy = parse_npy(path, read_file(path, 2 * tensor.data.size() + kMaxNpyHeaderBytes));
     // NumPy has no bfloat16: its numbers come as float32, or as raw words of whatever name.
     const bool is_bfloat16 = tensor.dtype == CODL_BFLOAT16;
     if (is_bfloat16 && npy.dtype == CODL_FLOAT32)
@@ -191,10 +194,12 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
   }
   flags->plan_path = only_operand(parsed, "PLAN");
   if (flags->plan_path.empty()) fail_input("command line", "a PLAN", "none (see --help)");
+  if (!flags->trace_path.empty()) claim_output(flags->trace_path);
   return true;
 }
 
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
+  note_input(flags.plan_path);
   codl_plan_options_t options = plan_options();
   options.verify = verify;
   Result<Plan> plan = Plan::open_file(flags.plan_path.c_str(), options);

@@ -14,6 +14,9 @@
 
 namespace codl::tools {
 
+// What a status of libcodl means to the caller of a tool.
+ExitCode exit_code_of(codl_status_t status);
+
 struct PlanFlags {
   std::string plan_path;
   std::string variant;  // empty: the plan's first

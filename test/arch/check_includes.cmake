@@ -22,7 +22,7 @@ layer(profiler ^profiler/ schema/ kernels/ runtime/src/ tools/ runtime/tools/ co
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
 # The compiler is a line: a folder may include itself and those before it.
 set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit report)
-set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h)
+set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h)
 foreach(folder ${line})
   list(APPEND may compiler/${folder}/)
   layer(compiler_${folder} ^compiler/${folder}/ ${may})

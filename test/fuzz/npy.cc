@@ -1,8 +1,8 @@
 // Fuzz target: any bytes as an .npy file. What is read is written and read again as the same.
 #include "runtime/tools/npy.h"
 
-#include "tools/tool_error.h"
 #include "test/fuzz/target.h"
+#include "tools/tool_error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace codl::tools;

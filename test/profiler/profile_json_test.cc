@@ -7,9 +7,9 @@
 #include "kernels/model_features.h"
 #include "profiler/shapes.h"
 #include "runtime/tools/json_writer.h"
-#include "tools/tool_error.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

@@ -6,8 +6,8 @@
 #include "kernels/kernel_table.h"
 #include "kernels/model_features.h"
 #include "profiler/shapes.h"
-#include "tools/tool_error.h"
 #include "test/support/catch.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

@@ -5,10 +5,10 @@
 #include "profiler/find_tile.h"
 #include "profiler/profile_json.h"
 #include "runtime/tools/json_writer.h"
-#include "tools/tool_error.h"
 #include "test/profiler/row_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
+#include "tools/tool_error.h"
 
 namespace codl::profiler {
 namespace {

@@ -37,11 +37,18 @@ def node(op, inputs, outputs, name, bodies=None):
             _field(3, name) + _field(4, op) + attributes)
 
 
-def graph(nodes, inputs, outputs):
+def external_tensor(name, dims, location, elem_type=FLOAT):
+    """An initializer whose elements are the file `location` of the model's folder."""
+    return (b"".join(_field(1, dim) for dim in dims) + _field(2, elem_type) + _field(8, name) +
+            _field(13, _field(1, "location") + _field(2, location)) + _field(14, 1))
+
+
+def graph(nodes, inputs, outputs, initializers=()):
     return (b"".join(_field(1, n) for n in nodes) + _field(2, "graph") +
+            b"".join(_field(5, i) for i in initializers) +
             b"".join(_field(11, i) for i in inputs) + b"".join(_field(12, o) for o in outputs))
 
 
-def model(nodes, inputs, outputs, opset=13):
-    return (_field(1, 7) + _field(7, graph(nodes, inputs, outputs)) +
+def model(nodes, inputs, outputs, opset=13, initializers=()):
+    return (_field(1, 7) + _field(7, graph(nodes, inputs, outputs, initializers)) +
             _field(8, _field(1, "") + _field(2, opset)))

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "tools/tool_error.h"
 #include "test/support/catch.h"
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 namespace {

@@ -1,0 +1,529 @@
+#!/usr/bin/env python3
+"""What all six tools do with files: outputs whole or not at all, never over an input or into a device; inputs
+regular and of a known size; no room, no memory, no reader: one line and an exit code.
+
+Usage: files_test.py --bin build/release/bin [unittest arguments]     standard library only
+"""
+import collections
+import lzma
+import os
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import npy
+import onnx_bytes
+
+MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
+PROFILE = os.path.join(ROOT, "test", "profiles", "host_separate.json")
+REPLAY = os.path.join(ROOT, "test", "fuzz", "corpus", "replays", "two_layers.json")
+SAMPLES = os.path.join(ROOT, "test", "eval", "data", "host-2core-zen5-pocl-290s.csv.xz")
+TOOLS = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
+OLD = b"what was here before"
+# Of a tool that ran out of memory: EX_SOFTWARE of sysexits.h.
+NO_MEMORY = 70
+
+BIN = None
+
+# A way that a tool writes or reads a file. command(path): its arguments; the file's name where the tool chooses it.
+Use = collections.namedtuple("Use", "tool what command name", defaults=(None,))
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def limit(what, value):
+    """For preexec_fn."""
+    return lambda: resource.setrlimit(what, (value, value))
+
+
+class FilesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.mkdtemp(prefix="codl_files_")
+        cls.addClassCleanup(shutil.rmtree, cls.shared)
+        cls.plan = os.path.join(cls.shared, "net.codl")
+        subprocess.run([os.path.join(BIN, "codlc"), MODEL, "-q", "-o", cls.plan], check=True)
+        # One kernel's samples, and what was measured of the machine.
+        cls.samples = os.path.join(cls.shared, "here.csv")
+        with lzma.open(SAMPLES, "rt") as source, open(cls.samples, "w") as file:
+            file.writelines(line for line in source if line.startswith(("#", "unary_f32_cpu,")))
+        cls.shim = os.path.join(cls.shared, "shim.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", cls.shim,
+                        os.path.join(HERE, "file_faults.c")], check=True)
+
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="codl_files_")
+        self.addCleanup(shutil.rmtree, self.work)
+
+    def path(self, *names):
+        return os.path.join(self.work, *names)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def sparse(self, name, size):
+        self.write(name, b"")
+        os.truncate(self.path(name), size)
+        return self.path(name)
+
+    def folder(self, name):
+        os.makedirs(self.path(name))
+        return self.path(name)
+
+    def run_tool(self, tool, *arguments, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        environment = dict(os.environ, **options.pop("env", {}))
+        return subprocess.run([os.path.join(BIN, tool), *arguments], stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, env=environment, timeout=300, cwd=self.work,
+                              **options)
+
+    def expect_error(self, result, *texts, code=1):
+        """One line `where: expected X, found Y`, the exit code, and no crash."""
+        error = result.stderr.decode()
+        self.assertEqual(result.returncode, code, error)
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertRegex(error, r"^\S.*: expected .*[,;] found .*\n$")
+        for text in texts:
+            self.assertIn(text, error)
+
+    # ---- the ways ----
+
+    def profiled(self, *flags):
+        return ["--cpu-only", "--kernels=unary_f32_cpu", "--time-budget=1s", *flags]
+
+    def writers(self):
+        """Every way that a tool writes a file."""
+        folder = os.path.dirname
+        return [
+            Use("codlc", "-o", lambda path: [MODEL, "-o", path]),
+            Use("codl-sim", "--trace",
+                lambda path: [self.plan, "--device=host", f"--trace={path}"]),
+            Use("codl-run", "--trace", lambda path: [self.plan, "--variant=cpu", f"--trace={path}"]),
+            Use("codl-run", "--output-dir",
+                lambda path: [self.plan, "--variant=cpu", f"--output-dir={folder(path)}"],
+                "output.npy"),
+            Use("codl-bench", "--trace",
+                lambda path: [self.plan, "--variant=cpu", "--num-runs=1", "--warmup-runs=0",
+                              f"--trace={path}"]),
+            Use("codl-profile", "-o",
+                lambda path: ["--fit-only", f"--samples={self.samples}", "-o", path]),
+            Use("codl-profile", "--evaluation",
+                lambda path: ["--fit-only", f"--samples={self.samples}", f"--evaluation={path}",
+                              "-o", "/dev/null"]),
+            Use("codl-profile", "--samples",
+                lambda path: self.profiled(f"--samples={path}", "-o", self.path("profile.json"))),
+        ]
+
+    def readers(self):
+        """Every way that a tool reads a file, with a file that it can read."""
+        tensor = self.path("input.npy")
+        npy.write(tensor, (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
+        out = self.path("out")
+        run = ["--variant=cpu", f"--trace={out}"]
+        bench = [*run, "--num-runs=1", "--warmup-runs=0"]
+        return [
+            (Use("codlc", "MODEL", lambda path: [path, "-o", out]), MODEL),
+            (Use("codlc", "--device", lambda path: [MODEL, f"--device={path}", "-o", out],
+                 "profile.json"), PROFILE),
+            (Use("codl-dump", "PLAN", lambda path: [path]), self.plan),
+            (Use("codl-dump", "--device", lambda path: [f"--device={path}"], "profile.json"), PROFILE),
+            (Use("codl-sim", "PLAN", lambda path: [path, "--device=host", f"--trace={out}"]), self.plan),
+            (Use("codl-sim", "--device",
+                 lambda path: [self.plan, f"--device={path}", f"--trace={out}"], "profile.json"), PROFILE),
+            (Use("codl-sim", "--replay",
+                 lambda path: ["--device=sd855", f"--replay={path}", f"--trace={out}"]), REPLAY),
+            (Use("codl-run", "PLAN", lambda path: [path, *run]), self.plan),
+            (Use("codl-run", "--input", lambda path: [self.plan, f"--input=input={path}", *run]), tensor),
+            (Use("codl-bench", "PLAN", lambda path: [path, *bench]), self.plan),
+            (Use("codl-bench", "--input",
+                 lambda path: [self.plan, f"--input=input={path}", *bench]), tensor),
+            (Use("codl-profile", "--plan",
+                 lambda path: self.profiled(f"--plan={path}", "-o", out)), self.plan),
+            (Use("codl-profile", "--samples",
+                 lambda path: ["--fit-only", f"--samples={path}", "-o", out]), self.samples),
+            (Use("codl-profile", "--resume",
+                 lambda path: self.profiled("--resume", f"--samples={path}", "-o", out)), self.samples),
+        ]
+
+    def for_each_writer(self, check, *excluded):
+        """check(use, path) as a subtest for each, with a folder of its own."""
+        for number, use in enumerate(self.writers()):
+            if (use.tool, use.what) in excluded:
+                continue
+            with self.subTest(tool=use.tool, what=use.what):
+                check(use, os.path.join(self.folder(str(number)), use.name or "out"))
+
+    SAMPLE_FILE = ("codl-profile", "--samples")
+
+    # ---- outputs: whole or not at all ----
+
+    def test_outputs_have_the_mode_of_the_umask_and_nothing_is_left_beside_them(self):
+        def check(use, path):
+            before = os.umask(0o027)
+            try:
+                result = self.run_tool(use.tool, *use.command(path))
+            finally:
+                os.umask(before)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o640)
+            self.assertEqual(os.listdir(os.path.dirname(path)), [os.path.basename(path)])
+        self.for_each_writer(check)
+
+    def expect_no_output(self, use, path, **options):
+        """What was there stays, and nothing comes beside it."""
+        names = os.listdir(os.path.dirname(path))
+        result = self.run_tool(use.tool, *use.command(path), **options)
+        self.expect_error(result, path)
+        self.assertEqual(read(path), OLD)
+        self.assertEqual(os.listdir(os.path.dirname(path)), names)
+        return result
+
+    def put_old(self, path):
+        with open(path, "wb") as file:
+            file.write(OLD)
+
+    def test_without_space_what_was_there_stays(self):
+        def check(use, path):
+            self.put_old(path)
+            # The least that still is too little for any of the files.
+            self.expect_no_output(use, path, preexec_fn=limit(resource.RLIMIT_FSIZE, 64))
+            self.expect_no_output(use, path, env=self.faults("write=ENOSPC"))
+            self.expect_no_output(use, path, env=self.faults("fsync=EIO"))
+            self.expect_no_output(use, path, env=self.faults("rename=ENOSPC"))
+        self.for_each_writer(check, self.SAMPLE_FILE)
+
+    def test_on_a_full_disk_what_was_there_stays(self):
+        disk = self.folder("disk")
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk],
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            print("[SKIP] a full disk: mounting a tmpfs is not permitted")
+            return
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        self.write("disk/filler", b"x" * 16384)
+        for use in self.writers():
+            path = os.path.join(disk, use.name or "out")
+            with self.subTest(tool=use.tool, what=use.what):
+                self.expect_error(self.run_tool(use.tool, *use.command(path)), path)
+                self.assertEqual(os.listdir(disk), ["filler"])
+
+    def test_samples_that_were_measured_stay_when_the_disk_is_full(self):
+        path = self.path("samples.csv")
+        result = self.run_tool("codl-profile", *self.profiled("--samples=" + path, "-o", self.path("p")),
+                               preexec_fn=limit(resource.RLIMIT_FSIZE, 4000))
+        error = result.stderr.decode()
+        self.assertEqual(result.returncode, 1, error)
+        self.assertIn("samples.csv: expected space to write to", error)
+        self.assertIn(b"unary_f32_cpu,", read(path))
+        self.assertEqual(os.listdir(self.work), ["samples.csv"])
+        # The line that was cut off is measured again.
+        result = self.run_tool("codl-profile", *self.profiled("--resume", "--samples=" + path, "-o", self.path("p")))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def faults(self, fault):
+        return {"LD_PRELOAD": self.shim, "CODL_TEST_FILE_FAULT": fault}
+
+    def test_a_killed_run_leaves_what_was_there_and_at_most_a_temporary(self):
+        def check(use, path):
+            self.put_old(path)
+            for moment in ("write=KILL", "fsync=KILL", "rename=KILL"):
+                result = self.run_tool(use.tool, *use.command(path), env=self.faults(moment))
+                self.assertEqual(result.returncode, -signal.SIGKILL, result.stderr)
+                self.assertEqual(read(path), OLD)
+                names = set(os.listdir(os.path.dirname(path))) - {os.path.basename(path)}
+                self.assertEqual(len(names), 1)
+                # The next run is not in its way, nor does it follow what somebody puts there.
+                os.remove(os.path.join(os.path.dirname(path), names.pop()))
+        self.for_each_writer(check, self.SAMPLE_FILE)
+
+    # ---- outputs: what they may be ----
+
+    def test_links_are_replaced_and_not_followed(self):
+        def check(use, path):
+            target = self.write("target", OLD)
+            for make in (os.symlink, os.link):
+                make(target, path)
+                result = self.run_tool(use.tool, *use.command(path))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertFalse(os.path.islink(path))
+                self.assertEqual(read(target), OLD)
+                self.assertNotEqual(read(path), OLD)
+                os.remove(path)
+            os.symlink(self.path("nowhere"), path)
+            result = self.run_tool(use.tool, *use.command(path))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertFalse(os.path.exists(self.path("nowhere")))
+            self.assertFalse(os.path.islink(path))
+        self.for_each_writer(check)
+
+    def test_an_output_is_a_regular_file(self):
+        def check(use, path):
+            for make in (os.mkdir, os.mkfifo, self.make_socket, lambda p: os.symlink("/dev/full", p),
+                         lambda p: os.symlink("/dev/null", p), lambda p: os.symlink(self.work, p)):
+                make(path)
+                before = os.lstat(path)
+                self.expect_error(self.run_tool(use.tool, *use.command(path)), path)
+                self.assertEqual(os.lstat(path).st_ino, before.st_ino)
+                os.rmdir(path) if stat.S_ISDIR(before.st_mode) else os.remove(path)
+            if use.name:
+                return  # the name of its file is not free
+            for device in ("/dev/full", "/dev/zero", "/dev/stdout", "/dev/stderr"):
+                self.expect_error(self.run_tool(use.tool, *use.command(device)), device)
+            self.expect_error(self.run_tool(use.tool, *use.command(self.path("none", "out"))))
+        self.for_each_writer(check)
+
+    def make_socket(self, path):
+        listener = socket.socket(socket.AF_UNIX)
+        before = os.getcwd()
+        os.chdir(os.path.dirname(path))
+        try:
+            listener.bind(os.path.basename(path))
+        finally:
+            os.chdir(before)
+            listener.close()
+
+    def test_the_null_device_is_an_output_and_stays_one(self):
+        for use in self.writers():
+            if use.name or (use.tool, use.what) == self.SAMPLE_FILE:
+                continue
+            with self.subTest(tool=use.tool, what=use.what):
+                result = self.run_tool(use.tool, *use.command("/dev/null"))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_an_output_on_stdout_is_alone_there(self):
+        def check(use, path):
+            if use.name:
+                return
+            self.assertEqual(self.run_tool(use.tool, *use.command(path)).returncode, 0)
+            result = self.run_tool(use.tool, *use.command("-"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            if (use.tool, use.what) in (("codl-run", "--trace"), ("codl-bench", "--trace")):
+                self.assertTrue(result.stdout.startswith(b'{"traceEvents"'), result.stdout[:99])
+                self.assertEqual(result.stdout.count(b"\n"), read(path).count(b"\n"))
+            else:
+                self.assertEqual(result.stdout, read(path))
+            if use.tool != "codlc":
+                self.assertNotEqual(result.stderr, b"")
+            self.assertEqual(os.listdir(self.work).count("-"), 0)
+        self.for_each_writer(check, self.SAMPLE_FILE)
+
+    # ---- outputs and inputs ----
+
+    def test_no_output_is_an_input(self):
+        """The output is the input, or another name of it."""
+        def both(tool, what, source, command, name="file"):
+            return Use(tool, what, command, name), source
+        run = ["--variant=cpu", "--num-runs=1", "--warmup-runs=0"]
+        tensor = self.path("input.npy")
+        npy.write(tensor, (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
+        for use, source in (
+                both("codlc", "MODEL", MODEL, lambda i, o: [i, "-o", o]),
+                both("codlc", "--device", PROFILE, lambda i, o: [MODEL, f"--device={i}", "-o", o], "p.json"),
+                both("codl-sim", "PLAN", self.plan, lambda i, o: [i, "--device=host", f"--trace={o}"]),
+                both("codl-sim", "--device", PROFILE,
+                     lambda i, o: [self.plan, f"--device={i}", f"--trace={o}"], "p.json"),
+                both("codl-sim", "--replay", REPLAY,
+                     lambda i, o: [f"--replay={i}", "--device=sd855", f"--trace={o}"]),
+                both("codl-run", "PLAN", self.plan, lambda i, o: [i, "--variant=cpu", f"--trace={o}"]),
+                both("codl-run", "--input", tensor,
+                     lambda i, o: [self.plan, "--variant=cpu", f"--input=input={i}", f"--trace={o}"]),
+                both("codl-bench", "PLAN", self.plan, lambda i, o: [i, *run, f"--trace={o}"]),
+                both("codl-bench", "--input", tensor,
+                     lambda i, o: [self.plan, *run, f"--input=input={i}", f"--trace={o}"]),
+                both("codl-profile", "--samples", self.samples,
+                     lambda i, o: ["--fit-only", f"--samples={i}", "-o", o]),
+                both("codl-profile", "--samples --evaluation", self.samples,
+                     lambda i, o: ["--fit-only", f"--samples={i}", f"--evaluation={o}", "-o", self.path("out")]),
+                both("codl-profile", "--resume", self.samples,
+                     lambda i, o: self.profiled("--resume", f"--samples={i}", "-o", o)),
+                both("codl-profile", "--plan", self.plan,
+                     lambda i, o: self.profiled(f"--plan={i}", "-o", o)),
+                both("codl-profile", "--plan --samples", self.plan,
+                     lambda i, o: self.profiled(f"--plan={i}", f"--samples={o}", "-o", self.path("out")))):
+            folder = self.folder(f"{use.tool}{use.what}")
+            one = os.path.join(folder, use.name)
+            shutil.copy(source, one)
+            soft, hard = os.path.join(folder, "soft.json"), os.path.join(folder, "hard.json")
+            os.symlink(use.name, soft)
+            os.link(one, hard)
+            names = sorted(os.listdir(folder))
+            for i, o in ((one, one), (one, soft), (soft, one), (soft, soft), (one, hard), (hard, soft),
+                         (one, os.path.join(folder, ".", "..", os.path.basename(folder), use.name))):
+                with self.subTest(tool=use.tool, what=use.what, input=i, output=o):
+                    self.expect_error(self.run_tool(use.tool, *use.command(i, o)), "input", "output")
+                    self.assertEqual(read(one), read(source))
+                    self.assertTrue(os.path.islink(soft))
+                    self.assertEqual(sorted(os.listdir(folder)), names)
+
+    def test_a_tensor_that_is_read_is_not_written(self):
+        tensor = self.path("output.npy")
+        npy.write(tensor, (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
+        before = read(tensor)
+        self.expect_error(self.run_tool("codl-run", self.plan, "--variant=cpu",
+                                        f"--input=input={tensor}", f"--output-dir={self.work}"))
+        self.assertEqual(read(tensor), before)
+
+    def test_external_data_and_inherited_profiles_are_inputs(self):
+        self.write("weights", b"\0" * 1024)
+        model = self.write("model.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Add", ["x", "w"], ["y"], "add")], [onnx_bytes.value_info("x", [256])],
+            [onnx_bytes.value_info("y", [256])],
+            initializers=[onnx_bytes.external_tensor("w", [256], "weights")]))
+        for output in ("weights", "hard", "soft"):
+            if output == "hard":
+                os.link(self.path("weights"), self.path("hard"))
+            if output == "soft":
+                os.symlink("weights", self.path("soft"))
+            with self.subTest(output):
+                self.expect_error(self.run_tool("codlc", model, "-o", self.path(output)), "weights")
+                self.assertEqual(read(self.path("weights")), b"\0" * 1024)
+        self.assertEqual(self.run_tool("codlc", model, "-o", self.path("plan")).returncode, 0)
+
+        # A codlc that finds profiles where they can be written to.
+        shutil.copytree(os.path.join(ROOT, "profiles"), self.path("share", "codl", "profiles"))
+        os.mkdir(self.path("bin"))
+        base = self.path("share", "codl", "profiles", "sd855.json")
+        derived = self.write("mine.json", b'{"format_version": 2, "base": "sd855", "name": "mine"}')
+        for tool, arguments in (("codlc", [MODEL, "-o", base]),
+                                ("codl-sim", [self.plan, f"--trace={base}"])):
+            shutil.copy(os.path.join(BIN, tool), self.path("bin", tool))
+            for device in ("sd855", derived):
+                with self.subTest(tool=tool, device=device):
+                    result = subprocess.run([self.path("bin", tool), *arguments, f"--device={device}"],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    self.expect_error(result, "sd855.json")
+                    self.assertEqual(read(base), read(os.path.join(ROOT, "profiles", "sd855.json")))
+
+    def test_no_two_outputs_are_one_file(self):
+        out = self.path("out")
+        for tool, arguments in (
+                ("codl-profile", ["--fit-only", f"--samples={self.samples}", f"--evaluation={out}"]),
+                ("codl-profile", self.profiled(f"--samples={out}"))):
+            with self.subTest(arguments):
+                self.expect_error(self.run_tool(tool, *arguments, "-o", out), out)
+                self.assertEqual(os.listdir(self.work), [])
+        trace = self.path("output.npy")
+        self.expect_error(self.run_tool("codl-run", self.plan, f"--output-dir={self.work}",
+                                        f"--trace={trace}"), "output.npy")
+
+    # ---- inputs ----
+
+    def test_inputs_are_regular_files(self):
+        for use, source in self.readers():
+            folder = self.folder(use.tool + use.what)
+            path = os.path.join(folder, use.name or "file")
+            shutil.copy(source, path)
+            with self.subTest(tool=use.tool, what=use.what):
+                if use.what != "--resume":  # of another machine
+                    result = self.run_tool(use.tool, *use.command(path))
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                os.remove(path)
+                for make in (os.mkdir, os.mkfifo, self.make_socket, lambda p: os.symlink("/dev/zero", p),
+                             lambda p: os.symlink("/dev/tty", p), lambda p: os.symlink("none", p)):
+                    make(path)
+                    result = self.run_tool(use.tool, *use.command(path))
+                    self.expect_error(result)
+                    os.rmdir(path) if os.path.isdir(path) else os.remove(path)
+                if use.name is None:
+                    self.expect_error(self.run_tool(use.tool, *use.command("/dev/zero")), "/dev/zero")
+
+    def test_a_file_larger_than_its_format_allows_is_refused_before_it_is_read(self):
+        for use, source in self.readers():
+            path = os.path.join(self.folder(use.tool + use.what), use.name or "file")
+            with open(path, "wb") as file:
+                file.write(read(source)[:4096])
+            os.truncate(path, 1 << 40)
+            is_model = use.what == "MODEL"
+            with self.subTest(tool=use.tool, what=use.what):
+                self.expect_error(self.run_tool(use.tool, *use.command(path),
+                                                preexec_fn=limit(resource.RLIMIT_DATA, 1 << 30)),
+                                  path, code=2 if is_model else 1)
+
+    # ---- stdout, memory ----
+
+    def test_a_full_stdout_is_an_error(self):
+        runs = {
+            "codlc": [[MODEL, "-o", self.path("out")], ["--list-devices"], ["--list-ops"],
+                      ["--list-ops=markdown"], ["--list-passes"], [MODEL, "--report-support"],
+                      [MODEL, "--report-support=json"],
+                      [MODEL, "-q", "--dump=graph", "-o", self.path("out")],
+                      [MODEL, "-q", "--dump=schedule", "-o", self.path("out")],
+                      [MODEL, "-q", "-o", "-"]],
+            "codl-dump": [[self.plan], [self.plan, "--json"], ["--device=sd855"]],
+            "codl-sim": [[self.plan, "--device=host"], [self.plan, "--device=host", "--json"],
+                         [self.plan, "--device=host", "--trace=-"]],
+            "codl-run": [[self.plan, "--variant=cpu"], [self.plan, "--variant=cpu", "--json"],
+                         [self.plan, "--variant=cpu", "--trace=-"]],
+            "codl-bench": [[self.plan, "--variant=cpu", "--num-runs=1", *flags]
+                           for flags in ([], ["--json"], ["--trace=-"])],
+            "codl-profile": [["--fit-only", f"--samples={self.samples}", "-o", path]
+                             for path in (self.path("out"), "-")],
+        }
+        self.assertEqual(set(runs), set(TOOLS))
+        for tool, commands in runs.items():
+            for arguments in [*commands, ["--help"], ["--version"]]:
+                with self.subTest(tool=tool, arguments=arguments), open("/dev/full", "wb") as full:
+                    result = self.run_tool(tool, *arguments, stdout=full)
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    last = result.stderr.decode().splitlines()[-1]
+                    self.assertRegex(last, r"stdout: expected space to write to, found .*$")
+
+    def test_without_memory_there_is_a_line_and_an_exit_code(self):
+        out = self.path("out")
+        for tool, arguments in (
+                ("codlc", [MODEL, "-q", "-o", out]), ("codl-dump", [self.plan]),
+                ("codl-sim", [self.plan, "--device=host"]),
+                ("codl-run", [self.plan, "--variant=cpu", "--num-threads=1"]),
+                ("codl-bench", [self.plan, "--variant=cpu", "--num-threads=1", "--num-runs=1"]),
+                ("codl-profile", ["--fit-only", f"--samples={self.samples}", "-o", out])):
+            # From where the tool starts to where it has enough.
+            codes = []
+            for megabytes in self.limits_of(tool, arguments):
+                with self.subTest(tool=tool, megabytes=megabytes):
+                    result = self.run_tool(tool, *arguments,
+                                           preexec_fn=limit(resource.RLIMIT_AS, int(megabytes * 1e6)))
+                    codes.append(result.returncode)
+                    self.assertIn(result.returncode, (0, NO_MEMORY), result.stderr)
+                    if result.returncode == NO_MEMORY:
+                        self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+                        self.assertIn(b"memory", result.stderr)
+                        self.assertNotIn("out", os.listdir(self.work))
+                    shutil.rmtree(out) if os.path.isdir(out) else os.path.exists(out) and os.remove(out)
+            self.assertIn(NO_MEMORY, codes, tool)
+
+    def limits_of(self, tool, arguments):
+        """Megabytes of address space between what the tool needs to say its version and what it needs to do its
+        work."""
+        def works(megabytes, arguments):
+            result = self.run_tool(tool, *arguments,
+                                   preexec_fn=limit(resource.RLIMIT_AS, int(megabytes * 1e6)))
+            return result.returncode == 0
+        def least(arguments):
+            low, high = 0, 4096
+            while high - low > 0.25:
+                middle = (low + high) / 2
+                low, high = (low, middle) if works(middle, arguments) else (middle, high)
+            return high
+        first, last = least(["--version"]), least(arguments)
+        return [first + (last - first) * i / 16 for i in range(1, 17)]
+
+
+if __name__ == "__main__":
+    place = sys.argv.index("--bin")
+    BIN = os.path.abspath(sys.argv[place + 1])
+    del sys.argv[place:place + 2]
+    unittest.main(verbosity=2)
