@@ -11,6 +11,7 @@
 #include "compiler/partition/options.h"
 #include "compiler/passes/pass.h"
 #include "llvm/Support/Error.h"
+#include "schema/session_memory.h"
 
 namespace codl::compiler {
 
@@ -44,7 +45,7 @@ struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
-    uint64_t arena_bytes = 0;  // host, shared and device
+    SessionMemory memory;      // that a session will hold
     double gpu_mac_share = 0;  // of the multiply-adds
     size_t split_nodes = 0;
     size_t chains = 0;

@@ -122,7 +122,7 @@ Timeline record_median_run(const Plan& plan, const PlanFlags& flags,
 }
 
 void print_memory(const char* name, int64_t bytes) {
-  if (bytes >= 0) std::printf("  %-12s %10.2f MB\n", name, static_cast<double>(bytes) / 1e6);
+  if (bytes >= 0) std::printf("  %-13s %9.2f MB\n", name, static_cast<double>(bytes) / 1e6);
 }
 
 void print_text(const BenchFlags& flags, const Report& report) {
@@ -144,9 +144,12 @@ void print_text(const BenchFlags& flags, const Report& report) {
               session.session_us, session.program_us);
   std::printf("  first run    %10.1f us\n", report.first_run_us);
   std::printf("memory\n");
-  print_memory("host", session.host_bytes);
-  print_memory("shared", session.shared_bytes);
-  print_memory("device", session.device_bytes);
+  int64_t held_bytes = 0;
+  for (const SessionFacts::Memory& kind : session.memory) {
+    held_bytes += kind.bytes;
+    if (kind.bytes != 0) print_memory(kind.text, kind.bytes);
+  }
+  print_memory("all of these", held_bytes);
   print_memory("process peak", report.peak_memory_bytes);
   std::printf("lanes, in a recorded run of %.1f us\n", report.lanes.wall_us);
   for (size_t lane = 0; lane < kLaneCount; ++lane) {
@@ -180,8 +183,9 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 // {"plan", "variant", "fallback_reason", "thread_count", "opencl_platform", "opencl_device",
 //  "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us", "p99_us",
 //  "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us" (part of
-//  session_us), "first_run_us", "host_bytes", "shared_bytes", "device_bytes", "peak_memory_bytes"
-//  (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count",
+//  session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes", "device_bytes",
+//  "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes", "peak_memory_bytes" (-1: not
+//  known), "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count",
 //  "busy_us", "idle_us"}]}}
 void print_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
@@ -201,9 +205,7 @@ void print_json(const BenchFlags& flags, const Report& report) {
   json.key("session_us").number(session.session_us);
   json.key("program_us").number(session.program_us);
   json.key("first_run_us").number(report.first_run_us);
-  json.key("host_bytes").integer(session.host_bytes);
-  json.key("shared_bytes").integer(session.shared_bytes);
-  json.key("device_bytes").integer(session.device_bytes);
+  for (const SessionFacts::Memory& kind : session.memory) json.key(kind.key).integer(kind.bytes);
   json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
   write_lanes(json, report.lanes);
   json.end_object();
