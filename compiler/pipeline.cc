@@ -6,6 +6,7 @@
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
 #include "compiler/frontend/onnx_model.h"
+#include "compiler/emit/plan_memory.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
@@ -151,8 +152,6 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Variant& variant)
   CompileReport::Variant report;
   report.name = variant.schedule.name;
   report.predicted_us = variant.schedule.predicted_us;
-  report.arena_bytes =
-      variant.memory.host_bytes + variant.memory.shared_bytes + variant.memory.device_bytes;
   double gpu_macs = 0, macs = 0;
   for (const Division& division : variant.division.divisions) {
     const ir::NodeView view{graph, graph.node(division.node)};
@@ -304,6 +303,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                       static_cast<uint32_t>(profile.cpu_threads)};
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, memory, weights, info));
   result.plan = std::move(plan);
+  const std::vector<SessionMemory> held = memory_of_plan(result.plan, profile);
+  for (size_t i = 0; i < held.size(); ++i) result.report.variants[i].memory = held[i];
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/partition/options.h"
 #include "compiler/passes/pass.h"
 #include "llvm/Support/Error.h"
+#include "schema/session_memory.h"
 
 namespace codl::compiler {
 
@@ -44,7 +45,7 @@ struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
-    uint64_t arena_bytes = 0;  // host, shared and device
+    SessionMemory memory;      // that a session will hold
     double gpu_mac_share = 0;  // of the multiply-adds
     // Why the GPU has none of them; empty where it has some, and where only the CPU is asked for.
     std::string no_gpu_reason;

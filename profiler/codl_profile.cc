@@ -178,6 +178,8 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("sharing", facts.sharing);
   visit("image_max_width", facts.image_max_width);
   visit("image_max_height", facts.image_max_height);
+  visit("image_row_texels", facts.image_row_texels);
+  visit("weights", facts.weights);
   visit("cpu_warm_weight_mbytes", facts.warm_weight_mbytes[0]);
   visit("gpu_warm_weight_mbytes", facts.warm_weight_mbytes[1]);
   visit("sync_us", facts.sync_us);
@@ -258,6 +260,8 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
   facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
   facts->image_max_height =
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
+  if (device.has_images) facts->image_row_texels = static_cast<double>(lane.image_row_texels());
+  facts->weights = device.has_host_memory ? "in_place" : "copied";
   set_exchange(time_exchanges(lane, cpu), facts);
   const ExchangeTimes times = exchange_times_of(facts->exchange);
   // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.

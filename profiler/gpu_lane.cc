@@ -327,6 +327,25 @@ GpuLane::~GpuLane() {
   api_.clReleaseContext(context_);
 }
 
+uint64_t GpuLane::image_row_texels() const {
+  // A column: whatever the driver pads columns to, this is nearly all rows.
+  constexpr size_t kRows = 4096;
+  const cl_image_format format = {CL_RGBA, CL_FLOAT};
+  cl_image_desc desc = {};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+  desc.image_width = 1;
+  desc.image_height = kRows;
+  cl_int error = CL_SUCCESS;
+  const cl_mem image =
+      api_.clCreateImage(context_, CL_MEM_READ_WRITE, &format, &desc, nullptr, &error);
+  check("clCreateImage", error);
+  size_t bytes = 0;
+  if (api_.clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) != CL_SUCCESS)
+    bytes = 0;
+  api_.clReleaseMemObject(image);
+  return bytes / (kRows * kChannelPad * sizeof(float));
+}
+
 void GpuLane::check(const char* call, cl_int error) const {
   if (error != CL_SUCCESS)
     throw tools::ToolError(tools::ExitCode::Internal,

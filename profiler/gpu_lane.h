@@ -29,6 +29,8 @@ class GpuLane : public Lane {
   const rt::GpuDevice& device() const { return device_; }
   std::string info(cl_device_info what) const;  // a string
   uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
+  // What the rows of an image of floats are padded to; 0 if the driver does not say. Needs images.
+  uint64_t image_row_texels() const;
   // What codlc chooses tiles by: what OpenCL tells, and the tiles that were set.
   const kernels::GpuFacts& gpu_facts() const { return facts_; }
   void set_tiles(const kernels::GpuTiles& tiles) { facts_.tiles = tiles; }

@@ -49,7 +49,10 @@ struct DeviceFacts {
   std::string sharing;  // as in the profile
   double image_max_width = 0;
   double image_max_height = 0;
-  double launch_us = 0;  // beside the times of GPU steps; 0 where these have it in them
+  // What a session holds there: old sample files have neither.
+  double image_row_texels = 0;  // rows of images take a multiple of so many; 0: not known
+  std::string weights;          // as in the profile; empty: not known
+  double launch_us = 0;         // beside the times of GPU steps; 0 where these have it in them
   // Follow from `exchange`, which old sample files lack.
   double sync_us = 0;
   double map_us = 0;

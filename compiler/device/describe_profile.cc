@@ -146,6 +146,9 @@ std::string describe(const DeviceProfile& profile) {
     print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");
     print_line(os, "gpu sharing", kSharings[static_cast<size_t>(profile.sharing)]);
     print_line(os, "gpu gate", kGates[static_cast<size_t>(profile.gate)]);
+    print_line(os, "gpu weights", profile.copies_weights ? "copied" : "in_place");
+    print_line(os, "gpu image rows",
+               llvm::formatv("multiples of {0} texels", profile.image_row_texels).str());
     print_line(
         os, "gpu image limit",
         llvm::formatv("{0} x {1} texels", profile.image_max_width, profile.image_max_height).str());

@@ -163,6 +163,12 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
       profile.quirks.push_back({name, quirks.member(name).as_string()});
   profile.image_max_width = read_whole(json.member("image_max_width"), sources);
   profile.image_max_height = read_whole(json.member("image_max_height"), sources);
+  if (const JsonValue row_texels = json.optional_member("image_row_texels"))
+    profile.image_row_texels = read_whole(row_texels, sources);
+  // A GPU with memory of its own has copies of the weights that it reads there.
+  profile.copies_weights = profile.sharing == GpuSharing::Separate;
+  if (const JsonValue weights = json.optional_member("weights"))
+    profile.copies_weights = weights.as_choice({"in_place", "copied"}) == 1;
 }
 
 void read_fit(const JsonValue& json, LatencyModel& model) {

@@ -144,6 +144,8 @@ struct DeviceProfile {
   GpuGate gate = GpuGate::HostEnqueue;
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
+  int32_t image_row_texels = 1;  // rows of images are padded to a multiple of so many
+  bool copies_weights = false;   // the GPU cannot read those of the plan where they are
   ExchangeCosts exchange;
   // Of a GPU step beside what its model says: the host's work to enqueue it. 0: in the models.
   Quantity launch_us;

@@ -1,6 +1,7 @@
 // codlc: ONNX model + device profile -> plan file. Flags and messages; the work is in pipeline.cc.
 
 #include "compiler/device/device_profile.h"
+#include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/pipeline.h"
@@ -215,11 +216,12 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
   os << "\n";
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(
-        "  {0,-8} predicted {1,8:f2} ms  arenas {2,6:f1} MB  GPU {3,3:f0} % of MACs  {4} nodes "
+        "  {0,-8} predicted {1,8:f2} ms  memory {2,6:f1} MB  GPU {3,3:f0} % of MACs  {4} nodes "
         "split, {5} chains "
-        "(longest {6})\n",
-        variant.name, variant.predicted_us / 1e3, static_cast<double>(variant.arena_bytes) / 1e6,
-        100 * variant.gpu_mac_share, variant.split_nodes, variant.chains, variant.longest_chain);
+        "(longest {6})\n           memory: {7} MB\n",
+        variant.name, variant.predicted_us / 1e3,
+        static_cast<double>(total_bytes(variant.memory)) / 1e6, 100 * variant.gpu_mac_share,
+        variant.split_nodes, variant.chains, variant.longest_chain, print(variant.memory));
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.half_tensors > 0)
       os << llvm::formatv(

@@ -7,24 +7,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "schema/types.h"
+#include "schema/session_memory.h"
 
 namespace codl::rt {
 namespace {
-
-// A huge page of x86 and of aarch64 with pages of 4 KiB.
-constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 bool is_mapped(size_t size) { return size >= kHugePageBytes; }
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Of a block that is mapped. The last huge page of a large one may go beyond it by half: hundreds
-// of small pages take longer to be had than all of the others.
-size_t mapped_bytes(size_t size) {
-  const size_t rest = size % kHugePageBytes;
-  return round_up(size, rest >= kHugePageBytes / 2 ? kHugePageBytes : page_bytes());
-}
+size_t mapped_bytes(size_t size) { return static_cast<size_t>(block_bytes(size, page_bytes())); }
 
 // Blocks up to so many bytes are touched while a session is created. The networks that have them
 // run for some milliseconds, to which the pages' zeroing would add a third in the first run; with
@@ -35,7 +27,7 @@ constexpr size_t kMostTouchedBytes = size_t{8} << 20;
 // there are whole ones and the system has some to give: a five-hundredth of the page faults and
 // fewer misses of the TLB in a run.
 void* map_zeroed(size_t size, size_t alignment) {
-  alignment = std::max(alignment, kHugePageBytes);
+  alignment = std::max(alignment, size_t{kHugePageBytes});
   const size_t kept = mapped_bytes(size);
   size_t mapped = 0;  // enough to cut an aligned block out of it
   if (__builtin_add_overflow(kept, alignment, &mapped)) return nullptr;
@@ -72,6 +64,10 @@ constexpr codl_allocator_t kDefaultAllocator = {nullptr, allocate_aligned, relea
 }  // namespace
 
 const codl_allocator_t& default_allocator() { return kDefaultAllocator; }
+
+uint64_t page_bytes_of(const codl_allocator_t& allocator) {
+  return allocator.allocate == allocate_aligned ? page_bytes() : 0;
+}
 
 bool Arena::allocate(const codl_allocator_t& allocator, uint64_t size_bytes, size_t alignment) {
   if (size_bytes == 0) return true;

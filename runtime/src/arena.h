@@ -13,6 +13,9 @@ namespace codl::rt {
 // posix_memalign and free; mmap for large blocks.
 const codl_allocator_t& default_allocator();
 
+// For block_bytes() of schema/session_memory.h.
+uint64_t page_bytes_of(const codl_allocator_t& allocator);
+
 // One block of zeroed memory. The pages of a large one are touched by the first run that uses them:
 // later runs meet no page fault.
 class Arena {

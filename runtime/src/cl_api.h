@@ -22,6 +22,7 @@ namespace codl::rt {
   CODL_CL(clCreateBuffer)                            \
   CODL_CL(clCreateSubBuffer)                         \
   CODL_CL(clCreateImage)                             \
+  CODL_CL(clGetMemObjectInfo)                        \
   CODL_CL(clReleaseMemObject)                        \
   CODL_CL(clCreateProgramWithSource)                 \
   CODL_CL(clCreateProgramWithBinary)                 \

@@ -98,6 +98,10 @@ class CpuPool {
     pthread_t thread = {};
   };
 
+ public:
+  static constexpr size_t kWorkerBytes = sizeof(Worker);
+
+ private:
   static void* thread_main(void* worker);
   void serve(int32_t worker);
   void work(int32_t worker, uint32_t generation);

@@ -2,6 +2,7 @@
 
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
+#include "schema/session_memory.h"
 #include "schema/tables.h"
 
 namespace codl::rt {
@@ -73,18 +74,16 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, const plan::Va
   gpu_ = gpu;
   has_user_events_ = gpu != nullptr && variant.gate() == plan::Gate::UserEvent;
   const size_t step_count = steps.steps().count();
-  const uint64_t stride = (steps.scratch_bytes() + kHostAlignment - 1) & ~(kHostAlignment - 1);
-  uint64_t scratch_bytes = 0;
-  if (stride < steps.scratch_bytes() ||
-      __builtin_mul_overflow(stride, static_cast<uint64_t>(pool.worker_count()), &scratch_bytes) ||
-      __builtin_add_overflow(scratch_bytes, steps.shared_bytes(), &scratch_bytes) ||
-      !scratch_.allocate(allocator, scratch_bytes, kHostAlignment)) {
+  ScratchSizes scratch;
+  if (!scratch_sizes(steps.scratch_bytes(), steps.shared_bytes(),
+                     static_cast<uint64_t>(pool.worker_count()), &scratch) ||
+      !scratch_.allocate(allocator, scratch.total_bytes, kHostAlignment)) {
     set_diag(diag, "no memory for %d scratch areas of %llu bytes and one of %llu",
-             pool.worker_count(), static_cast<unsigned long long>(stride),
+             pool.worker_count(), static_cast<unsigned long long>(scratch.stride_bytes),
              static_cast<unsigned long long>(steps.shared_bytes()));
     return CODL_OUT_OF_MEMORY;
   }
-  scratch_stride_ = static_cast<size_t>(stride);
+  scratch_stride_ = static_cast<size_t>(scratch.stride_bytes);
   if (!events_.allocate(allocator, gpu != nullptr ? step_count : 0) ||
       !timeline_.allocate(allocator, record_timeline ? step_count : 0)) {
     set_diag(diag, "no memory for the events of %zu steps", step_count);

@@ -4,12 +4,26 @@
 
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
+#include "schema/session_memory.h"
 #include "schema/types.h"
 
 namespace codl::rt {
 
 using plan::Sharing;
 using plan::Storage;
+
+namespace {
+
+// Drivers pad rows. One that does not say what an image takes, or less than its texels, is not
+// asked any further.
+uint64_t held_by_image(const ClApi& api, cl_mem image, const plan::ImageDef& def) {
+  size_t bytes = 0;
+  if (api.clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) != CL_SUCCESS)
+    bytes = 0;
+  return std::max<uint64_t>(bytes, image_bytes(def, 1));
+}
+
+}  // namespace
 
 codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueue& gpu,
                                 const codl_plan& plan, const plan::VariantDef& variant,
@@ -100,7 +114,7 @@ codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
     images_[i] = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc,
                                            nullptr, &error);
     if (images_[i] == nullptr) return cl_fault(diag, "clCreateImage", error);
-    device_bytes_ += uint64_t{image.width()} * image.height() * kChannelPad * dtype_bytes(dtype);
+    image_bytes_ += held_by_image(gpu_->api(), images_[i], image);
   }
   return CODL_OK;
 }
@@ -134,7 +148,7 @@ codl_status_t GpuMemory::create_blob(uint32_t blob, codl_diag_t* diag) {
   blobs_[blob] = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
                                     bytes, &error);
   if (blobs_[blob] == nullptr) return cl_fault(diag, "clCreateBuffer (weights)", error);
-  device_bytes_ += size;
+  weight_copy_bytes_ += size;
   return CODL_OK;
 }
 

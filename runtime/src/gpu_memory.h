@@ -27,7 +27,9 @@ class GpuMemory {
   void* pointer_of(uint32_t tensor) const;  // FineSvm: the tensor's bytes, for both lanes
 
   uint64_t shared_bytes() const { return shared_bytes_; }
-  uint64_t device_bytes() const { return device_bytes_; }  // images and weight copies included
+  uint64_t device_bytes() const { return device_bytes_; }
+  uint64_t image_bytes() const { return image_bytes_; }
+  uint64_t weight_copy_bytes() const { return weight_copy_bytes_; }
 
  private:
   codl_status_t create_arenas(codl_diag_t* diag);
@@ -51,6 +53,8 @@ class GpuMemory {
   Array<cl_mem> buffers_;     // by tensor; borrowed from the three above
   uint64_t shared_bytes_ = 0;
   uint64_t device_bytes_ = 0;
+  uint64_t image_bytes_ = 0;
+  uint64_t weight_copy_bytes_ = 0;
 };
 
 }  // namespace codl::rt

@@ -34,6 +34,8 @@ bool read_all(MappedFile::ReadAt read_at, int file, void* bytes, size_t count, o
 // (its fault_around_bytes; aligned), in a quarter of the time that asking for each takes.
 constexpr uintptr_t kMappedTogetherBytes = 64 << 10;
 
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
 // Bytes from the start of the file that are structure, not weights. The head is not verified yet:
 // a nonsensical one makes the whole file private.
 size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
@@ -45,9 +47,7 @@ size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
 // Replaces the first pages of the mapping, those of the structure that `head` tells of, by a copy:
 // of `head`, which is not read again, and of what the file has behind it.
 bool make_private(MappedFile::ReadAt read_at, int file, const PlanHead& head, void* mapping,
-                  size_t mapping_bytes) {
-  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t private_bytes = round_up(structure_bytes(head, mapping_bytes), page_bytes);
+                  size_t mapping_bytes, size_t private_bytes) {
   if (mmap(mapping, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
            -1, 0) == MAP_FAILED)
     return false;
@@ -90,7 +90,8 @@ codl_status_t MappedFile::open(const char* path, codl_diag_t* diag, ReadAt read_
     } else {
       bytes_ = mapping;
       size_bytes_ = size;
-      if (!make_private(read_at, file, head, mapping, size)) {
+      private_bytes_ = round_up(structure_bytes(head, size), page_bytes());
+      if (!make_private(read_at, file, head, mapping, size, private_bytes_)) {
         set_diag(diag, "%s: reading the plan's structure: %s", path, strerror(errno));
         status = CODL_IO_ERROR;
       }
@@ -104,8 +105,7 @@ void MappedFile::prefetch(const uint8_t* first, size_t count) const {
   const auto begin = reinterpret_cast<uintptr_t>(first);
   const auto file_begin = reinterpret_cast<uintptr_t>(bytes_);
   if (count == 0 || begin < file_begin || begin - file_begin >= size_bytes_) return;
-  const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t first_page = begin / page_bytes * page_bytes;
+  const uintptr_t first_page = begin / page_bytes() * page_bytes();
   const uintptr_t end = begin + std::min(count, file_begin + size_bytes_ - begin);
   // Linux before 5.14 reads ahead and maps later.
   for (uintptr_t page = first_page; page < end;

@@ -32,10 +32,12 @@ class MappedFile {
 
   const void* bytes() const { return bytes_; }
   size_t size_bytes() const { return size_bytes_; }
+  size_t private_bytes() const { return private_bytes_; }  // of the copy, whole pages
 
  private:
   void* bytes_ = nullptr;
   size_t size_bytes_ = 0;
+  size_t private_bytes_ = 0;
 };
 
 }  // namespace codl::rt

@@ -6,10 +6,19 @@
 #include "runtime/src/affinity.h"
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
+#include "schema/session_memory.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {
 namespace {
+
+static_assert(sizeof(void*) != 8 ||
+                  (kSessionBytes == sizeof(codl_session) && kStepBytes == sizeof(Step) &&
+                   kStepTimeBytes == sizeof(codl_step_time_t) &&
+                   kProgramBytes == GpuPrograms::kProgramBytes &&
+                   kViewBytes == sizeof(kernels::TensorView) &&
+                   kWorkerBytes == CpuPool::kWorkerBytes),
+              "schema/session_memory.h has the sizes of what a session keeps");
 
 // Host arenas start on a page, like blobs: what shares no page with other memory can be handed to a
 // device as a whole.
@@ -107,11 +116,21 @@ codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
 
 // The first run reads no weight from the disk and takes no page faults for them. Weights of other
 // variants stay where they are.
-void prefetch_weights(const codl_plan& plan, const plan::VariantDef& variant) {
-  for (const plan::TensorDef* tensor : *variant.tensors())
-    if (tensor->storage() == plan::Storage::Weights)
-      plan.file.prefetch(plan.blob_data(tensor->index()),
-                         static_cast<size_t>(plan.def->blobs()->Get(tensor->index())->bytes()));
+codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
+  const codl_plan& plan = *session.plan;
+  Array<bool> is_done;  // by blob: several tensors may be one
+  if (!is_done.allocate(session.allocator, plan.def->blobs()->size())) {
+    set_diag(diag, "no memory for a list of %u weights", plan.def->blobs()->size());
+    return CODL_OUT_OF_MEMORY;
+  }
+  for (const plan::TensorDef* tensor : *session.variant->tensors()) {
+    if (tensor->storage() != plan::Storage::Weights || is_done[tensor->index()]) continue;
+    is_done[tensor->index()] = true;
+    const plan::BlobDef& blob = *plan.def->blobs()->Get(tensor->index());
+    plan.file.prefetch(plan.blob_data(tensor->index()), static_cast<size_t>(blob.bytes()));
+    session.weight_bytes += mapped_bytes(blob);
+  }
+  return CODL_OK;
 }
 
 // They stay where they are; inputs and visible outputs are bound for each run.
@@ -127,6 +146,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
                       const ClApi* api, codl_diag_t* diag) {
   const plan::VariantDef& variant = *session.variant;
   session.has_gpu = needs_gpu(variant);
+  session.records_timeline = options.record_timeline != 0;
   codl_status_t status = CODL_OK;
   // First, so that a machine without a GPU finds out before anything else is done.
   if (session.has_gpu) status = open_gpu(session, options, api, diag);
@@ -151,7 +171,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   inputs.record_timeline = options.record_timeline != 0;
   status = session.steps.create(session.allocator, inputs, diag);
   if (status == CODL_OK) bind_hidden_outputs(session);
-  if (status == CODL_OK) prefetch_weights(*session.plan, variant);
+  if (status == CODL_OK) status = prefetch_weights(session, diag);
   if (status == CODL_OK && session.has_gpu) status = finish_warm_up(session, diag);
   if (status == CODL_OK)
     status = session.pool.start(session.allocator, thread_count_of(*session.plan, options),
@@ -217,6 +237,23 @@ codl_status_t check_buffers(const char* kind,
     }
   }
   return CODL_OK;
+}
+
+SessionMemory memory_of(const codl_session& session) {
+  const uint64_t page_bytes = page_bytes_of(session.allocator);
+  const SessionLists lists = {static_cast<uint64_t>(session.pool.worker_count()), session.has_gpu,
+                              session.records_timeline};
+  SessionMemory memory;
+  memory.host_bytes = block_bytes(session.host_arena.size_bytes(), page_bytes);
+  memory.scratch_bytes = block_bytes(session.executor.scratch_bytes(), page_bytes);
+  memory.shared_bytes = session.gpu_memory.shared_bytes();
+  memory.device_bytes = session.gpu_memory.device_bytes();
+  memory.image_bytes = session.gpu_memory.image_bytes();
+  memory.weight_bytes = session.weight_bytes;
+  memory.weight_copy_bytes = session.gpu_memory.weight_copy_bytes();
+  memory.table_bytes = session.plan->file.private_bytes() +
+                       list_bytes(*session.plan->def, *session.variant, lists, page_bytes);
+  return memory;
 }
 
 bool overlap(const codl_buffer_t& a, const codl_buffer_t& b) {
@@ -347,10 +384,10 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.opencl_platform = session->gpu.device().platform_name;
   info.opencl_device = session->gpu.device().device_name;
   info.thread_count = session->pool.worker_count();
-  info.host_bytes =
-      session->host_arena.size_bytes() + static_cast<size_t>(session->executor.scratch_bytes());
-  info.shared_bytes = static_cast<size_t>(session->gpu_memory.shared_bytes());
-  info.device_bytes = static_cast<size_t>(session->gpu_memory.device_bytes());
+  const codl::SessionMemory memory = codl::rt::memory_of(*session);
+#define CODL_MEMORY(name, text) info.name##_bytes = static_cast<size_t>(memory.name##_bytes);
+#include "schema/memory.def"
+#undef CODL_MEMORY
   info.load_us = session->load_us;
   info.program_us = session->program_us;
   std::memcpy(out_info, &info, info.struct_size);

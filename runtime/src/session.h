@@ -27,6 +27,8 @@ struct codl_session {
   codl::rt::CpuPool pool;
   codl::rt::Executor executor;
   bool has_gpu = false;
+  bool records_timeline = false;
+  uint64_t weight_bytes = 0;  // of the variant's blobs, whole pages
   codl_diag_t fallback = {};  // why `variant` is not the one asked for
   double load_us = 0;
   double program_us = 0;

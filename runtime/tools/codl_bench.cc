@@ -125,7 +125,7 @@ Timeline record_median_run(const Plan& plan, const PlanFlags& flags,
 }
 
 std::string memory_line(const char* name, int64_t bytes) {
-  return bytes < 0 ? "" : formatted("  %-12s %10.2f MB\n", name, static_cast<double>(bytes) / 1e6);
+  return bytes < 0 ? "" : formatted("  %-13s %9.2f MB\n", name, static_cast<double>(bytes) / 1e6);
 }
 
 std::string report_text(const BenchFlags& flags, const Report& report) {
@@ -148,9 +148,12 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
                     session.session_us, session.program_us);
   text += formatted("  first run    %10.1f us\n", report.first_run_us);
   text += "memory\n";
-  text += memory_line("host", session.host_bytes);
-  text += memory_line("shared", session.shared_bytes);
-  text += memory_line("device", session.device_bytes);
+  int64_t held_bytes = 0;
+  for (const SessionFacts::Memory& kind : session.memory) {
+    held_bytes += kind.bytes;
+    if (kind.bytes != 0) text += memory_line(kind.text, kind.bytes);
+  }
+  text += memory_line("all of these", held_bytes);
   text += memory_line("process peak", report.peak_memory_bytes);
   text += formatted("lanes, in a recorded run of %.1f us\n", report.lanes.wall_us);
   for (size_t lane = 0; lane < kLaneCount; ++lane) {
@@ -185,8 +188,9 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 // "opencl_device",
 //  "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us", "p99_us",
 //  "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us" (part of
-//  session_us), "first_run_us", "host_bytes", "shared_bytes", "device_bytes", "peak_memory_bytes"
-//  (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count",
+//  session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes", "device_bytes",
+//  "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes", "peak_memory_bytes" (-1: not
+//  known), "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count",
 //  "busy_us", "idle_us"}]}}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
@@ -206,9 +210,7 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   json.key("session_us").number(session.session_us);
   json.key("program_us").number(session.program_us);
   json.key("first_run_us").number(report.first_run_us);
-  json.key("host_bytes").integer(session.host_bytes);
-  json.key("shared_bytes").integer(session.shared_bytes);
-  json.key("device_bytes").integer(session.device_bytes);
+  for (const SessionFacts::Memory& kind : session.memory) json.key(kind.key).integer(kind.bytes);
   json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
   write_lanes(json, report.lanes);
   json.end_object();

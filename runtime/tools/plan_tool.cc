@@ -306,15 +306,21 @@ void trim_outputs(const Session& session, std::vector<Tensor>& outputs) {
 
 SessionFacts facts_of(const Plan& plan, const Session& session) {
   const codl_session_info_t info = session.info();
+  const auto as_bytes = [](size_t bytes) { return static_cast<int64_t>(bytes); };
   return {.plan_device = plan.device(),
           .variant = info.variant,
           .fallback_reason = info.fallback_reason,
           .opencl_platform = info.opencl_platform,
           .opencl_device = info.opencl_device,
           .thread_count = info.thread_count,
-          .host_bytes = static_cast<int64_t>(info.host_bytes),
-          .shared_bytes = static_cast<int64_t>(info.shared_bytes),
-          .device_bytes = static_cast<int64_t>(info.device_bytes),
+          .memory = {{"host arena", "host_bytes", as_bytes(info.host_bytes)},
+                     {"scratch", "scratch_bytes", as_bytes(info.scratch_bytes)},
+                     {"shared arena", "shared_bytes", as_bytes(info.shared_bytes)},
+                     {"device arena", "device_bytes", as_bytes(info.device_bytes)},
+                     {"images", "image_bytes", as_bytes(info.image_bytes)},
+                     {"weights", "weight_bytes", as_bytes(info.weight_bytes)},
+                     {"weight copies", "weight_copy_bytes", as_bytes(info.weight_copy_bytes)},
+                     {"tables", "table_bytes", as_bytes(info.table_bytes)}},
           .session_us = info.load_us,
           .program_us = info.program_us};
 }

@@ -87,9 +87,13 @@ struct SessionFacts {
   std::string opencl_platform;  // empty without a GPU
   std::string opencl_device;
   int32_t thread_count = 0;
-  int64_t host_bytes = 0;
-  int64_t shared_bytes = 0;
-  int64_t device_bytes = 0;
+  // Memory by kind, as in codl_session_info_t.
+  struct Memory {
+    const char* text;  // as codlc prints it
+    const char* key;   // of JSON
+    int64_t bytes;
+  };
+  std::vector<Memory> memory;
   double session_us = 0;  // creating it, of which
   double program_us = 0;  // building OpenCL programs
 };

@@ -526,6 +526,37 @@ class ToolsTest(unittest.TestCase):
         tracks = {event["tid"] for event in events if event["ph"] == "X"}
         self.assertGreaterEqual(len(tracks), 2)
 
+    def test_codlc_and_codl_bench_name_the_same_memory(self):
+        keys = {"host arena": "host_bytes", "scratch": "scratch_bytes", "shared arena": "shared_bytes",
+                "device arena": "device_bytes", "images": "image_bytes", "weights": "weight_bytes",
+                "weight copies": "weight_copy_bytes", "tables": "table_bytes"}
+        for device in ("host", "sd855"):
+            plan = self.path(f"{device}.codl")
+            said = self.run_ok("codlc", MODEL, f"--device={device}", "-o", plan, *MODES["h"])
+            lines = [line.strip() for line in said.splitlines() if line.strip().startswith("memory:")]
+            self.assertEqual(len(lines), 2)
+            for variant, line in zip(("coexec", "cpu"), lines):
+                kinds = {name: float(mbytes) * 1e6 for name, mbytes in
+                         re.findall(r"([a-z ]+?) ([0-9.]+)(?:,|$)",
+                                    line.removeprefix("memory: ").removesuffix(" MB"))}
+                kinds = {name.strip(): held for name, held in kinds.items()}
+                threads = json.loads(self.run_ok("codl-dump", plan, "--json"))["cpu_threads"]
+                report = json.loads(self.run_ok("codl-bench", plan, f"--variant={variant}", "--json",
+                                                "--num-runs=1", f"--num-threads={threads}"))
+                for name, key in keys.items():
+                    with self.subTest(device=device, variant=variant, kind=name):
+                        # Rows of images are the phone's, not those of the device that runs here.
+                        if device == "sd855" and name == "images":
+                            self.assertEqual(kinds.get(name, 0) > 0, report[key] > 0)
+                            continue
+                        # codlc prints hundredths of a megabyte.
+                        self.assertLessEqual(abs(kinds.get(name, 0) - report[key]),
+                                             0.02 * report[key] + 5e3)
+                text = self.run_ok("codl-bench", plan, f"--variant={variant}", "--num-runs=1",
+                                   f"--num-threads={threads}")
+                for name in kinds:
+                    self.assertIn(f"  {name} ", text)
+
 
 if __name__ == "__main__":
     place = sys.argv.index("--bin")

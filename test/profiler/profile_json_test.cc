@@ -36,6 +36,8 @@ DeviceFacts box() {
   facts.has_gpu = true;
   facts.sharing = "separate";
   facts.image_max_width = facts.image_max_height = 4096;
+  facts.image_row_texels = 64;
+  facts.weights = "in_place";
   return facts;
 }
 
@@ -53,6 +55,8 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(json, "box.json"));
   CHECK(profile.models.size() == 3);
+  CHECK(profile.image_row_texels == 64);
+  CHECK_FALSE(profile.copies_weights);  // although the memories are apart
   CHECK(profile.warm_weight_mbytes[0].value == Approx(64));
   CHECK(profile.warm_weight_mbytes[1].value == 0);
   CHECK(describe(profile).find("12.500 us") != std::string::npos);

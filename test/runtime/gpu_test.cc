@@ -252,7 +252,7 @@ TEST_CASE("weights are used in place where GPU and CPU share memory, else copied
     ReluSession session(open, ReluSession::defaults(), &cl.api());
     REQUIRE(session.status == CODL_OK);
     REQUIRE(session.info().variant == std::string("coexec"));
-    CHECK(session.info().device_bytes == (has_host_memory ? 0 : weights.size() * 4));
+    CHECK(session.info().weight_copy_bytes == (has_host_memory ? 0 : weights.size() * 4));
   }
 }
 

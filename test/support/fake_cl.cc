@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 
 namespace codl::test {
+
+FakeBytes& held_by(FakeCl& fake) { return fake.held_; }
+
 namespace {
 
 FakeCl* current = nullptr;
@@ -15,8 +19,9 @@ FakeCl* current = nullptr;
 // ---- the simulated device -----------------------------------------------------------------------
 
 struct Object {
-  std::vector<unsigned char> memory;  // of a buffer or image
-  unsigned char* data = nullptr;      // its first byte; of a sub-buffer: in the parent's
+  std::vector<unsigned char> memory;   // of a buffer or image
+  unsigned char* data = nullptr;       // its first byte; of a sub-buffer: in the parent's
+  int64_t FakeBytes::*kind = nullptr;  // where its bytes count
 };
 
 template <typename Handle>
@@ -33,6 +38,32 @@ cl_int release_object(Handle handle) {
   return CL_SUCCESS;
 }
 Object& object_of(cl_mem memory) { return *reinterpret_cast<Object*>(memory); }
+
+cl_mem make_memory(int64_t FakeBytes::*kind, size_t bytes, cl_int* error) {
+  const cl_mem memory = make_object<cl_mem>(error, bytes);
+  object_of(memory).kind = kind;
+  held_by(*current).*kind += static_cast<int64_t>(bytes);
+  return memory;
+}
+cl_int release_memory(cl_mem memory) {
+  const Object& object = object_of(memory);
+  if (object.kind != nullptr)
+    held_by(*current).*object.kind -= static_cast<int64_t>(object.memory.size());
+  return release_object(memory);
+}
+
+size_t image_bytes(const cl_image_format& format, const cl_image_desc& desc) {
+  const size_t row_texels = current->device.image_row_texels;
+  const size_t channel_bytes = format.image_channel_data_type == CL_HALF_FLOAT ? 2 : 4;
+  return (desc.image_width + row_texels - 1) / row_texels * row_texels * desc.image_height * 4 *
+         channel_bytes;
+}
+
+// Sizes of what clSVMAlloc gave: clSVMFree is not told.
+std::map<void*, size_t>& svm_sizes() {
+  static std::map<void*, size_t> sizes;
+  return sizes;
+}
 
 int platform_tag;
 int device_tag;
@@ -119,8 +150,16 @@ rt::ClApi simulated_api() {
   api.clCreateCommandQueue = [](cl_context, cl_device_id, cl_command_queue_properties,
                                 cl_int* error) { return make_object<cl_command_queue>(error); };
   api.clReleaseCommandQueue = release_object<cl_command_queue>;
-  api.clCreateBuffer = [](cl_context, cl_mem_flags, size_t size, void*, cl_int* error) {
-    return make_object<cl_mem>(error, size);
+  api.clCreateBuffer = [](cl_context, cl_mem_flags flags, size_t size, void* data, cl_int* error) {
+    if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
+      const cl_mem in_place = make_object<cl_mem>(error);
+      object_of(in_place).data = static_cast<unsigned char*>(data);
+      return in_place;
+    }
+    return make_memory((flags & CL_MEM_ALLOC_HOST_PTR) != 0  ? &FakeBytes::host_visible
+                       : (flags & CL_MEM_COPY_HOST_PTR) != 0 ? &FakeBytes::copied
+                                                             : &FakeBytes::other_buffers,
+                       size, error);
   };
   api.clCreateSubBuffer = [](cl_mem parent, cl_mem_flags, cl_buffer_create_type, const void* region,
                              cl_int* error) {
@@ -129,11 +168,16 @@ rt::ClApi simulated_api() {
         object_of(parent).data + static_cast<const cl_buffer_region*>(region)->origin;
     return sub_buffer;
   };
-  api.clCreateImage = [](cl_context, cl_mem_flags, const cl_image_format*,
+  api.clCreateImage = [](cl_context, cl_mem_flags, const cl_image_format* format,
                          const cl_image_desc* desc, void*, cl_int* error) {
-    return make_object<cl_mem>(error, desc->image_width * desc->image_height * 16);
+    return make_memory(&FakeBytes::images, image_bytes(*format, *desc), error);
   };
-  api.clReleaseMemObject = release_object<cl_mem>;
+  api.clGetMemObjectInfo = [](cl_mem memory, cl_mem_info what, size_t size, void* out,
+                              size_t* out_size) {
+    if (what != CL_MEM_SIZE) return cl_int{CL_INVALID_VALUE};
+    return answer(size, out, out_size, object_of(memory).memory.size());
+  };
+  api.clReleaseMemObject = release_memory;
   api.clCreateProgramWithSource = [](cl_context, cl_uint, const char**, const size_t*,
                                      cl_int* error) { return make_object<cl_program>(error); };
   api.clCreateProgramWithBinary = [](cl_context, cl_uint, const cl_device_id*, const size_t*,
@@ -202,9 +246,16 @@ rt::ClApi simulated_api() {
   api.clFinish = [](cl_command_queue) { return cl_int{CL_SUCCESS}; };
   api.clSVMAlloc = [](cl_context, cl_svm_mem_flags, size_t size, cl_uint) {
     void* memory = nullptr;
-    return posix_memalign(&memory, 128, size) == 0 ? memory : nullptr;
+    if (posix_memalign(&memory, 128, size) != 0) return static_cast<void*>(nullptr);
+    svm_sizes()[memory] = size;
+    held_by(*current).svm += static_cast<int64_t>(size);
+    return memory;
   };
-  api.clSVMFree = [](cl_context, void* memory) { std::free(memory); };
+  api.clSVMFree = [](cl_context, void* memory) {
+    held_by(*current).svm -= static_cast<int64_t>(svm_sizes()[memory]);
+    svm_sizes().erase(memory);
+    std::free(memory);
+  };
   return api;
 }
 

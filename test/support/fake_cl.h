@@ -23,7 +23,17 @@ struct FakeDevice {
   size_t max_image_side = 16384;
   cl_ulong max_allocation_bytes = cl_ulong{1} << 30;
   cl_uint base_alignment_bits = 1024;
+  size_t image_row_texels = 1;       // rows of images are padded to a multiple of so many
   cl_int event_state = CL_COMPLETE;  // of every command once it is asked for
+};
+
+// What the simulated device holds for memory objects that were made and not yet released.
+struct FakeBytes {
+  int64_t svm = 0;
+  int64_t host_visible = 0;  // CL_MEM_ALLOC_HOST_PTR
+  int64_t copied = 0;        // CL_MEM_COPY_HOST_PTR
+  int64_t other_buffers = 0;
+  int64_t images = 0;
 };
 
 class FakeCl {
@@ -44,6 +54,9 @@ class FakeCl {
   // Objects, events and SVM allocations made and not yet released.
   int live_count() const { return live_count_; }
 
+  // Of the simulated device.
+  const FakeBytes& held() const { return held_; }
+
   // Lets the call fail that is made when `index` calls have been recorded, unless it releases
   // something; it is not passed on. -1: none.
   void fail_at(int index, cl_int error) {
@@ -57,6 +70,7 @@ class FakeCl {
  private:
   template <size_t index, typename Function>
   friend struct FakeClCall;
+  friend FakeBytes& held_by(FakeCl& fake);
 
   // Records a call. True if it shall fail.
   bool record(const char* name);
@@ -65,6 +79,7 @@ class FakeCl {
   rt::ClApi base_;  // what answers
   std::vector<std::string> calls_;
   int live_count_ = 0;
+  FakeBytes held_;
   int fail_at_ = -1;
   cl_int error_ = CL_SUCCESS;
   bool has_failed_ = false;

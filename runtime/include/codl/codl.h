@@ -223,11 +223,21 @@ typedef struct codl_session_info {
   const char* opencl_platform; /* empty when no GPU is in use */
   const char* opencl_device;
   int32_t thread_count;
-  size_t host_bytes; /* memory held: arenas and scratch */
-  size_t shared_bytes;
-  size_t device_bytes; /* images included */
-  double load_us;      /* codl_session_create: wall time, of which */
-  double program_us;   /* building OpenCL programs */
+  /* Memory held, by kind; codlc says the same of a plan. Not counted: what the OpenCL driver takes
+   * for itself, which only it knows, and the stacks of threads. */
+  size_t host_bytes;        /* arena of tensors that the CPU touches */
+  size_t shared_bytes;      /* arena of tensors that CPU and GPU touch */
+  size_t device_bytes;      /* arena of tensors that the GPU touches, in buffers */
+  double load_us;           /* codl_session_create: wall time, of which */
+  double program_us;        /* building OpenCL programs */
+  size_t scratch_bytes;     /* of CPU kernels, for all workers */
+  size_t image_bytes;       /* images, with what the driver pads them by */
+  size_t weight_bytes;      /* of the variant, whole pages; all sessions of the plan have them once,
+                               in its file's pages (which the system can read again) or where
+                               codl_plan_open was told */
+  size_t weight_copy_bytes; /* the driver's copies, where a GPU cannot read the plan's */
+  size_t table_bytes;       /* the plan's structure, once for all its sessions, and what a session
+                               keeps of its steps, tensors and workers */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);

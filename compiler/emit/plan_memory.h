@@ -1,0 +1,24 @@
+// What sessions of a plan will hold, by kind.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/device/device_profile.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "schema/session_memory.h"
+
+namespace codl::compiler {
+
+// By variant of a verified plan file: a session with the plan's workers and the default allocator,
+// of the plan opened by its path, on the profile's device.
+std::vector<SessionMemory> memory_of_plan(llvm::ArrayRef<uint8_t> file,
+                                          const DeviceProfile& profile);
+
+// "host arena 0.1, images 5.6, weights 2.4": megabytes (1e6 bytes) of the kinds that there are.
+std::string print(const SessionMemory& memory);
+
+uint64_t total_bytes(const SessionMemory& memory);
+
+}  // namespace codl::compiler

@@ -1,0 +1,41 @@
+#include "runtime/src/arena.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "schema/session_memory.h"
+#include "test/support/catch.h"
+
+namespace codl::rt {
+namespace {
+
+// Of the process: all that is mapped.
+int64_t mapped_bytes() {
+  long long pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  REQUIRE(file != nullptr);
+  REQUIRE(std::fscanf(file, "%lld", &pages) == 1);
+  std::fclose(file);
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+TEST_CASE("the default allocator takes of the system what block_bytes() says") {
+  mapped_bytes();  // its buffer is there from now on
+  const uint64_t size = GENERATE(as<uint64_t>{}, kHugePageBytes, 3'200'000, 5'000'001, 40'000'000);
+  CAPTURE(size);
+  const int64_t before = mapped_bytes();
+  Arena arena;
+  REQUIRE(arena.allocate(default_allocator(), size, 64));
+  CHECK(static_cast<uint64_t>(mapped_bytes() - before) ==
+        block_bytes(size, page_bytes_of(default_allocator())));
+}
+
+TEST_CASE("of another allocator no more is known than what it is asked for") {
+  CHECK(block_bytes(3'200'000, 0) == 3'200'000);
+  CHECK(block_bytes(3'200'000, 4096) == 2 * kHugePageBytes);
+  CHECK(block_bytes(100, 4096) == 100);
+}
+
+}  // namespace
+}  // namespace codl::rt
