@@ -5,6 +5,7 @@
 #include "compiler/frontend/rules.h"
 #include "compiler/frontend/shape_operands.h"
 #include "compiler/support/error.h"
+#include "kernels/common/elements.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
@@ -16,7 +17,7 @@ namespace {
 struct ResizeAxes {
   llvm::SmallVector<int32_t, 4> axes;  // that the operands are for, in their order
   Dims64 dims;                         // of the output
-  std::vector<float> scales;           // where they are not computed
+  std::vector<float> scales;           // where they are not computed; 0: the quotient of the dims
 };
 
 struct NamedMember {
@@ -42,10 +43,6 @@ llvm::Expected<int32_t> interpolation(const OnnxNode& node) {
                     {"cubic", kResizeCubic}});
 }
 
-// tf_half_pixel_for_nn is half_pixel plus 0.5, of which the element below is meant: half_pixel
-// rounded, halves up.
-constexpr int32_t kTfHalfPixelForNn = -1;
-
 llvm::Error read_attributes(const OnnxNode& node, ResizeParams& params) {
   CODL_ASSIGN_OR_RETURN(kind, interpolation(node));
   CODL_ASSIGN_OR_RETURN(coordinates, member_of(node, "coordinate_transformation_mode", "half_pixel",
@@ -54,7 +51,7 @@ llvm::Error read_attributes(const OnnxNode& node, ResizeParams& params) {
                                                 {"pytorch_half_pixel", kResizePytorchHalfPixel},
                                                 {"align_corners", kResizeAlignCorners},
                                                 {"asymmetric", kResizeAsymmetric},
-                                                {"tf_half_pixel_for_nn", kTfHalfPixelForNn},
+                                                {"tf_half_pixel_for_nn", kResizeTfHalfPixelForNn},
                                                 {"tf_crop_and_resize", kResizeTfCropAndResize}}));
   CODL_ASSIGN_OR_RETURN(nearest, member_of(node, "nearest_mode", "round_prefer_floor",
                                            {{"round_prefer_floor", kResizeRoundPreferFloor},
@@ -65,13 +62,6 @@ llvm::Error read_attributes(const OnnxNode& node, ResizeParams& params) {
   CODL_ASSIGN_OR_RETURN(exclude_outside, node.int_or("exclude_outside", 0));
   CODL_ASSIGN_OR_RETURN(coefficient, node.float_or("cubic_coeff_a", -0.75f));
   CODL_ASSIGN_OR_RETURN(extrapolation, node.float_or("extrapolation_value", 0));
-  if (coordinates == kTfHalfPixelForNn) {
-    if (kind != kResizeNearest || nearest != kResizeFloor)
-      return unsupported_error(
-          node.name, "expected tf_half_pixel_for_nn with mode nearest and floor, found another");
-    coordinates = kResizeHalfPixel;
-    nearest = kResizeRoundPreferCeil;
-  }
   params.kind = kind;
   params.coordinates = coordinates;
   params.nearest = nearest;
@@ -100,25 +90,17 @@ ir::ValueId roi_over_all_axes(Compose& c, ir::ValueId roi, llvm::ArrayRef<int32_
                   0);
 }
 
-// `scales`: one per axis of `resized.axes`, computed; or kNoId.
-llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeParams params,
-                   const ResizeAxes& resized, ir::ValueId scales, ir::ValueId roi) {
-  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
-  if (llvm::Error error = check_dims(node, resized.dims)) return error;
-  if (element_count(resized.dims) == 0) return bind_empty(node, importer, dtype, resized.dims);
-  if (element_count(dims) == 0)
-    return input_error(node.name, "expected elements to resize, found none");
-  const bool has_roi = params.coordinates == kResizeTfCropAndResize;
-  const bool has_scales = scales != ir::kNoId;
-  const bool keeps_all = llvm::all_of(resized.scales, [](float scale) { return scale == 1; });
-  if (!has_roi && !has_scales && keeps_all && resized.dims == dims)
-    return importer.bind_operand(node, 0);
+// Over all axes of x; kNoId: none.
+struct ResizeOperands {
+  ir::ValueId scales = ir::kNoId;
+  ir::ValueId roi = ir::kNoId;
+};
 
-  params.has_scales = has_scales;
-  params.has_roi = has_roi;
+ir::ValueId resize_node(Compose& c, ResizeParams params, llvm::ArrayRef<float> scales,
+                        const ResizeOperands& operands, ir::ValueId x,
+                        llvm::ArrayRef<int64_t> dims) {
   float by_axis[kMaxRank] = {};
-  if (!has_scales) std::copy(resized.scales.begin(), resized.scales.end(), by_axis);
+  if (!params.has_scales) std::copy(scales.begin(), scales.end(), by_axis);
   params.scale_0 = by_axis[0];
   params.scale_1 = by_axis[1];
   params.scale_2 = by_axis[2];
@@ -127,13 +109,77 @@ llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeP
   params.scale_5 = by_axis[5];
   params.scale_6 = by_axis[6];
   params.scale_7 = by_axis[7];
-
-  ir::ValueId x = c.operand(0);
-  if (params.kind != kResizeNearest) x = c.cast(x, DType::F32);
   llvm::SmallVector<ir::ValueId, 3> inputs = {x};
-  if (has_scales) inputs.push_back(over_all_axes(c, scales, resized.axes, dims.size(), 1));
-  if (has_roi) inputs.push_back(roi_over_all_axes(c, roi, resized.axes, dims.size()));
-  return c.bind(c.cast(c.shaped_node(OpKind::Resize, params, inputs, resized.dims), dtype));
+  if (operands.scales != ir::kNoId) inputs.push_back(operands.scales);
+  if (operands.roi != ir::kNoId) inputs.push_back(operands.roi);
+  return c.shaped_node(OpKind::Resize, params, inputs, dims);
+}
+
+// `x` in f32 as the dtype. Integers: the nearest, halves away from 0, inside the dtype's range.
+ir::ValueId rounded(Compose& c, ir::ValueId x, DType dtype) {
+  if (kernels::is_float(dtype)) return c.cast(x, dtype);
+  const ir::ValueId half = c.mul(c.unary(kUnarySign, x), c.scalar(DType::F32, 0.5));
+  return c.cast(c.add(x, half), dtype);
+}
+
+// `x` of any dtype resized along one axis only, in f32.
+ir::ValueId resize_along(Compose& c, const ResizeParams& params, const ResizeAxes& resized,
+                         const ResizeOperands& operands, ir::ValueId x, size_t axis) {
+  const size_t rank = resized.dims.size();
+  const auto only = [&](ir::ValueId all, int64_t begin, float fallback) {
+    const ir::ValueId one = c.slice(all, 0, begin + static_cast<int64_t>(axis), 1);
+    return over_all_axes(c, one, {static_cast<int32_t>(axis)}, rank, fallback);
+  };
+  ResizeOperands one;
+  if (operands.scales != ir::kNoId) one.scales = only(operands.scales, 0, 1);
+  if (operands.roi != ir::kNoId)
+    one.roi =
+        c.concat({only(operands.roi, 0, 0), only(operands.roi, static_cast<int64_t>(rank), 1)}, 0);
+  std::vector<float> scales(rank, 1.0f);
+  scales[axis] = resized.scales[axis];
+  Dims64 dims(c.dims(x).begin(), c.dims(x).end());
+  dims[axis] = resized.dims[axis];
+  return resize_node(c, params, scales, one, c.cast(x, DType::F32), dims);
+}
+
+// `scales`: one per axis of `resized.axes`, computed; or kNoId.
+llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeParams params,
+                   ResizeAxes resized, ir::ValueId scales, ir::ValueId roi) {
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  if (llvm::Error error = check_dims(node, resized.dims)) return error;
+  if (element_count(resized.dims) == 0) return bind_empty(node, importer, dtype, resized.dims);
+  if (element_count(dims) == 0)
+    return input_error(node.name, "expected elements to resize, found none");
+  const bool has_roi = params.coordinates == kResizeTfCropAndResize;
+  const bool has_scales = scales != ir::kNoId;
+  if (!has_roi && !has_scales) {
+    // By 1.1, 9 elements become 9. ONNX would move them; PyTorch (aten/src/ATen/native/UpSample.h,
+    // compute_source_index_and_lambda) and ONNX Runtime (upsample.cc, no_scale) leave them. With
+    // antialias both look at each axis.
+    if (resized.dims == dims) return importer.bind_operand(node, 0);
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (params.is_antialias && resized.dims[i] == dims[i]) resized.scales[i] = 1;
+  }
+
+  params.has_scales = has_scales;
+  params.has_roi = has_roi;
+  ResizeOperands operands;
+  if (has_scales) operands.scales = over_all_axes(c, scales, resized.axes, dims.size(), 1);
+  if (has_roi) operands.roi = roi_over_all_axes(c, roi, resized.axes, dims.size());
+  ir::ValueId y = c.operand(0);
+  if (params.is_antialias && !kernels::is_float(dtype)) {
+    // As image libraries and ONNX Runtime (upsample_antialias.h) do it: along one axis after the
+    // other, the last one first, with integers between.
+    for (size_t axis = dims.size(); axis-- > 0;)
+      if (has_scales || has_roi || resized.scales[axis] != 1)
+        y = rounded(c, resize_along(c, params, resized, operands, y, axis), dtype);
+    return c.bind(y);
+  }
+  if (params.kind != kResizeNearest) y = c.cast(y, DType::F32);
+  y = resize_node(c, params, resized.scales, operands, y, resized.dims);
+  // ONNX Runtime cuts integers of Linear and has no others of Cubic.
+  return c.bind(params.kind == kResizeCubic ? rounded(c, y, dtype) : c.cast(y, dtype));
 }
 
 // Scales that are known: x.dims * scale, cut.
@@ -159,24 +205,29 @@ llvm::Error apply_scales(const OnnxNode& node, Importer& importer, llvm::ArrayRe
   return llvm::Error::success();
 }
 
-// Sizes that are known; with a policy all axes get the scale of one of them.
+// Sizes that are known; with a policy all axes get the scale of one of them, which is that axis's
+// quotient, and an f32 along those that come out fractional.
 void apply_sizes(llvm::StringRef policy, llvm::ArrayRef<int64_t> sizes, ResizeAxes& resized) {
   double common = 0;
+  size_t chosen = 0;
   for (size_t i = 0; i < resized.axes.size(); ++i) {
     const double scale =
         static_cast<double>(sizes[i]) / static_cast<double>(resized.dims[resized.axes[i]]);
-    if (i == 0) common = scale;
-    common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
+    if (i > 0 && (policy == "not_larger" ? scale >= common : scale <= common)) continue;
+    common = scale;
+    chosen = i;
   }
+  const int64_t chosen_in = resized.axes.empty() ? 1 : resized.dims[resized.axes[chosen]];
   for (size_t i = 0; i < resized.axes.size(); ++i) {
     const int32_t axis = resized.axes[i];
-    const double in = static_cast<double>(resized.dims[axis]);
+    const int64_t in = resized.dims[axis];
     if (policy == "stretch") {
       resized.dims[axis] = sizes[i];
-      resized.scales[axis] = static_cast<float>(static_cast<double>(sizes[i]) / in);
+      resized.scales[axis] = 0;
     } else {
-      resized.dims[axis] = static_cast<int64_t>(std::floor(common * in + 0.5));
-      resized.scales[axis] = static_cast<float>(common);
+      const int64_t out = static_cast<int64_t>(std::floor(common * static_cast<double>(in) + 0.5));
+      resized.dims[axis] = out;
+      resized.scales[axis] = out * chosen_in == sizes[chosen] * in ? 0 : static_cast<float>(common);
     }
   }
 }
@@ -276,8 +327,7 @@ llvm::Error import_resize_11(const OnnxNode& node, Importer& importer) {
     return needs_constant(node, importer, given, has_sizes ? "sizes" : "scales");
   for (int32_t axis : resized.axes) {
     resized.dims[axis] = (*declared)[axis];
-    resized.scales[axis] = static_cast<float>(static_cast<double>(resized.dims[axis]) /
-                                              static_cast<double>(dims[axis]));
+    resized.scales[axis] = 0;
   }
   ir::ValueId scales = ir::kNoId;
   if (!has_sizes)
@@ -287,15 +337,15 @@ llvm::Error import_resize_11(const OnnxNode& node, Importer& importer) {
   return resize(node, importer, c, params, resized, scales, roi);
 }
 
-// Upsample, and Resize before opset 11: coordinates are divided by the scale, and cut. The scales
-// are constant, or operand 1.
-llvm::Error upsample(const OnnxNode& node, Importer& importer,
+// Upsample, and Resize before opset 11: coordinates are divided by the scale, and rounded as
+// `nearest` says. The scales are constant, or operand 1.
+llvm::Error upsample(const OnnxNode& node, Importer& importer, int32_t nearest,
                      std::optional<std::vector<float>> scales) {
   CODL_ASSIGN_OR_RETURN(kind, interpolation(node));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   const ResizeParams params = {.kind = kind,
                                .coordinates = kResizeAsymmetric,
-                               .nearest = kResizeFloor,
+                               .nearest = nearest,
                                .cubic_coefficient = -0.75f};
   ResizeAxes resized;
   for (size_t i = 0; i < dims.size(); ++i) resized.axes.push_back(static_cast<int32_t>(i));
@@ -319,13 +369,23 @@ llvm::Error import_upsample_7(const OnnxNode& node, Importer& importer) {
   const OnnxAttribute* scales = node.find("scales");
   if (scales == nullptr || scales->type != OnnxAttribute::Type::Floats)
     return input_error(node.name, "expected floats as attribute 'scales', found none");
-  return upsample(node, importer, scales->floats);
+  return upsample(node, importer, kResizeFloor, scales->floats);
+}
+
+llvm::Error upsample_by_operand(const OnnxNode& node, Importer& importer, int32_t nearest) {
+  if (!importer.is_constant(node, 1)) return upsample(node, importer, nearest, std::nullopt);
+  CODL_ASSIGN_OR_RETURN(scales, importer.float_constant(node, 1));
+  return upsample(node, importer, nearest, std::vector<float>(scales.begin(), scales.end()));
 }
 
 llvm::Error import_upsample_9(const OnnxNode& node, Importer& importer) {
-  if (!importer.is_constant(node, 1)) return upsample(node, importer, std::nullopt);
-  CODL_ASSIGN_OR_RETURN(scales, importer.float_constant(node, 1));
-  return upsample(node, importer, std::vector<float>(scales.begin(), scales.end()));
+  return upsample_by_operand(node, importer, kResizeFloor);
+}
+
+// The node tests of this version, which says nothing of it, take the ceiling along an axis that
+// becomes smaller; so does ONNX Runtime.
+llvm::Error import_resize_10(const OnnxNode& node, Importer& importer) {
+  return upsample_by_operand(node, importer, kResizeFloorOrCeil);
 }
 
 // ---- blocks ----
@@ -398,7 +458,7 @@ llvm::Error import_space_to_depth(const OnnxNode& node, Importer& importer) {
 
 constexpr ImportRow kRows[] = {
     {"DepthToSpace", 1, kNewestOpset, import_depth_to_space},
-    {"Resize", 10, 10, import_upsample_9},
+    {"Resize", 10, 10, import_resize_10},
     {"Resize", 11, kNewestOpset, import_resize_11},
     {"SpaceToDepth", 1, kNewestOpset, import_space_to_depth},
     {"Upsample", 7, 8, import_upsample_7},

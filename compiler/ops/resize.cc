@@ -10,9 +10,9 @@ llvm::Error check_members(const ir::NodeView& node, const ResizeParams& params) 
   const llvm::StringRef where = node.node.name;
   if (params.kind < kResizeNearest || params.kind > kResizeCubic)
     return input_error(where, "expected a kind of resizing, found {0}", params.kind);
-  if (params.coordinates < kResizeHalfPixel || params.coordinates > kResizeTfCropAndResize)
+  if (params.coordinates < kResizeHalfPixel || params.coordinates > kResizeTfHalfPixelForNn)
     return input_error(where, "expected coordinates of Resize, found {0}", params.coordinates);
-  if (params.nearest < kResizeRoundPreferFloor || params.nearest > kResizeCeil)
+  if (params.nearest < kResizeRoundPreferFloor || params.nearest > kResizeFloorOrCeil)
     return input_error(where, "expected a rounding of Resize, found {0}", params.nearest);
   if (params.coordinates == kResizeTfCropAndResize && !params.has_roi)
     return input_error(where, "expected a roi for tf_crop_and_resize, found none");
@@ -34,7 +34,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   const uint32_t roi = params.has_roi ? 1 : 0;
   if (llvm::Error error = expect_operand_count(node, 1 + scales + roi)) return error;
   if (llvm::Error error = check_members(node, params)) return error;
-  const bool copies = params.kind == kResizeNearest && params.coordinates != kResizeTfCropAndResize;
+  const bool copies = params.kind == kResizeNearest;
   if (llvm::Error error = copies ? expect_typed(node, 0) : expect_operand(node, 0, -1))
     return error;
   const int32_t rank = node.input(0).rank();
@@ -73,7 +73,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   if (operand != 0 || !is_map(node, &map)) return whole_extent(node.input(operand), dim);
   if (dim != SplitDim::Height) return same_range(node, operand, dim, output);
   if (node.input_value(operand).is_constant) return whole_extent(node.input(operand), dim);
-  return kernels::resize_input_range(node.params<ResizeParams>(), map.h, output,
+  return kernels::resize_input_range(node.params<ResizeParams>(), map, output,
                                      node.input(0).dims[2]);
 }
 

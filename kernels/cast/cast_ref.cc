@@ -7,10 +7,6 @@
 namespace codl::kernels {
 namespace {
 
-constexpr bool is_float(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::F64 || dtype == DType::F16 || dtype == DType::BF16;
-}
-
 void cast_floats(DType from, DType to, const void* x, int64_t count, void* y) {
   double floats[kElementBlock];
   load_floats(from, x, 1, count, floats);

@@ -13,6 +13,10 @@ constexpr bool is_signed_integer(DType dtype) {
   return dtype == DType::I64 || dtype == DType::I8 || dtype == DType::I16 || dtype == DType::I32;
 }
 
+constexpr bool is_float(DType dtype) {
+  return dtype == DType::F32 || dtype == DType::F64 || dtype == DType::F16 || dtype == DType::BF16;
+}
+
 // `count` elements from `from` on, `step` elements apart. Bool and the integers as numbers; U64 as
 // its bits.
 void load_integers(DType dtype, const void* from, int64_t step, int64_t count, int64_t* to);

@@ -6,9 +6,9 @@ namespace {
 
 bool is_member(const ResizeParams& params) {
   if (params.kind < kResizeNearest || params.kind > kResizeCubic) return false;
-  if (params.coordinates < kResizeHalfPixel || params.coordinates > kResizeTfCropAndResize)
+  if (params.coordinates < kResizeHalfPixel || params.coordinates > kResizeTfHalfPixelForNn)
     return false;
-  return params.nearest >= kResizeRoundPreferFloor && params.nearest <= kResizeCeil;
+  return params.nearest >= kResizeRoundPreferFloor && params.nearest <= kResizeFloorOrCeil;
 }
 
 // The optional operands: f32, one dim.
@@ -29,7 +29,7 @@ const char* check_map(const StepShape& step, StepNeeds* out_needs) {
   if (!resize_is_map(params, x.dims, y.dims, &map))
     return "rows and columns of a map, resized by constant scales";
   const Range rows = rows_of_part(step.part_dim, step.part, y);
-  if (!holds_rows(x, resize_input_range(params, map.h, rows, x.dims[2])))
+  if (!holds_rows(x, resize_input_range(params, map, rows, x.dims[2])))
     return "input rows of the part inside the operand";
   out_needs->task_count = resize_work(step.part_dim, step.part, y).task_count;
   return nullptr;
@@ -44,8 +44,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (!is_member(params)) return "members of Resize";
   if (x.dtype != y.dtype) return "input and output of one dtype";
-  const bool copies = params.kind == kResizeNearest && params.coordinates != kResizeTfCropAndResize;
-  if (!copies && x.dtype != DType::F32) return "operands of f32";
+  if (params.kind != kResizeNearest && x.dtype != DType::F32) return "operands of f32";
   if (x.rank != y.rank || x.rank < 1) return "input and output of one rank";
   if (has_scales)
     if (const char* expected = check_vector(step.operands[1], x.rank)) return expected;

@@ -24,14 +24,14 @@ kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
 
   global const TYPE_0* const x_map = x + n * x_batch_stride + channel;
 #if IS_NEAREST
-  const int h = nearest_of(at_h, divisor_h, in_h) - x_row_begin;
-  const int w = nearest_of(at_w, divisor_w, in_w);
+  const int h = nearest_of(at_h, in_h, ROUNDING_H) - x_row_begin;
+  const int w = nearest_of(at_w, in_w, ROUNDING_W);
   const float16 result = LOAD_LANES(TYPE_0, x_map + h * x_row_stride + w * pixel_stride, lanes);
 #else
   float bottom_weight;
   float right_weight;
-  const int2 h = (pair_of(at_h, divisor_h, in_h, &bottom_weight) - x_row_begin) * x_row_stride;
-  const int2 w = pair_of(at_w, divisor_w, in_w, &right_weight) * pixel_stride;
+  const int2 h = (pair_of(at_h, in_h, &bottom_weight) - x_row_begin) * x_row_stride;
+  const int2 w = pair_of(at_w, in_w, &right_weight) * pixel_stride;
   const float16 top_left = LOAD_LANES(TYPE_0, x_map + h.x + w.x, lanes);
   const float16 top_right = LOAD_LANES(TYPE_0, x_map + h.x + w.y, lanes);
   const float16 bottom_left = LOAD_LANES(TYPE_0, x_map + h.y + w.x, lanes);

@@ -12,14 +12,14 @@ kernel void resize_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
   START_MAP
   const int image_row0 = n * x_rows_held - x_row_begin;
 #if IS_NEAREST
-  const int h = image_row0 + nearest_of(at_h, divisor_h, in_h);
-  const int w = nearest_of(at_w, divisor_w, in_w) * pixel_texels + texel;
+  const int h = image_row0 + nearest_of(at_h, in_h, ROUNDING_H);
+  const int w = nearest_of(at_w, in_w, ROUNDING_W) * pixel_texels + texel;
   const float4 result = read_imagef(x, kTexel, (int2)(w, h));
 #else
   float bottom_weight;
   float right_weight;
-  const int2 h = pair_of(at_h, divisor_h, in_h, &bottom_weight) + image_row0;
-  const int2 w = pair_of(at_w, divisor_w, in_w, &right_weight) * pixel_texels + texel;
+  const int2 h = pair_of(at_h, in_h, &bottom_weight) + image_row0;
+  const int2 w = pair_of(at_w, in_w, &right_weight) * pixel_texels + texel;
   const float4 top_left = read_imagef(x, kTexel, (int2)(w.x, h.x));
   const float4 top_right = read_imagef(x, kTexel, (int2)(w.y, h.x));
   const float4 bottom_left = read_imagef(x, kTexel, (int2)(w.x, h.y));

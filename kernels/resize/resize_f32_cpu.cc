@@ -140,7 +140,7 @@ void resize_f32(const KernelArgs& args) {
     const int32_t count = columns - begin < kBlockColumns ? columns - begin : kBlockColumns;
     for (int32_t i = 0; i < count; ++i) {
       if (params.kind == kResizeNearest) {
-        sources[i].first = resize_nearest(map.w, params.nearest, begin + i, in[3]) * pixel_elements;
+        sources[i].first = resize_nearest(map.w, map.rounding_w, begin + i, in[3]) * pixel_elements;
         continue;
       }
       const ResizePair pair = resize_pair(map.w, begin + i, in[3]);
@@ -156,7 +156,7 @@ void resize_f32(const KernelArgs& args) {
       float* pixel = y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] +
                      begin * y.strides[3] + work.channels.begin;
       if (params.kind == kResizeNearest) {
-        const float* row = row_at(resize_nearest(map.h, params.nearest, oh, in[2]));
+        const float* row = row_at(resize_nearest(map.h, map.rounding_h, oh, in[2]));
         for (int32_t i = 0; i < count; ++i, pixel += y.strides[3])
           copy_pixel(row + sources[i].first, work.channels.count(), pixel);
         continue;

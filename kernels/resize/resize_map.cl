@@ -1,25 +1,33 @@
-// Where an output of Resize lies in its input. Positions are fractions of 64-bit integers
-// (resize.h, ResizeLine), each number in two halves: so every processor rounds them alike.
+// Where an output of Resize lies in its input: ResizeLine of resize.h, in 64-bit integers, each
+// number in two halves: so every processor finds the same elements.
 //
-// Defines: IS_NEAREST; ROUNDING, of Nearest: 0 prefers the floor, 1 the ceiling, 2 floor, 3 ceil.
-#define MAP_PARAMS                                                                                \
-  int in_h, int in_w, uint step_h_low, int step_h_high, uint start_h_low, int start_h_high,       \
-      uint divisor_h_low, int divisor_h_high, uint step_w_low, int step_w_high, uint start_w_low, \
-      int start_w_high, uint divisor_w_low, int divisor_w_high
+// Defines: IS_NEAREST; ROUNDING_H, ROUNDING_W, of Nearest: 0 prefers the floor, 1 the ceiling,
+// 2 floor, 3 ceil; IS_ROUNDED: some position is rounded to f32.
+#define LINE_PARAMS(AXIS)                                                                   \
+  uint step_low_##AXIS, int step_high_##AXIS, uint start_low_##AXIS, int start_high_##AXIS, \
+      uint divisor_low_##AXIS, int divisor_high_##AXIS, int fraction_##AXIS, int form_##AXIS
+#define MAP_PARAMS int in_h, int in_w, LINE_PARAMS(h), LINE_PARAMS(w)
 
+#define POSITION(AXIS, AT)                                     \
+  position_of((AT)*halves(step_low_##AXIS, step_high_##AXIS) + \
+                  halves(start_low_##AXIS, start_high_##AXIS), \
+              halves(divisor_low_##AXIS, divisor_high_##AXIS), fraction_##AXIS, form_##AXIS)
 // The position of row first_row + row and of the column.
-#define START_MAP                                                                              \
-  const long divisor_h = halves(divisor_h_low, divisor_h_high);                                \
-  const long divisor_w = halves(divisor_w_low, divisor_w_high);                                \
-  const long at_h =                                                                            \
-      (first_row + row) * halves(step_h_low, step_h_high) + halves(start_h_low, start_h_high); \
-  const long at_w = column * halves(step_w_low, step_w_high) + halves(start_w_low, start_w_high);
+#define START_MAP                                           \
+  const Position at_h = POSITION(h, (long)first_row + row); \
+  const Position at_w = POSITION(w, (long)column);
 
 // Declares the result of Linear; the corners are vectors of type V.
 #define MIX_CORNERS(V)                                                        \
   const V top = top_left + right_weight * (top_right - top_left);             \
   const V bottom = bottom_left + right_weight * (bottom_right - bottom_left); \
   const V result = top + bottom_weight * (bottom - top);
+
+typedef struct {
+  long floor;
+  long rest;  // [0, divisor)
+  long divisor;
+} Position;
 
 static inline long halves(uint low, int high) { return ((long)high << 32) | low; }
 
@@ -28,26 +36,56 @@ static inline long floor_of(long numerator, long divisor) {
   return numerator >= 0 ? numerator / divisor : -((divisor - 1 - numerator) / divisor);
 }
 
-// The element that Nearest takes of an axis.
-static inline int nearest_of(long numerator, long divisor, int extent) {
-  long index = floor_of(numerator, divisor);
-  const long rest = numerator - index * divisor;
-#if ROUNDING == 0
-  if (2 * rest > divisor) ++index;
-#elif ROUNDING == 1
-  if (2 * rest >= divisor) ++index;
-#elif ROUNDING == 3
-  if (rest > 0) ++index;
+static inline Position parts_of(long numerator, long divisor) {
+  Position position;
+  position.floor = floor_of(numerator, divisor);
+  position.rest = numerator - position.floor * divisor;
+  position.divisor = divisor;
+  return position;
+}
+
+// resize_position() of resize.h, which explains it. form: 1 if rounded, 2 more if 1 / 2 less.
+static inline Position position_of(long numerator, long divisor, int fraction, int form) {
+  const Position position = parts_of(numerator, divisor);
+#if IS_ROUNDED
+  if (form == 0) return position;
+  long floor = position.floor;
+  long rest = (position.rest << 25) + fraction * divisor;
+  if (rest >= divisor << 25) {
+    rest -= divisor << 25;
+    ++floor;
+  }
+  int digits = 2 * rest >= divisor << 25 ? 24 : 25;
+  if (floor != 0) digits = 24 - (64 - (int)clz(abs(floor)));
+  const long unit = divisor << (25 - digits);
+  long rounded = rest / unit;
+  const long left = rest - rounded * unit;
+  if (2 * left > unit || (2 * left == unit && (rounded & 1) != 0)) ++rounded;
+  if (floor == 0 && rounded == 0 && left != 0) rounded = 1;
+  rounded += floor * (1L << digits);
+  if (form > 1) rounded -= 1L << (digits - 1);
+  Position result = parts_of(rounded, 1L << digits);
+  const long away = 2 * result.rest - result.divisor;
+  if ((long)abs(away) << 24 <= 33 * result.divisor) result.rest = result.divisor / 2;
+  return result;
+#else
+  return position;
 #endif
+}
+
+// The element that Nearest takes of an axis.
+static inline int nearest_of(Position at, int extent, int rounding) {
+  long index = at.floor;
+  if (rounding == 0 && 2 * at.rest > at.divisor) ++index;
+  if (rounding == 1 && 2 * at.rest >= at.divisor) ++index;
+  if (rounding == 3 && at.rest > 0) ++index;
   return (int)clamp(index, (long)0, (long)extent - 1);
 }
 
 // The two elements that Linear weighs, and the weight of the second.
-static inline int2 pair_of(long numerator, long divisor, int extent, float* weight) {
-  const long first = floor_of(numerator, divisor);
-  const long rest = numerator - first * divisor;
+static inline int2 pair_of(Position at, int extent, float* weight) {
   const long last = (long)extent - 1;
-  *weight = (float)rest / (float)divisor;
-  return (int2)((int)clamp(first, (long)0, last),
-                (int)clamp(rest > 0 ? first + 1 : first, (long)0, last));
+  *weight = (float)at.rest / (float)at.divisor;
+  return (int2)((int)clamp(at.floor, (long)0, last),
+                (int)clamp(at.rest > 0 ? at.floor + 1 : at.floor, (long)0, last));
 }

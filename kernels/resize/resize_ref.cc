@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/elements.h"
 #include "kernels/common/ref_index.h"
 #include "kernels/resize/resize.h"
 
@@ -37,50 +38,39 @@ double weight_at_distance(const ResizeParams& params, double distance) {
 class Axis {
  public:
   Axis() = default;
-  Axis(const ResizeParams& params, float scale, int32_t in, int32_t out)
-      : params_(&params), in_(in), out_(out), scale_(scale) {
-    if (scale == static_cast<float>(static_cast<double>(out) / in))
-      scale_ = static_cast<double>(out) / in;
-    is_line_ = resize_line(params.coordinates, scale, in, out, &line_);
-    if (params.coordinates != kResizeTfCropAndResize) is_identity_ = scale == 1.0f && in == out;
+  Axis(const ResizeParams& params, const ResizeAxis& axis)
+      : params_(&params), axis_(axis), in_(axis.in) {
+    const bool is_whole = axis.roi_begin == 0.0f && axis.roi_end == 1.0f;
+    is_identity_ = resize_keeps(axis) && (is_whole || params.coordinates != kResizeTfCropAndResize);
+    const double scale =
+        axis.scale == 0.0f ? static_cast<double>(axis.out) / axis.in : double{axis.scale};
     // No wider than the map, so that the loop over the weights has an end.
-    if (params.is_antialias != 0 && scale_ < 1.0) stretch_ = scale_ > 1.0 / in ? scale_ : 1.0 / in;
+    if (params.is_antialias != 0 && scale < 1.0) stretch_ = scale > 1.0 / in_ ? scale : 1.0 / in_;
+    rounding_ = resize_rounding(params.nearest, axis.scale);
   }
-  void set_roi(float begin, float end) {
-    roi_begin_ = begin;
-    roi_end_ = end;
-    if (params_->coordinates == kResizeTfCropAndResize)
-      is_identity_ = scale_ == 1.0 && in_ == out_ && begin == 0.0f && end == 1.0f;
-  }
-
-  bool is_identity() const { return is_identity_; }
 
   Position position(int64_t o) const {
     Position result;
     if (is_identity_) {
       result.floor = o;
-    } else if (is_line_) {
-      const ResizePosition exact = resize_position(line_, o);
-      result.floor = exact.floor;
-      result.ratio = static_cast<double>(exact.rest) / static_cast<double>(line_.divisor);
-    } else {
-      double p = position_in_double(static_cast<double>(o));
-      if (params_->coordinates == kResizeTfCropAndResize)
-        result.is_extrapolated = !(p >= 0.0 && p <= in_ - 1.0);
-      // Scales and roi may be any numbers; past the edge it is all the same.
-      if (!(p > -4.0)) p = -4.0;
-      if (p > in_ + 4.0) p = in_ + 4.0;
-      result.floor = static_cast<int64_t>(std::floor(p));
-      result.ratio = p - std::floor(p);
+      return result;
     }
+    double p = resize_point(params_->coordinates, axis_, o);
+    if (params_->coordinates == kResizeTfCropAndResize)
+      result.is_extrapolated = !(p >= 0.0 && p <= in_ - 1.0);
+    // Scales and roi may be any numbers; past the edge it is all the same.
+    if (!(p > -4.0)) p = -4.0;
+    if (p > in_ + 4.0) p = in_ + 4.0;
+    result.floor = static_cast<int64_t>(std::floor(p));
+    result.ratio = p - std::floor(p);
     return result;
   }
 
   int64_t nearest(const Position& position) const {
     bool is_next = false;
-    if (params_->nearest == kResizeRoundPreferFloor) is_next = position.ratio > 0.5;
-    if (params_->nearest == kResizeRoundPreferCeil) is_next = position.ratio >= 0.5;
-    if (params_->nearest == kResizeCeil) is_next = position.ratio > 0.0;
+    if (rounding_ == kResizeRoundPreferFloor) is_next = position.ratio > 0.5;
+    if (rounding_ == kResizeRoundPreferCeil) is_next = position.ratio >= 0.5;
+    if (rounding_ == kResizeCeil) is_next = position.ratio > 0.0;
     return resize_clamp(position.floor + (is_next ? 1 : 0), in_);
   }
 
@@ -119,36 +109,11 @@ class Axis {
     return weight_at_distance(*params_, (static_cast<double>(k) - taps.ratio) * taps.scale);
   }
 
-  // ONNX, Resize: coordinate_transformation_mode.
-  double position_in_double(double o) const {
-    const double length = scale_ * in_;
-    switch (params_->coordinates) {
-      case kResizeAsymmetric:
-        return o / scale_;
-      case kResizePytorchHalfPixel:
-        return out_ > 1 ? (o + 0.5) / scale_ - 0.5 : 0.0;
-      case kResizeHalfPixelSymmetric:
-        return in_ / 2.0 * (1.0 - out_ / length) + (o + 0.5) / scale_ - 0.5;
-      case kResizeAlignCorners:
-        return length > 1.0 ? o * (in_ - 1.0) / (length - 1.0) : 0.0;
-      case kResizeTfCropAndResize:
-        if (!(length > 1.0)) return 0.5 * (roi_begin_ + roi_end_) * (in_ - 1.0);
-        return roi_begin_ * (in_ - 1.0) +
-               o * (roi_end_ - roi_begin_) * (in_ - 1.0) / (length - 1.0);
-      default:
-        return (o + 0.5) / scale_ - 0.5;
-    }
-  }
-
   const ResizeParams* params_ = nullptr;
+  ResizeAxis axis_;
   int32_t in_ = 1;
-  int32_t out_ = 1;
-  double scale_ = 1.0;
+  int32_t rounding_ = kResizeFloor;
   double stretch_ = 1.0;
-  double roi_begin_ = 0.0;
-  double roi_end_ = 1.0;
-  ResizeLine line_;
-  bool is_line_ = false;
   bool is_identity_ = true;
 };
 
@@ -169,8 +134,21 @@ class Resizing {
       roi = args.operands[params_.has_scales != 0 ? 2 : 1].as<const float>();
     const int32_t rank = y_.shape.rank;
     for (int32_t i = 0; i < rank; ++i) {
-      axes_[i] = Axis(params_, given[i], x_.shape.dims[i], y_.shape.dims[i]);
-      if (roi != nullptr) axes_[i].set_roi(roi[i], roi[rank + i]);
+      ResizeAxis axis = {x_.shape.dims[i], y_.shape.dims[i], given[i]};
+      axis.has_whole_length = params_.has_scales == 0;
+      if (roi != nullptr) {
+        axis.roi_begin = roi[i];
+        axis.roi_end = roi[rank + i];
+      }
+      axes_[i] = Axis(params_, axis);
+    }
+    const double value = params_.extrapolation_value;
+    if (is_float(y_.shape.dtype)) {
+      store_floats(y_.shape.dtype, &value, 1, extrapolation_);
+    } else {
+      const int64_t integer =
+          y_.shape.dtype == DType::Bool ? int64_t{value != 0.0} : integer_of(y_.shape.dtype, value);
+      store_integers(y_.shape.dtype, &integer, 1, extrapolation_);
     }
   }
 
@@ -213,7 +191,7 @@ class Resizing {
   }
 
   const void* nearest() const {
-    if (is_extrapolated()) return &params_.extrapolation_value;
+    if (is_extrapolated()) return extrapolation_;
     int64_t offset = 0;
     for (int32_t i = 0; i < y_.shape.rank; ++i) offset += offsets_[i];
     return x_.as<const char>() + offset * static_cast<int64_t>(element_bytes_);
@@ -241,6 +219,7 @@ class Resizing {
   const TensorView& x_;
   const TensorView& y_;
   size_t element_bytes_;
+  alignas(8) char extrapolation_[8] = {};
   Axis axes_[kMaxRank];
   int32_t seen_[kMaxRank];
   bool is_extrapolated_[kMaxRank] = {};

@@ -2,6 +2,7 @@
 
 Each class below replaces one operator of the evaluator and says what is wrong with it there (onnx 1.23.2).
 """
+import fractions
 import warnings
 
 import numpy as np
@@ -195,6 +196,198 @@ class Mean(OpRun):
         for operand in operands[1:]:
             total = total + operand
         return (np.asarray(total / len(operands)).astype(operands[0].dtype),)
+
+
+class ConvTranspose(OpRun):
+    """The evaluator takes the wrong weights and bias of groups, and no padding where output_shape is given."""
+
+    def _run(self, x, w, b=None, auto_pad=None, dilations=None, group=None, kernel_shape=None,
+             output_padding=None, output_shape=None, pads=None, strides=None):
+        space = x.ndim - 2
+        dilations, strides = dilations or [1] * space, strides or [1] * space
+        added, pads = output_padding or [0] * space, pads or [0] * (2 * space)
+        full = [(x.shape[2 + i] - 1) * strides[i] + (w.shape[2 + i] - 1) * dilations[i] + 1 for i in range(space)]
+        if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            output_shape = [x.shape[2 + i] * strides[i] for i in range(space)]
+        if output_shape is None:
+            begins = pads[:space]
+            output_shape = [full[i] + added[i] - pads[i] - pads[space + i] for i in range(space)]
+        else:
+            totals = [full[i] + added[i] - output_shape[i] for i in range(space)]
+            begins = [t // 2 if auto_pad == "SAME_UPPER" else t - t // 2 for t in totals]
+        each = w.shape[1]
+        # Room for what lies outside the output on either side.
+        canvas = np.zeros((x.shape[0], group * each, *(f + o + abs(b) for f, o, b in zip(full, output_shape, begins))))
+        for at in np.ndindex(*w.shape[2:]):
+            where = tuple(slice(t * d, t * d + (n - 1) * s + 1, s)
+                          for t, d, n, s in zip(at, dilations, x.shape[2:], strides))
+            for g in range(group):
+                rows = slice(g * (x.shape[1] // group), (g + 1) * (x.shape[1] // group))
+                taps = w[(rows, slice(None)) + at].astype(np.float64)
+                canvas[(slice(None), slice(g * each, (g + 1) * each)) + where] += np.einsum(
+                    "nc...,cm->nm...", x[:, rows].astype(np.float64), taps)
+        for axis, (begin, size) in enumerate(zip(begins, output_shape)):
+            canvas = np.take(canvas, range(begin, begin + size), axis=2 + axis)
+        if b is not None:
+            canvas = canvas + b.reshape(-1, *[1] * space)
+        return (canvas.astype(x.dtype),)
+
+
+# ---- Resize: the rule of kernels/resize/resize.h, which says where it comes from. The evaluator divides by the scale
+# ---- in float64, stretches align_corners over a fraction of an element, rounds integers otherwise (below), takes -0.5
+# ---- for 0 in pytorch_half_pixel, and knows neither tf_half_pixel_for_nn nor versions below 11.
+
+def near_half(points):
+    half = np.floor(points) + np.float32(0.5)
+    return np.where(np.abs(points - half) <= 1e-6, half, points)
+
+
+def resize_points(coordinates, scale, size, length, roi):
+    """Positions in `size` elements of all of `length` outputs. scale: an np.float32; None: the quotient of the two."""
+    f32 = np.float32
+    o = np.arange(length)
+    last, span = f32(size - 1), f32(length - 1)
+    if coordinates == "align_corners":
+        return o * (size - 1) / (length - 1) if length > 1 else np.zeros(1)
+    if coordinates == "tf_crop_and_resize":
+        begin, end = roi
+        if length == 1:
+            return np.array([f32(0.5 * (np.float64(begin) + np.float64(end)) * last)])
+        return near_half(begin * last + o.astype(f32) * (end - begin) * last / span)
+    if coordinates == "pytorch_half_pixel" and length == 1:
+        return np.zeros(1)
+    if scale is None:
+        if coordinates == "asymmetric":
+            return o * size / length
+        return (2 * o + 1) * size / (2 * length) - (0 if coordinates == "tf_half_pixel_for_nn" else 0.5)
+    if coordinates == "asymmetric":
+        return near_half(o.astype(f32) / scale)
+    if coordinates == "half_pixel_symmetric":
+        offset = f32(size) / f32(2) * (f32(1) - f32(length) / (scale * f32(size)))
+        return near_half((np.float64(offset) + (o + 0.5) / np.float64(scale) - 0.5).astype(f32))
+    center = (o.astype(f32) + f32(0.5)) / scale
+    return near_half(center if coordinates == "tf_half_pixel_for_nn" else center - f32(0.5))
+
+
+def nearest_of(points, rounding):
+    floor = np.floor(points)
+    rest = points - floor
+    return (floor + {"round_prefer_floor": rest > 0.5, "round_prefer_ceil": rest >= 0.5, "floor": False,
+                     "ceil": rest > 0}[rounding]).astype(np.int64)
+
+
+def keys_cubic(x, a):
+    x = np.abs(x)
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    return np.where(x <= 1, inner, np.where(x < 2, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, 0))
+
+
+def resize_weights(points, size, kernel, stretch, exclude_outside):
+    """A row of weights of the `size` elements for each point; stretch: of the kernel, at most 1."""
+    reach = int(np.ceil(2 / stretch)) + 2
+    weights = np.zeros((len(points), size))
+    for row, point in zip(weights, np.asarray(points, np.float64)):
+        elements = np.arange(int(np.floor(point)) - reach, int(np.floor(point)) + reach + 1)
+        parts = kernel((elements - point) * stretch)
+        if exclude_outside:
+            parts = np.where((elements >= 0) & (elements < size), parts, 0)
+        total = parts.sum()
+        np.add.at(row, np.clip(elements, 0, size - 1), parts / (total if total else 1))
+    return weights
+
+
+def whole_numbers(y, dtype, is_rounded):
+    """Float64 as the integers that codl stores: by way of float32, as ONNX Runtime does."""
+    y = y.astype(np.float32)
+    y = np.trunc(y + np.float32(0.5) * np.sign(y) if is_rounded else y).astype(np.float64)
+    bounds = np.iinfo(dtype)
+    return np.clip(y, bounds.min, bounds.max).astype(dtype)
+
+
+def resized(x, scales, sizes, mode, coordinates, rounding, roi=None, a=-0.75, antialias=False, exclude_outside=False,
+            extrapolation=0.0):
+    """scales: of all axes, None for a quotient; sizes: of all axes; rounding: of an axis's scale."""
+    is_integer = x.dtype.kind in "iub"
+    if list(sizes) == list(x.shape) and coordinates != "tf_crop_and_resize":
+        return x
+    y = x if mode == "nearest" else x.astype(np.float64)
+    outside = np.zeros(sizes, bool)
+    for axis in range(x.ndim - 1, -1, -1):
+        size, length, scale = x.shape[axis], sizes[axis], scales[axis]
+        bounds = (roi[axis], roi[x.ndim + axis]) if roi is not None else (np.float32(0), np.float32(1))
+        is_kept = size == length and (scale in (None, 1) or antialias)
+        if is_kept and (coordinates != "tf_crop_and_resize" or bounds == (0, 1)):
+            continue
+        points = resize_points(coordinates, scale, size, length, bounds)
+        if coordinates == "tf_crop_and_resize":
+            line = (points < 0) | (points > size - 1)
+            outside |= line.reshape([length if i == axis else 1 for i in range(x.ndim)])
+        if mode == "nearest":
+            y = np.take(y, np.clip(nearest_of(points, rounding(scale)), 0, size - 1), axis=axis)
+            continue
+        ratio = length / size if scale is None else np.float64(scale)
+        weights = resize_weights(points, size,
+                                 (lambda d: keys_cubic(d, a)) if mode == "cubic" else
+                                 (lambda d: np.maximum(1 - np.abs(d), 0)),
+                                 min(ratio, 1) if antialias else 1, exclude_outside)
+        y = np.moveaxis(np.tensordot(weights, y, (1, axis)), 0, axis)
+        if antialias and is_integer:  # image libraries and ONNX Runtime have integers between the axes
+            y = whole_numbers(y, x.dtype, True).astype(np.float64)
+    value = np.float64(np.float32(extrapolation))
+    if is_integer:
+        value = whole_numbers(np.array(value), x.dtype, antialias or mode == "cubic") if x.dtype != bool else value != 0
+        if mode != "nearest":
+            y = whole_numbers(y, x.dtype, mode == "cubic")  # ONNX Runtime cuts linear and has no cubic
+    return np.where(outside, value, y).astype(x.dtype)
+
+
+class Resize(OpRun):
+    def _run(self, x, *operands, **_):
+        def attribute(name, default):
+            value = getattr(self, name, None)
+            return default if value is None else value
+
+        mode = attribute("mode", "nearest")
+        if len(operands) == 1:  # version 10
+            scales = [np.float32(s) for s in operands[0]]
+            sizes = [int(np.float32(d) * s) for d, s in zip(x.shape, scales)]
+            return (resized(x, scales, sizes, mode, "asymmetric", lambda s: "ceil" if s < 1 else "floor"),)
+        roi, scales, sizes = (tuple(operands) + (None, None))[:3]
+        axes = [a % x.ndim for a in attribute("axes", range(x.ndim))]
+        factors, lengths = [np.float32(1)] * x.ndim, list(x.shape)
+        policy = attribute("keep_aspect_ratio_policy", "stretch")
+        if sizes is None or len(sizes) == 0:
+            for axis, scale in zip(axes, scales):
+                factors[axis] = np.float32(scale)
+                lengths[axis] = int(np.float32(x.shape[axis]) * factors[axis])
+        elif policy == "stretch":
+            for axis, size in zip(axes, sizes):
+                factors[axis], lengths[axis] = None, int(size)
+        else:
+            pick = min if policy == "not_larger" else max
+            common = pick(fractions.Fraction(int(size), x.shape[axis]) for axis, size in zip(axes, sizes))
+            for axis in axes:
+                exact = common * x.shape[axis]
+                lengths[axis] = int(exact + fractions.Fraction(1, 2))
+                factors[axis] = None if exact == lengths[axis] else np.float32(float(common))
+        bounds = None
+        if attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
+            bounds = [np.float32(0)] * x.ndim + [np.float32(1)] * x.ndim
+            for i, axis in enumerate(axes):
+                bounds[axis], bounds[x.ndim + axis] = np.float32(roi[i]), np.float32(roi[len(axes) + i])
+        return (resized(x, factors, lengths, mode, attribute("coordinate_transformation_mode", "half_pixel"),
+                        lambda _: attribute("nearest_mode", "round_prefer_floor"), bounds,
+                        np.float64(np.float32(attribute("cubic_coeff_a", -0.75))), bool(attribute("antialias", 0)),
+                        bool(attribute("exclude_outside", 0)), attribute("extrapolation_value", 0.0)),)
+
+
+class Upsample(OpRun):
+    """The evaluator's has scales of whole numbers only."""
+
+    def _run(self, x, scales=None, **_):
+        scales = [np.float32(s) for s in (self.scales if scales is None else scales)]
+        sizes = [int(np.float32(d) * s) for d, s in zip(x.shape, scales)]
+        return (resized(x, scales, sizes, getattr(self, "mode", "nearest"), "asymmetric", lambda _: "floor"),)
 
 
 class SequenceInsert(OpRun):

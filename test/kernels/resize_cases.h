@@ -17,7 +17,7 @@ struct ResizeCase {
   int32_t in_w = 5;
   int32_t out_h = 8;
   int32_t out_w = 10;
-  float scale_h = 0;  // 0: the quotient of the extents
+  float scale_h = 0;
   float scale_w = 0;
 };
 
@@ -27,11 +27,8 @@ inline KernelCase make_resize_case(const ResizeCase& resize) {
   params.coordinates = resize.coordinates;
   params.nearest = resize.nearest;
   params.scale_0 = params.scale_1 = 1.0f;
-  const auto quotient = [](int32_t out, int32_t in) {
-    return static_cast<float>(static_cast<double>(out) / in);
-  };
-  params.scale_2 = resize.scale_h != 0 ? resize.scale_h : quotient(resize.out_h, resize.in_h);
-  params.scale_3 = resize.scale_w != 0 ? resize.scale_w : quotient(resize.out_w, resize.in_w);
+  params.scale_2 = resize.scale_h;
+  params.scale_3 = resize.scale_w;
   return {resize.name,
           OpKind::Resize,
           words_of(params),
@@ -88,13 +85,27 @@ inline std::vector<KernelCase> resize_cases() {
   std::vector<KernelCase> cases;
   const auto add = [&](const ResizeCase& resize) { cases.push_back(make_resize_case(resize)); };
   for (int32_t coordinates : {kResizeHalfPixel, kResizeHalfPixelSymmetric, kResizePytorchHalfPixel,
-                              kResizeAlignCorners, kResizeAsymmetric}) {
-    for (int32_t nearest :
-         {kResizeRoundPreferFloor, kResizeRoundPreferCeil, kResizeFloor, kResizeCeil}) {
+                              kResizeAlignCorners, kResizeAsymmetric, kResizeTfHalfPixelForNn}) {
+    for (int32_t nearest : {kResizeRoundPreferFloor, kResizeRoundPreferCeil, kResizeFloor,
+                            kResizeCeil, kResizeFloorOrCeil}) {
       ResizeCase resize = {"nearest", kResizeNearest, coordinates, nearest};
       add(resize);
       resize.out_h = 9;
       resize.out_w = 3;
+      add(resize);
+      // Quotients that f32 rounds to whole and half elements, and others.
+      resize = {"nearest by scales", kResizeNearest, coordinates, nearest};
+      resize.in_h = 16;
+      resize.scale_h = 0.6f;
+      resize.out_h = 9;
+      resize.in_w = 20;
+      resize.scale_w = 1.2f;
+      resize.out_w = 24;
+      add(resize);
+      resize.scale_h = 0.85f;
+      resize.out_h = 13;
+      resize.scale_w = 2.2f;
+      resize.out_w = 44;
       add(resize);
     }
     ResizeCase resize = {"linear", kResizeLinear, coordinates};

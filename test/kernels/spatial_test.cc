@@ -1,4 +1,7 @@
 // Operators over maps and sequences: the numbers that come out, and what their contracts refuse.
+#include <cmath>
+#include <random>
+
 #include "kernels/depth_to_space/depth_to_space.h"
 #include "kernels/recurrent/recurrent.h"
 #include "kernels/resize/resize.h"
@@ -161,18 +164,99 @@ TEST_CASE("resizing by a scale that is not in the parameters") {
 }
 
 TEST_CASE("a quotient of extents hits whole elements") {
-  // 9 to 6: 2 / (6 / 9.0f) is below 3 in any float arithmetic.
+  // ONNX Runtime takes elements 6 and 13 for 28 to 4.
   kernels::ResizeLine line;
-  REQUIRE(kernels::resize_line(kResizeAsymmetric, 6.0f / 9.0f, 9, 6, &line));
-  for (int32_t o = 0; o < 6; ++o)
-    CHECK(kernels::resize_nearest(line, kResizeFloor, o, 9) == o * 9 / 6);
-  // A scale that is no quotient is taken as it is: 0.6 of 4 elements are 2.
-  REQUIRE(kernels::resize_line(kResizeAsymmetric, 0.6f, 4, 2, &line));
-  CHECK(kernels::resize_position(line, 1).floor == 1);
-  CHECK_FALSE(kernels::resize_line(kResizeAsymmetric, 0.0f, 4, 2, &line));
-  CHECK_FALSE(kernels::resize_line(kResizeAsymmetric, -1.0f, 4, 2, &line));
-  CHECK_FALSE(kernels::resize_line(kResizeAsymmetric, __builtin_nanf(""), 4, 2, &line));
-  CHECK_FALSE(kernels::resize_line(kResizeTfCropAndResize, 2.0f, 4, 8, &line));
+  REQUIRE(kernels::resize_line(kResizeAsymmetric, {28, 4}, &line));
+  for (int32_t o = 0; o < 4; ++o)
+    CHECK(kernels::resize_nearest(line, kResizeFloor, o, 28) == 7 * o);
+  REQUIRE(kernels::resize_line(kResizeHalfPixel, {20, 6}, &line));
+  CHECK(kernels::resize_nearest(line, kResizeRoundPreferCeil, 4, 20) == 15);
+  CHECK(kernels::resize_nearest(line, kResizeRoundPreferFloor, 4, 20) == 14);
+}
+
+TEST_CASE("positions by a scale are rounded to f32") {
+  kernels::ResizeLine line;
+  // 6 / 1.2, of which f32 has 1.2000000477.
+  REQUIRE(kernels::resize_line(kResizeAsymmetric, {7, 8, 1.2f}, &line));
+  CHECK(kernels::resize_nearest(line, kResizeFloor, 6, 7) == 5);
+  // Not so near that it becomes 15: what ONNX Runtime finds.
+  REQUIRE(kernels::resize_line(kResizeAsymmetric, {30, 18, 0.6f}, &line));
+  CHECK(kernels::resize_nearest(line, kResizeFloor, 9, 30) == 14);
+  // 9 / 1.2 = 7.4999995 is half.
+  REQUIRE(kernels::resize_line(kResizeAsymmetric, {9, 10, 1.2f}, &line));
+  CHECK(kernels::resize_nearest(line, kResizeRoundPreferCeil, 9, 9) == 8);
+  for (float scale : {-1.0f, 1e-9f, 1e9f, __builtin_nanf("")})
+    CHECK_FALSE(kernels::resize_line(kResizeAsymmetric, {4, 2, scale}, &line));
+  CHECK_FALSE(kernels::resize_line(kResizeTfCropAndResize, {4, 8, 2.0f}, &line));
+  kernels::ResizeAxis computed = {4, 2, 0.6f};
+  computed.has_whole_length = false;
+  CHECK_FALSE(kernels::resize_line(kResizeAlignCorners, computed, &line));
+}
+
+// The element that Nearest takes, by positions in floating point.
+int32_t nearest_by_point(int32_t coordinates, const kernels::ResizeAxis& axis, int32_t nearest,
+                         int32_t o) {
+  const double p = kernels::resize_point(coordinates, axis, o);
+  const double floor = std::floor(p);
+  const bool is_next = nearest == kResizeRoundPreferFloor  ? p - floor > 0.5
+                       : nearest == kResizeRoundPreferCeil ? p - floor >= 0.5
+                       : nearest == kResizeCeil            ? p > floor
+                                                           : false;
+  return kernels::resize_clamp(static_cast<int64_t>(floor) + (is_next ? 1 : 0), axis.in);
+}
+
+TEST_CASE("positions in integers are those in floating point") {
+  std::mt19937 random(7);
+  const auto below = [&](uint32_t count) { return static_cast<int32_t>(random() % count); };
+  int32_t lines = 0;
+  for (int32_t i = 0; i < 20000; ++i) {
+    kernels::ResizeAxis axis;
+    axis.in = 1 + below(i % 10 == 0 ? 2000 : 150);
+    const int32_t how = below(4);
+    if (how == 0) axis.scale = static_cast<float>(1 + below(59)) / 10;
+    if (how == 1)
+      axis.scale = static_cast<float>(1 + below(60)) / static_cast<float>(1 + below(60));
+    if (how == 2) axis.scale = static_cast<float>(1 + below(40000)) / 10000;
+    axis.out = axis.scale == 0 ? 1 + below(300) : static_cast<int32_t>(axis.in * axis.scale);
+    if (axis.out < 1) continue;
+    for (int32_t coordinates :
+         {kResizeHalfPixel, kResizeHalfPixelSymmetric, kResizePytorchHalfPixel, kResizeAlignCorners,
+          kResizeAsymmetric, kResizeTfHalfPixelForNn}) {
+      kernels::ResizeLine line;
+      if (!kernels::resize_line(coordinates, axis, &line)) continue;
+      ++lines;
+      for (int32_t o = 0; o < axis.out; ++o)
+        for (int32_t nearest :
+             {kResizeRoundPreferFloor, kResizeRoundPreferCeil, kResizeFloor, kResizeCeil}) {
+          const int32_t found = kernels::resize_nearest(line, nearest, o, axis.in);
+          const int32_t wanted = nearest_by_point(coordinates, axis, nearest, o);
+          if (found == wanted) continue;
+          INFO(coordinates << " " << nearest << ": " << axis.in << " to " << axis.out << " by "
+                           << axis.scale << ", " << o);
+          REQUIRE(found == wanted);
+        }
+    }
+  }
+  CHECK(lines > 100000);  // nearly all have a line
+}
+
+TEST_CASE("the length that corners are aligned with") {
+  // 7 elements by 1.5: 10 outputs of a model whose scales are known, 10.5 if an operand has them.
+  const kernels::ResizeAxis known = {7, 10, 1.5f};
+  CHECK(kernels::resize_point(kResizeAlignCorners, known, 9) == 6.0);
+  kernels::ResizeAxis computed = known;
+  computed.has_whole_length = false;
+  CHECK(kernels::resize_point(kResizeAlignCorners, computed, 9) == 9 * 6.0 / 9.5);
+}
+
+TEST_CASE("an extrapolated element of any dtype") {
+  ResizeParams params = unit_resize(kResizeNearest, kResizeTfCropAndResize, 2);
+  params.has_roi = 1;
+  params.extrapolation_value = -3;
+  CHECK(run_any(OpKind::Resize, &params,
+                {tensor<int64_t>({2}, {int64_t{1} << 40, 5}), tensor<float>({2}, {0, 2})},
+                tensor<int64_t>({4}, {0, 0, 0, 0})) ==
+        tensor<int64_t>({4}, {int64_t{1} << 40, 5, -3, -3}));
 }
 
 TEST_CASE("a map is resized from the rows it looks at") {

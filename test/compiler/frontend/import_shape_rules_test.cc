@@ -199,7 +199,7 @@ TEST_CASE("OneHot, Trilu, EyeLike, Range") {
             .find("expected the range of Range to be constant, found 'd'") != std::string::npos);
 }
 
-TEST_CASE("Resize: scales are the operand's, sizes give a quotient") {
+TEST_CASE("Resize: scales are the operand's, sizes give a quotient, which is 0") {
   auto scale = [](const std::string& call) {
     const ir::Graph graph = import_text(
         "g (float[1,1,3,3] x) => (float[1,1,n,n] y) <float[2] s = {1.5, 1.5}, int64[2] z = {4, 6}> "
@@ -212,9 +212,50 @@ TEST_CASE("Resize: scales are the operand's, sizes give a quotient") {
                               static_cast<float>(dims[3])};
   };
   CHECK(scale("Resize<axes = [2, 3]>(x, , s)") == std::vector<float>{1.5f, 1.5f, 4, 4});
-  CHECK(scale("Resize<axes = [2, 3]>(x, , , z)") == std::vector<float>{4.0f / 3, 2, 4, 6});
+  CHECK(scale("Resize<axes = [2, 3]>(x, , , z)") == std::vector<float>{0, 0, 4, 6});
   CHECK(scale("Resize<axes = [2, 3], keep_aspect_ratio_policy = \"not_larger\">(x, , , z)") ==
-        std::vector<float>{4.0f / 3, 4.0f / 3, 4, 4});
+        std::vector<float>{0, 0, 4, 4});
+  CHECK(scale("Resize<axes = [2, 3], keep_aspect_ratio_policy = \"not_smaller\", "
+              "coordinate_transformation_mode = \"align_corners\">(x, , , z)") ==
+        std::vector<float>{0, 0, 6, 6});
+}
+
+TEST_CASE("Resize: the common scale of axes that come out fractional") {
+  const ir::Graph graph = import_text(
+      "g (float[1,1,5,3] x) => (float[1,1,n,n] y) <int64[2] z = {8, 4}> "
+      "{ y = Resize<axes = [2, 3], keep_aspect_ratio_policy = \"not_larger\">(x, , , z) }",
+      18);
+  const auto params = graph.node(0).params.as<ResizeParams>();
+  CHECK(graph.value(graph.outputs()[0]).type.dims == ir::Dims{1, 1, 7, 4});
+  CHECK(params.scale_2 == 4.0f / 3);
+  CHECK(params.scale_3 == 0);
+}
+
+TEST_CASE("Resize by which no dim changes is none") {
+  const ir::Graph graph = import_text(
+      "g (float[1,1,5,9] x) => (float[1,1,n,n] y) <float[4] s = {1.0, 1.0, 1.1, 1.1}> "
+      "{ r = Resize<mode = \"linear\">(x, , s) y = Relu(r) }",
+      13);
+  CHECK(graph.nodes().size() == 1);
+}
+
+TEST_CASE("Resize of opset 10 takes the ceiling where it makes smaller") {
+  CHECK(run<float>("g (float[4] x) => (float[n] y) <float[1] s = {0.6}> { y = Resize(x, s) }",
+                   {bytes_of(std::vector<float>{1, 2, 3, 4})}, 0, 10) == std::vector<float>{1, 3});
+  CHECK(run<float>("g (float[3] x) => (float[n] y) <float[1] s = {1.5}> { y = Resize(x, s) }",
+                   {bytes_of(std::vector<float>{1, 2, 3})}, 0,
+                   10) == std::vector<float>{1, 1, 2, 3});
+}
+
+TEST_CASE("Resize of integers with antialias is rounded axis by axis") {
+  // Halves along the width: 0.5 and 1.5, which become 1 and 2, whose mean is 1.5.
+  CHECK(run<uint8_t>("g (uint8[2,2] x) => (uint8[n,n] y) <int64[2] z = {1, 1}> "
+                     "{ y = Resize<antialias = 1, mode = \"linear\">(x, , , z) }",
+                     {Bytes{0, 1, 1, 2}}) == std::vector<uint8_t>{2});
+  // Without it they are cut, as ONNX Runtime does.
+  CHECK(run<uint8_t>("g (uint8[2] x) => (uint8[n] y) <int64[1] z = {1}> "
+                     "{ y = Resize<mode = \"linear\">(x, , , z) }",
+                     {Bytes{0, 1}}) == std::vector<uint8_t>{0});
 }
 
 TEST_CASE("DepthToSpace of integers is a transposition") {
