@@ -5,8 +5,8 @@
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
-#include "compiler/frontend/onnx_model.h"
 #include "compiler/emit/plan_memory.h"
+#include "compiler/frontend/onnx_model.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
