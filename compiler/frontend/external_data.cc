@@ -45,6 +45,8 @@ llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> ExternalData::file(llvm::Str
                        "expected external data inside the model's folder, found a link '{0}' "
                        "that leaves it",
                        location);
+  if (!llvm::sys::fs::is_regular_file(real_path))
+    return input_error(where, "expected external data in '{0}', found no regular file", location);
   auto buffer = map_input(real_path, UINT64_MAX);
   if (!buffer)
     return input_error(where, "expected external data in '{0}', found: {1}", location,

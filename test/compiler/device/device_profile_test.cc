@@ -490,9 +490,8 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
           .power);
   CHECK(error_of(changed("\"kernel_library\": \"codl\"", "\"kernel_library\": null")) ==
         "box.json: /kernel_library: expected a string, found null");
-  CHECK(
-      error_of(R"({"base": "no_such"})").find("box.json: /base: expected a JSON file or one of") ==
-      0);
+  CHECK(error_of(R"({"base": "no_such"})").find("box.json: /base: expected FILE.json or one of") ==
+        0);
 }
 
 TEST_CASE(
@@ -548,7 +547,7 @@ TEST_CASE("any_gpu does not stand for a row beside one that has a model") {
 
 TEST_CASE("a device that is not there is answered with those that are") {
   const std::string message = test::error_of(load_device_profile("no_such"));
-  CHECK(message.find("--device: expected a JSON file or one of ") == 0);
+  CHECK(message.find("--device: expected FILE.json or one of ") == 0);
   CHECK(message.find("host") != std::string::npos);
   CHECK(message.find("found \"no_such\"") != std::string::npos);
   for (const char* path : {"no_such.json", "../host", ""})
