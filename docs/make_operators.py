@@ -74,6 +74,22 @@ A NaN or an infinity reaches more outputs than its windows where the work is arr
 
 Open is what becomes of a weight of a convolution that is a NaN or infinite where it meets padding. On PoCL 3.1, Sin, Cos
 and Tan are wrong beside an infinity or a number of 1e30 in the same 16 elements; that is PoCL's.
+
+## Resize
+
+Where ONNX leaves the result open, or exporters mean something else, codl follows PyTorch, TensorFlow and ONNX Runtime.
+The rule for positions and its sources are in [resize.h](../kernels/resize/resize.h); CPU and GPU find the same elements.
+
+| where | what codl does |
+|---|---|
+| `scales` | positions are computed in float32, in ONNX's order of operations, as in ONNX Runtime: 6 / 1.2 is 5. What is within 10^-6 of half an element is half |
+| `sizes` | positions are exact fractions: 28 elements to 4, asymmetric, takes 0, 7, 14, 21 (ONNX Runtime: 0, 6, 13, 21) |
+| align_corners, tf_crop_and_resize | with `scales` that the model holds, corners are aligned over the whole output length, as exporters mean it: 7 elements by 1.5 are 10. With `scales` that the run computes it is 10.5, as in ONNX's text and node tests |
+| `scales` that change no dim | x itself, in any mode but tf_crop_and_resize |
+| antialias | an axis whose dim does not change is left as it is |
+| integers | antialias: one axis after the other, the last one first, each rounded to integers (halves away from 0) inside the type's range; cubic: rounded once; linear: cut, as ONNX Runtime does |
+| nearest of opset 10 | the element below; the one above along an axis whose scale is less than 1 |
+| Upsample | asymmetric, the element below |
 """
 
 
