@@ -413,6 +413,9 @@ int codl_profile(const std::vector<std::string>& arguments) {
   if (!parsed.operands.empty())
     tools::fail_input("command line", "flags only", "'" + parsed.operands[0] + "'");
   if (flags.output.empty()) tools::fail_input("command line", "-o FILE.json", "none (see --help)");
+  // Both come from the output's name otherwise.
+  if (flags.output == "-" && (flags.name.empty() || flags.samples.empty()))
+    tools::fail_input("-o", "--name and --samples with -o -", "it alone");
   const std::filesystem::path output(flags.output);
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;

@@ -85,15 +85,15 @@ codl_status_t MappedFile::open(const char* path, codl_diag_t* diag, ReadAt read_
     const size_t size = static_cast<size_t>(info.st_size);
     void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
     if (mapping == MAP_FAILED) {
+      status = errno == ENOMEM ? CODL_OUT_OF_MEMORY : CODL_IO_ERROR;
       set_diag(diag, "%s: mmap of %zu bytes: %s", path, size, strerror(errno));
-      status = CODL_IO_ERROR;
     } else {
       bytes_ = mapping;
       size_bytes_ = size;
       private_bytes_ = round_up(structure_bytes(head, size), page_bytes());
       if (!make_private(read_at, file, head, mapping, size, private_bytes_)) {
+        status = errno == ENOMEM ? CODL_OUT_OF_MEMORY : CODL_IO_ERROR;
         set_diag(diag, "%s: reading the plan's structure: %s", path, strerror(errno));
-        status = CODL_IO_ERROR;
       }
     }
   }

@@ -1,5 +1,6 @@
-/* Preloaded by files_test.py: makes a call fail, or ends the process in it, while a tool writes a file under its
- * temporary name. CODL_TEST_FILE_FAULT: "write=ENOSPC", "fsync=EIO", "rename=ENOSPC", or "CALL=KILL". */
+/* Preloaded by files_test.py: makes a call fail, or ends the process in it, while a tool writes a
+ * file under its temporary name. CODL_TEST_FILE_FAULT: "write=ENOSPC", "fsync=EIO",
+ * "rename=ENOSPC", or "CALL=KILL". */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -5,6 +5,7 @@ regular and of a known size; no room, no memory, no reader: one line and an exit
 Usage: files_test.py --bin build/release/bin [unittest arguments]     standard library only
 """
 import collections
+import json
 import lzma
 import os
 import resource
@@ -128,7 +129,7 @@ class FilesTest(unittest.TestCase):
                 lambda path: [self.plan, "--variant=cpu", "--num-runs=1", "--warmup-runs=0",
                               f"--trace={path}"]),
             Use("codl-profile", "-o",
-                lambda path: ["--fit-only", f"--samples={self.samples}", "-o", path]),
+                lambda path: ["--fit-only", f"--samples={self.samples}", "--name=box", "-o", path]),
             Use("codl-profile", "--evaluation",
                 lambda path: ["--fit-only", f"--samples={self.samples}", f"--evaluation={path}",
                               "-o", "/dev/null"]),
@@ -320,7 +321,7 @@ class FilesTest(unittest.TestCase):
             result = self.run_tool(use.tool, *use.command("-"))
             self.assertEqual(result.returncode, 0, result.stderr)
             if (use.tool, use.what) in (("codl-run", "--trace"), ("codl-bench", "--trace")):
-                self.assertTrue(result.stdout.startswith(b'{"traceEvents"'), result.stdout[:99])
+                self.assertIn("traceEvents", json.loads(result.stdout))
                 self.assertEqual(result.stdout.count(b"\n"), read(path).count(b"\n"))
             else:
                 self.assertEqual(result.stdout, read(path))
@@ -328,6 +329,11 @@ class FilesTest(unittest.TestCase):
                 self.assertNotEqual(result.stderr, b"")
             self.assertEqual(os.listdir(self.work).count("-"), 0)
         self.for_each_writer(check, self.SAMPLE_FILE)
+
+    def test_a_profile_on_stdout_needs_a_name(self):
+        result = self.run_tool("codl-profile", "--fit-only", f"--samples={self.samples}", "-o", "-")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertIn(b"-o: expected --name and --samples", result.stderr)
 
     # ---- outputs and inputs ----
 
