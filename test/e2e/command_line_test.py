@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -17,6 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import npy
 import onnx_bytes
+from work_folder import WorkFolder
 
 TOOLS = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
@@ -78,19 +78,7 @@ def is_hidden(character):
             0xE0000 <= point <= 0xE007F)
 
 
-class CommandLineTest(unittest.TestCase):
-    def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="codl_command_line_")
-        self.addCleanup(shutil.rmtree, self.work)
-
-    def path(self, name):
-        return os.path.join(self.work, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
+class CommandLineTest(WorkFolder, unittest.TestCase):
     def run_ok(self, tool, *arguments):
         result = run(tool, *arguments)
         self.assertEqual(result.returncode, 0, f"{tool} {arguments}: {result.stderr}")

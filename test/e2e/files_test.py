@@ -23,6 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import npy
 import onnx_bytes
+from work_folder import WorkFolder
 
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 PROFILE = os.path.join(ROOT, "test", "profiles", "host_separate.json")
@@ -49,7 +50,7 @@ def limit(what, value):
     return lambda: resource.setrlimit(what, (value, value))
 
 
-class FilesTest(unittest.TestCase):
+class FilesTest(WorkFolder, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.shared = tempfile.mkdtemp(prefix="codl_files_")
@@ -64,24 +65,12 @@ class FilesTest(unittest.TestCase):
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", cls.shim,
                         os.path.join(HERE, "file_faults.c")], check=True)
 
-    def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="codl_files_")
-        self.addCleanup(shutil.rmtree, self.work)
-
-    def path(self, *names):
-        return os.path.join(self.work, *names)
-
     def remove(self, path):
         """Whether there was such a file."""
         if not os.path.exists(path):
             return False
         os.remove(path)
         return True
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
 
     def sparse(self, name, size):
         self.write(name, b"")
@@ -484,7 +473,7 @@ class FilesTest(unittest.TestCase):
                          [self.plan, "--variant=cpu", "--trace=-"]],
             "codl-bench": [[self.plan, "--variant=cpu", "--num-runs=1", *flags]
                            for flags in ([], ["--json"], ["--trace=-"])],
-            "codl-profile": [["--fit-only", f"--samples={self.samples}", "-o", path]
+            "codl-profile": [["--fit-only", f"--samples={self.samples}", "--name=box", "-o", path]
                              for path in (self.path("out"), "-")],
         }
         self.assertEqual(set(runs), set(TOOLS))

@@ -20,6 +20,7 @@ import npy
 import onnx_bytes
 import plan_facts
 from plan_facts import MODES
+from work_folder import WorkFolder
 
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 PROFILES = os.path.join(ROOT, "test", "profiles")
@@ -43,19 +44,7 @@ def read(path):
         return file.read()
 
 
-class ToolsTest(unittest.TestCase):
-    def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="codl_tools_")
-        self.addCleanup(shutil.rmtree, self.work)
-
-    def path(self, name):
-        return os.path.join(self.work, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
+class ToolsTest(WorkFolder, unittest.TestCase):
     def run_ok(self, tool, *arguments, env=None):
         result = run(tool, *arguments, env=env)
         self.assertEqual(result.returncode, 0, f"{tool} {arguments}: {result.stderr}")
