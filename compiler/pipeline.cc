@@ -11,6 +11,7 @@
 #include "compiler/ops/op_spec.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
+#include "compiler/report/assumed_kernels.h"
 #include "compiler/report/plain_loops.h"
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
@@ -263,6 +264,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                         make_first_variant(graph, profile, options.precision, options.partition));
   if (llvm::Error error = report_support(graph, profile, first.variant, options)) return error;
   result.report.plain_loops_warning = warning(plain_loops(first.variant.schedule));
+  result.report.assumed_kernels_warning =
+      warning(assumed_kernels(graph, profile, options.partition.strategy != "cpu"));
   if (!options.builds_plan) return result;
   const std::string reason =
       options.partition.strategy == "cpu" ? "" : no_gpu_reason(first, profile);

@@ -62,6 +62,8 @@ struct CompileReport {
   std::vector<std::string> notes;  // of the importer, one line each
   // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
   std::string plain_loops_warning;
+  // One line if kernels that the network could use have times that the profile assumes.
+  std::string assumed_kernels_warning;
 };
 
 struct CompileResult {

@@ -47,6 +47,7 @@ struct ProfileFlags {
   double budget_s = 300;
   bool resumes = false;
   bool fits_only = false;
+  bool replaces = false;
   bool cpu_only = false;
   bool leaves_tiles = false;
   std::vector<std::string> plans;
@@ -89,6 +90,8 @@ tools::CommandLine command_line_of(ProfileFlags* flags) {
        {{"output", text_value("FILE.json", &flags->output), "the profile", 'o'},
         {"samples", text_value("FILE", &flags->samples, "the output's name and .samples.csv"),
          "what was measured"},
+        {"force", switch_value(&flags->replaces),
+         "replace the profile, and the samples, that are there"},
         {"evaluation", text_value("FILE", &flags->evaluation, "not written"),
          "write every sample's features and held-out prediction"},
         {"name", text_value("NAME", &flags->name, "the output's name"), "of the device"},
@@ -355,6 +358,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   options.sample_share = flags.samples_percent / 100.0;
   options.kernels = flags.kernels;
   options.has_images = flags.layout != MapLayout::Buffer;
+  options.needed = read_needed(sample_text, sample_path);
   options.seed = static_cast<uint64_t>(flags.seed);
   options.network_steps = network_steps(flags, samples);
   // OpenCL first: its workers are to start on their cores.
@@ -403,6 +407,39 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   return is_done;
 }
 
+// Before anything is measured.
+void check_files(const ProfileFlags& flags, const std::string& sample_path) {
+  tools::claim_output(flags.output);
+  if (!flags.evaluation.empty()) tools::claim_output(flags.evaluation);
+  for (const std::string& plan : flags.plans) tools::note_input(plan);
+  const bool reads_samples = flags.fits_only || flags.resumes;
+  if (reads_samples) tools::note_input(sample_path);
+  if (!flags.fits_only) tools::LogFile::check(sample_path, flags.resumes);
+  if (flags.replaces) return;
+  if (!reads_samples)
+    tools::refuse_to_replace(
+        sample_path,
+        "no such file, or --resume to go on with its samples, or --force to lose them");
+  tools::refuse_to_replace(flags.output, "no such file, or --force to replace it");
+}
+
+// An input error if a model is missing that the run was to make: what is not measured is no
+// profile.
+void check_is_complete(const std::string& sample_text, const std::string& sample_path,
+                       const std::vector<Sample>& samples, const std::string& kernels) {
+  const std::vector<std::string> missing =
+      kernels_without_model(samples, read_needed(sample_text, sample_path), kernels);
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
+  if (!missing.empty())
+    tools::fail_input(sample_path, "enough samples of every kernel for a profile",
+                      "too few, for want of time, of " + std::to_string(missing.size()) + ": " +
+                          names + " (--resume goes on with them)");
+  const auto is_fitted = [](const Sample& sample) { return sample.role == SampleRole::Fit; };
+  if (std::none_of(samples.begin(), samples.end(), is_fitted))
+    tools::fail_input(sample_path, "samples to fit models to", "none");
+}
+
 int codl_profile(const std::vector<std::string>& arguments) {
   ProfileFlags flags;
   const tools::Arguments parsed = parse_command_line(command_line_of(&flags), arguments);
@@ -419,8 +456,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
   const std::filesystem::path output(flags.output);
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
-  tools::claim_output(flags.output);
-  if (!flags.evaluation.empty()) tools::claim_output(flags.evaluation);
+  check_files(flags, sample_path);
 
   DeviceFacts facts;
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
@@ -448,6 +484,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
   facts.cpu_probe_us = probe_us[0] * usual_probes[0];
   read_device_facts(sample_text, &facts);
   read_tiles(sample_text, sample_path, &facts);
+  check_is_complete(sample_text, sample_path, samples, flags.kernels);
   const std::vector<FittedModel> models = fit_models(samples, facts.lane);
   facts.uses_images =
       flags.layout == MapLayout::Image ||

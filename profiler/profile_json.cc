@@ -13,9 +13,6 @@ namespace codl::profiler {
 namespace {
 
 constexpr size_t kFolds = 5;
-// Fewer than this say nothing; any_cpu and any_gpu stand in.
-constexpr size_t kLeastSamples = 8;
-
 // Of coefficients, of which a profile has some two thousand and a step ten: half of the last digit
 // is 0.5 % of a term at most.
 constexpr int kModelDigits = 3;
@@ -279,7 +276,7 @@ std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
   std::vector<FittedModel> models;
   for (const auto& [id, observations] : by_row) {
     const KernelRow& row = *find_kernel(id);
-    if (observations.size() >= kLeastSamples)
+    if (observations.size() >= kSamplesOfModel)
       models.push_back(
           fit(row.symbol, row.revision, observations, may_have_floor(row.processor, lane)));
   }
@@ -288,6 +285,28 @@ std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
     if (!any[i].empty())
       models.push_back(fit(names[i], 0, any[i], may_have_floor(static_cast<Processor>(i), lane)));
   return models;
+}
+
+std::vector<std::string> kernels_without_model(const std::vector<Sample>& samples,
+                                               const std::map<std::string, size_t>& needed,
+                                               std::string_view kernels) {
+  std::map<uint16_t, size_t> counts;
+  for (const Sample& sample : samples)
+    if (sample.role == SampleRole::Fit) ++counts[sample.row->id];
+  std::vector<std::string> missing;
+  for (const KernelRow& row : kKernelRows) {
+    if (std::string_view(row.symbol).find(kernels) == std::string_view::npos) continue;
+    const auto said = needed.find(row.symbol);
+    const auto counted = counts.find(row.id);
+    const size_t count = counted == counts.end() ? 0 : counted->second;
+    size_t least = 0;
+    if (said != needed.end())
+      least = said->second;
+    else if (count > 0 && needed.empty() && !row.is_reference())
+      least = kSamplesOfModel;
+    if (count < least) missing.emplace_back(row.symbol);
+  }
+  return missing;
 }
 
 std::string evaluation_text(const std::vector<Sample>& samples, const kernels::LaneFacts& lane) {

@@ -1,8 +1,11 @@
 // From samples to a profile file (docs/PROFILE_FORMAT.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/exchange.h"
@@ -19,9 +22,19 @@ struct FittedModel {
   Residuals held_out;  // of a five-fold cross-validation
 };
 
+// Fewer samples of a kernel say nothing.
+inline constexpr size_t kSamplesOfModel = 8;
+
 // A model for every row with enough samples, then any_cpu and, with GPU samples, any_gpu.
 std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
                                     const kernels::LaneFacts& lane);
+
+// Symbols of kernels that have `kernels` in them, and fewer samples than read_needed() says, in the
+// table's order. A sample file from before it had such lines needs models of what it has samples
+// of.
+std::vector<std::string> kernels_without_model(const std::vector<Sample>& samples,
+                                               const std::map<std::string, size_t>& needed,
+                                               std::string_view kernels);
 
 // For evaluations: a line per sample that is no repeat, "symbol,fold,us,held-out prediction in us,"
 // and features "name=value" with spaces between; the folds are those of fit_models().

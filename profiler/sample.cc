@@ -401,4 +401,21 @@ std::map<std::string, std::string> read_facts(std::string_view text) {
   return facts;
 }
 
+std::map<std::string, size_t> read_needed(std::string_view text, const std::string& path) {
+  std::map<std::string, size_t> needed;
+  for (std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(kNeededMark)) continue;
+    const std::string_view fields = line.substr(kNeededMark.size());
+    const size_t comma = std::min(fields.find(','), fields.size());
+    size_t count = 0;
+    const char* const end = fields.data() + fields.size();
+    const char* const number = std::min(fields.data() + comma + 1, end);
+    if (const auto [last, error] = std::from_chars(number, end, count);
+        error != std::errc() || last != end)
+      tools::fail_input(path, "#needed, a kernel and a number", std::string(line.substr(0, 40)));
+    needed[std::string(fields.substr(0, comma))] = count;
+  }
+  return needed;
+}
+
 }  // namespace codl::profiler

@@ -31,6 +31,11 @@ inline constexpr double kUndisturbed = 0.25;
 // "#probe", whose clock their times are at.
 inline constexpr std::string_view kBatchMark = "#batch";
 
+// A line "#needed,conv2d_f32_cpu,8" of a sample file: so many steps of the kernel are to be
+// measured for a model of it. The last one of a kernel counts; 0: the device cannot run it, or
+// there are no further steps.
+inline constexpr std::string_view kNeededMark = "#needed,";
+
 struct Sample {
   const KernelRow* row = nullptr;
   StepCase item;
@@ -72,5 +77,9 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path,
 // What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last
 // of a name.
 std::map<std::string, std::string> read_facts(std::string_view text);
+
+// By kernel symbol, what lines kNeededMark say. Throws ToolError (Input) naming a line that is
+// none.
+std::map<std::string, size_t> read_needed(std::string_view text, const std::string& path);
 
 }  // namespace codl::profiler

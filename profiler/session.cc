@@ -38,6 +38,9 @@ constexpr size_t kLightSamples = 100;
 constexpr size_t kHeavyCpuSamples = 320;
 constexpr size_t kLightCpuSamples = 200;
 constexpr size_t kReferenceSamples = 12;
+// A row of which so many steps cannot be held is one that the device has not, as rows of images on
+// a device without them.
+constexpr size_t kRefusedSteps = 16;
 // Steps of a lane that are measured twice, of which the noise floor is taken.
 constexpr size_t kRepeats = 60;
 
@@ -134,14 +137,32 @@ void Session::make_rows() {
       return lane->processor() == row.processor;
     });
     if (!has_lane || !is_wanted(row, options_.kernels, options_.has_images)) continue;
-    const double wanted = options_.sample_share * static_cast<double>(wanted_samples(row));
-    rows_.push_back({&row, static_cast<size_t>(std::ceil(wanted)), {}, {}, false});
+    RowState state;
+    state.row = &row;
+    state.wanted = static_cast<size_t>(
+        std::ceil(options_.sample_share * static_cast<double>(wanted_samples(row))));
+    // Plain kernels have any_cpu, to which each adds what it has.
+    state.needed = row.is_reference() ? std::min(state.wanted, kSamplesOfModel) : kSamplesOfModel;
+    state.wanted = std::max(state.wanted, state.needed);
+    if (options_.needed.find(row.symbol) == options_.needed.end())
+      append_needed(state, state.needed);
+    rows_.push_back(std::move(state));
   }
   for (RowState& state : rows_)
     for (const Sample& sample : samples_)
       if (sample.row == state.row && sample.role == SampleRole::Fit)
         state.observations.push_back(
             {features_of(*sample.row, sample.item, options_.facts), sample.us});
+}
+
+void Session::append_needed(const RowState& state, size_t needed) {
+  append_(std::string(kNeededMark) + state.row->symbol + ',' + std::to_string(needed));
+}
+
+// No further samples: what there is may be too little for a model, however long the run.
+void Session::exhaust(RowState* state) {
+  state->is_exhausted = true;
+  if (state->observations.size() < state->needed) append_needed(*state, 0);
 }
 
 // Nearly all steps take less; of so many draws one may be so many times as large, as first layers
@@ -325,7 +346,7 @@ bool Session::draw_samples(Clock& clock) {
             has_multiply_adds(*state->row) ? kHeavyDrawsOfLarge : kLightDrawsOfLarge;
         const double factor = random_() % draws == 0 ? kLargeFactor : 1;
         if (!draw(state, factor, &sample)) {
-          state->is_exhausted = true;
+          exhaust(state);
           continue;
         }
         factors.push_back(factor);
@@ -340,15 +361,20 @@ bool Session::draw_samples(Clock& clock) {
       for (std::span<Sample* const> rest = pointers; !rest.empty();)
         rest = rest.subspan(measure(lane, rest));
       for (size_t i = 0; i < drawn.size(); ++i) {
-        if (drawn[i].visits_us.empty()) continue;
+        if (drawn[i].visits_us.empty()) {
+          ++states[i]->refused;
+          continue;
+        }
         states[i]->observations.push_back(
             {features_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
         tighten_limits(states[i], drawn[i].us / factors[i]);
         samples_.push_back(std::move(drawn[i]));
       }
-      // Rows of images on a device without them.
-      if (samples_.size() == before)
-        for (RowState* state : states) state->is_exhausted = true;
+      for (RowState* state : states)
+        if (!state->is_exhausted &&
+            (samples_.size() == before ||
+             (state->observations.empty() && state->refused >= kRefusedSteps)))
+          exhaust(state);
       if (clock.is_interrupted()) return false;
     }
     size_t wanted = 0;

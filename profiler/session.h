@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
@@ -20,18 +21,21 @@ namespace codl::profiler {
 struct RowState {
   const KernelRow* row = nullptr;
   size_t wanted = 0;  // samples
+  size_t needed = 0;  // of them for a model
   WorkLimits limits;
   std::vector<Observation> observations;
+  size_t refused = 0;         // steps that the lane could not hold
   bool is_exhausted = false;  // no further step could be drawn or prepared
 };
 
 struct SessionOptions {
   kernels::LaneFacts facts;
-  double sample_share = 1;            // of the samples that a row usually gets
-  std::string kernels;                // rows that have this in their symbol only
-  bool has_images = true;             // else rows that read or write images are left out
-  std::vector<Sample> network_steps;  // of plans, not yet measured; SampleRole::Network
-  uint64_t seed = 0;                  // other numbers draw other steps
+  double sample_share = 1;               // of the samples that a row usually gets
+  std::string kernels;                   // rows that have this in their symbol only
+  bool has_images = true;                // else rows that read or write images are left out
+  std::vector<Sample> network_steps;     // of plans, not yet measured; SampleRole::Network
+  std::map<std::string, size_t> needed;  // read_needed() of the sample file that is gone on with
+  uint64_t seed = 0;                     // other numbers draw other steps
 };
 
 // Whether the row is among the kernels that are asked for.
@@ -55,6 +59,8 @@ class Session {
  private:
   struct Clock;  // of a run: what is spent, and whether it was interrupted
   void make_rows();
+  void append_needed(const RowState& state, size_t needed);
+  void exhaust(RowState* state);
   void set_limits(Lane* lane);
   // After a step of `us`, or, where its limits were so many times the row's, of that times `us`.
   void tighten_limits(RowState* state, double us);

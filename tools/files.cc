@@ -333,6 +333,12 @@ void claim_output(const std::string& path) {
   known.outputs.push_back(path);
 }
 
+void refuse_to_replace(const std::string& path, const std::string& expected) {
+  struct stat entry = {};
+  if (target_of(path) == Target::File && lstat(path.c_str(), &entry) == 0)
+    fail_input(path, expected, "a file");
+}
+
 std::FILE* text_stream() { return known_files().has_stdout ? stderr : stdout; }
 
 void write_file(const std::string& path, std::string_view contents) {
@@ -344,12 +350,16 @@ void write_file(const std::string& path, std::string_view contents) {
   file.commit();
 }
 
-void LogFile::create(const std::string& path, std::string_view contents, bool continues) {
+void LogFile::check(const std::string& path, bool continues) {
   const Target target = target_of(path);
   if (target != Target::File)
     fail_input(path, "a regular file to append to", target == Target::Null ? "a device" : "stdout");
   if (!continues) check_is_no_input(path, target);
   check_is_no_output(path);
+}
+
+void LogFile::create(const std::string& path, std::string_view contents, bool continues) {
+  check(path, continues);
   path_ = path;
   Temporary file(path_);
   file.write(contents);

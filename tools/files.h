@@ -61,6 +61,10 @@ void note_input(const std::string& path);
 // path. An input error if it is not, or claimed already.
 void claim_output(const std::string& path);
 
+// For what took long to make: an input error if write_file() would replace a file there. `expected`
+// says how else to go on: "no such file, or --force to replace it".
+void refuse_to_replace(const std::string& path, const std::string& expected);
+
 // Where text goes that is not an output's: stdout, or stderr if "-" is claimed.
 std::FILE* text_stream();
 
@@ -78,6 +82,9 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile();
 
+  // Before long work: create() will accept the path. An input error if it is no regular file, an
+  // output, or, unless it `continues` one, an input.
+  static void check(const std::string& path, bool continues);
   // Once per object. Begins with `contents`, written as by write_file(), but to no device or
   // stdout. `continues`: the file may be an input, and `contents` is what of it is to stay.
   void create(const std::string& path, std::string_view contents, bool continues);

@@ -47,12 +47,12 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
   return shape;
 }
 
-std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          SplitDim dim, Range part, const DeviceProfile& profile,
-                                          bool other_processor_busy) {
+void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Range part,
+                 const DeviceProfile& profile,
+                 llvm::function_ref<void(const kernels::StepShape& step)> visit) {
   kernels::OperandShape shapes[kernels::kMaxOperands];
   const uint32_t input_count = node.input_count();
-  if (input_count + 1 > kernels::kMaxOperands) return std::nullopt;
+  if (input_count + 1 > kernels::kMaxOperands) return;
   for (uint32_t i = 0; i < input_count; ++i) {
     const ir::Value& value = node.input_value(i);
     if (!value.is_constant)
@@ -65,7 +65,7 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
     if (shape.layout == Layout::Image2d &&
         (kernels::image_width(shape) > profile.image_max_width ||
          kernels::image_height(shape) > profile.image_max_height))
-      return std::nullopt;
+      return;
   // The schedule promises a part no more rows than it reads.
   if (dim == SplitDim::Height) {
     for (uint32_t i = 0; i < input_count; ++i)
@@ -82,7 +82,7 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
   const LatencyPredictor predictor(profile);
-  std::optional<KernelChoice> best;
+  bool has_found = false;
   for (const bool takes_any : {false, true}) {
     for (const KernelRow& row : kKernelRows) {
       if (row.op != node.node.op || row.processor != processor ||
@@ -93,12 +93,23 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
         if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, row);
       kernels::StepNeeds needs;
       if (kernels::check_step(step, &needs) != nullptr) continue;
-      const double predicted_us =
-          predictor.predict_us(step, other_processor_busy) + launch_us(row, profile);
-      if (!best || predicted_us < best->predicted_us) best = KernelChoice{&row, predicted_us};
+      has_found = true;
+      visit(step);
     }
-    if (best) break;
+    if (has_found) break;
   }
+}
+
+std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
+                                          SplitDim dim, Range part, const DeviceProfile& profile,
+                                          bool other_processor_busy) {
+  const LatencyPredictor predictor(profile);
+  std::optional<KernelChoice> best;
+  each_kernel(node, processor, dim, part, profile, [&](const kernels::StepShape& step) {
+    const double predicted_us =
+        predictor.predict_us(step, other_processor_busy) + launch_us(*step.row, profile);
+    if (!best || predicted_us < best->predicted_us) best = KernelChoice{step.row, predicted_us};
+  });
   return best;
 }
 

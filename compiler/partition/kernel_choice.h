@@ -7,6 +7,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/predict/latency_predictor.h"
 #include "kernels/common/contract.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 
@@ -28,15 +29,20 @@ int32_t groups_of(const ir::Node& node);
 // What a step of the row takes beside its model: 0 on the CPU.
 double launch_us(const KernelRow& row, const DeviceProfile& profile);
 
+// Every row of kernels.def that can compute `part` along `dim` of the node on `processor`: layouts
+// and the device's image limits fit, its contract accepts the step, and the profile has a model.
+// Rows of any dtype only where none is made for the dtype. The step lives as long as the call.
+void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Range part,
+                 const DeviceProfile& profile,
+                 llvm::function_ref<void(const kernels::StepShape& step)> visit);
+
 struct KernelChoice {
   const KernelRow* row = nullptr;
   double predicted_us = 0;  // with its launch
 };
 
-// The row of kernels.def that computes `part` along `dim` of the node on `processor` in the least
-// predicted time, among those that can: layouts and the device's image limits fit, its contract
-// accepts the step, and the profile has a model. A row of any dtype only where none is made for the
-// dtype. Of equals the first in the table; nothing if there is none.
+// The one of each_kernel() with the least predicted time. Of equals the first in the table; nothing
+// if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
                                           SplitDim dim, Range part, const DeviceProfile& profile,
                                           bool other_processor_busy);

@@ -34,8 +34,7 @@ class FeatureTable {
 
 }  // namespace
 
-double LatencyPredictor::predict_us(const kernels::StepShape& step,
-                                    bool other_processor_busy) const {
+double LatencyPredictor::terms_us(const kernels::StepShape& step, bool only_assumed) const {
   const LatencyModel* model = profile_.model_of(step.row->id);
   assert(model != nullptr && "asked for a row the profile has no model of");
   kernels::Features features;
@@ -46,13 +45,27 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   FeatureTable table(features);
   double latency_us = 0;
   for (const LatencyModel::Term& term : model->terms)
-    latency_us += term.of(table.value_of(term.name()));
+    if (!only_assumed || term.coefficient.origin == Origin::Assumed)
+      latency_us += term.of(table.value_of(term.name()));
+  return latency_us;
+}
+
+double LatencyPredictor::predict_us(const kernels::StepShape& step,
+                                    bool other_processor_busy) const {
+  const LatencyModel* model = profile_.model_of(step.row->id);
+  double latency_us = terms_us(step, false);
   latency_us = kernels::over_floor_us(model->floor_us, latency_us);
   if (other_processor_busy)
     latency_us *=
         1 +
         profile_.exchange.contention_percent[static_cast<size_t>(step.row->processor)].value / 100;
   return latency_us;
+}
+
+double LatencyPredictor::assumed_us(const kernels::StepShape& step) const {
+  const LatencyModel* model = profile_.model_of(step.row->id);
+  const bool is_own = model->kernel_id == step.row->id;
+  return is_own || step.row->is_reference() ? terms_us(step, true) : predict_us(step, false);
 }
 
 LatencyPredictor::Interval LatencyPredictor::interval_of(const KernelRow& row) const {

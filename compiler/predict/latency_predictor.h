@@ -19,6 +19,10 @@ class LatencyPredictor {
   // Microseconds of a step that has passed check_step(); `other_processor_busy` adds contention.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
+  // What of predict_us() without the other processor is assumed: terms of that origin, and all of a
+  // kernel that is not plain loops where any_cpu or any_gpu stands in for a model of its own.
+  double assumed_us(const kernels::StepShape& step) const;
+
   // What predict_us(), taken as the median, may be multiplied with: a tenth of the measurements
   // behind the row's model lay below `low`, a tenth above `high`. {1, 1} if nothing was measured.
   struct Interval {
@@ -40,6 +44,8 @@ class LatencyPredictor {
   double hand_off_us(double bytes, bool to_gpu) const;
 
  private:
+  // Sum of the terms, of assumed ones only or of all.
+  double terms_us(const kernels::StepShape& step, bool only_assumed) const;
   static kernels::LaneFacts lane(const DeviceProfile& profile, size_t processor) {
     return {profile.cpu_threads, profile.gpu_facts, profile.cpu_vector_lanes,
             profile.has_warm_weights[processor]};

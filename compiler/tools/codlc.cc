@@ -275,8 +275,9 @@ llvm::Error run(const Flags& flags, llvm::raw_ostream& os) {
   if (!flags.is_quiet) {  // not among what is asked for on stdout
     for (const std::string& note : result.report.notes)
       tools::print_message(kTool, tools::Severity::Note, note);
-    if (!result.report.plain_loops_warning.empty())
-      tools::print_message(kTool, tools::Severity::Warning, result.report.plain_loops_warning);
+    for (const std::string& warning :
+         {result.report.assumed_kernels_warning, result.report.plain_loops_warning})
+      if (!warning.empty()) tools::print_message(kTool, tools::Severity::Warning, warning);
   }
   if (!options.builds_plan) return llvm::Error::success();
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});

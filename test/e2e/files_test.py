@@ -60,7 +60,8 @@ class FilesTest(WorkFolder, unittest.TestCase):
         # One kernel's samples, and what was measured of the machine.
         cls.samples = os.path.join(cls.shared, "here.csv")
         with lzma.open(SAMPLES, "rt") as source, open(cls.samples, "w") as file:
-            file.writelines(line for line in source if line.startswith(("#", "unary_f32_cpu,")))
+            file.writelines(line for line in source
+                            if line.startswith(("#", "unary_f32_cpu,")) and not line.startswith("#needed,"))
         cls.shim = os.path.join(cls.shared, "shim.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", cls.shim,
                         os.path.join(HERE, "file_faults.c")], check=True)
@@ -107,7 +108,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         """Every way that a tool writes a file."""
         folder = os.path.dirname
         return [
-            Use("codlc", "-o", lambda path: [MODEL, "-o", path]),
+            Use("codlc", "-o", lambda path: [MODEL, "-q", "-o", path]),
             Use("codl-sim", "--trace",
                 lambda path: [self.plan, "--device=host", f"--trace={path}"]),
             Use("codl-run", "--trace", lambda path: [self.plan, "--variant=cpu", f"--trace={path}"]),
@@ -118,12 +119,12 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 lambda path: [self.plan, "--variant=cpu", "--num-runs=1", "--warmup-runs=0",
                               f"--trace={path}"]),
             Use("codl-profile", "-o",
-                lambda path: ["--fit-only", f"--samples={self.samples}", "--name=box", "-o", path]),
+                lambda path: ["--fit-only", "--force", f"--samples={self.samples}", "--name=box", "-o", path]),
             Use("codl-profile", "--evaluation",
                 lambda path: ["--fit-only", f"--samples={self.samples}", f"--evaluation={path}",
                               "-o", "/dev/null"]),
             Use("codl-profile", "--samples",
-                lambda path: self.profiled(f"--samples={path}", "-o", self.path("profile.json"))),
+                lambda path: self.profiled("--force", f"--samples={path}", "-o", self.path("profile.json"))),
         ]
 
     def readers(self):
@@ -150,11 +151,11 @@ class FilesTest(WorkFolder, unittest.TestCase):
             (Use("codl-bench", "--input",
                  lambda path: [self.plan, f"--input=input={path}", *bench]), tensor),
             (Use("codl-profile", "--plan",
-                 lambda path: self.profiled(f"--plan={path}", "-o", out)), self.plan),
+                 lambda path: self.profiled("--force", f"--plan={path}", "-o", out)), self.plan),
             (Use("codl-profile", "--samples",
-                 lambda path: ["--fit-only", f"--samples={path}", "-o", out]), self.samples),
+                 lambda path: ["--fit-only", "--force", f"--samples={path}", "-o", out]), self.samples),
             (Use("codl-profile", "--resume",
-                 lambda path: self.profiled("--resume", f"--samples={path}", "-o", out)), self.samples),
+                 lambda path: self.profiled("--resume", "--force", f"--samples={path}", "-o", out)), self.samples),
         ]
 
     def for_each_writer(self, check, *excluded):
@@ -473,7 +474,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                          [self.plan, "--variant=cpu", "--trace=-"]],
             "codl-bench": [[self.plan, "--variant=cpu", "--num-runs=1", *flags]
                            for flags in ([], ["--json"], ["--trace=-"])],
-            "codl-profile": [["--fit-only", f"--samples={self.samples}", "--name=box", "-o", path]
+            "codl-profile": [["--fit-only", "--force", f"--samples={self.samples}", "--name=box", "-o", path]
                              for path in (self.path("out"), "-")],
         }
         self.assertEqual(set(runs), set(TOOLS))

@@ -162,14 +162,14 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         out = self.path("out.codl")
         result = run("codlc", model, "-o", out)
         self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"^codlc: warning: 1 node without a fast kernel: .* slow_node \(Reduce of f32\)")
+        self.assertRegex(result.stderr, r"(?m)^codlc: warning: 1 node without a fast kernel: .* slow_node \(Reduce of f32\)")
         self.assertEqual(run("codlc", model, "-q", "-o", out).stderr, "")
         report = json.loads(run("codlc", model, "--report-support=json").stdout)["plain_loops"]
         self.assertEqual([node["name"] for node in report["nodes"]], ["slow_node"])
         self.assertRegex(run("codlc", model, "--report-support").stdout, r"% .* us  Reduce f32: slow_node")
         steps = json.loads(self.run_ok("codl-dump", out, "--json"))["variants"][0]["steps"]
         self.assertEqual([step["name"] for step in steps if step.get("is_reference")], ["slow_node"])
-        self.assertNotIn("warning", run("codlc", MODEL, "-o", out).stderr)
+        self.assertNotIn("fast kernel", run("codlc", MODEL, "-o", out).stderr)
 
     def test_limits_that_are_not_met_leave_no_file(self):
         out = self.path("out.codl")
@@ -216,7 +216,8 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 model = self.write("declared.onnx", onnx_bytes.model(
                     relu, [onnx_bytes.value_info("x", [2, 2])], [onnx_bytes.value_info("y", declared)]))
                 out = self.path("out.codl")
-                result = run("codlc", model, "-o", out)
+                # A measured profile: nothing to warn of.
+                result = run("codlc", model, "--device=host-2core-pocl", "-o", out)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(result.stderr.count("\n"), 1)
                 self.assertRegex(result.stderr, r"^codlc: note: declared dims .*'y' \[.*\] is \[2,2\]$")
@@ -468,6 +469,110 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.run_ok("codl-profile", "--fit-only", f"--samples={samples}", "--name=here", "-o", again)
         self.assertEqual(read(again), read(profile))
 
+    def test_a_profile_is_not_replaced_unasked(self):
+        samples = self.write("here.csv", self.SHORT_SAMPLES)
+        fit = ["--fit-only", f"--samples={samples}", "--name=here"]
+        profile = self.path("here.json")
+        self.run_ok("codl-profile", *fit, "-o", profile)
+        made = read(profile)
+        old = self.write("old.json", b"of an hour")
+        link = self.path("link.json")
+        os.symlink(old, link)
+        broken = self.path("broken.json")
+        os.symlink(self.path("none"), broken)
+        for output in (old, link, broken):
+            with self.subTest(output):
+                self.expect_error(1, run("codl-profile", *fit, "-o", output),
+                                  f"{output}: expected no such file, or --force to replace it")
+                self.expect_error(1, run("codl-profile", *self.PROFILED, "-o", output,
+                                         "--samples=" + self.path("new.csv")), f"{output}: expected no such file")
+                self.assertEqual(read(old), b"of an hour")
+                self.assertFalse(os.path.exists(self.path("new.csv")))
+        self.run_ok("codl-profile", *fit, "-o", link, "--force")
+        self.assertEqual((read(link), read(old)), (made, b"of an hour"))
+        # Samples are what took the time.
+        new = self.path("new.json")
+        for flags in ([f"--samples={samples}"], ["--samples=" + old], ["--samples=" + broken]):
+            with self.subTest(flags):
+                self.expect_error(1, run("codl-profile", *self.PROFILED, *flags, "-o", new),
+                                  flags[0][len("--samples="):] + ": expected no such file", "--resume", "--force")
+        default = self.write("new.json.samples.csv", b"of a day")
+        self.expect_error(1, run("codl-profile", *self.PROFILED, "-o", new), default, "--resume")
+        self.assertEqual((read(samples), read(old), read(default)), (self.SHORT_SAMPLES, b"of an hour", b"of a day"))
+        self.assertFalse(os.path.exists(new))
+        # One that goes on with the samples is still none that may replace the profile.
+        self.expect_error(1, run("codl-profile", *self.PROFILED, "--resume", f"--samples={samples}", "-o", profile),
+                          profile, "--force")
+        self.assertEqual((read(samples), read(profile)), (self.SHORT_SAMPLES, made))
+        self.run_ok("codl-profile", *self.PROFILED, "--samples-percent=10", "--force", "-o", new)
+        self.assertIn(b"\nunary_f32_cpu,", read(default))
+        self.assertNotIn(b"of a day", read(default))
+
+    SHORT_SAMPLES = b"".join(
+        b"unary_f32_cpu,1,%d,1,5,0,0 0 0,7 0 1086324736,1:1:0:%d:%d:1x8x%dx8 1:1:0:%d:%d:1x8x%dx8\n"
+        % (n, n, 256 * n, n, n, 256 * n, n) for n in range(1, 13))
+
+    def test_a_profile_that_time_was_too_short_for_is_not_written(self):
+        profile = self.path("here.json")
+        samples = profile + ".samples.csv"
+        result = run("codl-profile", "--cpu-only", "--time-budget=1s", "-o", profile)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(sorted(os.listdir(self.work)), [os.path.basename(samples)])
+        last = result.stderr.splitlines()[-1]
+        self.assertRegex(last, r"^codl-profile: error: .*here.json.samples.csv: expected enough samples .*, found too few, "
+                               r"for want of time, of \d+: .* \(--resume goes on with them\)$")
+        named = re.search(r"of (\d+): (.*) \(", last)
+        names = named.group(2).split(", ")
+        self.assertEqual(len(names), int(named.group(1)))
+        for name in ("conv2d_f32_cpu", "softmax_f32_cpu"):
+            self.assertIn(name, names)
+        self.assertEqual([name for name in names if "_cl_" in name], [])
+        # The samples say it, whoever fits them, and tests of one kernel do not hide the rest.
+        measured = read(samples)
+        self.expect_error(1, run("codl-profile", "--fit-only", "-o", profile), *names)
+        self.assertEqual(read(samples), measured)
+        only = ["--cpu-only", "--kernels=softmax_f32_cpu", "--samples-percent=10", "--time-budget=60s"]
+        self.run_ok("codl-profile", *only, "--resume", "-o", profile)
+        self.assertIn("softmax_f32_cpu", json.loads(read(profile))["models"])
+        self.assertTrue(read(samples).startswith(measured))
+        result = run("codl-profile", "--fit-only", "--force", "-o", profile)
+        self.expect_error(1, result, "conv2d_f32_cpu")
+        self.assertNotIn("softmax_f32_cpu", result.stderr)
+
+    def test_samples_without_a_model_are_no_profile(self):
+        profile = self.path("here.json")
+        for text, found in ((b"", "none"), (b"#probe,3,0\n#fact,cpu_name,box\n", "none"),
+                            (self.SHORT_SAMPLES.split(b"\n")[0] + b"\n", "of 1: unary_f32_cpu"),
+                            (self.SHORT_SAMPLES + b"#needed,conv2d_f32_cpu,8\n", "of 1: conv2d_f32_cpu")):
+            with self.subTest(text[-40:]):
+                samples = self.write("s.csv", text)
+                self.expect_error(1, run("codl-profile", "--fit-only", f"--samples={samples}", "-o", profile), found)
+                self.assertFalse(os.path.exists(profile))
+
+    def test_assumed_kernels_are_warned_of(self):
+        out = self.path("out.codl")
+        text = r"^codlc: warning: profile {}: the times of (\d+) of the (\d+) kernels that this network could use " \
+               r"are assumed, not measured: \S.* \(codl-profile .*\)$"
+        for device in ("host", "template", "sd855", "kirin990"):
+            with self.subTest(device):
+                said = run("codlc", MODEL, f"--device={device}", "-o", out).stderr
+                self.assertEqual(said.count("assumed"), 1, said)
+                counts = re.search(text.format(device), said, re.M)
+                self.assertLessEqual(int(counts.group(1)), int(counts.group(2)), said)
+                self.assertLess(len(said), 300)
+                self.assertEqual(run("codlc", MODEL, "-q", f"--device={device}", "-o", out).stderr, "")
+        for device in ("host-2core-pocl", "host-2core-zen4-pocl", "host-2core-avx512-pocl", "16core-pocl", "h200-nvidia"):
+            self.assertEqual(run("codlc", MODEL, f"--device={device}", "-o", out).stderr, "")
+        # A profile of one kernel: the others are any_cpu's guess.
+        samples = self.write("s.csv", self.SHORT_SAMPLES)
+        profile = self.path("one.json")
+        self.run_ok("codl-profile", "--fit-only", f"--samples={samples}", "-o", profile)
+        said = run("codlc", MODEL, f"--device={profile}", "-o", out).stderr
+        self.assertRegex(said, text.format("one"))
+        self.assertIn("conv2d_f32_cpu", said)
+        self.assertNotIn("unary_f32_cpu", said)
+
     def test_profile_rejects_wrong_input(self):
         profile = self.path("here.json")
         bad_line = self.write("line.csv", b"#probe,3,0\nunary_f32_cpu,nonsense\n")
@@ -479,6 +584,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                           ["-o", profile, "--fit-only", f"--samples={bad_line}"],
                           ["-o", profile, "--resume", f"--samples={elsewhere}"],
                           ["-o", profile, "--resume", f"--samples={not_ours}"],
+                          ["-o", profile, "--force", f"--samples={not_ours}", "--resume"],
                           ["-o", profile, "--cpu-only", "--samples=" + self.path("no/such/folder")]):
             with self.subTest(arguments):
                 self.expect_error(1, run("codl-profile", *arguments))

@@ -7,6 +7,7 @@
 #include "kernels/model_features.h"
 #include "profiler/shapes.h"
 #include "runtime/tools/json_writer.h"
+#include "test/profiler/row_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "tools/tool_error.h"
@@ -94,6 +95,34 @@ TEST_CASE("a number that codlc would refuse is an error, not a profile") {
     const FittedModel model = {"any_cpu", 0, {{{"mbytes", coefficient}}}, {}};
     CHECK_THROWS_AS(profile_json({}, {model}), tools::ToolError);
   }
+}
+
+TEST_CASE("kernels that the time was too short for are named") {
+  const KernelRow& unary = row_of("unary_f32_cpu");
+  const KernelRow& plain = row_of("unary_any_cpu");
+  const auto count_of = [](std::vector<Sample> samples, size_t count) {
+    samples.resize(count);
+    return samples;
+  };
+  using Names = std::vector<std::string>;
+  // As the run said what it needs: also of what it did not come to.
+  const std::map<std::string, size_t> needed = {
+      {"unary_f32_cpu", 8}, {"unary_any_cpu", 2}, {"conv2d_f32_cpu", 8}, {"unary_f32_cl_image", 0}};
+  std::vector<Sample> samples = count_of(samples_of(unary), 7);
+  CHECK(kernels_without_model(samples, needed, "") ==
+        Names{"conv2d_f32_cpu", "unary_f32_cpu", "unary_any_cpu"});
+  CHECK(kernels_without_model(samples, needed, "unary") == Names{"unary_f32_cpu", "unary_any_cpu"});
+  for (Sample& sample : count_of(samples_of(plain), 2)) samples.push_back(sample);
+  CHECK(kernels_without_model(samples, needed, "unary") == Names{"unary_f32_cpu"});
+  samples.push_back(samples[0]);
+  samples.back().role = SampleRole::Repeat;  // no model is fitted to it
+  CHECK(kernels_without_model(samples, needed, "unary") == Names{"unary_f32_cpu"});
+  samples.back().role = SampleRole::Fit;
+  CHECK(kernels_without_model(samples, needed, "unary").empty());
+  // A file that does not say.
+  CHECK(kernels_without_model(count_of(samples_of(unary), 7), {}, "") == Names{"unary_f32_cpu"});
+  CHECK(kernels_without_model(count_of(samples_of(unary), 8), {}, "").empty());
+  CHECK(kernels_without_model(count_of(samples_of(plain), 1), {}, "").empty());
 }
 
 TEST_CASE("what disturbs is the mean of visits' median runs over the undisturbed visit") {

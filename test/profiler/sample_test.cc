@@ -198,6 +198,16 @@ TEST_CASE("times are brought to the clock that is usual in the file") {
     CHECK(error_of(text + wrong).find("line 9") != std::string::npos);
 }
 
+TEST_CASE("of what is needed of a kernel the last line counts") {
+  const std::map<std::string, size_t> needed =
+      read_needed("#needed,a,8\n#needed,b,8\nx\n#needed,a,0\n#needed,b,2", "x.csv");
+  CHECK(needed == std::map<std::string, size_t>{{"a", 0}, {"b", 2}});
+  CHECK(read_needed("#fact,a,8\n", "x.csv").empty());
+  for (const char* wrong : {"#needed,", "#needed,a", "#needed,a,", "#needed,a,x", "#needed,a,-1",
+                            "#needed,a,8x", "#needed,a,99999999999999999999999"})
+    CHECK_THROWS_AS(read_needed(wrong, "x.csv"), tools::ToolError);
+}
+
 TEST_CASE("a file that is cut or touched is refused with its line, or its step left out") {
   const std::string line = to_line(drawn(kKernelRows[0], 3));
   for (size_t length = 1; length + 1 < line.size(); ++length) {

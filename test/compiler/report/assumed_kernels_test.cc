@@ -1,0 +1,92 @@
+#include "compiler/report/assumed_kernels.h"
+
+#include "compiler/pipeline.h"
+#include "kernels/kernel_table.h"
+#include "test/support/catch.h"
+#include "test/support/graphs.h"
+#include "test/support/onnx_text.h"
+
+namespace codl::compiler {
+namespace {
+
+std::string warning_of(const DeviceProfile& profile, const char* strategy = "auto") {
+  CompileOptions options;
+  options.partition.strategy = strategy;
+  auto result = compile(test::onnx_model(R"(g (float[1,8,32,32] x) => (float[1,8,16,16] y)
+                                  <float[8,8,3,3] w, int64 axis = {2}> {
+                                    a = Conv<pads = [1, 1, 1, 1]>(x, w)
+                                    b = CumSum(a, axis)
+                                    y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(b)
+                                  })",
+                                         20),
+                        "model", profile, options);
+  if (!result) return llvm::toString(result.takeError());
+  return result->report.assumed_kernels_warning;
+}
+
+// All numbers have the origin but those of the kernel.
+DeviceProfile profile_of(Origin origin, llvm::StringRef assumed = "") {
+  DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  for (LatencyModel& model : profile.models)
+    for (LatencyModel::Term& term : model.terms)
+      term.coefficient.origin =
+          assumed == find_kernel(model.kernel_id)->symbol ? Origin::Assumed : origin;
+  return profile;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("a profile of assumed numbers is warned of, with how many kernels and which") {
+  const std::string text = warning_of(profile_of(Origin::Assumed));
+  INFO(text);
+  CHECK(has(text, "profile test: the times of "));
+  CHECK(has(text, "are assumed, not measured: "));
+  CHECK(has(text, "conv2d_f32_cpu"));
+  CHECK(has(text, "more (codl-profile"));
+  CHECK(text.find('\n') == std::string::npos);
+  CHECK_FALSE(has(warning_of(profile_of(Origin::Assumed), "cpu"), "_cl_"));
+}
+
+TEST_CASE("what was measured, fitted or published is not warned of") {
+  for (const Origin origin : {Origin::Measured, Origin::Fitted, Origin::Published})
+    CHECK(warning_of(profile_of(origin)) == "");
+}
+
+TEST_CASE("a kernel that the network has no use for is not warned of") {
+  CHECK(warning_of(profile_of(Origin::Fitted, "softmax_f32_cpu")) == "");
+  CHECK(has(warning_of(profile_of(Origin::Fitted, "pool2d_f32_cpu")), "the times of 1 of the "));
+  CHECK(has(warning_of(profile_of(Origin::Fitted, "pool2d_f32_cpu")),
+            "not measured: pool2d_f32_cpu (codl-profile"));
+  CHECK(
+      has(warning_of(profile_of(Origin::Fitted, "pool2d_f32_cl_buffer")), "pool2d_f32_cl_buffer"));
+  CHECK(warning_of(profile_of(Origin::Fitted, "pool2d_f32_cl_buffer"), "cpu") == "");
+}
+
+TEST_CASE("a kernel is assumed by what most of its time is") {
+  DeviceProfile profile = profile_of(Origin::Fitted);
+  for (LatencyModel& model : profile.models)
+    for (LatencyModel::Term& term : model.terms)
+      if (term.feature == "steps") term.coefficient = {0.001, Origin::Assumed, ""};
+  CHECK_FALSE(has(warning_of(profile), "conv2d"));  // its multiply-adds are fitted
+  CHECK(has(warning_of(profile), "pool2d_f32_cpu"));
+}
+
+TEST_CASE("a fast kernel without a model of its own is assumed, plain loops are any_cpu's") {
+  DeviceProfile profile = profile_of(Origin::Fitted);
+  const auto is_model_of = [](const char* symbol) {
+    return [=](const LatencyModel& model) {
+      return std::string_view(find_kernel(model.kernel_id)->symbol) == symbol;
+    };
+  };
+  profile.any_models[0].terms.push_back({"steps", {1.0, Origin::Fitted, "test"}});
+  llvm::erase_if(profile.models, is_model_of("cumulate_any_cpu"));
+  for (const KernelRow& row : kKernelRows)  // the profile has no models of these
+    if (row.packing == Packing::Winograd2 || row.packing == Packing::Winograd4)
+      profile.unused_kernels.push_back(row.id);
+  CHECK(warning_of(profile) == "");
+  llvm::erase_if(profile.models, is_model_of("pool2d_f32_cpu"));
+  CHECK(has(warning_of(profile), "not measured: pool2d_f32_cpu (codl-profile"));
+}
+
+}  // namespace
+}  // namespace codl::compiler
