@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <type_traits>
 
 #include "kernels/common/cpu_dispatch.h"
@@ -407,6 +408,15 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   return is_done;
 }
 
+// An input error if codlc would refuse a profile of that name.
+void check_name(const std::string& name) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+  if (name.empty() || name[0] == '.' || name.find_first_not_of(kLetters) != std::string::npos)
+    tools::fail_input("--name", "a name of the characters A-Z, a-z, 0-9, '_', '-', '.'",
+                      "'" + name + "'");
+}
+
 // Before anything is measured.
 void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::claim_output(flags.output);
@@ -456,10 +466,11 @@ int codl_profile(const std::vector<std::string>& arguments) {
   const std::filesystem::path output(flags.output);
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
-  check_files(flags, sample_path);
-
   DeviceFacts facts;
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
+  check_name(facts.name);
+  check_files(flags, sample_path);
+
   facts.lane.thread_count = flags.thread_count;
   facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();
   facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();

@@ -1,5 +1,7 @@
 #include "tools/flags.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -8,6 +10,7 @@
 #include <memory>
 #include <set>
 
+#include "tools/files.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
@@ -231,6 +234,9 @@ std::string read_response_file(const std::string& path, size_t max_bytes) {
   }
   if (!file || std::ferror(file.get()) != 0)
     fail_input("@" + path, "a file of arguments that can be read", std::strerror(errno));
+  // A pipe, as a shell's <(...) is one, has nothing that an output could replace.
+  struct stat entry = {};
+  if (fstat(fileno(file.get()), &entry) == 0 && S_ISREG(entry.st_mode)) note_input(path);
   return contents;
 }
 

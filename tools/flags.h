@@ -60,6 +60,7 @@ struct Arguments {
 // The contents of a response file, or an input error; at most `max_bytes` are kept, and more than
 // that returned only to say that there are more.
 using ReadResponseFile = std::function<std::string(const std::string& path, size_t max_bytes)>;
+// From then on no output may be the file.
 std::string read_response_file(const std::string& path, size_t max_bytes);
 
 // Replaces each "@FILE" before "--" by the arguments in FILE.

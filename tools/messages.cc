@@ -1,9 +1,13 @@
 #include "tools/messages.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -16,6 +20,32 @@ namespace codl::tools {
 namespace {
 
 [[noreturn]] void fail_stdout() { fail_input("stdout", "space to write to", std::strerror(errno)); }
+
+constexpr char kNoMemory[] = "expected enough memory, found none left";
+
+// Files would get the numbers of streams that the caller closed, and what is printed with them. Not
+// for writing: whoever prints on a closed stream is told.
+void open_standard_streams() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO)
+    descriptor = open("/dev/null", O_RDONLY);  // the lowest that is free
+  if (descriptor > STDERR_FILENO) close(descriptor);
+}
+
+const char* tool_name = "";
+
+// For exceptions that cannot be caught: memory may run out in a destructor of another library.
+[[noreturn]] void terminate() {
+  const char* text = "internal error: an exception that nobody caught";
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    text = kNoMemory;
+  } catch (...) {
+  }
+  std::fprintf(stderr, "%s: error: %s\n", tool_name, text);
+  std::_Exit(static_cast<int>(ExitCode::Internal));
+}
 
 }  // namespace
 
@@ -57,8 +87,11 @@ void print_message(std::string_view tool, Severity severity, std::string_view te
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-int run_tool(std::string_view tool, int argc, char** argv,
+int run_tool(const char* tool, int argc, char** argv,
              int (*body)(const std::vector<std::string>& arguments)) {
+  open_standard_streams();
+  tool_name = tool;
+  std::set_terminate(terminate);
   // A limit on the size of files is an error of write(), with a message, and not the end.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
@@ -70,7 +103,7 @@ int run_tool(std::string_view tool, int argc, char** argv,
     print_message(tool, Severity::Error, error.what());
     return static_cast<int>(error.code);
   } catch (const std::bad_alloc&) {
-    print_message(tool, Severity::Error, "expected enough memory, found none left");
+    print_message(tool, Severity::Error, kNoMemory);
   } catch (const std::exception& error) {
     print_message(tool, Severity::Error, std::string("internal error: ") + error.what());
   }

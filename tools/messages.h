@@ -22,8 +22,9 @@ enum class Severity { Note, Warning, Error };
 void print_message(std::string_view tool, Severity severity, std::string_view text);
 
 // Runs a tool's main: a ToolError becomes one line on stderr and its exit code, and what is thrown
-// beside it an internal error. `body` returns the exit code.
-int run_tool(std::string_view tool, int argc, char** argv,
+// beside it an internal error, also where it cannot be caught. Standard streams that the caller
+// closed stay closed to the tool's files. `body` returns the exit code; `tool` lives on.
+int run_tool(const char* tool, int argc, char** argv,
              int (*body)(const std::vector<std::string>& arguments));
 
 }  // namespace codl::tools

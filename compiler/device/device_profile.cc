@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
+#include <system_error>
 
 #include "compiler/device/profile_parts.h"
 #include "compiler/support/error.h"
@@ -406,6 +408,7 @@ std::vector<std::string> list_devices() {
          entry.increment(error))
       if (llvm::StringRef(entry->path()).endswith(".json"))
         names.push_back(llvm::sys::path::stem(entry->path()).str());
+    if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // as of what names are in
   }
   llvm::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -81,4 +81,4 @@ int codl_dump(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return tools::run_tool(kTool, argc, argv, codl_dump); }
+int main(int argc, char** argv) { return run_compiler_tool(kTool, argc, argv, codl_dump); }

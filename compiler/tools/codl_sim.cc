@@ -230,4 +230,4 @@ int codl_sim(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return tools::run_tool(kTool, argc, argv, codl_sim); }
+int main(int argc, char** argv) { return run_compiler_tool(kTool, argc, argv, codl_sim); }

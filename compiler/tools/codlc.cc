@@ -302,4 +302,4 @@ int codlc(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return tools::run_tool(kTool, argc, argv, codlc); }
+int main(int argc, char** argv) { return run_compiler_tool(kTool, argc, argv, codlc); }

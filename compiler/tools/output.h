@@ -1,11 +1,14 @@
 // What codlc, codl-dump and codl-sim have in common: how they print and how they end.
 #pragma once
 
+#include <new>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "compiler/support/error.h"
 #include "compiler/support/version.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
 #include "tools/messages.h"
@@ -21,6 +24,13 @@ inline int report(const char* tool, llvm::Error error) {
   for (std::string line; std::getline(lines, line);)
     tools::print_message(tool, tools::Severity::Error, line);
   return code;
+}
+
+// A tool's main. LLVM's containers, built without exceptions, would abort where there is no memory.
+inline int run_compiler_tool(const char* tool, int argc, char** argv,
+                             int (*body)(const std::vector<std::string>& arguments)) {
+  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  return tools::run_tool(tool, argc, argv, body);
 }
 
 // "0.1.0 (plan format 3)", for --version.

@@ -194,7 +194,8 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
   }
   flags->plan_path = only_operand(parsed, "PLAN");
   if (flags->plan_path.empty()) fail_input("command line", "a PLAN", "none (see --help)");
-  if (!flags->trace_path.empty()) claim_output(flags->trace_path);
+  for (const std::string& path : {flags->output_path, flags->trace_path})
+    if (!path.empty()) claim_output(path);
   return true;
 }
 
