@@ -59,7 +59,7 @@ struct DepthBlock {
 void multiply_tile(const BatchMatMulWork& work, const DepthBlock& block,
                    const Activation& activation, int64_t first, int32_t count, float* packed_rows,
                    float* y) {
-  const float* inputs[kTilePixels];
+  const float* inputs[kMostTilePixels];
   const float* rows = block.a + first * work.a_row;
   int64_t stride = work.a_row;
   if (work.a_depth != 1) {
@@ -70,7 +70,7 @@ void multiply_tile(const BatchMatMulWork& work, const DepthBlock& block,
   for (int i = 0; i < tile_size_for(count); ++i)
     inputs[i] = rows + (i < count ? i : count - 1) * stride;
 
-  const TileFunctions functions(count);
+  const TileFunctions functions(count, block.columns);
   const auto panels = static_cast<int>(ceil_div(block.columns, kChannelPanel));
   for (int panel = 0; panel < panels; panel += kTilePanels) {
     const int panel_count = panels - panel < kTilePanels ? panels - panel : kTilePanels;
@@ -101,8 +101,9 @@ void multiply_rows(const BatchMatMulWork& work, const DepthBlock& block, Range r
                    float* packed_rows, float* y) {
   const Activation activation = make_activation(kUnaryIdentity, 0.0f, 0.0f);
   const int64_t count = rows.count();
+  const int most = tile_pixels_of_channels(block.columns);
   const int64_t tiles =
-      ceil_div(count, work.a_depth == 1 ? tile_pixels_for(work.a_row) : int64_t{kTilePixels});
+      ceil_div(count, work.a_depth == 1 ? tile_pixels_for(work.a_row, most) : most);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t begin = rows.begin + count * tile / tiles;
     const int64_t end = rows.begin + count * (tile + 1) / tiles;

@@ -53,7 +53,29 @@ constexpr int kTilePanels = 1;
 constexpr int kTilePixels = 1;
 constexpr int kTilePanels = 1;
 #endif
-static_assert(kTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
+
+// The vectors that are computed of the last panel of `channels`: half of them where that is enough.
+// (Other fractions would save less than their code is worth; on scalar a lane is a vector.)
+constexpr int last_panel_vectors(int64_t channels) {
+  const int64_t lanes = channels % kChannelPanel;
+  const bool is_half = lanes > 0 && lanes <= kChannelPanel / 2;
+  return is_half && kPanelLanes > 1 && kPanelVectors > 1 ? kPanelVectors / 2 : kPanelVectors;
+}
+
+// The largest tile of one panel of `vectors` vectors: more pixels take the registers of those that
+// are missing, for as many sums as hide the latency of a multiply-add.
+//   AVX2    12 x 1 vector
+//   NEON    8 x 2 vectors
+constexpr int tile_pixels_of(int vectors) {
+  return vectors < kPanelVectors ? 2 * kTilePixels : kTilePixels;
+}
+// The largest tile of all panels of `channels`.
+constexpr int tile_pixels_of_channels(int64_t channels) {
+  return channels < kChannelPanel ? tile_pixels_of(last_panel_vectors(channels)) : kTilePixels;
+}
+// The largest of all.
+constexpr int kMostTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
+static_assert(kMostTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 
 // Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
 // would wait for the one before.
@@ -62,8 +84,8 @@ constexpr int kRowPanels = HWY_TARGET == HWY_AVX2 ? 4 : kTilePanels;
 // Pixels of a tile whose inputs are `stride` elements apart. At multiples of 4096 bytes they all
 // fall into one set of a first-level cache (64 sets of 64 bytes on every x86 in use, of 8 lines or
 // more), where 14 of them push each other out: 6, with two streams of weights, stay.
-constexpr int tile_pixels_for(int64_t stride) {
-  return kTilePixels > 6 && stride % 1024 == 0 ? 6 : kTilePixels;
+constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
+  return most_pixels > 6 && stride % 1024 == 0 ? 6 : most_pixels;
 }
 
 // The list of taps of a matrix product.
@@ -91,16 +113,18 @@ struct PanelTile {
   float* y;
   int64_t y_stride;
   int32_t pixel_count;  // pixels stored: the template argument, or one less
-  int32_t last_lanes;   // channels stored of the last panel; 16 unless kStoresPartOfPanel
-  float low;            // limits of the activation
+  // Channels stored of the last panel where kStoresPartOfPanel; elsewhere whole vectors are.
+  int32_t last_lanes;
+  float low;  // limits of the activation
   float high;
 };
 
 constexpr int64_t kAheadBytes = 128;
 
-// The sums of a tile. Loops over them are unrolled, so that they are registers.
-template <int kPixels, int kPanels>
-using TileSums = PanelVec[kPixels][kPanels * kPanelVectors];
+// The sums of a tile. Loops over them are unrolled, so that they are registers. `kVectors`, of all
+// panels: fewer where the last panel is narrow.
+template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors)>
+using TileSums = PanelVec[kPixels][kVectors];
 
 // sum += x * w.
 HWY_INLINE void add_product(PanelVec x, PanelVec w, PanelVec& sum) {
@@ -116,35 +140,32 @@ HWY_INLINE void add_product(PanelVec x, PanelVec w, PanelVec& sum) {
 
 // sums += input * weights for one input channel; `weights` is the first panel's 16 at it,
 // inputs[pixel] where the pixel's channels are.
-template <int kPixels, int kPanels, class Inputs>
-HWY_INLINE void add_channel(TileSums<kPixels, kPanels>& sums, const Inputs& inputs, int64_t channel,
-                            const float* weights, int64_t panel_elements) {
+template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs>
+HWY_INLINE void add_channel(TileSums<kPixels, kPanels, kVectors>& sums, const Inputs& inputs,
+                            int64_t channel, const float* weights, int64_t panel_elements) {
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
-  PanelVec w[kPanels * kPanelVectors];
-#pragma GCC unroll 4
-  for (int panel = 0; panel < kPanels; ++panel)
+  PanelVec w[kVectors];
 #pragma GCC unroll 16
-    for (int v = 0; v < kPanelVectors; ++v)
-      w[panel * kPanelVectors + v] =
-          hn::LoadU(d, weights + panel * panel_elements + v * kPanelLanes);
+  for (int v = 0; v < kVectors; ++v)
+    w[v] = hn::LoadU(
+        d, weights + v / kPanelVectors * panel_elements + v % kPanelVectors * kPanelLanes);
 #pragma GCC unroll 16
   for (int pixel = 0; pixel < kPixels; ++pixel) {
     const PanelVec x = hn::Set(d, inputs[pixel][channel]);
 #pragma GCC unroll 16
-    for (int v = 0; v < kPanels * kPanelVectors; ++v) add_product(x, w[v], sums[pixel][v]);
+    for (int v = 0; v < kVectors; ++v) add_product(x, w[v], sums[pixel][v]);
   }
 }
 
 #if HWY_TARGET == HWY_NEON
 // Four input channels of a pixel in one register: NEON multiplies by a lane of it, and a load that
 // fills a register with one value would take a slot of the pipe that multiplies.
-template <int kLane, int kPixels, int kPanels>
-HWY_INLINE void add_lane(TileSums<kPixels, kPanels>& sums, const float32x4_t* x,
+template <int kLane, int kPixels, int kVectors>
+HWY_INLINE void add_lane(TileSums<kPixels, 1, kVectors>& sums, const float32x4_t* x,
                          const float* weights) {
-  static_assert(kPanels == 1);
 #pragma GCC unroll 4
-  for (int v = 0; v < kPanelVectors; ++v) {
+  for (int v = 0; v < kVectors; ++v) {
     const float32x4_t w = vld1q_f32(weights + kLane * kChannelPanel + v * kPanelLanes);
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel)
@@ -154,28 +175,29 @@ HWY_INLINE void add_lane(TileSums<kPixels, kPanels>& sums, const float32x4_t* x,
 #endif
 
 // Four input channels from `channel` on.
-template <int kPixels, int kPanels, class Inputs>
-HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels>& sums, const Inputs& inputs,
+template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs>
+HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels, kVectors>& sums, const Inputs& inputs,
                                   int64_t channel, const float* weights, int64_t panel_elements) {
 #if HWY_TARGET == HWY_NEON
+  static_assert(kPanels == 1);
   static_cast<void>(panel_elements);
   float32x4_t x[kPixels];
 #pragma GCC unroll 16
   for (int pixel = 0; pixel < kPixels; ++pixel) x[pixel] = vld1q_f32(inputs[pixel] + channel);
-  add_lane<0, kPixels, kPanels>(sums, x, weights);
-  add_lane<1, kPixels, kPanels>(sums, x, weights);
-  add_lane<2, kPixels, kPanels>(sums, x, weights);
-  add_lane<3, kPixels, kPanels>(sums, x, weights);
+  add_lane<0, kPixels, kVectors>(sums, x, weights);
+  add_lane<1, kPixels, kVectors>(sums, x, weights);
+  add_lane<2, kPixels, kVectors>(sums, x, weights);
+  add_lane<3, kPixels, kVectors>(sums, x, weights);
 #else
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i)
-    add_channel<kPixels, kPanels>(sums, inputs, channel + i, weights + i * kChannelPanel,
-                                  panel_elements);
+    add_channel<kPixels, kPanels, kVectors>(sums, inputs, channel + i, weights + i * kChannelPanel,
+                                            panel_elements);
 #endif
 }
 
-// Where a vector is a panel, a mask on the last one costs nothing. Elsewhere narrow panels take the
-// general ending below.
+// Where a vector is a panel, a mask on the last one costs nothing. Elsewhere panels that end within
+// a vector take the general ending below.
 constexpr bool kStoresPartOfPanel = HWY_TARGET == HWY_AVX3;
 #if HWY_TARGET == HWY_AVX3
 using LastLanes = hwy::HWY_NAMESPACE::Mask<PanelTag>;
@@ -199,12 +221,13 @@ HWY_INLINE void store_last(LastLanes, PanelVec v, float* p) {
 }
 #endif
 
-template <int kPixels, int kPanels>
+// `kLastVectors`: of the last panel.
+template <int kPixels, int kPanels, int kLastVectors = kPanelVectors>
 HWY_NOINLINE void compute_tile(const PanelTile& tile) {
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
-  constexpr int kVectors = kPanels * kPanelVectors;
-  TileSums<kPixels, kPanels> sums;
+  constexpr int kVectors = (kPanels - 1) * kPanelVectors + kLastVectors;
+  TileSums<kPixels, kPanels, kVectors> sums;
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v) {
     const PanelVec bias = hn::LoadU(d, tile.bias + v * kPanelLanes);
@@ -220,21 +243,21 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
     int64_t channel = tile.first_channel + tile.taps[tap].input_offset;
     const int64_t end = channel + tile.depth;
     for (; channel + 4 <= end; channel += 4, weights += 4 * kChannelPanel) {
-      add_four_channels<kPixels, kPanels>(sums, inputs, channel, weights, panel_elements);
+      add_four_channels<kPixels, kPanels, kVectors>(sums, inputs, channel, weights, panel_elements);
       for (int64_t line = 0; line < kAheadBytes; line += 64)
         __builtin_prefetch(reinterpret_cast<const void*>(ahead + line), 0, 2);
       ahead += kAheadBytes;
     }
     // Three channels are what the first layer of most networks has.
-    if (kPixels == kTilePixels && end - channel == 3) {
+    if (kPixels == kTilePixels && kLastVectors == kPanelVectors && end - channel == 3) {
 #pragma GCC unroll 3
       for (int i = 0; i < 3; ++i)
-        add_channel<kPixels, kPanels>(sums, inputs, channel + i, weights + i * kChannelPanel,
-                                      panel_elements);
+        add_channel<kPixels, kPanels, kVectors>(sums, inputs, channel + i,
+                                                weights + i * kChannelPanel, panel_elements);
       continue;
     }
     for (; channel < end; ++channel, weights += kChannelPanel)
-      add_channel<kPixels, kPanels>(sums, inputs, channel, weights, panel_elements);
+      add_channel<kPixels, kPanels, kVectors>(sums, inputs, channel, weights, panel_elements);
   }
 
   const LastLanes last = last_lanes_of(tile.last_lanes);
@@ -279,22 +302,33 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
 using TileFunction = void (*)(const PanelTile& tile);
 
 // Tiles are of 1, 2, 4, 6 ... pixels on AVX3, where each size is a kilobyte of code, and of every
-// size up to the largest elsewhere.
+// size up to the largest whole panel's elsewhere.
 constexpr int tile_size_for(int pixel_count) {
-  return kTilePixels > 6 && pixel_count > 1 ? (pixel_count + 1) / 2 * 2 : pixel_count;
+  return (kTilePixels > 6 && pixel_count > 1) || pixel_count > kTilePixels
+             ? (pixel_count + 1) / 2 * 2
+             : pixel_count;
 }
 
 // `pixels` is a value of tile_size_for().
-template <int kPanels, int kPixels = kTilePixels>
+template <int kPanels, int kLastVectors = kPanelVectors, int kPixels = kTilePixels>
 TileFunction tile_function(int pixels) {
   if constexpr (kPixels == 1) {
-    return compute_tile<1, kPanels>;
+    return compute_tile<1, kPanels, kLastVectors>;
   } else if constexpr (tile_size_for(kPixels) != kPixels) {
-    return tile_function<kPanels, kPixels - 1>(pixels);
+    return tile_function<kPanels, kLastVectors, kPixels - 1>(pixels);
   } else {
-    return pixels == kPixels ? compute_tile<kPixels, kPanels>
-                             : tile_function<kPanels, kPixels - 1>(pixels);
+    return pixels == kPixels ? compute_tile<kPixels, kPanels, kLastVectors>
+                             : tile_function<kPanels, kLastVectors, kPixels - 1>(pixels);
   }
+}
+
+// Of one panel of last_panel_vectors(`channels`).
+inline TileFunction last_panel_function(int64_t channels, int pixels) {
+  constexpr int kHalf = last_panel_vectors(1);
+  if constexpr (kHalf < kPanelVectors)
+    if (last_panel_vectors(channels) == kHalf)
+      return tile_function<1, kHalf, tile_pixels_of(kHalf)>(pixels);
+  return tile_function<1>(pixels);
 }
 
 // What a row of output panels needs besides the tile: the general ending.
@@ -306,9 +340,9 @@ struct PanelOutput {
   int32_t stored_lanes;
 };
 
-// Ends the sums of one panel that compute_tile() cannot store: one with fewer than 16 lanes, where
-// pad lanes follow or !kStoresPartOfPanel. `sums` has bias and products, `sum_stride` elements from
-// pixel to pixel.
+// Ends the sums of one panel that compute_tile() cannot store: where pad lanes follow, or the last
+// vector is not whole and !kStoresPartOfPanel. `sums` has bias and products, `sum_stride` elements
+// from pixel to pixel.
 inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* sums,
                                       int64_t sum_stride, const float* residual,
                                       int64_t residual_stride, float* y, int64_t y_stride,
@@ -318,7 +352,7 @@ inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* su
   for (int32_t pixel = 0; pixel < pixel_count; ++pixel) {
     for (int32_t lane = 0; lane < output.stored_lanes; lane += kPanelLanes) {
       const int32_t count = output.stored_lanes - lane;
-      PanelVec sum = lane < kChannelPanel ? hn::LoadU(d, sums + lane) : hn::Zero(d);
+      PanelVec sum = lane < output.valid_lanes ? hn::LoadU(d, sums + lane) : hn::Zero(d);
       if (residual != nullptr) sum = hn::Add(sum, load_lanes(d, residual + lane, count));
       sum = activate(d, *output.activation, sum);
       store_lanes(d, keep_lanes(d, sum, output.valid_lanes - lane), y + lane, count);
@@ -329,24 +363,31 @@ inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* su
   }
 }
 
-// The functions for tiles of `tile_size_for(pixel_count)` pixels: of one panel, and of kTilePanels,
-// or kRowPanels of a row's only pixel.
+// The functions for tiles of `tile_size_for(pixel_count)` pixels: of one whole panel, of the last
+// one of `channels`, and of kTilePanels, or kRowPanels of a row's only pixel. More pixels than
+// kTilePixels have only tiles of a narrow last panel, which is the only one.
 struct TileFunctions {
-  explicit TileFunctions(int pixel_count, bool is_row = false)
-      : of_one(tile_function<1>(tile_size_for(pixel_count))),
-        of_most(is_row ? compute_tile<1, kRowPanels>
-                       : tile_function<kTilePanels>(tile_size_for(pixel_count))),
-        most_panels(is_row ? kRowPanels : kTilePanels) {}
-  TileFunction of_one;
-  TileFunction of_most;
+  TileFunctions(int pixel_count, int64_t channels, bool is_row = false)
+      : of_last(last_panel_function(channels, tile_size_for(pixel_count))),
+        most_panels(is_row ? kRowPanels : kTilePanels),
+        last_lanes(last_panel_vectors(channels) * kPanelLanes) {
+    if (pixel_count > kTilePixels) return;
+    of_one = tile_function<1>(tile_size_for(pixel_count));
+    of_most = is_row ? compute_tile<1, kRowPanels>
+                     : tile_function<kTilePanels>(tile_size_for(pixel_count));
+  }
+  TileFunction of_one = nullptr;
+  TileFunction of_last;
+  TileFunction of_most = nullptr;
   int most_panels;
+  int last_lanes;  // that of_last computes
 };
 
-// Computes panels that are whole into a buffer, and ends them one by one.
+// Computes whole vectors into a buffer, and ends the panels one by one.
 inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction compute,
                                           int panel_count, const PanelOutput& output) {
-  HWY_ALIGN float sums[kTilePixels * kTilePanels * kChannelPanel];
-  static_assert(kRowPanels <= kTilePixels * kTilePanels);
+  HWY_ALIGN float sums[kMostTilePixels * kTilePanels * kChannelPanel];
+  static_assert(kRowPanels <= kMostTilePixels * kTilePanels);
   constexpr int64_t kSumStride = kTilePanels * kChannelPanel;
   PanelTile raw = tile;
   raw.residual = nullptr;
@@ -370,9 +411,17 @@ inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction co
 // whole. The limits of the tile are the activation's, its last_lanes the valid ones of `output`.
 HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
                          const PanelOutput& output) {
-  const TileFunction compute = panel_count == 1 ? functions.of_one : functions.of_most;
+  TileFunction compute = functions.of_most;
+  int whole_lanes = kChannelPanel;  // of the last panel, as they are computed
+  if (panel_count == 1) {
+    compute = functions.of_one;
+    if (output.valid_lanes < kChannelPanel) {
+      compute = functions.of_last;
+      whole_lanes = functions.last_lanes;
+    }
+  }
   if (output.stored_lanes != output.valid_lanes ||
-      (!kStoresPartOfPanel && output.valid_lanes != kChannelPanel))
+      (!kStoresPartOfPanel && output.valid_lanes != whole_lanes))
     return run_general_tile(tile, compute, panel_count, output);
   compute(tile);
   // What was just stored is in the first-level cache.

@@ -210,6 +210,60 @@ inline int64_t conv2d_blocks_inside(const Conv2dBufferGrid& grid, const WindowAx
   return end > first ? end - first : 0;
 }
 
+// How the direct CPU row reads its input where few output channels are computed with lanes along
+// the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
+struct Conv2dDots {
+  int64_t runs = 0;        // of a window: its rows, or its taps where these are dilated; 0: not so
+  int64_t run = 0;         // elements
+  int64_t depth = 0;       // elements of a tap
+  bool is_copied = false;  // blocks of inputs, without their pad lanes; else only those in padding
+  // Of a copied block: output pixels of a row, and input columns.
+  int64_t block_pixels = 0;
+  int64_t block_columns = 0;
+  // Scratch, in floats.
+  int64_t weight_elements = 0;
+  int64_t zero_elements = 0;
+  int64_t copy_elements = 0;
+};
+
+// The most output channels on any instruction set, a power of two.
+inline constexpr int32_t kConv2dMostDots = 8;
+
+// Runs of none where the operator is none for it on any processor. A question of the operator's
+// shapes alone, as is what an instruction set makes of it: of a result's last bit.
+constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape& x,
+                                 const OperandShape& w, const OperandShape& y) {
+  constexpr int64_t kLeastPixels = 256;         // the weights are brought into order at each run
+  constexpr int64_t kMostElements = 64 * 1024;  // of the weights and of the copies
+  constexpr int64_t kTilePixels = 8;
+  constexpr int64_t kVector = 16;
+  if (params.groups != 1 || y.dims[1] > kConv2dMostDots) return {};
+  if (int64_t{y.dims[0]} * y.dims[2] * y.dims[3] < kLeastPixels) return {};
+  const WindowAxis horizontal = horizontal_axis(params, w.dims);
+  Conv2dDots dots;
+  // Pad lanes are read like channels where they are a fifth of a pixel at most.
+  const int64_t channels = x.dims[1];
+  dots.is_copied = 4 * padded_channels(x) > 5 * channels;
+  dots.depth = dots.is_copied ? channels : padded_channels(x);
+  const bool is_dilated = horizontal.taps > 1 && horizontal.dilation > 1;
+  dots.runs = int64_t{w.dims[2]} * (is_dilated ? horizontal.taps : 1);
+  dots.run = dots.depth * (is_dilated ? 1 : horizontal.taps);
+  int32_t computed = 1;  // output channels
+  while (computed < y.dims[1]) computed *= 2;
+  dots.weight_elements = dots.runs * round_up(dots.run, kVector) * computed;
+  dots.zero_elements = dots.is_copied ? 0 : round_up(dots.run, kVector);
+  if (!dots.is_copied) {
+    dots.copy_elements = kTilePixels * dots.runs * dots.run;
+  } else {
+    dots.block_pixels = y.dims[3] < 128 ? y.dims[3] : 128;
+    dots.block_columns = (dots.block_pixels - 1) * horizontal.stride +
+                         int64_t{horizontal.taps - 1} * horizontal.dilation + 1;
+    dots.copy_elements = w.dims[2] * dots.block_columns * dots.depth;
+  }
+  if (dots.weight_elements > kMostElements || dots.copy_elements > kMostElements) return {};
+  return conv2d_computed_share(params, x, w, y) < 1 ? Conv2dDots{} : dots;
+}
+
 // What a CPU step computes and how it is cut into tasks (PanelRectangle says which is which).
 struct Conv2dWork {
   Range rows;    // of the output
@@ -225,6 +279,9 @@ struct Conv2dWork {
   uint64_t table_bytes;
   uint64_t taps_bytes;  // of one list
   uint64_t zeros_bytes;
+  // What dots need stands behind these.
+  Conv2dDots dots;
+  uint64_t dots_offset;
   uint64_t scratch_bytes;
 };
 
@@ -251,6 +308,12 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
     work.scratch_bytes +=
         static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride) * sizeof(float);
   }
+  work.dots = conv2d_dots(params, x, w, y);
+  work.dots_offset = work.scratch_bytes;
+  if (work.dots.runs > 0)
+    work.scratch_bytes +=
+        lines((work.dots.weight_elements + work.dots.zero_elements + work.dots.copy_elements) *
+              int64_t{sizeof(float)});
   return work;
 }
 

@@ -9,6 +9,8 @@
 // the map changes, and the others are left out. Every pixel then adds exactly its taps inside,
 // however the work is cut. That is the sum over all taps but for weights that are not finite, and
 // but for the sign of a sum that is zero.
+//
+// Few output channels are computed as dot products (conv2d_dots-inl.h), if that takes less time.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/conv2d/conv2d.h"
 
@@ -18,6 +20,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/panel_tile-inl.h"
+#include "kernels/conv2d/conv2d_dots-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -48,6 +51,11 @@ struct Conv2d {
   const float* zeros;   // a pixel
   int64_t copy_stride;  // elements from pixel to pixel of the copies
   float* copies;        // of the inputs of a tile; null: none
+  // If outputs are dots.
+  const Conv2dDots* dots;  // null: they are not
+  float* dot_weights;
+  float* dot_zeros;   // a run
+  float* dot_copies;  // of runs [pixels][runs][run], or of a block
 };
 
 // A tile: pixels [first, first + count) of one image, flattened over the rows of the part.
@@ -177,9 +185,10 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
   if (pixels.column + pixels.count <= out_columns) return inputs_by_tap_of_row(conv, pixels, size);
-  int32_t row[kTilePixels];  // of tap 0, in the map; negative in the padding
-  int32_t column[kTilePixels];
-  int64_t offset[kTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
+  int32_t row[kMostTilePixels];  // of tap 0, in the map; negative in the padding
+  int32_t column[kMostTilePixels];
+  int64_t
+      offset[kMostTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
   int32_t out_row = pixels.row;
   int32_t out_column = pixels.column;
   for (int i = 0; i < size; ++i) {
@@ -320,9 +329,11 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
 // Tiles of about equal size, so that the last one is not a small one. `number`: of the next tile.
 void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panels,
                 int64_t* number) {
-  const int tile_pixels = conv.copies != nullptr
-                              ? kTilePixels
-                              : tile_pixels_for(conv.x->strides[3] * conv.params->stride_w);
+  const int most_pixels = tile_pixels_of_channels(conv.group_channels);
+  const int tile_pixels =
+      conv.copies != nullptr
+          ? most_pixels
+          : tile_pixels_for(conv.x->strides[3] * conv.params->stride_w, most_pixels);
   const int64_t tiles = ceil_div(range.end - range.begin, tile_pixels);
   // So many tiles have one pixel more than the others.
   const int64_t longer_tiles = (range.end - range.begin) % tiles;
@@ -335,9 +346,10 @@ void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panel
       .count = static_cast<int32_t>((range.end - range.begin) / tiles) + (longer_tiles > 0 ? 1 : 0),
       .number = *number,
   };
-  TileFunctions functions(pixels.count);
+  TileFunctions functions(pixels.count, conv.group_channels);
   for (int64_t tile = 0; tile < tiles; ++tile) {
-    if (tile > 0 && tile == longer_tiles) functions = TileFunctions(--pixels.count);
+    if (tile > 0 && tile == longer_tiles)
+      functions = TileFunctions(--pixels.count, conv.group_channels);
     run_panels(conv, pixels, functions, panels);
     pixels.first += pixels.count;
     ++pixels.number;
@@ -345,6 +357,133 @@ void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panel
       pixels.column -= out_columns;
   }
   *number = pixels.number;
+}
+
+// Copies `count` columns of a row of the map, the first channels of each without the pad lanes;
+// zeros where it has none.
+HWY_NOINLINE void copy_columns(const Conv2d& conv, int32_t image, int64_t row, int64_t column,
+                               int64_t count, int64_t channels, float* to) {
+  const TensorView& x = *conv.x;
+  const bool is_row_inside = row >= 0 && row < x.shape.dims[2];
+  const float* from = x.as<const float>() + image * x.strides[0] +
+                      (row - x.shape.row_begin) * x.strides[2] + column * x.strides[3];
+  for (int64_t i = 0; i < count; ++i, from += x.strides[3], to += channels) {
+    const bool is_inside = is_row_inside && column + i >= 0 && column + i < x.shape.dims[3];
+#pragma GCC unroll 1
+    for (int64_t channel = 0; channel < channels; ++channel)
+      to[channel] = is_inside ? from[channel] : 0.0f;
+  }
+}
+
+// Of one output pixel: inputs[run * stride] = where the run is, in the map, in zeros or in a copy.
+HWY_NOINLINE void point_at_runs(const Conv2d& conv, int32_t image, int32_t out_row,
+                                int32_t out_column, int64_t pixel, int64_t stride,
+                                const float** inputs) {
+  const Conv2dDots& dots = *conv.dots;
+  const TensorView& x = *conv.x;
+  const int64_t row_runs = dots.runs / conv.vertical.taps;
+  const int64_t run_columns = dots.run / dots.depth;
+  const int64_t first_row = int64_t{out_row} * conv.vertical.stride - conv.vertical.pad_begin;
+  const int64_t first_column =
+      int64_t{out_column} * conv.horizontal.stride - conv.horizontal.pad_begin;
+  float* copy = conv.dot_copies + pixel * dots.runs * dots.run;
+  for (int32_t i = 0; i < conv.vertical.taps; ++i) {
+    const int64_t row = first_row + int64_t{i} * conv.vertical.dilation;
+    const bool is_row_inside = row >= 0 && row < x.shape.dims[2];
+    for (int64_t j = 0; j < row_runs; ++j, inputs += stride, copy += dots.run) {
+      const int64_t column = first_column + j * conv.horizontal.dilation;
+      if (!is_row_inside) {
+        *inputs = conv.dot_zeros;
+      } else if (column >= 0 && column + run_columns <= x.shape.dims[3]) {
+        *inputs = x.as<const float>() + image * x.strides[0] +
+                  (row - x.shape.row_begin) * x.strides[2] + column * x.strides[3];
+      } else {
+        copy_columns(conv, image, row, column, run_columns, dots.depth, copy);
+        *inputs = copy;
+      }
+    }
+  }
+}
+
+// Likewise, of pixel `pixel` of the block that is copied.
+void point_at_copied_runs(const Conv2d& conv, int64_t pixel, int64_t stride, const float** inputs) {
+  const Conv2dDots& dots = *conv.dots;
+  const int64_t row_runs = dots.runs / conv.vertical.taps;
+  for (int32_t i = 0; i < conv.vertical.taps; ++i)
+    for (int64_t j = 0; j < row_runs; ++j, inputs += stride)
+      *inputs = conv.dot_copies + (i * dots.block_columns + pixel * conv.horizontal.stride +
+                                   j * conv.horizontal.dilation) *
+                                      dots.depth;
+}
+
+// The pixels of `range`, flattened over the rows of the part, of one image.
+void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
+  const Conv2dDots& dots = *conv.dots;
+  const TensorView& y = *conv.y;
+  const int32_t out_channels = y.shape.dims[1];
+  const int32_t out_columns = y.shape.dims[3];
+  const int64_t pixel_stride = y.strides[3];
+  const auto stored = static_cast<int32_t>(pixel_stride);
+  const int tile_pixels = dot_pixels_for(dots_for(out_channels));
+  const DotFunction compute = dot_function(dots_for(out_channels));
+  const PanelOutput output = {&conv.activation, out_channels, stored};
+  HWY_ALIGN float sums[kMostDotPixels * kChannelPanel];
+  const DotTile tile = {conv.table, dots.runs, dots.run, conv.dot_weights, conv.bias, sums};
+  float* y_pixel = y.as<float>() + image * y.strides[0] +
+                   (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
+                   range.begin * pixel_stride;
+  const float* residual = nullptr;
+  if (conv.residual != nullptr)
+    residual = conv.residual->as<const float>() + image * conv.residual->strides[0] +
+               (conv.rows.begin - conv.residual->shape.row_begin) * conv.residual->strides[2] +
+               range.begin * pixel_stride;
+
+  int32_t row = conv.rows.begin + static_cast<int32_t>(range.begin / out_columns);
+  auto column = static_cast<int32_t>(range.begin % out_columns);
+  int64_t block_pixel = 0;  // of the tile's first pixel, and the pixels that the block has
+  int64_t block_count = 0;
+  int32_t count = 0;
+  for (int64_t pixel = range.begin; pixel < range.end; pixel += count) {
+    count = range.end - pixel < tile_pixels ? static_cast<int32_t>(range.end - pixel) : tile_pixels;
+    if (dots.is_copied) {
+      if (block_pixel == block_count) {
+        block_pixel = 0;
+        block_count =
+            out_columns - column < dots.block_pixels ? out_columns - column : dots.block_pixels;
+        if (block_count > range.end - pixel) block_count = range.end - pixel;
+        const int64_t columns = (block_count - 1) * conv.horizontal.stride +
+                                int64_t{conv.horizontal.taps - 1} * conv.horizontal.dilation + 1;
+        for (int32_t i = 0; i < conv.vertical.taps; ++i)
+          copy_columns(conv, image,
+                       int64_t{row} * conv.vertical.stride - conv.vertical.pad_begin +
+                           int64_t{i} * conv.vertical.dilation,
+                       int64_t{column} * conv.horizontal.stride - conv.horizontal.pad_begin,
+                       columns, dots.depth, conv.dot_copies + i * dots.block_columns * dots.depth);
+      }
+      if (count > block_count - block_pixel)
+        count = static_cast<int32_t>(block_count - block_pixel);
+    }
+    for (int i = 0; i < tile_pixels; ++i) {
+      // Surplus pixels repeat the last one.
+      if (i >= count) {
+        for (int64_t run = 0; run < dots.runs; ++run)
+          conv.table[run * tile_pixels + i] = conv.table[run * tile_pixels + count - 1];
+        continue;
+      }
+      if (dots.is_copied)
+        point_at_copied_runs(conv, block_pixel++, tile_pixels, conv.table + i);
+      else
+        point_at_runs(conv, image, row, column, i, tile_pixels, conv.table + i);
+      if (++column == out_columns) {
+        column = 0;
+        ++row;
+      }
+    }
+    compute(tile);
+    finish_panel(output, sums, kChannelPanel, residual, pixel_stride, y_pixel, pixel_stride, count);
+    y_pixel += count * pixel_stride;
+    if (residual != nullptr) residual += count * pixel_stride;
+  }
 }
 
 // All pixels of the rectangle with `panels`.
@@ -357,6 +496,11 @@ void run_pass(const Conv2d& conv, const Conv2dWork& work, const PanelRectangle& 
        ++image) {
     const PixelRange range = pixels_of(rectangle, work.blocks, work.pixels, image);
     PixelRange piece = range;
+    if constexpr (kPanelLanes > 1)
+      if (conv.dots != nullptr) {
+        if (range.begin < range.end) run_dots(conv, static_cast<int32_t>(image), range);
+        continue;
+      }
     for (; piece.begin < range.end; piece.begin = piece.end) {
       piece.end = range.end;
       if (conv.skips_padding) {
@@ -407,7 +551,21 @@ void conv2d_f32(const KernelArgs& args) {
       .zeros = zeros,
       .copy_stride = work.copy_stride,
       .copies = nullptr,
+      .dots = nullptr,
+      .dot_weights = reinterpret_cast<float*>(scratch + work.dots_offset),
+      .dot_zeros = nullptr,
+      .dot_copies = nullptr,
   };
+  if (takes_dots(work.dots, y.shape.dims[1],
+                 int64_t{w.shape.dims[2]} * w.shape.dims[3] * conv.depth)) {
+    conv.dots = &work.dots;
+    conv.dot_zeros = conv.dot_weights + work.dots.weight_elements;
+    conv.dot_copies = conv.dot_zeros + work.dots.zero_elements;
+    if (!args.continues) {
+      pack_dots(work.dots, conv.weights, conv.depth, y.shape.dims[1], conv.dot_weights);
+      for (int64_t i = 0; i < work.dots.zero_elements; ++i) conv.dot_zeros[i] = 0.0f;
+    }
+  }
   // A tile of 6 pixels has no need of copies.
   if (work.has_copies && kTilePixels > 6) conv.copies = zeros + work.zeros_bytes / sizeof(float);
   conv.pass_panels = pass_panels_for(conv.panel_elements);

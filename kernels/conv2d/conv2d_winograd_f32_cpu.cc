@@ -264,7 +264,7 @@ void multiply(const Winograd& conv, int positions, int64_t tile_count, Range pan
   const WinogradWork& work = *conv.work;
   const int64_t depth = conv.x->shape.dims[1];
   const int64_t position_elements = depth * kChannelPanel;
-  constexpr int64_t kGrain = tile_size_for(3) - 2;  // sizes that there are: multiples of 2, or all
+  constexpr int64_t kGrain = kTilePixels > 6 ? 2 : 1;  // of the sizes there are: tile_size_for()
   const int64_t grains = ceil_div(tile_count, kGrain);
   const int64_t steps = ceil_div(grains * kGrain, kTilePixels);
   WinogradProduct product = {};

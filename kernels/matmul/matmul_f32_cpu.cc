@@ -29,15 +29,15 @@ struct MatMul {
   int64_t pass_panels;
 };
 
-// Rows [first, first + row_count), at most kTilePixels, and `panels`. `number`: of the tile in its
+// Rows [first, first + row_count), at most a tile, and `panels`. `number`: of the tile in its
 // pass.
 void run_rows(const MatMul& matmul, int64_t first, int32_t row_count, Range panels,
               int64_t number) {
   const TensorView& x = *matmul.x;
   const TensorView& y = *matmul.y;
   const int32_t columns = y.shape.dims[1];
-  const TileFunctions functions(row_count, y.shape.dims[0] == 1);
-  const float* inputs[kTilePixels];
+  const TileFunctions functions(row_count, columns, y.shape.dims[0] == 1);
+  const float* inputs[kMostTilePixels];
   for (int i = 0; i < tile_size_for(row_count); ++i)
     inputs[i] = x.as<const float>() + (first + (i < row_count ? i : row_count - 1)) * x.strides[0];
   PanelTile tile = {
@@ -88,7 +88,8 @@ void matmul_f32(const KernelArgs& args) {
   };
   const bool is_row = args.output().shape.dims[0] == 1;
   matmul.pass_panels = pass_panels_for(matmul.panel_elements, is_row ? kRowPanels : kTilePanels);
-  const int tile_pixels = tile_pixels_for(x.strides[0]);
+  const int tile_pixels =
+      tile_pixels_for(x.strides[0], tile_pixels_of_channels(args.output().shape.dims[1]));
   for (int64_t task = args.task_begin; task < args.task_end;) {
     const PanelRectangle rectangle =
         take_rectangle(work.blocks, 1, work.panels, args.task_end, &task);

@@ -43,6 +43,10 @@ inline std::vector<KernelCase> batch_matmul_cases() {
     add("vector and matrix", {1, 37}, {37, 21});
     add("matrix and vector", {21, 5}, {5, 1});
     add("odd", {3, 7, 5}, {3, 5, 17});
+    for (int32_t columns : {1, 3, 4, 8, 9, 24}) {
+      add("few columns", {2, 25, 5}, {2, 5, columns});
+      add("few columns, depth in blocks", {8, 2100}, {2100, columns});
+    }
     add("whole panels", {28, 16}, {16, 32});
     add("tiles and panels", {2, 29, 19}, {2, 19, 49});
     add("attention", {1, 3, 50, 24}, {1, 3, 24, 50});

@@ -2,6 +2,8 @@
 // window, every activation, windows of rows, parts.
 #pragma once
 
+#include <iterator>
+
 #include "test/kernels/conv_case.h"
 #include "test/kernels/tested_activations.h"
 
@@ -25,6 +27,70 @@ inline std::vector<KernelCase> conv2d_cases() {
   // 1 to 30 pixels of a row: every size of tile, alone and as the last one.
   for (int32_t width = 1; width <= 30; ++width)
     add({.name = "1x1, pixels", .in_c = 6, .out_c = 48, .in_h = 1, .in_w = width, .window = k1x1});
+  // A panel that the output channels fill in part: other tiles, alone and as the last panel.
+  for (int32_t channels : {1, 8, 9})
+    for (int32_t width : {1, 3, 5, 6, 7, 8, 11, 12, 13, 27})
+      add({.name = "few output channels, pixels",
+           .in_c = 6,
+           .out_c = channels,
+           .in_h = 1,
+           .in_w = width,
+           .window = k1x1});
+  const ConvWindow few_windows[] = {k1x1Stride2, k3x3Stride2, k5x5, kDilated, kUneven};
+  size_t number = 0;
+  for (int32_t channels : {1, 2, 3, 5, 7, 8, 9})
+    for (int32_t other : {1, 8, 33}) {
+      add({.name = "few output channels, window",
+           .batch = 2,
+           .in_c = other,
+           .out_c = channels,
+           .in_h = 17,
+           .in_w = 33,
+           .window = few_windows[number % std::size(few_windows)],
+           .activation = kUnaryRelu});
+      add({.name = "few output channels, part of rows",
+           .in_c = other,
+           .out_c = channels,
+           .in_h = 23,
+           .in_w = 29,
+           .activation = kUnarySigmoid,
+           .has_residual = true,
+           .rows = {3, 17},
+           .is_part = true});
+      const LongWindow& it = kLongWindows[number % std::size(kLongWindows)];
+      add({.name = "few output channels, long filter",
+           .in_c = other == 33 ? 2 : other,
+           .out_c = channels,
+           .in_h = it.in_h,
+           .in_w = it.in_w,
+           .window = it.window});
+      ++number;
+    }
+  for (int32_t channels : {1, 3})
+    for (int32_t other : {1, 8})
+      add({.name = "few output channels, long filter and many pixels",
+           .in_c = other,
+           .out_c = channels,
+           .in_h = 1,
+           .in_w = 800,
+           .window = {1, 257, 1, 2, 1, 1, 0, 0, 0, 0}});
+  for (int32_t channels : {1, 8})
+    for (int32_t activation : kTestedActivations)
+      add({.name = "few output channels, activation",
+           .in_c = 16,
+           .out_c = channels,
+           .in_h = 5,
+           .in_w = 6,
+           .activation = activation,
+           .has_residual = channels == 1});
+  for (int32_t channels : {1, 3, 5, 8, 9})
+    add({.name = "groups of few output channels",
+         .in_c = 15,
+         .out_c = channels * 3,
+         .in_h = 5,
+         .in_w = 13,
+         .groups = 3,
+         .has_residual = true});
   for (int32_t height = 1; height <= 7; ++height)
     add({.name = "3x3, rows", .batch = 2, .in_c = 4, .out_c = 6, .in_h = height, .in_w = 3});
   for (int32_t activation : kTestedActivations)
