@@ -506,9 +506,9 @@ int codl_profile(const std::vector<std::string>& arguments) {
   facts.description = flags.description.empty()
                           ? facts.cpu_name + (facts.has_gpu ? " and " + facts.gpu_name : "")
                           : flags.description;
-  tools::write_file(flags.output, tools::pretty_json(profile_json(facts, models), 2));
+  tools::print_to(flags.output, tools::pretty_json(profile_json(facts, models), 2));
   if (!flags.evaluation.empty())
-    tools::write_file(flags.evaluation, evaluation_text(samples, facts.lane));
+    tools::print_to(flags.evaluation, evaluation_text(samples, facts.lane));
   print_accuracy(models, samples);
   return 0;
 }

@@ -10,7 +10,7 @@ namespace codl::tools {
 // Lines of text or JSON on text_stream(), printable_lines() of them. An input error if they do not
 // fit.
 void print(std::string_view text);
-// The same, to the output `path` instead if it is not empty.
+// The same, to the output `path` instead if it is not empty: every output that is text.
 void print_to(const std::string& path, std::string_view text);
 
 // What printf would print.

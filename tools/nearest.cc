@@ -23,16 +23,26 @@ size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+// Of ASCII.
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view text, const std::vector<std::string>& names) {
   constexpr size_t kMaxBytes = 256;  // a misspelt name is no book
   if (text.size() > kMaxBytes) return "";
+  const std::string lower = lower_case(text);
   std::string found;
   // A third of the letters may be wrong; of fewer than three, one.
   size_t least = std::max<size_t>(1, text.size() / 3) + 1;
   for (const std::string& name : names)
-    if (const size_t letters = distance(text, name); letters < least && letters < name.size()) {
+    if (const size_t letters = distance(lower, lower_case(name));
+        letters < least && letters < name.size()) {
       least = letters;
       found = name;
     }

@@ -211,7 +211,7 @@ llvm::Error run(const Flags& flags) {
     for (const Simulated& simulated : result.runs) print_text(simulated, result.profile, os);
   if (!flags.trace.empty()) {
     const Simulated& last = result.runs.back();
-    tools::write_file(flags.trace, chrome_trace(last.name, last.steps, last.wall));
+    tools::print_to(flags.trace, chrome_trace(last.name, last.steps, last.wall));
   }
   tools::print_to(flags.output, os.str());
   return llvm::Error::success();

@@ -19,7 +19,6 @@
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
-#include "tools/files.h"
 #include "tools/messages.h"
 
 namespace codl::tools {
@@ -250,7 +249,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
   report.lanes = run_times_of(timeline);
   report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())
-    write_file(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));
+    print_to(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));
   print_to(flags.plan.output_path,
            flags.plan.is_json ? report_json(flags, report) : report_text(flags, report));
   return 0;

@@ -190,7 +190,7 @@ int codl_run(const std::vector<std::string>& arguments) {
   }
   const SessionFacts facts = facts_of(plan, session);
   if (!flags.plan.trace_path.empty())
-    write_file(flags.plan.trace_path, chrome_trace(timeline_of(session), facts.variant));
+    print_to(flags.plan.trace_path, chrome_trace(timeline_of(session), facts.variant));
   print_to(flags.plan.output_path, flags.plan.is_json
                                        ? report_json(flags.plan, facts, inputs, reports)
                                        : report_text(flags.plan, facts, inputs, reports));

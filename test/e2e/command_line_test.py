@@ -387,6 +387,15 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                     report = json.loads(self.expect_shown(run(tool, plan, *flags, "--json"), 0))
                     if tool == "codl-run" and name == self.HOSTILE:
                         self.assertEqual(report["random_inputs"], [self.HOSTILE])
+                    # What is written may be shown later.
+                    outputs = [["-o", self.path("text")]]
+                    if tool != "codl-dump":
+                        outputs.append([f"--trace={self.path('text')}"])
+                        self.expect_shown(run(tool, plan, *flags, "--trace=-"), 0)
+                    for output in [*outputs, ["--json", "-o", self.path("text")]]:
+                        self.run_ok(tool, plan, *flags, *output)
+                        with open(self.path("text"), encoding="utf-8", newline="") as file:
+                            self.assertEqual([c for c in file.read() if c != "\n" and is_hidden(c)], [], output)
                 self.expect_shown(run("codl-run", plan, "--output-dir=" + self.path("outputs")), 0)
                 self.expect_shown(run("codl-run", plan, "--input=nobody=x.npy"), 1)
                 if b"\0" in hostile:

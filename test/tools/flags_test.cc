@@ -228,6 +228,8 @@ TEST_CASE("the nearest name is one that was likely meant") {
   CHECK(nearest("sd85", names) == "sd855");
   CHECK(nearest("hots", names) == "host");
   CHECK(nearest("kirin-990", names) == "kirin990");
+  CHECK(nearest("HOST", names) == "host");
+  CHECK(nearest("KIRIN-990", names) == "kirin990");
   CHECK(nearest("zzz", names).empty());
   CHECK(nearest("", names).empty());
   CHECK(nearest(std::string(100000, 'x'), names).empty());
