@@ -1,11 +1,15 @@
 // Weights that an ONNX model keeps in other files of its folder.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "compiler/support/shared_bytes.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -19,17 +23,23 @@ class ExternalData {
 
   // `bytes` bytes from `offset` on of the file `location`, a path relative to the model's folder.
   // The result keeps the file mapped; nothing is read of it here. Input error, naming `where`: a
-  // path that leaves the folder, by itself or by a link; no such file; a file that is shorter. A
-  // model comes from anywhere: it must not make the compiler read other files into a plan.
+  // path that leaves the folder, by itself or by a link; no such file; a file that is shorter;
+  // ranges that overlap so much that their bytes are far more than the file's. A model comes from
+  // anywhere: it must not make the compiler read other files into a plan, nor a plan of gigabytes
+  // out of one file.
   llvm::Expected<SharedBytes> read(llvm::StringRef where, llvm::StringRef location, uint64_t offset,
                                    uint64_t bytes);
 
  private:
-  llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> file(llvm::StringRef where,
-                                                           llvm::StringRef location);
+  struct File {
+    std::shared_ptr<llvm::MemoryBuffer> buffer;
+    std::set<std::pair<uint64_t, uint64_t>> ranges;  // offset and bytes of what was read
+    uint64_t range_bytes = 0;
+  };
+  llvm::Expected<File*> file(llvm::StringRef where, llvm::StringRef location);
 
   std::string folder_;
-  llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files_;  // by location
+  std::map<std::string, File> files_;  // by path without links
 };
 
 }  // namespace codl::compiler

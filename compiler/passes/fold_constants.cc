@@ -35,6 +35,7 @@ llvm::Error fold_constants(ir::Graph& graph) {
   DistinctBytes weights;
   for (const ir::Value& value : graph.values()) weights.add(value.bytes);
   budget.add_weights(weights.count());
+  Readers readers(graph);
   // In graph order, so that a constant found here makes its users constant in the same sweep.
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};
@@ -51,6 +52,10 @@ llvm::Error fold_constants(ir::Graph& graph) {
     output.bytes = std::move(bytes);
     output.producer = ir::kNoId;
     dead[id] = true;
+    // What nobody else reads goes with the node: of a row of nodes two values are held, not all.
+    readers.remove(id);
+    for (ir::ValueId input : graph.node(id).inputs)
+      if (readers.count(input) == 0 && !graph.is_output(input)) graph.value(input).bytes = {};
   }
   remove_dead(graph, dead);
   return llvm::Error::success();

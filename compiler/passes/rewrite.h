@@ -26,6 +26,8 @@ class Readers {
   ir::NodeId sole_producer(ir::ValueId value, ir::NodeId user) const;
   // Puts `node` in the place of node `id`; its operands may be values added since.
   void replace(ir::NodeId id, ir::Node node);
+  // The node reads no more: it is dead, and what only it read may go.
+  void remove(ir::NodeId id);
 
  private:
   struct OfValue {
@@ -33,7 +35,6 @@ class Readers {
     ir::NodeId sum = 0;  // of their ids, modulo 2^32: the id of the only one
   };
   void add(ir::NodeId id);
-  void remove(ir::NodeId id);
 
   ir::Graph& graph_;
   std::vector<OfValue> readers_;  // by value

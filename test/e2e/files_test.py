@@ -563,6 +563,26 @@ class FilesTest(WorkFolder, unittest.TestCase):
                         self.assertFalse(was_written)
             self.assertIn(NO_MEMORY, codes, tool)
 
+    def test_memory_and_plans_are_bounded_by_a_models_own_bytes(self):
+        count = 4 << 20
+        self.sparse("weights", 4 * count)
+        def compile(nodes, initializers, output, megabytes):
+            model = self.write("model.onnx", onnx_bytes.model(
+                nodes, [onnx_bytes.value_info("x", [count])], [onnx_bytes.value_info(output, [count])],
+                initializers=initializers))
+            result = self.run_tool("codlc", model, "-q", "-o", self.path("plan"),
+                                   preexec_fn=limit(resource.RLIMIT_DATA, megabytes << 20))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertLess(os.path.getsize(self.path("plan")), 17 << 20)
+        # Weights of one range are there once, mapped; the plan is in memory once.
+        compile([onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"w{i}"], [f"y{i}"], f"add{i}")
+                 for i in range(40)],
+                [onnx_bytes.external_tensor(f"w{i}", [count], "weights") for i in range(40)], "y39", 64)
+        # Of a row of constants two are held.
+        compile([onnx_bytes.node("Neg", ["w" if i == 0 else f"n{i - 1}"], [f"n{i}"], f"neg{i}") for i in range(15)] +
+                [onnx_bytes.node("Add", ["x", "n14"], ["y"], "add")],
+                [onnx_bytes.external_tensor("w", [count], "weights")], "y", 128)
+
     def limits_of(self, tool, arguments):
         """Megabytes of address space between what the tool needs to say its version and what it needs to do its
         work."""

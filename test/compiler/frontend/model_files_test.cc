@@ -256,6 +256,50 @@ TEST_CASE("initializers that name one range of a file share its bytes") {
   CHECK(at["c"] == at["a"] + 8);
 }
 
+TEST_CASE("ranges of a file that overlap are not many times its bytes") {
+  constexpr int kCount = 1000000;  // of floats in the file
+  const Folder folder;
+  folder.write("model/w.bin", std::vector<float>(kCount));
+  // Initializers of nearly all of the file, each from an offset on of its own.
+  const auto error_of_offsets = [&](const std::vector<int>& offsets, const std::string& location) {
+    onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(
+        onnx_model("g (float[999990] x) => (float[999990] y) <float[2] w> { y = Add(x, w) }")));
+    onnx::GraphProto& graph = *model.mutable_graph();
+    graph.clear_initializer();
+    graph.clear_node();
+    std::string last = "x";
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      onnx::TensorProto& tensor = *graph.add_initializer();
+      tensor.set_name("w" + std::to_string(i));
+      tensor.set_data_type(onnx::TensorProto::FLOAT);
+      tensor.add_dims(kCount - 10);
+      tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+      for (const auto& [key, value] :
+           Entries{{"location", location}, {"offset", std::to_string(4 * offsets[i])}}) {
+        auto* entry = tensor.add_external_data();
+        entry->set_key(key);
+        entry->set_value(value);
+      }
+      onnx::NodeProto& node = *graph.add_node();
+      node.set_op_type("Add");
+      node.add_input(last);
+      node.add_input(tensor.name());
+      last = i + 1 == offsets.size() ? "y" : "s" + std::to_string(i);
+      node.add_output(last);
+    }
+    auto imported = compiler::import_onnx(model.SerializeAsString(),
+                                          (folder.path / "model" / "m.onnx").string());
+    return imported ? "" : error_of(std::move(imported));
+  };
+  CHECK(error_of_offsets({0, 0, 0, 0, 0, 0, 0, 0}, "w.bin") == "");
+  CHECK(error_of_offsets({0, 10, 0, 10, 0, 10}, "w.bin") == "");
+  for (const char* location : {"w.bin", "./w.bin", ".//w.bin"})
+    CHECK(error_of_offsets({0, 1, 2}, location) ==
+          "w2: expected different ranges of '" + std::string(location) +
+              "' of 9048576 bytes or less together, 2 times the file and 1048576, found 11999880");
+}
+
 TEST_CASE("weights of other float types are converted, with one note per type") {
   onnx::ModelProto model;
   REQUIRE(model.ParseFromString(
