@@ -45,6 +45,14 @@ if(CODL_SANITIZE)
   target_link_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE})
 endif()
 
+# What is shipped: a fault is harder to use (SECURITY.md; test/arch/check_hardening.sh). Not of tests, which are not
+# optimised, as FORTIFY needs it.
+set(CODL_HARDENING "")
+if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT CODL_SANITIZE)
+  set(CODL_HARDENING -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack)
+endif()
+
 if(CODL_FUZZ)  # coverage for libFuzzer; its main is linked to the one program that is fuzzed
   target_compile_options(codl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
@@ -59,12 +67,13 @@ endfunction()
 function(codl_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
+  target_compile_options(${name} PRIVATE ${CODL_HARDENING})
 endfunction()
 
 function(codl_runtime_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
-  target_compile_options(${name} PRIVATE
+  target_compile_options(${name} PRIVATE ${CODL_HARDENING}
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
     -fvisibility=hidden -ffunction-sections -fdata-sections)
   # Kernels and contracts of all operators use the same names in their files.
@@ -93,6 +102,7 @@ endfunction()
 function(codl_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
+  target_compile_options(${name} PRIVATE ${CODL_HARDENING})
 endfunction()
 
 # codl_portable_tool(NAME SOURCES...): one that runs on devices, so libstdc++ and libgcc are inside; what stays
