@@ -6,15 +6,18 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/kernel_table.h"
 #include "profiler/contention.h"
 #include "profiler/cpu_lane.h"
 #include "profiler/exchange.h"
@@ -417,6 +420,14 @@ void check_name(const std::string& name) {
                       "'" + name + "'");
 }
 
+void check_kernels(const std::string& kernels) {
+  if (std::none_of(std::begin(kKernelRows), std::end(kKernelRows), [&](const KernelRow& row) {
+        return std::string_view(row.symbol).find(kernels) != std::string_view::npos;
+      }))
+    tools::fail_input("--kernels", "a part of a kernel's name (codlc --list-ops)",
+                      "'" + kernels + "'");
+}
+
 // Before anything is measured.
 void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::claim_output(flags.output);
@@ -464,11 +475,15 @@ int codl_profile(const std::vector<std::string>& arguments) {
   if (flags.output == "-" && (flags.name.empty() || flags.samples.empty()))
     tools::fail_input("-o", "--name and --samples with -o -", "it alone");
   const std::filesystem::path output(flags.output);
+  std::error_code error;
+  if (flags.samples.empty() && std::filesystem::is_character_file(output, error))
+    tools::fail_input("-o", "--samples with a device", flags.output + " alone");
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
   DeviceFacts facts;
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
   check_name(facts.name);
+  check_kernels(flags.kernels);
   check_files(flags, sample_path);
 
   facts.lane.thread_count = flags.thread_count;

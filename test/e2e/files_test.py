@@ -355,6 +355,9 @@ class FilesTest(WorkFolder, unittest.TestCase):
         result = self.run_tool("codl-profile", "--fit-only", f"--samples={self.samples}", "-o", "-")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
         self.assertIn(b"-o: expected --name and --samples", result.stderr)
+        # Nor has the null device a folder to put samples into.
+        self.expect_error(self.run_tool("codl-profile", *self.profiled("-o", "/dev/null")), "-o: expected --samples")
+        self.assertFalse(os.path.exists("/dev/null.samples.csv"))
 
     # ---- outputs and inputs ----
 

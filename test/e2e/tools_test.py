@@ -586,7 +586,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                           ["-o", profile, "--resume", f"--samples={not_ours}"],
                           ["-o", profile, "--force", f"--samples={not_ours}", "--resume"],
                           ["-o", profile, "--name=a b"], ["-o", profile, "--name=.b"], ["-o", profile, "--name=a/b"],
-                          ["-o", self.path("a b.json")],
+                          ["-o", self.path("a b.json")], ["-o", profile, "--kernels=no_such_kernel"],
                           ["-o", profile, "--cpu-only", "--samples=" + self.path("no/such/folder")]):
             with self.subTest(arguments):
                 self.expect_error(1, run("codl-profile", *arguments))
