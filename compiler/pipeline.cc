@@ -30,8 +30,9 @@ constexpr Pass kFrontendPasses[] = {
     {"fold_constants", fold_constants},            // the fusions may use what becomes constant
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
-    {"sink_reshapes", sink_reshapes},              // from between what fuses
-    {"eliminate_dead", eliminate_dead},            // Reshapes that met there
+    {"sink_transposes", sink_transposes},          // from between what fuses
+    {"sink_reshapes", sink_reshapes},              // likewise
+    {"eliminate_dead", eliminate_dead},            // those that met there
     {"fold_batch_norm", fold_batch_norm},          // before a convolution has an activation
     {"fuse_residual", fuse_residual},              // the same
     {"fuse_activation", fuse_activation},          // the last thing a node does

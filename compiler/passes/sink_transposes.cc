@@ -1,0 +1,285 @@
+// Moves a Transpose behind the elementwise nodes that read it, to one that takes it back.
+//
+// Needs:   a plain graph. A Transpose whose only reader is a Unary, or a Binary whose other operand
+//          has one element, or elements along one dim only (of a map: its channels), or comes from
+//          a Transpose by the same order; and so on, up to a value that a Transpose reads.
+// Gives:   the elementwise nodes on the Transpose's operand, the Transpose behind them; two
+//          Transposes that meet are one; a Transpose that moves dims of 1 only is a Reshape.
+//          Numerics are unchanged. Where no Transpose is reached, nothing moves.
+// Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before
+//          eliminate_dead, which removes what keeps the order now; before the fusions: networks
+//          written for other layouts have a convolution's activation between two Transposes.
+#include <algorithm>
+#include <cassert>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace codl::compiler {
+namespace {
+
+using Order = llvm::SmallVector<int32_t, 8>;  // of dims: output dim i is input dim order[i]
+
+Order order_of(const ir::Graph& graph, const ir::Node& node) {
+  const auto params = node.params.as<TransposeParams>();
+  const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
+                                  params.perm_4, params.perm_5, params.perm_6, params.perm_7};
+  return Order(perm, perm + graph.value(node.output).type.rank());
+}
+
+void set_order(ir::Node& node, const Order& order) {
+  TransposeParams params;
+  int32_t* const perm[kMaxRank] = {&params.perm_0, &params.perm_1, &params.perm_2, &params.perm_3,
+                                   &params.perm_4, &params.perm_5, &params.perm_6, &params.perm_7};
+  for (size_t i = 0; i < order.size(); ++i) *perm[i] = order[i];
+  node.params = ir::OpParams::of(OpKind::Transpose, params);
+}
+
+bool keeps_order(const Order& order) { return llvm::is_sorted(order); }
+
+// Dims of a Transpose's operand, given its result's.
+ir::Dims before(const Order& order, const ir::Dims& dims) {
+  ir::Dims result(dims.size());
+  for (size_t i = 0; i < order.size(); ++i) result[order[i]] = dims[i];
+  return result;
+}
+
+// `dims` with 1s in front.
+ir::Dims of_rank(const ir::Dims& dims, size_t rank) {
+  ir::Dims result(rank - dims.size(), 1);
+  result.append(dims.begin(), dims.end());
+  return result;
+}
+
+class TransposeSinking {
+ public:
+  explicit TransposeSinking(ir::Graph& graph) : graph_(graph), names_(graph) {
+    users_.resize(graph.values().size());
+    for (ir::NodeId id = 0; id < graph.nodes().size(); ++id)
+      for (ir::ValueId input : graph.node(id).inputs) users_[input].push_back(id);
+  }
+
+  void run() {
+    // What is added stands behind them, and is in place already.
+    const auto node_count = static_cast<ir::NodeId>(graph_.nodes().size());
+    for (ir::NodeId id = 0; id < node_count; ++id) {
+      if (graph_.node(id).op != OpKind::Transpose || !meets_transpose(id)) continue;
+      ir::NodeId at = id;
+      for (bool joins = false; !joins && !is_read_by_transpose(graph_.node(at).output);)
+        at = sink(at, &joins);
+      // Where it goes on from there is seen when its turn comes.
+      join(at);
+    }
+    for (ir::NodeId id = 0; id < node_count; ++id) become_reshape(id);
+    sort();
+  }
+
+ private:
+  bool reads(ir::NodeId user, ir::ValueId value) const {
+    return llvm::is_contained(graph_.node(user).inputs, value);
+  }
+
+  // The only node that reads `value`; kNoId: several, none, or the application.
+  ir::NodeId sole_user(ir::ValueId value) const {
+    ir::NodeId found = ir::kNoId;
+    if (graph_.is_output(value)) return found;
+    for (ir::NodeId user : users_[value]) {
+      if (user == found || !reads(user, value)) continue;
+      if (found != ir::kNoId) return ir::kNoId;
+      found = user;
+    }
+    return found;
+  }
+
+  bool is_read_by_transpose(ir::ValueId value) const {
+    return llvm::any_of(users_[value], [&](ir::NodeId user) {
+      return graph_.node(user).op == OpKind::Transpose && reads(user, value);
+    });
+  }
+
+  // The node that computes `value` and may be taken away with its only user; kNoId if none.
+  ir::NodeId sole_transpose(ir::ValueId value) const {
+    const ir::NodeId producer = graph_.value(value).producer;
+    if (producer == ir::kNoId || graph_.node(producer).op != OpKind::Transpose) return ir::kNoId;
+    return sole_user(value) == ir::kNoId ? ir::kNoId : producer;
+  }
+
+  // Whether `value`, an operand of an elementwise node with a result of `rank`, is as well one of a
+  // node in front of a Transpose by `order`.
+  bool is_movable(ir::ValueId value, const Order& order) const {
+    const ir::TensorType& type = graph_.value(value).type;
+    if (type.element_count() == 1) return true;
+    const ir::Dims dims = before(order, of_rank(type.dims, order.size()));
+    if (llvm::count_if(dims, [](int32_t dim) { return dim != 1; }) != 1) return false;
+    // Under a map in Nhwc another row than one of channels is slow.
+    return dims.size() != 4 || dims[1] != 1;
+  }
+
+  // Whether node `user` may change places with a Transpose by `order` whose result `value` it
+  // reads. `joins`: it reads another Transpose, too, which goes away.
+  bool is_passable(ir::NodeId user, ir::ValueId value, const Order& order, bool* joins) const {
+    const ir::Node& node = graph_.node(user);
+    if (node.op == OpKind::Unary) return true;
+    if (node.op != OpKind::Binary) return false;
+    if (graph_.value(value).type.dims != graph_.value(node.output).type.dims) return false;
+    const ir::ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
+    if (other == value || is_movable(other, order)) return true;
+    const ir::NodeId producer = sole_transpose(other);
+    *joins = producer != ir::kNoId && order_of(graph_, graph_.node(producer)) == order;
+    return *joins;
+  }
+
+  // Whether sinking the Transpose ends at another one.
+  bool meets_transpose(ir::NodeId id) const {
+    const Order order = order_of(graph_, graph_.node(id));
+    ir::ValueId value = graph_.node(id).output;
+    for (bool joins = false; !is_read_by_transpose(value) && !joins;) {
+      const ir::NodeId user = sole_user(value);
+      if (user == ir::kNoId || !is_passable(user, value, order, &joins)) return false;
+      value = graph_.node(user).output;
+    }
+    return true;
+  }
+
+  // Lets the Transpose `id` and its only user, which is_passable(), change places: where the one
+  // stands, the other computes in front of it what it computed behind it. Returns where the
+  // Transpose is now.
+  ir::NodeId sink(ir::NodeId id, bool* joins) {
+    const ir::ValueId value = graph_.node(id).output;
+    const ir::NodeId user = sole_user(value);
+    const Order order = order_of(graph_, graph_.node(id));
+    [[maybe_unused]] const bool is_ok = is_passable(user, value, order, joins);
+    assert(is_ok);
+    ir::Node computes = graph_.node(user);
+    ir::Node transposes = graph_.node(id);
+    const ir::ValueId from = transposes.inputs[0];
+    for (ir::ValueId& input : computes.inputs) {
+      if (input == value)
+        input = from;
+      else if (*joins)
+        input = graph_.node(graph_.value(input).producer).inputs[0];
+      else
+        input = moved(input, order);
+    }
+    computes.output = value;
+    ir::TensorType type = graph_.value(graph_.node(user).output).type;
+    type.dims = graph_.value(from).type.dims;
+    graph_.value(value).type = std::move(type);
+    transposes.inputs[0] = value;
+    transposes.output = graph_.node(user).output;
+    replace(id, std::move(computes));
+    replace(user, std::move(transposes));
+    return user;
+  }
+
+  // `value` with the dims that it has in front of a Transpose by `order`.
+  ir::ValueId moved(ir::ValueId value, const Order& order) {
+    ir::TensorType type = graph_.value(value).type;
+    if (type.element_count() == 1) return value;
+    type.dims = before(order, of_rank(type.dims, order.size()));
+    if (type.dims == graph_.value(value).type.dims) return value;
+    std::string name = names_.take(graph_.value(value).name + ".moved");
+    ir::ValueId result;
+    if (graph_.value(value).is_constant) {
+      SharedBytes bytes = graph_.value(value).bytes;
+      result = graph_.add_constant(std::move(name), std::move(type), std::move(bytes));
+      users_.emplace_back();
+    } else {
+      ir::Node reshape;
+      reshape.op = OpKind::Reshape;
+      reshape.inputs = {value};
+      reshape.name = name;
+      result = graph_.add_node(std::move(reshape), std::move(name), std::move(type));
+      users_.emplace_back();
+    }
+    return result;
+  }
+
+  // The Transposes that read the result of Transpose `id` read its operand instead; what they gave,
+  // where it is that operand, is read there.
+  void join(ir::NodeId id) {
+    const Order order = order_of(graph_, graph_.node(id));
+    const ir::ValueId from = graph_.node(id).inputs[0];
+    const ir::ValueId value = graph_.node(id).output;
+    const auto users = users_[value];
+    for (ir::NodeId user : users) {
+      ir::Node joined = graph_.node(user);
+      if (joined.op != OpKind::Transpose || !reads(user, value)) continue;
+      Order both;
+      for (int32_t dim : order_of(graph_, joined)) both.push_back(order[dim]);
+      set_order(joined, both);
+      joined.inputs[0] = from;
+      const ir::ValueId output = joined.output;
+      replace(user, std::move(joined));
+      if (!keeps_order(both)) continue;
+      const auto readers = users_[output];
+      for (ir::NodeId reader : readers) {
+        ir::Node node = graph_.node(reader);
+        std::replace(node.inputs.begin(), node.inputs.end(), output, from);
+        replace(reader, std::move(node));
+      }
+    }
+  }
+
+  void become_reshape(ir::NodeId id) {
+    if (graph_.node(id).op != OpKind::Transpose) return;
+    const Order order = order_of(graph_, graph_.node(id));
+    const ir::Dims& dims = graph_.value(graph_.node(id).inputs[0]).type.dims;
+    int32_t last = -1;
+    for (int32_t dim : order) {
+      if (dims[dim] == 1) continue;
+      if (dim < last) return;
+      last = dim;
+    }
+    graph_.node(id).op = OpKind::Reshape;
+    graph_.node(id).params = ir::OpParams();
+  }
+
+  void replace(ir::NodeId id, ir::Node node) {
+    for (ir::ValueId input : node.inputs)
+      if (!reads(id, input)) users_[input].push_back(id);
+    graph_.value(node.output).producer = id;
+    graph_.node(id) = std::move(node);
+  }
+
+  // Each node behind those that it reads, in the order that there is as far as that allows.
+  void sort() {
+    const size_t count = graph_.nodes().size();
+    std::vector<ir::NodeId> order;
+    std::vector<bool> is_begun(count, false), is_placed(count, false);
+    std::vector<ir::NodeId> stack;
+    for (ir::NodeId first = 0; first < count; ++first) {
+      stack.push_back(first);
+      while (!stack.empty()) {
+        const ir::NodeId id = stack.back();
+        if (is_placed[id] || is_begun[id]) {
+          stack.pop_back();
+          if (!is_placed[id]) order.push_back(id);
+          is_placed[id] = true;
+          continue;
+        }
+        is_begun[id] = true;
+        for (ir::ValueId input : graph_.node(id).inputs) {
+          const ir::NodeId producer = graph_.value(input).producer;
+          if (producer != ir::kNoId && !is_placed[producer]) stack.push_back(producer);
+        }
+      }
+    }
+    graph_.reorder_nodes(order);
+  }
+
+  ir::Graph& graph_;
+  NewNames names_;
+  // By value: all nodes that read it, and some that did.
+  std::vector<llvm::SmallVector<ir::NodeId, 2>> users_;
+};
+
+}  // namespace
+
+llvm::Error sink_transposes(ir::Graph& graph) {
+  TransposeSinking(graph).run();
+  graph.remove_unused_values();
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler
