@@ -32,10 +32,15 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, x.dtype, dims);
 }
 
-// Pixels are moved whole.
+// Pixels are moved whole. Channels of a constant are added where the pixels are already: what is
+// Plain has its channels one behind the other, and is not worth two Converts.
 bool computes_in_nhwc(const ir::NodeView& node) {
-  const kernels::PadAxes pads = kernels::pad_axes(node.params<PadParams>());
-  return pads.begin[0] == 0 && pads.end[0] == 0 && pads.begin[1] == 0 && pads.end[1] == 0;
+  const auto params = node.params<PadParams>();
+  const kernels::PadAxes pads = kernels::pad_axes(params);
+  if (pads.begin[0] != 0 || pads.end[0] != 0) return false;
+  if (pads.begin[1] == 0 && pads.end[1] == 0) return true;
+  return params.kind == kPadConstant &&
+         (node.input(0).layout == Layout::Nhwc || node.input_value(0).is_input);
 }
 
 }  // namespace

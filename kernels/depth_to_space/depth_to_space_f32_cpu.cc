@@ -1,5 +1,6 @@
-// Nhwc: one output pixel at a time, whose channels are together or evenly apart in one pixel of x;
-// or all pixels of a row of a block, where they are together.
+// Nhwc: the output pixels of a row that have the same place in their blocks, one behind the other:
+// the channels of each are together or evenly apart in one pixel of x. Or all pixels of a row of a
+// block, where they are together.
 #include <cstring>
 
 #include "kernels/common/cpu_dispatch.h"
@@ -8,12 +9,20 @@
 namespace codl::kernels {
 namespace {
 
-void gather_channels(const float* x, int64_t step, int64_t count, float* y) {
-  if (step == 1) {
+// Channels of a pixel: `count` of x, `step` apart, and `pads` zeros, at most 3.
+void move_pixel(const float* x, int64_t step, int64_t count, int64_t pads, float* y) {
+  constexpr int64_t kFew = 8;  // to this a call takes longer than the copy
+  if (step == 1 && count > kFew) {
     std::memcpy(y, x, static_cast<size_t>(count) * sizeof(float));
-    return;
+  } else {
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < count; ++i) y[i] = x[i * step];
   }
-  for (int64_t i = 0; i < count; ++i) y[i] = x[i * step];
+  y += count;
+  // Not a loop, which would become a call.
+  if (pads > 0) y[0] = 0.0f;
+  if (pads > 1) y[1] = 0.0f;
+  if (pads > 2) y[2] = 0.0f;
 }
 
 void depth_to_space_f32(const KernelArgs& args) {
@@ -22,9 +31,11 @@ void depth_to_space_f32(const KernelArgs& args) {
   const TensorView& y = args.output();
   const DepthToSpaceWork work = depth_to_space_work(args.part_dim, args.part, y.shape);
   const Range channels = work.channels;
+  const int64_t count = channels.count();
   const bool has_last = channels.end == y.shape.dims[1];
-  const int64_t stored = (has_last ? padded_channels(y.shape) : channels.end) - channels.begin;
-  const bool has_runs = params.is_channel_major == 0 && channels.count() == y.strides[3];
+  const int64_t pads = has_last ? padded_channels(y.shape) - channels.end : 0;
+  const bool has_runs = params.is_channel_major == 0 && count == y.strides[3];
+  const int32_t columns = y.shape.dims[3];
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const int64_t n = unit / work.rows.count();
@@ -34,21 +45,38 @@ void depth_to_space_f32(const KernelArgs& args) {
     const int32_t a = static_cast<int32_t>(row % params.block_h);
     const float* x_row =
         x.as<const float>() + n * x.strides[0] + (i - x.shape.row_begin) * x.strides[2];
-    float* pixel =
+    float* y_row =
         y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] + channels.begin;
-    int64_t pixels = 1;  // moved at once
-    for (int64_t ow = 0; ow < y.shape.dims[3]; ow += pixels, pixel += pixels * y.strides[3]) {
-      const int64_t column = ow + params.crop_left;
-      const int64_t j = column / params.block_w;
-      if (has_runs) {
-        const int64_t in_block = params.block_w - column % params.block_w;
-        pixels = in_block < y.shape.dims[3] - ow ? in_block : y.shape.dims[3] - ow;
+    const auto first_of = [&](int32_t b) {
+      const DepthChannels from = depth_channels(params, y.shape.dims[1], a, b);
+      return from.first + int64_t{channels.begin} * from.step;
+    };
+    int64_t j = params.crop_left / params.block_w;
+    int32_t b = params.crop_left % params.block_w;
+    if (has_runs) {
+      for (int32_t ow = 0; ow < columns; b = 0, ++j) {
+        const int32_t pixels =
+            params.block_w - b < columns - ow ? params.block_w - b : columns - ow;
+        move_pixel(x_row + j * x.strides[3] + first_of(b), 1, pixels * count, 0,
+                   y_row + ow * y.strides[3]);
+        ow += pixels;
       }
-      const DepthChannels from =
-          depth_channels(params, y.shape.dims[1], a, static_cast<int32_t>(column % params.block_w));
-      gather_channels(x_row + j * x.strides[3] + from.first + int64_t{channels.begin} * from.step,
-                      from.step, pixels * channels.count(), pixel);
-      for (int64_t c = pixels * channels.count(); c < pixels * stored; ++c) pixel[c] = 0.0f;
+      continue;
+    }
+    const int64_t step = depth_channels(params, y.shape.dims[1], a, 0).step;
+    const int64_t y_step = int64_t{params.block_w} * y.strides[3];
+    for (int32_t first = 0; first < params.block_w && first < columns; ++first) {
+      const float* from = x_row + j * x.strides[3] + first_of(b);
+      float* to = y_row + first * y.strides[3];
+      for (int64_t ow = first; ow < columns; ow += params.block_w) {
+        move_pixel(from, step, count, pads, to);
+        from += x.strides[3];
+        to += y_step;
+      }
+      if (++b == params.block_w) {
+        b = 0;
+        ++j;
+      }
     }
   }
 }

@@ -39,6 +39,11 @@ inline std::vector<KernelCase> depth_to_space_cases() {
     add("crop of rows of pixels in front", {2, 24, 9, 4}, {2, 8, 8, 11});
     params.crop_top = 4;
     add("crop of rows of pixels", {1, 24, 9, 4}, {1, 8, 5, 7});
+    params.block_h = params.block_w = 4;
+    params.crop_top = params.crop_left = 3;
+    for (int32_t channels : {1, 2, 8, 9})
+      add("large blocks", {1, 16 * channels, 2, 3}, {1, channels, 5, 7});
+    add("less than a block", {1, 48, 1, 2}, {1, 3, 1, 3});
     params.block_h = params.block_w = 1;
     params.crop_top = params.crop_left = 0;
     add("tasks", {1, 20, 30, 40}, {1, 20, 30, 40});

@@ -48,6 +48,13 @@ inline std::vector<KernelCase> pad_cases() {
     for (DType dtype : {DType::Bool, DType::U16, DType::I64})
       add("dtype", kind, false, typed_operand(dtype, {3, 4}), {1, 2}, {2, 1});
   }
+  for (int32_t channels : {1, 4, 7, 20})
+    for (int32_t end : {0, 1, 5, 16}) {
+      add("channels behind", kPadConstant, end == 5, nhwc_operand({2, channels, 5, 4}),
+          {0, 0, 0, 0}, {0, end, 0, 0});
+      add("channels and pixels", kPadConstant, end == 5, nhwc_operand({2, channels, 5, 4}),
+          {0, 3, 1, 2}, {0, end, 3, 1});
+    }
   add("value", kPadConstant, true, plain_operand({2, 3}), {1, 1}, {0, 2});
   add("value of pixels", kPadConstant, true, nhwc_operand({2, 3, 4, 5}), {0, 0, 1, 1},
       {0, 0, 0, 2});

@@ -47,6 +47,21 @@ TEST_CASE("a value is converted once per layout") {
         "output %f : f32[1,48]\n");
 }
 
+TEST_CASE("channels are added to a map where it lies") {
+  const auto pads = [](const std::string& nodes) {
+    const std::string text = after(
+        "g (float[1,3,4,4] x) => (float[1,5,4,4] y) <float[3,3,1,1] w, "
+        "int64[8] p = {0, 0, 0, 0, 0, 2, 0, 0}> { " +
+            nodes + " y = Pad(c, p) }",
+        kAssignLayouts);
+    const size_t at = text.find(" = Pad(");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(pads("c = Conv(x, w)") == " = Pad(%c) {kind=Constant, end_1=2} : f32[1,5,4,4] nhwc");
+  CHECK(pads("c = Transpose<perm = [0, 1, 3, 2]>(x)") ==
+        " = Pad(%c) {kind=Constant, end_1=2} : f32[1,5,4,4]");
+}
+
 TEST_CASE("an input read in both layouts is converted to both") {
   CHECK(after(R"(
     g (float[1,3,4,4] x) => (float[1,3,4,4] y, float[1,48] f)
