@@ -213,14 +213,11 @@ inline int64_t conv2d_blocks_inside(const Conv2dBufferGrid& grid, const WindowAx
 // How the direct CPU row reads its input where few output channels are computed with lanes along
 // the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
 struct Conv2dDots {
-  int64_t runs = 0;        // of a window: its rows, or its taps where these are dilated; 0: not so
-  int64_t run = 0;         // elements
-  int64_t depth = 0;       // elements of a tap
-  bool is_copied = false;  // blocks of inputs, without their pad lanes; else only those in padding
-  // Of a copied block: output pixels of a row, and input columns.
-  int64_t block_pixels = 0;
-  int64_t block_columns = 0;
-  // Scratch, in floats.
+  int64_t runs = 0;   // of a window: its rows, or its taps where these are dilated; 0: not so
+  int64_t run = 0;    // elements
+  int64_t depth = 0;  // elements of a tap, pad lanes included
+  // Scratch, in floats: the weights, a run of zeros, and the runs of a tile that reach out of the
+  // map, copied.
   int64_t weight_elements = 0;
   int64_t zero_elements = 0;
   int64_t copy_elements = 0;
@@ -241,25 +238,17 @@ constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape&
   if (int64_t{y.dims[0]} * y.dims[2] * y.dims[3] < kLeastPixels) return {};
   const WindowAxis horizontal = horizontal_axis(params, w.dims);
   Conv2dDots dots;
-  // Pad lanes are read like channels where they are a fifth of a pixel at most.
-  const int64_t channels = x.dims[1];
-  dots.is_copied = 4 * padded_channels(x) > 5 * channels;
-  dots.depth = dots.is_copied ? channels : padded_channels(x);
+  // Pad lanes are read like channels, where they are a fifth of a pixel at most.
+  dots.depth = padded_channels(x);
+  if (4 * dots.depth > 5 * int64_t{x.dims[1]}) return {};
   const bool is_dilated = horizontal.taps > 1 && horizontal.dilation > 1;
   dots.runs = int64_t{w.dims[2]} * (is_dilated ? horizontal.taps : 1);
   dots.run = dots.depth * (is_dilated ? 1 : horizontal.taps);
   int32_t computed = 1;  // output channels
   while (computed < y.dims[1]) computed *= 2;
   dots.weight_elements = dots.runs * round_up(dots.run, kVector) * computed;
-  dots.zero_elements = dots.is_copied ? 0 : round_up(dots.run, kVector);
-  if (!dots.is_copied) {
-    dots.copy_elements = kTilePixels * dots.runs * dots.run;
-  } else {
-    dots.block_pixels = y.dims[3] < 128 ? y.dims[3] : 128;
-    dots.block_columns = (dots.block_pixels - 1) * horizontal.stride +
-                         int64_t{horizontal.taps - 1} * horizontal.dilation + 1;
-    dots.copy_elements = w.dims[2] * dots.block_columns * dots.depth;
-  }
+  dots.zero_elements = round_up(dots.run, kVector);
+  dots.copy_elements = kTilePixels * dots.runs * dots.run;
   if (dots.weight_elements > kMostElements || dots.copy_elements > kMostElements) return {};
   return conv2d_computed_share(params, x, w, y) < 1 ? Conv2dDots{} : dots;
 }

@@ -55,7 +55,7 @@ struct Conv2d {
   const Conv2dDots* dots;  // null: they are not
   float* dot_weights;
   float* dot_zeros;   // a run
-  float* dot_copies;  // of runs [pixels][runs][run], or of a block
+  float* dot_copies;  // [pixels][runs][run]
 };
 
 // A tile: pixels [first, first + count) of one image, flattened over the rows of the part.
@@ -359,8 +359,7 @@ void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panel
   *number = pixels.number;
 }
 
-// Copies `count` columns of a row of the map, the first channels of each without the pad lanes;
-// zeros where it has none.
+// Copies `count` columns of a row of the map, `channels` lanes of each; zeros where it has none.
 HWY_NOINLINE void copy_columns(const Conv2d& conv, int32_t image, int64_t row, int64_t column,
                                int64_t count, int64_t channels, float* to) {
   const TensorView& x = *conv.x;
@@ -405,17 +404,6 @@ HWY_NOINLINE void point_at_runs(const Conv2d& conv, int32_t image, int32_t out_r
   }
 }
 
-// Likewise, of pixel `pixel` of the block that is copied.
-void point_at_copied_runs(const Conv2d& conv, int64_t pixel, int64_t stride, const float** inputs) {
-  const Conv2dDots& dots = *conv.dots;
-  const int64_t row_runs = dots.runs / conv.vertical.taps;
-  for (int32_t i = 0; i < conv.vertical.taps; ++i)
-    for (int64_t j = 0; j < row_runs; ++j, inputs += stride)
-      *inputs = conv.dot_copies + (i * dots.block_columns + pixel * conv.horizontal.stride +
-                                   j * conv.horizontal.dilation) *
-                                      dots.depth;
-}
-
 // The pixels of `range`, flattened over the rows of the part, of one image.
 void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
   const Conv2dDots& dots = *conv.dots;
@@ -440,29 +428,9 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
 
   int32_t row = conv.rows.begin + static_cast<int32_t>(range.begin / out_columns);
   auto column = static_cast<int32_t>(range.begin % out_columns);
-  int64_t block_pixel = 0;  // of the tile's first pixel, and the pixels that the block has
-  int64_t block_count = 0;
   int32_t count = 0;
   for (int64_t pixel = range.begin; pixel < range.end; pixel += count) {
     count = range.end - pixel < tile_pixels ? static_cast<int32_t>(range.end - pixel) : tile_pixels;
-    if (dots.is_copied) {
-      if (block_pixel == block_count) {
-        block_pixel = 0;
-        block_count =
-            out_columns - column < dots.block_pixels ? out_columns - column : dots.block_pixels;
-        if (block_count > range.end - pixel) block_count = range.end - pixel;
-        const int64_t columns = (block_count - 1) * conv.horizontal.stride +
-                                int64_t{conv.horizontal.taps - 1} * conv.horizontal.dilation + 1;
-        for (int32_t i = 0; i < conv.vertical.taps; ++i)
-          copy_columns(conv, image,
-                       int64_t{row} * conv.vertical.stride - conv.vertical.pad_begin +
-                           int64_t{i} * conv.vertical.dilation,
-                       int64_t{column} * conv.horizontal.stride - conv.horizontal.pad_begin,
-                       columns, dots.depth, conv.dot_copies + i * dots.block_columns * dots.depth);
-      }
-      if (count > block_count - block_pixel)
-        count = static_cast<int32_t>(block_count - block_pixel);
-    }
     for (int i = 0; i < tile_pixels; ++i) {
       // Surplus pixels repeat the last one.
       if (i >= count) {
@@ -470,10 +438,7 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
           conv.table[run * tile_pixels + i] = conv.table[run * tile_pixels + count - 1];
         continue;
       }
-      if (dots.is_copied)
-        point_at_copied_runs(conv, block_pixel++, tile_pixels, conv.table + i);
-      else
-        point_at_runs(conv, image, row, column, i, tile_pixels, conv.table + i);
+      point_at_runs(conv, image, row, column, i, tile_pixels, conv.table + i);
       if (++column == out_columns) {
         column = 0;
         ++row;
