@@ -495,11 +495,9 @@ int codl_profile(const std::vector<std::string>& arguments) {
     facts.lane.vector_lanes = kernels::cpu_vector_lanes(kernels::best_cpu_target());
     const std::string earlier =
         flags.resumes ? read_samples_to_resume(sample_path, facts) : std::string();
-    if (!measure(flags, sample_path, earlier, facts)) {
-      std::fprintf(stderr, "\n");
+    if (!measure(flags, sample_path, earlier, facts))
       throw tools::ToolError(tools::ExitCode::Interrupted,
                              sample_path + ": interrupted, --resume goes on with it");
-    }
   }
   // The profile comes from the sample file alone: --fit-only writes the same.
   const std::string sample_text = tools::read_file(sample_path, kMaxSampleBytes);

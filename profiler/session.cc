@@ -96,9 +96,15 @@ struct Session::Clock {
   SteadyClock::time_point start = SteadyClock::now();
   double budget_s;
   const std::function<bool()>& is_interrupted;
+  mutable bool has_line = false;
 
+  // What is printed next, an error too, begins a line.
+  ~Clock() {
+    if (has_line) std::fputc('\n', stderr);
+  }
   bool is_after(double share) const { return seconds_since(start) >= share * budget_s; }
   void report(const char* what, size_t done, size_t wanted) const {
+    has_line = true;
     std::fprintf(stderr, "\r%s: %zu of %zu, at most %.0f s left  ", what, done, wanted,
                  std::max(budget_s - seconds_since(start), 0.0));
   }
@@ -462,7 +468,6 @@ bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) 
   choose_repeats();
   const bool is_done = visit_again(clock);
   std::erase_if(samples_, [](const Sample& sample) { return sample.visits_us.empty(); });
-  std::fprintf(stderr, "\n");
   return is_done;
 }
 

@@ -234,7 +234,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                                preexec_fn=limit(resource.RLIMIT_FSIZE, 4000))
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 1, error)
-        self.assertIn("samples.csv: expected space to write to", error)
+        self.assertRegex(error, r"(?m)^codl-profile: error: .*samples.csv: expected space to write to")
         self.assertIn(b"\nsoftmax_f32_cpu,", read(path))
         self.assertEqual(os.listdir(self.work), ["samples.csv"])
         # The line that was cut off is measured again.
