@@ -36,10 +36,10 @@ int64_t other_number(Random& random, int64_t number) {
   switch (random() % 5) {
     case 0:
       return kEdges[random() % std::size(kEdges)];
-    case 1:
-      return number + 1;
+    case 1:  // these three wrap
+      return static_cast<int64_t>(static_cast<uint64_t>(number) + 1);
     case 2:
-      return number - 1;
+      return static_cast<int64_t>(static_cast<uint64_t>(number) - 1);
     case 3:
       return static_cast<int64_t>(static_cast<uint64_t>(number) << (random() % 4 + 1));
     default:
