@@ -53,7 +53,7 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT CODL_SANITIZE)
   add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack)
 endif()
 
-if(CODL_FUZZ)  # coverage for libFuzzer; its main is linked to the one program that is fuzzed
+if(CODL_FUZZ)  # coverage for libFuzzer; its main is linked to the programs that are fuzzed
   target_compile_options(codl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
@@ -81,9 +81,9 @@ function(codl_runtime_library name)
 endfunction()
 
 # For targets that take longer to compile with sanitizers than to run: no optimisation then. Not for
-# the fuzzer, nor for kernels, whose tests compute for minutes.
+# kernels, whose tests compute for minutes; a long run of the fuzzer (preset fuzz) turns it off.
 function(codl_compile_quickly name)
-  if(CODL_SANITIZE AND NOT CODL_FUZZ)
+  if(CODL_SANITIZE AND CODL_COMPILE_QUICKLY)
     target_compile_options(${name} PRIVATE -O0)
   endif()
 endfunction()

@@ -27,7 +27,7 @@ aarch64=(g++-aarch64-linux-gnu qemu-user)
 bench=(libbenchmark-dev)
 # examples/models/make_*.py
 models=(python3-numpy python3-onnx)
-# The preset fuzz.
+# The presets asan and fuzz.
 fuzz=(clang-14 libclang-rt-14-dev)
 # test/peers: a virtual environment for wheels of other runtimes.
 peers=(python3-venv)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What takes longer than continuous integration has: random graphs by a new seed, each fuzz target.
+# What takes longer than continuous integration has: every case of the OpenCL kernels, random graphs by a new seed, each
+# fuzz target.
 #
-#   test/nightly.sh [MINUTES]     of each part; default: 30
+#   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
 #
 # Builds the presets release and fuzz if need be. Exits 1 if anything was found.
 set -euo pipefail
@@ -13,6 +14,9 @@ cmake --preset release
 cmake --build --preset release
 cmake --preset fuzz
 cmake --build --preset fuzz
+
+CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
+test/kernels/oclgrind.sh build/release/bin/test_kernels
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
 echo "seed $seed (CODL_NIGHTLY_SEED=$seed repeats it)"

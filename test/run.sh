@@ -6,14 +6,14 @@
 #
 #   lint       format, include and text rules, clang-tidy
 #   release    every test, optimised; symbol rules and size budget (label arch)
-#   asan       every test with AddressSanitizer and UBSan, assertions on
+#   asan       everything built with clang, AddressSanitizer and UBSan, assertions on: every test, each fuzz target for
+#              a few seconds
 #   tsan       the runtime's tests with ThreadSanitizer
 #   e2e        the command-line tools on examples/models: exit codes, modes, determinism
 #   differential  1,000 random small graphs in three modes each, against ONNX's reference evaluator
 #   node_tests ONNX's own node tests in two modes each
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
 #   examples   examples/cmake_project against an installed package
-#   fuzz       everything built with clang; each fuzz target for a few seconds
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
 #   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
 #
@@ -22,7 +22,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-all_stages=(lint release e2e differential node_tests oclgrind examples asan tsan fuzz aarch64)
+all_stages=(lint release e2e differential node_tests oclgrind examples asan tsan aarch64)
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
@@ -134,10 +134,10 @@ stage_release() {
 }
 stage_asan() {
   configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools|release_only' &&
-    check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported
+    check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported &&
+    check fuzz_targets test/fuzz/run.sh 5 asan
 }
 stage_tsan() { configure tsan test_runtime && check ctest ctest_run tsan -R test_runtime; }
-stage_fuzz() { configure fuzz && check targets test/fuzz/run.sh 5; }
 stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
 stage_differential() { release_build && check random_graphs python3 test/differential/differential.py; }
 stage_node_tests() { release_build && check all_of_onnx python3 test/onnx/run_node_tests.py; }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs every libFuzzer program of the preset fuzz.
+# Runs every libFuzzer program of a preset.
 #
-#   test/fuzz/run.sh SECONDS     of each target
+#   test/fuzz/run.sh SECONDS [PRESET]     of each target; default: fuzz
 #
 # Corpora: build/corpus/NAME, begun with corpus/NAME and what make_plan_seeds and profiles/ have, and kept. Prints for each
 # target executions, coverage (edges) and findings; a finding stays in build/corpus/found-NAME-*. Exits 1 if there is one.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1?expected the seconds of each target}
-bin=build/fuzz/bin
+bin=build/${2-fuzz}/bin
 corpus=build/corpus
 export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/test/support/lsan.supp:print_suppressions=0
 

@@ -209,7 +209,7 @@ TEST_CASE("positions in integers are those in floating point") {
   std::mt19937 random(7);
   const auto below = [&](uint32_t count) { return static_cast<int32_t>(random() % count); };
   int32_t lines = 0;
-  for (int32_t i = 0; i < 20000; ++i) {
+  for (int32_t i = 0; i < 2000; ++i) {
     kernels::ResizeAxis axis;
     axis.in = 1 + below(i % 10 == 0 ? 2000 : 150);
     const int32_t how = below(4);
@@ -237,7 +237,7 @@ TEST_CASE("positions in integers are those in floating point") {
         }
     }
   }
-  CHECK(lines > 100000);  // nearly all have a line
+  CHECK(lines > 10000);  // nearly all have a line
 }
 
 TEST_CASE("the length that corners are aligned with") {

@@ -69,7 +69,7 @@ using Run = std::function<std::string(const KernelCase&, const CaseInputs&, floa
 
 // Every cut of a small case; of one that takes long the first, one in the middle and the last.
 std::vector<int32_t> cuts_of(const KernelCase& whole, Range all, int32_t step) {
-  constexpr uint64_t kSmallBytes = 16 * 1024;
+  constexpr uint64_t kSmallBytes = 4 * 1024;
   uint64_t bytes = 0;
   for (const OperandShape& operand : whole.operands) bytes += operand.bytes;
   std::vector<int32_t> cuts;

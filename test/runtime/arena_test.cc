@@ -1,7 +1,5 @@
 #include "runtime/src/arena.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "schema/session_memory.h"
@@ -10,14 +8,16 @@
 namespace codl::rt {
 namespace {
 
-// Of the process: all that is mapped.
+// Of the process: all that is mapped. By its map, since an emulator's statm counts the emulator.
 int64_t mapped_bytes() {
-  long long pages = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  int64_t bytes = 0;
+  unsigned long long begin = 0, end = 0;
+  std::FILE* file = std::fopen("/proc/self/maps", "r");
   REQUIRE(file != nullptr);
-  REQUIRE(std::fscanf(file, "%lld", &pages) == 1);
+  while (std::fscanf(file, "%llx-%llx %*[^\n]", &begin, &end) == 2)
+    bytes += static_cast<int64_t>(end - begin);
   std::fclose(file);
-  return pages * sysconf(_SC_PAGESIZE);
+  return bytes;
 }
 
 TEST_CASE("the default allocator takes of the system what block_bytes() says") {
