@@ -60,7 +60,8 @@ endif()
 # LLVM 14's JSON.h has a vector of an incomplete type, which Clang refuses where vectors are constexpr.
 function(codl_uses_llvm_json)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-std=c++17;-Wno-c++20-extensions")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-std=c++17;-Wno-c++20-extensions"
+      SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()
 
@@ -92,8 +93,10 @@ endfunction()
 # the time of compiling them. Of what g++ 12 inlines from a precompiled <string> it reports copies of more than
 # 2^63 bytes, where there are none.
 function(codl_precompile name)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_precompile_headers(${name} PRIVATE ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # for ccache
+  else()
     target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
     target_compile_options(${name} PRIVATE -fpch-preprocess)  # for ccache
   endif()
@@ -120,6 +123,9 @@ function(codl_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
   target_compile_options(${name} PRIVATE -O0)  # what is tested lies in the libraries
+  if(CODL_FUZZ)
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined,fuzzer-no-link)
+  endif()
   codl_precompile(${name} <algorithm> <string> <vector> ${PROJECT_SOURCE_DIR}/test/support/catch.h)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})
 endfunction()
