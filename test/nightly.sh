@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What takes longer than continuous integration has: every case of the OpenCL kernels, random graphs by a new seed, each
+# What takes longer than continuous integration has: every case of the kernels, random graphs by a new seed, each
 # fuzz target.
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
@@ -16,6 +16,7 @@ cmake --preset fuzz
 cmake --build --preset fuzz
 
 CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
+CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
 test/kernels/oclgrind.sh build/release/bin/test_kernels
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}

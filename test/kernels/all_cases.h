@@ -1,6 +1,8 @@
 // The cases of every operator. An operator without cases does not compile.
 #pragma once
 
+#include <cstdlib>
+
 #include "test/kernels/batch_matmul_cases.h"
 #include "test/kernels/binary_cases.h"
 #include "test/kernels/cast_cases.h"
@@ -48,6 +50,26 @@ inline std::vector<KernelCase> cases_of(OpKind op) {
 #include "schema/ops.def"
   }
   return {};
+}
+
+// Of an operator that has many cases every third; all of them where CODL_ALL_CASES is set.
+inline std::vector<KernelCase> some_cases_of(OpKind op) {
+  std::vector<KernelCase> cases = cases_of(op);
+  constexpr size_t kManyCases = 24, kStride = 3;
+  if (cases.size() <= kManyCases || std::getenv("CODL_ALL_CASES") != nullptr) return cases;
+  std::vector<KernelCase> some;
+  for (size_t i = 0; i < cases.size(); i += kStride) some.push_back(std::move(cases[i]));
+  return some;
+}
+
+// The cases that CPU rows run: all, but with sanitizers or in an emulator, where they take minutes,
+// some.
+inline std::vector<KernelCase> cpu_cases_of(OpKind op) {
+#ifdef CODL_SLOW_RUN
+  return some_cases_of(op);
+#else
+  return cases_of(op);
+#endif
 }
 
 }  // namespace codl::test

@@ -65,7 +65,7 @@ std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const Kern
 TEST_CASE("CPU kernels equal the reference on every instruction set") {
   for (const KernelRow& row : kKernelRows) {
     if (row.processor != Processor::Cpu) continue;
-    const std::vector<KernelCase> cases = cases_of(row.op);
+    const std::vector<KernelCase> cases = cpu_cases_of(row.op);
     INFO(row.symbol << " has a case that it can run");
     CHECK(std::any_of(cases.begin(), cases.end(),
                       [&](const KernelCase& item) { return is_for_row(row, item); }));
@@ -92,7 +92,7 @@ TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of th
   const Special& special = GENERATE(0, 1) == 0 ? kSpecialNan : kSpecialInfinities;
   for (const KernelRow& row : kKernelRows) {
     if (row.processor != Processor::Cpu || row.dtype != DType::F32) continue;
-    const std::vector<KernelCase> cases = cases_of(row.op);
+    const std::vector<KernelCase> cases = cpu_cases_of(row.op);
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(row, cases[i]) || why_open(row, cases[i], special)) continue;
       const KernelCase item = case_for(row, cases[i]);

@@ -48,7 +48,7 @@ TEST_CASE("no content of the operands leads a kernel outside them") {
   for (const KernelRow& row : kKernelRows) {
     if (row.processor != Processor::Cpu || row.dtype != DType::Any) continue;
     INFO(row.symbol);
-    for (const KernelCase& item : cases_of(row.op)) {
+    for (const KernelCase& item : cpu_cases_of(row.op)) {
       INFO(item.name);
       for (uint64_t pattern : kPatterns) CHECK(run_on(row, item, pattern, &random) == "");
       CHECK(run_on(row, item, 0, &random) == "");

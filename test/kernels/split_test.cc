@@ -112,7 +112,7 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
   for (const KernelRow& row : kKernelRows) {
     if (row.processor != Processor::Cpu) continue;
     std::vector<KernelCase> cases;
-    for (const KernelCase& item : cases_of(row.op))
+    for (const KernelCase& item : cpu_cases_of(row.op))
       if (item.part_dim == SplitDim::None) cases.push_back(case_for(row, item));
 
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
