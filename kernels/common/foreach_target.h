@@ -8,7 +8,7 @@
 #ifndef CODL_DISABLED_TARGETS
 #define CODL_DISABLED_TARGETS 0
 #endif
-#define HWY_DISABLED_TARGETS                                                               \
+#define HWY_DISABLED_TARGETS                                                              \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | \
    CODL_DISABLED_TARGETS)
 // The baseline of x86-64 is HWY_SCALAR with every compiler; GCC before 12.3 miscompiles HWY_EMU128.
