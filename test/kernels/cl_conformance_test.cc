@@ -27,6 +27,7 @@ const std::set<std::string_view> kLimits = {
     "operands of the kernel's dtype",
     "the input layout of the kernel's row",
     "axis 1 on a GPU",
+    "pads of rows and columns",
     "at most 8 images",
     "inputs like the output, scalar, per channel or of one pixel on a GPU",
     "groups of whole texels of 4 channels for rows on texels",
