@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "codl/codl.h"
 #include "schema/plan_layout.h"
 
@@ -7,7 +9,11 @@
 #undef CODL_STATUS
 
 const char* codl_status_text(codl_status_t status) {
-  switch (status) {
+  // Of an application, which may hand over any number: not read as an enum, which has no others.
+  int32_t number = 0;
+  static_assert(sizeof number == sizeof status);
+  std::memcpy(&number, &status, sizeof number);
+  switch (number) {
 #define CODL_STATUS(number, NAME, text) \
   case CODL_##NAME:                     \
     return text;

@@ -107,35 +107,42 @@ int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, cons
   return count;
 }
 
+std::vector<KernelCase> whole_cases(const KernelRow& row, const std::vector<KernelCase>& cases) {
+  std::vector<KernelCase> whole;
+  for (const KernelCase& item : cases)
+    if (item.part_dim == SplitDim::None) whole.push_back(case_for(row, item));
+  return whole;
+}
+
 TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
   std::set<std::pair<OpKind, SplitDim>> checked_references;  // one reference, however many rows
   for (const KernelRow& row : kKernelRows) {
     if (row.processor != Processor::Cpu) continue;
-    std::vector<KernelCase> cases;
-    for (const KernelCase& item : cpu_cases_of(row.op))
-      if (item.part_dim == SplitDim::None) cases.push_back(case_for(row, item));
-
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
       if (!row.can_split(dim)) continue;
       const bool is_first = checked_references.emplace(row.op, dim).second;
       int cuts = 0;
-      for (const KernelCase& item : cases) {
-        if (is_first)
-          check_cuts(row, item, dim, std::string(row.symbol) + " reference",
-                     [](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                       run_ref(part, inputs, output);
-                       return std::string();
-                     });
-        for (kernels::CpuTarget target : kernels::kCpuTargets) {
-          const kernels::CpuKernel kernel = kernel_for_target(row, target);
-          if (kernel == nullptr) continue;
-          cuts += check_cuts(row, item, dim,
-                             std::string(row.symbol) + " " + kernels::cpu_target_name(target),
-                             [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                               return run_cpu(row, kernel, part, inputs, 1, output);
-                             });
+      const auto check_cases = [&](const std::vector<KernelCase>& cases) {
+        for (const KernelCase& item : cases) {
+          if (is_first)
+            check_cuts(row, item, dim, std::string(row.symbol) + " reference",
+                       [](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                         run_ref(part, inputs, output);
+                         return std::string();
+                       });
+          for (kernels::CpuTarget target : kernels::kCpuTargets) {
+            const kernels::CpuKernel kernel = kernel_for_target(row, target);
+            if (kernel == nullptr) continue;
+            cuts += check_cuts(
+                row, item, dim, std::string(row.symbol) + " " + kernels::cpu_target_name(target),
+                [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                  return run_cpu(row, kernel, part, inputs, 1, output);
+                });
+          }
         }
-      }
+      };
+      check_cases(whole_cases(row, cpu_cases_of(row.op)));
+      if (cuts == 0) check_cases(whole_cases(row, cases_of(row.op)));  // where some were too few
       INFO(row.symbol << " has a case that can be cut along "
                       << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts > 0);
