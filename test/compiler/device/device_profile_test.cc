@@ -410,9 +410,13 @@ TEST_CASE("a profile cut anywhere is refused") {
 
 TEST_CASE("a profile with any byte changed is refused with the file, or holds what is allowed") {
   const std::string whole = with_all_keys();
+  // A few of these in each place: with all of them a sanitizer takes minutes.
+  constexpr char kBytes[] = {'\0', '"', '{', '}', ',', '-', '0', '9', 'e', 'x', '\xff'};
+  constexpr size_t kTries = 3;
   size_t refused = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
-    for (char byte : {'\0', '"', '{', '}', ',', '-', '0', '9', 'e', 'x', '\xff'}) {
+    for (size_t i = 0; i < kTries; ++i) {
+      const char byte = kBytes[(at * kTries + i) % std::size(kBytes)];
       if (whole[at] == byte) continue;
       std::string text = whole;
       text[at] = byte;
@@ -431,7 +435,7 @@ TEST_CASE("a profile with any byte changed is refused with the file, or holds wh
       if (!is_allowed) FAIL_CHECK("byte " << at << " made " << int{byte} << " was accepted");
     }
   }
-  CHECK(refused > 10 * whole.size() / 2);
+  CHECK(refused > kTries * whole.size() * 5 / 11);
 }
 
 TEST_CASE("each value of a profile removed, or made another, is refused with its path") {
