@@ -17,7 +17,7 @@ cmake --build --preset fuzz
 
 CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
 CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
-test/kernels/oclgrind.sh build/release/bin/test_kernels
+CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
 echo "seed $seed (CODL_NIGHTLY_SEED=$seed repeats it)"
