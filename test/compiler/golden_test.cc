@@ -1,0 +1,67 @@
+// What is decided for six small networks on three devices: partition, schedule and memory, as
+// `codlc --dump` prints them but for predicted times. A change of a decision shows as a change of
+// these files; whoever means it runs
+//
+//   CODL_UPDATE_GOLDEN=1 build/release/bin/test_compiler "decisions*"
+//
+// and reads the difference.
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "compiler/device/device_profile.h"
+#include "compiler/pipeline.h"
+#include "llvm/Support/raw_ostream.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/onnx_text.h"
+
+namespace codl::compiler {
+namespace {
+
+const std::string kFolder = CODL_TEST_GOLDEN;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string model_of(const std::string& network) {
+  std::string text = read(kFolder + "/" + network + ".onnx.txt");
+  text.erase(0, text.find('\n') + 1);  // the parser knows no comments
+  onnx::ModelProto model = test::parse_onnx_text(text);
+  test::fill_declared(*model.mutable_graph());
+  return model.SerializeAsString();
+}
+
+// A stage's dump without its predicted times, which every calibration moves.
+std::string decisions(const std::string& onnx, const DeviceProfile& profile, const char* stage) {
+  CompileOptions options;
+  options.dump = stage;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  options.dump_to = &os;
+  test::value_of(compile(onnx, "golden", profile, options));
+  return std::regex_replace(os.str(), std::regex(" (predicted=)?[0-9.]+us"), "");
+}
+
+TEST_CASE("decisions for six networks on three devices are those on record") {
+  const std::string network =
+      GENERATE("residual", "mobile", "unet", "detector", "attention", "style");
+  const std::string device = GENERATE("sd855", "kirin990", "host-2core-pocl");
+  const DeviceProfile profile = test::value_of(load_device_profile(device));
+  const std::string onnx = model_of(network);
+  std::string found;
+  for (const char* stage : {"partition", "schedule", "memory"})
+    found += std::string("# ") + stage + "\n" + decisions(onnx, profile, stage);
+  const std::string path = kFolder + "/" + network + "." + device + ".txt";
+  if (std::getenv("CODL_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << found;
+  INFO(path);
+  CHECK(found == read(path));
+}
+
+}  // namespace
+}  // namespace codl::compiler
