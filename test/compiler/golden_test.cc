@@ -7,12 +7,12 @@
 // and reads the difference.
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "compiler/device/device_profile.h"
 #include "compiler/pipeline.h"
 #include "llvm/Support/raw_ostream.h"
+#include "test/compiler/support/dump_text.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/onnx_text.h"
@@ -37,7 +37,6 @@ std::string model_of(const std::string& network) {
   return model.SerializeAsString();
 }
 
-// A stage's dump without its predicted times, which every calibration moves.
 std::string decisions(const std::string& onnx, const DeviceProfile& profile, const char* stage) {
   CompileOptions options;
   options.dump = stage;
@@ -45,7 +44,7 @@ std::string decisions(const std::string& onnx, const DeviceProfile& profile, con
   llvm::raw_string_ostream os(text);
   options.dump_to = &os;
   test::value_of(compile(onnx, "golden", profile, options));
-  return std::regex_replace(os.str(), std::regex(" (predicted=)?[0-9.]+us"), "");
+  return without_times(os.str());
 }
 
 TEST_CASE("decisions for six networks on three devices are those on record") {

@@ -1,0 +1,14 @@
+// Dumps as tests compare them.
+#pragma once
+
+#include <regex>
+#include <string>
+
+namespace codl::compiler {
+
+// Without predicted times, which every calibration moves.
+inline std::string without_times(const std::string& dump) {
+  return std::regex_replace(dump, std::regex(" (predicted=)?[0-9.]+us"), "");
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,90 @@
+// A partition as text, for tests of what is made of one: a line for each node of the graph, in its
+// order.
+//
+//   a cpu                       the node named a, whole on the CPU
+//   b gpu                       whole on the GPU
+//   c rows 6                    split along the height: the GPU has rows [0, 6), the CPU the others
+//   d channels 16               the same, output channels
+//   e rows 6 chain=0            and in chain 0: of its rows each processor computes what its later
+//   nodes of the
+//                               chain read, too
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/partition_plan.h"
+#include "compiler/partition/split_geometry.h"
+#include "test/support/catch.h"
+
+namespace codl::compiler {
+
+inline ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
+  for (ir::NodeId node = 0; node < graph.nodes().size(); ++node)
+    if (graph.node(node).name == name) return node;
+  FAIL("expected a node " << name);
+  return ir::kNoId;
+}
+
+// By processor the rows that the nodes of a chain compute, from those that they own.
+inline void add_halo(const ir::Graph& graph, PartitionPlan& plan) {
+  for (const Chain& chain : plan.chains)
+    for (size_t part : {0, 1}) {
+      std::vector<Range> owned;
+      for (ir::NodeId node : chain.nodes) owned.push_back(plan.divisions[node].parts[part].owned);
+      const std::vector<Range> computed = computed_rows(graph, chain.nodes, owned);
+      for (size_t i = 0; i < chain.nodes.size(); ++i)
+        plan.divisions[chain.nodes[i]].parts[part].computed = computed[i];
+    }
+}
+
+inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& profile,
+                                  const std::string& text) {
+  PartitionPlan plan;
+  plan.divisions.resize(graph.nodes().size());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, how, chain;
+    int32_t cut = 0;
+    if (!(words >> name)) continue;
+    words >> how;
+    if (how == "rows" || how == "channels") words >> cut;
+    words >> chain;
+    const ir::NodeId node = node_named(graph, name);
+    const ir::NodeView view{graph, graph.node(node)};
+    Division& division = plan.divisions[node];
+    division.node = node;
+    if (how == "cpu" || how == "gpu") {
+      const Processor processor = how == "gpu" ? Processor::Gpu : Processor::Cpu;
+      division.parts.push_back({processor, nullptr, {0, 1}, {0, 1}});
+    } else {
+      division.dim = how == "rows" ? SplitDim::Height : SplitDim::OutputChannel;
+      const int32_t extent = view.output().dims[how == "rows" ? 2 : 1];
+      division.parts.push_back({Processor::Gpu, nullptr, {0, cut}, {0, cut}});
+      division.parts.push_back({Processor::Cpu, nullptr, {cut, extent}, {cut, extent}});
+    }
+    if (!chain.empty()) {
+      division.chain = std::stoi(chain.substr(chain.find('=') + 1));
+      if (plan.chains.size() <= static_cast<size_t>(division.chain))
+        plan.chains.resize(division.chain + 1);
+      plan.chains[division.chain].nodes.push_back(node);
+    }
+  }
+  for (const Division& division : plan.divisions) REQUIRE(division.node != ir::kNoId);
+  add_halo(graph, plan);
+  for (Division& division : plan.divisions)
+    for (Part& part : division.parts) {
+      const ir::NodeView view{graph, graph.node(division.node)};
+      const Range computed = division.is_split() ? part.computed : Range{};
+      const auto choice =
+          choose_kernel(view, part.processor, division.dim, computed, profile, division.is_split());
+      REQUIRE(choice.has_value());
+      part.kernel = choice->row;
+      part.predicted_us = choice->predicted_us;
+    }
+  return plan;
+}
+
+}  // namespace codl::compiler
