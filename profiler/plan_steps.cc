@@ -4,7 +4,7 @@
 
 #include "kernels/kernel_table.h"
 #include "runtime/src/mapped_file.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/verify_plan.h"
 #include "tools/files.h"
 #include "tools/tool_error.h"
@@ -40,7 +40,7 @@ std::vector<Sample> steps_of_plan(const std::string& path) {
   std::set<std::string> seen;
   for (const plan::VariantDef* variant : *plan->variants())
     for (const plan::StepDef* step : *variant->steps()) {
-      if (step->kind() != plan::StepKind::Kernel) continue;
+      if (kind_of(*step) != StepKind::Kernel) continue;
       kernels::OperandShape shapes[kernels::kMaxOperands];
       Sample sample;
       const kernels::StepShape shape = step_shape_of(*variant, *step, shapes);

@@ -2,7 +2,7 @@
 // Internal to schema/.
 #pragma once
 
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 #include "schema/verify_plan.h"
 

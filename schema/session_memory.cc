@@ -35,7 +35,7 @@ uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
   const uint64_t outputs = plan.outputs()->size();
   uint64_t cpu_operands = 0;
   for (const plan::StepDef* step : *variant.steps())
-    if (step->lane() == plan::Lane::Cpu) cpu_operands += step->operands()->size();
+    if (lane_of(*step) == Lane::Cpu) cpu_operands += step->operands()->size();
   uint64_t sum = 0;
   const auto add = [&](uint64_t count, uint64_t bytes) {
     sum += block_bytes(count * bytes, page_bytes);

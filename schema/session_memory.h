@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 
 namespace codl {
 

@@ -34,6 +34,7 @@ enum class DType : uint8_t {
 //   Image2d  rank 4; RGBA image, x = w * ceil(c / 4) + c / 4, y = n * rows + h
 //   Packed   a weight blob in the packing of its kernel (pack_weights)
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
+inline constexpr const char* kLayoutNames[] = {"plain", "nhwc", "image2d", "packed"};
 
 // The forms of a constant that kernels read: a fact of each row of kernels.def. In the compiler
 // only; a plan has the row. What lies where: kernels/pack.h.
@@ -51,6 +52,7 @@ enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 
 // The dim along which an operator is divided between the processors.
 enum class SplitDim : uint8_t { None = 0, Height = 1, OutputChannel = 2 };
+inline constexpr const char* kSplitDimNames[] = {"none", "height", "output_channel"};
 
 // Bits of KernelRow::splits.
 inline constexpr uint32_t kSplitNone = 0;

@@ -5,10 +5,7 @@
 
 namespace codl {
 
-using plan::Lane;
 using plan::StepDef;
-using plan::StepKind;
-using plan::Storage;
 using plan::TensorDef;
 using plan::VariantDef;
 
@@ -68,13 +65,13 @@ class MapTracker {
   // Takes the steps in order.
   bool step(const StepDef& step) {
     note_waits(step);
-    switch (step.kind()) {
+    switch (kind_of(step)) {
       case StepKind::Map:
         return map(step);
       case StepKind::Unmap:
         return unmap(step);
       case StepKind::Kernel:
-        return step.lane() == Lane::Cpu ? cpu_kernel(step) : gpu_kernel(step);
+        return lane_of(step) == Lane::Cpu ? cpu_kernel(step) : gpu_kernel(step);
       default:
         return true;
     }
@@ -88,16 +85,16 @@ class MapTracker {
  private:
   struct Mapped {
     uint32_t tensor = 0;
-    plan::MapAccess access = plan::MapAccess::Read;
+    MapAccess access = MapAccess::Read;
     int64_t map_step = 0;
     int64_t last_cpu_step = -1;  // that touched it
   };
 
   void note_waits(const StepDef& step) {
     for (uint32_t wait : *step.waits()) {
-      const Lane waited = variant_.steps()->Get(wait)->lane();
-      if (step.lane() == Lane::Cpu && waited == Lane::Gpu && wait > gpu_done_) gpu_done_ = wait;
-      if (step.lane() == Lane::Gpu && waited == Lane::Cpu && wait > cpu_done_) cpu_done_ = wait;
+      const Lane waited = lane_of(*variant_.steps()->Get(wait));
+      if (lane_of(step) == Lane::Cpu && waited == Lane::Gpu && wait > gpu_done_) gpu_done_ = wait;
+      if (lane_of(step) == Lane::Gpu && waited == Lane::Cpu && wait > cpu_done_) cpu_done_ = wait;
     }
   }
 
@@ -119,7 +116,7 @@ class MapTracker {
   // True if one of the ranges has bytes of the tensor, by whatever name. Only the last that begins
   // before it and the first that does not can be the only one.
   bool have_bytes_of(const DisjointRanges& ranges, const TensorDef& other) const {
-    if (other.storage() != Storage::Shared) return false;
+    if (storage_of(other) != Storage::Shared) return false;
     const uint32_t place = place_of(ranges, other.offset_bytes());
     return (place > 0 && share_bytes(tensor(mapped_[ranges.slot(place - 1)].tensor), other)) ||
            (place < ranges.count() &&
@@ -135,11 +132,10 @@ class MapTracker {
                    all_.count()))
       return false;
     const uint16_t slot = free_[all_.count()];
-    mapped_[slot] = {index, step.map_access(), c_.index, -1};
+    mapped_[slot] = {index, map_access_of(step), c_.index, -1};
     const uint64_t offset = tensor(index).offset_bytes();
     all_.insert(place_of(all_, offset), slot);
-    if (step.map_access() != plan::MapAccess::Read)
-      to_write_.insert(place_of(to_write_, offset), slot);
+    if (map_access_of(step) != MapAccess::Read) to_write_.insert(place_of(to_write_, offset), slot);
     return true;
   }
 
@@ -151,7 +147,7 @@ class MapTracker {
                    "a wait for the last CPU step that touches the tensor", mapped->last_cpu_step))
       return false;
     const uint64_t offset = tensor(index).offset_bytes();
-    if (mapped->access != plan::MapAccess::Read) to_write_.erase(place_of(to_write_, offset));
+    if (mapped->access != MapAccess::Read) to_write_.erase(place_of(to_write_, offset));
     all_.erase(place_of(all_, offset));
     free_[all_.count()] = static_cast<uint16_t>(mapped - mapped_);
     return true;
@@ -161,13 +157,13 @@ class MapTracker {
     const uint32_t operand_count = step.operands()->size();
     for (uint32_t i = 0; i < operand_count; ++i) {
       const uint32_t index = step.operands()->Get(i);
-      if (tensor(index).storage() != Storage::Shared) continue;
+      if (storage_of(tensor(index)) != Storage::Shared) continue;
       const bool is_output = i + 1 == operand_count;
       Mapped* mapped = find(index);
       if (!c_.expect(mapped != nullptr, "shared operands of a CPU step mapped", index) ||
           !c_.expect(mapped->map_step <= gpu_done_,
                      "a wait for the Map of each shared operand of a CPU step", index) ||
-          !c_.expect(!is_output || mapped->access != plan::MapAccess::Read,
+          !c_.expect(!is_output || mapped->access != MapAccess::Read,
                      "an output mapped for writing", index))
         return false;
       mapped->last_cpu_step = c_.index;
@@ -200,7 +196,7 @@ class MapTracker {
 }  // namespace
 
 bool check_maps(PlanCheck& c, const VariantDef& variant) {
-  if (variant.sharing() != plan::Sharing::SubBuffer) return true;
+  if (sharing_of(variant) != Sharing::SubBuffer) return true;
   MapTracker tracker(c, variant);
   for (uint32_t i = 0; i < variant.steps()->size(); ++i) {
     c.at("step", i);

@@ -13,8 +13,6 @@ namespace codl {
 
 using kernels::OperandShape;
 using kernels::StepShape;
-using plan::Lane;
-using plan::Sharing;
 using plan::StepDef;
 using plan::TensorDef;
 using plan::VariantDef;
@@ -204,7 +202,7 @@ bool check_plan_fields(PlanCheck& c) {
 
 bool has_gpu_step(const VariantDef& variant) {
   for (const StepDef* step : *variant.steps())
-    if (step->lane() == Lane::Gpu) return true;
+    if (lane_of(*step) == Lane::Gpu) return true;
   return false;
 }
 
@@ -228,7 +226,7 @@ bool check_images(PlanCheck& c, const VariantDef& variant) {
 
 bool check_arenas(PlanCheck& c, const VariantDef& variant) {
   const bool has_shared_arena =
-      variant.sharing() == Sharing::FineSvm || variant.sharing() == Sharing::SubBuffer;
+      sharing_of(variant) == Sharing::FineSvm || sharing_of(variant) == Sharing::SubBuffer;
   const bool has_gpu = has_gpu_step(variant);
   return c.expect(variant.host_bytes() <= kMaxArenaBytes, "host_bytes of at most 2^40",
                   as_found(variant.host_bytes())) &&
@@ -253,10 +251,8 @@ bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
          c.expect(variant.images() != nullptr && variant.tensors() != nullptr &&
                       variant.steps() != nullptr,
                   "images, tensors and steps present", 0) &&
-         c.expect(variant.sharing() <= Sharing::MAX, "a known sharing",
-                  static_cast<int64_t>(variant.sharing())) &&
-         c.expect(variant.gate() <= plan::Gate::MAX, "a known gate",
-                  static_cast<int64_t>(variant.gate())) &&
+         c.expect(is_known(sharing_of(variant)), "a known sharing", variant.sharing()) &&
+         c.expect(is_known(gate_of(variant)), "a known gate", variant.gate()) &&
          c.expect(is_latency(variant.predicted_us()), "predicted_us of 0 or more", 0);
 }
 

@@ -5,11 +5,7 @@ namespace codl {
 
 using kernels::OperandShape;
 using kernels::StepShape;
-using plan::Lane;
-using plan::Sharing;
 using plan::StepDef;
-using plan::StepKind;
-using plan::Storage;
 using plan::TensorDef;
 using plan::VariantDef;
 
@@ -36,7 +32,7 @@ bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   for (uint32_t wait : *step.waits()) {
     if (!c.expect(int64_t{wait} < c.index, "waits for earlier steps", wait) ||
         !c.expect(int64_t{wait} > previous, "waits in ascending order", wait) ||
-        !c.expect(variant.steps()->Get(wait)->lane() != step.lane(),
+        !c.expect(lane_of(*variant.steps()->Get(wait)) != lane_of(step),
                   "waits for steps of other lanes", wait))
       return false;
     previous = wait;
@@ -66,7 +62,7 @@ bool may_touch(Lane lane, Storage storage, bool writes) {
 
 // A Reshape on the CPU, which changes no byte, may leave them where they are.
 bool may_stay_in_place(const StepDef& step, OpKind op, const TensorDef& x, const TensorDef& y) {
-  return op == OpKind::Reshape && step.lane() == Lane::Cpu && x.storage() == y.storage() &&
+  return op == OpKind::Reshape && lane_of(step) == Lane::Cpu && storage_of(x) == storage_of(y) &&
          x.offset_bytes() == y.offset_bytes() && x.bytes() == y.bytes();
 }
 
@@ -78,7 +74,7 @@ bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDe
   for (uint32_t i = 0; i < operand_count; ++i) {
     const TensorDef& operand = operand_of(variant, step, i);
     const bool is_output = i + 1 == operand_count;
-    if (!c.expect(may_touch(step.lane(), operand.storage(), is_output),
+    if (!c.expect(may_touch(lane_of(step), storage_of(operand), is_output),
                   "operands in storage that the lane may read, an output that it may write", i) ||
         !c.expect(is_output || !share_bytes(operand, output) ||
                       may_stay_in_place(step, op, operand, output),
@@ -127,8 +123,8 @@ bool check_kernel_step(PlanCheck& c, const VariantDef& variant, const StepDef& s
   const KernelRow* row = find_kernel(step.kernel());
   if (!c.expect(row != nullptr, "a kernel of this build", step.kernel(), PlanFault::Kernel) ||
       !c.expect(c.is_kernel_named[row->id], "a kernel that the plan's list names", row->id) ||
-      !c.expect(step.lane() == (row->processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu),
-                "the lane of the kernel's processor", static_cast<int64_t>(step.lane())) ||
+      !c.expect(lane_of(step) == (row->processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu),
+                "the lane of the kernel's processor", step.lane()) ||
       !c.expect(step.tile()->size() <= kernels::kMaxTileInts, "at most 8 tile numbers",
                 step.tile()->size()) ||
       !check_params(c, step, row->op) || !check_kernel_operands(c, variant, step, row->op) ||
@@ -152,10 +148,10 @@ bool check_no_kernel(PlanCheck& c, const StepDef& step, uint32_t operand_count) 
 
 bool check_map_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   return check_no_kernel(c, step, 1) &&
-         c.expect(step.lane() == Lane::Gpu, "lane Gpu", static_cast<int64_t>(step.lane())) &&
-         c.expect(variant.sharing() == Sharing::SubBuffer, "sharing SubBuffer to map and unmap",
-                  static_cast<int64_t>(variant.sharing())) &&
-         c.expect(operand_of(variant, step, 0).storage() == Storage::Shared,
+         c.expect(lane_of(step) == Lane::Gpu, "lane Gpu", step.lane()) &&
+         c.expect(sharing_of(variant) == Sharing::SubBuffer, "sharing SubBuffer to map and unmap",
+                  variant.sharing()) &&
+         c.expect(storage_of(operand_of(variant, step, 0)) == Storage::Shared,
                   "an operand in the shared arena", step.operands()->Get(0)) &&
          c.expect(step.part_dim() == static_cast<uint8_t>(SplitDim::None), "no part",
                   step.part_dim()) &&
@@ -179,20 +175,17 @@ bool check_copy_shapes(PlanCheck& c, const TensorDef& from, const TensorDef& to,
 
 bool check_transfer_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   if (!check_no_kernel(c, step, 2) ||
-      !c.expect(step.lane() == Lane::Transfer, "lane Transfer",
-                static_cast<int64_t>(step.lane())) ||
-      !c.expect(variant.sharing() == Sharing::Separate, "sharing Separate to upload and download",
-                static_cast<int64_t>(variant.sharing())))
+      !c.expect(lane_of(step) == Lane::Transfer, "lane Transfer", step.lane()) ||
+      !c.expect(sharing_of(variant) == Sharing::Separate, "sharing Separate to upload and download",
+                variant.sharing()))
     return false;
   const TensorDef& from = operand_of(variant, step, 0);
   const TensorDef& to = operand_of(variant, step, 1);
-  const bool is_upload = step.kind() == StepKind::Upload;
-  return c.expect(from.storage() == (is_upload ? Storage::Host : Storage::Device),
-                  "operand 0 on the side that the step reads",
-                  static_cast<int64_t>(from.storage())) &&
-         c.expect(to.storage() == (is_upload ? Storage::Device : Storage::Host),
-                  "operand 1 on the side that the step writes",
-                  static_cast<int64_t>(to.storage())) &&
+  const bool is_upload = kind_of(step) == StepKind::Upload;
+  return c.expect(storage_of(from) == (is_upload ? Storage::Host : Storage::Device),
+                  "operand 0 on the side that the step reads", from.storage()) &&
+         c.expect(storage_of(to) == (is_upload ? Storage::Device : Storage::Host),
+                  "operand 1 on the side that the step writes", to.storage()) &&
          check_copy_shapes(c, from, to, static_cast<SplitDim>(step.part_dim())) &&
          check_part(c, step, from) && check_part(c, step, to);
 }
@@ -203,11 +196,9 @@ bool check_step_fields(PlanCheck& c, const StepDef& step) {
                       step.operands() != nullptr && step.tile() != nullptr &&
                       step.waits() != nullptr,
                   "name, params, operands, tile and waits present", 0) &&
-         c.expect(step.kind() <= StepKind::MAX, "a known kind",
-                  static_cast<int64_t>(step.kind())) &&
-         c.expect(step.lane() <= Lane::MAX, "a known lane", static_cast<int64_t>(step.lane())) &&
-         c.expect(step.map_access() <= plan::MapAccess::MAX, "a known map_access",
-                  static_cast<int64_t>(step.map_access())) &&
+         c.expect(is_known(kind_of(step)), "a known kind", step.kind()) &&
+         c.expect(is_known(lane_of(step)), "a known lane", step.lane()) &&
+         c.expect(is_known(map_access_of(step)), "a known map_access", step.map_access()) &&
          c.expect(is_latency(step.predicted_us()), "predicted_us of 0 or more", 0) &&
          c.expect(step.owned_begin() >= 0 && step.owned_begin() <= step.owned_end() &&
                       step.owned_end() <= kMaxDim,
@@ -216,12 +207,11 @@ bool check_step_fields(PlanCheck& c, const StepDef& step) {
 
 bool check_step_def(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   if (!check_step_fields(c, step) ||
-      !c.expect(step.lane() == Lane::Cpu || variant.sharing() != Sharing::None,
-                "steps of lane Cpu only in a variant without sharing",
-                static_cast<int64_t>(step.lane())) ||
+      !c.expect(lane_of(step) == Lane::Cpu || sharing_of(variant) != Sharing::None,
+                "steps of lane Cpu only in a variant without sharing", step.lane()) ||
       !check_operand_indices(c, variant, step) || !check_waits(c, variant, step))
     return false;
-  switch (step.kind()) {
+  switch (kind_of(step)) {
     case StepKind::Kernel:
       return check_kernel_step(c, variant, step);
     case StepKind::Map:

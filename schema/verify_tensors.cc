@@ -5,7 +5,6 @@
 namespace codl {
 
 using kernels::OperandShape;
-using plan::Storage;
 using plan::TensorDef;
 using plan::VariantDef;
 
@@ -16,10 +15,6 @@ namespace {
 constexpr bool multiply_within_limit(int64_t factor, int64_t* product) {
   *product *= factor;
   return *product <= kMaxElements;
-}
-
-constexpr bool is_known_layout(uint8_t layout) {
-  return layout <= static_cast<uint8_t>(Layout::Packed);
 }
 
 bool is_layout_of(Storage storage, Layout layout) {
@@ -121,7 +116,7 @@ bool check_weights_place(PlanCheck& c, const TensorDef& tensor) {
 }
 
 bool check_tensor_place(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
-  switch (tensor.storage()) {
+  switch (storage_of(tensor)) {
     case Storage::Input:
       return check_io_place(c, tensor, *c.plan->inputs());
     case Storage::Output:
@@ -143,13 +138,13 @@ bool check_tensor_place(PlanCheck& c, const VariantDef& variant, const TensorDef
 bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
   if (!c.expect(tensor.name() != nullptr, "a name", 0) ||
       !c.expect(is_known_dtype(tensor.dtype()), "a dtype of types.h", tensor.dtype()) ||
-      !c.expect(is_known_layout(tensor.layout()), "a known layout", tensor.layout()) ||
-      !c.expect(tensor.storage() <= Storage::MAX, "a known storage",
-                static_cast<int64_t>(tensor.storage())) ||
-      !c.expect(is_layout_of(tensor.storage(), static_cast<Layout>(tensor.layout())),
+      !c.expect(is_known(static_cast<Layout>(tensor.layout())), "a known layout",
+                tensor.layout()) ||
+      !c.expect(is_known(storage_of(tensor)), "a known storage", tensor.storage()) ||
+      !c.expect(is_layout_of(storage_of(tensor), static_cast<Layout>(tensor.layout())),
                 "a layout that its storage can hold", tensor.layout()) ||
-      !c.expect(!is_half_of_map(tensor) || tensor.storage() == Storage::Device ||
-                    tensor.storage() == Storage::Image,
+      !c.expect(!is_half_of_map(tensor) || storage_of(tensor) == Storage::Device ||
+                    storage_of(tensor) == Storage::Image,
                 "halves of a map in storage Device or Image", tensor.dtype()) ||
       !check_tensor_shape(c, tensor))
     return false;
@@ -159,11 +154,8 @@ bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tens
       !c.expect(tensor.bytes() == stored_bytes(tensor),
                 "bytes equal to the elements stored (0 in an image)", as_found(tensor.bytes())))
     return false;
-  const bool is_in_arena = tensor.storage() == Storage::Host ||
-                           tensor.storage() == Storage::Shared ||
-                           tensor.storage() == Storage::Device;
-  return c.expect(is_in_arena || tensor.offset_bytes() == 0, "offset_bytes 0 outside an arena",
-                  as_found(tensor.offset_bytes())) &&
+  return c.expect(is_arena(storage_of(tensor)) || tensor.offset_bytes() == 0,
+                  "offset_bytes 0 outside an arena", as_found(tensor.offset_bytes())) &&
          check_tensor_place(c, variant, tensor);
 }
 
@@ -198,8 +190,8 @@ bool check_tensors(PlanCheck& c, const VariantDef& variant) {
 }
 
 bool share_bytes(const TensorDef& a, const TensorDef& b) {
-  if (a.storage() != b.storage()) return false;
-  switch (a.storage()) {
+  if (storage_of(a) != storage_of(b)) return false;
+  switch (storage_of(a)) {
     case Storage::Input:
     case Storage::Output:
     case Storage::Image:

@@ -34,7 +34,7 @@ void print_copy_costs(llvm::raw_ostream& os, const std::string& name, const Copy
   print_quantity(os, name + "_us_per_mb", costs.rest_us_per_mb);
 }
 
-void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, GpuSharing sharing) {
+void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, Sharing sharing) {
   print_quantity(os, "exchange enqueue_us", costs.enqueue_us);
   print_quantity(os, "exchange submit_us", costs.submit_us);
   print_quantity(os, "exchange start_us", costs.start_us);
@@ -42,7 +42,7 @@ void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, GpuSharing 
   print_quantity(os, "exchange cpu_resume_us", costs.cpu_resume_us);
   print_quantity(os, "exchange cpu_cold_us_per_mb", costs.cpu_cold_us_per_mb);
   print_quantity(os, "exchange gpu_cold_us_per_mb", costs.gpu_cold_us_per_mb);
-  if (sharing != GpuSharing::Separate) return;
+  if (sharing != Sharing::Separate) return;
   print_quantity(os, "exchange queue_us", costs.queue_us);
   print_copy_costs(os, "exchange upload", costs.upload);
   print_copy_costs(os, "exchange download", costs.download);
@@ -128,9 +128,7 @@ const char* name_of(Origin origin) {
 }
 
 std::string describe(const DeviceProfile& profile) {
-  constexpr const char* kSharings[] = {"fine_svm", "sub_buffer", "separate"};
   constexpr const char* kKinds[] = {"phone", "machine", "template"};
-  constexpr const char* kGates[] = {"host_enqueue", "user_event"};
   std::string text;
   llvm::raw_string_ostream os(text);
   print_line(os, "profile", profile.name);
@@ -144,8 +142,8 @@ std::string describe(const DeviceProfile& profile) {
   if (profile.has_gpu) {
     print_line(os, "gpu", profile.gpu_name);
     print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");
-    print_line(os, "gpu sharing", kSharings[static_cast<size_t>(profile.sharing)]);
-    print_line(os, "gpu gate", kGates[static_cast<size_t>(profile.gate)]);
+    print_line(os, "gpu sharing", name_of(profile.sharing));
+    print_line(os, "gpu gate", name_of(profile.gate));
     print_line(os, "gpu weights", profile.copies_weights ? "copied" : "in_place");
     print_line(os, "gpu image rows",
                llvm::formatv("multiples of {0} texels", profile.image_row_texels).str());

@@ -59,7 +59,7 @@ CopyCosts read_copy(const JsonValue& json, const std::string& name, const Source
 }
 
 // All of them, or none.
-std::optional<HostCosts> read_host_costs(const JsonValue& json, GpuSharing sharing,
+std::optional<HostCosts> read_host_costs(const JsonValue& json, Sharing sharing,
                                          const Sources& sources) {
   if (!json.has_member("enqueue_us")) return std::nullopt;
   HostCosts costs;
@@ -72,7 +72,7 @@ std::optional<HostCosts> read_host_costs(const JsonValue& json, GpuSharing shari
     costs.cpu_cold_us_per_mb = read_quantity(json.member("cpu_cold_us_per_mb"), sources);
     costs.gpu_cold_us_per_mb = read_quantity(json.member("gpu_cold_us_per_mb"), sources);
   }
-  if (sharing != GpuSharing::Separate) return costs;
+  if (sharing != Sharing::Separate) return costs;
   costs.queue_us = read_quantity(json.member("queue_us"), sources);
   costs.upload = read_copy(json, "upload", sources);
   costs.download = read_copy(json, "download", sources);
@@ -80,7 +80,7 @@ std::optional<HostCosts> read_host_costs(const JsonValue& json, GpuSharing shari
   return costs;
 }
 
-ExchangeCosts read_exchange(const JsonValue& json, GpuSharing sharing, const Sources& sources) {
+ExchangeCosts read_exchange(const JsonValue& json, Sharing sharing, const Sources& sources) {
   ExchangeCosts costs;
   costs.sync_us = read_quantity(json.member("sync_us"), sources);
   costs.map_us = read_quantity(json.member("map_us"), sources);
@@ -140,15 +140,21 @@ void read_surroundings(const JsonValue& json, Processor processor, const Sources
     profile.warm_weight_mbytes[index] = read_quantity(mbytes, sources);
 }
 
+// One of a list of schema/plan.h, from `first` on.
+template <typename Enum>
+Enum read_one(const JsonValue& json, llvm::ArrayRef<const char*> names, Enum first) {
+  const auto skipped = static_cast<size_t>(first);
+  const llvm::SmallVector<llvm::StringRef> choices(names.begin() + skipped, names.end());
+  return static_cast<Enum>(skipped + json.as_choice(choices));
+}
+
 void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   constexpr Layout kLayouts[] = {Layout::Nhwc, Layout::Image2d};
   profile.gpu_name = json.member("name").as_string();
   profile.gpu_layout = kLayouts[json.member("layout").as_choice({"buffer", "image"})];
-  profile.sharing = static_cast<GpuSharing>(
-      json.member("sharing").as_choice({"fine_svm", "sub_buffer", "separate"}));
-  profile.gate =
-      static_cast<GpuGate>(json.member("gate").as_choice({"host_enqueue", "user_event"}));
-  if (profile.sharing == GpuSharing::Separate && profile.gate == GpuGate::UserEvent)
+  profile.sharing = read_one<Sharing>(json.member("sharing"), kSharingNames, Sharing::FineSvm);
+  profile.gate = read_one<Gate>(json.member("gate"), kGateNames, Gate::HostEnqueue);
+  if (profile.sharing == Sharing::Separate && profile.gate == Gate::UserEvent)
     json.member("gate").expected("\"host_enqueue\" with separate sharing");
   if (const JsonValue units = json.optional_member("units"))
     profile.gpu_facts.units = read_whole(units, sources);
@@ -168,7 +174,7 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   if (const JsonValue row_texels = json.optional_member("image_row_texels"))
     profile.image_row_texels = read_whole(row_texels, sources);
   // A GPU with memory of its own has copies of the weights that it reads there.
-  profile.copies_weights = profile.sharing == GpuSharing::Separate;
+  profile.copies_weights = profile.sharing == Sharing::Separate;
   if (const JsonValue weights = json.optional_member("weights"))
     profile.copies_weights = weights.as_choice({"in_place", "copied"}) == 1;
 }

@@ -12,6 +12,7 @@
 #include "kernels/model_term.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "schema/plan.h"
 #include "schema/tables.h"
 
 namespace codl::compiler {
@@ -65,9 +66,6 @@ struct LatencyModel {
   // The row's revision that was measured; 0: not known.
   int32_t revision = 0;
 };
-
-enum class GpuSharing { FineSvm, SubBuffer, Separate };
-enum class GpuGate { HostEnqueue, UserEvent };
 
 // Of an upload or download: what its call takes of the host's time, and what it takes after that.
 struct CopyCosts {
@@ -140,8 +138,8 @@ struct DeviceProfile {
   bool has_gpu = false;
   Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
   kernels::GpuFacts gpu_facts;
-  GpuSharing sharing = GpuSharing::FineSvm;
-  GpuGate gate = GpuGate::HostEnqueue;
+  Sharing sharing = Sharing::FineSvm;  // never None
+  Gate gate = Gate::HostEnqueue;
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   int32_t image_row_texels = 1;  // rows of images are padded to a multiple of so many

@@ -4,7 +4,6 @@
 
 #include "compiler/emit/dump_plan_json.h"
 #include "compiler/emit/plan_fault.h"
-#include "compiler/emit/plan_names.h"
 #include "compiler/emit/step_facts.h"
 #include "kernels/kernel_table.h"
 #include "llvm/Support/raw_ostream.h"
@@ -65,14 +64,14 @@ class TextDump {
   }
 
   void io(llvm::StringRef what, const plan::IoDef& io) {
-    os_ << what << " " << shown(io.name()) << " " << name_of(static_cast<DType>(io.dtype()));
+    os_ << what << " " << shown(io.name()) << " " << dtype_name(static_cast<DType>(io.dtype()));
     dims(*io.dims());
     os_ << "\n";
   }
 
   void variant(const plan::VariantDef& variant) {
-    os_ << "\nvariant " << shown(variant.name()) << " sharing=" << name_of(variant.sharing())
-        << " gate=" << name_of(variant.gate()) << " host_bytes=" << variant.host_bytes()
+    os_ << "\nvariant " << shown(variant.name()) << " sharing=" << name_of(sharing_of(variant))
+        << " gate=" << name_of(gate_of(variant)) << " host_bytes=" << variant.host_bytes()
         << " shared_bytes=" << variant.shared_bytes() << " device_bytes=" << variant.device_bytes()
         << llvm::formatv(" predicted={0:f1}us\n", variant.predicted_us());
     const ConvolutionShare share = convolution_share(variant);
@@ -82,7 +81,7 @@ class TextDump {
     for (uint32_t i = 0; i < variant.images()->size(); ++i) {
       const plan::ImageDef& image = *variant.images()->Get(i);
       os_ << "image " << i << " " << image.width() << "x" << image.height() << " "
-          << name_of(static_cast<DType>(image.dtype())) << "\n";
+          << dtype_name(static_cast<DType>(image.dtype())) << "\n";
     }
     for (uint32_t i = 0; i < variant.tensors()->size(); ++i) tensor(i, *variant.tensors()->Get(i));
     for (uint32_t i = 0; i < variant.steps()->size(); ++i)
@@ -91,9 +90,9 @@ class TextDump {
 
   // "shared+1024": an offset in an arena; "image:2": a number.
   void place(const plan::TensorDef& tensor) {
-    os_ << name_of(tensor.storage());
-    if (tensor.storage() == plan::Storage::Host || tensor.storage() == plan::Storage::Shared ||
-        tensor.storage() == plan::Storage::Device)
+    os_ << name_of(storage_of(tensor));
+    if (storage_of(tensor) == Storage::Host || storage_of(tensor) == Storage::Shared ||
+        storage_of(tensor) == Storage::Device)
       os_ << "+" << tensor.offset_bytes();
     else
       os_ << ":" << tensor.index();
@@ -102,7 +101,7 @@ class TextDump {
   // "t7 conv1 f32[1,64,56,56] nhwc rows[0,28) shared+1024 bytes=401408"
   void tensor(uint32_t index, const plan::TensorDef& tensor) {
     os_ << "t" << index << " " << shown(tensor.name()) << " "
-        << name_of(static_cast<DType>(tensor.dtype()));
+        << dtype_name(static_cast<DType>(tensor.dtype()));
     dims(*tensor.dims());
     os_ << " " << name_of(static_cast<Layout>(tensor.layout())) << " ";
     if (tensor.row_end() != 0)
@@ -122,8 +121,8 @@ class TextDump {
   // waits=[9] predicted=412.0us"
   void step(const plan::VariantDef& variant, uint32_t index, const plan::StepDef& step) {
     const StepFacts facts = step_facts(variant, step);
-    os_ << index << " " << name_of(step.lane()) << " "
-        << (facts.kernel != nullptr ? facts.kernel->symbol : name_of(step.kind())) << " "
+    os_ << index << " " << name_of(lane_of(step)) << " "
+        << (facts.kernel != nullptr ? facts.kernel->symbol : name_of(kind_of(step))) << " "
         << shown(step.name());
     if (facts.dim != SplitDim::None) {
       os_ << (facts.dim == SplitDim::Height ? " rows[" : " channels[") << facts.part.begin << ","
@@ -131,8 +130,8 @@ class TextDump {
       if (facts.owned != facts.part)
         os_ << " owns[" << facts.owned.begin << "," << facts.owned.end << ")";
     }
-    const bool is_map = step.kind() == plan::StepKind::Map || step.kind() == plan::StepKind::Unmap;
-    if (step.kind() == plan::StepKind::Map) os_ << " for " << name_of(step.map_access());
+    const bool is_map = kind_of(step) == StepKind::Map || kind_of(step) == StepKind::Unmap;
+    if (kind_of(step) == StepKind::Map) os_ << " for " << name_of(map_access_of(step));
     const uint32_t input_count = step.operands()->size() - (is_map ? 0 : 1);
     for (uint32_t i = 0; i < input_count; ++i) {
       os_ << (i == 0 ? " in=" : ",");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "llvm/Support/Error.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 
 namespace codl::compiler {
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/emit/plan_names.h"
 #include "compiler/emit/step_facts.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -94,15 +93,15 @@ class JsonDump {
 
   void io(const plan::IoDef& io) {
     text("name", io.name());
-    json_.attribute("dtype", name_of(static_cast<DType>(io.dtype())));
+    json_.attribute("dtype", dtype_name(static_cast<DType>(io.dtype())));
     numbers("dims", *io.dims());
     json_.attribute("bytes", static_cast<int64_t>(io.bytes()));
   }
 
   void variant(const plan::VariantDef& variant) {
     text("name", variant.name());
-    json_.attribute("sharing", name_of(variant.sharing()));
-    json_.attribute("gate", name_of(variant.gate()));
+    json_.attribute("sharing", name_of(sharing_of(variant)));
+    json_.attribute("gate", name_of(gate_of(variant)));
     json_.attribute("host_bytes", static_cast<int64_t>(variant.host_bytes()));
     json_.attribute("shared_bytes", static_cast<int64_t>(variant.shared_bytes()));
     json_.attribute("device_bytes", static_cast<int64_t>(variant.device_bytes()));
@@ -115,7 +114,7 @@ class JsonDump {
     array("images", variant.images(), [&](const plan::ImageDef& image) {
       json_.attribute("width", int64_t{image.width()});
       json_.attribute("height", int64_t{image.height()});
-      json_.attribute("dtype", name_of(static_cast<DType>(image.dtype())));
+      json_.attribute("dtype", dtype_name(static_cast<DType>(image.dtype())));
     });
     array("tensors", variant.tensors(),
           [&](const plan::TensorDef& tensor) { this->tensor(tensor); });
@@ -128,11 +127,11 @@ class JsonDump {
 
   void tensor(const plan::TensorDef& tensor) {
     text("name", tensor.name());
-    json_.attribute("dtype", name_of(static_cast<DType>(tensor.dtype())));
+    json_.attribute("dtype", dtype_name(static_cast<DType>(tensor.dtype())));
     json_.attribute("layout", name_of(static_cast<Layout>(tensor.layout())));
     numbers("dims", *tensor.dims());
     range("rows", {tensor.row_begin(), tensor.row_end()});
-    json_.attribute("storage", name_of(tensor.storage()));
+    json_.attribute("storage", name_of(storage_of(tensor)));
     json_.attribute("index", int64_t{tensor.index()});
     json_.attribute("offset_bytes", static_cast<int64_t>(tensor.offset_bytes()));
     json_.attribute("bytes", static_cast<int64_t>(tensor.bytes()));
@@ -140,8 +139,8 @@ class JsonDump {
 
   void step(const plan::VariantDef& variant, const plan::StepDef& step) {
     const StepFacts facts = step_facts(variant, step);
-    json_.attribute("lane", name_of(step.lane()));
-    json_.attribute("kind", name_of(step.kind()));
+    json_.attribute("lane", name_of(lane_of(step)));
+    json_.attribute("kind", name_of(kind_of(step)));
     text("name", step.name());
     if (facts.kernel != nullptr) {
       json_.attribute("kernel", facts.kernel->symbol);
@@ -160,8 +159,7 @@ class JsonDump {
     });
     numbers("operands", *step.operands());
     numbers("tile", *step.tile());
-    if (step.kind() == plan::StepKind::Map)
-      json_.attribute("map_access", name_of(step.map_access()));
+    if (kind_of(step) == StepKind::Map) json_.attribute("map_access", name_of(map_access_of(step)));
     numbers("waits", *step.waits());
     micros("predicted_us", step.predicted_us());
   }

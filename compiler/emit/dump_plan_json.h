@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {

@@ -12,7 +12,7 @@
 #include "compiler/support/version.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 #include "schema/types.h"
 #include "schema/verify_plan.h"
@@ -22,42 +22,6 @@ namespace codl::compiler {
 namespace {
 
 namespace fb = flatbuffers;
-
-// The schedule's enums are stored by value.
-static_assert(static_cast<int>(Storage::Weights) == static_cast<int>(plan::Storage::Weights) &&
-              static_cast<int>(Storage::Image) == static_cast<int>(plan::Storage::Image) &&
-              static_cast<int>(Storage::Device) == static_cast<int>(plan::Storage::Device) &&
-              static_cast<int>(Storage::Shared) == static_cast<int>(plan::Storage::Shared) &&
-              static_cast<int>(Storage::Host) == static_cast<int>(plan::Storage::Host) &&
-              static_cast<int>(Storage::Output) == static_cast<int>(plan::Storage::Output) &&
-              static_cast<int>(Storage::Input) == static_cast<int>(plan::Storage::Input));
-static_assert(static_cast<int>(Lane::Cpu) == static_cast<int>(plan::Lane::Cpu) &&
-              static_cast<int>(Lane::Gpu) == static_cast<int>(plan::Lane::Gpu) &&
-              static_cast<int>(Lane::Transfer) == static_cast<int>(plan::Lane::Transfer));
-static_assert(static_cast<int>(StepKind::Kernel) == static_cast<int>(plan::StepKind::Kernel) &&
-              static_cast<int>(StepKind::Map) == static_cast<int>(plan::StepKind::Map) &&
-              static_cast<int>(StepKind::Unmap) == static_cast<int>(plan::StepKind::Unmap) &&
-              static_cast<int>(StepKind::Upload) == static_cast<int>(plan::StepKind::Upload) &&
-              static_cast<int>(StepKind::Download) == static_cast<int>(plan::StepKind::Download));
-static_assert(static_cast<int>(MapAccess::Read) == static_cast<int>(plan::MapAccess::Read) &&
-              static_cast<int>(MapAccess::Write) == static_cast<int>(plan::MapAccess::Write) &&
-              static_cast<int>(MapAccess::ReadWrite) ==
-                  static_cast<int>(plan::MapAccess::ReadWrite));
-static_assert(static_cast<int>(GpuGate::HostEnqueue) == static_cast<int>(plan::Gate::HostEnqueue) &&
-              static_cast<int>(GpuGate::UserEvent) == static_cast<int>(plan::Gate::UserEvent));
-
-plan::Sharing sharing_of(const Schedule& variant) {
-  if (!variant.has_gpu) return plan::Sharing::None;
-  switch (variant.sharing) {
-    case GpuSharing::FineSvm:
-      return plan::Sharing::FineSvm;
-    case GpuSharing::SubBuffer:
-      return plan::Sharing::SubBuffer;
-    case GpuSharing::Separate:
-      return plan::Sharing::Separate;
-  }
-  __builtin_unreachable();
-}
 
 // Builds the FlatBuffer. Strings are shared: node and value names repeat in every variant.
 class TableBuilder {
@@ -125,7 +89,7 @@ class TableBuilder {
     builder.add_dims(dims);
     builder.add_row_begin(tensor.shape.row_begin);
     builder.add_row_end(tensor.shape.row_end);
-    builder.add_storage(static_cast<plan::Storage>(tensor.storage));
+    builder.add_storage(static_cast<uint8_t>(tensor.storage));
     if (tensor.storage == Storage::Weights)
       builder.add_index(blob_index(schedule.blobs[tensor.index]));
     else if (tensor.storage == Storage::Image)
@@ -148,8 +112,8 @@ class TableBuilder {
     const auto tile = fbb_.CreateVector(step.tile.data(), step.tile.size());
     const auto waits = fbb_.CreateVector(step.waits.data(), step.waits.size());
     plan::StepDefBuilder builder(fbb_);
-    builder.add_kind(static_cast<plan::StepKind>(step.kind));
-    builder.add_lane(static_cast<plan::Lane>(step.lane));
+    builder.add_kind(static_cast<uint8_t>(step.kind));
+    builder.add_lane(static_cast<uint8_t>(step.lane));
     builder.add_kernel(step.kernel != nullptr ? step.kernel->id : 0);
     builder.add_params(params);
     builder.add_operands(operands);
@@ -157,7 +121,7 @@ class TableBuilder {
     builder.add_part_begin(step.part.begin);
     builder.add_part_end(step.part.end);
     builder.add_tile(tile);
-    builder.add_map_access(static_cast<plan::MapAccess>(step.map_access));
+    builder.add_map_access(static_cast<uint8_t>(step.map_access));
     builder.add_waits(waits);
     builder.add_predicted_us(static_cast<float>(step.predicted_us));
     builder.add_name(name);
@@ -182,8 +146,8 @@ class TableBuilder {
     const auto steps_vector = fbb_.CreateVector(steps);
     plan::VariantDefBuilder builder(fbb_);
     builder.add_name(name);
-    builder.add_sharing(sharing_of(schedule));
-    builder.add_gate(static_cast<plan::Gate>(schedule.gate));
+    builder.add_sharing(static_cast<uint8_t>(schedule.sharing));
+    builder.add_gate(static_cast<uint8_t>(schedule.gate));
     builder.add_host_bytes(memory.host_bytes);
     builder.add_shared_bytes(memory.shared_bytes);
     builder.add_device_bytes(memory.device_bytes);

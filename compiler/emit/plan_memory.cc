@@ -15,7 +15,7 @@ namespace {
 uint64_t scratch_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant) {
   uint64_t bytes_per_worker = 0, bytes_of_all = 0;
   for (const plan::StepDef* step : *variant.steps()) {
-    if (step->lane() != plan::Lane::Cpu) continue;
+    if (lane_of(*step) != Lane::Cpu) continue;
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::StepNeeds needs;
     kernels::check_step(step_shape_of(variant, *step, shapes), &needs);
@@ -37,14 +37,14 @@ void add_weights(const plan::PlanDef& plan, const plan::VariantDef& variant, boo
     return !is_known;
   };
   for (const plan::TensorDef* tensor : *variant.tensors())
-    if (tensor->storage() == plan::Storage::Weights && is_new(is_mapped, tensor->index()))
+    if (storage_of(*tensor) == Storage::Weights && is_new(is_mapped, tensor->index()))
       memory.weight_bytes += mapped_bytes(*plan.blobs()->Get(tensor->index()));
   if (!copies_weights) return;
   for (const plan::StepDef* step : *variant.steps()) {
-    if (step->lane() == plan::Lane::Cpu) continue;
+    if (lane_of(*step) == Lane::Cpu) continue;
     for (uint32_t id : *step->operands()) {
       const plan::TensorDef& tensor = *variant.tensors()->Get(id);
-      if (tensor.storage() == plan::Storage::Weights && is_new(is_copied, tensor.index()))
+      if (storage_of(tensor) == Storage::Weights && is_new(is_copied, tensor.index()))
         memory.weight_copy_bytes += plan.blobs()->Get(tensor.index())->bytes();
     }
   }
@@ -54,7 +54,7 @@ SessionMemory memory_of_variant(const plan::PlanDef& plan, const plan::VariantDe
                                 uint64_t structure_bytes, const DeviceProfile& profile) {
   const bool has_gpu =
       std::any_of(variant.steps()->begin(), variant.steps()->end(),
-                  [](const plan::StepDef* step) { return step->lane() != plan::Lane::Cpu; });
+                  [](const plan::StepDef* step) { return lane_of(*step) != Lane::Cpu; });
   const SessionLists lists = {plan.cpu_threads(), has_gpu, false};
   SessionMemory memory;
   memory.host_bytes = block_bytes(variant.host_bytes(), kPageBytes);

@@ -44,7 +44,7 @@ StepFacts step_facts(const plan::VariantDef& variant, const plan::StepDef& step)
   if (facts.owned.empty()) facts.owned = facts.part;
   if (facts.dim == SplitDim::Height) facts.extent = shape.output().dims[2];
   if (facts.dim == SplitDim::OutputChannel) facts.extent = shape.output().dims[1];
-  if (step.kind() != plan::StepKind::Kernel) return facts;
+  if (kind_of(step) != StepKind::Kernel) return facts;
 
   facts.kernel = find_kernel(step.kernel());
   const double per_element = macs_per_element(shape);
@@ -60,7 +60,7 @@ ConvolutionShare convolution_share(const plan::VariantDef& variant) {
   for (const plan::StepDef* step : *variant.steps()) {
     const StepFacts facts = step_facts(variant, *step);
     if (!facts.is_convolution()) continue;
-    (step->lane() == plan::Lane::Cpu ? share.cpu_macs : share.gpu_macs) += facts.owned_macs;
+    (lane_of(*step) == Lane::Cpu ? share.cpu_macs : share.gpu_macs) += facts.owned_macs;
   }
   return share;
 }

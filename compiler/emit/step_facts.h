@@ -1,7 +1,7 @@
 // What a step of a verified plan computes, worked out for dumps and reports.
 #pragma once
 
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/tables.h"
 
 namespace codl::compiler {

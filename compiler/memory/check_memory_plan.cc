@@ -20,10 +20,6 @@ namespace codl::compiler {
 
 namespace {
 
-bool takes_arena_bytes(Storage storage) {
-  return storage == Storage::Host || storage == Storage::Shared || storage == Storage::Device;
-}
-
 uint64_t alignment_of(Storage storage) {
   return storage == Storage::Host ? kHostAlignment : kDeviceAlignment;
 }
@@ -37,7 +33,7 @@ llvm::Error check_place(const Schedule& schedule, const MemoryPlan& plan, Tensor
   const Tensor& tensor = schedule.tensors[id];
   const uint64_t place = plan.offset_bytes[id];
   const std::string where = "memory: t" + std::to_string(id);
-  if (takes_arena_bytes(tensor.storage)) {
+  if (is_arena(tensor.storage)) {
     if (place % alignment_of(tensor.storage) != 0)
       return internal_error(where, "expected an offset that is a multiple of {0}, found {1}",
                             alignment_of(tensor.storage), place);
@@ -67,7 +63,7 @@ llvm::Error check_place(const Schedule& schedule, const MemoryPlan& plan, Tensor
 struct Life {
   StepId first = ir::kNoId;  // in the list
   // By lane: none that touches it has this number or a larger one.
-  std::array<StepId, 3> end{};
+  std::array<StepId, kLaneCount> end{};
   // By lane: all with a smaller number are done before any that touches it starts.
   StepOrder::Done done_before;
 
@@ -199,7 +195,7 @@ llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan) 
   TensorId other = ir::kNoId;  // the first that is still alive where another is put
   for (TensorId id : by_birth) {
     const Storage storage = schedule.tensors[id].storage;
-    if (!takes_arena_bytes(storage) && storage != Storage::Image) continue;
+    if (!is_arena(storage) && storage != Storage::Image) continue;
     tenants[storage].move_in(id, place_of(schedule, plan, id), [&](TensorId tenant) {
       if (other == ir::kNoId && !lives[tenant].is_over_before(lives[id])) other = tenant;
     });

@@ -5,10 +5,7 @@
 
 namespace codl::compiler {
 
-bool is_planned(Storage storage) {
-  return storage == Storage::Host || storage == Storage::Shared || storage == Storage::Device ||
-         storage == Storage::Image;
-}
+bool is_planned(Storage storage) { return is_arena(storage) || storage == Storage::Image; }
 
 namespace {
 

@@ -35,7 +35,6 @@ class Lifetimes {
     return is_before(a, b) || is_before(b, a);
   }
 
-  static constexpr size_t kLaneCount = 3;
   // The only lane that touches the tensor; kLaneCount if several do, or none.
   size_t only_lane(TensorId tensor) const { return spans_[tensor].lane; }
 

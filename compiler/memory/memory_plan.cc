@@ -116,20 +116,19 @@ class Occupants {
  public:
   Occupants(const Lifetimes& lifetimes, size_t step_count)
       : lifetimes_(lifetimes),
-        by_lane_(Lifetimes::kLaneCount, Occupancy(step_count)),
+        by_lane_(kLaneCount, Occupancy(step_count)),
         of_several_lanes_(step_count) {}
 
   void add(TensorId id, const Extent& extent) {
-    for (size_t lane = 0; lane < Lifetimes::kLaneCount; ++lane)
+    for (size_t lane = 0; lane < kLaneCount; ++lane)
       by_lane_[lane].add(lifetimes_.life_on(id, lane), extent);
-    if (lifetimes_.only_lane(id) == Lifetimes::kLaneCount)
-      of_several_lanes_.add(lifetimes_.life(id), extent);
+    if (lifetimes_.only_lane(id) == kLaneCount) of_several_lanes_.add(lifetimes_.life(id), extent);
   }
 
   // Extents that cover what `id` may not share, and nothing else; in no order.
   std::vector<Extent> beside(TensorId id) const {
     std::vector<Extent> taken;
-    for (size_t lane = 0; lane < Lifetimes::kLaneCount; ++lane)
+    for (size_t lane = 0; lane < kLaneCount; ++lane)
       by_lane_[lane].append(lifetimes_.window(id, lane), taken);
     of_several_lanes_.append(lifetimes_.life(id), taken);
     return taken;
@@ -233,9 +232,7 @@ class ArenaPlanner {
     return most;
   }
 
-  bool is_of_one_lane(TensorId id) const {
-    return lifetimes_.only_lane(id) < Lifetimes::kLaneCount;
-  }
+  bool is_of_one_lane(TensorId id) const { return lifetimes_.only_lane(id) < kLaneCount; }
 
   // Each tensor is compared with all that several lanes touch: thousands in no network.
   bool can_tell_crowding() const {
@@ -245,7 +242,7 @@ class ArenaPlanner {
 
   // By tensor: bytes of all that it may not share with, and its own.
   std::vector<uint64_t> bytes_alive_with_each() const {
-    std::vector<Traffic> by_lane(Lifetimes::kLaneCount, Traffic(schedule_.steps.size()));
+    std::vector<Traffic> by_lane(kLaneCount, Traffic(schedule_.steps.size()));
     std::vector<TensorId> others;  // that several lanes touch
     for (TensorId id : tensors_)
       if (is_of_one_lane(id))
@@ -258,7 +255,7 @@ class ArenaPlanner {
     for (TensorId id : tensors_) {
       // One of one lane is in that lane's window itself.
       if (!is_of_one_lane(id)) bytes[id] = bytes_of(id);
-      for (size_t lane = 0; lane < Lifetimes::kLaneCount; ++lane)
+      for (size_t lane = 0; lane < kLaneCount; ++lane)
         bytes[id] += by_lane[lane].bytes_in(lifetimes_.window(id, lane));
       for (TensorId other : others)
         if (other != id && !lifetimes_.may_share(id, other)) bytes[id] += bytes_of(other);
@@ -383,9 +380,6 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
   return llvm::Error::success();
 }
 
-constexpr llvm::StringLiteral kStorageNames[] = {"input",  "output", "host",   "shared",
-                                                 "device", "image",  "weights"};
-
 }  // namespace
 
 llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DeviceProfile& profile) {
@@ -418,8 +412,7 @@ std::string print(const Schedule& schedule, const MemoryPlan& plan) {
     if (!is_planned(tensor.storage)) continue;
     const StepId first = lifetimes.first_step(id);
     const std::string name = first == ir::kNoId ? "unused" : schedule.steps[first].name;
-    os << "t" << id << " " << tools::printable(name) << " "
-       << kStorageNames[static_cast<size_t>(tensor.storage)];
+    os << "t" << id << " " << tools::printable(name) << " " << name_of(tensor.storage);
     if (tensor.storage == Storage::Image)
       os << " number=" << plan.offset_bytes[id] << " width=" << kernels::image_width(tensor.shape)
          << " height=" << kernels::image_height(tensor.shape);

@@ -104,11 +104,12 @@ double LatencyPredictor::hand_off_us(double bytes, bool to_gpu) const {
                  : costs.host->wake_us.value + costs.host->cpu_resume_us.value);
   }
   switch (profile_.sharing) {
-    case GpuSharing::FineSvm:
+    case Sharing::None:
+    case Sharing::FineSvm:
       return us;
-    case GpuSharing::SubBuffer:
+    case Sharing::SubBuffer:
       return us + costs.map_us.value + costs.map_us_per_mb.value * bytes * 1e-6;
-    case GpuSharing::Separate:
+    case Sharing::Separate:
       // The copy is in a queue of its own.
       if (costs.host) us += copy_call_us(bytes, to_gpu) + costs.host->queue_us.value;
       return us + copy_us(bytes, to_gpu);

@@ -9,12 +9,11 @@
 namespace codl::compiler {
 namespace {
 
-constexpr size_t kLanes = 3;
 constexpr StepId kNoStep = UINT32_MAX;
 constexpr size_t index_of(Lane lane) { return static_cast<size_t>(lane); }
 
 // By step and lane: the last earlier step of that lane it must wait for.
-using Dependencies = std::vector<std::array<StepId, kLanes>>;
+using Dependencies = std::vector<std::array<StepId, kLaneCount>>;
 
 Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
   struct RegionUse {
@@ -26,7 +25,7 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
   std::vector<std::vector<RegionUse>> writes(schedule.tensors.size());
   Dependencies dependencies(schedule.steps.size());
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
-    std::array<StepId, kLanes>& last = dependencies[id];
+    std::array<StepId, kLaneCount>& last = dependencies[id];
     last.fill(kNoStep);
     const auto depend_on = [&](llvm::ArrayRef<RegionUse> uses, const Region& region) {
       for (const RegionUse& use : uses) {
@@ -48,7 +47,7 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
 
 void order_lanes(const ir::Graph& graph, Schedule& schedule) {
   const Dependencies dependencies = find_dependencies(graph, schedule);
-  std::array<std::deque<StepId>, kLanes> waiting;
+  std::array<std::deque<StepId>, kLaneCount> waiting;
   for (StepId id = 0; id < schedule.steps.size(); ++id)
     waiting[index_of(schedule.steps[id].lane)].push_back(id);
 
@@ -59,7 +58,7 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
     });
   };
   // By lane and other lane: the last (new) step the lane is known to be behind.
-  std::array<std::array<StepId, kLanes>, kLanes> behind;
+  std::array<std::array<StepId, kLaneCount>, kLaneCount> behind;
   for (auto& row : behind) row.fill(kNoStep);
 
   std::vector<Step> ordered;
@@ -72,7 +71,7 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
       const StepId id = queue.front();
       queue.pop_front();
       Step step = std::move(schedule.steps[id]);
-      for (size_t other = 0; other < kLanes; ++other) {
+      for (size_t other = 0; other < kLaneCount; ++other) {
         const StepId needed = dependencies[id][other];
         if (needed == kNoStep || other == index_of(lane)) continue;
         StepId& known = behind[index_of(lane)][other];

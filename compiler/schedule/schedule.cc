@@ -48,7 +48,6 @@ class Scheduler {
 
   llvm::Expected<Schedule> run(llvm::StringRef variant) {
     schedule_.name = variant.str();
-    schedule_.sharing = profile_.sharing;
     schedule_.gate = profile_.gate;
     placements_ = place_values(graph_, plan_, profile_, schedule_.tensors);
     mapped_.resize(schedule_.tensors.size(), Mapped::No);
@@ -62,7 +61,8 @@ class Scheduler {
       first = last + 1;
     }
     while (!on_host_.empty()) unmap(*on_host_.begin());
-    for (const Step& step : schedule_.steps) schedule_.has_gpu |= step.lane != Lane::Cpu;
+    if (llvm::any_of(schedule_.steps, [](const Step& step) { return step.lane != Lane::Cpu; }))
+      schedule_.sharing = profile_.sharing;
     order_lanes(graph_, schedule_);
     return std::move(schedule_);
   }
@@ -117,7 +117,7 @@ class Scheduler {
     if (gpu == cpu) return llvm::Error::success();  // one memory: waits are enough
     const TensorId staging = placement.staging_on(to);
     const bool to_gpu = to == Processor::Gpu;
-    if (profile_.sharing != GpuSharing::Separate) {
+    if (profile_.sharing != Sharing::Separate) {
       unmap(cpu);
       return copy_on_gpu(value, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
     }
@@ -211,7 +211,7 @@ class Scheduler {
   }
 
   bool needs_map(TensorId tensor) const {
-    return profile_.sharing == GpuSharing::SubBuffer && tensor != kNoTensor &&
+    return profile_.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
            schedule_.tensors[tensor].storage == Storage::Shared;
   }
 
@@ -321,12 +321,10 @@ class Scheduler {
 
 std::string print_step(const Schedule& schedule, StepId id) {
   const Step& step = schedule.steps[id];
-  constexpr const char* kLaneNames[] = {"cpu", "gpu", "transfer"};
-  constexpr const char* kKinds[] = {"kernel", "map", "unmap", "upload", "download"};
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << id << " " << kLaneNames[static_cast<size_t>(step.lane)] << " "
-     << (step.kernel ? step.kernel->symbol : kKinds[static_cast<size_t>(step.kind)]) << " "
+  os << id << " " << name_of(step.lane) << " "
+     << (step.kernel ? step.kernel->symbol : name_of(step.kind)) << " "
      << tools::printable(step.name);
   if (step.part_dim == SplitDim::Height)
     os << " rows[" << step.part.begin << "," << step.part.end << ")";

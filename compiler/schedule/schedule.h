@@ -9,17 +9,12 @@
 #include "compiler/ir/graph.h"
 #include "compiler/partition/partition_plan.h"
 #include "kernels/common/contract.h"
+#include "schema/plan.h"
 
 namespace codl::compiler {
 
 using TensorId = uint32_t;
 using StepId = uint32_t;
-
-// Where a tensor's memory is; the names and meanings are those of schema/plan.fbs.
-enum class Storage : uint8_t { Input, Output, Host, Shared, Device, Image, Weights };
-enum class Lane : uint8_t { Cpu, Gpu, Transfer };
-enum class StepKind : uint8_t { Kernel, Map, Unmap, Upload, Download };
-enum class MapAccess : uint8_t { Read, Write, ReadWrite };
 
 // A value, or a window of its rows, in one memory. A value split between the lanes has up to one
 // tensor per lane (one for both where they share memory).
@@ -66,10 +61,9 @@ struct Step {
 };
 
 struct Schedule {
-  std::string name;  // of the variant: "coexec", "cpu", "gpu"
-  bool has_gpu = false;
-  GpuSharing sharing = GpuSharing::FineSvm;
-  GpuGate gate = GpuGate::HostEnqueue;
+  std::string name;                 // of the variant: "coexec", "cpu", "gpu"
+  Sharing sharing = Sharing::None;  // the profile's, if there are steps of several lanes
+  Gate gate = Gate::HostEnqueue;
   std::vector<Tensor> tensors;
   std::vector<Blob> blobs;
   std::vector<Step> steps;

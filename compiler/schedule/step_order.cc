@@ -6,7 +6,7 @@ namespace codl::compiler {
 
 StepOrder::StepOrder(const Schedule& schedule)
     : done_(schedule.steps.size()), lane_(schedule.steps.size()) {
-  Done after_latest[3];  // by lane: what is done after the lane's latest step
+  Done after_latest[kLaneCount];  // by lane: what is done after the lane's latest step
   for (StepId step = 0; step < schedule.steps.size(); ++step) {
     const auto lane = static_cast<uint8_t>(schedule.steps[step].lane);
     lane_[step] = lane;

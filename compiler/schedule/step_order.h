@@ -17,7 +17,7 @@ class StepOrder {
 
   // By lane: the steps of the lane with a smaller id are done.
   struct Done {
-    std::array<StepId, 3> count{};
+    std::array<StepId, kLaneCount> count{};
   };
   // When the step starts.
   const Done& done_before(StepId step) const { return done_[step]; }

@@ -4,19 +4,19 @@
 
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tensor_view.h"
-#include "schema/plan_generated.h"
+#include "schema/plan.h"
 
 namespace codl::compiler {
 
 namespace {
 
-constexpr auto kCpu = static_cast<uint8_t>(plan::Lane::Cpu);
+constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
 
 class Host {
  public:
-  Host(std::vector<PlannedStep> planned, GpuGate gate, const HostCosts& costs)
+  Host(std::vector<PlannedStep> planned, Gate gate, const HostCosts& costs)
       : planned_(std::move(planned)),
-        is_gated_(gate == GpuGate::UserEvent),
+        is_gated_(gate == Gate::UserEvent),
         costs_(costs),
         calls_(planned_.size()),
         ids_(planned_.size()) {}
@@ -149,7 +149,7 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
   return bytes * std::min(share, 1.0);
 }
 
-std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, GpuGate gate,
+std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, Gate gate,
                                       const DeviceProfile& profile) {
   if (profile.exchange.host) return Host(std::move(steps), gate, *profile.exchange.host).run();
   std::vector<LaneStep> result;

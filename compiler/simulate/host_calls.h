@@ -27,7 +27,7 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
 // Steps on lanes with hand-offs as the profile knows them: where it has no HostCosts, sync_us
 // before each step that waits; else by kind, calls included, with one step more that waits for the
 // queues.
-std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, GpuGate gate,
+std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, Gate gate,
                                       const DeviceProfile& profile);
 
 }  // namespace codl::compiler

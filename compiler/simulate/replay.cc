@@ -7,8 +7,7 @@
 #include "compiler/support/error.h"
 #include "compiler/support/json_reader.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "schema/plan_generated.h"
-#include "schema/plan_layout.h"
+#include "schema/plan.h"
 
 namespace codl::compiler {
 
@@ -190,8 +189,8 @@ class Replayer {
   }
 
  private:
-  static constexpr auto kCpu = static_cast<uint8_t>(plan::Lane::Cpu);
-  static constexpr auto kGpu = static_cast<uint8_t>(plan::Lane::Gpu);
+  static constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
+  static constexpr auto kGpu = static_cast<uint8_t>(Lane::Gpu);
 
   llvm::Error add_chain(const ReplayChain& chain) {
     const std::vector<Parts> parts = parts_of(chain);
@@ -269,11 +268,12 @@ class Replayer {
     const ExchangeCosts& costs = profile_.exchange;
     const double mbytes = elements * 4e-6;
     switch (profile_.sharing) {
-      case GpuSharing::FineSvm:
+      case Sharing::None:
+      case Sharing::FineSvm:
         return 0;
-      case GpuSharing::SubBuffer:
+      case Sharing::SubBuffer:
         return costs.map_us.value + costs.map_us_per_mb.value * mbytes;
-      case GpuSharing::Separate:
+      case Sharing::Separate:
         return costs.copy_us_per_mb.value * mbytes;
     }
     __builtin_unreachable();

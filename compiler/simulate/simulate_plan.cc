@@ -25,12 +25,12 @@ double moved_bytes(const plan::VariantDef& variant, const plan::StepDef& step) {
   return static_cast<double>(tensor.bytes()) * std::min(share, 1.0);
 }
 
-bool is_kernel(const plan::StepDef& step) { return step.kind() == plan::StepKind::Kernel; }
+bool is_kernel(const plan::StepDef& step) { return kind_of(step) == StepKind::Kernel; }
 
 // Of what `maker` made, the bytes that `reader`, a kernel, reads.
 double handed_bytes_of(const plan::VariantDef& variant, const plan::StepDef& maker,
                        const plan::StepDef& reader) {
-  if (maker.kind() == plan::StepKind::Download) return moved_bytes(variant, maker);
+  if (kind_of(maker) == StepKind::Download) return moved_bytes(variant, maker);
   if (!is_kernel(maker)) return 0;
   kernels::OperandShape made[kernels::kMaxOperands];
   kernels::OperandShape read[kernels::kMaxOperands];
@@ -46,7 +46,7 @@ double given_bytes_of(const plan::VariantDef& variant, const plan::StepDef& step
   double bytes = 0;
   for (uint32_t operand : *step.operands()) {
     const plan::TensorDef& tensor = *variant.tensors()->Get(operand);
-    if (tensor.storage() == plan::Storage::Input) bytes += static_cast<double>(tensor.bytes());
+    if (storage_of(tensor) == Storage::Input) bytes += static_cast<double>(tensor.bytes());
   }
   return bytes;
 }
@@ -56,16 +56,16 @@ llvm::Expected<double> alone_us(const plan::VariantDef& variant, const plan::Ste
                                 const DeviceProfile& profile) {
   const ExchangeCosts& exchange = profile.exchange;
   const LatencyPredictor predictor(profile);
-  switch (step.kind()) {
-    case plan::StepKind::Map:
+  switch (kind_of(step)) {
+    case StepKind::Map:
       return exchange.map_us.value +
              exchange.map_us_per_mb.value * moved_bytes(variant, step) * 1e-6;
-    case plan::StepKind::Unmap:
+    case StepKind::Unmap:
       return 0.0;  // map_us counts both
-    case plan::StepKind::Upload:
-    case plan::StepKind::Download:
-      return predictor.copy_us(moved_bytes(variant, step), step.kind() == plan::StepKind::Upload);
-    case plan::StepKind::Kernel:
+    case StepKind::Upload:
+    case StepKind::Download:
+      return predictor.copy_us(moved_bytes(variant, step), kind_of(step) == StepKind::Upload);
+    case StepKind::Kernel:
       break;
   }
   const KernelRow& row = *find_kernel(step.kernel());
@@ -83,7 +83,7 @@ llvm::Expected<double> alone_us(const plan::VariantDef& variant, const plan::Ste
 double weight_mbytes(const plan::VariantDef& variant) {
   std::map<uint32_t, uint64_t> blobs;
   for (const plan::TensorDef* tensor : *variant.tensors())
-    if (tensor->storage() == plan::Storage::Weights) blobs[tensor->index()] = tensor->bytes();
+    if (storage_of(*tensor) == Storage::Weights) blobs[tensor->index()] = tensor->bytes();
   double bytes = 0;
   for (const auto& [index, blob_bytes] : blobs) bytes += static_cast<double>(blob_bytes);
   return bytes * 1e-6;
@@ -96,9 +96,9 @@ llvm::Expected<std::vector<LaneStep>> lane_steps_of(const plan::VariantDef& vari
     CODL_ASSIGN_OR_RETURN(us, alone_us(variant, *step, profile));
     PlannedStep& planned = steps.emplace_back();
     LaneStep& added = planned.step;
-    added.lane = static_cast<uint8_t>(step->lane());
+    added.lane = static_cast<uint8_t>(lane_of(*step));
     added.alone_us = us;
-    added.is_enqueued = step->lane() == plan::Lane::Gpu && step->kind() == plan::StepKind::Kernel;
+    added.is_enqueued = lane_of(*step) == Lane::Gpu && kind_of(*step) == StepKind::Kernel;
     for (uint32_t wait : *step->waits()) {
       added.waits.push_back({wait});
       planned.wait_bytes.push_back(
@@ -106,16 +106,14 @@ llvm::Expected<std::vector<LaneStep>> lane_steps_of(const plan::VariantDef& vari
     }
     planned.given_bytes = is_kernel(*step) ? given_bytes_of(variant, *step) : 0;
     added.name = step->name()->str();
-    if (step->kind() == plan::StepKind::Kernel) added.kernel = find_kernel(step->kernel())->symbol;
-    planned.is_copy = step->lane() == plan::Lane::Transfer;
-    planned.is_download = step->kind() == plan::StepKind::Download;
+    if (kind_of(*step) == StepKind::Kernel) added.kernel = find_kernel(step->kernel())->symbol;
+    planned.is_copy = lane_of(*step) == Lane::Transfer;
+    planned.is_download = kind_of(*step) == StepKind::Download;
     if (planned.is_copy)
       planned.call_us =
           LatencyPredictor(profile).copy_call_us(moved_bytes(variant, *step), !planned.is_download);
   }
-  const GpuGate gate =
-      variant.gate() == plan::Gate::UserEvent ? GpuGate::UserEvent : GpuGate::HostEnqueue;
-  return with_host_calls(std::move(steps), gate, profile);
+  return with_host_calls(std::move(steps), gate_of(variant), profile);
 }
 
 }  // namespace codl::compiler

@@ -5,7 +5,7 @@
 
 #include "compiler/simulate/timeline.h"
 #include "llvm/Support/Error.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 
 namespace codl::compiler {
 

@@ -7,11 +7,9 @@
 
 #include "compiler/device/device_profile.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "schema/plan.h"
 
 namespace codl::compiler {
-
-inline constexpr size_t kLaneCount = 3;
-inline constexpr const char* kLaneNames[kLaneCount] = {"cpu", "gpu", "transfer"};  // plan::Lane
 
 inline constexpr uint8_t kNoLane = UINT8_MAX;
 
@@ -23,7 +21,7 @@ struct LaneWait {
 
 // One step of a lane. A lane runs its steps in the order given.
 struct LaneStep {
-  uint8_t lane = 0;     // plan::Lane
+  uint8_t lane = 0;     // Lane
   double alone_us = 0;  // at full speed, nothing else running
   // From the end of the last step that it waits for, or the begin of the run, to its start.
   double hand_off_us = 0;

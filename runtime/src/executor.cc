@@ -7,8 +7,6 @@
 
 namespace codl::rt {
 
-using plan::StepKind;
-
 namespace {
 
 // What the workers of one CPU step share.
@@ -33,19 +31,8 @@ void run_tasks(void* context, const CpuPool::Piece& piece) {
 }
 
 const char* kernel_name(const plan::StepDef& step) {
-  switch (step.kind()) {
-    case StepKind::Kernel:
-      return find_kernel(step.kernel())->symbol;
-    case StepKind::Map:
-      return "map";
-    case StepKind::Unmap:
-      return "unmap";
-    case StepKind::Upload:
-      return "upload";
-    case StepKind::Download:
-      return "download";
-  }
-  return "";
+  return kind_of(step) == StepKind::Kernel ? find_kernel(step.kernel())->symbol
+                                           : name_of(kind_of(step));
 }
 
 const char* enqueue_name(StepKind kind) {
@@ -72,7 +59,7 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, const plan::Va
   steps_ = &steps;
   pool_ = &pool;
   gpu_ = gpu;
-  has_user_events_ = gpu != nullptr && variant.gate() == plan::Gate::UserEvent;
+  has_user_events_ = gpu != nullptr && gate_of(variant) == Gate::UserEvent;
   const size_t step_count = steps.steps().count();
   ScratchSizes scratch;
   if (!scratch_sizes(steps.scratch_bytes(), steps.shared_bytes(),

@@ -116,7 +116,7 @@ codl_status_t choose_device(const ClApi& api, const char* platform_part, const c
 codl_status_t check_device(const GpuDevice& device, const plan::VariantDef& variant,
                            codl_diag_t* diag) {
   const char* name = device.device_name;
-  if (variant.sharing() == plan::Sharing::FineSvm && !device.has_fine_svm) {
+  if (sharing_of(variant) == Sharing::FineSvm && !device.has_fine_svm) {
     set_diag(diag, "device %s has no fine-grained SVM", name);
     return CODL_NO_DEVICE;
   }
@@ -141,9 +141,9 @@ codl_status_t check_device(const GpuDevice& device, const plan::VariantDef& vari
     }
   }
   for (const plan::TensorDef* tensor : *variant.tensors()) {
-    const bool is_sub_buffer = tensor->storage() == plan::Storage::Device ||
-                               (tensor->storage() == plan::Storage::Shared &&
-                                variant.sharing() == plan::Sharing::SubBuffer);
+    const bool is_sub_buffer =
+        storage_of(*tensor) == Storage::Device ||
+        (storage_of(*tensor) == Storage::Shared && sharing_of(variant) == Sharing::SubBuffer);
     if (is_sub_buffer && tensor->offset_bytes() % device.base_alignment_bytes != 0) {
       set_diag(diag, "device %s: expected offset %llu of %s to be a multiple of %llu", name,
                static_cast<unsigned long long>(tensor->offset_bytes()), tensor->name()->c_str(),

@@ -6,7 +6,7 @@
 
 #include "codl/codl.h"
 #include "runtime/src/cl_api.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 
 namespace codl::rt {
 

@@ -9,9 +9,6 @@
 
 namespace codl::rt {
 
-using plan::Sharing;
-using plan::Storage;
-
 namespace {
 
 // Drivers pad rows. One that does not say what an image takes, or less than its texels, is not
@@ -66,7 +63,8 @@ void GpuMemory::release() {
 
 void* GpuMemory::pointer_of(uint32_t tensor) const {
   const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
-  return def.storage() == Storage::Shared && svm_ != nullptr ? svm_ + def.offset_bytes() : nullptr;
+  return storage_of(def) == Storage::Shared && svm_ != nullptr ? svm_ + def.offset_bytes()
+                                                               : nullptr;
 }
 
 codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
@@ -74,7 +72,7 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
   cl_int error = CL_SUCCESS;
   const auto shared_bytes = static_cast<size_t>(variant_->shared_bytes());
   const auto device_bytes = static_cast<size_t>(variant_->device_bytes());
-  if (shared_bytes != 0 && variant_->sharing() == Sharing::FineSvm) {
+  if (shared_bytes != 0 && sharing_of(*variant_) == Sharing::FineSvm) {
     // Alignment 0: that of the largest OpenCL type, 128 bytes.
     svm_ = static_cast<uint8_t*>(api.clSVMAlloc(
         gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, shared_bytes, 0));
@@ -121,10 +119,10 @@ codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
 
 codl_status_t GpuMemory::create_weights(codl_diag_t* diag) {
   for (const plan::StepDef* step : *variant_->steps()) {
-    if (step->lane() == plan::Lane::Cpu) continue;
+    if (lane_of(*step) == Lane::Cpu) continue;
     for (uint32_t tensor : *step->operands()) {
       const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
-      if (def.storage() != Storage::Weights || blobs_[def.index()] != nullptr) continue;
+      if (storage_of(def) != Storage::Weights || blobs_[def.index()] != nullptr) continue;
       const codl_status_t status = create_blob(def.index(), diag);
       if (status != CODL_OK) return status;
     }
@@ -162,7 +160,7 @@ codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_
   };
   uint32_t count = 0;
   for (uint32_t i = 0; i < buffers_.count(); ++i)
-    if (tensor(i).storage() == storage) by_place_[count++] = i;
+    if (storage_of(tensor(i)) == storage) by_place_[count++] = i;
   std::sort(by_place_.data(), by_place_.data() + count, [&](uint32_t a, uint32_t b) {
     return tensor(a).offset_bytes() < tensor(b).offset_bytes();
   });
@@ -183,8 +181,8 @@ codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_
 codl_status_t GpuMemory::create_tensors(codl_diag_t* diag) {
   for (uint32_t i = 0; i < buffers_.count(); ++i) {
     const plan::TensorDef& tensor = *variant_->tensors()->Get(i);
-    if (tensor.storage() == Storage::Image) buffers_[i] = images_[tensor.index()];
-    if (tensor.storage() == Storage::Weights) buffers_[i] = blobs_[tensor.index()];
+    if (storage_of(tensor) == Storage::Image) buffers_[i] = images_[tensor.index()];
+    if (storage_of(tensor) == Storage::Weights) buffers_[i] = blobs_[tensor.index()];
   }
   const codl_status_t status = create_sub_buffers(Storage::Device, device_arena_, diag);
   return status == CODL_OK ? create_sub_buffers(Storage::Shared, shared_arena_, diag) : status;

@@ -37,7 +37,7 @@ class GpuMemory {
   codl_status_t create_tensors(codl_diag_t* diag);
   codl_status_t create_weights(codl_diag_t* diag);
   codl_status_t create_blob(uint32_t blob, codl_diag_t* diag);
-  codl_status_t create_sub_buffers(plan::Storage storage, cl_mem arena, codl_diag_t* diag);
+  codl_status_t create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag);
 
   const GpuQueue* gpu_ = nullptr;
   const codl_plan* plan_ = nullptr;

@@ -38,7 +38,7 @@ void prepare_environment(size_t core_count) {
 
 bool has_transfers(const plan::VariantDef& variant) {
   for (const plan::StepDef* step : *variant.steps())
-    if (step->lane() == plan::Lane::Transfer) return true;
+    if (lane_of(*step) == Lane::Transfer) return true;
   return false;
 }
 

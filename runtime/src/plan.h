@@ -7,7 +7,7 @@
 #include "runtime/src/arena.h"
 #include "runtime/src/diag.h"
 #include "runtime/src/mapped_file.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 
 struct codl_plan {
   codl_allocator_t allocator = {};

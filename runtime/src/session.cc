@@ -124,7 +124,7 @@ codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
     return CODL_OUT_OF_MEMORY;
   }
   for (const plan::TensorDef* tensor : *session.variant->tensors()) {
-    if (tensor->storage() != plan::Storage::Weights || is_done[tensor->index()]) continue;
+    if (storage_of(*tensor) != Storage::Weights || is_done[tensor->index()]) continue;
     is_done[tensor->index()] = true;
     const plan::BlobDef& blob = *plan.def->blobs()->Get(tensor->index());
     plan.file.prefetch(plan.blob_data(tensor->index()), static_cast<size_t>(blob.bytes()));

@@ -9,23 +9,19 @@
 
 namespace codl::rt {
 
-using plan::Lane;
-using plan::Sharing;
 using plan::StepDef;
-using plan::StepKind;
-using plan::Storage;
 using plan::TensorDef;
 
 namespace {
 
-cl_map_flags map_flags_of(plan::MapAccess access) {
+cl_map_flags map_flags_of(MapAccess access) {
   switch (access) {
-    case plan::MapAccess::Read:
+    case MapAccess::Read:
       return CL_MAP_READ;
-    case plan::MapAccess::Write:
+    case MapAccess::Write:
       // Not CL_MAP_WRITE_INVALIDATE_REGION: a step may write a part and leave the rest.
       return CL_MAP_WRITE;
-    case plan::MapAccess::ReadWrite:
+    case MapAccess::ReadWrite:
       break;
   }
   return CL_MAP_READ | CL_MAP_WRITE;
@@ -34,7 +30,7 @@ cl_map_flags map_flags_of(plan::MapAccess access) {
 size_t count_cpu_operands(const plan::VariantDef& variant) {
   size_t count = 0;
   for (const StepDef* step : *variant.steps())
-    if (step->lane() == Lane::Cpu) count += step->operands()->size();
+    if (lane_of(*step) == Lane::Cpu) count += step->operands()->size();
   return count;
 }
 
@@ -73,18 +69,18 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
   for (uint32_t i = 0; i < tensor_count; ++i) {
     const TensorDef& tensor = *variant.tensors()->Get(i);
     last_maps_[i] = kNoStep;
-    if (tensor.storage() == Storage::Host)
+    if (storage_of(tensor) == Storage::Host)
       fixed_[i] = inputs.host_arena + tensor.offset_bytes();
-    else if (tensor.storage() == Storage::Weights)
+    else if (storage_of(tensor) == Storage::Weights)
       fixed_[i] = const_cast<uint8_t*>(inputs.plan->blob_data(tensor.index()));
-    else if (tensor.storage() == Storage::Shared && inputs.memory != nullptr)
+    else if (storage_of(tensor) == Storage::Shared && inputs.memory != nullptr)
       fixed_[i] = inputs.memory->pointer_of(i);
   }
   for (uint32_t i = 0; i < step_count; ++i) {
     Step& step = steps_[i];
     step.def = variant.steps()->Get(i);
-    step.kind = step.def->kind();
-    step.lane = step.def->lane();
+    step.kind = kind_of(*step.def);
+    step.lane = lane_of(*step.def);
     codl_status_t status = CODL_OK;
     switch (step.kind) {
       case StepKind::Kernel:
@@ -101,7 +97,7 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
     }
     if (status != CODL_OK) return status;
   }
-  reduce_waits(variant.gate() == plan::Gate::UserEvent, inputs.record_timeline);
+  reduce_waits(gate_of(variant) == Gate::UserEvent, inputs.record_timeline);
   return CODL_OK;
 }
 
@@ -152,14 +148,14 @@ codl_status_t StepList::prepare_cpu_kernel(Step& step, const kernels::StepShape&
 // Where the address of a CPU step's operand stands when the step runs.
 void* const* StepList::source_of(uint32_t tensor) const {
   const TensorDef& def = *inputs_.variant->tensors()->Get(tensor);
-  switch (def.storage()) {
+  switch (storage_of(def)) {
     case Storage::Input:
       return &io_[def.index()];
     case Storage::Output:
       return &io_[inputs_.plan->def->inputs()->size() + size_t{def.index()}];
     case Storage::Shared:
       // verify_plan: mapped here, and the step waits for the Map.
-      if (inputs_.variant->sharing() == Sharing::SubBuffer) return &mapped_[last_maps_[tensor]];
+      if (sharing_of(*inputs_.variant) == Sharing::SubBuffer) return &mapped_[last_maps_[tensor]];
       break;
     default:
       break;
@@ -172,7 +168,7 @@ void StepList::prepare_map(uint32_t index) {
   const uint32_t tensor = step.def->operands()->Get(0);
   step.memory = inputs_.memory->buffer_of(tensor);
   step.map_bytes = static_cast<size_t>(inputs_.variant->tensors()->Get(tensor)->bytes());
-  step.map_flags = map_flags_of(step.def->map_access());
+  step.map_flags = map_flags_of(map_access_of(*step.def));
   if (step.kind == StepKind::Map)
     last_maps_[tensor] = index;
   else

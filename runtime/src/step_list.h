@@ -19,8 +19,8 @@ inline constexpr uint32_t kNoStep = UINT32_MAX;
 
 struct Step {
   const plan::StepDef* def = nullptr;
-  plan::StepKind kind = plan::StepKind::Kernel;
-  plan::Lane lane = plan::Lane::Cpu;
+  StepKind kind = StepKind::Kernel;
+  Lane lane = Lane::Cpu;
 
   // A CPU kernel. Operand i is at *sources[i] when it runs: memory that is bound for each run, or
   // mapped during it, has no address before.
@@ -48,8 +48,8 @@ struct Step {
   bool needs_event = false;     // GPU and Transfer: somebody waits, or the times are asked for
   bool is_gate = false;         // CPU: a later GPU or Transfer step waits in its queue
 
-  bool is_cpu() const { return lane == plan::Lane::Cpu; }
-  uint32_t queue() const { return lane == plan::Lane::Transfer ? kTransferQueue : kComputeQueue; }
+  bool is_cpu() const { return lane == Lane::Cpu; }
+  uint32_t queue() const { return lane == Lane::Transfer ? kTransferQueue : kComputeQueue; }
 };
 
 // What a step list is made from. Everything is borrowed and must outlive it.

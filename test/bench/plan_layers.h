@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/kernel_table.h"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 #include "schema/verify_plan.h"
 #include "test/support/tensors.h"
@@ -101,7 +101,7 @@ class PlanLayers {
     }
     variant_ = plan->variants()->Get(plan->variants()->size() - 1);
     for (const plan::StepDef* step : *variant_->steps()) {
-      if (step->kind() != plan::StepKind::Kernel || step->lane() != plan::Lane::Cpu) continue;
+      if (kind_of(*step) != StepKind::Kernel || lane_of(*step) != Lane::Cpu) continue;
       const kernels::StepShape shape = shape_of(*step);
       if (shape.row->op != OpKind::Conv2d && shape.row->op != OpKind::MatMul) continue;
       if ((step->name()->str() + "\n" + text_of(shape)).find(wanted) == std::string::npos) continue;

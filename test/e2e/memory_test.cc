@@ -85,7 +85,7 @@ DeviceProfile load_profile(const std::string& name) {
 FakeDevice device_of(const DeviceProfile& profile) {
   FakeDevice device;
   device.has_host_memory = !profile.copies_weights;
-  device.has_fine_svm = profile.sharing == GpuSharing::FineSvm;
+  device.has_fine_svm = profile.sharing == Sharing::FineSvm;
   device.image_row_texels = static_cast<size_t>(profile.image_row_texels);
   return device;
 }
@@ -112,7 +112,7 @@ class PlanFile {
 int64_t weight_pages(const plan::PlanDef& plan, const plan::VariantDef& variant) {
   std::set<uint64_t> pages;
   for (const plan::TensorDef* tensor : *variant.tensors()) {
-    if (tensor->storage() != plan::Storage::Weights) continue;
+    if (storage_of(*tensor) != Storage::Weights) continue;
     const plan::BlobDef& blob = *plan.blobs()->Get(tensor->index());
     for (uint64_t page = blob.offset_bytes() / kPageBytes;
          page * kPageBytes < blob.offset_bytes() + blob.bytes(); ++page)

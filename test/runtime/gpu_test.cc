@@ -14,7 +14,6 @@ namespace codl::test {
 namespace {
 
 using Options = codl_session_options_t;
-using plan::Gate;
 
 constexpr GpuHalf kHalves[] = {GpuHalf::FineSvm,       GpuHalf::FineSvmChannels,
                                GpuHalf::FineSvmImages, GpuHalf::SubBuffer,
@@ -37,7 +36,7 @@ const rt::ClApi* machine_opencl() {
 }
 
 std::string describe(GpuHalf half, Gate gate) {
-  return "half " + std::to_string(static_cast<int>(half)) + ", gate " + plan::EnumNameGate(gate);
+  return "half " + std::to_string(static_cast<int>(half)) + ", gate " + name_of(gate);
 }
 
 TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both gates") {
@@ -231,7 +230,7 @@ TEST_CASE("weights are used in place where GPU and CPU share memory, else copied
   const uint32_t blob = add_blob(plan, "w", weights);
   TestVariant& variant = plan.variants[0];
   variant.tensors.push_back({.name = "w",
-                             .storage = plan::Storage::Weights,
+                             .storage = Storage::Weights,
                              .dims = {1, 16, 4, 4},
                              .layout = Layout::Nhwc,
                              .row_begin = 0,

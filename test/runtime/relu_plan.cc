@@ -22,12 +22,12 @@ class VariantWriter {
   int32_t rows() const { return dims_[2]; }
   int32_t channels() const { return dims_[1]; }
 
-  uint32_t io(plan::Storage storage) {
+  uint32_t io(Storage storage) {
     return add({.name = "io", .storage = storage, .dims = dims_, .bytes = plain_bytes()});
   }
 
   // Rows [rows.begin, rows.end) in Nhwc.
-  uint32_t nhwc(plan::Storage storage, Range rows) {
+  uint32_t nhwc(Storage storage, Range rows) {
     kernels::OperandShape shape = shape_of(Layout::Nhwc, rows);
     const uint64_t bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * 4;
     uint64_t& arena = arena_of(storage);
@@ -48,7 +48,7 @@ class VariantWriter {
     variant_->images.push_back({static_cast<uint32_t>(kernels::image_width(shape)),
                                 static_cast<uint32_t>(kernels::image_height(shape))});
     return add({.name = "image",
-                .storage = plan::Storage::Image,
+                .storage = Storage::Image,
                 .dims = dims_,
                 .layout = Layout::Image2d,
                 .row_begin = rows.begin,
@@ -61,7 +61,7 @@ class VariantWriter {
                   SplitDim part_dim = SplitDim::None, Range part = {}) {
     TestStep step;
     step.kernel = kernel_id(symbol);
-    step.lane = std::strstr(symbol, "_cl_") != nullptr ? plan::Lane::Gpu : plan::Lane::Cpu;
+    step.lane = std::strstr(symbol, "_cl_") != nullptr ? Lane::Gpu : Lane::Cpu;
     if (std::strncmp(symbol, "unary", 5) == 0)
       step.params = params_bytes(UnaryParams{.kind = kUnaryRelu});
     step.operands = {from, to};
@@ -71,22 +71,21 @@ class VariantWriter {
     step.name = symbol;
     return add(step);
   }
-  uint32_t map(plan::StepKind kind, plan::MapAccess access, uint32_t tensor,
-               std::vector<uint32_t> waits = {}) {
+  uint32_t map(StepKind kind, MapAccess access, uint32_t tensor, std::vector<uint32_t> waits = {}) {
     TestStep step;
     step.kind = kind;
-    step.lane = plan::Lane::Gpu;
+    step.lane = Lane::Gpu;
     step.operands = {tensor};
     step.map_access = access;
     step.waits = std::move(waits);
     step.name = "map";
     return add(step);
   }
-  uint32_t transfer(plan::StepKind kind, uint32_t from, uint32_t to, std::vector<uint32_t> waits,
+  uint32_t transfer(StepKind kind, uint32_t from, uint32_t to, std::vector<uint32_t> waits,
                     SplitDim part_dim, Range part) {
     TestStep step;
     step.kind = kind;
-    step.lane = plan::Lane::Transfer;
+    step.lane = Lane::Transfer;
     step.operands = {from, to};
     step.waits = std::move(waits);
     step.part_dim = part_dim;
@@ -112,9 +111,9 @@ class VariantWriter {
     return shape;
   }
 
-  uint64_t& arena_of(plan::Storage storage) {
-    if (storage == plan::Storage::Shared) return variant_->shared_bytes;
-    if (storage == plan::Storage::Device) return variant_->device_bytes;
+  uint64_t& arena_of(Storage storage) {
+    if (storage == Storage::Shared) return variant_->shared_bytes;
+    if (storage == Storage::Device) return variant_->device_bytes;
     return variant_->host_bytes;
   }
 
@@ -130,8 +129,6 @@ class VariantWriter {
   TestVariant* variant_;
   std::vector<int32_t> dims_;
 };
-
-using plan::Storage;
 
 TestVariant cpu_variant(const std::vector<int32_t>& dims) {
   TestVariant variant;
@@ -173,8 +170,6 @@ void write_fine_svm(VariantWriter& writer, const ReluPlanOptions& options) {
 }
 
 void write_sub_buffer(VariantWriter& writer, const ReluPlanOptions& options) {
-  using plan::MapAccess;
-  using plan::StepKind;
   const Range cpu = {0, options.cut_row};
   const Range gpu = {options.cut_row, writer.rows()};
   const uint32_t in = writer.io(Storage::Input);
@@ -210,12 +205,11 @@ void write_separate(VariantWriter& writer, const ReluPlanOptions& options) {
   const uint32_t y_gpu = writer.nhwc(Storage::Device, held);
   const uint32_t out = writer.io(Storage::Output);
   const uint32_t enter = writer.kernel("convert_f32_cpu", in, x);
-  const uint32_t up = writer.transfer(plan::StepKind::Upload, x, x_gpu, {enter}, dim, {cut, end});
+  const uint32_t up = writer.transfer(StepKind::Upload, x, x_gpu, {enter}, dim, {cut, end});
   const uint32_t relu =
       writer.kernel("unary_f32_cl_buffer", x_gpu, y_gpu, {up}, by_channels ? dim : SplitDim::None,
                     by_channels ? Range{cut, end} : Range{});
-  const uint32_t down =
-      writer.transfer(plan::StepKind::Download, y_gpu, y, {relu}, dim, {cut, end});
+  const uint32_t down = writer.transfer(StepKind::Download, y_gpu, y, {relu}, dim, {cut, end});
   writer.kernel("unary_f32_cpu", x, y, {}, dim, {0, cut});
   writer.kernel("convert_f32_cpu", y, out, {down});
 }
@@ -242,16 +236,16 @@ TestPlan relu_plan(const ReluPlanOptions& options) {
     case GpuHalf::FineSvm:
     case GpuHalf::FineSvmChannels:
     case GpuHalf::FineSvmImages:
-      variant.sharing = plan::Sharing::FineSvm;
+      variant.sharing = Sharing::FineSvm;
       write_fine_svm(writer, options);
       break;
     case GpuHalf::SubBuffer:
-      variant.sharing = plan::Sharing::SubBuffer;
+      variant.sharing = Sharing::SubBuffer;
       write_sub_buffer(writer, options);
       break;
     case GpuHalf::Separate:
     case GpuHalf::SeparateChannels:
-      variant.sharing = plan::Sharing::Separate;
+      variant.sharing = Sharing::Separate;
       write_separate(writer, options);
       break;
   }

@@ -21,7 +21,7 @@ enum class GpuHalf {
 
 struct ReluPlanOptions {
   GpuHalf half = GpuHalf::FineSvm;
-  plan::Gate gate = plan::Gate::HostEnqueue;
+  Gate gate = Gate::HostEnqueue;
   // Two images of a batch: a part of the rows is then two pieces of memory.
   std::vector<int32_t> dims = {2, 37, 9, 5};
   int32_t cut_row = 4;       // the CPU has rows [0, cut_row)

@@ -124,7 +124,7 @@ TestPlan extent_plan(int64_t count) {
   std::memcpy(words.data(), &count, sizeof(count));
   add_blob(plan, "n", words);
 
-  const auto tensor = [&](plan::Storage storage, uint32_t index, const TestIo& like) {
+  const auto tensor = [&](Storage storage, uint32_t index, const TestIo& like) {
     return TestTensor{.name = like.name,
                       .storage = storage,
                       .dims = like.dims,
@@ -133,12 +133,10 @@ TestPlan extent_plan(int64_t count) {
                       .dtype = like.dtype};
   };
   TestVariant variant;
-  variant.tensors = {tensor(plan::Storage::Input, 0, plan.inputs[0]),
-                     tensor(plan::Storage::Output, 0, plan.outputs[0]),
-                     tensor(plan::Storage::Input, 1, plan.inputs[1]),
-                     tensor(plan::Storage::Output, 1, plan.outputs[1]),
-                     tensor(plan::Storage::Weights, 0, plan.outputs[2]),
-                     tensor(plan::Storage::Output, 2, plan.outputs[2])};
+  variant.tensors = {
+      tensor(Storage::Input, 0, plan.inputs[0]),    tensor(Storage::Output, 0, plan.outputs[0]),
+      tensor(Storage::Input, 1, plan.inputs[1]),    tensor(Storage::Output, 1, plan.outputs[1]),
+      tensor(Storage::Weights, 0, plan.outputs[2]), tensor(Storage::Output, 2, plan.outputs[2])};
   for (uint32_t i = 0; i < variant.tensors.size(); i += 2) {
     TestStep step;
     for (const KernelRow& row : kKernelRows)

@@ -19,10 +19,6 @@
 namespace codl {
 namespace {
 
-using plan::Lane;
-using plan::Sharing;
-using plan::StepKind;
-using plan::Storage;
 using test::TestPlan;
 using test::TestStep;
 using test::TestTensor;
@@ -80,7 +76,7 @@ TestStep kernel_step(std::string_view symbol, std::vector<uint32_t> operands,
 }
 
 TestStep move_step(StepKind kind, std::vector<uint32_t> operands, std::vector<uint32_t> waits = {},
-                   plan::MapAccess access = plan::MapAccess::Read) {
+                   MapAccess access = MapAccess::Read) {
   TestStep step;
   step.kind = kind;
   step.lane = kind == StepKind::Map || kind == StepKind::Unmap ? Lane::Gpu : Lane::Transfer;
@@ -131,7 +127,7 @@ TestPlan sub_buffer_plan() {
   variant.shared_bytes = 4096;
   variant.tensors = {io_tensor(Storage::Input), nhwc_tensor("t1", Storage::Shared, 0),
                      nhwc_tensor("t2", Storage::Shared, 1024), io_tensor(Storage::Output)};
-  variant.steps = {move_step(StepKind::Map, {1}, {}, plan::MapAccess::ReadWrite),
+  variant.steps = {move_step(StepKind::Map, {1}, {}, MapAccess::ReadWrite),
                    kernel_step("convert_f32_cpu", {0, 1}, {0}),
                    move_step(StepKind::Unmap, {1}, {1}),
                    kernel_step("unary_f32_cl_buffer", {1, 2}),
@@ -146,7 +142,7 @@ TestPlan separate_plan() {
   TestVariant variant;
   variant.name = "coexec";
   variant.sharing = Sharing::Separate;
-  variant.gate = plan::Gate::UserEvent;
+  variant.gate = Gate::UserEvent;
   variant.host_bytes = 2048;
   variant.device_bytes = 2048;
   variant.images = {{.width = 10, .height = 4}, {.width = 16, .height = 8}};
@@ -456,7 +452,7 @@ TEST_CASE("each rule of a variant refuses its bad example") {
       {{"a name of 1 to 255 bytes", [](auto&, auto& v) { v.name = ""; }},
        {"a name of 1 to 255 bytes", [](auto&, auto& v) { v.name.assign(256, 'v'); }},
        {"a known sharing", [](auto&, auto& v) { v.sharing = Sharing{9}; }},
-       {"a known gate", [](auto&, auto& v) { v.gate = plan::Gate{9}; }},
+       {"a known gate", [](auto&, auto& v) { v.gate = Gate{9}; }},
        {"predicted_us of 0 or more", [](auto&, auto& v) { v.predicted_us = -1; }},
        {"predicted_us of 0 or more",
         [](auto&, auto& v) { v.predicted_us = std::numeric_limits<float>::quiet_NaN(); }},
@@ -621,7 +617,7 @@ TEST_CASE("each rule of a kernel step refuses its bad example") {
       cpu_plan, "step",
       {{"a known kind", [](auto&, auto& v) { v.steps[1].kind = StepKind{9}; }},
        {"a known lane", [](auto&, auto& v) { v.steps[1].lane = Lane{9}; }},
-       {"a known map_access", [](auto&, auto& v) { v.steps[1].map_access = plan::MapAccess{9}; }},
+       {"a known map_access", [](auto&, auto& v) { v.steps[1].map_access = MapAccess{9}; }},
        {"predicted_us of 0 or more",
         [](auto&, auto& v) { v.steps[1].predicted_us = std::numeric_limits<float>::infinity(); }},
        {"steps of lane Cpu only in a variant without sharing",
@@ -786,7 +782,7 @@ TEST_CASE("each rule of who holds a sub-buffer refuses its bad example") {
        {"a wait for the last CPU step that touches the tensor",
         [](auto&, auto& v) { v.steps[2].waits.clear(); }},
        {"an output mapped for writing",
-        [](auto&, auto& v) { v.steps[0].map_access = plan::MapAccess::Read; }},
+        [](auto&, auto& v) { v.steps[0].map_access = MapAccess::Read; }},
        {"operands of a GPU step not mapped, or inputs mapped for reading",
         // reads t1 before its unmap
         [](auto&, auto& v) { std::swap(v.steps[2], v.steps[3]); }},
@@ -821,7 +817,7 @@ TestPlan crowded_plan(uint32_t step_count, uint32_t mapped_count) {
   const auto tensor_of = [](uint32_t i) { return 4 + i; };
   for (uint32_t i = 0; i < mapped_count; ++i) {
     variant.tensors.push_back(nhwc_tensor("t", Storage::Shared, 2048 + 1024 * uint64_t{i}));
-    steps.push_back(move_step(StepKind::Map, {tensor_of(i)}, {}, plan::MapAccess::ReadWrite));
+    steps.push_back(move_step(StepKind::Map, {tensor_of(i)}, {}, MapAccess::ReadWrite));
   }
   std::vector<uint32_t> operands(kernels::kMaxOperands, 1);
   operands.back() = 2;
@@ -896,7 +892,7 @@ TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them i
           held.push_back({tensor, random() % 2 == 0});
           variant.steps.push_back(
               move_step(StepKind::Map, {tensor}, {},
-                        held.back().to_write ? plan::MapAccess::Write : plan::MapAccess::Read));
+                        held.back().to_write ? MapAccess::Write : MapAccess::Read));
           break;
         case 1:
           if (found == held.end() && !may_be_wrong) break;
@@ -1048,8 +1044,8 @@ TEST_CASE("every vector of a variant and of a step must be present") {
   const std::vector<flatbuffers::Offset<plan::StepDef>> steps = {plan::CreateStepDef(builder)};
   const std::vector<flatbuffers::Offset<plan::ImageDef>> images;
   const std::vector<flatbuffers::Offset<plan::TensorDef>> tensors;
-  const auto variant = plan::CreateVariantDefDirect(
-      builder, "v", Sharing::None, plan::Gate::HostEnqueue, 0, 0, 0, &images, &tensors, &steps);
+  const auto variant =
+      plan::CreateVariantDefDirect(builder, "v", 0, 0, 0, 0, 0, &images, &tensors, &steps);
   CHECK(std::string(verify(file_of_variant(builder, variant)).expected) ==
         "name, params, operands, tile and waits present");
 }
@@ -1075,8 +1071,8 @@ TEST_CASE("no file can name one table too often, a small one not even as often a
                                                                 plan::CreateStepDef(builder));
     const std::vector<flatbuffers::Offset<plan::TensorDef>> tensors(example.tensor_count,
                                                                     plan::CreateTensorDef(builder));
-    const auto variant = plan::CreateVariantDefDirect(
-        builder, "v", Sharing::None, plan::Gate::HostEnqueue, 0, 0, 0, &images, &tensors, &steps);
+    const auto variant =
+        plan::CreateVariantDefDirect(builder, "v", 0, 0, 0, 0, 0, &images, &tensors, &steps);
     const std::vector<uint8_t> file = file_of_variant(builder, variant, example.text_bytes);
     CHECK(std::string(verify(file).expected) == example.expected);
   }

@@ -61,7 +61,7 @@ ir::Graph GraphBuilder::finish(ir::ValueId value) {
   return std::move(graph_);
 }
 
-compiler::DeviceProfile test_profile(compiler::GpuSharing sharing, Layout gpu_layout) {
+compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout) {
   compiler::DeviceProfile profile;
   profile.name = "test";
   profile.has_gpu = true;

@@ -32,8 +32,7 @@ class GraphBuilder {
 
 // A GPU and a CPU of the same speed with every kernel row but Winograd's, which would compute less
 // than the GPU and not every part. A hand-off costs 5 us, moving data nothing.
-compiler::DeviceProfile test_profile(compiler::GpuSharing sharing,
-                                     Layout gpu_layout = Layout::Nhwc);
+compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout = Layout::Nhwc);
 
 // 16 x 16 maps: 3x3, 3x3 with a residual, 1x1.
 inline ir::Graph three_convs() {

@@ -23,16 +23,16 @@ flatbuffers::Offset<plan::TensorDef> make_tensor(flatbuffers::FlatBufferBuilder&
   return plan::CreateTensorDefDirect(
       builder, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype),
       static_cast<uint8_t>(tensor.layout), &tensor.dims, tensor.row_begin, tensor.row_end,
-      tensor.storage, tensor.index, tensor.offset_bytes, tensor.bytes);
+      static_cast<uint8_t>(tensor.storage), tensor.index, tensor.offset_bytes, tensor.bytes);
 }
 
 flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& builder,
                                              const TestStep& step) {
-  return plan::CreateStepDefDirect(builder, step.kind, step.lane, step.kernel, &step.params,
-                                   &step.operands, static_cast<uint8_t>(step.part_dim),
-                                   step.part.begin, step.part.end, &step.tile, step.map_access,
-                                   &step.waits, step.predicted_us, step.name.c_str(),
-                                   step.owned.begin, step.owned.end);
+  return plan::CreateStepDefDirect(
+      builder, static_cast<uint8_t>(step.kind), static_cast<uint8_t>(step.lane), step.kernel,
+      &step.params, &step.operands, static_cast<uint8_t>(step.part_dim), step.part.begin,
+      step.part.end, &step.tile, static_cast<uint8_t>(step.map_access), &step.waits,
+      step.predicted_us, step.name.c_str(), step.owned.begin, step.owned.end);
 }
 
 flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilder& builder,
@@ -47,7 +47,8 @@ flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilde
   });
   const auto steps = make_tables(builder, variant.steps,
                                  [&](const TestStep& step) { return make_step(builder, step); });
-  return plan::CreateVariantDef(builder, name, variant.sharing, variant.gate, variant.host_bytes,
+  return plan::CreateVariantDef(builder, name, static_cast<uint8_t>(variant.sharing),
+                                static_cast<uint8_t>(variant.gate), variant.host_bytes,
                                 variant.shared_bytes, variant.device_bytes, images, tensors, steps,
                                 variant.predicted_us);
 }
@@ -96,7 +97,7 @@ void name_kernels(TestPlan& plan) {
   std::set<uint16_t> ids;
   for (const TestVariant& variant : plan.variants)
     for (const TestStep& step : variant.steps)
-      if (step.kind == plan::StepKind::Kernel) ids.insert(step.kernel);
+      if (step.kind == StepKind::Kernel) ids.insert(step.kernel);
   plan.kernels.clear();
   for (uint16_t id : ids)
     if (const KernelRow* row = find_kernel(id)) plan.kernels.push_back({row->id, row->revision});

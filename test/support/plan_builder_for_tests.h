@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 #include "schema/tables.h"
 
@@ -15,7 +15,7 @@ namespace codl::test {
 
 struct TestTensor {
   std::string name;
-  plan::Storage storage = plan::Storage::Host;
+  Storage storage = Storage::Host;
   std::vector<int32_t> dims;
   Layout layout = Layout::Plain;
   int32_t row_begin = 0;
@@ -27,8 +27,8 @@ struct TestTensor {
 };
 
 struct TestStep {
-  plan::StepKind kind = plan::StepKind::Kernel;
-  plan::Lane lane = plan::Lane::Cpu;
+  StepKind kind = StepKind::Kernel;
+  Lane lane = Lane::Cpu;
   uint16_t kernel = 0;
   std::vector<uint8_t> params;
   std::vector<uint32_t> operands;
@@ -37,7 +37,7 @@ struct TestStep {
   Range part;
   Range owned;
   std::vector<int32_t> tile;
-  plan::MapAccess map_access = plan::MapAccess::Read;
+  MapAccess map_access = MapAccess::Read;
   float predicted_us = 1;
   std::string name;
 };
@@ -50,8 +50,8 @@ struct TestImage {
 
 struct TestVariant {
   std::string name = "cpu";
-  plan::Sharing sharing = plan::Sharing::None;
-  plan::Gate gate = plan::Gate::HostEnqueue;
+  Sharing sharing = Sharing::None;
+  Gate gate = Gate::HostEnqueue;
   uint64_t host_bytes = 0;
   uint64_t shared_bytes = 0;
   uint64_t device_bytes = 0;

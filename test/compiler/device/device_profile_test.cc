@@ -64,8 +64,8 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.disturbance_percent[1].value == 0);
   CHECK(profile.has_gpu);
   CHECK(profile.gpu_layout == Layout::Image2d);
-  CHECK(profile.sharing == GpuSharing::SubBuffer);
-  CHECK(profile.gate == GpuGate::UserEvent);
+  CHECK(profile.sharing == Sharing::SubBuffer);
+  CHECK(profile.gate == Gate::UserEvent);
   CHECK(profile.image_max_width == 4096);
   CHECK(profile.image_max_height == 8192);
   CHECK(profile.exchange.sync_us.value == 1.5);

@@ -10,7 +10,7 @@
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
 #include "nlohmann/json.hpp"
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 #include "schema/verify_plan.h"
 #include "test/support/catch.h"
@@ -29,7 +29,7 @@ struct Example {
   std::vector<MemoryPlan> memory;
   PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 3};
 
-  explicit Example(SplitDim dim = SplitDim::Height, GpuSharing sharing = GpuSharing::FineSvm,
+  explicit Example(SplitDim dim = SplitDim::Height, Sharing sharing = Sharing::FineSvm,
                    Layout layout = Layout::Nhwc) {
     test::GraphBuilder builder(16, 16, 16);
     graph = builder.finish(builder.conv("b", builder.conv("a", builder.input(), 32), 32));
@@ -82,7 +82,7 @@ TEST_CASE("constants with equal bytes are one blob") {
   twice.graph = builder.finish(builder.conv("b", builder.conv("a", builder.input(), 16), 16));
   PartitionOptions cpu;
   cpu.strategy = "cpu";
-  twice.add(test::test_profile(GpuSharing::FineSvm, Layout::Nhwc), cpu, "cpu");
+  twice.add(test::test_profile(Sharing::FineSvm, Layout::Nhwc), cpu, "cpu");
   const auto equal = value_of(pack_weights(twice.graph, twice.schedules));
   for (ir::ValueId id = 0; id < twice.graph.values().size(); ++id) {
     ir::Value& value = twice.graph.value(id);
@@ -98,7 +98,7 @@ TEST_CASE("constants with equal bytes are one blob") {
 }
 
 TEST_CASE("every sharing kind, layout and split gives a plan that verifies") {
-  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
   CHECK(test::error_of(Example(dim, sharing, layout).build()) == "");
@@ -125,8 +125,8 @@ TEST_CASE("the table holds what it was made from") {
   CHECK(plan.kernels()->Get(1)->id() == 2);
   CHECK(plan.kernels()->Get(2)->id() == 25);
   REQUIRE(plan.variants()->size() == 2);
-  CHECK(plan.variants()->Get(0)->sharing() == plan::Sharing::FineSvm);
-  CHECK(plan.variants()->Get(1)->sharing() == plan::Sharing::None);
+  CHECK(sharing_of(*plan.variants()->Get(0)) == Sharing::FineSvm);
+  CHECK(sharing_of(*plan.variants()->Get(1)) == Sharing::None);
   for (uint32_t v = 0; v < 2; ++v) {
     const plan::VariantDef& variant = *plan.variants()->Get(v);
     REQUIRE(variant.steps()->size() == example.schedules[v].steps.size());
@@ -134,7 +134,7 @@ TEST_CASE("the table holds what it was made from") {
       const plan::StepDef& stored = *variant.steps()->Get(i);
       const Step& step = example.schedules[v].steps[i];
       CHECK(stored.name()->str() == step.name);
-      CHECK(static_cast<int>(stored.lane()) == static_cast<int>(step.lane));
+      CHECK(static_cast<int>(lane_of(stored)) == static_cast<int>(step.lane));
       CHECK(stored.kernel() == step.kernel->id);
       CHECK(Range{stored.part_begin(), stored.part_end()} == step.part);
       CHECK(Range{stored.owned_begin(), stored.owned_end()} == step.owned);

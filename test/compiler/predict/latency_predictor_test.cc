@@ -133,11 +133,11 @@ TEST_CASE("a hand-off costs what its kind of sharing takes") {
   profile.exchange.map_us_per_mb.value = 2;
   profile.exchange.copy_us_per_mb.value = 7;
   const LatencyPredictor predictor(profile);
-  profile.sharing = GpuSharing::FineSvm;
+  profile.sharing = Sharing::FineSvm;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(10));
-  profile.sharing = GpuSharing::SubBuffer;
+  profile.sharing = Sharing::SubBuffer;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(10 + 5 + 2 * 3));
-  profile.sharing = GpuSharing::Separate;
+  profile.sharing = Sharing::Separate;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(10 + 7 * 3));
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("where the profile has the host's calls, a hand-off costs what its dir
   host.download.rest_us_per_mb.value = 20;
   const LatencyPredictor predictor(profile);
   CHECK(predictor.enqueue_us() == Approx(1));
-  profile.sharing = GpuSharing::FineSvm;
+  profile.sharing = Sharing::FineSvm;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(2 + 4));
   CHECK(predictor.hand_off_us(3e6, false) == Approx(8));
   host.cpu_resume_us.value = 64;
@@ -163,7 +163,7 @@ TEST_CASE("where the profile has the host's calls, a hand-off costs what its dir
   CHECK(predictor.hand_off_us(3e6, true) == Approx(2 + 4 + 200 * 3));
   CHECK(predictor.hand_off_us(3e6, false) == Approx(8 + 64 + 100 * 3));
   host.cpu_resume_us.value = host.cpu_cold_us_per_mb.value = host.gpu_cold_us_per_mb.value = 0;
-  profile.sharing = GpuSharing::Separate;
+  profile.sharing = Sharing::Separate;
   CHECK(predictor.hand_off_us(3e6, true) == Approx(2 + 4 + 16 + 10 * 3 + 32));
   CHECK(predictor.hand_off_us(3e6, false) == Approx(8 + 16 + 20 * 3));
   CHECK(predictor.copy_call_us(3e6, true) == Approx(10 * 3));

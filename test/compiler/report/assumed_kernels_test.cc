@@ -26,7 +26,7 @@ std::string warning_of(const DeviceProfile& profile, const char* strategy = "aut
 
 // All numbers have the origin but those of the kernel.
 DeviceProfile profile_of(Origin origin, llvm::StringRef assumed = "") {
-  DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   for (LatencyModel& model : profile.models)
     for (LatencyModel::Term& term : model.terms)
       term.coefficient.origin =

@@ -26,8 +26,8 @@ Schedule schedule_of_all_rows() {
 std::string warning_of(const char* model) {
   CompileOptions options;
   options.partition.strategy = "cpu";
-  auto result = compile(test::onnx_model(model, 20), "model",
-                        test::test_profile(GpuSharing::FineSvm), options);
+  auto result =
+      compile(test::onnx_model(model, 20), "model", test::test_profile(Sharing::FineSvm), options);
   if (!result) return llvm::toString(result.takeError());
   return result->report.plain_loops_warning;
 }

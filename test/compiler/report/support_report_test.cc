@@ -72,7 +72,7 @@ const llvm::json::Object& row_of(const Outcome& outcome, llvm::StringRef op) {
 }  // namespace
 
 TEST_CASE("the report says what runs where and what the rest costs") {
-  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   CompileOptions options;
   options.partition.strategy = "gpu";
   const Outcome outcome = compile_with(interrupted_network(), profile, options);
@@ -96,7 +96,7 @@ TEST_CASE("the report says what runs where and what the rest costs") {
 }
 
 TEST_CASE("without multiply-adds nodes are counted, and without a GPU all fall back") {
-  DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const Outcome mask = compile_with(mask_network(), profile, {});
   CHECK(number(*mask.report.getAsObject(), "fallback_share") == 1);
   profile.has_gpu = false;
@@ -106,7 +106,7 @@ TEST_CASE("without multiply-adds nodes are counted, and without a GPU all fall b
 }
 
 TEST_CASE("a limit that is not met is an error after the report") {
-  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   CompileOptions options;
   options.partition.strategy = "gpu";
   options.max_handoffs = 1;
@@ -130,7 +130,7 @@ TEST_CASE("a limit that is not met is an error after the report") {
 }
 
 TEST_CASE("a report alone builds no plan") {
-  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   CompileOptions options;
   CHECK(compile_with(mask_network(), profile, options).plan_bytes > 0);
   options.builds_plan = false;
@@ -138,7 +138,7 @@ TEST_CASE("a report alone builds no plan") {
 }
 
 TEST_CASE("nodes of the CPU alone may stand anywhere between those of the GPU") {
-  for (GpuSharing sharing : {GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate}) {
+  for (Sharing sharing : {Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate}) {
     for (Layout layout : {Layout::Nhwc, Layout::Image2d}) {
       for (const char* strategy : {"gpu", "auto"}) {
         CompileOptions options;
@@ -152,7 +152,7 @@ TEST_CASE("nodes of the CPU alone may stand anywhere between those of the GPU") 
 }
 
 TEST_CASE("the text has a line per operator and a summary") {
-  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   std::string text;
   llvm::raw_string_ostream os(text);
   CompileOptions options;

@@ -21,7 +21,7 @@ Schedule schedule_for(const ir::Graph& graph, const DeviceProfile& profile,
 bool is_half(const Tensor& tensor) { return tensor.shape.dtype == DType::F16; }
 
 TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
-  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const auto dim = GENERATE(SplitDim::None, SplitDim::Height, SplitDim::OutputChannel);
   PartitionOptions options;
@@ -76,7 +76,7 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
 
 TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
   const ir::Graph graph = test::three_convs();
-  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   PartitionOptions options;
   options.strategy = "gpu";
   Schedule schedule = schedule_for(graph, profile, options);

@@ -42,7 +42,7 @@ size_t count_kernel(const Schedule& schedule, OpKind op, Lane lane) {
 TEST_CASE(
     "every sharing kind, layout and split gives a schedule without races and a sound memory plan") {
   const ir::Graph graph = test::three_convs();
-  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
   const auto max_chain = GENERATE(1, 4);
@@ -51,8 +51,8 @@ TEST_CASE(
   CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Cpu) == 3);
   CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Gpu) == 3);
   CHECK(count(schedule, StepKind::Map) == count(schedule, StepKind::Unmap));
-  CHECK((sharing == GpuSharing::SubBuffer) == (count(schedule, StepKind::Map) > 0));
-  CHECK((sharing == GpuSharing::Separate) == (count(schedule, StepKind::Upload) > 0));
+  CHECK((sharing == Sharing::SubBuffer) == (count(schedule, StepKind::Map) > 0));
+  CHECK((sharing == Sharing::Separate) == (count(schedule, StepKind::Upload) > 0));
   auto memory = plan_memory(schedule, profile);
   REQUIRE(bool(memory));
   CHECK(llvm::toString(check_memory_plan(schedule, *memory)) == "");
@@ -64,7 +64,7 @@ TEST_CASE("neighbours may be split along different dims") {
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
   const ir::ValueId b = builder.conv("b", a, 32);
   const ir::Graph graph = builder.finish(builder.add("sum", a, b));
-  const auto sharing = GENERATE(GpuSharing::FineSvm, GpuSharing::SubBuffer, GpuSharing::Separate);
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const DeviceProfile profile = test::test_profile(sharing, layout);
   auto by_rows = partition(graph, profile, forced(SplitDim::Height, 1));
@@ -85,7 +85,7 @@ TEST_CASE("neighbours may be split along different dims") {
 TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one tensor") {
   const ir::Graph graph = test::three_convs();
   const Schedule schedule =
-      schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 1));
+      schedule_of(graph, test::test_profile(Sharing::FineSvm), forced(SplitDim::Height, 1));
   CHECK(schedule.steps.size() == 2 + 3 * 2);  // the two converts, and two parts per convolution
   CHECK(std::count_if(schedule.tensors.begin(), schedule.tensors.end(),
                       [](const Tensor& t) { return t.storage == Storage::Shared; }) == 3);
@@ -94,7 +94,7 @@ TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one
 TEST_CASE("values inside a chain are private to each lane and never exchanged") {
   const ir::Graph graph = test::three_convs();
   const Schedule schedule =
-      schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 4));
+      schedule_of(graph, test::test_profile(Sharing::FineSvm), forced(SplitDim::Height, 4));
   // Only the chain's input and output are shared; a and b have a window per lane.
   std::vector<Range> gpu_windows;
   for (const Tensor& tensor : schedule.tensors)
@@ -115,7 +115,7 @@ TEST_CASE("a chain's value that a later node reads too is exchanged behind the c
   const ir::ValueId c = builder.conv("c", a, 32, 5);
   const ir::Graph graph = builder.finish(builder.add("sum", b, c));
   const Schedule schedule =
-      schedule_of(graph, test::test_profile(GpuSharing::FineSvm), forced(SplitDim::Height, 2));
+      schedule_of(graph, test::test_profile(Sharing::FineSvm), forced(SplitDim::Height, 2));
   const auto exchanges_of_a =
       std::count_if(schedule.steps.begin(), schedule.steps.end(), [](const Step& step) {
         return step.kernel != nullptr && step.kernel->op == OpKind::Convert && step.name == "a_out";
@@ -127,7 +127,7 @@ TEST_CASE("the GPU lane never touches the application's memory") {
   const ir::Graph graph = test::three_convs();
   PartitionOptions gpu;
   gpu.strategy = "gpu";
-  const Schedule schedule = schedule_of(graph, test::test_profile(GpuSharing::SubBuffer), gpu);
+  const Schedule schedule = schedule_of(graph, test::test_profile(Sharing::SubBuffer), gpu);
   for (const Step& step : schedule.steps)
     for (TensorId operand : step.operands)
       if (schedule.tensors[operand].storage == Storage::Input ||
@@ -138,7 +138,7 @@ TEST_CASE("the GPU lane never touches the application's memory") {
 
 TEST_CASE("lanes of equal speed take about half the time of one") {
   const ir::Graph graph = test::three_convs();
-  DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   profile.exchange.sync_us.value = 0;
   PartitionOptions cpu;
   cpu.strategy = "cpu";
@@ -150,7 +150,7 @@ TEST_CASE("lanes of equal speed take about half the time of one") {
 
 TEST_CASE("check_races finds each broken rule") {
   const ir::Graph graph = test::three_convs();
-  const DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const Schedule good = schedule_of(graph, profile, forced(SplitDim::Height, 1));
   const auto fault_after = [&](auto change) {
     Schedule schedule = good;
@@ -175,7 +175,7 @@ TEST_CASE("check_races finds each broken rule") {
 
 TEST_CASE("check_races wants an order between a map and who touches the tensor") {
   const ir::Graph graph = test::three_convs();
-  Schedule schedule = schedule_of(graph, test::test_profile(GpuSharing::SubBuffer),
+  Schedule schedule = schedule_of(graph, test::test_profile(Sharing::SubBuffer),
                                   forced(SplitDim::OutputChannel, 1));
   for (Step& step : schedule.steps)
     if (step.lane == Lane::Cpu && step.name == "b") step.waits.clear();

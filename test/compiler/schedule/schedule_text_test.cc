@@ -35,7 +35,7 @@ ir::Graph two_convs(int32_t out_channels = 16) {
 
 TEST_CASE("one processor: steps in the graph's order, nothing waits") {
   const ir::Graph graph = two_convs();
-  const Texts texts = texts_of(graph, test::test_profile(GpuSharing::FineSvm), R"(
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::FineSvm), R"(
     to_nhwc cpu
     a cpu
     b cpu
@@ -57,7 +57,7 @@ host_bytes=4096 shared_bytes=0 device_bytes=0
 TEST_CASE(
     "fine-grained memory: a split node's parts write one tensor, and wait for each other's rows") {
   const ir::Graph graph = two_convs();
-  const Texts texts = texts_of(graph, test::test_profile(GpuSharing::FineSvm), R"(
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::FineSvm), R"(
     to_nhwc cpu
     a rows 4
     b rows 4
@@ -80,7 +80,7 @@ host_bytes=0 shared_bytes=4096 device_bytes=0
 // The GPU's rows [0, 4) of a 3x3 convolution read rows [0, 5), the CPU's [4, 8) read [3, 8).
 TEST_CASE("separate memory: rows at the cut are copied both ways") {
   const ir::Graph graph = two_convs();
-  const Texts texts = texts_of(graph, test::test_profile(GpuSharing::Separate), R"(
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::Separate), R"(
     to_nhwc cpu
     a rows 4
     b rows 4
@@ -112,7 +112,7 @@ host_bytes=3328 shared_bytes=0 device_bytes=4096
 // For its rows [0, 4) of b the GPU computes rows [0, 5) of a, for which it reads [0, 6) of x.
 TEST_CASE("a chain computes its halo twice and hands nothing over inside") {
   const ir::Graph graph = two_convs();
-  const Texts texts = texts_of(graph, test::test_profile(GpuSharing::Separate), R"(
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::Separate), R"(
     to_nhwc cpu
     a rows 4 chain=0
     b rows 4 chain=0
@@ -140,7 +140,7 @@ host_bytes=5376 shared_bytes=0 device_bytes=4096
 
 TEST_CASE("a mapped sub-buffer: the CPU touches a shared tensor between map and unmap") {
   const ir::Graph graph = two_convs();
-  const Texts texts = texts_of(graph, test::test_profile(GpuSharing::SubBuffer), R"(
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::SubBuffer), R"(
     to_nhwc cpu
     a gpu
     b cpu
@@ -164,7 +164,7 @@ host_bytes=2048 shared_bytes=4096 device_bytes=0
 
 TEST_CASE("images: a value that the CPU made is converted before the GPU reads it, and back") {
   const ir::Graph graph = two_convs(32);
-  const Texts texts = texts_of(graph, test::test_profile(GpuSharing::FineSvm, Layout::Image2d), R"(
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::FineSvm, Layout::Image2d), R"(
     to_nhwc cpu
     a gpu
     b channels 16

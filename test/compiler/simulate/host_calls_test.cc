@@ -34,7 +34,7 @@ DeviceProfile profile() {
 }
 
 double wall_us(std::vector<PlannedStep> steps, const DeviceProfile& profile,
-               GpuGate gate = GpuGate::HostEnqueue) {
+               Gate gate = Gate::HostEnqueue) {
   return run_lanes(with_host_calls(std::move(steps), gate, profile), profile, {}, Clock::Wall)
       .total_us;
 }
@@ -52,7 +52,7 @@ TEST_CASE("a step of the GPU behind one of the host is enqueued when that is don
   const std::vector<PlannedStep> steps = {planned(kCpu, 100), planned(kGpu, 50, {{0}})};
   CHECK(wall_us(steps, profile()) == Approx(100 + 5 + 10 + 50 + 20));
   // Behind a gate it is enqueued before: the gate opens at 105.
-  CHECK(wall_us(steps, profile(), GpuGate::UserEvent) == Approx(5 + 100 + 10 + 50 + 20));
+  CHECK(wall_us(steps, profile(), Gate::UserEvent) == Approx(5 + 100 + 10 + 50 + 20));
 }
 
 TEST_CASE("a step of the host waits until it sees the GPU's") {
@@ -127,7 +127,7 @@ TEST_CASE("a step is handed the rows that it reads of those that were made") {
 TEST_CASE("CoDL's clock has no calls") {
   const DeviceProfile given = profile();
   const std::vector<LaneStep> steps =
-      with_host_calls({planned(kGpu, 50)}, GpuGate::HostEnqueue, given);
+      with_host_calls({planned(kGpu, 50)}, Gate::HostEnqueue, given);
   CHECK(run_lanes(steps, given, {}, Clock::Codl).total_us == Approx(10 + 50 + 20));
 }
 

@@ -35,7 +35,7 @@ std::string error_of(const std::string& text) {
 
 // Kernels cost a microsecond per million multiply-adds and one per step, the hand-off 5.
 DeviceProfile profile_of() {
-  DeviceProfile profile = test::test_profile(GpuSharing::SubBuffer);
+  DeviceProfile profile = test::test_profile(Sharing::SubBuffer);
   profile.exchange.map_us.value = 3;
   profile.exchange.map_us_per_mb.value = 1000;
   return profile;
@@ -67,7 +67,7 @@ TEST_CASE("a chain is one exchange in, both processors from the same moment, one
 }
 
 TEST_CASE("images are transformed on the GPU at both ends of an exchange") {
-  const DeviceProfile profile = test::test_profile(GpuSharing::SubBuffer, Layout::Image2d);
+  const DeviceProfile profile = test::test_profile(Sharing::SubBuffer, Layout::Image2d);
   const std::vector<LaneStep> steps = steps_of(kReplay, profile);
   REQUIRE(steps.size() == 9);
   CHECK(steps.front().kernel == std::string("convert_f32_cl_from_image"));

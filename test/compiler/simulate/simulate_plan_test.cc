@@ -21,7 +21,7 @@ using test::value_of;
 
 // Two convolutions in a row, each split in halves along the rows.
 struct Example {
-  DeviceProfile profile = test::test_profile(GpuSharing::FineSvm);
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   double predicted_us = 0;
   std::vector<uint8_t> file;
   const plan::VariantDef* variant = nullptr;
@@ -65,7 +65,7 @@ TEST_CASE("a lane is never in two steps, and a step starts after what it waits f
   const auto& steps = *example.variant->steps();
   for (uint32_t i = 0; i < steps.size(); ++i) {
     const Timeline::Span& step = simulated.spans[i];
-    double& lane_free_us = free_us[static_cast<size_t>(steps[i]->lane())];
+    double& lane_free_us = free_us[static_cast<size_t>(lane_of(*steps[i]))];
     CHECK(step.start_us >= lane_free_us - 1e-6);
     CHECK(step.end_us >= step.start_us);
     lane_free_us = step.end_us;
@@ -134,7 +134,7 @@ TEST_CASE("a variant's weights count once, however many steps have them") {
   uint64_t bytes = 0;
   std::set<uint32_t> seen;
   for (const plan::TensorDef* tensor : *example.variant->tensors())
-    if (tensor->storage() == plan::Storage::Weights && seen.insert(tensor->index()).second)
+    if (storage_of(*tensor) == Storage::Weights && seen.insert(tensor->index()).second)
       bytes += tensor->bytes();
   CHECK(bytes > 0);
   CHECK(weight_mbytes(*example.variant) == Approx(1e-6 * static_cast<double>(bytes)));

@@ -1,0 +1,82 @@
+// What the numbers in a plan's tables mean: where tensors are, who runs a step, what it does. Each
+// list with the names that dumps, messages and profiles have for it.
+//
+// Numbers are stored in plans: append, never renumber (README.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "schema/types.h"
+
+namespace codl {
+
+// Where a tensor's memory is.
+enum class Storage : uint8_t {
+  Input = 0,    // the application's buffer, bound for each run; index = input number
+  Output = 1,   // the application's buffer, bound for each run; index = output number
+  Host = 2,     // host arena: the CPU lane alone
+  Shared = 3,   // shared arena: both lanes, by the variant's sharing
+  Device = 4,   // device arena: the GPU lane alone
+  Image = 5,    // image pool; index = image number
+  Weights = 6,  // data section of the file; read only; index = blob number
+};
+inline constexpr const char* kStorageNames[] = {"input",  "output", "host",   "shared",
+                                                "device", "image",  "weights"};
+
+// How the lanes share memory (docs/PLAN_FORMAT.md, "Sharing").
+enum class Sharing : uint8_t {
+  None = 0,       // the variant has one lane
+  FineSvm = 1,    // one fine-grained SVM allocation; both lanes may write different bytes of it
+  SubBuffer = 2,  // a shared tensor is a sub-buffer; the host touches it between Map and Unmap
+  Separate = 3,   // no shared arena; Upload and Download steps copy
+};
+inline constexpr const char* kSharingNames[] = {"none", "fine_svm", "sub_buffer", "separate"};
+
+// How a GPU step waits for a CPU step.
+enum class Gate : uint8_t {
+  HostEnqueue = 0,  // it is enqueued once the CPU step is done
+  UserEvent = 1,    // it is enqueued at once, behind a user event that the CPU lane completes
+};
+inline constexpr const char* kGateNames[] = {"host_enqueue", "user_event"};
+
+enum class Lane : uint8_t { Cpu = 0, Gpu = 1, Transfer = 2 };
+inline constexpr const char* kLaneNames[] = {"cpu", "gpu", "transfer"};
+inline constexpr size_t kLaneCount = std::size(kLaneNames);
+
+enum class StepKind : uint8_t {
+  Kernel = 0,    // lane Cpu or Gpu
+  Map = 1,       // lane Gpu: hands operand 0 (Shared, SubBuffer) to the host
+  Unmap = 2,     // lane Gpu: hands it back to the device
+  Upload = 3,    // lane Transfer: rows or channels `part` of operand 0 (Host) -> operand 1 (Device)
+  Download = 4,  // lane Transfer: rows or channels `part` of operand 0 (Device) -> operand 1 (Host)
+};
+inline constexpr const char* kStepKindNames[] = {"kernel", "map", "unmap", "upload", "download"};
+
+// What the host does with a tensor that a Map step gives it.
+enum class MapAccess : uint8_t { Read = 0, Write = 1, ReadWrite = 2 };
+inline constexpr const char* kMapAccessNames[] = {"read", "write", "read_write"};
+
+// name_of(value): its name, of one in the list. is_known(value): it is one, for numbers from files.
+#define CODL_NAMES(Enum)                                                                           \
+  constexpr const char* name_of(Enum value) { return k##Enum##Names[static_cast<size_t>(value)]; } \
+  constexpr bool is_known(Enum value) {                                                            \
+    return static_cast<size_t>(value) < std::size(k##Enum##Names);                                 \
+  }
+CODL_NAMES(Storage)
+CODL_NAMES(Sharing)
+CODL_NAMES(Gate)
+CODL_NAMES(Lane)
+CODL_NAMES(StepKind)
+CODL_NAMES(MapAccess)
+CODL_NAMES(Layout)
+CODL_NAMES(SplitDim)
+#undef CODL_NAMES
+
+// For memory that has an arena, and tensors an offset in it.
+constexpr bool is_arena(Storage storage) {
+  return storage == Storage::Host || storage == Storage::Shared || storage == Storage::Device;
+}
+
+}  // namespace codl

@@ -1,0 +1,23 @@
+// Numbers of plan.fbs as what they stand for. Of verified plans; verify_plan itself asks
+// is_known().
+#pragma once
+
+#include "schema/plan.h"
+#include "schema/plan_generated.h"
+
+namespace codl {
+
+inline Storage storage_of(const plan::TensorDef& tensor) {
+  return static_cast<Storage>(tensor.storage());
+}
+inline StepKind kind_of(const plan::StepDef& step) { return static_cast<StepKind>(step.kind()); }
+inline Lane lane_of(const plan::StepDef& step) { return static_cast<Lane>(step.lane()); }
+inline MapAccess map_access_of(const plan::StepDef& step) {
+  return static_cast<MapAccess>(step.map_access());
+}
+inline Sharing sharing_of(const plan::VariantDef& variant) {
+  return static_cast<Sharing>(variant.sharing());
+}
+inline Gate gate_of(const plan::VariantDef& variant) { return static_cast<Gate>(variant.gate()); }
+
+}  // namespace codl
