@@ -1,8 +1,8 @@
 // Moves a Reshape behind the elementwise node that reads it.
 //
 // Needs:   a Unary, or a Binary whose other operand is a constant of one element or of one per
-// index
-//          of the last dim, behind a Reshape that keeps the last dim and that nothing else reads.
+//          index of the last dim, behind a Reshape that keeps the last dim and that nothing else
+//          reads.
 // Gives:   the elementwise node on the Reshape's operand, the Reshape behind it. Numerics are
 //          unchanged.
 // Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before

@@ -33,13 +33,15 @@ struct Placements {
 
 // Appends the tensors of all values that are not constants to `tensors`.
 //
-//   one lane touches the value                    Host, Device or Image; Input and Output are the
-//   application's both, nothing missing (inside a chain)        a private tensor each both, one
-//   memory serves: FineSvm and disjoint parts, or SubBuffer and one writer; no image
-//                                                 one Shared tensor
-//   both, else                                    Shared (Separate: Host) for the CPU, Device or
-//   Image for the
-//                                                 GPU; what is missing is copied
+//   who touches the value               its tensors
+//   one lane                            one: Host, Device or Image; Input and Output are the
+//                                       application's
+//   both, nothing missing: in a chain   a private one each
+//   both, and one memory serves         one: Shared
+//   both, else                          Shared (Separate: Host) for the CPU, Device or Image for
+//                                       the GPU; what is missing is copied
+//
+// One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; no image.
 Placements place_values(const ir::Graph& graph, const PartitionPlan& plan,
                         const DeviceProfile& profile, std::vector<Tensor>& tensors);
 

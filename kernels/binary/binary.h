@@ -15,12 +15,11 @@
 //                        (-1 remains of a negative number to the right)
 //
 // The first rows are for f32 and for integers, which are computed modulo 2^bits: a / 0, a mod 0 and
-// a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows have
-// those from f32 to f32. An activation is for f32 only.
+// a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows have those from f32 to f32. An
+// activation is for f32 only.
 //
 //   y     Plain of any rank, Nhwc, or Image2d (image row)
-//   a, b  dims aligned to y's from the right, each dim y's or 1; at least one of the two has y's
-//   dim
+//   a, b  dims aligned to y's from the right, each dim y's or 1, and that of one of the two y's
 //
 // CPU row, y Plain: a and b Plain. CPU row, y Nhwc: a and b each Nhwc, or Plain of rank <= 4 (a
 // scalar, [c, 1, 1] ...; another shape works and is slow).

@@ -37,8 +37,7 @@ constexpr int kPanelVectors = kChannelPanel / kPanelLanes;
 //   AVX3    32 registers: 14 x 2 panels = 28 sums, 2 weights, 1 input; 14 divides 56, 28 and 14
 //   AVX2    16: 6 x 1 panel = 12, 2, 1
 //   NEON    32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with 5 x 1
-//   GCC
-//           12 runs out of registers
+//           GCC 12 runs out of registers
 //   scalar  one pixel; it is there to be right
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTilePixels = 14;

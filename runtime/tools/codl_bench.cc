@@ -184,13 +184,12 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 }
 
 // {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
-// "opencl_device",
-//  "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us", "p99_us",
-//  "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us" (part of
-//  session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes", "device_bytes",
-//  "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes", "peak_memory_bytes" (-1: not
-//  known), "recorded_run": {"wall_us", "overlap_us", "lanes": [{"lane", "step_count",
-//  "busy_us", "idle_us"}]}}
+//  "opencl_device", "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us",
+//  "p99_us", "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us"
+//  (part of session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes",
+//  "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes",
+//  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes":
+//  [{"lane", "step_count", "busy_us", "idle_us"}]}}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;

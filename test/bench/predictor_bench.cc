@@ -1,8 +1,9 @@
 // Time of one prediction, of each CPU row's shapes in turn: the planner makes one for each
 // alternative of each node. Not run by ctest.
 //
-//   predictor_bench [PROFILE] [--benchmark_...]        default: h200-nvidia, whose models are
-//   fitted
+//   predictor_bench [PROFILE] [--benchmark_...]
+//
+// PROFILE: by default h200-nvidia, whose models are fitted.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
