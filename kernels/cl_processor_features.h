@@ -2,11 +2,11 @@
 // runs the groups it has, and a group's work-items, one after the other.
 #pragma once
 
-#include "kernels/common/contract.h"
+#include "kernels/common/step_work.h"
 
 namespace codl::kernels {
 
-// Of a step that has its tile; `features` has those of its contract, of which those of arithmetic
+// Of a step that has its tile; `features` has those of its operator, of which those of arithmetic
 // are left out. False, and nothing but begins is added: the row's features are those of
 // gpu_features.h.
 //

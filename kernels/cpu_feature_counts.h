@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/step_work.h"
 #include "kernels/kernel_table.h"
 
 namespace codl::kernels {
@@ -69,7 +69,7 @@ class CpuFeatures {
   // Of the first-level cache, whose sets are 64 lines of 64 bytes: processors with vectors of 16
   // lanes have 48 KiB, the others 32.
   int32_t first_level_ways() const { return vector_lanes_ == 16 ? 12 : 8; }
-  // Million bytes of the whole step, as its contract counts them.
+  // Million bytes of the whole step, as its operator counts them.
   double mbytes() const { return mbytes_; }
   // More than one worker has tasks.
   bool is_shared() const { return is_shared_; }
@@ -186,7 +186,7 @@ class CpuFeatures {
     mbytes_ -= bytes * 1e-6;
   }
 
-  // A feature of the contract that says nothing more of this row.
+  // A feature of the operator that says nothing more of this row.
   void leave_out(std::string_view name) {
     for (uint32_t i = 0; i < features_->count; ++i)
       if (features_->items[i].name == name) features_->items[i].value = 0;

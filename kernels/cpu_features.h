@@ -1,11 +1,11 @@
 // What latency models weigh of a CPU step: how its kernel goes through the work.
 #pragma once
 
-#include "kernels/common/contract.h"
+#include "kernels/common/step_work.h"
 
 namespace codl::kernels {
 
-// Adds the features that tell the paths of the row's kernel apart to those of the contract, which
+// Adds the features that tell the paths of the row's kernel apart to those of the operator, which
 // are in `features`. All but counts of one step (steps, *_steps, shares, begins) are multiplied by
 // the time of the lane * threads / tasks, that of the worker that is done last: a step of one task
 // takes a lane of four four times as long as its work (crowded_time() in cpu_feature_counts.h).

@@ -3,11 +3,11 @@
 // cl_processor_features.h.
 #pragma once
 
-#include "kernels/common/contract.h"
+#include "kernels/common/step_work.h"
 
 namespace codl::kernels {
 
-// Of a step that has its tile; `features` has those of its contract.
+// Of a step that has its tile; `features` has those of its operator.
 //   mbytes        of Conv2d: without the pixels that a stride steps over
 //   kitems, item_kbytes   thousand work-items; thousand bytes of activations of each
 //   melements, map_melements   million elements written; of maps

@@ -131,25 +131,4 @@ void launch_of(const StepShape& step, ClLaunch* out_launch) {
     out_launch->define("HALVES", static_cast<int32_t>(halves));
 }
 
-void features_of(const StepShape& step, Features* out_features) {
-  *out_features = {};
-  contract_of(step.row->op).features(step, out_features);
-}
-
-uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  const Contract& contract = contract_of(step.row->op);
-  const uint32_t count =
-      contract.choose_tile == nullptr ? 0 : contract.choose_tile(step, gpu, out_tile);
-  const uint16_t* local_size = gpu.tiles.local_size_of(*step.row);
-  if (local_size == nullptr || tile_kind_of(*step.row) != TileKind::Local) return count;
-  for (uint32_t i = 0; i < 3; ++i) out_tile[i] = local_size[i];
-  return count < 3 ? 3 : count;
-}
-
-TileKind tile_kind_of(const KernelRow& row) {
-  const Contract& contract = contract_of(row.op);
-  if (row.processor != Processor::Gpu) return TileKind::Own;
-  return contract.tile_kind == nullptr ? TileKind::Local : contract.tile_kind(row);
-}
-
 }  // namespace codl::kernels

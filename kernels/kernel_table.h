@@ -14,15 +14,6 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs);
 // Fills the launch of a GPU step that has passed check_step().
 void launch_of(const StepShape& step, ClLaunch* out_launch);
 
-void features_of(const StepShape& step, Features* out_features);
-
-// The tile of a GPU step on such a GPU: writes at most kMaxTileInts numbers and returns how many;
-// 0: the step needs none. The step has no tile and has passed check_step().
-uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
-
-// Own for a CPU row.
-TileKind tile_kind_of(const KernelRow& row);
-
 // Null for a GPU row. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
 // tests' half of the table; the compiler links the contracts only.
 CpuKernel cpu_kernel(const KernelRow& row);

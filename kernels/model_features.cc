@@ -6,7 +6,7 @@
 #include "kernels/common/check_step_shape.h"
 #include "kernels/cpu_features.h"
 #include "kernels/gpu_features.h"
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 
 namespace codl::kernels {
 namespace {

@@ -1,8 +1,8 @@
-// What latency models weigh: the features of a step's contract, brought to how the step is cut into
+// What latency models weigh: the features of a step, brought to how the step is cut into
 // pieces, and what follows from the cut for any operator.
 #pragma once
 
-#include "kernels/common/contract.h"
+#include "kernels/common/step_work.h"
 
 namespace codl::kernels {
 

@@ -6,6 +6,7 @@
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "profiler/contents.h"
 #include "profiler/fit.h"
 #include "runtime/tools/plan_tool.h"

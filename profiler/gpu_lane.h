@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/gpu_facts.h"
 #include "profiler/lane.h"
 #include "runtime/src/gpu_queue.h"
 

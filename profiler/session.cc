@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 
 namespace codl::profiler {
 namespace {

@@ -8,6 +8,7 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
+#include "kernels/work_table.h"
 
 namespace codl::profiler {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "kernels/common/gemm_tile.h"
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "profiler/find_tile.h"
 #include "profiler/fit.h"
 #include "profiler/session.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/gpu_facts.h"
 #include "kernels/model_term.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

@@ -2,7 +2,7 @@
 // here, kernels::choose_tile() gives to every step of the row, so it is checked like a plan's.
 #include "compiler/device/profile_parts.h"
 #include "kernels/common/gemm_tile.h"
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace codl::compiler {

@@ -7,6 +7,7 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
+#include "kernels/work_table.h"
 
 namespace codl::compiler {
 namespace {

@@ -3,7 +3,7 @@
 #include <cassert>
 #include <string_view>
 
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 
 namespace codl::compiler {
 

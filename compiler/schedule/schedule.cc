@@ -17,6 +17,7 @@
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
+#include "kernels/work_table.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"

@@ -37,7 +37,7 @@ void launch_tiled(const StepShape& step, const BatchMatMulWork& work, ClLaunch* 
   out->define("HAS_QUADS_OF_A", has_quads_of_a ? 1 : 0);
   out->define("HAS_QUADS_OF_B", has_quads_of_b ? 1 : 0);
   out->define("HAS_WHOLE_QUADS", work.n % 4 == 0 ? 1 : 0);
-  const GemmTile tile = gemm_tile_of(step, batch_matmul_gemm_size(work));
+  const GemmTile tile = gemm_tile_of(step);
   set_gemm(tile, work.m, ceil_div(work.n, kChannelPanel), out);
   out->global[1] = static_cast<uint64_t>(work.batch_count);
   add_product(work, out);

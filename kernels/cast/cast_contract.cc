@@ -14,11 +14,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 }  // namespace
 
 extern const Contract kCastContract;
-const Contract kCastContract = {check, nullptr, features};
+const Contract kCastContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -80,13 +80,4 @@ constexpr double moved_bytes(const StepShape& step) {
                              dtype_bytes(step.output().dtype));
 }
 
-// The features every row without a model of its own is weighed by ("any_cpu" and "any_gpu" of a
-// profile): mbytes, every operand once, and steps.
-inline void add_traffic(const StepShape& step, Features* out_features) {
-  double bytes = 0;
-  for (uint32_t i = 0; i < step.operand_count; ++i) bytes += traffic_bytes(step.operands[i]);
-  out_features->add("mbytes", bytes * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 }  // namespace codl::kernels

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 
-#include "kernels/common/gpu_facts.h"
 #include "schema/tables.h"
 #include "schema/types.h"
 
@@ -86,48 +85,22 @@ struct ClLaunch {
   void add_float(float value) { scalars[scalar_count++] = __builtin_bit_cast(uint32_t, value); }
   void define(const char* name, int32_t value) { defines[define_count++] = {name, value}; }
 };
-
-// A named quantity that latency models weigh, e.g. {"mmacs_1x1", 12.8}. Names are documented in the
-// op's header and used in profiles.
-struct Feature {
-  const char* name;
-  double value;
+  }
 };
-inline constexpr uint32_t kMaxFeatures = 48;
-struct Features {
-  Feature items[kMaxFeatures];
-  uint32_t count = 0;
-  void add(const char* name, double value) { items[count++] = {name, value}; }
-};
-
-// What a profile may say of a row's tile.
-//   Own    nothing: the numbers have a meaning of the row's, or its work-groups share local memory
-//   Local  the local size: the first three numbers, which change no result
-//   Gemm   among which tiles of gemm_tile.cl it chooses
-enum class TileKind { Own, Local, Gemm };
 
 // No std::string_view: its comparison would be a symbol of the library.
 constexpr bool is_symbol(const KernelRow& row, const char* symbol) {
   return __builtin_strcmp(row.symbol, symbol) == 0;
 }
 
-// All that is known of an operator's kernels without running them. One constant per kernels/<op>/,
-// named k<Op>Contract.
+// What must be known of an operator's kernels to run a step. One constant per kernels/<op>/, named
+// k<Op>Contract. What else is known of them, and asked while planning only, is in step_work.h.
 struct Contract {
   // Null if the row may run the step, else a static text that says what was expected, e.g.
   // "input rows of the part inside the operand".
   const char* (*check)(const StepShape& step, StepNeeds* out_needs);
   // GPU rows only; the step has passed check().
   void (*launch)(const StepShape& step, ClLaunch* out_launch);
-  // The step has passed check().
-  void (*features)(const StepShape& step, Features* out_features);
-  // GPU rows only, null for most operators; the step has no tile and has passed check(), and passes
-  // it with the tile. Writes at most kMaxTileInts numbers and returns how many; 0: the defaults. Of
-  // a Local row the first three are the local size; kernels::choose_tile() has the profile's in
-  // their place. What decides the order of additions must not depend on the part.
-  uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
-  // GPU rows only; null: all are Local.
-  TileKind (*tile_kind)(const KernelRow& row) = nullptr;
 };
 
 // One operand while a CPU kernel runs.

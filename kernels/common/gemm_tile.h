@@ -1,4 +1,4 @@
-// The tiles of gemm_tile.cl: which there may be, and which is taken.
+// The tiles of gemm_tile.cl: which there may be. Which is taken: gemm_tile_choice.h.
 #pragma once
 
 #include "kernels/common/cl_launch.h"
@@ -8,6 +8,19 @@ namespace codl::kernels {
 inline constexpr uint32_t kGemmTileInts = 6;
 // Local memory of a work-group: what the GPUs that these rows are for have at least.
 inline constexpr int64_t kClMaxLocalBytes = 48 * 1024;
+
+// Of gemm_tile.cl. Rows, columns and depth of a work-group's step, rows and columns of a work-item,
+// and the slices of the depth.
+struct GemmTile {
+  int32_t m;
+  int32_t n;
+  int32_t k;
+  int32_t item_m;
+  int32_t item_n;
+  int32_t slices;
+
+  constexpr int64_t items() const { return int64_t{m} / item_m * (n / item_n) * slices; }
+};
 
 // What gemm_tile.cl has in local memory: two stages, or half the slices' sums.
 constexpr int64_t gemm_local_bytes(const GemmTile& tile) {
@@ -38,12 +51,20 @@ constexpr const char* check_gemm_tile(const GemmTile& tile) {
   return gemm_local_bytes(tile) <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
 }
 
+// Of a step without tile numbers. Plans have some: gemm_tile_choice.h.
+inline constexpr GemmTile kPlainGemmTile = {32, 32, 32, 4, 4, 4};
+static_assert(check_gemm_tile(kPlainGemmTile) == nullptr);
+
+constexpr GemmTile gemm_tile_of(const StepShape& step) {
+  if (step.tile_count == 0) return kPlainGemmTile;
+  return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4], step.tile[5]};
+}
+
 // Tile numbers of a step of a tiled row: none, or the members of GemmTile.
 constexpr const char* check_gemm_tile(const StepShape& step) {
   if (step.tile_count == 0) return nullptr;
   if (step.tile_count != kGemmTileInts) return "no tile, or its six numbers";
-  return check_gemm_tile(
-      GemmTile{step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4], step.tile[5]});
+  return check_gemm_tile(gemm_tile_of(step));
 }
 
 // Products of rows x depth and depth x columns, in one launch.
@@ -53,23 +74,6 @@ struct GemmSize {
   int64_t depth;
   int64_t products = 1;
 };
-
-// Those that a row chooses among if the profile has none.
-const TimedTiles& builtin_gemm_tiles();
-
-// The fastest tile of the profile's for the row, or of the builtin ones, for `size`, which must not
-// depend on how the operator is cut: neither does the order of additions then.
-GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu);
-// Of these, one or more. `units`: of the GPU; 0: as many as that of the builtin tiles' times.
-GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);
-// What it is the fastest by: how long a tile takes for `size`.
-double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units);
-
-// The step's tile, else the fastest of the builtin ones.
-GemmTile gemm_tile_of(const StepShape& step, const GemmSize& size);
-
-// For Contract::choose_tile.
-uint32_t write_gemm_tile(const GemmTile& tile, int32_t* out_tile);
 
 // Sizes and defines of gemm_tile.cl; scalar column_tiles. `rows`, `panels`: of the part. More
 // products than one are more groups in the second dimension.

@@ -1,24 +1,9 @@
 // What a device profile says of a GPU that the tiles of its steps depend on.
 #pragma once
 
-#include <cstdint>
-
-#include "schema/tables.h"
+#include "kernels/common/gemm_tile.h"
 
 namespace codl::kernels {
-
-// Of gemm_tile.cl. Rows, columns and depth of a work-group's step, rows and columns of a work-item,
-// and the slices of the depth.
-struct GemmTile {
-  int32_t m;
-  int32_t n;
-  int32_t k;
-  int32_t item_m;
-  int32_t item_n;
-  int32_t slices;
-
-  constexpr int64_t items() const { return int64_t{m} / item_m * (n / item_n) * slices; }
-};
 
 // What a tile reaches on a unit of the GPU.
 struct TimedTile {

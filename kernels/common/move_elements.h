@@ -20,20 +20,6 @@ constexpr const char* check_plain_operands(const StepShape& step, uint32_t min_c
   return nullptr;
 }
 
-// mbytes: what is moved, read and written; of the inputs no more is touched. And steps.
-inline void add_moved(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(stored_elements(step.output()));
-  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
-// The same of operands data and indices: what is moved, and the indices.
-inline void add_gathered(const StepShape& step, Features* out_features) {
-  const double bytes = 2.0 * traffic_bytes(step.output()) + traffic_bytes(step.operands[1]);
-  out_features->add("mbytes", bytes * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 // Elements of axes [begin, end).
 constexpr int64_t element_count(const OperandShape& shape, int32_t begin, int32_t end) {
   int64_t count = 1;

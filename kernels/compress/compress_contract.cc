@@ -25,6 +25,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kCompressContract;
-const Contract kCompressContract = {check, nullptr, add_moved};
+const Contract kCompressContract = {check, nullptr};
 
 }  // namespace codl::kernels

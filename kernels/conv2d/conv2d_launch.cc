@@ -123,7 +123,7 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   const ClChannels stored = cl_channels(step);
   out->define("HAS_PAD_CHANNELS", shape.group_in_c % kChannelPad != 0 ? 1 : 0);
   define_output(params, out);
-  const GemmTile tile = gemm_tile_of(step, conv2d_gemm_size(shape.x, shape.w, y));
+  const GemmTile tile = gemm_tile_of(step);
   set_gemm(tile, pixels, panels.count(), out);
   out->add_int(pixels);
   out->add_int(image_pixels);

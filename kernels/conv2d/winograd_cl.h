@@ -62,18 +62,6 @@ inline WinogradWork winograd_item_work(const StepShape& step) {
                        step.part);
 }
 
-// For a processor with registers for 16 sums and more: 4 tiles x 4 panels take the fewest loads.
-// The more panels in a work-item, the fewer times inputs are transformed; beyond 6 there is little
-// left to save. (AVX-512, 32 to 512 channels: from 8 tiles of 256 channels to 28 of 64 all are as
-// fast within 5 % where weights come from memory.)
-constexpr WinogradItem large_winograd_item(int32_t panels) {
-  int32_t item_panels = 1;
-  for (int32_t count : {2, 3, 5, 6, 4})
-    if (panels % count == 0) item_panels = count;
-  const int32_t register_panels = item_panels % 4 == 0 ? 4 : item_panels % 2 == 0 ? 2 : 1;
-  return {register_panels == 4 ? 4 : 8, register_panels, 16, item_panels, 64};
-}
-
 // ---- conv2d_winograd2_f32_cl_tiled: work-groups with local memory, for GPUs --------------------
 
 constexpr bool is_winograd_group(const KernelRow& row) {
@@ -129,20 +117,13 @@ constexpr const char* check_winograd_group(const WinogradGroup& group) {
   return group.local_bytes() <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
 }
 
-// By the whole output, so that parts have chunks of the same size. Of 19 on an H200 (132 units) the
-// large one is the fastest from 112 groups on, the small one with 50 and less.
-constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, int32_t units) {
-  constexpr WinogradGroup kLarge = {32, 32, 8, 8, 8};
-  constexpr WinogradGroup kSmall = {8, 32, 16, 8, 4};
-  const int64_t tiles = y.dims[0] * ceil_div(y.dims[2], 2) * ceil_div(y.dims[3], 2);
-  const int64_t groups = ceil_div(tiles, kLarge.tiles) * ceil_div(y.dims[1], kLarge.channels);
-  return 2 * groups >= units ? kLarge : kSmall;
-}
+// Of a step without tile numbers; plans have some.
+inline constexpr WinogradGroup kPlainWinogradGroup = {32, 32, 8, 8, 8};
 
 constexpr WinogradGroup winograd_group_of(const StepShape& step) {
   if (step.tile_count == kWinogradGroupInts)
     return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4]};
-  return fastest_winograd_group(step.output(), 0);
+  return kPlainWinogradGroup;
 }
 
 }  // namespace codl::kernels

@@ -25,17 +25,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(part_elements(step));
-  const double mbytes = elements * moved_bytes(step) * 1e-6;
-  out_features->add("mbytes", mbytes);
-  if (step.operands[0].layout != step.output().layout) out_features->add("moved_mbytes", mbytes);
-  out_features->add("steps", 1.0);
-}
-
 }  // namespace
 
 extern const Contract kConvertContract;
-const Contract kConvertContract = {check, convert_launch, features};
+const Contract kConvertContract = {check, convert_launch};
 
 }  // namespace codl::kernels

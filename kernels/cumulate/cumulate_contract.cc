@@ -16,11 +16,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 }  // namespace
 
 extern const Contract kCumulateContract;
-const Contract kCumulateContract = {check, nullptr, features};
+const Contract kCumulateContract = {check, nullptr};
 
 }  // namespace codl::kernels

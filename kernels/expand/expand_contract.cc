@@ -16,6 +16,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kExpandContract;
-const Contract kExpandContract = {check, nullptr, add_moved};
+const Contract kExpandContract = {check, nullptr};
 
 }  // namespace codl::kernels

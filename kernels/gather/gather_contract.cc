@@ -27,6 +27,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kGatherContract;
-const Contract kGatherContract = {check, nullptr, add_moved};
+const Contract kGatherContract = {check, nullptr};
 
 }  // namespace codl::kernels

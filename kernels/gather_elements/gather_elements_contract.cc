@@ -23,6 +23,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kGatherElementsContract;
-const Contract kGatherElementsContract = {check, nullptr, add_gathered};
+const Contract kGatherElementsContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -30,6 +30,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kGatherNdContract;
-const Contract kGatherNdContract = {check, nullptr, add_gathered};
+const Contract kGatherNdContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -24,17 +24,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return grid.dims[grid.rank - 1] == x.rank - 2 ? nullptr : "a number per axis in the grid";
 }
 
-void features(const StepShape& step, Features* out_features) {
-  double looks = static_cast<double>(element_count(step.output()));
-  for (int32_t i = 2; i < step.output().rank; ++i)
-    looks *= grid_sample_taps(step.params_as<GridSampleParams>().kind);
-  out_features->add("mmacs", looks * 1e-6);
-  add_traffic(step, out_features);
-}
-
 }  // namespace
 
 extern const Contract kGridSampleContract;
-const Contract kGridSampleContract = {check, nullptr, features};
+const Contract kGridSampleContract = {check, nullptr};
 
 }  // namespace codl::kernels

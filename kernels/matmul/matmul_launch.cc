@@ -21,7 +21,7 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   const int32_t panel_end = static_cast<int32_t>(ceil_div(columns.end, kChannelPanel));
   out->define("HAS_WHOLE_QUADS", y.dims[1] % 4 == 0 ? 1 : 0);
   out->define("ACTIVATION", params.activation);
-  const GemmTile tile = gemm_tile_of(step, {y.dims[0], y.dims[1], depth});
+  const GemmTile tile = gemm_tile_of(step);
   set_gemm(tile, y.dims[0], panel_end - panel_begin, out);
   out->add_int(y.dims[0]);
   out->add_int(depth);

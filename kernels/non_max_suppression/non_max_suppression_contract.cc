@@ -27,16 +27,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const OperandShape& scores = step.operands[1];
-  add_traffic(step, out_features);
-  out_features->add("mmacs",
-                    static_cast<double>(element_count(scores)) * scores.dims[2] / 2 * 1e-6);
-}
-
 }  // namespace
 
 extern const Contract kNonMaxSuppressionContract;
-const Contract kNonMaxSuppressionContract = {check, nullptr, features};
+const Contract kNonMaxSuppressionContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -1,4 +1,3 @@
-#include "kernels/common/move_elements.h"
 #include "kernels/pad/pad.h"
 
 namespace codl::kernels {
@@ -47,6 +46,6 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 }  // namespace
 
 extern const Contract kPadContract;
-const Contract kPadContract = {check, pad_launch, add_moved};
+const Contract kPadContract = {check, pad_launch};
 
 }  // namespace codl::kernels

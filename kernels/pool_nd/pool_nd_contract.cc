@@ -43,18 +43,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const PoolNdWindow window =
-      pool_nd_axes(step.params_as<PoolNdParams>(), step.operands[0], step.output());
-  double taps = static_cast<double>(element_count(step.output()));
-  for (const PoolNdAxis& axis : window.axis) taps *= axis.kernel;
-  out_features->add("mmacs", taps * 1e-6);
-  add_traffic(step, out_features);
-}
-
 }  // namespace
 
 extern const Contract kPoolNdContract;
-const Contract kPoolNdContract = {check, nullptr, features};
+const Contract kPoolNdContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -24,11 +24,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return y.dtype == DType::I64 ? nullptr : "indices of i64";
 }
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 }  // namespace
 
 extern const Contract kReduceContract;
-const Contract kReduceContract = {check, nullptr, features};
+const Contract kReduceContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -1,4 +1,3 @@
-#include "kernels/common/move_elements.h"
 #include "kernels/reshape/reshape.h"
 
 namespace codl::kernels {
@@ -18,6 +17,6 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 }  // namespace
 
 extern const Contract kReshapeContract;
-const Contract kReshapeContract = {check, reshape_launch, add_moved};
+const Contract kReshapeContract = {check, reshape_launch};
 
 }  // namespace codl::kernels

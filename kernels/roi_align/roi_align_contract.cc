@@ -26,17 +26,9 @@ const char* check(const StepShape& step, StepNeeds*) {
              : "a sampling ratio of 0 to 1024";
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const int32_t ratio = step.params_as<RoiAlignParams>().sampling_ratio;
-  const double samples = ratio > 0 ? static_cast<double>(ratio) * ratio : 4.0;
-  out_features->add("mmacs",
-                    static_cast<double>(element_count(step.output())) * samples * 4.0 * 1e-6);
-  add_traffic(step, out_features);
-}
-
 }  // namespace
 
 extern const Contract kRoiAlignContract;
-const Contract kRoiAlignContract = {check, nullptr, features};
+const Contract kRoiAlignContract = {check, nullptr};
 
 }  // namespace codl::kernels

@@ -25,11 +25,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 }  // namespace
 
 extern const Contract kScatterElementsContract;
-const Contract kScatterElementsContract = {check, nullptr, features};
+const Contract kScatterElementsContract = {check, nullptr};
 
 }  // namespace codl::kernels

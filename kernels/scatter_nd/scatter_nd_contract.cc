@@ -28,11 +28,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 }  // namespace
 
 extern const Contract kScatterNdContract;
-const Contract kScatterNdContract = {check, nullptr, features};
+const Contract kScatterNdContract = {check, nullptr};
 
 }  // namespace codl::kernels

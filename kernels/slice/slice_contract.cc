@@ -24,6 +24,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kSliceContract;
-const Contract kSliceContract = {check, slice_launch, add_moved};
+const Contract kSliceContract = {check, slice_launch};
 
 }  // namespace codl::kernels

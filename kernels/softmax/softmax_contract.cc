@@ -19,15 +19,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 }  // namespace
 
 extern const Contract kSoftmaxContract;
-const Contract kSoftmaxContract = {check, softmax_launch, features};
+const Contract kSoftmaxContract = {check, softmax_launch};
 
 }  // namespace codl::kernels

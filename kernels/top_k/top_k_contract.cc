@@ -20,17 +20,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  const auto elements = static_cast<double>(element_count(step.operands[0]));
-  const int32_t k = step.params_as<TopKParams>().k;
-  const int levels = 32 - __builtin_clz(static_cast<uint32_t>(k));  // 1 + log2 k
-  out_features->add("mmacs", elements * levels * 1e-6);
-  add_traffic(step, out_features);
-}
-
 }  // namespace
 
 extern const Contract kTopKContract;
-const Contract kTopKContract = {check, nullptr, features};
+const Contract kTopKContract = {check, nullptr};
 
 }  // namespace codl::kernels

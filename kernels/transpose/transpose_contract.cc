@@ -1,4 +1,3 @@
-#include "kernels/common/move_elements.h"
 #include "kernels/transpose/transpose.h"
 
 namespace codl::kernels {
@@ -24,18 +23,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  add_moved(step, out_features);
-  const OperandShape& y = step.output();
-  int32_t perm[kMaxRank];
-  transpose_perm(step.params_as<TransposeParams>(), perm);
-  if (y.rank > 0 && perm[y.rank - 1] != y.rank - 1)
-    out_features->add("moved_mbytes", 2.0 * traffic_bytes(y) * 1e-6);
-}
-
 }  // namespace
 
 extern const Contract kTransposeContract;
-const Contract kTransposeContract = {check, transpose_launch, features};
+const Contract kTransposeContract = {check, transpose_launch};
 
 }  // namespace codl::kernels

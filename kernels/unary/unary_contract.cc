@@ -23,14 +23,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) {
-  out_features->add("mbytes", moved_bytes(step) * static_cast<double>(part_elements(step)) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 }  // namespace
 
 extern const Contract kUnaryContract;
-const Contract kUnaryContract = {check, unary_launch, features};
+const Contract kUnaryContract = {check, unary_launch};
 
 }  // namespace codl::kernels

@@ -24,11 +24,9 @@ const char* check(const StepShape& step, StepNeeds*) {
   return nullptr;
 }
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 }  // namespace
 
 extern const Contract kWhereContract;
-const Contract kWhereContract = {check, nullptr, features};
+const Contract kWhereContract = {check, nullptr};
 
 }  // namespace codl::kernels

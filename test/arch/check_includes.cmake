@@ -33,12 +33,14 @@ layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compile
 layer(compiler_pipeline ^compiler/pipeline[.] ${may} compiler/pipeline[.]h)
 layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h tools/ compiler/tools/)
 
-# Third-party headers stay behind these files, whichever brackets are used.
+# These headers stay behind these files, whichever brackets are used: third-party ones, and what is asked of kernels
+# while planning.
 set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
+  "^kernels/(work_table|model_features|common/(step_work|gpu_facts|gemm_tile_choice))[.]h=^(kernels|compiler|profiler|test)/"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
   "^hwy/=^kernels/|^test/(kernels|bench)/")
 

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# What the device side may not use: exceptions, RTTI, libstdc++, the heap, global constructors.
+# What the device side may not use: exceptions, RTTI, libstdc++, the heap, global constructors, and
+# what is asked of kernels while planning only.
 #
-#   check_symbols.sh NM READELF LIBCODL.so ARCHIVE.a...
+#   check_symbols.sh NM READELF LIBCODL.so PLANNING.a ARCHIVE.a...
 #
 # The archives are the libraries that make up libcodl.so; the .so is checked for what it exports and
-# links. Not for sanitizer builds, which add symbols of their own.
+# links. PLANNING.a is the library that it must not need. Not for sanitizer builds, which add symbols
+# of their own.
 set -uo pipefail
 nm=$1
 readelf=$2
 shared=$3
-shift 3
+planning=$4
+shift 4
 faults=0
 fault() {
   echo "$1" >&2
@@ -33,6 +36,15 @@ while read -r line; do
   fault "expected codl_allocator_t, found $line"
 done < <(grep -E ' (malloc|calloc|realloc|aligned_alloc|posix_memalign|memalign|free|strdup)(@.*)?$' \
   <<<"$undefined" | grep -vE '(^|[:/])arena\.cc\.o: ')
+
+# Costs and the choice of tiles are the compiler's and the profiler's: a phone that runs plans has no
+# use for them. Weak symbols are inline functions, which others may have, too.
+decided=$("$nm" --defined-only --extern-only "$planning" 2>/dev/null | awk '$2 ~ /^[TDRB]$/ {print $NF}' | sort -u)
+[ -n "$decided" ] || fault "expected symbols in $planning, found none"
+while read -r symbol; do
+  fault "expected nothing of $planning in libcodl.so, found $symbol"
+done < <({ awk '{print $NF}' <<<"$undefined"; "$nm" --defined-only "$shared" 2>/dev/null | awk '{print $NF}'; } |
+  sort -u | comm -12 - <(echo "$decided"))
 
 # Nothing runs before main: a library on a phone is loaded by processes that may never use it.
 for archive in "$@"; do

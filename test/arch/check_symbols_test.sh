@@ -24,13 +24,14 @@ build() {
 link() { "$cxx" -shared -nostdlib -o "$1.so" "$1.cc.o" -lc "${@:2}"; }
 expect() {
   local wanted=$1 name=$2 text=$3 found=0 output
-  output=$("$check" "$nm" "$readelf" "${4:-clean}.so" "$name.a" 2>&1) || found=1
+  output=$("$check" "$nm" "$readelf" "${4:-clean}.so" "${5:-planning}.a" "$name.a" 2>&1) || found=1
   if [ "$found" != "$wanted" ] || ! grep -q "$text" <<<"$output"; then
     echo "$name: expected exit $wanted and '$text', found exit $found and: $output" >&2
     failed=1
   fi
 }
 
+build planning 'void cost() {}'
 build clean 'extern "C" int puts(const char*); extern "C" int codl_f() { return puts("x"); }'
 link clean
 expect 0 clean ''
@@ -52,6 +53,12 @@ expect 1 constructs 'global constructor'
 build exports 'extern "C" int puts(const char*); extern "C" int other() { return puts("x"); }'
 link exports
 expect 1 clean 'codl_\*' exports
+build asks 'void cost(); extern "C" void codl_f() { cost(); }'
+expect 1 asks 'found _Z4costv'
+build has 'extern "C" int codl_f() { return 1; }
+void codl_cost() {}'
+link has
+expect 1 clean 'nothing of has.a' has has
 link clean -Wl,--no-as-needed -lgcc_s -Wl,--soname=linked
 mv clean.so linked.so
 expect 1 clean 'libc' linked

@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "kernels/conv2d/winograd.h"
+#include "kernels/work_table.h"
 #include "test/bench/plan_layers.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/cl_device.h"

@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "kernels/work_table.h"
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"

@@ -6,6 +6,7 @@
 
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/ref.h"
+#include "kernels/work_table.h"
 #include "test/kernels/step_for_tests.h"
 #include "test/support/catch.h"
 
@@ -23,7 +24,7 @@ TEST_CASE("every row has a contract, a reference and its function or text") {
   for (const KernelRow& row : kKernelRows) {
     INFO(row.symbol);
     CHECK(contract_of(row.op).check != nullptr);
-    CHECK(contract_of(row.op).features != nullptr);
+    CHECK(work_of(row.op).features != nullptr);
     CHECK(ref_kernel(row.op) != nullptr);
     const bool is_cpu = row.processor == Processor::Cpu;
     CHECK((cpu_kernel(row) != nullptr) == is_cpu);

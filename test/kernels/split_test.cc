@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/conv2d/winograd.h"
+#include "kernels/work_table.h"
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"

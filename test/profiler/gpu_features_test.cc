@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "profiler/sample.h"
 #include "test/profiler/row_of.h"
 #include "test/support/catch.h"

@@ -1,7 +1,8 @@
 #include "profiler/tiles.h"
 
 #include "compiler/device/device_profile.h"
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/gemm_tile_choice.h"
+#include "kernels/work_table.h"
 #include "profiler/find_tile.h"
 #include "profiler/profile_json.h"
 #include "runtime/tools/json_writer.h"

@@ -7,6 +7,7 @@
 #include "kernels/kernel_table.h"
 #include "kernels/model_features.h"
 #include "kernels/model_term.h"
+#include "kernels/work_table.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"

@@ -1,0 +1,14 @@
+#include "kernels/cast/cast.h"
+#include "kernels/common/step_work.h"
+
+namespace codl::kernels {
+namespace {
+
+void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
+
+}  // namespace
+
+extern const OpWork kCastWork;
+const OpWork kCastWork = {features};
+
+}  // namespace codl::kernels

@@ -1,0 +1,22 @@
+// Which tile of gemm_tile.cl is taken: decided while planning.
+#pragma once
+
+#include "kernels/common/gpu_facts.h"
+
+namespace codl::kernels {
+
+// Those that a row chooses among if the profile has none.
+const TimedTiles& builtin_gemm_tiles();
+
+// The fastest tile of the profile's for the row, or of the builtin ones, for `size`, which must not
+// depend on how the operator is cut: neither does the order of additions then.
+GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu);
+// Of these, one or more. `units`: of the GPU; 0: as many as that of the builtin tiles' times.
+GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);
+// What it is the fastest by: how long a tile takes for `size`.
+double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units);
+
+// For OpWork::choose_tile.
+uint32_t write_gemm_tile(const GemmTile& tile, int32_t* out_tile);
+
+}  // namespace codl::kernels

@@ -1,0 +1,21 @@
+#include "kernels/common/step_work.h"
+#include "kernels/pool_nd/pool_nd.h"
+
+namespace codl::kernels {
+namespace {
+
+void features(const StepShape& step, Features* out_features) {
+  const PoolNdWindow window =
+      pool_nd_axes(step.params_as<PoolNdParams>(), step.operands[0], step.output());
+  double taps = static_cast<double>(element_count(step.output()));
+  for (const PoolNdAxis& axis : window.axis) taps *= axis.kernel;
+  out_features->add("mmacs", taps * 1e-6);
+  add_traffic(step, out_features);
+}
+
+}  // namespace
+
+extern const OpWork kPoolNdWork;
+const OpWork kPoolNdWork = {features};
+
+}  // namespace codl::kernels

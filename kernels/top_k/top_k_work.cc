@@ -1,0 +1,20 @@
+#include "kernels/common/step_work.h"
+#include "kernels/top_k/top_k.h"
+
+namespace codl::kernels {
+namespace {
+
+void features(const StepShape& step, Features* out_features) {
+  const auto elements = static_cast<double>(element_count(step.operands[0]));
+  const int32_t k = step.params_as<TopKParams>().k;
+  const int levels = 32 - __builtin_clz(static_cast<uint32_t>(k));  // 1 + log2 k
+  out_features->add("mmacs", elements * levels * 1e-6);
+  add_traffic(step, out_features);
+}
+
+}  // namespace
+
+extern const OpWork kTopKWork;
+const OpWork kTopKWork = {features};
+
+}  // namespace codl::kernels

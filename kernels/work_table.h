@@ -1,0 +1,19 @@
+// From a kernel row to what its steps cost and which tiles they take. Expands ops.def.
+#pragma once
+
+#include "kernels/common/step_work.h"
+
+namespace codl::kernels {
+
+const OpWork& work_of(OpKind op);
+
+void features_of(const StepShape& step, Features* out_features);
+
+// The tile of a GPU step on such a GPU: writes at most kMaxTileInts numbers and returns how many;
+// 0: the step needs none. The step has no tile and has passed check_step().
+uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
+
+// Own for a CPU row.
+TileKind tile_kind_of(const KernelRow& row);
+
+}  // namespace codl::kernels
