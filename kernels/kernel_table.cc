@@ -85,6 +85,20 @@ const char* check_operand(const KernelRow& row, const OperandShape& operand) {
   }
 }
 
+// The contract's answer to a step of values as they are in memory.
+const char* check_values(const StepShape& step, StepNeeds* out_needs) {
+  if (halves_of(step) == 0) return contract_of(step.row->op).check(step, out_needs);
+  // Contracts judge the values; how those are stored has been judged by check_operand().
+  OperandShape values[kMaxOperands];
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    values[i] = step.operands[i];
+    values[i].dtype = step.row->dtype;
+  }
+  StepShape step_on_values = step;
+  step_on_values.operands = values;
+  return contract_of(step.row->op).check(step_on_values, out_needs);
+}
+
 }  // namespace
 
 const Contract& contract_of(OpKind op) {
@@ -112,16 +126,15 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
   if (layout == Layout::Packed || (row.layout != Layout::Any && layout != row.layout))
     return "output in the kernel's layout";
   if (const char* expected = check_part(step)) return expected;
-  if (halves_of(step) == 0) return contract_of(row.op).check(step, out_needs);
-  // Contracts judge the values; how those are stored has been judged here.
-  OperandShape values[kMaxOperands];
-  for (uint32_t i = 0; i < step.operand_count; ++i) {
-    values[i] = step.operands[i];
-    values[i].dtype = row.dtype;
-  }
-  StepShape step_on_values = step;
-  step_on_values.operands = values;
-  return contract_of(row.op).check(step_on_values, out_needs);
+  if (const char* expected = check_values(step, out_needs)) return expected;
+  if (row.processor == Processor::Cpu) return nullptr;
+  ClLaunch launch;
+  launch_of(step, &launch);
+  return check_launch(launch);
+}
+
+const char* check_launch(const ClLaunch& launch) {
+  return launch.is_over ? "a launch of at most 56 scalars and 16 defines" : nullptr;
 }
 
 void launch_of(const StepShape& step, ClLaunch* out_launch) {

@@ -13,6 +13,8 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs);
 
 // Fills the launch of a GPU step that has passed check_step().
 void launch_of(const StepShape& step, ClLaunch* out_launch);
+// Its part of check_step(): null if all of it found room.
+const char* check_launch(const ClLaunch& launch);
 
 // Null for a GPU row. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
 // tests' half of the table; the compiler links the contracts only.

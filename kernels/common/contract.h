@@ -74,17 +74,25 @@ struct ClLaunch {
     const char* name;  // -D name=value
     int32_t value;
   };
+  static constexpr uint32_t kMaxScalars = 56;  // 51 of a Concat of 15 inputs
+  static constexpr uint32_t kMaxDefines = 16;
   uint64_t global[3] = {1, 1, 1};
   uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses
-  uint32_t scalars[56] = {};      // 51 of a Concat of 15 inputs
+  uint32_t scalars[kMaxScalars] = {};
   uint32_t scalar_count = 0;
-  Define defines[16] = {};
+  Define defines[kMaxDefines] = {};
   uint32_t define_count = 0;
+  bool is_over = false;  // more was added than there is room for: check_step() refuses the step
 
-  void add_int(int32_t value) { scalars[scalar_count++] = static_cast<uint32_t>(value); }
-  void add_float(float value) { scalars[scalar_count++] = __builtin_bit_cast(uint32_t, value); }
-  void define(const char* name, int32_t value) { defines[define_count++] = {name, value}; }
-};
+  void add_int(int32_t value) { add_bits(static_cast<uint32_t>(value)); }
+  void add_float(float value) { add_bits(__builtin_bit_cast(uint32_t, value)); }
+  void add_bits(uint32_t bits) {
+    if (scalar_count == kMaxScalars) is_over = true;
+    if (!is_over) scalars[scalar_count++] = bits;
+  }
+  void define(const char* name, int32_t value) {
+    if (define_count == kMaxDefines) is_over = true;
+    if (!is_over) defines[define_count++] = {name, value};
   }
 };
 
