@@ -118,6 +118,10 @@ constexpr bool is_batch_matmul_tiled(const KernelRow& row) {
   return is_symbol(row, "batch_matmul_f32_cl_tiled");
 }
 
+// The tile of a work-item of the buffer row, which has its sums in that many variables.
+inline constexpr int32_t kBatchMatMulItemRows = 4;
+inline constexpr int32_t kBatchMatMulItemColumns = 8;
+
 constexpr GemmSize batch_matmul_gemm_size(const BatchMatMulWork& work) {
   return {work.m, work.n, work.k, work.batch_count};
 }

@@ -4,9 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-// The tile of a work-item; batch_matmul_f32_cl_buffer.cl has its sums in that many variables.
-constexpr int32_t kTileRows = 4;
-constexpr int32_t kTileColumns = 8;
 constexpr int32_t kMaxBatchAxes = kMaxRank - 2;
 
 // Steps of operand 0 (a) or 1 (b) from product to product, or-ed.
@@ -50,8 +47,8 @@ void batch_matmul_launch(const StepShape& step, ClLaunch* out_launch) {
                                                  step.operands[0], step.operands[1], step.output());
   if (is_batch_matmul_tiled(*step.row)) return launch_tiled(step, work, out_launch);
   out_launch->define("HAS_ROWS_OF_B", work.b_column == 1 ? 1 : 0);
-  set_grid(step, ceil_div(work.n, kTileColumns), ceil_div(work.m, kTileRows), work.batch_count,
-           out_launch);
+  set_grid(step, ceil_div(work.n, kBatchMatMulItemColumns), ceil_div(work.m, kBatchMatMulItemRows),
+           work.batch_count, out_launch);
   add_product(work, out_launch);
 }
 

@@ -73,6 +73,27 @@ constexpr Range positions_inside(const WindowAxis& axis, int32_t tap, int32_t in
           static_cast<int32_t>(end < output ? end : output)};
 }
 
+// (tap, position) pairs that are inside, of some positions.
+constexpr int64_t taps_inside(const WindowAxis& axis, int32_t input, int32_t output,
+                              Range positions) {
+  int64_t count = 0;
+  for (int32_t tap = 0; tap < axis.taps; ++tap) {
+    const Range inside = positions_inside(axis, tap, input, output);
+    const int32_t begin = inside.begin > positions.begin ? inside.begin : positions.begin;
+    const int32_t end = inside.end < positions.end ? inside.end : positions.end;
+    if (end > begin) count += end - begin;
+  }
+  return count;
+}
+
+// Inputs that some positions read, those that the stride steps over left out.
+constexpr int64_t inputs_read(const WindowAxis& axis, int32_t input, int32_t output,
+                              Range positions) {
+  const bool is_apart = int64_t{axis.taps - 1} * axis.dilation < axis.stride;
+  return is_apart ? taps_inside(axis, input, output, positions)
+                  : input_rows_of(axis, input, positions).count();
+}
+
 // The share of (tap, position) pairs that are inside.
 constexpr double share_inside(const WindowAxis& axis, int32_t input, int32_t output) {
   int64_t inside = 0;

@@ -33,58 +33,23 @@ using PanelVec = hwy::HWY_NAMESPACE::Vec<PanelTag>;
 constexpr int kPanelLanes = static_cast<int>(hwy::HWY_NAMESPACE::MaxLanes(PanelTag{}));
 constexpr int kPanelVectors = kChannelPanel / kPanelLanes;
 
-// The largest tile. Sums fill the registers, less those of one step's weights and inputs:
-//   AVX3    32 registers: 14 x 2 panels = 28 sums, 2 weights, 1 input; 14 divides 56, 28 and 14
-//   AVX2    16: 6 x 1 panel = 12, 2, 1
-//   NEON    32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with 5 x 1
-//           GCC 12 runs out of registers
-//   scalar  one pixel; it is there to be right
-#if HWY_TARGET == HWY_AVX3
-constexpr int kTilePixels = 14;
-constexpr int kTilePanels = 2;
-#elif HWY_TARGET == HWY_AVX2
-constexpr int kTilePixels = 6;
-constexpr int kTilePanels = 1;
-#elif HWY_TARGET == HWY_NEON
-constexpr int kTilePixels = 4;
-constexpr int kTilePanels = 1;
-#else
-constexpr int kTilePixels = 1;
-constexpr int kTilePanels = 1;
-#endif
-
-// The vectors that are computed of the last panel of `channels`: half of them where that is enough.
-// (Other fractions would save less than their code is worth; on scalar a lane is a vector.)
+// The tiles of this target's vectors: panel_tile.h has what follows from them.
+constexpr PanelTileSize kTileSize = panel_tile_size(kPanelLanes);
+constexpr int kTilePixels = kTileSize.pixels;
+constexpr int kTilePanels = kTileSize.panels;
+constexpr int kRowPanels = kTileSize.row_panels;
 constexpr int last_panel_vectors(int64_t channels) {
-  const int64_t lanes = channels % kChannelPanel;
-  const bool is_half = lanes > 0 && lanes <= kChannelPanel / 2;
-  return is_half && kPanelLanes > 1 && kPanelVectors > 1 ? kPanelVectors / 2 : kPanelVectors;
+  return kTileSize.last_lanes(channels) / kPanelLanes;
 }
-
-// The largest tile of one panel of `vectors` vectors: more pixels take the registers of those that
-// are missing, for as many sums as hide the latency of a multiply-add.
-//   AVX2    12 x 1 vector
-//   NEON    8 x 2 vectors
 constexpr int tile_pixels_of(int vectors) {
-  return vectors < kPanelVectors ? 2 * kTilePixels : kTilePixels;
+  return kTileSize.pixels_of_lanes(vectors * kPanelLanes);
 }
-// The largest tile of all panels of `channels`.
-constexpr int tile_pixels_of_channels(int64_t channels) {
-  return channels < kChannelPanel ? tile_pixels_of(last_panel_vectors(channels)) : kTilePixels;
-}
+constexpr int tile_pixels_of_channels(int64_t channels) { return kTileSize.most_pixels(channels); }
 // The largest of all.
 constexpr int kMostTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
 static_assert(kMostTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
-
-// Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
-// would wait for the one before.
-constexpr int kRowPanels = HWY_TARGET == HWY_AVX2 ? 4 : kTilePanels;
-
-// Pixels of a tile whose inputs are `stride` elements apart. At multiples of 4096 bytes they all
-// fall into one set of a first-level cache (64 sets of 64 bytes on every x86 in use, of 8 lines or
-// more), where 14 of them push each other out: 6, with two streams of weights, stay.
 constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
-  return most_pixels > 6 && stride % 1024 == 0 ? 6 : most_pixels;
+  return kTileSize.pixels_for(stride, most_pixels);
 }
 
 // The list of taps of a matrix product.
@@ -300,13 +265,7 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
 
 using TileFunction = void (*)(const PanelTile& tile);
 
-// Tiles are of 1, 2, 4, 6 ... pixels on AVX3, where each size is a kilobyte of code, and of every
-// size up to the largest whole panel's elsewhere.
-constexpr int tile_size_for(int pixel_count) {
-  return (kTilePixels > 6 && pixel_count > 1) || pixel_count > kTilePixels
-             ? (pixel_count + 1) / 2 * 2
-             : pixel_count;
-}
+constexpr int tile_size_for(int pixel_count) { return kTileSize.size_for(pixel_count); }
 
 // `pixels` is a value of tile_size_for().
 template <int kPanels, int kLastVectors = kPanelVectors, int kPixels = kTilePixels>
@@ -429,14 +388,8 @@ HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, 
                   tile.pixel_count, (panel_count - 1) * kChannelPanel + output.valid_lanes);
 }
 
-// What a pass over the pixels uses again and again of the weights: half of the second-level cache,
-// of which processors with AVX3 have 1 MiB or more (but Ice and Rocket Lake, 512 KiB).
-constexpr int64_t kPassBytes = HWY_TARGET == HWY_AVX3 ? 512 * 1024 : kPanelPassBytes;
-
-// Panels of a pass; at least a tile's.
-constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t tile_panels = kTilePanels) {
-  const int64_t panels = kPassBytes / (panel_elements * int64_t{sizeof(float)});
-  return panels < tile_panels ? tile_panels : panels / tile_panels * tile_panels;
+constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t call_panels = kTilePanels) {
+  return kTileSize.pass_panels(panel_elements, call_panels);
 }
 
 // PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the weights

@@ -14,6 +14,72 @@ inline constexpr int32_t kPanelTileMaxPanels = 2;
 // the least per core of the processors in use.
 inline constexpr int64_t kPanelPassBytes = 256 * 1024;
 
+// How the micro-kernel cuts pixels and panels into tiles, by the floats of a vector. Sums fill the
+// registers, less those of one step's weights and inputs:
+//   16, AVX-512  32 registers: 14 x 2 panels = 28 sums, 2 weights, 1 input; 14 divides 56, 28, 14
+//   8, AVX2      16: 6 x 1 panel = 12, 2, 1
+//   4, NEON      32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with
+//                5 x 1 GCC 12 runs out of registers
+//   1, scalar    one pixel; it is there to be right
+struct PanelTileSize {
+  int32_t lanes;   // of a vector
+  int32_t pixels;  // of the largest tile
+  int32_t panels;  // likewise
+  // Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
+  // would wait for the one before.
+  int32_t row_panels;
+  // What a pass over the pixels uses again and again of the weights: half of the second-level
+  // cache, of which processors with AVX-512 have 1 MiB or more (but Ice and Rocket Lake, 512 KiB).
+  int64_t pass_bytes;
+
+  // Lanes that are computed of the last panel of `channels`: half of them where that is enough.
+  // (Other fractions would save less than their code is worth; on scalar a lane is a vector.)
+  constexpr int32_t last_lanes(int64_t channels) const {
+    const int64_t last = channels % kChannelPanel;
+    const bool is_half = last > 0 && last <= kChannelPanel / 2;
+    return is_half && lanes > 1 && lanes < kChannelPanel ? kChannelPanel / 2 : kChannelPanel;
+  }
+  // The largest tile of one panel of which `count` lanes are computed: more pixels take the
+  // registers of those that are missing, for as many sums as hide the latency of a multiply-add.
+  constexpr int32_t pixels_of_lanes(int32_t count) const {
+    return count < kChannelPanel ? 2 * pixels : pixels;
+  }
+  // The largest tile of all panels of `channels`.
+  constexpr int32_t most_pixels(int64_t channels) const {
+    return channels < kChannelPanel ? pixels_of_lanes(last_lanes(channels)) : pixels;
+  }
+  // Of that the pixels of a tile whose inputs are `stride` elements apart. At multiples of 4096
+  // bytes they all fall into one set of a first-level cache (64 sets of 64 bytes on every x86 in
+  // use, of 8 lines or more), where 14 of them push each other out: 6, with two streams of weights,
+  // stay.
+  static constexpr int32_t pixels_for(int64_t stride, int32_t most) {
+    return most > 6 && stride % 1024 == 0 ? 6 : most;
+  }
+  // Pixels that are computed for `count`. Tiles are of 1, 2, 4, 6 ... pixels on AVX-512, where each
+  // size is a kilobyte of code, and of every size up to the largest whole panel's elsewhere.
+  constexpr int32_t size_for(int32_t count) const {
+    return (pixels > 6 && count > 1) || count > pixels ? (count + 1) / 2 * 2 : count;
+  }
+  // Panels of a pass, of calls of `call_panels`, at least those of one.
+  constexpr int64_t pass_panels(int64_t panel_elements, int64_t call_panels) const {
+    const int64_t count = pass_bytes / (panel_elements * int64_t{sizeof(float)});
+    return count < call_panels ? call_panels : count / call_panels * call_panels;
+  }
+};
+
+constexpr PanelTileSize panel_tile_size(int32_t lanes) {
+  switch (lanes) {
+    case 16:
+      return {16, 14, 2, 2, 2 * kPanelPassBytes};
+    case 8:
+      return {8, 6, 1, 4, kPanelPassBytes};
+    case 4:
+      return {4, 4, 1, 1, kPanelPassBytes};
+    default:
+      return {1, 1, 1, 1, kPanelPassBytes};
+  }
+}
+
 // A tap of the filter.
 struct PanelTap {
   int64_t input_offset;   // elements, added to the pointers of the tile

@@ -100,6 +100,11 @@ constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w
 inline constexpr int32_t kConv2dBufferPixels = 7;
 inline constexpr uint32_t kConv2dBufferTileInts = 5;
 
+// Pixels of a work-item of the rows on texels, times four channels.
+inline constexpr int32_t kConv2dTexelPixels = 4;
+
+void conv2d_launch(const StepShape& step, ClLaunch* out_launch);
+
 // Panels that a part writes, of all groups; a part of channels has whole ones.
 constexpr Range conv2d_panels(const Conv2dParams& params, const OperandShape& y, SplitDim part_dim,
                               Range part) {
@@ -251,6 +256,34 @@ constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape&
   dots.copy_elements = kTilePixels * dots.runs * dots.run;
   if (dots.weight_elements > kMostElements || dots.copy_elements > kMostElements) return {};
   return conv2d_computed_share(params, x, w, y) < 1 ? Conv2dDots{} : dots;
+}
+
+// Channels are computed as 1, 2, 4 or 8, as many as leave registers for the sums of two pixels;
+// surplus ones have weights of zero. `lanes`: of a vector.
+constexpr int32_t conv2d_most_dots(int32_t lanes) { return lanes == 16 ? kConv2dMostDots : 4; }
+constexpr int32_t conv2d_dots_for(int64_t channels) {
+  int32_t dots = 1;
+  while (dots < channels) dots *= 2;
+  return dots;
+}
+
+// Pixels of a tile: sums enough to hide the latency of a multiply-add, and registers for the
+// weights and an input beside them.
+constexpr int32_t conv2d_dot_pixels(int32_t dots) { return dots < 4 ? 8 / dots : 2; }
+
+// Vectors of a channel's weights: of each run, the last one maybe not whole.
+constexpr int64_t conv2d_dot_vectors(const Conv2dDots& dots, int32_t lanes) {
+  return dots.runs * ceil_div(dots.run, lanes);
+}
+
+// Whether dots take less time than a panel: multiply-adds of vectors, and what ends a dot in units
+// of these. `reduction`: multiply-adds of an output.
+constexpr bool conv2d_takes_dots(const Conv2dDots& dots, int64_t channels, int64_t reduction,
+                                 int32_t lanes) {
+  constexpr int64_t kEndOfDot = 8;
+  return lanes > 1 && dots.runs > 0 && channels <= conv2d_most_dots(lanes) && dots.run >= lanes &&
+         conv2d_dots_for(channels) * (conv2d_dot_vectors(dots, lanes) + kEndOfDot) <
+             panel_tile_size(lanes).last_lanes(channels) / lanes * reduction;
 }
 
 // What a CPU step computes and how it is cut into tasks (PanelRectangle says which is which).

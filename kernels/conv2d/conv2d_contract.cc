@@ -3,8 +3,6 @@
 
 namespace codl::kernels {
 
-void conv2d_launch(const StepShape& step, ClLaunch* out_launch);
-
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {

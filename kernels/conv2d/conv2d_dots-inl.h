@@ -19,32 +19,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
-// Channels are computed as 1, 2, 4 or 8, as many as leave registers for the sums of two pixels;
-// surplus ones have weights of zero.
-constexpr int kMostDots = HWY_TARGET == HWY_AVX3 ? kConv2dMostDots : 4;
-constexpr int dots_for(int64_t channels) {
-  int dots = 1;
-  while (dots < channels) dots *= 2;
-  return dots;
-}
-
-// Pixels of a tile: sums enough to hide the latency of a multiply-add, and registers for the
-// weights and an input beside them.
-constexpr int dot_pixels_for(int dots) { return dots < 4 ? 8 / dots : 2; }
+constexpr int kMostDots = conv2d_most_dots(kPanelLanes);
+constexpr int dots_for(int64_t channels) { return conv2d_dots_for(channels); }
+constexpr int dot_pixels_for(int dots) { return conv2d_dot_pixels(dots); }
 constexpr int kMostDotPixels = 8;
-
-// Vectors of a channel's weights: of each run, the last one maybe not whole.
-constexpr int64_t dot_vectors(const Conv2dDots& dots) {
-  return dots.runs * ceil_div(dots.run, kPanelLanes);
-}
-
-// Whether dots take less time than a panel: multiply-adds of vectors, and what ends a dot in units
-// of these.
 constexpr bool takes_dots(const Conv2dDots& dots, int64_t channels, int64_t reduction) {
-  constexpr int64_t kEndOfDot = 8;
-  return kPanelLanes > 1 && dots.runs > 0 && channels <= kMostDots && dots.run >= kPanelLanes &&
-         dots_for(channels) * (dot_vectors(dots) + kEndOfDot) <
-             last_panel_vectors(channels) * reduction;
+  return conv2d_takes_dots(dots, channels, reduction, kPanelLanes);
 }
 
 // A tile of `dot_pixels_for(dots)` pixels.

@@ -5,8 +5,6 @@
 namespace codl::kernels {
 namespace {
 
-// Pixels of one work-item of the rows on texels.
-constexpr int32_t kTexelPixels = 4;
 struct Conv2dShape {
   const Conv2dParams& params;
   const OperandShape& x;
@@ -87,9 +85,9 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   const Conv2dParams& params = shape.params;
   const OperandShape& y = shape.y;
   const ClChannels channels = cl_channels(step);
-  out->define("PIXELS", kTexelPixels);
+  out->define("PIXELS", kConv2dTexelPixels);
   define_output(params, out);
-  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kTexelPixels),
+  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kConv2dTexelPixels),
            int64_t{y.dims[0]} * shape.rows.count(), out);
   out->add_int(channels.begin / 4);
   out->add_int(shape.rows.count());

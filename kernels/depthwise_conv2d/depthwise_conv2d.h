@@ -35,6 +35,10 @@ void depthwise_conv2d_pack(const int32_t* dims, const float* src, float* dst);
 inline constexpr int32_t kDepthwiseBufferPixels = 7;
 inline constexpr int32_t kDepthwiseImagePixels = 4;
 
+// Neighbouring outputs of a CPU run at most: enough sums to hide the latency of an addition (4
+// cycles, two per cycle), few enough for 16 registers with five weights beside them.
+inline constexpr int32_t kDepthwiseRunOutputs = 8;
+
 // What a CPU step computes and how it is cut into tasks. Task t is block t % row_blocks of the rows
 // of all images, one behind the other, with block t / row_blocks of the panels of 16 channels.
 struct DepthwiseConv2dWork {

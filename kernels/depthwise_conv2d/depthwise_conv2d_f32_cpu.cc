@@ -24,10 +24,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, kChannelPanel>;
 using Vec = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
-// Pixels at once, where there are so many: enough sums to hide the latency of an addition (4
-// cycles, two per cycle), few enough for 16 registers with five weights beside them. Scalar code is
-// there to be right.
-constexpr int kMostPixels = kLanes == 1 ? 1 : 8;
+// Pixels at once, where there are so many. Scalar code is there to be right.
+constexpr int kMostPixels = kLanes == 1 ? 1 : kDepthwiseRunOutputs;
 
 // Some neighbouring outputs of a row, a block of their channels. Pointers are to the first channel
 // of the block.

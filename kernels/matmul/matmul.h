@@ -38,6 +38,18 @@ constexpr bool is_matmul_tiled(const KernelRow& row) {
 // Coalesced reading of the weights: at most kMatMulFewRows rows.
 constexpr bool is_matmul_gemv(const KernelRow& row) { return is_symbol(row, "matmul_f32_cl_gemv"); }
 
+// The rows buffer and gemv, a group per panel and block of rows. Rows of y computed together where
+// there is more than one:
+inline constexpr int32_t kMatMulGroupRows = 4;
+constexpr int32_t matmul_group_rows(const OperandShape& y) {
+  return y.dims[0] == 1 ? 1 : kMatMulGroupRows;
+}
+// Work-items that share a panel: 1000 outputs give 63 panels, too few for a GPU by themselves; a
+// power of two, at least half a warp.
+inline constexpr int32_t kMatMulGroupItems = 16;
+// The same where neighbours read neighbouring quads: 256 of them have 8 reads each in flight.
+inline constexpr int32_t kMatMulGemvItems = 256;
+
 // What a CPU step computes and how it is cut into tasks: as Conv2d, with the rows of x for pixels.
 struct MatMulWork {
   Range panels;

@@ -4,14 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-// Rows of y computed together where there is more than one.
-constexpr int32_t kRows = 4;
-// Work-items that share a panel: 1000 outputs give 63 panels, too few for a GPU by themselves; a
-// power of two, at least half a warp.
-constexpr int32_t kSplit = 16;
-// The same where neighbours read neighbouring quads: 256 of them have 8 reads each in flight.
-constexpr int32_t kGemvItems = 256;
-
 void launch_tiled(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
   const int32_t depth = step.operands[0].dims[1];
@@ -37,7 +29,7 @@ void launch_panels(const StepShape& step, int32_t items, ClLaunch* out) {
   const OperandShape& y = step.output();
   const Range columns = channels_of_part(step.part_dim, step.part, y);
   const int32_t m = y.dims[0];
-  const int32_t rows = m == 1 ? 1 : kRows;
+  const int32_t rows = matmul_group_rows(y);
   out->define("ROWS", rows);
   out->define("ITEMS", items);
   out->define("ACTIVATION", params.activation);
@@ -59,9 +51,9 @@ void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
   if (is_matmul_tiled(*step.row))
     launch_tiled(step, out_launch);
   else if (is_matmul_gemv(*step.row))
-    launch_panels(step, kGemvItems, out_launch);
+    launch_panels(step, kMatMulGemvItems, out_launch);
   else
-    launch_panels(step, kSplit, out_launch);
+    launch_panels(step, kMatMulGroupItems, out_launch);
 }
 
 }  // namespace codl::kernels
