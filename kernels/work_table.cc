@@ -1,5 +1,7 @@
 #include "kernels/work_table.h"
 
+#include "kernels/kernel_table.h"
+
 namespace codl::kernels {
 
 // kConv2dWork, ...: each in kernels/<folder>/<folder>_work.cc. An operator without one fails to
@@ -15,6 +17,35 @@ const OpWork& work_of(OpKind op) {
 #include "schema/ops.def"
   }
   __builtin_unreachable();
+}
+
+namespace {
+
+// Work-items, groups and waves. A local size that is the driver's is a wave.
+void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  ClLaunch launch;
+  launch_of(step, &launch);
+  double items = 1;
+  double group_items = 1;
+  for (int i = 0; i < 3; ++i) {
+    items *= static_cast<double>(launch.global[i]);
+    group_items *= static_cast<double>(launch.local[i]);
+  }
+  if (group_items == 0) group_items = machine.wave_width;
+  out->launches = 1;
+  out->work_items = items;
+  out->work_groups = items / group_items;
+  const auto waves =
+      static_cast<double>(ceil_div(static_cast<int64_t>(group_items), int64_t{machine.wave_width}));
+  out->waves = out->work_groups * waves;
+}
+
+}  // namespace
+
+void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  *out = {};
+  if (step.row->processor == Processor::Gpu) count_launch(step, machine, out);
+  work_of(step.row->op).work(step, machine, out);
 }
 
 void features_of(const StepShape& step, Features* out_features) {

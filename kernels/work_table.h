@@ -7,6 +7,9 @@ namespace codl::kernels {
 
 const OpWork& work_of(OpKind op);
 
+// The counts of a step that has passed check_step(), on such a processor. A GPU step has its tile.
+void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out);
+
 void features_of(const StepShape& step, Features* out_features);
 
 // The tile of a GPU step on such a GPU: writes at most kMaxTileInts numbers and returns how many;

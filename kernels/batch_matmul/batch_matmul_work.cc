@@ -1,6 +1,6 @@
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/common/gemm_tile_choice.h"
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 
 namespace codl::kernels {
 namespace {
@@ -24,9 +24,104 @@ TileKind tile_kind(const KernelRow& row) {
   return is_batch_matmul_tiled(row) ? TileKind::Gemm : TileKind::Local;
 }
 
+// Units of rows and columns; a worker packs the columns of its units one after the other.
+void count_panel_row(const StepShape& step, const BatchMatMulWork& work, const WorkMachine& machine,
+                     StepWork* out) {
+  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const BatchMatMulUnits units = batch_matmul_units(work);
+  const auto batches = static_cast<double>(work.batch_count);
+  const int64_t columns = work.n < kBatchMatMulColumns ? work.n : kBatchMatMulColumns;
+  const int64_t panels = ceil_div(work.n, kChannelPanel);
+  const int32_t most = size.most_pixels(columns);
+  PanelProduct product;
+  product.runs = batches * static_cast<double>(units.row_blocks);
+  product.pixels = ceil_div(work.m, units.row_blocks);
+  product.tile_pixels = work.a_depth == 1 ? size.pixels_for(work.a_row, most) : most;
+  product.panels = panels;
+  product.most_panels = size.panels;
+  product.lanes = static_cast<double>(panels - 1) * kChannelPanel + size.last_lanes(work.n);
+  product.depth = static_cast<double>(work.k);
+  const PanelCounts counts = count_panels(product, size);
+  out->macs = counts.macs;
+  out->tile_calls = counts.calls;
+  fill_tasks(units.count, units.task_count, machine, out);
+
+  // Columns are packed once for all units of a worker that have them; where k goes in blocks, for
+  // each unit.
+  const auto column_sets = batches * static_cast<double>(units.column_blocks);
+  const double workers = smaller(machine.threads, out->tasks);
+  const double packs = work.k > kBatchMatMulDepth
+                           ? static_cast<double>(units.count)
+                           : smaller(static_cast<double>(units.count), column_sets + workers - 1);
+  const double b_bytes = traffic_bytes(step.operands[1]);
+  const double packed = packs / column_sets * batches * product.depth *
+                        static_cast<double>(panels) * kChannelPanel * sizeof(float);
+  if (work.b_column != 1) out->gathers += packed / sizeof(float);
+  if (work.a_depth != 1)
+    out->gathers += batches * static_cast<double>(work.m) * product.depth *
+                    static_cast<double>(units.column_blocks);
+  out->moved_bytes += counts.moved_bytes + 2 * packed;
+  const double a_bytes = traffic_bytes(step.operands[0]);
+  const double unit_rows = static_cast<double>(product.pixels) * product.depth * sizeof(float);
+  const double packed_bytes = static_cast<double>(packed_b_elements(work)) * sizeof(float);
+  WorkMemory memory(step, machine, out);
+  memory.read(a_bytes, smaller(workers, static_cast<double>(units.column_blocks)));
+  memory.read(b_bytes, packs / column_sets);
+  memory.write(written_bytes(step));
+  memory.scratch(packed_bytes);
+  // Packed columns, for each tile of rows; the rows, for the next columns.
+  const double tiles_of_unit = counts.tiles / product.runs;
+  memory.again(static_cast<double>(units.count) * packed_bytes * tiles_of_unit,
+               packed_bytes + product.tile_pixels * product.depth * sizeof(float));
+  memory.again(a_bytes * larger(static_cast<double>(units.column_blocks) - workers, 0),
+               unit_rows + packed_bytes);
+  memory.finish();
+}
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
+                                                 step.operands[0], step.operands[1], step.output());
+  const double a_bytes = traffic_bytes(step.operands[0]);
+  const double b_bytes = traffic_bytes(step.operands[1]);
+  const auto depth = static_cast<double>(work.k);
+  out->needed_macs = static_cast<double>(element_count(step.output())) * depth;
+  if (step.row->is_reference()) {
+    out->macs = out->needed_macs;
+    return fill_loops(step, machine, 2 * depth, a_bytes + b_bytes, out);
+  }
+  out->moved_bytes = written_bytes(step);
+  out->run_bytes = static_cast<double>(work.n) * sizeof(float);
+  if (is_cpu(step)) return count_panel_row(step, work, machine, out);
+  WorkMemory memory(step, machine, out);
+  memory.read(a_bytes + b_bytes);
+  memory.write(written_bytes(step));
+  const double batches = static_cast<double>(work.batch_count);
+  if (is_batch_matmul_tiled(*step.row)) {
+    fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work), a_bytes / batches,
+              b_bytes / batches, &memory, out);
+  } else {
+    const auto row_tiles = static_cast<double>(ceil_div(work.m, kBatchMatMulItemRows));
+    const auto column_tiles = static_cast<double>(ceil_div(work.n, kBatchMatMulItemColumns));
+    const double items = batches * row_tiles * column_tiles;
+    out->macs = items * kBatchMatMulItemRows * kBatchMatMulItemColumns * depth;
+    out->moved_bytes +=
+        items * depth * (kBatchMatMulItemRows + kBatchMatMulItemColumns) * sizeof(float);
+    if (work.b_column != 1) out->gathers = items * depth * kBatchMatMulItemColumns;
+    // Sums and factors.
+    out->item_registers = kBatchMatMulItemRows * kBatchMatMulItemColumns + kBatchMatMulItemRows +
+                          kBatchMatMulItemColumns;
+    out->tile_calls = out->waves * depth;
+    // Groups of a few items to a side.
+    constexpr double kSide = kClGridItems;
+    memory.again(a_bytes * larger(column_tiles / kSide - 1, 0), a_bytes / batches);
+    memory.again(b_bytes * larger(row_tiles / kSide - 1, 0), b_bytes / batches);
+  }
+  memory.finish();
+}
+
 }  // namespace
 
 extern const OpWork kBatchMatMulWork;
-const OpWork kBatchMatMulWork = {features, choose_tile, tile_kind};
+const OpWork kBatchMatMulWork = {features, work, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

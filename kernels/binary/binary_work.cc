@@ -1,5 +1,5 @@
 #include "kernels/binary/binary.h"
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 
 namespace codl::kernels {
 namespace {
@@ -18,9 +18,45 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<BinaryParams>();
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(part_elements(step));
+  switch (params.kind) {
+    case kBinaryDiv:
+      out->transcendentals += elements;
+      break;
+    case kBinaryPow:
+      out->transcendentals += 2 * elements;  // a logarithm and an exponential
+      break;
+    case kBinaryMod:
+    case kBinaryFmod:
+      out->transcendentals += elements;
+      out->operations += 2 * elements;
+      break;
+    case kBinaryPRelu:
+      out->operations += 2 * elements;
+      break;
+    default:
+      out->operations += elements;
+  }
+  add_curve(params.activation, elements, out);
+  // A broadcast operand is read once, whatever the number of uses.
+  double read_bytes = 0;
+  for (uint32_t i = 0; i < 2; ++i)
+    read_bytes += smaller(elements, static_cast<double>(stored_elements(step.operands[i]))) *
+                  element_bytes(step.operands[i]);
+  if (step.row->is_reference()) return fill_loops(step, machine, 2, read_bytes, out);
+  const BinaryWork work = binary_work(step.part_dim, step.part, y);
+  fill_pixel_runs(step, out);
+  // Both are loaded for each element.
+  out->moved_bytes += 2 * elements * element_bytes(step.operands[0]) - read_bytes;
+  fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
+}
+
 }  // namespace
 
 extern const OpWork kBinaryWork;
-const OpWork kBinaryWork = {features};
+const OpWork kBinaryWork = {features, work};
 
 }  // namespace codl::kernels

@@ -1,5 +1,5 @@
 #include "kernels/cast/cast.h"
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 
 namespace codl::kernels {
 namespace {
@@ -9,6 +9,6 @@ void features(const StepShape& step, Features* out_features) { add_traffic(step,
 }  // namespace
 
 extern const OpWork kCastWork;
-const OpWork kCastWork = {features};
+const OpWork kCastWork = {features, count_moves};
 
 }  // namespace codl::kernels

@@ -7,6 +7,94 @@
 
 namespace codl::kernels {
 
+// ---- what a step costs
+// ---------------------------------------------------------------------------
+
+// The facts of the processor of a step's row that its counts depend on: how kernels are cut for it,
+// and what its caches hold.
+struct WorkMachine {
+  // CPU
+  int32_t threads = 1;       // workers
+  int32_t vector_lanes = 4;  // floats in a vector of the kernels: 4, 8 or 16
+  // GPU
+  int32_t units = 1;       // compute units, each with work-groups of its own
+  int32_t wave_width = 1;  // work-items that run in step; 1 where a processor runs OpenCL
+  // Bytes of the caches, 0 where there is none: it then holds nothing.
+  //   l1          of a core or compute unit
+  //   texture     of a compute unit, for images; 0: l1 serves them, too
+  //   l2          of a core; of a GPU, for all units
+  //   last_level  of all cores, or of the system for a GPU
+  double l1_bytes = 0;
+  double texture_bytes = 0;
+  double l2_bytes = 0;
+  double last_level_bytes = 0;
+};
+
+// What a step asks of a processor: counts of the whole step, of all workers or units together,
+// unless they say otherwise. Each is checked by hand: from the shapes, the part, and how the kernel
+// goes through it. None is weighed or fitted, and none is below 0.
+struct StepWork {
+  // -- arithmetic, in elements: a vector of 8 lanes counts 8
+  // Multiply-adds that are executed, with those of surplus pixels, channels and lanes of tiles,
+  // panels and vectors. Winograd: of the products.
+  double macs = 0;
+  // Multiply-adds of the operator's definition: output elements of the part times the depth of
+  // each, taps in the padding included.
+  double needed_macs = 0;
+  // Other operations, one for each element and operation: additions, comparisons, limits,
+  // conversions, those of transforms, of activations. Moves are none.
+  double operations = 0;
+  // Values of functions that take tens of operations: exponentials, logarithms, tanh, erf, powers,
+  // sines; and quotients and roots, which wait for a unit of their own.
+  double transcendentals = 0;
+
+  // -- memory, in bytes
+  // Each byte once, however often it is used: of inputs that are no weights (with the halo of a
+  // part), of the output (pad lanes included), of packed weights and bias.
+  double read_bytes = 0;
+  double written_bytes = 0;
+  double weight_bytes = 0;
+  // What loads and stores ask of the first-level cache: each use counts. Of a GPU what arrives in
+  // the registers of work-items, each for itself; local memory is not counted.
+  double moved_bytes = 0;
+  // What loads bring from beyond the first level, the second and the last, of a step that runs
+  // again and again by itself: a byte that is used again after d other bytes comes from beyond a
+  // cache of c bytes by the share d / c - 1, from 0 to 1. What is used for the first time in a run
+  // was used last in the run before. Stores are not counted.
+  double beyond_l1_bytes = 0;
+  double beyond_l2_bytes = 0;
+  double beyond_last_bytes = 0;
+  // Length of the pieces, one behind the other in memory, that are read or written at a time, of
+  // the operand in the shortest ones.
+  double run_bytes = 0;
+  // Loads and stores of single elements, each at an address of its own.
+  double gathers = 0;
+
+  // -- loops
+  // Calls of what is innermost: of a tile of the micro-kernel, a run, a row; of a GPU steps of
+  // groups that end with a barrier.
+  double tile_calls = 0;
+  // Times that all tasks run, each after all are done; 1 of a GPU's.
+  double phases = 1;
+
+  // -- a CPU step
+  // Pieces, of a phase, that any worker may run.
+  double tasks = 0;
+  // Of the step's work, the part of the worker that has most: 1 / threads at least, 1 of one task.
+  double busiest_share = 1;
+
+  // -- a GPU step
+  double launches = 0;    // of OpenCL kernels
+  double work_items = 0;  // those that only fill up groups included
+  double work_groups = 0;
+  double waves = 0;  // of groups: each has work-items / wave_width, rounded up
+  // 32-bit registers of a work-item for sums, factors and what is on its way to local memory.
+  double item_registers = 0;
+  double group_local_bytes = 0;
+};
+
+// ---- what the models of today weigh ------------------------------------------------------------
+
 // A named quantity that latency models weigh, e.g. {"mmacs_1x1", 12.8}. Names are documented in the
 // op's header and used in profiles.
 struct Feature {
@@ -34,6 +122,9 @@ enum class TileKind { Own, Local, Gemm };
 // check_step().
 struct OpWork {
   void (*features)(const StepShape& step, Features* out_features);
+  // Adds the counts of the step to `out`, which has those of a GPU's launch. A GPU step has its
+  // tile.
+  void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
   // GPU rows only, null for most operators; the step has no tile, and passes check_step() with the
   // one that is given. Writes at most kMaxTileInts numbers and returns how many; 0: the defaults.
   // Of a Local row the first three are the local size; kernels::choose_tile() has the profile's in

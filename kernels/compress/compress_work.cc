@@ -1,9 +1,9 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/compress/compress.h"
 
 namespace codl::kernels {
 
 extern const OpWork kCompressWork;
-const OpWork kCompressWork = {add_moved};
+const OpWork kCompressWork = {add_moved, count_moves};
 
 }  // namespace codl::kernels

@@ -1,5 +1,7 @@
+#include <cmath>
+
 #include "kernels/common/gemm_tile_choice.h"
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
 
@@ -124,9 +126,435 @@ TileKind tile_kind(const KernelRow& row) {
   return is_winograd_item(row) || is_winograd_group(row) ? TileKind::Own : TileKind::Local;
 }
 
+// ---- StepWork ---------------------------------------------------------------------------------
+
+// What the rows of the operator have in common.
+struct Conv2dPart {
+  const StepShape& step;
+  const Conv2dParams& params;
+  const OperandShape& x;
+  const OperandShape& w;
+  const OperandShape& y;
+  Range rows;      // of the output
+  Range channels;  // likewise
+  double pixels;   // of the output, all images
+  double taps;
+  double depth;  // of an output element
+  double read_bytes;
+  double residual_bytes;
+  double weight_bytes;
+
+  explicit Conv2dPart(const StepShape& of)
+      : step(of),
+        params(of.params_as<Conv2dParams>()),
+        x(of.operands[0]),
+        w(of.operands[1]),
+        y(of.output()),
+        rows(rows_of_part(of.part_dim, of.part, y)),
+        channels(channels_of_part(of.part_dim, of.part, y)),
+        pixels(static_cast<double>(y.dims[0]) * rows.count() * y.dims[3]),
+        taps(static_cast<double>(w.dims[2]) * w.dims[3]),
+        depth(taps * w.dims[1]) {
+    // Of groups those of the part.
+    const double of_groups = params.groups == 1 ? 1 : double{1} * channels.count() / y.dims[1];
+    read_bytes =
+        of_groups * x.dims[0] * padded_channels(x) * element_bytes(x) *
+        static_cast<double>(
+            inputs_read(vertical_axis(params, w.dims), x.dims[2], y.dims[2], rows) *
+            inputs_read(horizontal_axis(params, w.dims), x.dims[3], y.dims[3], {0, y.dims[3]}));
+    residual_bytes = params.has_residual == 0 ? 0
+                                              : pixels * round_up(channels.count(), kChannelPad) *
+                                                    element_bytes(of.operands[3]);
+    const double stored = conv2d_panels(params, y, of.part_dim, of.part).count() * kChannelPanel;
+    const int32_t outputs = winograd_outputs(of.row->packing);
+    const double weights = outputs == 0 ? depth : (outputs + 2.0) * (outputs + 2.0) * w.dims[1];
+    weight_bytes = (weights + 1) * stored * sizeof(float);
+  }
+
+  double elements() const { return pixels * channels.count(); }
+};
+
+// Bias is where sums begin; activation, residual and stores are what ends them.
+void fill_ends(const Conv2dPart& part, StepWork* out) {
+  out->needed_macs = part.elements() * part.depth;
+  if (part.residual_bytes > 0) out->operations += part.elements();
+  add_curve(part.params.activation, part.elements(), out);
+  out->moved_bytes += part.residual_bytes + written_bytes(part.step);
+  // A part of channels is a piece of each pixel.
+  const bool is_whole = part.channels.count() == part.y.dims[1];
+  out->run_bytes = is_whole ? written_bytes(part.step) / (part.y.dims[0] * part.rows.count())
+                            : part.channels.count() * element_bytes(part.y);
+}
+
+// Panels of weights past the pixels of a worker's rectangles (conv2d_f32_cpu.cc).
+void count_panel_row(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
+  const StepShape& step = part.step;
+  const Conv2dParams& params = part.params;
+  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const Conv2dWork work = conv2d_work(params, part.x, part.w, part.y, step.part_dim, step.part);
+  const auto images = static_cast<double>(work.images);
+  const int32_t group_channels = part.y.dims[1] / params.groups;
+  const int64_t group_panels = ceil_div(group_channels, kChannelPanel);
+  const int64_t panels = group_panels < work.panels.count() ? group_panels : work.panels.count();
+  const double groups = static_cast<double>(work.panels.count()) / static_cast<double>(panels);
+  const bool has_last = step.part_dim != SplitDim::OutputChannel || step.part.end == part.y.dims[1];
+
+  PanelProduct product;
+  product.runs = images;
+  product.pixels = work.pixels;
+  const int32_t most = size.most_pixels(group_channels);
+  product.tile_pixels =
+      work.has_copies && size.pixels > 6
+          ? most
+          : size.pixels_for(int64_t{padded_channels(part.x)} * params.stride_w, most);
+  product.groups = groups;
+  product.panels = panels;
+  product.most_panels = size.panels;
+  product.lanes = static_cast<double>(panels - 1) * kChannelPanel +
+                  (has_last ? size.last_lanes(group_channels) : kChannelPanel);
+  product.depth = part.depth;
+
+  PanelCounts counts;
+  if (conv2d_takes_dots(work.dots, part.y.dims[1], static_cast<int64_t>(part.depth),
+                        machine.vector_lanes)) {
+    // Lanes along the reduction: tiles of a few pixels times all channels.
+    const int32_t dots = conv2d_dots_for(part.y.dims[1]);
+    const int64_t tile = conv2d_dot_pixels(dots);
+    const double vectors =
+        static_cast<double>(conv2d_dot_vectors(work.dots, machine.vector_lanes)) *
+        machine.vector_lanes;
+    counts.tiles = counts.calls = images * static_cast<double>(ceil_div(work.pixels, tile));
+    counts.macs = counts.calls * static_cast<double>(tile) * dots * vectors;
+    counts.moved_bytes = counts.calls * static_cast<double>(tile + dots) * vectors * sizeof(float);
+    out->operations += counts.calls * static_cast<double>(tile) * dots * machine.vector_lanes;
+  } else if (conv2d_computed_share(params, part.x, part.w, part.y) < 1) {
+    // Tiles of pixels of a row whose taps inside are the same.
+    const WindowAxis vertical = vertical_axis(params, part.w.dims);
+    const WindowAxis horizontal = horizontal_axis(params, part.w.dims);
+    const auto rows_inside =
+        static_cast<double>(taps_inside(vertical, part.x.dims[2], part.y.dims[2], part.rows));
+    product.runs = images * part.rows.count();
+    for (int32_t column = 0; column < part.y.dims[3];) {
+      const int32_t end = end_of_segment(horizontal, part.x.dims[3], part.y.dims[3], column);
+      const auto columns_inside = static_cast<double>(
+          taps_inside(horizontal, part.x.dims[3], part.y.dims[3], {column, column + 1}));
+      product.pixels = end - column;
+      product.depth = part.w.dims[1] * columns_inside * rows_inside / part.rows.count();
+      counts.add(count_panels(product, size));
+      column = end;
+    }
+  } else {
+    counts = count_panels(product, size);
+  }
+  out->macs = counts.macs;
+  out->moved_bytes += counts.moved_bytes;
+  out->tile_calls = counts.calls;
+
+  const PanelSharers sharers =
+      fill_panel_tasks(work.blocks, work.images, work.pixels, work.panels.count(), machine, out);
+  // What a worker goes through: passes of panels over its pixels, tile by tile.
+  const double panel_bytes = part.depth * kChannelPanel * sizeof(float);
+  const double worker_panels = static_cast<double>(work.panels.count()) * sharers.of_panels /
+                               smaller(machine.threads, out->tasks);
+  const double pass_panels =
+      smaller(static_cast<double>(
+                  size.pass_panels(static_cast<int64_t>(part.depth) * kChannelPanel, size.panels)),
+              larger(worker_panels, 1));
+  const double pass_bytes = pass_panels * panel_bytes;
+  const double passes = larger(worker_panels / pass_panels, 1);
+  const double call_bytes = smaller(pass_panels, size.panels) * panel_bytes;
+  const double pixel_bytes = part.depth * element_bytes(part.x);  // of a window
+  const double tile_bytes = product.tile_pixels * pixel_bytes;
+  const double row_bytes =
+      part.w.dims[2] * map_bytes(part.x, 1, padded_channels(part.x)) / part.x.dims[0];
+  WorkMemory memory(step, machine, out);
+  memory.read(part.read_bytes, sharers.of_pixels);
+  memory.read(part.residual_bytes);
+  memory.weights(part.weight_bytes, sharers.of_panels);
+  memory.write(written_bytes(step));
+  // A pass's weights, for the next tile.
+  memory.again((counts.tiles - sharers.of_panels) * part.weight_bytes, pass_bytes + tile_bytes);
+  // A tile's inputs, for its next panels, of every pass.
+  const double windows = part.pixels * pixel_bytes / groups * sharers.of_pixels;
+  memory.again(windows * larger(pass_panels / size.panels - 1, 0) * passes,
+               smaller(tile_bytes, part.read_bytes) + call_bytes);
+  // A row's inputs, for the next rows' taps.
+  memory.again(larger(windows - part.read_bytes * sharers.of_pixels, 0) * passes,
+               row_bytes + pass_bytes);
+  // All inputs of a worker, for its next pass.
+  memory.again(part.read_bytes * sharers.of_pixels * (passes - 1),
+               part.read_bytes * out->busiest_share + pass_bytes);
+  memory.finish();
+}
+
+// Operations for an element of the input, and of the output, of a tile's transforms: those of a
+// line times the lines of both dims (winograd.h, conv2d_winograd_f32_cpu.cc).
+constexpr double winograd_input_operations(int32_t outputs) {
+  const int32_t pairs = outputs / 2;
+  return 2.0 * (outputs + 2) * (2 * pairs + 2 * pairs * pairs);
+}
+constexpr double winograd_output_operations(int32_t outputs) {
+  const int32_t pairs = outputs / 2;
+  return (2.0 * outputs + 2) * (3 * pairs + (2 * pairs - 1) * pairs + 1);
+}
+
+void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachine& machine,
+                        StepWork* out) {
+  const StepShape& step = part.step;
+  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const WinogradWork work = winograd_work(outputs, part.x, part.y, step.part_dim, step.part);
+  const double positions = (outputs + 2.0) * (outputs + 2.0);
+  const double in_lanes = round_up(part.x.dims[1], kChannelPanel);
+  const double out_lanes = work.panels.count() * kChannelPanel;
+  const auto tiles = static_cast<double>(work.tiles);
+  const auto block_tiles = static_cast<double>(work.tiles_per_block);
+
+  PanelProduct product;
+  product.runs = positions * static_cast<double>(work.tile_blocks - 1);
+  product.pixels = work.tiles_per_block;
+  product.tile_pixels = size.pixels;
+  product.panels = work.panels.count();
+  product.most_panels = size.panels;
+  product.lanes = out_lanes;
+  product.depth = part.x.dims[1];
+  PanelCounts counts = count_panels(product, size);
+  product.runs = positions;
+  product.pixels = work.tiles - (work.tile_blocks - 1) * work.tiles_per_block;
+  counts.add(count_panels(product, size));
+  out->macs = counts.macs;
+  out->tile_calls = counts.calls;
+
+  // Tasks of a block of tiles follow each other: panels are to blocks of tiles what pixels are to
+  // blocks of panels elsewhere. A worker transforms the inputs of each block of tiles once.
+  const PanelBlocks blocks = {work.panels_per_block, work.tiles_per_block, work.panel_blocks,
+                              work.tile_blocks};
+  const PanelSharers sharers =
+      fill_panel_tasks(blocks, 1, work.panels.count(), work.tiles, machine, out);
+  const double transformed = sharers.of_panels;
+  out->operations += transformed * tiles * in_lanes * winograd_input_operations(outputs) +
+                     tiles * out_lanes * winograd_output_operations(outputs);
+  const double input_elements = tiles * positions * in_lanes * transformed;
+  const double product_elements = tiles * positions * out_lanes;
+  // Inputs are read, transformed in two steps, stored; products stored and read.
+  out->moved_bytes +=
+      counts.moved_bytes + sizeof(float) * (4 * input_elements + 2 * product_elements);
+
+  const double input_bytes = block_tiles * positions * in_lanes * sizeof(float);
+  const double product_bytes = block_tiles * positions *
+                               static_cast<double>(work.panels_per_block) * kChannelPanel *
+                               sizeof(float);
+  const double pair_bytes = size.panels * part.x.dims[1] * kChannelPanel * sizeof(float);
+  const double weight_readers = sharers.of_pixels;
+  const double side = outputs + 2.0;
+  WorkMemory memory(step, machine, out);
+  memory.read(part.read_bytes, transformed);
+  memory.read(part.residual_bytes);
+  memory.weights(part.weight_bytes, weight_readers);
+  memory.write(written_bytes(step));
+  memory.scratch(input_bytes + product_bytes);
+  // Inputs of a tile are its neighbours', too.
+  memory.again(part.read_bytes * transformed * (side * side / (outputs * outputs) - 1),
+               side * map_bytes(part.x, 1, padded_channels(part.x)) / part.x.dims[0]);
+  // Weights of a position: for the next tile of registers, for the next block of tiles.
+  const double register_tiles = counts.tiles / positions / static_cast<double>(work.tile_blocks);
+  memory.again(
+      part.weight_bytes * static_cast<double>(work.tile_blocks) * larger(register_tiles - 1, 0),
+      pair_bytes + size.pixels * in_lanes * sizeof(float));
+  memory.again(
+      part.weight_bytes * larger(static_cast<double>(work.tile_blocks) - weight_readers, 0),
+      part.weight_bytes + input_bytes + product_bytes);
+  // Transformed inputs: from their making to the first panels, then to the next ones of the task.
+  const double pairs = static_cast<double>(ceil_div(work.panels_per_block, size.panels));
+  const double in_task =
+      input_elements * sizeof(float) / transformed * static_cast<double>(work.panel_blocks);
+  memory.again(in_task, input_bytes + product_bytes);
+  memory.again(in_task * (pairs - 1), input_bytes / positions + pair_bytes);
+  memory.again(product_elements * sizeof(float), product_bytes);
+  memory.finish();
+}
+
+// ---- GPU ----
+
+// Work-items of some pixels and channels, without local memory.
+struct ItemBlocks {
+  double pixels;       // of an item
+  double channels;     // of an item
+  double pixel_items;  // of a group, side by side
+  double row_items;    // of a group, one under the other
+  double channel_items;
+  double channel_blocks;  // of all items
+};
+
+// What items of a group need of x and of the weights, each byte once for a group.
+void count_item_memory(const Conv2dPart& part, const ItemBlocks& blocks, double inner_weight_bytes,
+                       const WorkMachine& machine, StepWork* out) {
+  const double columns =
+      (blocks.pixel_items * blocks.pixels - 1) * part.params.stride_w + part.w.dims[3];
+  const double rows = (blocks.row_items - 1) * part.params.stride_h + part.w.dims[2];
+  const double group_inputs = rows * columns * part.w.dims[1] * element_bytes(part.x);
+  const double group_weights = blocks.channel_items * blocks.channels * part.depth * sizeof(float);
+  WorkMemory memory(part.step, machine, out);
+  memory.read(part.read_bytes);
+  memory.read(part.residual_bytes);
+  memory.weights(part.weight_bytes);
+  memory.write(written_bytes(part.step));
+  // Groups that are busy at the same time share what they read.
+  const double busy = smaller(out->work_groups, machine.units);
+  const double channel_groups = larger(std::ceil(blocks.channel_blocks / blocks.channel_items), 1);
+  memory.again(larger(out->work_groups * group_inputs - part.read_bytes, 0),
+               busy * group_inputs + inner_weight_bytes);
+  memory.again(larger(out->work_groups * group_weights - part.weight_bytes, 0),
+               channel_groups * group_weights + busy * group_inputs);
+  memory.finish();
+}
+
+void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const WorkMachine& machine,
+                      StepWork* out) {
+  const Conv2dBufferGrid grid = conv2d_buffer_grid(part.step);
+  const auto items = static_cast<double>(grid.items(part.y.dims[0]));
+  const double lanes = grid.item_panels * double{kClLanes};
+  out->macs = items * grid.item_pixels * lanes * part.depth;
+  out->moved_bytes += items * part.depth * (lanes + grid.item_pixels) * sizeof(float);
+  out->item_registers = grid.item_pixels * lanes + lanes + grid.item_pixels;
+  out->tile_calls = out->waves * part.depth;
+  const auto group = static_cast<double>(launch.local[0]);
+  ItemBlocks blocks = {};
+  blocks.pixels = grid.item_pixels;
+  blocks.channels = lanes;
+  blocks.channel_items = smaller(group, static_cast<double>(grid.inner_blocks));
+  blocks.pixel_items =
+      smaller(std::ceil(group / blocks.channel_items), static_cast<double>(grid.pixel_blocks));
+  blocks.row_items = 1;
+  blocks.channel_blocks = static_cast<double>(grid.inner_blocks * grid.outer_blocks);
+  count_item_memory(part, blocks,
+                    static_cast<double>(grid.inner_blocks) * lanes * part.depth * sizeof(float),
+                    machine, out);
+}
+
+void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkMachine& machine,
+                     StepWork* out) {
+  double items = 1;  // inside the grid
+  for (int i = 0; i < 3; ++i) items *= launch.scalars[i];
+  const double texels = part.taps * round_up(part.w.dims[1], kChannelPad) / kChannelPad;
+  constexpr double kItemChannels = 4;
+  out->macs = items * kConv2dTexelPixels * kItemChannels * kChannelPad * texels;
+  out->moved_bytes += items * texels *
+                      (kConv2dTexelPixels * kChannelPad * element_bytes(part.x) +
+                       kItemChannels * kChannelPad * sizeof(float));
+  // Sums, inputs, weights.
+  out->item_registers = 3 * 16;
+  out->tile_calls = out->waves * texels;
+  ItemBlocks blocks = {};
+  blocks.pixels = kConv2dTexelPixels;
+  blocks.channels = kItemChannels;
+  blocks.channel_items = static_cast<double>(launch.local[0]);
+  blocks.pixel_items = static_cast<double>(launch.local[1]);
+  blocks.row_items = static_cast<double>(launch.local[2]);
+  blocks.channel_blocks = launch.scalars[0];
+  count_item_memory(part, blocks, part.weight_bytes, machine, out);
+}
+
+void count_tiled_row(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
+  const GemmTile tile = gemm_tile_of(part.step);
+  GemmSize size = conv2d_gemm_size(part.x, part.w, part.y);
+  size.rows = static_cast<int64_t>(part.pixels);
+  size.columns = part.channels.count();
+  WorkMemory memory(part.step, machine, out);
+  memory.read(part.read_bytes);
+  memory.read(part.residual_bytes);
+  memory.weights(part.weight_bytes);
+  memory.write(written_bytes(part.step));
+  fill_gemm(tile, size, part.read_bytes, part.weight_bytes, &memory, out);
+  memory.finish();
+}
+
+void count_winograd_item(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
+  const WinogradItem item = winograd_item_of(part.step);
+  const WinogradWork work = winograd_item_work(part.step);
+  constexpr double kPositions = WinogradItem::kPositions;
+  const auto tiles = static_cast<double>(work.tiles);
+  const double panel_blocks = static_cast<double>(work.panels.count()) / item.panels;
+  const double out_lanes = work.panels.count() * double{kClLanes};
+  const double computed = std::ceil(tiles / item.register_tiles) * item.register_tiles;
+  out->macs = kPositions * computed * out_lanes * part.x.dims[1];
+  const double register_calls =
+      kPositions * computed / item.register_tiles * work.panels.count() / item.register_panels;
+  out->moved_bytes += register_calls * part.x.dims[1] *
+                      (item.register_tiles + item.register_panels * double{kClLanes}) *
+                      sizeof(float);
+  out->operations += tiles * panel_blocks * round_up(part.x.dims[1], kClLanes) *
+                         winograd_input_operations(WinogradItem::kOutputs) +
+                     tiles * out_lanes * winograd_output_operations(WinogradItem::kOutputs);
+  out->item_registers = item.register_tiles * item.register_panels * double{kClLanes} +
+                        item.register_panels * double{kClLanes} + 1;
+  out->tile_calls = register_calls;
+  const auto blocks = std::ceil(tiles / item.tiles);
+  WorkMemory memory(part.step, machine, out);
+  memory.read(part.read_bytes);
+  memory.read(part.residual_bytes);
+  memory.weights(part.weight_bytes);
+  memory.write(written_bytes(part.step));
+  memory.again(part.read_bytes * (panel_blocks * 36.0 / 16 - 1), part.weight_bytes / panel_blocks);
+  memory.again(part.weight_bytes * larger(blocks * item.tiles / item.register_tiles - 1, 0),
+               part.weight_bytes / panel_blocks);
+  memory.finish();
+}
+
+void count_winograd_group(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
+  const WinogradGroup group = winograd_group_of(part.step);
+  const WinogradWork work =
+      winograd_work(WinogradGroup::kOutputs, part.x, part.y, part.step.part_dim, part.step.part);
+  constexpr double kPositions = WinogradGroup::kPositions;
+  const double steps = std::ceil(double{1} * part.x.dims[1] / group.chunk);
+  const double groups = out->work_groups;
+  const auto items = static_cast<double>(group.items());
+  const double depth = steps * group.chunk;
+  out->macs = groups * kPositions * group.tiles * group.channels * depth;
+  const double group_inputs = kPositions * group.tiles * depth * element_bytes(part.x);
+  const double group_weights = kPositions * group.channels * depth * sizeof(float);
+  out->moved_bytes += groups * (group_inputs + group_weights);
+  out->operations +=
+      groups * (group.tiles * depth * winograd_input_operations(WinogradGroup::kOutputs) +
+                double{1} * group.tiles * group.channels *
+                    winograd_output_operations(WinogradGroup::kOutputs));
+  out->item_registers = group.item_tiles * group.item_channels + group.item_tiles +
+                        group.item_channels + kPositions +
+                        kPositions * group.channels * group.chunk / items;
+  out->group_local_bytes = static_cast<double>(group.local_bytes());
+  out->tile_calls = groups * steps;
+  const double column_groups =
+      std::ceil(work.panels.count() * double{kChannelPanel} / group.channels);
+  WorkMemory memory(part.step, machine, out);
+  memory.read(part.read_bytes);
+  memory.read(part.residual_bytes);
+  memory.weights(part.weight_bytes);
+  memory.write(written_bytes(part.step));
+  memory.again(larger(groups * group_inputs - part.read_bytes, 0), group_inputs + group_weights);
+  memory.again(larger(groups * group_weights - part.weight_bytes, 0),
+               column_groups * group_weights + group_inputs);
+  memory.finish();
+}
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const Conv2dPart part(step);
+  fill_ends(part, out);
+  const int32_t outputs = winograd_outputs(step.row->packing);
+  if (is_cpu(step)) {
+    if (outputs != 0) return count_winograd_row(part, outputs, machine, out);
+    return count_panel_row(part, machine, out);
+  }
+  if (is_winograd_item(*step.row)) return count_winograd_item(part, machine, out);
+  if (is_winograd_group(*step.row)) return count_winograd_group(part, machine, out);
+  if (is_conv2d_tiled(*step.row)) return count_tiled_row(part, machine, out);
+  ClLaunch launch;
+  conv2d_launch(step, &launch);
+  if (is_conv2d_buffer(*step.row)) return count_buffer_row(part, launch, machine, out);
+  count_texel_row(part, launch, machine, out);
+}
+
 }  // namespace
 
 extern const OpWork kConv2dWork;
-const OpWork kConv2dWork = {features, choose_tile, tile_kind};
+const OpWork kConv2dWork = {features, work, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/conv_nd/conv_nd.h"
 
 namespace codl::kernels {
@@ -14,9 +14,20 @@ void features(const StepShape& step, Features* out_features) {
   add_traffic(step, out_features);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& w = step.operands[1];
+  const bool is_transposed = step.params_as<ConvNdParams>().is_transposed != 0;
+  const OperandShape& map = is_transposed ? step.operands[0] : step.output();
+  double macs = static_cast<double>(element_count(map)) * w.dims[1];
+  for (int32_t i = 2; i < w.rank; ++i) macs *= w.dims[i];
+  out->macs = out->needed_macs = macs;
+  fill_loops(step, machine, 2 * macs / static_cast<double>(element_count(step.output())),
+             all_read_bytes(step), out);
+}
+
 }  // namespace
 
 extern const OpWork kConvNdWork;
-const OpWork kConvNdWork = {features};
+const OpWork kConvNdWork = {features, work};
 
 }  // namespace codl::kernels

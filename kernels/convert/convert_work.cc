@@ -1,4 +1,6 @@
-#include "kernels/common/step_work.h"
+#include <cmath>
+
+#include "kernels/common/work_counts.h"
 #include "kernels/convert/convert.h"
 
 namespace codl::kernels {
@@ -12,9 +14,31 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(part_elements(step));
+  const double read_bytes = elements * element_bytes(x);
+  if (step.row->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
+  const ConvertWork work = convert_work(step.part_dim, step.part, y);
+  fill_pixel_runs(step, out);
+  if ((x.layout == Layout::Plain) != (y.layout == Layout::Plain) && y.rank == 4) {
+    // Squares of 16 pixels times 16 channels are turned: 64 bytes of a pixel or of a plane at once.
+    constexpr int32_t kSide = 16;
+    const int32_t channels = channels_of_part(step.part_dim, step.part, y).count();
+    const double pixels = elements / round_up(channels, has_pixels(y) ? kChannelPad : 1);
+    out->run_bytes = smaller(channels, kSide) * element_bytes(y);
+    out->tile_calls = std::ceil(pixels / kSide) * static_cast<double>(ceil_div(channels, kSide));
+    // Each element of one of the two sides by itself where no square is turned in registers.
+    if (!is_cpu(step)) out->gathers = elements;
+    out->operations = is_cpu(step) ? elements : 0;  // shuffles
+  }
+  fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
+}
+
 }  // namespace
 
 extern const OpWork kConvertWork;
-const OpWork kConvertWork = {features};
+const OpWork kConvertWork = {features, work};
 
 }  // namespace codl::kernels

@@ -1,4 +1,6 @@
-#include "kernels/common/step_work.h"
+#include <cmath>
+
+#include "kernels/common/work_counts.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
 namespace codl::kernels {
@@ -27,9 +29,97 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<DepthwiseConv2dParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& y = step.output();
+  const WindowAxis vertical = vertical_axis(params, w.dims);
+  const WindowAxis horizontal = horizontal_axis(params, w.dims);
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  const int32_t channels = channels_of_part(step.part_dim, step.part, y).count();
+  const double images = y.dims[0];
+  const double pixels = images * rows.count() * y.dims[3];
+  const double taps = double{1} * w.dims[2] * w.dims[3];
+  const double stored = round_up(channels, kChannelPad);
+  const auto input_rows = static_cast<double>(inputs_read(vertical, x.dims[2], y.dims[2], rows));
+  const double read_bytes =
+      images * input_rows * stored * element_bytes(x) *
+      static_cast<double>(inputs_read(horizontal, x.dims[3], y.dims[3], {0, y.dims[3]}));
+  const double residual_bytes =
+      params.has_residual == 0 ? 0 : pixels * stored * element_bytes(step.operands[3]);
+  const double weight_bytes = (taps + 1) * round_up(channels, kChannelPanel) * sizeof(float);
+  out->needed_macs = pixels * channels * taps;
+  if (residual_bytes > 0) out->operations += pixels * channels;
+  add_curve(params.activation, pixels * channels, out);
+  out->moved_bytes = residual_bytes + written_bytes(step);
+  out->run_bytes =
+      channels == y.dims[1] ? y.dims[3] * stored * element_bytes(y) : channels * element_bytes(y);
+  const double row_bytes = read_bytes / larger(images * input_rows, 1);
+  const double more_rows = larger(double{1} * vertical.taps / vertical.stride - 1, 0);
+
+  if (is_cpu(step)) {
+    const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
+    // Taps in the padding are left out; the last vector begins early.
+    const double lanes = round_up(channels, machine.vector_lanes);
+    const double tap_rows =
+        images * static_cast<double>(taps_inside(vertical, x.dims[2], y.dims[2], rows));
+    const auto row_taps =
+        static_cast<double>(taps_inside(horizontal, x.dims[3], y.dims[3], {0, y.dims[3]}));
+    out->macs = tap_rows * row_taps * lanes;
+    // A run of outputs loads each of its inputs once for the taps of a row, and these weights.
+    const double runs = std::ceil(double{1} * y.dims[3] / kDepthwiseRunOutputs);
+    const double run_inputs = y.dims[3] * horizontal.stride + runs * (horizontal.taps - 1);
+    out->moved_bytes +=
+        tap_rows * (smaller(row_taps, run_inputs) + runs * horizontal.taps) * lanes * sizeof(float);
+    out->tile_calls = images * rows.count() * runs;
+    // Rows make the tasks, or, of few rows, rows and panels.
+    fill_tasks(work.panel_blocks == 1 ? work.image_rows : work.task_count, work.task_count, machine,
+               out);
+    const double pass =
+        static_cast<double>(depthwise_conv2d_pass_channels(vertical, horizontal, x, y));
+    const double pass_share = smaller(pass / larger(stored, 1), 1);
+    WorkMemory memory(step, machine, out);
+    memory.read(read_bytes);
+    memory.read(residual_bytes);
+    memory.weights(weight_bytes, smaller(machine.threads, static_cast<double>(work.row_blocks)));
+    memory.write(written_bytes(step));
+    // Inputs of a row, for the next rows' taps; weights, for the next run.
+    memory.again(read_bytes * more_rows,
+                 (vertical.taps * row_bytes + y.dims[3] * stored * sizeof(float) + weight_bytes) *
+                     pass_share);
+    memory.again(larger(out->tile_calls - work.row_blocks, 0) * weight_bytes,
+                 weight_bytes * pass_share + row_bytes * pass_share / runs);
+    return memory.finish();
+  }
+
+  const bool is_image = y.layout == Layout::Image2d;
+  const double item_pixels = is_image ? kDepthwiseImagePixels : kDepthwiseBufferPixels;
+  const double item_lanes = is_image ? kChannelPad : kClLanes;
+  const double items =
+      images * rows.count() * std::ceil(y.dims[3] / item_pixels) * std::ceil(stored / item_lanes);
+  out->macs = items * item_pixels * item_lanes * taps;
+  out->moved_bytes += items * taps * item_lanes * (item_pixels * element_bytes(x) + sizeof(float));
+  out->item_registers = (item_pixels + 2) * item_lanes;
+  out->tile_calls = out->waves * taps;
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes);
+  memory.read(residual_bytes);
+  memory.weights(weight_bytes);
+  memory.write(written_bytes(step));
+  const double busy = smaller(out->work_groups, machine.units);
+  memory.again(read_bytes * more_rows, vertical.taps * row_bytes + weight_bytes);
+  memory.again(
+      weight_bytes *
+          larger(out->work_groups * smaller(1, kClGridItems * item_lanes / larger(stored, 1)) - 1,
+                 0),
+      weight_bytes + busy * row_bytes);
+  memory.finish();
+}
+
 }  // namespace
 
 extern const OpWork kDepthwiseConv2dWork;
-const OpWork kDepthwiseConv2dWork = {features};
+const OpWork kDepthwiseConv2dWork = {features, work};
 
 }  // namespace codl::kernels

@@ -1,9 +1,9 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/gather/gather.h"
 
 namespace codl::kernels {
 
 extern const OpWork kGatherWork;
-const OpWork kGatherWork = {add_moved};
+const OpWork kGatherWork = {add_moved, count_moves};
 
 }  // namespace codl::kernels

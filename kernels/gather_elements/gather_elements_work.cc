@@ -1,9 +1,9 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/gather_elements/gather_elements.h"
 
 namespace codl::kernels {
 
 extern const OpWork kGatherElementsWork;
-const OpWork kGatherElementsWork = {add_gathered};
+const OpWork kGatherElementsWork = {add_gathered, count_moves};
 
 }  // namespace codl::kernels

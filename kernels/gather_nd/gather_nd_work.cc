@@ -1,9 +1,9 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/gather_nd/gather_nd.h"
 
 namespace codl::kernels {
 
 extern const OpWork kGatherNdWork;
-const OpWork kGatherNdWork = {add_gathered};
+const OpWork kGatherNdWork = {add_gathered, count_moves};
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/grid_sample/grid_sample.h"
 
 namespace codl::kernels {
@@ -12,9 +12,17 @@ void features(const StepShape& step, Features* out_features) {
   add_traffic(step, out_features);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  double looks = 1;
+  for (int32_t i = 2; i < step.output().rank; ++i)
+    looks *= grid_sample_taps(step.params_as<GridSampleParams>().kind);
+  out->operations = 2 * looks * static_cast<double>(element_count(step.output()));
+  fill_loops(step, machine, looks, all_read_bytes(step), out);
+}
+
 }  // namespace
 
 extern const OpWork kGridSampleWork;
-const OpWork kGridSampleWork = {features};
+const OpWork kGridSampleWork = {features, work};
 
 }  // namespace codl::kernels

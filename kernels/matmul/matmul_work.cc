@@ -1,5 +1,7 @@
+#include <cmath>
+
 #include "kernels/common/gemm_tile_choice.h"
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/matmul/matmul.h"
 
 namespace codl::kernels {
@@ -29,9 +31,109 @@ TileKind tile_kind(const KernelRow& row) {
   return is_matmul_tiled(row) ? TileKind::Gemm : TileKind::Own;
 }
 
+// Panels of weights past the rows of x, as in Conv2d.
+void count_panel_row(const StepShape& step, double weight_bytes, const WorkMachine& machine,
+                     StepWork* out) {
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const MatMulWork work = matmul_work(x, y, step.part_dim, step.part);
+  const bool has_last = step.part_dim != SplitDim::OutputChannel || step.part.end == y.dims[1];
+  PanelProduct product;
+  product.pixels = work.rows;
+  product.tile_pixels = size.pixels_for(x.dims[1], size.most_pixels(y.dims[1]));
+  product.panels = work.panels.count();
+  product.most_panels = work.rows == 1 ? size.row_panels : size.panels;
+  product.lanes = static_cast<double>(product.panels - 1) * kChannelPanel +
+                  (has_last ? size.last_lanes(y.dims[1]) : kChannelPanel);
+  product.depth = x.dims[1];
+  const PanelCounts counts = count_panels(product, size);
+  out->macs = counts.macs;
+  out->moved_bytes += counts.moved_bytes;
+  out->tile_calls = counts.calls;
+
+  const PanelSharers sharers =
+      fill_panel_tasks(work.blocks, 1, work.rows, work.panels.count(), machine, out);
+  const double panel_bytes = product.depth * kChannelPanel * sizeof(float);
+  const double worker_panels = static_cast<double>(work.panels.count()) * sharers.of_panels /
+                               smaller(machine.threads, out->tasks);
+  const double pass_panels = smaller(static_cast<double>(size.pass_panels(
+                                         int64_t{x.dims[1]} * kChannelPanel, product.most_panels)),
+                                     larger(worker_panels, 1));
+  const double pass_bytes = pass_panels * panel_bytes;
+  const double passes = larger(worker_panels / pass_panels, 1);
+  const double row_bytes = product.depth * sizeof(float);
+  const double read_bytes = traffic_bytes(x);
+  const double tile_bytes =
+      smaller(static_cast<double>(product.tile_pixels), static_cast<double>(work.rows)) * row_bytes;
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes, sharers.of_pixels);
+  memory.weights(weight_bytes, sharers.of_panels);
+  memory.write(written_bytes(step));
+  memory.again(larger(counts.tiles - sharers.of_panels, 0) * weight_bytes, pass_bytes + tile_bytes);
+  memory.again(
+      read_bytes * sharers.of_pixels * larger(pass_panels / product.most_panels - 1, 0) * passes,
+      tile_bytes + smaller(pass_panels, product.most_panels) * panel_bytes);
+  memory.again(read_bytes * sharers.of_pixels * (passes - 1),
+               read_bytes * out->busiest_share + pass_bytes);
+  memory.finish();
+}
+
+// A group per panel and block of rows.
+void count_group_row(const StepShape& step, double weight_bytes, const WorkMachine& machine,
+                     StepWork* out) {
+  const double depth = step.operands[0].dims[1];
+  const bool is_gemv = is_matmul_gemv(*step.row);
+  const double rows = matmul_group_rows(step.output());
+  const double items = is_gemv ? kMatMulGemvItems : kMatMulGroupItems;
+  // Lanes of an item: of the others of a panel other items have some.
+  const double lanes = is_gemv ? 4 : kChannelPanel;
+  const double groups = out->work_groups;
+  out->macs = groups * rows * kChannelPanel * depth;
+  out->moved_bytes +=
+      groups * depth * (kChannelPanel + rows * kChannelPanel / lanes) * sizeof(float);
+  out->item_registers = rows * lanes + (is_gemv ? 8 : 1) * lanes;
+  out->group_local_bytes = rows * items * lanes * sizeof(float);
+  out->tile_calls = out->waves * std::ceil(depth * kChannelPanel / lanes / items);
+  const double row_blocks = std::ceil(step.output().dims[0] / rows);
+  const double read_bytes = traffic_bytes(step.operands[0]);
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes);
+  memory.weights(weight_bytes);
+  memory.write(written_bytes(step));
+  memory.again(read_bytes * (groups / row_blocks - 1), read_bytes / row_blocks);
+  memory.again(weight_bytes * (row_blocks - 1), weight_bytes);
+  memory.finish();
+}
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<MatMulParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const double columns = channels_of_part(step.part_dim, step.part, y).count();
+  const double elements = y.dims[0] * columns;
+  const double weight_bytes =
+      (x.dims[1] + 1.0) *
+      static_cast<double>(ceil_div(static_cast<int64_t>(columns), kChannelPanel)) * kChannelPanel *
+      sizeof(float);
+  out->needed_macs = elements * x.dims[1];
+  out->moved_bytes = written_bytes(step);
+  out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * sizeof(float);
+  add_curve(params.activation, elements, out);
+  if (is_cpu(step)) return count_panel_row(step, weight_bytes, machine, out);
+  if (!is_matmul_tiled(*step.row)) return count_group_row(step, weight_bytes, machine, out);
+  WorkMemory memory(step, machine, out);
+  memory.read(traffic_bytes(x));
+  memory.weights(weight_bytes);
+  memory.write(written_bytes(step));
+  fill_gemm(gemm_tile_of(step), {y.dims[0], static_cast<int64_t>(columns), x.dims[1]},
+            traffic_bytes(x), weight_bytes, &memory, out);
+  memory.finish();
+}
+
 }  // namespace
 
 extern const OpWork kMatMulWork;
-const OpWork kMatMulWork = {features, choose_tile, tile_kind};
+const OpWork kMatMulWork = {features, work, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

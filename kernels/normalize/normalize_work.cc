@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/normalize/normalize.h"
 
 namespace codl::kernels {
@@ -15,9 +15,48 @@ void features(const StepShape& step, Features* out_features) {
 
 TileKind tile_kind(const KernelRow&) { return TileKind::Own; }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<NormalizeParams>();
+  const OperandShape& x = step.operands[0];
+  const NormalizeWork work = normalize_work(params, x, normalize_scale(params, step.operands),
+                                            normalize_bias(params, step.operands));
+  const auto elements = static_cast<double>(element_count(x));
+  const double means = elements / static_cast<double>(work.element_count);
+  // Distances, sums and squares; factor and shift.
+  out->operations = 5 * elements;
+  out->transcendentals = 2 * means;  // a root and a quotient
+  const double x_bytes = traffic_bytes(x);
+  double other_bytes = 0;
+  for (uint32_t i = 1; i + 1 < step.operand_count; ++i)
+    other_bytes += traffic_bytes(step.operands[i]);
+  // What lies between an element's two uses: the elements of its mean and of those beside it.
+  const double lanes = work.has_kept_lanes ? static_cast<double>(work.lanes) : 1;
+  const double set_bytes = static_cast<double>(work.element_count) * lanes * element_bytes(x);
+  if (step.row->is_reference()) return fill_loops(step, machine, 4, x_bytes + other_bytes, out);
+  out->run_bytes = static_cast<double>(work.lanes) * element_bytes(x);
+  out->moved_bytes = 2 * x_bytes + other_bytes + written_bytes(step);
+  out->tile_calls = 2 * elements / static_cast<double>(work.lanes);
+  if (is_cpu(step)) {
+    out->phases = work.line_blocks > 0 ? 2 : 1;
+    fill_tasks(work.units, work.task_count, machine, out);
+  } else {
+    // Of a group a sum of every item in local memory, and as many turns as halve them.
+    const double items = out->work_groups > 0 ? out->work_items / out->work_groups : 1;
+    out->group_local_bytes = items * sizeof(float);
+    out->item_registers = 8;
+  }
+  const double workers = is_cpu(step) ? smaller(machine.threads, out->tasks) : 1;
+  WorkMemory memory(step, machine, out);
+  memory.read(x_bytes);
+  memory.read(other_bytes, workers);
+  memory.write(written_bytes(step));
+  memory.again(x_bytes, smaller(set_bytes, x_bytes) / (work.line_blocks > 0 ? workers : 1));
+  memory.finish();
+}
+
 }  // namespace
 
 extern const OpWork kNormalizeWork;
-const OpWork kNormalizeWork = {features, nullptr, tile_kind};
+const OpWork kNormalizeWork = {features, work, nullptr, tile_kind};
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/pool2d/pool2d.h"
 
 namespace codl::kernels {
@@ -23,9 +23,68 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+// Taps of an axis inside the map, of all outputs of a range.
+double taps_inside(int32_t stride, int32_t dilation, int32_t kernel, int32_t pad_begin,
+                   int32_t pad_end, int32_t input, Range outputs) {
+  double count = 0;
+  for (int32_t o = outputs.begin; o < outputs.end; ++o) {
+    const PoolTaps taps = pool2d_taps(o, stride, dilation, kernel, pad_begin, pad_end, input);
+    count += taps.end - taps.begin;
+  }
+  return count;
+}
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<Pool2dParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  const double channels =
+      round_up(channels_of_part(step.part_dim, step.part, y).count(), kChannelPad);
+  const double images = y.dims[0];
+  const double row_taps = taps_inside(params.stride_h, params.dilation_h, params.kernel_h,
+                                      params.pad_top, params.pad_bottom, x.dims[2], rows);
+  const double column_taps =
+      taps_inside(params.stride_w, params.dilation_w, params.kernel_w, params.pad_left,
+                  params.pad_right, x.dims[3], {0, y.dims[3]});
+  // Rows and columns that strides step over are not read.
+  const Range range = pool2d_input_range(rows, params.stride_h, params.dilation_h, params.kernel_h,
+                                         params.pad_top, x.dims[2]);
+  const bool is_apart = (params.kernel_h - 1) * params.dilation_h < params.stride_h;
+  const double input_rows = is_apart ? row_taps : range.count();
+  const double input_columns = smaller(column_taps, x.dims[3]);
+  const double read_bytes = images * input_rows * input_columns * channels * element_bytes(x);
+  const double outputs = images * rows.count() * y.dims[3] * channels;
+  const double uses = images * row_taps * column_taps * channels;
+  // A maximum or a sum for each tap; what a 3x3 maximum shares with its neighbours once: three rows
+  // of a column, then three columns.
+  const bool is_shared = is_cpu(step) && pool2d_has_max_runs(params) && machine.vector_lanes > 1;
+  out->operations = is_shared ? outputs * (2.0 * params.stride_w + 2) : uses;
+  if (params.kind == kPool2dAverage) out->transcendentals = images * rows.count() * y.dims[3];
+  out->moved_bytes =
+      (is_shared ? outputs * 3.0 * params.stride_w : uses) * element_bytes(x) + written_bytes(step);
+  out->run_bytes = channels_of_part(step.part_dim, step.part, y).count() == y.dims[1]
+                       ? y.dims[3] * channels * element_bytes(y)
+                       : channels * element_bytes(y);
+  out->tile_calls = images * rows.count() * y.dims[3];
+  if (!is_cpu(step)) out->item_registers = 2 * kClLanes;
+  if (is_cpu(step)) {
+    const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
+    fill_tasks(work.units, work.task_count, machine, out);
+  }
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes);
+  memory.write(written_bytes(step));
+  // Rows that the next row of windows reads, too.
+  const double again = larger(row_taps / larger(input_rows, 1) - 1, 0);
+  memory.again(read_bytes * again, params.kernel_h * read_bytes / larger(images * input_rows, 1) +
+                                       written_bytes(step) / (images * rows.count()));
+  memory.finish();
+}
+
 }  // namespace
 
 extern const OpWork kPool2dWork;
-const OpWork kPool2dWork = {features};
+const OpWork kPool2dWork = {features, work};
 
 }  // namespace codl::kernels

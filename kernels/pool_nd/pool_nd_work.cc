@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/pool_nd/pool_nd.h"
 
 namespace codl::kernels {
@@ -13,9 +13,18 @@ void features(const StepShape& step, Features* out_features) {
   add_traffic(step, out_features);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const PoolNdWindow window =
+      pool_nd_axes(step.params_as<PoolNdParams>(), step.operands[0], step.output());
+  double taps = 1;
+  for (const PoolNdAxis& axis : window.axis) taps *= axis.kernel;
+  out->operations = taps * static_cast<double>(element_count(step.output()));
+  fill_loops(step, machine, taps, all_read_bytes(step), out);
+}
+
 }  // namespace
 
 extern const OpWork kPoolNdWork;
-const OpWork kPoolNdWork = {features};
+const OpWork kPoolNdWork = {features, work};
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/recurrent/recurrent.h"
 
 namespace codl::kernels {
@@ -14,9 +14,25 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<RecurrentParams>();
+  const OperandShape& x = step.operands[0];
+  const double weights = static_cast<double>(element_count(step.operands[1])) +
+                         static_cast<double>(element_count(step.operands[2]));
+  // Each step of each sequence passes all weights.
+  const double macs = weights * x.dims[0] * x.dims[1];
+  out->macs = out->needed_macs = macs;
+  // A curve for each gate and one for the state: of an LSTM five, of a GRU three.
+  const auto elements = static_cast<double>(element_count(step.output()));
+  const double curves = params.kind == kRecurrentLstm ? 5 : params.kind == kRecurrentRnn ? 1 : 3;
+  out->transcendentals = 2 * curves * elements;
+  out->operations = 2 * curves * elements;
+  fill_loops(step, machine, 2 * macs / elements, all_read_bytes(step), out);
+}
+
 }  // namespace
 
 extern const OpWork kRecurrentWork;
-const OpWork kRecurrentWork = {features};
+const OpWork kRecurrentWork = {features, work};
 
 }  // namespace codl::kernels

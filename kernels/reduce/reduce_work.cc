@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {
@@ -6,9 +6,21 @@ namespace {
 
 void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const int32_t kind = step.params_as<ReduceParams>().kind;
+  const auto elements = static_cast<double>(element_count(step.operands[0]));
+  const auto results = static_cast<double>(element_count(step.output()));
+  const bool is_square = kind == kReduceL2 || kind == kReduceSumSquare;
+  out->operations = elements * (is_square ? 2 : 1);
+  if (kind == kReduceLogSumExp) out->transcendentals = elements;
+  if (kind == kReduceLogSum || kind == kReduceLogSumExp || kind == kReduceL2 || kind == kReduceMean)
+    out->transcendentals += results;
+  fill_loops(step, machine, elements / results, all_read_bytes(step), out);
+}
+
 }  // namespace
 
 extern const OpWork kReduceWork;
-const OpWork kReduceWork = {features};
+const OpWork kReduceWork = {features, work};
 
 }  // namespace codl::kernels

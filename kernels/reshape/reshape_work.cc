@@ -1,9 +1,23 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/reshape/reshape.h"
 
 namespace codl::kernels {
+namespace {
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& y = step.output();
+  const double bytes = traffic_bytes(y);
+  out->run_bytes = bytes;
+  out->tile_calls = 1;
+  const int64_t elements = element_count(y);
+  if (step.row->is_reference()) return fill_stream(step, machine, bytes, 1, 1, out);
+  const int32_t tasks = reshape_task_count(elements);
+  fill_stream(step, machine, bytes, ceil_div(elements, kReshapeBlock), tasks, out);
+}
+
+}  // namespace
 
 extern const OpWork kReshapeWork;
-const OpWork kReshapeWork = {add_moved};
+const OpWork kReshapeWork = {add_moved, work};
 
 }  // namespace codl::kernels

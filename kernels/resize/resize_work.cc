@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/resize/resize.h"
 
 namespace codl::kernels {
@@ -21,9 +21,32 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<ResizeParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(part_elements(step));
+  const double taps = params.kind == kResizeNearest ? 1 : params.kind == kResizeLinear ? 2 : 4;
+  double looks = 1;  // inputs of an output
+  for (int32_t i = 0; i < y.rank; ++i)
+    if (x.dims[i] != y.dims[i]) looks *= taps;
+  // Along each axis a difference, a product and a sum.
+  if (looks > 1) out->operations = 2 * (looks - 1) * elements;
+  // Each input element of the part once.
+  const double read_bytes = traffic_bytes(x) * elements / static_cast<double>(stored_elements(y));
+  if (step.row->is_reference()) return fill_loops(step, machine, looks, read_bytes, out);
+  const ResizeWork work = resize_work(step.part_dim, step.part, y);
+  const int32_t channels = channels_of_part(step.part_dim, step.part, y).count();
+  out->run_bytes = round_up(channels, kChannelPad) * element_bytes(y);
+  out->tile_calls = elements / round_up(channels, kChannelPad);
+  out->moved_bytes = looks * elements * element_bytes(x) - read_bytes;
+  if (out->moved_bytes < 0) out->moved_bytes = 0;
+  fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
+}
+
 }  // namespace
 
 extern const OpWork kResizeWork;
-const OpWork kResizeWork = {features};
+const OpWork kResizeWork = {features, work};
 
 }  // namespace codl::kernels

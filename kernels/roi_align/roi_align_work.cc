@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/roi_align/roi_align.h"
 
 namespace codl::kernels {
@@ -12,9 +12,18 @@ void features(const StepShape& step, Features* out_features) {
   add_traffic(step, out_features);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const int32_t ratio = step.params_as<RoiAlignParams>().sampling_ratio;
+  // 0: as many as a bin has pixels, of which nothing is known here.
+  const double samples = ratio > 0 ? static_cast<double>(ratio) * ratio : 4.0;
+  constexpr double kCorners = 4;
+  out->operations = 2 * samples * kCorners * static_cast<double>(element_count(step.output()));
+  fill_loops(step, machine, samples * kCorners, all_read_bytes(step), out);
+}
+
 }  // namespace
 
 extern const OpWork kRoiAlignWork;
-const OpWork kRoiAlignWork = {features};
+const OpWork kRoiAlignWork = {features, work};
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/scatter_elements/scatter_elements.h"
 
 namespace codl::kernels {
@@ -9,6 +9,6 @@ void features(const StepShape& step, Features* out_features) { add_traffic(step,
 }  // namespace
 
 extern const OpWork kScatterElementsWork;
-const OpWork kScatterElementsWork = {features};
+const OpWork kScatterElementsWork = {features, count_loops};
 
 }  // namespace codl::kernels

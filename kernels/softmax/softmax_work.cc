@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/softmax/softmax.h"
 
 namespace codl::kernels {
@@ -10,9 +10,36 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<SoftmaxParams>();
+  const OperandShape& y = step.output();
+  const SoftmaxWork work = softmax_work(params.axis, y);
+  const auto elements = static_cast<double>(part_elements(step));
+  const double runs = static_cast<double>(work.outer * work.inner);
+  // Greatest, distance, sum, factor; the exponential; a quotient, or a logarithm, for a run.
+  out->operations = 4 * elements;
+  out->transcendentals = elements + runs;
+  const double bytes = elements * element_bytes(y);
+  out->run_bytes = work.inner == 1 ? static_cast<double>(work.axis) * element_bytes(y)
+                                   : static_cast<double>(work.inner) * element_bytes(y);
+  // Three passes: x; x and y; y.
+  out->moved_bytes = 5 * bytes;
+  out->tile_calls = 3 * static_cast<double>(work.outer) *
+                    (work.inner == 1 ? 1 : static_cast<double>(work.axis * work.inner_blocks));
+  if (is_cpu(step)) fill_tasks(work.units, work.task_count, machine, out);
+  const double set_bytes = static_cast<double>(work.axis) *
+                           smaller(static_cast<double>(work.inner), double{kSoftmaxBlock}) *
+                           element_bytes(y);
+  WorkMemory memory(step, machine, out);
+  memory.read(elements * element_bytes(step.operands[0]));
+  memory.write(written_bytes(step));
+  memory.again(3 * bytes, set_bytes);
+  memory.finish();
+}
+
 }  // namespace
 
 extern const OpWork kSoftmaxWork;
-const OpWork kSoftmaxWork = {features};
+const OpWork kSoftmaxWork = {features, work};
 
 }  // namespace codl::kernels

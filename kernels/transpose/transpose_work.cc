@@ -1,4 +1,5 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/move_elements.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/transpose/transpose.h"
 
 namespace codl::kernels {
@@ -13,9 +14,35 @@ void features(const StepShape& step, Features* out_features) {
     out_features->add("moved_mbytes", 2.0 * traffic_bytes(y) * 1e-6);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(element_count(y));
+  const double bytes = traffic_bytes(y);
+  if (step.row->is_reference()) return fill_loops(step, machine, 1, bytes, out);
+  int32_t perm[kMaxRank];
+  transpose_perm(step.params_as<TransposeParams>(), perm);
+  int64_t strides[kMaxRank] = {};
+  strides_of(step.operands[0], strides);
+  LoopAxes axes;
+  for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], strides[perm[i]], 0);
+  const int32_t last = axes.count - 1;
+  double run = last < 0 ? elements : static_cast<double>(axes.extents[last]);
+  if (last >= 0 && axes.steps[last][0] != 1) {
+    // Squares of cache lines are turned; else each element is one by itself.
+    const bool is_turned = turned_axis(axes) >= 0;
+    run = is_turned ? smaller(run, double{kTurnSide}) : 1;
+    if (!is_turned || !is_cpu(step)) out->gathers = elements;
+    if (is_turned) out->operations = elements;  // shuffles
+  }
+  out->run_bytes = run * element_bytes(y);
+  out->tile_calls = elements / (run == kTurnSide ? run * kTurnSide : run);
+  fill_stream(step, machine, bytes, ceil_div(element_count(y), kTransposeBlock),
+              transpose_task_count(element_count(y)), out);
+}
+
 }  // namespace
 
 extern const OpWork kTransposeWork;
-const OpWork kTransposeWork = {features};
+const OpWork kTransposeWork = {features, work};
 
 }  // namespace codl::kernels

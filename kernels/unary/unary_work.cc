@@ -1,4 +1,4 @@
-#include "kernels/common/step_work.h"
+#include "kernels/common/work_counts.h"
 #include "kernels/unary/unary.h"
 
 namespace codl::kernels {
@@ -9,9 +9,20 @@ void features(const StepShape& step, Features* out_features) {
   out_features->add("steps", 1.0);
 }
 
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(part_elements(step));
+  add_curve(step.params_as<UnaryParams>().kind, elements, out);
+  if (step.row->is_reference()) return count_moves(step, machine, out);
+  const UnaryWork work = unary_work(step.part_dim, step.part, y);
+  fill_pixel_runs(step, out);
+  fill_stream(step, machine, elements * element_bytes(x), work.units, work.task_count, out);
+}
+
 }  // namespace
 
 extern const OpWork kUnaryWork;
-const OpWork kUnaryWork = {features};
+const OpWork kUnaryWork = {features, work};
 
 }  // namespace codl::kernels

@@ -47,22 +47,6 @@ bool is_for_oclgrind(const KernelCase& item) {
   return bytes <= 16384;
 }
 
-// The case with images where the row has them; its operands are Nhwc.
-KernelCase with_images(const KernelRow& row, KernelCase item) {
-  const std::string_view symbol = row.symbol;
-  const bool reads = row.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";
-  for (size_t i = 0; i < item.operands.size(); ++i) {
-    const bool is_output = i + 1 == item.operands.size();
-    OperandShape& shape = item.operands[i];
-    const bool is_image =
-        is_output ? row.layout == Layout::Image2d : reads || symbol == "convert_f32_cl_from_image";
-    if (!is_image || shape.layout != Layout::Nhwc) continue;
-    shape.layout = Layout::Image2d;
-    shape.bytes = 0;
-  }
-  return item;
-}
-
 // Which operands that can be are halves in memory; of several, those with an even or odd number.
 enum class Halves { None, Even, Odd, All };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/common/tensor_view.h"
@@ -82,6 +83,22 @@ inline KernelCase case_for(const KernelRow& row, KernelCase item) {
     if (shape.layout == Layout::Packed)
       shape.bytes = kernels::packed_bytes(row.packing_of(static_cast<uint32_t>(i)), shape.dims,
                                           shape.rank, groups);
+  }
+  return item;
+}
+
+// The case with images where the row has them; its operands are Nhwc.
+inline KernelCase with_images(const KernelRow& row, KernelCase item) {
+  const std::string_view symbol = row.symbol;
+  const bool reads = row.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    const bool is_output = i + 1 == item.operands.size();
+    OperandShape& shape = item.operands[i];
+    const bool is_image =
+        is_output ? row.layout == Layout::Image2d : reads || symbol == "convert_f32_cl_from_image";
+    if (!is_image || shape.layout != Layout::Nhwc) continue;
+    shape.layout = Layout::Image2d;
+    shape.bytes = 0;
   }
   return item;
 }

@@ -1,0 +1,231 @@
+#include "kernels/common/work_counts.h"
+
+namespace codl::kernels {
+
+void fill_tasks(int64_t units, int32_t task_count, const WorkMachine& machine, StepWork* out) {
+  out->tasks = task_count;
+  int64_t most = 0;
+  for (int32_t worker = 0; worker < machine.threads; ++worker) {
+    const Units share = units_of_tasks(
+        units, task_count, static_cast<int32_t>(int64_t{task_count} * worker / machine.threads),
+        static_cast<int32_t>(int64_t{task_count} * (worker + 1) / machine.threads));
+    if (share.end - share.begin > most) most = share.end - share.begin;
+  }
+  if (units > 0) out->busiest_share = static_cast<double>(most) / static_cast<double>(units);
+}
+
+PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t pixels,
+                              int64_t panels, const WorkMachine& machine, StepWork* out) {
+  const int64_t column = images * blocks.pixel_blocks;
+  const int64_t task_count = column * blocks.panel_blocks;
+  out->tasks = static_cast<double>(task_count);
+  // Pixels times panels of tasks [0, task).
+  const auto before = [&](int64_t task) {
+    const int64_t block = task / column;
+    const int64_t rest = task % column;
+    const int64_t done = block * blocks.panels_per_block;
+    const int64_t left =
+        panels - done < blocks.panels_per_block ? panels - done : blocks.panels_per_block;
+    int64_t of_image = rest % blocks.pixel_blocks * blocks.pixels_per_block;
+    if (of_image > pixels) of_image = pixels;
+    return (done < panels ? done : panels) * images * pixels +
+           (rest == 0 ? 0 : left * (rest / blocks.pixel_blocks * pixels + of_image));
+  };
+  const auto all = static_cast<double>(images * pixels * panels);
+  PanelSharers sharers = {0, 0};
+  int64_t most = 0;
+  for (int32_t worker = 0; worker < machine.threads; ++worker) {
+    const int64_t begin = task_count * worker / machine.threads;
+    const int64_t end = task_count * (worker + 1) / machine.threads;
+    if (begin == end) continue;
+    const int64_t work = before(end) - before(begin);
+    if (work > most) most = work;
+    sharers.of_pixels += static_cast<double>(end - begin < column ? end - begin : column);
+    sharers.of_panels += static_cast<double>((end - 1) / column - begin / column + 1);
+  }
+  out->busiest_share = static_cast<double>(most) / all;
+  sharers.of_pixels /= static_cast<double>(column);
+  sharers.of_panels /= static_cast<double>(blocks.panel_blocks);
+  return sharers;
+}
+
+PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size) {
+  PanelCounts counts;
+  if (product.pixels <= 0) return counts;
+  // Of about equal size: so many tiles have a pixel more than the others.
+  const int64_t tiles = ceil_div(product.pixels, product.tile_pixels);
+  const auto count = static_cast<int32_t>(product.pixels / tiles);
+  const int64_t longer = product.pixels % tiles;
+  const auto computed = static_cast<double>(longer * size.size_for(count + 1) +
+                                            (tiles - longer) * size.size_for(count));
+  const double calls = product.groups * static_cast<double>(product.panels / product.most_panels +
+                                                            product.panels % product.most_panels);
+  const double lanes = product.groups * product.lanes;
+  counts.tiles = product.runs * static_cast<double>(tiles);
+  counts.calls = counts.tiles * calls;
+  counts.macs = product.runs * computed * lanes * product.depth;
+  // A call loads its weights once and each input once, for every multiply-add of its depth.
+  counts.moved_bytes =
+      sizeof(float) * product.depth * (counts.tiles * lanes + product.runs * computed * calls);
+  return counts;
+}
+
+void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, double column_bytes,
+               WorkMemory* memory, StepWork* out) {
+  const auto products = static_cast<double>(part.products);
+  const auto row_tiles = static_cast<double>(ceil_div(part.rows, tile.m));
+  const auto column_tiles =
+      static_cast<double>(ceil_div(ceil_div(part.columns, kChannelPanel) * kChannelPanel, tile.n));
+  const auto steps = static_cast<double>(ceil_div(part.depth, tile.k));
+  const double groups = products * row_tiles * column_tiles;
+  const double group_rows = steps * tile.m * tile.k * sizeof(float);
+  const double group_columns = steps * tile.n * tile.k * sizeof(float);
+  out->macs += groups * steps * tile.k * tile.m * tile.n;
+  out->moved_bytes += groups * (group_rows + group_columns);
+  out->tile_calls += groups * steps;
+  out->item_registers =
+      tile.item_m * tile.item_n + tile.item_m + tile.item_n +
+      static_cast<double>((tile.m + tile.n) * tile.k) / static_cast<double>(tile.items());
+  out->group_local_bytes = static_cast<double>(gemm_local_bytes(tile));
+  // Groups of all columns follow each other: rows are read again at once, columns by the next rows.
+  memory->again(larger(groups * group_rows - products * row_bytes, 0), group_rows + group_columns);
+  memory->again(larger(groups * group_columns - products * column_bytes, 0),
+                column_bytes + group_rows);
+}
+
+void add_curve(int32_t kind, double elements, StepWork* out) {
+  double operations = 1;
+  double transcendentals = 0;
+  switch (kind) {
+    case kUnaryIdentity:
+      operations = 0;
+      break;
+    case kUnaryRelu:
+    case kUnaryAbs:
+    case kUnaryNeg:
+    case kUnaryCeil:
+    case kUnaryFloor:
+    case kUnaryRound:
+    case kUnaryNot:
+    case kUnaryBitwiseNot:
+    case kUnaryIsNan:
+    case kUnaryIsInf:
+      break;
+    case kUnaryLeakyRelu:
+    case kUnaryClip:
+    case kUnarySign:
+    case kUnaryThresholdedRelu:
+      operations = 2;
+      break;
+    case kUnaryHardSigmoid:
+      operations = 3;
+      break;
+    case kUnaryHardSwish:
+    case kUnaryShrink:
+      operations = 4;
+      break;
+    case kUnarySqrt:
+    case kUnaryReciprocal:
+      operations = 0;
+      transcendentals = 1;
+      break;
+    case kUnarySoftsign:
+      operations = 2;
+      transcendentals = 1;
+      break;
+    case kUnaryExp:
+    case kUnaryLog:
+    case kUnaryErf:
+    case kUnarySin:
+    case kUnaryCos:
+    case kUnaryTan:
+    case kUnaryAsin:
+    case kUnaryAcos:
+    case kUnaryAtan:
+      operations = 0;
+      transcendentals = 1;
+      break;
+    case kUnaryElu:
+    case kUnarySelu:
+    case kUnaryCelu:
+    case kUnaryGelu:
+      operations = 4;
+      transcendentals = 1;
+      break;
+    case kUnarySigmoid:
+    case kUnarySwish:
+    case kUnaryTanh:
+    case kUnaryGeluTanh:
+    case kUnarySoftplus:
+      // An exponential and a quotient, or a logarithm.
+      operations = 3;
+      transcendentals = 2;
+      break;
+    default:
+      operations = 4;
+      transcendentals = 3;
+  }
+  out->operations += operations * elements;
+  out->transcendentals += transcendentals * elements;
+}
+
+void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
+                 int64_t units, int32_t task_count, StepWork* out) {
+  if (is_cpu(step)) fill_tasks(units, task_count, machine, out);
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes);
+  memory.write(written_bytes(step));
+  memory.finish();
+  out->moved_bytes += out->read_bytes + out->written_bytes;
+}
+
+void fill_loops(const StepShape& step, const WorkMachine& machine, double uses, double read_bytes,
+                StepWork* out) {
+  const OperandShape& y = step.output();
+  const auto elements = static_cast<double>(part_elements(step));
+  out->tasks = 1;
+  out->gathers = elements * (uses + 1);
+  out->moved_bytes = elements * (uses * element_bytes(step.operands[0]) + element_bytes(y));
+  out->tile_calls = y.rank == 0 ? 1 : elements / y.dims[y.rank - 1];
+  out->run_bytes = element_bytes(y);
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes);
+  memory.write(written_bytes(step));
+  memory.finish();
+}
+
+double all_read_bytes(const StepShape& step) {
+  double bytes = 0;
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) bytes += traffic_bytes(step.operands[i]);
+  return bytes;
+}
+
+void fill_pixel_runs(const StepShape& step, StepWork* out) {
+  const OperandShape& y = step.output();
+  const int32_t channels = channels_of_part(step.part_dim, step.part, y).count();
+  const bool is_apart = has_pixels(y) && channels < y.dims[1];
+  const double written = written_bytes(step);
+  out->run_bytes = is_apart ? channels * element_bytes(y) : written;
+  out->tile_calls = is_apart ? written / (channels * element_bytes(y))
+                    : has_pixels(y)
+                        ? double{1} * y.dims[0] * rows_of_part(step.part_dim, step.part, y).count()
+                        : 1;
+}
+
+void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto written = static_cast<double>(part_elements(step));
+  double read = smaller(traffic_bytes(step.operands[0]), written * element_bytes(step.operands[0]));
+  for (uint32_t i = 1; i + 1 < step.operand_count; ++i) read += traffic_bytes(step.operands[i]);
+  fill_loops(step, machine, 1, read, out);
+}
+
+void count_loops(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  double elements = 0;  // of all inputs
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+    elements += static_cast<double>(stored_elements(step.operands[i]));
+  const auto written = static_cast<double>(part_elements(step));
+  out->operations += larger(elements, written);
+  fill_loops(step, machine, elements / larger(written, 1), all_read_bytes(step), out);
+}
+
+}  // namespace codl::kernels

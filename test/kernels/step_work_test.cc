@@ -1,0 +1,453 @@
+// The counts of steps: some by hand, and what holds for those of every row.
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/winograd.h"
+#include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/kernel_table.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/work_table.h"
+#include "test/kernels/all_cases.h"
+#include "test/kernels/cpu_runner.h"
+#include "test/kernels/step_for_tests.h"
+#include "test/support/catch.h"
+
+namespace codl::kernels {
+namespace {
+
+// Caches that hold everything, but where a test says otherwise.
+WorkMachine cpu(int32_t lanes, int32_t threads) {
+  WorkMachine machine;
+  machine.threads = threads;
+  machine.vector_lanes = lanes;
+  machine.l1_bytes = machine.l2_bytes = machine.last_level_bytes = 1e9;
+  return machine;
+}
+WorkMachine gpu(int32_t units, int32_t wave_width) {
+  WorkMachine machine = cpu(4, 1);
+  machine.units = units;
+  machine.wave_width = wave_width;
+  return machine;
+}
+
+StepWork work_of(const StepForTest& step, const WorkMachine& machine) {
+  REQUIRE(check(step) == "ok");
+  StepWork work;
+  count_work(step.shape(), machine, &work);
+  return work;
+}
+
+OperandShape packed(std::initializer_list<int32_t> dims, uint64_t bytes) {
+  OperandShape shape = plain(dims);
+  shape.layout = Layout::Packed;
+  shape.bytes = bytes;
+  return shape;
+}
+
+// A convolution of one image with a square filter.
+StepForTest conv2d(std::string_view symbol, const Conv2dParams& params, int32_t in, int32_t out,
+                   int32_t side, int32_t filter, int32_t output_side) {
+  const int32_t dims[] = {out, in, filter, filter};
+  const bool is_image = symbol.ends_with("_image");
+  const auto map = [&](int32_t channels, int32_t extent) {
+    return is_image ? image({1, channels, extent, extent}) : nhwc({1, channels, extent, extent});
+  };
+  return {symbol,
+          &params,
+          {map(in, side), packed({out, in, filter, filter}, conv2d_packed_bytes(dims, 1)),
+           packed({out}, packed_bias_bytes(out)), map(out, output_side)}};
+}
+
+Conv2dParams window(int32_t stride, int32_t pad) {
+  Conv2dParams params = {};
+  params.stride_h = params.stride_w = stride;
+  params.dilation_h = params.dilation_w = 1;
+  params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = pad;
+  params.groups = 1;
+  return params;
+}
+
+TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
+  const Conv2dParams params = window(1, 0);
+  const StepForTest step = conv2d("conv2d_f32_cpu", params, 32, 64, 10, 1, 10);
+  // AVX-512: 100 pixels in 8 tiles of at most 14: 4 of 13, computed as 14, and 4 of 12. 4 panels in
+  // 2 pairs.
+  const WorkMachine machine = cpu(16, 1);
+  StepWork work = work_of(step, machine);
+  CHECK(work.needed_macs == 100 * 64 * 32);
+  CHECK(work.macs == (4 * 14 + 4 * 12) * 64 * 32);
+  CHECK(work.tile_calls == 8 * 2);
+  CHECK(work.read_bytes == 100 * 32 * 4);
+  CHECK(work.written_bytes == 100 * 64 * 4);
+  CHECK(work.weight_bytes == (32 + 1) * 64 * 4);
+  // Each tile loads all weights, each pair of panels all inputs.
+  CHECK(work.moved_bytes == 8 * 64 * 32 * 4 + 104 * 2 * 32 * 4 + 100 * 64 * 4);
+  CHECK(work.tasks == 1);
+  CHECK(work.busiest_share == 1);
+  CHECK(work.phases == 1);
+  CHECK(work.launches == 0);
+  CHECK(work.beyond_l1_bytes == 0);
+  // 46,848 bytes of a run are more than twice a cache of 16 KiB: all that is loaded comes from
+  // beyond it, once. Weights are used again after 8,192 bytes of them and 14 pixels of 128 bytes.
+  WorkMachine small = machine;
+  small.l1_bytes = 16384;
+  work = work_of(step, small);
+  CHECK(work.beyond_l1_bytes == 12800 + 8448);
+  CHECK(work.beyond_l2_bytes == 0);
+  // A cache of 8 KiB lacks (8192 + 1792) / 8192 - 1 of the weights that 7 tiles use again.
+  small.l1_bytes = 8192;
+  work = work_of(step, small);
+  CHECK(work.beyond_l1_bytes == Approx(12800 + 8448 + 7 * 8448 * (9984.0 / 8192 - 1)));
+  // No cache at all: every level lets all through.
+  small.l1_bytes = small.l2_bytes = small.last_level_bytes = 0;
+  work = work_of(step, small);
+  CHECK(work.beyond_last_bytes == work.beyond_l1_bytes);
+
+  // AVX2: 17 tiles, 15 of 6 and 2 of 5, of one panel each. NEON: 25 of 4.
+  work = work_of(step, cpu(8, 1));
+  CHECK(work.macs == 100 * 64 * 32);
+  CHECK(work.tile_calls == 17 * 4);
+  work = work_of(step, cpu(4, 1));
+  CHECK(work.tile_calls == 25 * 4);
+}
+
+TEST_CASE("work of a part has its own rows and channels") {
+  const Conv2dParams params = window(1, 1);
+  StepForTest step = conv2d("conv2d_f32_cpu", params, 64, 64, 56, 3, 56);
+  const StepWork whole = work_of(step, cpu(16, 4));
+  CHECK(whole.needed_macs == 3136.0 * 64 * 576);
+  // 56 blocks of 56 pixels with all panels.
+  CHECK(whole.tasks == 56);
+  CHECK(whole.busiest_share == 0.25);
+  CHECK(work_of(step, cpu(16, 3)).busiest_share == Approx(19.0 / 56));
+  step.part_dim = SplitDim::Height;
+  step.part = {10, 20};
+  const StepWork rows = work_of(step, cpu(16, 4));
+  CHECK(rows.needed_macs == 560.0 * 64 * 576);
+  CHECK(rows.read_bytes == 12.0 * 56 * 64 * 4);  // a row of halo on either side
+  CHECK(rows.written_bytes == 560.0 * 64 * 4);
+  CHECK(rows.weight_bytes == whole.weight_bytes);
+  step.part_dim = SplitDim::OutputChannel;
+  step.part = {16, 48};
+  const StepWork channels = work_of(step, cpu(16, 4));
+  CHECK(channels.needed_macs == 3136.0 * 32 * 576);
+  CHECK(channels.read_bytes == whole.read_bytes);
+  CHECK(channels.weight_bytes == 577.0 * 32 * 4);
+  CHECK(channels.run_bytes == 32 * 4);
+}
+
+TEST_CASE("work of a convolution by Winograd's method, by hand") {
+  const Conv2dParams params = window(1, 1);
+  StepForTest step = conv2d("conv2d_winograd4_f32_cpu", params, 16, 16, 8, 3, 8);
+  const int32_t dims[] = {16, 16, 3, 3};
+  step.operands[1].bytes = winograd_packed_bytes(Packing::Winograd4, dims);
+  const StepWork work = work_of(step, cpu(4, 1));
+  CHECK(work.needed_macs == 64 * 16 * 144);
+  // 4 tiles of 4 x 4, 36 positions; 1 panel.
+  CHECK(work.macs == 36 * 4 * 16 * 16);
+  CHECK(work.tile_calls == 36);
+  // A line of the input's transform takes 12 operations, 12 lines a tile; of the output's 13, 10.
+  CHECK(work.operations == 4 * 16 * 12 * 12 + 4 * 16 * 13 * 10);
+  CHECK(work.weight_bytes == (36 * 16 + 1) * 16 * 4);
+}
+
+TEST_CASE("work of a depthwise convolution, by hand") {
+  DepthwiseConv2dParams params = {};
+  params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
+  params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
+  const int32_t dims[] = {32, 1, 3, 3};
+  const StepForTest step = {
+      "depthwise_conv2d_f32_cpu",
+      &params,
+      {nhwc({1, 32, 8, 8}), packed({32, 1, 3, 3}, depthwise_conv2d_packed_bytes(dims)),
+       packed({32}, packed_bias_bytes(32)), nhwc({1, 32, 8, 8})}};
+  const StepWork work = work_of(step, cpu(16, 1));
+  CHECK(work.needed_macs == 64 * 32 * 9);
+  // Of 8 x 3 taps along an axis 2 are in the padding, and left out.
+  CHECK(work.macs == 22 * 22 * 32);
+  // A run of 8 outputs has 10 inputs; 3 weights; in each of 22 rows of taps.
+  CHECK(work.moved_bytes == 22 * (10 + 3) * 32 * 4 + 64 * 32 * 4);
+  CHECK(work.tile_calls == 8);
+  CHECK(work.weight_bytes == (9 + 1) * 32 * 4);
+}
+
+TEST_CASE("work of a product with weights, by hand") {
+  MatMulParams params = {};
+  const int32_t dims[] = {128, 1000};
+  StepForTest step = {"matmul_f32_cpu",
+                      &params,
+                      {plain({1, 128}), packed({128, 1000}, matmul_packed_bytes(dims)),
+                       packed({1000}, packed_bias_bytes(1000)), plain({1, 1000})}};
+  // 62 panels and a half: AVX-512 computes all of the last, AVX2 half of it.
+  const StepWork wide = work_of(step, cpu(16, 1));
+  CHECK(wide.needed_macs == 128 * 1000);
+  CHECK(wide.macs == 128 * 1008);
+  CHECK(wide.tile_calls == 31 + 1);
+  CHECK(work_of(step, cpu(8, 1)).macs == 128 * 1000);
+  CHECK(work_of(step, cpu(8, 1)).tile_calls == 15 + 3);
+  CHECK(wide.weight_bytes == (128 + 1) * 1008 * 4);
+  CHECK(wide.read_bytes == 128 * 4);
+
+  // A group of 16 work-items for each of 63 panels.
+  step.symbol = "matmul_f32_cl_buffer";
+  const StepWork work = work_of(step, gpu(8, 32));
+  CHECK(work.work_groups == 63);
+  CHECK(work.waves == 63);
+  CHECK(work.work_items == 63 * 16);
+  CHECK(work.macs == 63 * 16 * 128);
+  CHECK(work.launches == 1);
+  CHECK(work.group_local_bytes == 16 * 16 * 4);
+}
+
+TEST_CASE("work of tiles in local memory, by hand") {
+  MatMulParams params = {};
+  const int32_t dims[] = {64, 64};
+  const StepForTest step = {"matmul_f32_cl_tiled",
+                            &params,
+                            {plain({64, 64}), packed({64, 64}, matmul_packed_bytes(dims)),
+                             packed({64}, packed_bias_bytes(64)), plain({64, 64})},
+                            SplitDim::None,
+                            {},
+                            {32, 32, 32, 4, 4, 4}};
+  const StepWork work = work_of(step, gpu(8, 32));
+  // 2 x 2 groups of 2 steps; 8 x 8 tiles of 4 x 4 for each of 4 slices.
+  CHECK(work.macs == 64 * 64 * 64);
+  CHECK(work.work_groups == 4);
+  CHECK(work.work_items == 4 * 256);
+  CHECK(work.waves == 4 * 8);
+  CHECK(work.tile_calls == 8);
+  // 16 sums, 8 factors, 2 x 32 x 32 floats on the way by 256 items.
+  CHECK(work.item_registers == 16 + 8 + 8);
+  CHECK(work.moved_bytes == 4 * 2 * 2 * 32 * 32 * 4 + 64 * 64 * 4);
+}
+
+TEST_CASE("work of GPU rows of a convolution, by hand") {
+  const Conv2dParams params = window(1, 0);
+  const StepWork buffer =
+      work_of(conv2d("conv2d_f32_cl_buffer", params, 16, 32, 7, 1, 7), gpu(8, 32));
+  // 49 pixels, whose rows are joined, by 7; 2 panels.
+  CHECK(buffer.macs == 49 * 32 * 16);
+  CHECK(buffer.work_items == 32);
+  CHECK(buffer.work_groups == 1);
+  CHECK(buffer.item_registers == 7 * 16 + 16 + 7);
+  CHECK(buffer.moved_bytes == 14 * 16 * (16 + 7) * 4 + 49 * 32 * 4);
+  const StepWork texels =
+      work_of(conv2d("conv2d_f32_cl_image", params, 16, 32, 7, 1, 7), gpu(8, 64));
+  // 8 texels of channels, 2 blocks of 4 pixels of each of 7 rows; groups of 4 x 4 x 4.
+  CHECK(texels.macs == 8 * 2 * 7 * 16 * 16);
+  CHECK(texels.work_groups == 2 * 1 * 2);
+  CHECK(texels.waves == 4);
+}
+
+TEST_CASE("work of pools, values and moves, by hand") {
+  Pool2dParams pool = {};
+  pool.kind = kPool2dMax;
+  pool.kernel_h = pool.kernel_w = pool.stride_h = pool.stride_w = 2;
+  pool.dilation_h = pool.dilation_w = 1;
+  const StepWork maximum =
+      work_of({"pool2d_f32_cpu", &pool, {nhwc({1, 16, 8, 8}), nhwc({1, 16, 4, 4})}}, cpu(4, 1));
+  CHECK(maximum.operations == 16 * 16 * 4);
+  CHECK(maximum.transcendentals == 0);
+  CHECK(maximum.read_bytes == 64 * 16 * 4);
+  CHECK(maximum.moved_bytes == (16 * 16 * 4 + 16 * 16) * 4);
+
+  UnaryParams sigmoid = {};
+  sigmoid.kind = kUnarySigmoid;
+  const StepWork values =
+      work_of({"unary_f32_cpu", &sigmoid, {plain({100}), plain({100})}}, cpu(4, 4));
+  CHECK(values.transcendentals == 200);  // an exponential and a quotient
+  CHECK(values.read_bytes == 400);
+  CHECK(values.written_bytes == 400);
+  CHECK(values.run_bytes == 400);
+  CHECK(values.tasks == 1);
+
+  ConcatParams concat = {};
+  concat.axis = 1;
+  const StepWork joined = work_of(
+      {"concat_f32_cpu", &concat, {nhwc({1, 8, 4, 4}), nhwc({1, 24, 4, 4}), nhwc({1, 32, 4, 4})}},
+      cpu(4, 1));
+  CHECK(joined.run_bytes == 8 * 4);
+  CHECK(joined.tile_calls == 16 * 2);
+  CHECK(joined.read_bytes == 16 * 32 * 4);
+  CHECK(joined.operations == 0);
+
+  // Plain loops: one task, a load and a store of every element.
+  const OperandShape numbers = test::typed_operand(DType::I64, {10, 10});
+  CastParams cast = {};
+  cast.to = static_cast<int32_t>(DType::I64);
+  const StepWork loops = work_of({"cast_any_cpu", &cast, {numbers, numbers}}, cpu(4, 4));
+  CHECK(loops.tasks == 1);
+  CHECK(loops.busiest_share == 1);
+  CHECK(loops.gathers == 200);
+  CHECK(loops.read_bytes == 800);
+}
+
+// ---- every row ----------------------------------------------------------------------------------
+
+const std::pair<const char*, double StepWork::*> kCounts[] = {
+    {"macs", &StepWork::macs},
+    {"needed_macs", &StepWork::needed_macs},
+    {"operations", &StepWork::operations},
+    {"transcendentals", &StepWork::transcendentals},
+    {"read_bytes", &StepWork::read_bytes},
+    {"written_bytes", &StepWork::written_bytes},
+    {"weight_bytes", &StepWork::weight_bytes},
+    {"moved_bytes", &StepWork::moved_bytes},
+    {"beyond_l1_bytes", &StepWork::beyond_l1_bytes},
+    {"beyond_l2_bytes", &StepWork::beyond_l2_bytes},
+    {"beyond_last_bytes", &StepWork::beyond_last_bytes},
+    {"run_bytes", &StepWork::run_bytes},
+    {"gathers", &StepWork::gathers},
+    {"tile_calls", &StepWork::tile_calls},
+    {"phases", &StepWork::phases},
+    {"tasks", &StepWork::tasks},
+    {"busiest_share", &StepWork::busiest_share},
+    {"launches", &StepWork::launches},
+    {"work_items", &StepWork::work_items},
+    {"work_groups", &StepWork::work_groups},
+    {"waves", &StepWork::waves},
+    {"item_registers", &StepWork::item_registers},
+    {"group_local_bytes", &StepWork::group_local_bytes},
+};
+static_assert(sizeof(StepWork) == std::size(kCounts) * sizeof(double));
+
+WorkMachine machine_for(const KernelRow& row, int32_t lanes, int32_t threads) {
+  WorkMachine machine = row.processor == Processor::Cpu ? cpu(lanes, threads) : gpu(8, 32);
+  machine.l1_bytes = 32 * 1024;
+  machine.l2_bytes = 256 * 1024;
+  machine.last_level_bytes = 2 * 1024 * 1024;
+  return machine;
+}
+
+void each_step(const KernelRow& row, const std::function<void(const StepShape&)>& visit) {
+  for (const test::KernelCase& plain_case : test::cases_of(row.op)) {
+    const test::KernelCase item = test::with_images(row, test::case_for(row, plain_case));
+    StepShape step = profiler::step_of(row, item);
+    StepNeeds needs;
+    if (check_step(step, &needs) != nullptr) continue;
+    INFO(row.symbol << " \"" << item.name << '"');
+    visit(step);
+  }
+}
+
+// What does not hold of a step's counts; empty: nothing.
+std::string fault_of(const StepWork& work, const StepNeeds& needs, int32_t threads) {
+  for (const auto& [name, count] : kCounts)
+    if (!std::isfinite(work.*count) || work.*count < 0) return name;
+  if (work.written_bytes == 0 || work.moved_bytes == 0) return "no bytes";
+  if (work.run_bytes == 0 || work.tile_calls == 0) return "no runs or calls";
+  if (work.macs > 0 && work.needed_macs == 0) return "multiply-adds that nobody needs";
+  if (work.launches > 0) {  // a GPU's
+    if (work.launches != 1 || work.tasks != 0 || work.phases != 1) return "launches";
+    const bool is_whole = work.waves >= work.work_groups && work.work_items >= work.work_groups;
+    return is_whole && work.work_groups > 0 ? "" : "groups";
+  }
+  if (work.tasks != needs.task_count || work.phases != needs.phase_count) return "tasks";
+  if (work.work_items + work.work_groups + work.waves > 0) return "work-items of a CPU";
+  const double least = needs.task_count == 1 ? 1 : 1.0 / threads;
+  return work.busiest_share >= least - 1e-9 && work.busiest_share <= 1 ? "" : "the busiest worker";
+}
+
+TEST_CASE("every row counts the work of its steps") {
+  for (const KernelRow& row : kKernelRows) {
+    INFO(row.symbol);
+    REQUIRE(kernels::work_of(row.op).work != nullptr);
+    int steps = 0;
+    each_step(row, [&](const StepShape& step) {
+      ++steps;
+      StepNeeds needs;
+      check_step(step, &needs);
+      for (const int32_t lanes : {4, 8, 16})
+        for (const int32_t threads : {1, 3, 8}) {
+          StepWork work;
+          count_work(step, machine_for(row, lanes, threads), &work);
+          if (const std::string fault = fault_of(work, needs, threads); !fault.empty())
+            FAIL_CHECK(fault << ", lanes " << lanes << ", threads " << threads);
+        }
+    });
+    CHECK(steps > 0);
+  }
+}
+
+// Smaller caches never let less through.
+TEST_CASE("what comes from beyond a cache rises as the cache shrinks") {
+  for (const KernelRow& row : kKernelRows)
+    each_step(row, [&](const StepShape& step) {
+      double l1 = -1;
+      double l2 = -1;
+      double last = -1;
+      for (const double share : {64.0, 4.0, 1.0, 0.25, 0.0}) {
+        WorkMachine machine = machine_for(row, 8, 4);
+        machine.l1_bytes *= share;
+        machine.l2_bytes *= share;
+        machine.last_level_bytes *= share;
+        StepWork work;
+        count_work(step, machine, &work);
+        if (work.beyond_l1_bytes < l1 || work.beyond_l2_bytes < l2 || work.beyond_last_bytes < last)
+          FAIL_CHECK("less from beyond a smaller cache");
+        l1 = work.beyond_l1_bytes;
+        l2 = work.beyond_l2_bytes;
+        last = work.beyond_last_bytes;
+      }
+    });
+}
+
+// Of a whole step along rows: what parts add up to, and what more rows never take less of. Scalar
+// kernels have no tiles to fill up; what that adds of others depends on where they are cut.
+TEST_CASE("parts of rows add up to the whole, and more rows are no less work") {
+  for (const KernelRow& row : kKernelRows) {
+    if (!row.can_split(SplitDim::Height)) continue;
+    int steps = 0;
+    each_step(row, [&](StepShape step) {
+      const OperandShape& y = step.output();
+      const Range all = rows_of_part(SplitDim::None, {}, y);
+      if (step.part_dim != SplitDim::None || y.rank != 4 || all.count() < 2) return;
+      for (const int32_t lanes : {1, 16}) {
+        const WorkMachine machine = machine_for(row, lanes, 1);
+        step.part_dim = SplitDim::None;
+        step.part = {};
+        StepWork whole;
+        count_work(step, machine, &whole);
+        step.part_dim = SplitDim::Height;
+        StepWork before;
+        for (int32_t cut = all.begin + 1; cut < all.end; ++cut) {
+          StepWork parts[2];
+          bool is_legal = true;
+          for (int i = 0; i < 2; ++i) {
+            step.part = i == 0 ? Range{all.begin, cut} : Range{cut, all.end};
+            StepNeeds needs;
+            is_legal = is_legal && check_step(step, &needs) == nullptr;
+            if (is_legal) count_work(step, machine, &parts[i]);
+          }
+          if (!is_legal) continue;
+          ++steps;
+          INFO("cut at " << cut << ", lanes " << lanes);
+          const auto sum = [&](double StepWork::*count) {
+            return parts[0].*count + parts[1].*count;
+          };
+          CHECK(sum(&StepWork::needed_macs) == Approx(whole.needed_macs));
+          CHECK(sum(&StepWork::written_bytes) == Approx(whole.written_bytes));
+          CHECK(sum(&StepWork::transcendentals) == Approx(whole.transcendentals));
+          // What only fills up, and the halo, comes on top.
+          CHECK(sum(&StepWork::read_bytes) >= whole.read_bytes * (1 - 1e-9));
+          if (lanes == 1) {
+            CHECK(sum(&StepWork::macs) >= whole.macs * (1 - 1e-9));
+            CHECK(sum(&StepWork::operations) >= whole.operations * (1 - 1e-9));
+          }
+          for (const auto count :
+               {&StepWork::macs, &StepWork::needed_macs, &StepWork::operations,
+                &StepWork::transcendentals, &StepWork::read_bytes, &StepWork::written_bytes})
+            if (parts[0].*count < before.*count * (1 - 1e-9)) FAIL_CHECK("less for more rows");
+          before = parts[0];
+        }
+      }
+    });
+    INFO(row.symbol);
+    CHECK(steps > 0);
+  }
+}
+
+}  // namespace
+}  // namespace codl::kernels
