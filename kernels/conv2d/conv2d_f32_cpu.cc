@@ -415,7 +415,9 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
   const int tile_pixels = dot_pixels_for(dots_for(out_channels));
   const DotFunction compute = dot_function(dots_for(out_channels));
   const PanelOutput output = {&conv.activation, out_channels, stored};
-  HWY_ALIGN float sums[kMostDotPixels * kChannelPanel];
+  // Zeros behind the channels: an activation computes whole vectors, and is slow where a lane
+  // happens to hold a subnormal number.
+  HWY_ALIGN float sums[kMostDotPixels * kChannelPanel] = {};
   const DotTile tile = {conv.table, dots.runs, dots.run, conv.dot_weights, conv.bias, sums};
   float* y_pixel = y.as<float>() + image * y.strides[0] +
                    (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
