@@ -198,9 +198,10 @@ OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
   return Type::Other;
 }
 
-// False for the names that exporters write where they know none ("?" of PaddlePaddle's, "", "-1"):
-// two dims of such a name have nothing in common.
+// False for the names that exporters write where they know none ("?" of PaddlePaddle's, "", "-1",
+// Python's None): two dims of such a name have nothing in common.
 bool is_symbol(llvm::StringRef name) {
+  if (name == "None") return false;
   return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || (c & 0x80) != 0; });
 }
 

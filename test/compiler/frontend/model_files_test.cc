@@ -100,7 +100,7 @@ TEST_CASE("--input-shape that does not fit the model") {
 }
 
 TEST_CASE("names that stand for no name are not one symbol") {
-  for (const std::string name : {"?", "", "??", "-1", " ", "*"}) {
+  for (const std::string name : {"?", "", "??", "-1", " ", "*", "None"}) {
     CAPTURE(name);
     onnx::ModelProto model;
     REQUIRE(model.ParseFromString(onnx_model(
