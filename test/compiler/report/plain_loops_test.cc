@@ -75,4 +75,28 @@ TEST_CASE("a network of fast kernels has no warning, one of running sums has") {
             .find("(Cumulate of f32)") != std::string::npos);
 }
 
+TEST_CASE("long filters have fast kernels, on both processors") {
+  for (const std::string taps : {"257", "400", "4096"})
+    for (const std::string channels : {"1", "2"})
+      for (const bool is_column : {false, true})
+        for (const char* strategy : {"cpu", "gpu"}) {
+          // One of two channels in two groups: depthwise.
+          const std::string group = channels == "1" ? "1" : "2";
+          const auto pair = [&](const std::string& number) {
+            return is_column ? number + ", 1" : "1, " + number;
+          };
+          const std::string text = "g (float[1, " + channels + ", " + pair("9000") +
+                                   "] x) => (float[1, " + channels + ", n, m] y) <float[" +
+                                   channels + ", 1, " + pair(taps) + "] w> { y = Conv<strides = [" +
+                                   pair("160") + "], group = " + group + ">(x, w) }";
+          INFO(text << ", " << strategy);
+          CompileOptions options;
+          options.partition.strategy = strategy;
+          auto result = compile(test::onnx_model(text), "m.onnx",
+                                test::test_profile(GpuSharing::FineSvm), options);
+          REQUIRE(static_cast<bool>(result));
+          CHECK(result->report.plain_loops_warning == "");
+        }
+}
+
 }  // namespace codl::compiler
