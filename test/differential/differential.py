@@ -87,6 +87,7 @@ class Runner:
 
     def once(self, folders):
         """The folder that the process ended at; None if it came through."""
+        os.makedirs(PLACE, exist_ok=True)
         path = os.path.join(PLACE, f"list{self.number}.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write("".join(folder + "\n" for folder in folders))
