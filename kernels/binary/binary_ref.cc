@@ -166,7 +166,45 @@ struct Run {
   int64_t count;
 };
 
+// Comparisons of i32, which write out what models have as indices (one-hot rows, masks of
+// positions): a vector holds twice as many as of 64 bits, and there is nothing to widen. False for
+// the other members.
+bool compare_i32(int32_t kind, const Run& run) {
+  int32_t block[2][kElementBlock];
+  const int32_t* operands[2] = {static_cast<const int32_t*>(run.a),
+                                static_cast<const int32_t*>(run.b)};
+  const int64_t steps[2] = {run.a_step, run.b_step};
+  for (int operand = 0; operand < 2; ++operand) {
+    if (steps[operand] == 1) continue;
+    for (int64_t i = 0; i < run.count; ++i)
+      block[operand][i] = operands[operand][i * steps[operand]];
+    operands[operand] = block[operand];
+  }
+  const auto each = [&](auto function) {
+    const int32_t* const a = operands[0];
+    const int32_t* const b = operands[1];
+    uint8_t* __restrict y = static_cast<uint8_t*>(run.y);
+    for (int64_t i = 0; i < run.count; ++i) y[i] = function(a[i], b[i]);
+    return true;
+  };
+  switch (kind) {
+    case kBinaryEqual:
+      return each([](int32_t l, int32_t r) { return l == r; });
+    case kBinaryLess:
+      return each([](int32_t l, int32_t r) { return l < r; });
+    case kBinaryLessOrEqual:
+      return each([](int32_t l, int32_t r) { return l <= r; });
+    case kBinaryGreater:
+      return each([](int32_t l, int32_t r) { return l > r; });
+    case kBinaryGreaterOrEqual:
+      return each([](int32_t l, int32_t r) { return l >= r; });
+    default:
+      return false;
+  }
+}
+
 void combine_integers(const BinaryParams& params, DType dtype, DType y_dtype, const Run& run) {
+  if (dtype == DType::I32 && y_dtype == DType::Bool && compare_i32(params.kind, run)) return;
   int64_t a[kElementBlock];
   int64_t b[kElementBlock];
   int64_t y[kElementBlock];

@@ -32,6 +32,12 @@ void integers_to_floats(DType to, const int64_t* integers, int64_t count, void* 
 }
 
 void cast_integers(DType from, DType to, const void* x, int64_t count, void* y) {
+  if (from == DType::Bool && to == DType::F32) {
+    const uint8_t* bools = static_cast<const uint8_t*>(x);
+    float* __restrict floats = static_cast<float*>(y);
+    for (int64_t i = 0; i < count; ++i) floats[i] = bools[i] != 0 ? 1.0f : 0.0f;
+    return;
+  }
   int64_t integers[kElementBlock];
   load_integers(from, x, 1, count, integers);
   if (from == DType::Bool || to == DType::Bool)

@@ -4,14 +4,19 @@ namespace codl::kernels {
 namespace {
 
 template <typename T, typename To>
-void widen(const void* from, int64_t step, int64_t count, To* to) {
+void widen(const void* from, int64_t step, int64_t count, To* __restrict to) {
   const T* elements = static_cast<const T*>(from);
+  // Neighbours, which most operands are, in vectors.
+  if (step == 1) {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(elements[i]);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(elements[i * step]);
 }
 
 template <typename T, typename From>
 void narrow(const From* from, int64_t count, void* to) {
-  T* elements = static_cast<T*>(to);
+  T* __restrict elements = static_cast<T*>(to);
   for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<T>(from[i]);
 }
 
