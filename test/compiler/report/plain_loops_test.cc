@@ -93,7 +93,7 @@ TEST_CASE("long filters have fast kernels, on both processors") {
           CompileOptions options;
           options.partition.strategy = strategy;
           auto result = compile(test::onnx_model(text), "m.onnx",
-                                test::test_profile(GpuSharing::FineSvm), options);
+                                test::test_profile(Sharing::FineSvm), options);
           REQUIRE(static_cast<bool>(result));
           CHECK(result->report.plain_loops_warning == "");
         }

@@ -42,9 +42,11 @@ def draw(rng):
         attributes["auto_pad"] = "VALID"
     x = values(rng, (int(rng.integers(1, 3)), groups * in_group, *size), np.float32, -2, 2)
     w = values(rng, (groups * in_group, out_group, *kernel), np.float32, -1, 1)
-    names = [build.operand(x), build.operand(w)]
+    # Weights are constants, as exporters have them, more often than not: these become plain convolutions.
+    weights = build.constant if chance(rng, 0.6) else build.operand
+    names = [build.operand(x), weights(w)]
     if chance(rng, 0.6):
-        names.append(build.operand(values(rng, (groups * out_group,), np.float32, -2, 2)))
+        names.append(weights(values(rng, (groups * out_group,), np.float32, -2, 2)))
     y = build.node("ConvTranspose", names, **attributes)
     op = one_of(rng, [None, None, "Relu", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh"])
     if op:
