@@ -60,7 +60,8 @@ struct StepWork {
   // What loads bring from beyond the first level, the second and the last, of a step that runs
   // again and again by itself: a byte that is used again after d other bytes comes from beyond a
   // cache of c bytes by the share d / c - 1, from 0 to 1. What is used for the first time in a run
-  // was used last in the run before. Stores are not counted.
+  // was used last in the run before. A GPU's groups have no first level in common: what another has
+  // read comes from beyond it. Stores are not counted.
   double beyond_l1_bytes = 0;
   double beyond_l2_bytes = 0;
   double beyond_last_bytes = 0;
@@ -71,8 +72,8 @@ struct StepWork {
   double gathers = 0;
 
   // -- loops
-  // Calls of what is innermost: of a tile of the micro-kernel, a run, a row; of a GPU steps of
-  // groups that end with a barrier.
+  // CPU: calls of what is innermost: of a tile of the micro-kernel, a run, a row. GPU: steps of
+  // loops, of all waves; what a step loads is asked for at once, and the next step waits for it.
   double tile_calls = 0;
   // Times that all tasks run, each after all are done; 1 of a GPU's.
   double phases = 1;
@@ -88,7 +89,8 @@ struct StepWork {
   double work_items = 0;  // those that only fill up groups included
   double work_groups = 0;
   double waves = 0;  // of groups: each has work-items / wave_width, rounded up
-  // 32-bit registers of a work-item for sums, factors and what is on its way to local memory.
+  // 32-bit registers of a work-item for sums, factors and what is on its way to local memory; 0: so
+  // few that they do not decide how many waves a unit holds.
   double item_registers = 0;
   double group_local_bytes = 0;
 };

@@ -82,7 +82,7 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, dou
   const double group_columns = steps * tile.n * tile.k * sizeof(float);
   out->macs += groups * steps * tile.k * tile.m * tile.n;
   out->moved_bytes += groups * (group_rows + group_columns);
-  out->tile_calls += groups * steps;
+  out->tile_calls += out->waves * steps;
   out->item_registers =
       tile.item_m * tile.item_n + tile.item_m + tile.item_n +
       static_cast<double>((tile.m + tile.n) * tile.k) / static_cast<double>(tile.items());
@@ -171,7 +171,10 @@ void add_curve(int32_t kind, double elements, StepWork* out) {
 
 void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
                  int64_t units, int32_t task_count, StepWork* out) {
-  if (is_cpu(step)) fill_tasks(units, task_count, machine, out);
+  if (is_cpu(step))
+    fill_tasks(units, task_count, machine, out);
+  else
+    out->tile_calls = out->waves;
   WorkMemory memory(step, machine, out);
   memory.read(read_bytes);
   memory.write(written_bytes(step));

@@ -487,7 +487,7 @@ void count_winograd_item(const Conv2dPart& part, const WorkMachine& machine, Ste
                      tiles * out_lanes * winograd_output_operations(WinogradItem::kOutputs);
   out->item_registers = item.register_tiles * item.register_panels * double{kClLanes} +
                         item.register_panels * double{kClLanes} + 1;
-  out->tile_calls = register_calls;
+  out->tile_calls = register_calls * part.x.dims[1];
   const auto blocks = std::ceil(tiles / item.tiles);
   WorkMemory memory(part.step, machine, out);
   memory.read(part.read_bytes);
@@ -521,7 +521,7 @@ void count_winograd_group(const Conv2dPart& part, const WorkMachine& machine, St
                         group.item_channels + kPositions +
                         kPositions * group.channels * group.chunk / items;
   out->group_local_bytes = static_cast<double>(group.local_bytes());
-  out->tile_calls = groups * steps;
+  out->tile_calls = out->waves * steps;
   const double column_groups =
       std::ceil(work.panels.count() * double{kChannelPanel} / group.channels);
   WorkMemory memory(part.step, machine, out);

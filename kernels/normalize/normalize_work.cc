@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/common/work_counts.h"
 #include "kernels/normalize/normalize.h"
 
@@ -40,10 +42,12 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     out->phases = work.line_blocks > 0 ? 2 : 1;
     fill_tasks(work.units, work.task_count, machine, out);
   } else {
-    // Of a group a sum of every item in local memory, and as many turns as halve them.
-    const double items = out->work_groups > 0 ? out->work_items / out->work_groups : 1;
+    // Items of a group share a mean, or a block of means; each has a sum in local memory.
+    const double items = out->work_items / out->work_groups;
+    const double items_of_mean = items / (work.has_kept_lanes ? double{kNormalizeBlock} : 1);
+    out->tile_calls =
+        out->waves * 2 * std::ceil(static_cast<double>(work.element_count) / items_of_mean);
     out->group_local_bytes = items * sizeof(float);
-    out->item_registers = 8;
   }
   const double workers = is_cpu(step) ? smaller(machine.threads, out->tasks) : 1;
   WorkMemory memory(step, machine, out);

@@ -56,6 +56,14 @@ constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, 
   return work;
 }
 
+// Work-items of a GPU that share one output of a large window, and what is large: global pooling of
+// a map of 8 x 8 has four taps for each of them. Common windows (2x2 to 5x5) and 7x7 keep one each.
+inline constexpr int32_t kPool2dTapSplit = 16;
+constexpr bool pool2d_is_split(const Pool2dParams& params) {
+  constexpr int64_t kLargeWindowTaps = 64;
+  return int64_t{params.kernel_h} * params.kernel_w >= kLargeWindowTaps;
+}
+
 // True if a CPU step takes maxima along a row, of windows that share columns (but for scalar code).
 constexpr bool pool2d_has_max_runs(const Pool2dParams& params) {
   return params.kind == kPool2dMax && params.kernel_h == 3 && params.kernel_w == 3 &&

@@ -4,11 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-// Work-items that share one output of a large window, and what is large: global pooling of a map of
-// 8 x 8 has four taps for each of them. Common windows (2x2 to 5x5) and 7x7 keep one each.
-constexpr int32_t kTapSplit = 16;
-constexpr int64_t kLargeWindowTaps = 64;
-
 void add_filter(const Pool2dParams& params, const OperandShape& x, ClLaunch* out) {
   out->add_int(x.dims[2]);
   out->add_int(x.dims[3]);
@@ -19,12 +14,12 @@ void add_filter(const Pool2dParams& params, const OperandShape& x, ClLaunch* out
   out->add_int(params.pad_right);
 }
 
-// One group of kTapSplit items per output, in place of the local size chosen before.
+// One group of kPool2dTapSplit items per output, in place of the local size chosen before.
 void split_taps(uint64_t outputs_x, uint64_t outputs_y, uint64_t outputs_z, ClLaunch* out) {
-  out->global[0] = outputs_x * kTapSplit;
+  out->global[0] = outputs_x * kPool2dTapSplit;
   out->global[1] = outputs_y;
   out->global[2] = outputs_z;
-  out->local[0] = kTapSplit;
+  out->local[0] = kPool2dTapSplit;
   out->local[1] = out->local[2] = 1;
 }
 
@@ -35,10 +30,10 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
-  const bool is_split = int64_t{params.kernel_h} * params.kernel_w >= kLargeWindowTaps;
+  const bool is_split = pool2d_is_split(params);
   out_launch->define("IS_MAX", params.kind == kPool2dMax ? 1 : 0);
   out_launch->define("COUNT_INCLUDE_PAD", params.count_include_pad != 0 ? 1 : 0);
-  out_launch->define("TAP_SPLIT", is_split ? kTapSplit : 1);
+  out_launch->define("TAP_SPLIT", is_split ? kPool2dTapSplit : 1);
 
   if (y.layout == Layout::Image2d) {
     set_texels(step, out_launch);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/common/work_counts.h"
 #include "kernels/pool2d/pool2d.h"
 
@@ -67,10 +69,15 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
                        ? y.dims[3] * channels * element_bytes(y)
                        : channels * element_bytes(y);
   out->tile_calls = images * rows.count() * y.dims[3];
-  if (!is_cpu(step)) out->item_registers = 2 * kClLanes;
   if (is_cpu(step)) {
     const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
     fill_tasks(work.units, work.task_count, machine, out);
+  } else {
+    const double items = pool2d_is_split(params) ? kPool2dTapSplit : 1;
+    out->tile_calls = out->waves * std::ceil(double{1} * params.kernel_h * params.kernel_w / items);
+    const double lanes = y.layout == Layout::Image2d ? kChannelPad : kClLanes;
+    out->item_registers = 2 * lanes;
+    out->group_local_bytes = items > 1 ? items * lanes * sizeof(float) : 0;
   }
   WorkMemory memory(step, machine, out);
   memory.read(read_bytes);

@@ -55,6 +55,12 @@ constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
   return work;
 }
 
+// Work-items of a GPU that share a run of neighbouring elements, if it has that many.
+inline constexpr int32_t kSoftmaxRunItems = 64;
+constexpr int32_t softmax_run_items(const SoftmaxWork& work) {
+  return work.inner == 1 && work.axis >= kSoftmaxRunItems ? kSoftmaxRunItems : 1;
+}
+
 void softmax_ref(const KernelArgs& args);
 void softmax_launch(const StepShape& step, ClLaunch* out_launch);
 

@@ -2,25 +2,19 @@
 #include "kernels/softmax/softmax.h"
 
 namespace codl::kernels {
-namespace {
-
-// Work-items that share a run of neighbouring elements, if it has that many.
-constexpr int32_t kRunItems = 64;
-
-}  // namespace
 
 void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<SoftmaxParams>();
   const OperandShape& y = step.output();
   const SoftmaxWork work = softmax_work(params.axis, y);
-  const bool is_shared = work.inner == 1 && work.axis >= kRunItems;
+  const int32_t items = softmax_run_items(work);
   out_launch->define("IS_LOG", params.is_log != 0 ? 1 : 0);
-  out_launch->define("ITEMS", is_shared ? kRunItems : 1);
+  out_launch->define("ITEMS", items);
   const int64_t runs = work.outer * work.inner;
   set_line(step, runs, out_launch);
-  if (is_shared) {
-    out_launch->local[0] = kRunItems;
-    out_launch->global[0] = static_cast<uint64_t>(runs) * kRunItems;
+  if (items > 1) {
+    out_launch->local[0] = static_cast<uint64_t>(items);
+    out_launch->global[0] = static_cast<uint64_t>(runs * items);
   }
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const bool is_channels = is_nhwc && params.axis == 1;

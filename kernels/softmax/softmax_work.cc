@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/common/work_counts.h"
 #include "kernels/softmax/softmax.h"
 
@@ -26,7 +28,13 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->moved_bytes = 5 * bytes;
   out->tile_calls = 3 * static_cast<double>(work.outer) *
                     (work.inner == 1 ? 1 : static_cast<double>(work.axis * work.inner_blocks));
-  if (is_cpu(step)) fill_tasks(work.units, work.task_count, machine, out);
+  if (is_cpu(step)) {
+    fill_tasks(work.units, work.task_count, machine, out);
+  } else {
+    const double items = softmax_run_items(work);
+    out->tile_calls = out->waves * 3 * std::ceil(static_cast<double>(work.axis) / items);
+    if (items > 1) out->group_local_bytes = items * sizeof(float);
+  }
   const double set_bytes = static_cast<double>(work.axis) *
                            smaller(static_cast<double>(work.inner), double{kSoftmaxBlock}) *
                            element_bytes(y);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
+#include "kernels/common/loop_axes.h"
 #include "kernels/common/tasks.h"
 
 namespace codl::kernels {
@@ -25,6 +26,29 @@ inline constexpr int64_t kTransposeBlock = 4096;
 
 constexpr int32_t transpose_task_count(int64_t elements) {
   return task_count_for(ceil_div(elements, kTransposeBlock), elements);
+}
+
+// Side of the square that a work-group turns in local memory: 64 bytes of a line of x and of y, and
+// 256 work-items, the least that the devices in use allow for such a kernel.
+inline constexpr int64_t kTransposeSide = 16;
+
+// The axis of y along which x is contiguous, if both it and y's last are long enough for squares,
+// and there are not too many of them; else -1.
+constexpr int32_t transpose_cl_axis(const LoopAxes& axes) {
+  constexpr int64_t kMaxGroups = 65535;  // along a dim but the first (NVIDIA, as in CUDA)
+  const int32_t last = axes.count - 1;
+  if (last < 1 || axes.extents[last] < kTransposeSide / 2) return -1;
+  int32_t turned = -1;
+  int64_t other_count = 1;
+  for (int32_t i = 0; i < last; ++i) {
+    if (axes.steps[i][0] == 1)
+      turned = i;
+    else
+      other_count *= axes.extents[i];
+  }
+  if (turned < 0 || axes.extents[turned] < kTransposeSide / 2) return -1;
+  const bool fits = other_count <= kMaxGroups && axes.extents[turned] / kTransposeSide < kMaxGroups;
+  return fits ? turned : -1;
 }
 
 void transpose_ref(const KernelArgs& args);

@@ -29,10 +29,12 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   double run = last < 0 ? elements : static_cast<double>(axes.extents[last]);
   if (last >= 0 && axes.steps[last][0] != 1) {
     // Squares of cache lines are turned; else each element is one by itself.
-    const bool is_turned = turned_axis(axes) >= 0;
+    const bool is_turned = (is_cpu(step) ? turned_axis(axes) : transpose_cl_axis(axes)) >= 0;
     run = is_turned ? smaller(run, double{kTurnSide}) : 1;
-    if (!is_turned || !is_cpu(step)) out->gathers = elements;
-    if (is_turned) out->operations = elements;  // shuffles
+    if (!is_turned) out->gathers = elements;
+    if (is_turned && is_cpu(step)) out->operations = elements;  // shuffles
+    if (is_turned && !is_cpu(step))
+      out->group_local_bytes = kTransposeSide * (kTransposeSide + 1) * element_bytes(y);
   }
   out->run_bytes = run * element_bytes(y);
   out->tile_calls = elements / (run == kTurnSide ? run * kTurnSide : run);

@@ -189,6 +189,11 @@ TEST_CASE("work of a product with weights, by hand") {
   CHECK(work_of(step, cpu(8, 1)).tile_calls == 15 + 3);
   CHECK(wide.weight_bytes == (128 + 1) * 1008 * 4);
   CHECK(wide.read_bytes == 128 * 4);
+  // 8 blocks of 8 panels, the last of 7: of 3 workers the second has 3 of 8; all read x.
+  const StepWork shared = work_of(step, cpu(16, 3));
+  CHECK(shared.tasks == 8);
+  CHECK(shared.busiest_share == Approx(24.0 / 63));
+  CHECK(shared.read_bytes == wide.read_bytes);
 
   // A group of 16 work-items for each of 63 panels.
   step.symbol = "matmul_f32_cl_buffer";
@@ -217,7 +222,7 @@ TEST_CASE("work of tiles in local memory, by hand") {
   CHECK(work.work_groups == 4);
   CHECK(work.work_items == 4 * 256);
   CHECK(work.waves == 4 * 8);
-  CHECK(work.tile_calls == 8);
+  CHECK(work.tile_calls == 4 * 8 * 2);
   // 16 sums, 8 factors, 2 x 32 x 32 floats on the way by 256 items.
   CHECK(work.item_registers == 16 + 8 + 8);
   CHECK(work.moved_bytes == 4 * 2 * 2 * 32 * 32 * 4 + 64 * 64 * 4);
@@ -252,6 +257,12 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(maximum.transcendentals == 0);
   CHECK(maximum.read_bytes == 64 * 16 * 4);
   CHECK(maximum.moved_bytes == (16 * 16 * 4 + 16 * 16) * 4);
+
+  // A work-item of 16 channels for each pixel, four taps one after the other.
+  const StepWork on_gpu = work_of(
+      {"pool2d_f32_cl_buffer", &pool, {nhwc({1, 16, 8, 8}), nhwc({1, 16, 4, 4})}}, gpu(8, 32));
+  CHECK(on_gpu.waves == 1);
+  CHECK(on_gpu.tile_calls == 4);
 
   UnaryParams sigmoid = {};
   sigmoid.kind = kUnarySigmoid;
