@@ -382,12 +382,13 @@ struct ItemBlocks {
   double pixel_items;  // of a group, side by side
   double row_items;    // of a group, one under the other
   double channel_items;
-  double channel_blocks;  // of all items
+  double passes = 1;         // over all pixels, each for some of the channels
+  double pass_weight_bytes;  // of one
 };
 
 // What items of a group need of x and of the weights, each byte once for a group.
-void count_item_memory(const Conv2dPart& part, const ItemBlocks& blocks, double inner_weight_bytes,
-                       const WorkMachine& machine, StepWork* out) {
+void count_item_memory(const Conv2dPart& part, const ItemBlocks& blocks, const WorkMachine& machine,
+                       StepWork* out) {
   const double columns =
       (blocks.pixel_items * blocks.pixels - 1) * part.params.stride_w + part.w.dims[3];
   const double rows = (blocks.row_items - 1) * part.params.stride_h + part.w.dims[2];
@@ -398,13 +399,14 @@ void count_item_memory(const Conv2dPart& part, const ItemBlocks& blocks, double 
   memory.read(part.residual_bytes);
   memory.weights(part.weight_bytes);
   memory.write(written_bytes(part.step));
-  // Groups that are busy at the same time share what they read.
+  // Groups follow each other by their channels, up to those whose weights are to stay, then by
+  // their pixels; then all pixels pass for the next channels.
   const double busy = smaller(out->work_groups, machine.units);
-  const double channel_groups = larger(std::ceil(blocks.channel_blocks / blocks.channel_items), 1);
-  memory.again(larger(out->work_groups * group_inputs - part.read_bytes, 0),
-               busy * group_inputs + inner_weight_bytes);
-  memory.again(larger(out->work_groups * group_weights - part.weight_bytes, 0),
-               channel_groups * group_weights + busy * group_inputs);
+  memory.again(out->work_groups * group_inputs - part.read_bytes * blocks.passes,
+               busy * (group_inputs + group_weights));
+  memory.again(part.read_bytes * (blocks.passes - 1), part.read_bytes + blocks.pass_weight_bytes);
+  memory.again(out->work_groups * group_weights - part.weight_bytes,
+               blocks.pass_weight_bytes + busy * group_inputs);
   memory.finish();
 }
 
@@ -425,10 +427,10 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
   blocks.pixel_items =
       smaller(std::ceil(group / blocks.channel_items), static_cast<double>(grid.pixel_blocks));
   blocks.row_items = 1;
-  blocks.channel_blocks = static_cast<double>(grid.inner_blocks * grid.outer_blocks);
-  count_item_memory(part, blocks,
-                    static_cast<double>(grid.inner_blocks) * lanes * part.depth * sizeof(float),
-                    machine, out);
+  blocks.passes = static_cast<double>(grid.outer_blocks);
+  blocks.pass_weight_bytes =
+      static_cast<double>(grid.inner_blocks) * lanes * part.depth * sizeof(float);
+  count_item_memory(part, blocks, machine, out);
 }
 
 void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkMachine& machine,
@@ -447,11 +449,14 @@ void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkM
   ItemBlocks blocks = {};
   blocks.pixels = kConv2dTexelPixels;
   blocks.channels = kItemChannels;
-  blocks.channel_items = static_cast<double>(launch.local[0]);
-  blocks.pixel_items = static_cast<double>(launch.local[1]);
-  blocks.row_items = static_cast<double>(launch.local[2]);
-  blocks.channel_blocks = launch.scalars[0];
-  count_item_memory(part, blocks, part.weight_bytes, machine, out);
+  const auto group_items = [&](int dim) {
+    return smaller(static_cast<double>(launch.local[dim]), launch.scalars[dim]);
+  };
+  blocks.channel_items = group_items(0);
+  blocks.pixel_items = group_items(1);
+  blocks.row_items = group_items(2);
+  blocks.pass_weight_bytes = part.weight_bytes;
+  count_item_memory(part, blocks, machine, out);
 }
 
 void count_tiled_row(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
