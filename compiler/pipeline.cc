@@ -8,7 +8,7 @@
 #include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/memory/memory_plan.h"
-#include "compiler/ops/op_spec.h"
+#include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
 #include "compiler/report/assumed_kernels.h"
@@ -40,30 +40,58 @@ constexpr Pass kFrontendPasses[] = {
 };
 
 // One way to run the graph, through all stages that depend on it.
-struct Variant {
+struct Candidate {
   PartitionPlan division;
   Schedule schedule;
-  MemoryPlan memory;
 };
 
-llvm::Expected<Variant> make_variant(const ir::Graph& graph, const DeviceProfile& profile,
-                                     Precision precision, const PartitionOptions& options,
-                                     llvm::StringRef name) {
-  CODL_ASSIGN_OR_RETURN(division, partition(graph, profile, options));
-  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, division, profile, name));
-  if (precision == Precision::Fp16) store_halves(schedule, profile);
+llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         Precision precision, const PartitionOptions& options) {
+  CODL_ASSIGN_OR_RETURN(division, partition(graph, predictor, options));
+  const std::string name = options.strategy == "auto" ? "coexec" : options.strategy;
+  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, division, predictor, name));
+  if (precision == Precision::Fp16) store_halves(schedule);
   if (llvm::Error error = check_races(graph, schedule)) return error;
-  CODL_ASSIGN_OR_RETURN(memory, plan_memory(schedule, profile));
-  if (llvm::Error error = check_memory_plan(schedule, memory)) return error;
-  schedule.predicted_us = simulate(schedule, profile).total_us;
-  return Variant{std::move(division), std::move(schedule), std::move(memory)};
+  if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
+  if (llvm::Error error = check_memory_plan(schedule)) return error;
+  if (llvm::Error error = predict(schedule, predictor.profile())) return error;
+  return Candidate{std::move(division), std::move(schedule)};
 }
+
+// The ways to run the graph on one processor where that can all of it, each made once: the first
+// variant may be one, the fallback and the reports are others.
+class SingleProcessor {
+ public:
+  SingleProcessor(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
+                  const PartitionOptions& options)
+      : graph_(graph), predictor_(predictor), precision_(precision), options_(options) {
+    options_.split_dim = SplitDim::None;
+    options_.ratio.reset();
+  }
+
+  llvm::Expected<const Candidate*> on(Processor processor) {
+    std::optional<Candidate>& made = made_[static_cast<size_t>(processor)];
+    if (!made) {
+      options_.strategy = processor == Processor::Cpu ? "cpu" : "gpu";
+      CODL_ASSIGN_OR_RETURN(candidate, make_candidate(graph_, predictor_, precision_, options_));
+      made = std::move(candidate);
+    }
+    return &*made;
+  }
+
+ private:
+  const ir::Graph& graph_;
+  const LatencyPredictor& predictor_;
+  const Precision precision_;
+  PartitionOptions options_;
+  std::optional<Candidate> made_[2];  // by processor
+};
 
 // What co-execution has to promise over one processor alone. Two lanes and what passes between them
 // must all come out as predicted; a gain of less is as often a loss (docs/DECISIONS.md).
 constexpr double kLeastGain = 1.05;
 
-size_t count_gpu_nodes(const Variant& variant) {
+size_t count_gpu_nodes(const Candidate& variant) {
   return static_cast<size_t>(llvm::count_if(
       variant.division.divisions,
       [](const Division& division) { return division.part_on(Processor::Gpu) != nullptr; }));
@@ -76,37 +104,44 @@ struct Rejected {
 };
 
 struct FirstVariant {
-  Variant variant;
+  Candidate variant;
   std::vector<Rejected> rejected;  // those with work for the GPU
 };
 
 // The first variant of the plan: what the options ask for. One processor alone where co-execution
 // is not predicted kLeastGain times as fast, unless a split is forced.
 llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
-                                                const DeviceProfile& profile, Precision precision,
-                                                const PartitionOptions& options) {
-  const std::string name = options.strategy == "auto" ? "coexec" : options.strategy;
-  CODL_ASSIGN_OR_RETURN(best, make_variant(graph, profile, precision, options, name));
+                                                const LatencyPredictor& predictor,
+                                                Precision precision,
+                                                const PartitionOptions& options,
+                                                SingleProcessor& single) {
+  for (const auto& [strategy, processor] :
+       {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
+    if (options.strategy != strategy || options.forces_split()) continue;
+    CODL_ASSIGN_OR_RETURN(asked, single.on(processor));
+    return FirstVariant{*asked, {}};
+  }
+  CODL_ASSIGN_OR_RETURN(best, make_candidate(graph, predictor, precision, options));
   FirstVariant first{std::move(best), {}};
-  if (options.strategy != "auto" || options.forces_split() || !profile.has_gpu) return first;
-  const auto reject = [&](const Variant& variant, const char* what) {
+  if (options.strategy != "auto" || options.forces_split() || !predictor.profile().has_gpu)
+    return first;
+  const auto reject = [&](const Candidate& variant, const char* what) {
     if (count_gpu_nodes(variant) > 0)
       first.rejected.push_back({what, variant.schedule.predicted_us});
   };
   double least_us = kLeastGain * first.variant.schedule.predicted_us;
   const char* best_name = "both processors";
-  for (const auto& [strategy, what] :
-       {std::pair("gpu", "the GPU where it can"), std::pair("cpu", "the CPU alone")}) {
-    PartitionOptions single = options;
-    single.strategy = strategy;
-    CODL_ASSIGN_OR_RETURN(other, make_variant(graph, profile, precision, single, name));
-    if (other.schedule.predicted_us >= least_us) {
-      reject(other, what);
+  for (const auto& [processor, what] : {std::pair(Processor::Gpu, "the GPU where it can"),
+                                        std::pair(Processor::Cpu, "the CPU alone")}) {
+    CODL_ASSIGN_OR_RETURN(other, single.on(processor));
+    if (other->schedule.predicted_us >= least_us) {
+      reject(*other, what);
       continue;
     }
     reject(first.variant, best_name);
-    least_us = other.schedule.predicted_us;
-    first.variant = std::move(other);
+    least_us = other->schedule.predicted_us;
+    first.variant = *other;
+    first.variant.schedule.name = "coexec";
     best_name = what;
   }
   return first;
@@ -150,14 +185,14 @@ std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan) {
   return text;
 }
 
-CompileReport::Variant report_of(const ir::Graph& graph, const Variant& variant) {
+CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& variant) {
   CompileReport::Variant report;
   report.name = variant.schedule.name;
   report.predicted_us = variant.schedule.predicted_us;
   double gpu_macs = 0, macs = 0;
   for (const Division& division : variant.division.divisions) {
     const ir::NodeView view{graph, graph.node(division.node)};
-    const double node_macs = op_spec(view.node.op).work(view).macs;
+    const double node_macs = multiply_adds(view);
     double owned = 0;
     for (const Part& part : division.parts) owned += part.owned.count();
     macs += node_macs;
@@ -198,21 +233,17 @@ llvm::Error check_limits(const SupportReport& report, const CompileOptions& opti
 }
 
 // Prints the support report and holds it against the limits, where either is asked for.
-llvm::Error report_support(const ir::Graph& graph, const DeviceProfile& profile,
-                           const Variant& chosen, const CompileOptions& options) {
+llvm::Error report_support(const ir::Graph& graph, const LatencyPredictor& predictor,
+                           const Candidate& chosen, SingleProcessor& single,
+                           const CompileOptions& options) {
   const bool has_limits = options.max_fallback_percent || options.max_handoffs;
   if (options.support == SupportFormat::None && !has_limits) return llvm::Error::success();
-  std::optional<Variant> on_gpu;
-  if (profile.has_gpu) {
-    PartitionOptions gpu_options;
-    gpu_options.strategy = "gpu";
-    CODL_ASSIGN_OR_RETURN(variant,
-                          make_variant(graph, profile, options.precision, gpu_options, "gpu"));
-    on_gpu = std::move(variant);
-  }
   std::optional<PlannedVariant> planned_on_gpu;
-  if (on_gpu) planned_on_gpu.emplace(PlannedVariant{on_gpu->division, on_gpu->schedule});
-  const SupportReport report = support_report(graph, profile, {chosen.division, chosen.schedule},
+  if (predictor.profile().has_gpu) {
+    CODL_ASSIGN_OR_RETURN(on_gpu, single.on(Processor::Gpu));
+    planned_on_gpu.emplace(PlannedVariant{on_gpu->division, on_gpu->schedule});
+  }
+  const SupportReport report = support_report(graph, predictor, {chosen.division, chosen.schedule},
                                               planned_on_gpu ? &*planned_on_gpu : nullptr);
   if (options.dump_to != nullptr && options.support == SupportFormat::Text)
     print_text(report, *options.dump_to);
@@ -237,6 +268,7 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
+// As the model has them: what kernels make of them is not known before kernels are chosen.
 double weight_mbytes(const ir::Graph& graph) {
   double bytes = 0;
   for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
@@ -248,7 +280,7 @@ double weight_mbytes(const ir::Graph& graph) {
 llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
-                                      const DeviceProfile& device, const CompileOptions& options) {
+                                      const DeviceProfile& profile, const CompileOptions& options) {
   CompileResult result;
   if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
   const std::string model_hash = to_hex(hash_of(onnx));
@@ -257,37 +289,33 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   ir::Graph graph = std::move(*imported);
   if (llvm::Error error = run_passes(graph, kFrontendPasses, options.passes)) return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
-  DeviceProfile profile = device;
-  profile.set_weights(weight_mbytes(graph));
+  const LatencyPredictor predictor(profile, weight_mbytes(graph));
+  SingleProcessor single(graph, predictor, options.precision, options.partition);
 
-  std::vector<Variant> variants;
-  CODL_ASSIGN_OR_RETURN(first,
-                        make_first_variant(graph, profile, options.precision, options.partition));
-  if (llvm::Error error = report_support(graph, profile, first.variant, options)) return error;
+  CODL_ASSIGN_OR_RETURN(
+      first, make_first_variant(graph, predictor, options.precision, options.partition, single));
+  if (llvm::Error error = report_support(graph, predictor, first.variant, single, options))
+    return error;
   result.report.plain_loops_warning = warning(plain_loops(first.variant.schedule));
   result.report.assumed_kernels_warning =
-      warning(assumed_kernels(graph, profile, options.partition.strategy != "cpu"));
+      warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
   if (!options.builds_plan) return result;
   const std::string reason =
       options.partition.strategy == "cpu" ? "" : no_gpu_reason(first, profile);
+  std::vector<Candidate> variants;
   variants.push_back(std::move(first.variant));
   if (options.partition.strategy != "cpu") {
-    PartitionOptions cpu_only;
-    cpu_only.strategy = "cpu";
-    CODL_ASSIGN_OR_RETURN(fallback,
-                          make_variant(graph, profile, options.precision, cpu_only, "cpu"));
-    variants.push_back(std::move(fallback));
+    CODL_ASSIGN_OR_RETURN(fallback, single.on(Processor::Cpu));
+    variants.push_back(*fallback);
   }
 
   std::vector<Schedule> schedules;
-  std::vector<MemoryPlan> memory;
-  for (Variant& variant : variants) {
+  for (Candidate& variant : variants) {
     const std::string heading = "variant " + variant.schedule.name + "\n";
     dump_stage(options, "partition",
                [&] { return heading + print_partition(graph, variant.division); });
     dump_stage(options, "schedule", [&] { return print(variant.schedule); });
-    dump_stage(options, "memory",
-               [&] { return heading + print(variant.schedule, variant.memory); });
+    dump_stage(options, "memory", [&] { return heading + print_memory(variant.schedule); });
     result.report.variants.push_back(report_of(graph, variant));
     if (&variant == &variants.front() && result.report.variants.back().gpu_mac_share == 0)
       result.report.variants.back().no_gpu_reason = reason;
@@ -296,7 +324,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
           llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)
               .str());
     schedules.push_back(std::move(variant.schedule));
-    memory.push_back(std::move(variant.memory));
   }
 
   CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
@@ -305,7 +332,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
   const PlanInfo info{profile.name, model_hash, to_hex(profile.hash),
                       static_cast<uint32_t>(profile.cpu_threads)};
-  CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, memory, weights, info));
+  CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
   const std::vector<SessionMemory> held = memory_of_plan(result.plan, profile);
   for (size_t i = 0; i < held.size(); ++i) result.report.variants[i].memory = held[i];

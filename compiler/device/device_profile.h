@@ -151,8 +151,6 @@ struct DeviceProfile {
   Quantity disturbance_percent[2];
   // By processor: so many weights its last cache keeps from one run of a network to the next.
   Quantity warm_weight_mbytes[2];
-  // Whether the network at hand has no more: kernels::LaneFacts.
-  bool has_warm_weights[2] = {};
   std::optional<PowerFigures> power;
   std::vector<DeviceFact> facts;     // in the file's order
   std::vector<DeviceFact> quirks;    // name and text: what is known to be wrong with the device
@@ -164,12 +162,6 @@ struct DeviceProfile {
   // Rows that are not used, whatever models there are: the user does not want them; or nothing is
   // known of them, while there is a model for another GPU row of their operator and layout.
   std::vector<uint16_t> unused_kernels;
-
-  // The network at hand has so many million bytes of weights.
-  void set_weights(double mbytes) {
-    for (size_t processor = 0; processor < 2; ++processor)
-      has_warm_weights[processor] = mbytes <= warm_weight_mbytes[processor].value;
-  }
 
   // Null: the row is not used.
   const LatencyModel* model_of(uint16_t kernel_id) const;

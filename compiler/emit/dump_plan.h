@@ -6,13 +6,12 @@
 #include <string>
 
 #include "llvm/Support/Error.h"
-#include "schema/plan_fields.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
-// The tables of a plan file. Borrowed from `bytes`; errors as below.
-llvm::Expected<const plan::PlanDef*> open_plan(const void* bytes, size_t size,
-                                               llvm::StringRef path);
+// What is in a plan file. Errors as below.
+llvm::Expected<PlanModel> open_plan(const void* bytes, size_t size, llvm::StringRef path);
 
 // `bytes`: a whole file, 8-byte aligned. Input error (`path: expected ..., found ...`) if it is no
 // valid plan; the checksum is looked at too.

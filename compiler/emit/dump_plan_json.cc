@@ -1,14 +1,13 @@
 #include "compiler/emit/dump_plan_json.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "compiler/emit/step_facts.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include "schema/verify_plan.h"
 
 namespace codl::compiler {
 
@@ -16,59 +15,57 @@ namespace {
 
 class JsonDump {
  public:
-  explicit JsonDump(const plan::PlanDef& plan) : plan_(plan) {}
+  explicit JsonDump(const PlanModel& plan) : plan_(plan) {}
 
   std::string run(const PlanHead& head) {
     json_.object([&] {
       json_.attribute("format_version", int64_t{head.version});
-      json_.attribute("file_bytes", static_cast<int64_t>(head.file_bytes));
-      json_.attribute("table_bytes", static_cast<int64_t>(head.table_bytes));
-      json_.attribute("data_bytes", static_cast<int64_t>(head.data_bytes));
-      text("device", plan_.device());
-      text("codlc_version", plan_.codlc_version());
-      text("model_hash", plan_.model_hash());
-      text("profile_hash", plan_.profile_hash());
-      json_.attribute("cpu_threads", int64_t{plan_.cpu_threads()});
-      array("inputs", plan_.inputs(), [&](const plan::IoDef& io) { this->io(io); });
-      array("outputs", plan_.outputs(), [&](const plan::IoDef& io) { this->io(io); });
-      json_.attribute("visible_outputs", int64_t{visible_output_count(plan_)});
-      json_.attributeArray("extents", [&] {
-        if (plan_.extents() == nullptr) return;
-        for (const plan::ExtentDef* extent : *plan_.extents())
-          json_.object([&] {
-            json_.attribute("output", int64_t{extent->output()});
-            json_.attribute("dim", int64_t{extent->dim()});
-            json_.attribute("count_output", int64_t{extent->count_output()});
-          });
+      number("file_bytes", head.file_bytes);
+      number("table_bytes", head.table_bytes);
+      number("data_bytes", head.data_bytes);
+      text("device", plan_.info.device);
+      text("codlc_version", plan_.codlc_version);
+      text("model_hash", plan_.info.model_hash);
+      text("profile_hash", plan_.info.profile_hash);
+      number("cpu_threads", plan_.info.cpu_threads);
+      array("inputs", plan_.inputs, [&](const PlanIo& one) { io(one); });
+      array("outputs", plan_.outputs, [&](const PlanIo& one) { io(one); });
+      number("visible_outputs", plan_.visible_outputs);
+      array("extents", plan_.extents, [&](const OutputExtent& extent) {
+        number("output", extent.output);
+        json_.attribute("dim", extent.dim);
+        number("count_output", extent.count_output);
       });
-      array("blobs", plan_.blobs(), [&](const plan::BlobDef& blob) {
-        text("name", blob.name());
-        json_.attribute("offset_bytes", static_cast<int64_t>(blob.offset_bytes()));
-        json_.attribute("bytes", static_cast<int64_t>(blob.bytes()));
+      array("blobs", plan_.blobs, [&](const PlanBlob& blob) {
+        text("name", blob.name);
+        number("offset_bytes", blob.offset_bytes);
+        number("bytes", blob.bytes);
       });
-      array("kernels", plan_.kernels(), [&](const plan::KernelUse& use) {
-        json_.attribute("id", int64_t{use.id()});
-        json_.attribute("revision", int64_t{use.revision()});
-        json_.attribute("symbol", find_kernel(use.id())->symbol);
+      array("kernels", plan_.kernels, [&](const KernelRow* row) {
+        number("id", row->id);
+        number("revision", row->revision);
+        json_.attribute("symbol", row->symbol);
       });
-      array("variants", plan_.variants(),
-            [&](const plan::VariantDef& variant) { this->variant(variant); });
+      array("variants", plan_.variants, [&](const Variant& one) { variant(one); });
     });
     return os_.str() + "\n";
   }
 
  private:
+  void number(llvm::StringRef key, uint64_t value) {
+    json_.attribute(key, static_cast<int64_t>(value));
+  }
+
   // An array of objects; `members` writes those of one.
   template <typename T, typename Members>
-  void array(llvm::StringRef key, const flatbuffers::Vector<flatbuffers::Offset<T>>* items,
-             Members members) {
+  void array(llvm::StringRef key, const std::vector<T>& items, Members members) {
     json_.attributeArray(key, [&] {
-      for (const T* item : *items) json_.object([&] { members(*item); });
+      for (const T& item : items) json_.object([&] { members(item); });
     });
   }
 
   template <typename T>
-  void numbers(llvm::StringRef key, const flatbuffers::Vector<T>& items) {
+  void numbers(llvm::StringRef key, llvm::ArrayRef<T> items) {
     json_.attributeArray(key, [&] {
       for (T item : items) json_.value(int64_t{item});
     });
@@ -81,104 +78,99 @@ class JsonDump {
     });
   }
 
-  void text(llvm::StringRef key, const flatbuffers::String* text) {
-    json_.attribute(key, text != nullptr ? llvm::json::fixUTF8(text->str()) : std::string());
+  void text(llvm::StringRef key, const std::string& text) {
+    json_.attribute(key, llvm::json::fixUTF8(text));
   }
 
-  void micros(llvm::StringRef key, float latency_us) {
+  void micros(llvm::StringRef key, double latency_us) {
     json_.attributeBegin(key);
     json_.rawValue(llvm::formatv("{0:f3}", latency_us).str());
     json_.attributeEnd();
   }
 
-  void io(const plan::IoDef& io) {
-    text("name", io.name());
-    json_.attribute("dtype", dtype_name(static_cast<DType>(io.dtype())));
-    numbers("dims", *io.dims());
-    json_.attribute("bytes", static_cast<int64_t>(io.bytes()));
+  void io(const PlanIo& io) {
+    text("name", io.name);
+    json_.attribute("dtype", dtype_name(io.dtype));
+    numbers<int32_t>("dims", io.dims);
+    number("bytes", io.bytes);
   }
 
-  void variant(const plan::VariantDef& variant) {
-    text("name", variant.name());
-    json_.attribute("sharing", name_of(sharing_of(variant)));
-    json_.attribute("gate", name_of(gate_of(variant)));
-    json_.attribute("host_bytes", static_cast<int64_t>(variant.host_bytes()));
-    json_.attribute("shared_bytes", static_cast<int64_t>(variant.shared_bytes()));
-    json_.attribute("device_bytes", static_cast<int64_t>(variant.device_bytes()));
-    micros("predicted_us", variant.predicted_us());
+  void variant(const Variant& variant) {
+    text("name", variant.name);
+    json_.attribute("sharing", name_of(variant.sharing));
+    json_.attribute("gate", name_of(variant.gate));
+    number("host_bytes", variant.host_bytes);
+    number("shared_bytes", variant.shared_bytes);
+    number("device_bytes", variant.device_bytes);
+    micros("predicted_us", variant.predicted_us);
     const ConvolutionShare share = convolution_share(variant);
     json_.attributeObject("convolution_macs", [&] {
       json_.attribute("cpu", std::llround(share.cpu_macs));
       json_.attribute("gpu", std::llround(share.gpu_macs));
     });
-    array("images", variant.images(), [&](const plan::ImageDef& image) {
-      json_.attribute("width", int64_t{image.width()});
-      json_.attribute("height", int64_t{image.height()});
-      json_.attribute("dtype", dtype_name(static_cast<DType>(image.dtype())));
+    array("images", variant.images, [&](const ImageSlot& image) {
+      number("width", image.width);
+      number("height", image.height);
+      json_.attribute("dtype", dtype_name(image.dtype));
     });
-    array("tensors", variant.tensors(),
-          [&](const plan::TensorDef& tensor) { this->tensor(tensor); });
-    int64_t index = 0;
-    array("steps", variant.steps(), [&](const plan::StepDef& step) {
-      json_.attribute("index", index++);
-      this->step(variant, step);
+    array("tensors", variant.tensors, [&](const Tensor& one) { tensor(one); });
+    uint64_t index = 0;
+    array("steps", variant.steps, [&](const Step& one) {
+      number("index", index++);
+      step(variant, one);
     });
   }
 
-  void tensor(const plan::TensorDef& tensor) {
-    text("name", tensor.name());
-    json_.attribute("dtype", dtype_name(static_cast<DType>(tensor.dtype())));
-    json_.attribute("layout", name_of(static_cast<Layout>(tensor.layout())));
-    numbers("dims", *tensor.dims());
-    range("rows", {tensor.row_begin(), tensor.row_end()});
-    json_.attribute("storage", name_of(storage_of(tensor)));
-    json_.attribute("index", int64_t{tensor.index()});
-    json_.attribute("offset_bytes", static_cast<int64_t>(tensor.offset_bytes()));
-    json_.attribute("bytes", static_cast<int64_t>(tensor.bytes()));
+  void tensor(const Tensor& tensor) {
+    const kernels::OperandShape& shape = tensor.shape;
+    text("name", tensor.name);
+    json_.attribute("dtype", dtype_name(shape.dtype));
+    json_.attribute("layout", name_of(shape.layout));
+    numbers<int32_t>("dims", {shape.dims, static_cast<size_t>(shape.rank)});
+    range("rows", {shape.row_begin, shape.row_end});
+    json_.attribute("storage", name_of(tensor.storage));
+    number("index", tensor.index);
+    number("offset_bytes", tensor.offset_bytes);
+    number("bytes", shape.bytes);
   }
 
-  void step(const plan::VariantDef& variant, const plan::StepDef& step) {
+  void step(const Variant& variant, const Step& step) {
     const StepFacts facts = step_facts(variant, step);
-    json_.attribute("lane", name_of(lane_of(step)));
-    json_.attribute("kind", name_of(kind_of(step)));
-    text("name", step.name());
-    if (facts.kernel != nullptr) {
-      json_.attribute("kernel", facts.kernel->symbol);
-      json_.attribute("is_reference", facts.kernel->is_reference());
-      json_.attribute("op", llvm::StringRef(op_row(facts.kernel->op).name.data(),
-                                            op_row(facts.kernel->op).name.size()));
-      params(facts.kernel->op, step);
+    json_.attribute("lane", name_of(step.lane));
+    json_.attribute("kind", name_of(step.kind));
+    text("name", step.name);
+    if (step.kernel != nullptr) {
+      json_.attribute("kernel", step.kernel->symbol);
+      json_.attribute("is_reference", step.kernel->is_reference());
+      json_.attribute("op", llvm::StringRef(op_row(step.kernel->op).name.data(),
+                                            op_row(step.kernel->op).name.size()));
+      params(step);
       json_.attribute("macs", std::llround(facts.macs));
       json_.attribute("owned_macs", std::llround(facts.owned_macs));
     }
     json_.attributeObject("part", [&] {
-      json_.attribute("dim", name_of(facts.dim));
-      range("range", facts.part);
+      json_.attribute("dim", name_of(step.part_dim));
+      range("range", step.part);
       range("owned", facts.owned);
       json_.attribute("extent", facts.extent);
     });
-    numbers("operands", *step.operands());
-    numbers("tile", *step.tile());
-    if (kind_of(step) == StepKind::Map) json_.attribute("map_access", name_of(map_access_of(step)));
-    numbers("waits", *step.waits());
-    micros("predicted_us", step.predicted_us());
+    numbers<TensorId>("operands", step.operands);
+    numbers<int32_t>("tile", step.tile);
+    if (step.kind == StepKind::Map) json_.attribute("map_access", name_of(step.map_access));
+    numbers<StepId>("waits", step.waits);
+    micros("predicted_us", step.predicted_us);
   }
 
-  void params(OpKind op, const plan::StepDef& step) {
+  void params(const Step& step) {
     json_.attributeObject("params", [&] {
       for (const OpParamField& field : kOpParamFields) {
-        if (field.op != op) continue;
+        if (field.op != step.kernel->op) continue;
         const llvm::StringRef name(field.name.data(), field.name.size());
-        const uint8_t* bytes = step.params()->data() + field.offset_bytes;
-        if (field.is_float) {
-          float value;
-          std::memcpy(&value, bytes, sizeof(value));
-          real(name, value);
-        } else {
-          int32_t value;
-          std::memcpy(&value, bytes, sizeof(value));
-          json_.attribute(name, value);
-        }
+        const uint32_t word = step.params[field.offset_bytes / sizeof(word)];
+        if (field.is_float)
+          real(name, llvm::bit_cast<float>(word));
+        else
+          json_.attribute(name, static_cast<int32_t>(word));
       }
     });
   }
@@ -193,7 +185,7 @@ class JsonDump {
     json_.attributeEnd();
   }
 
-  const plan::PlanDef& plan_;
+  const PlanModel& plan_;
   std::string text_;
   llvm::raw_string_ostream os_{text_};
   llvm::json::OStream json_{os_};
@@ -201,7 +193,7 @@ class JsonDump {
 
 }  // namespace
 
-std::string plan_as_json(const plan::PlanDef& plan, const PlanHead& head) {
+std::string plan_as_json(const PlanModel& plan, const PlanHead& head) {
   return JsonDump(plan).run(head);
 }
 

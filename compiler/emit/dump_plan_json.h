@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
-// One line. The plan has been verified.
-std::string plan_as_json(const plan::PlanDef& plan, const PlanHead& head);
+// One line.
+std::string plan_as_json(const PlanModel& plan, const PlanHead& head);
 
 }  // namespace codl::compiler

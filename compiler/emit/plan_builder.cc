@@ -23,41 +23,94 @@ namespace {
 
 namespace fb = flatbuffers;
 
+std::vector<PlanIo> ios_of(const ir::Graph& graph, llvm::ArrayRef<ir::ValueId> values) {
+  std::vector<PlanIo> ios;
+  for (ir::ValueId id : values) {
+    const ir::Value& value = graph.value(id);
+    ios.push_back(
+        {value.name,
+         value.type.dtype,
+         {value.type.dims.begin(), value.type.dims.end()},
+         static_cast<uint64_t>(value.type.element_count()) * dtype_bytes(value.type.dtype)});
+  }
+  return ios;
+}
+
+// The schedule's variant, with the blobs' numbers in the plan.
+Variant variant_of(const Schedule& schedule, const PackedWeights& weights) {
+  Variant variant = schedule;
+  for (Tensor& tensor : variant.tensors) {
+    if (tensor.storage != Storage::Weights) continue;
+    const std::optional<uint32_t> index = weights.find(schedule.blobs[tensor.index]);
+    assert(index && "pack_weights saw every variant");
+    tensor.index = *index;
+  }
+  return variant;
+}
+
+PlanModel plan_of(const ir::Graph& graph, llvm::ArrayRef<Schedule> schedules,
+                  const PackedWeights& weights, const PlanInfo& info) {
+  PlanModel plan;
+  plan.info = info;
+  plan.codlc_version = codlc_version();
+  plan.inputs = ios_of(graph, graph.inputs());
+  plan.outputs = ios_of(graph, graph.outputs());
+  for (size_t i = 0; i < plan.outputs.size(); ++i) plan.outputs[i].name = graph.output_name(i);
+  // The counts of extents stand behind every output of the model.
+  plan.visible_outputs = static_cast<uint32_t>(plan.outputs.size());
+  plan.extents = graph.extents().vec();
+  for (const OutputExtent& extent : plan.extents)
+    plan.visible_outputs = std::min(plan.visible_outputs, extent.count_output);
+  llvm::sort(plan.extents, [](const OutputExtent& a, const OutputExtent& b) {
+    return std::tie(a.output, a.dim) < std::tie(b.output, b.dim);
+  });
+  for (size_t i = 0; i < weights.blobs.size(); ++i)
+    plan.blobs.push_back(
+        {graph.value(weights.blobs[i].value).name, weights.offsets[i], weights.blobs[i].bytes});
+  std::set<uint16_t> ids;
+  for (const Schedule& schedule : schedules) {
+    for (const Step& step : schedule.steps)
+      if (step.kernel != nullptr) ids.insert(step.kernel->id);
+    plan.variants.push_back(variant_of(schedule, weights));
+  }
+  for (uint16_t id : ids) plan.kernels.push_back(find_kernel(id));
+  return plan;
+}
+
 // Builds the FlatBuffer. Strings are shared: node and value names repeat in every variant.
 class TableBuilder {
  public:
-  TableBuilder(const ir::Graph& graph, const PackedWeights& weights)
-      : graph_(graph), weights_(weights) {}
-
-  void build(llvm::ArrayRef<Schedule> variants, llvm::ArrayRef<MemoryPlan> memory,
-             const PlanInfo& info) {
+  explicit TableBuilder(const PlanModel& plan) {
     std::vector<fb::Offset<plan::VariantDef>> variant_offsets;
-    for (size_t i = 0; i < variants.size(); ++i)
-      variant_offsets.push_back(variant(variants[i], memory[i]));
-    const auto inputs = ios(
-        graph_.inputs(), [&](size_t i) { return string(graph_.value(graph_.inputs()[i]).name); });
-    const auto outputs =
-        ios(graph_.outputs(), [&](size_t i) { return string(graph_.output_name(i)); });
-    const auto blobs = blob_table();
-    const auto kernels = kernels_used(variants);
-    const auto variants_vector = fbb_.CreateVector(variant_offsets);
-    const auto extents = extent_table();
-    const auto device = string(info.device);
-    const auto version = string(codlc_version());
-    const auto model_hash = string(info.model_hash);
-    const auto profile_hash = string(info.profile_hash);
+    for (const Variant& one : plan.variants) variant_offsets.push_back(variant(one));
+    const auto inputs = ios(plan.inputs);
+    const auto outputs = ios(plan.outputs);
+    const auto blobs = list<plan::BlobDef>(plan.blobs, [&](const PlanBlob& blob) {
+      return plan::CreateBlobDef(fbb_, string(blob.name), blob.offset_bytes, blob.bytes);
+    });
+    const auto kernels = list<plan::KernelUse>(plan.kernels, [&](const KernelRow* row) {
+      return plan::CreateKernelUse(fbb_, row->id, row->revision);
+    });
+    const auto variants = fbb_.CreateVector(variant_offsets);
+    const auto extents = list<plan::ExtentDef>(plan.extents, [&](const OutputExtent& extent) {
+      return plan::CreateExtentDef(fbb_, extent.output, extent.dim, extent.count_output);
+    });
+    const auto device = string(plan.info.device);
+    const auto version = string(plan.codlc_version);
+    const auto model_hash = string(plan.info.model_hash);
+    const auto profile_hash = string(plan.info.profile_hash);
     plan::PlanDefBuilder root(fbb_);
     root.add_device(device);
     root.add_codlc_version(version);
     root.add_model_hash(model_hash);
     root.add_profile_hash(profile_hash);
-    root.add_cpu_threads(info.cpu_threads);
+    root.add_cpu_threads(plan.info.cpu_threads);
     root.add_inputs(inputs);
     root.add_outputs(outputs);
     root.add_blobs(blobs);
     root.add_kernels(kernels);
-    root.add_variants(variants_vector);
-    root.add_visible_outputs(visible_outputs());
+    root.add_variants(variants);
+    root.add_visible_outputs(plan.visible_outputs);
     root.add_extents(extents);
     fbb_.Finish(root.Finish());
   }
@@ -66,21 +119,17 @@ class TableBuilder {
   uint64_t bytes() const { return fbb_.GetSize(); }
 
  private:
-  template <typename T>
-  using Vector = fb::Offset<fb::Vector<fb::Offset<T>>>;
+  template <typename Table, typename Items, typename Make>
+  fb::Offset<fb::Vector<fb::Offset<Table>>> list(const Items& items, Make make) {
+    std::vector<fb::Offset<Table>> offsets;
+    for (const auto& item : items) offsets.push_back(make(item));
+    return fbb_.CreateVector(offsets);
+  }
 
   fb::Offset<fb::String> string(const std::string& text) { return fbb_.CreateSharedString(text); }
 
-  // Number of the variant's blob in the plan.
-  uint32_t blob_index(const Blob& blob) const {
-    const std::optional<uint32_t> index = weights_.find(blob);
-    assert(index && "pack_weights saw every variant");
-    return *index;
-  }
-
-  fb::Offset<plan::TensorDef> tensor(const Schedule& schedule, const Tensor& tensor,
-                                     uint64_t place) {
-    const auto name = string(graph_.value(tensor.value).name);
+  fb::Offset<plan::TensorDef> tensor(const Tensor& tensor) {
+    const auto name = string(tensor.name);
     const auto dims = fbb_.CreateVector(tensor.shape.dims, static_cast<size_t>(tensor.shape.rank));
     plan::TensorDefBuilder builder(fbb_);
     builder.add_name(name);
@@ -90,14 +139,8 @@ class TableBuilder {
     builder.add_row_begin(tensor.shape.row_begin);
     builder.add_row_end(tensor.shape.row_end);
     builder.add_storage(static_cast<uint8_t>(tensor.storage));
-    if (tensor.storage == Storage::Weights)
-      builder.add_index(blob_index(schedule.blobs[tensor.index]));
-    else if (tensor.storage == Storage::Image)
-      builder.add_index(static_cast<uint32_t>(place));
-    else if (tensor.storage == Storage::Input || tensor.storage == Storage::Output)
-      builder.add_index(tensor.index);
-    else
-      builder.add_offset_bytes(place);
+    builder.add_index(tensor.index);
+    builder.add_offset_bytes(tensor.offset_bytes);
     builder.add_bytes(tensor.shape.bytes);
     return builder.Finish();
   }
@@ -105,12 +148,13 @@ class TableBuilder {
   fb::Offset<plan::StepDef> step(const Step& step) {
     const auto name = string(step.name);
     // The runtime reads the params struct in place: 4-byte aligned.
-    fbb_.ForceVectorAlignment(step.params.bytes(), 1, 4);
+    const size_t params_bytes = step.params.size() * sizeof(step.params[0]);
+    fbb_.ForceVectorAlignment(params_bytes, 1, 4);
     const auto params =
-        fbb_.CreateVector(static_cast<const uint8_t*>(step.params.data()), step.params.bytes());
-    const auto operands = fbb_.CreateVector(step.operands.data(), step.operands.size());
-    const auto tile = fbb_.CreateVector(step.tile.data(), step.tile.size());
-    const auto waits = fbb_.CreateVector(step.waits.data(), step.waits.size());
+        fbb_.CreateVector(reinterpret_cast<const uint8_t*>(fb::data(step.params)), params_bytes);
+    const auto operands = fbb_.CreateVector(step.operands);
+    const auto tile = fbb_.CreateVector(step.tile);
+    const auto waits = fbb_.CreateVector(step.waits);
     plan::StepDefBuilder builder(fbb_);
     builder.add_kind(static_cast<uint8_t>(step.kind));
     builder.add_lane(static_cast<uint8_t>(step.lane));
@@ -130,104 +174,50 @@ class TableBuilder {
     return builder.Finish();
   }
 
-  fb::Offset<plan::VariantDef> variant(const Schedule& schedule, const MemoryPlan& memory) {
+  fb::Offset<plan::VariantDef> variant(const Variant& variant) {
     std::vector<fb::Offset<plan::TensorDef>> tensors;
-    for (size_t i = 0; i < schedule.tensors.size(); ++i)
-      tensors.push_back(tensor(schedule, schedule.tensors[i], memory.offset_bytes[i]));
+    for (const Tensor& one : variant.tensors) tensors.push_back(tensor(one));
     std::vector<fb::Offset<plan::StepDef>> steps;
-    for (const Step& one : schedule.steps) steps.push_back(step(one));
+    for (const Step& one : variant.steps) steps.push_back(step(one));
     std::vector<fb::Offset<plan::ImageDef>> images;
-    for (const ImageSlot& image : memory.images)
+    for (const ImageSlot& image : variant.images)
       images.push_back(
           plan::CreateImageDef(fbb_, image.width, image.height, static_cast<uint8_t>(image.dtype)));
-    const auto name = string(schedule.name);
+    const auto name = string(variant.name);
     const auto images_vector = fbb_.CreateVector(images);
     const auto tensors_vector = fbb_.CreateVector(tensors);
     const auto steps_vector = fbb_.CreateVector(steps);
     plan::VariantDefBuilder builder(fbb_);
     builder.add_name(name);
-    builder.add_sharing(static_cast<uint8_t>(schedule.sharing));
-    builder.add_gate(static_cast<uint8_t>(schedule.gate));
-    builder.add_host_bytes(memory.host_bytes);
-    builder.add_shared_bytes(memory.shared_bytes);
-    builder.add_device_bytes(memory.device_bytes);
+    builder.add_sharing(static_cast<uint8_t>(variant.sharing));
+    builder.add_gate(static_cast<uint8_t>(variant.gate));
+    builder.add_host_bytes(variant.host_bytes);
+    builder.add_shared_bytes(variant.shared_bytes);
+    builder.add_device_bytes(variant.device_bytes);
     builder.add_images(images_vector);
     builder.add_tensors(tensors_vector);
     builder.add_steps(steps_vector);
-    builder.add_predicted_us(static_cast<float>(schedule.predicted_us));
+    builder.add_predicted_us(static_cast<float>(variant.predicted_us));
     return builder.Finish();
   }
 
-  template <typename NameOf>
-  Vector<plan::IoDef> ios(llvm::ArrayRef<ir::ValueId> values, NameOf name_of_io) {
-    std::vector<fb::Offset<plan::IoDef>> ios;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const ir::Value& value = graph_.value(values[i]);
-      const auto name = name_of_io(i);
-      const auto dims = fbb_.CreateVector(value.type.dims.data(), value.type.dims.size());
-      const uint64_t bytes =
-          static_cast<uint64_t>(value.type.element_count()) * dtype_bytes(value.type.dtype);
-      ios.push_back(
-          plan::CreateIoDef(fbb_, name, static_cast<uint8_t>(value.type.dtype), dims, bytes));
-    }
-    return fbb_.CreateVector(ios);
-  }
-
-  // The counts of extents stand behind every output of the model.
-  uint32_t visible_outputs() const {
-    auto visible = static_cast<uint32_t>(graph_.outputs().size());
-    for (const ir::OutputExtent& extent : graph_.extents())
-      visible = std::min(visible, extent.count_output);
-    return visible;
-  }
-
-  Vector<plan::ExtentDef> extent_table() {
-    std::vector<ir::OutputExtent> sorted = graph_.extents().vec();
-    llvm::sort(sorted, [](const ir::OutputExtent& a, const ir::OutputExtent& b) {
-      return std::tie(a.output, a.dim) < std::tie(b.output, b.dim);
+  fb::Offset<fb::Vector<fb::Offset<plan::IoDef>>> ios(const std::vector<PlanIo>& ios) {
+    return list<plan::IoDef>(ios, [&](const PlanIo& io) {
+      const auto name = string(io.name);
+      const auto dims = fbb_.CreateVector(io.dims);
+      return plan::CreateIoDef(fbb_, name, static_cast<uint8_t>(io.dtype), dims, io.bytes);
     });
-    std::vector<fb::Offset<plan::ExtentDef>> extents;
-    for (const ir::OutputExtent& extent : sorted)
-      extents.push_back(
-          plan::CreateExtentDef(fbb_, extent.output, extent.dim, extent.count_output));
-    return fbb_.CreateVector(extents);
   }
 
-  Vector<plan::BlobDef> blob_table() {
-    std::vector<fb::Offset<plan::BlobDef>> blobs;
-    for (size_t i = 0; i < weights_.blobs.size(); ++i) {
-      const auto name = string(graph_.value(weights_.blobs[i].value).name);
-      blobs.push_back(
-          plan::CreateBlobDef(fbb_, name, weights_.offsets[i], weights_.blobs[i].bytes));
-    }
-    return fbb_.CreateVector(blobs);
-  }
-
-  Vector<plan::KernelUse> kernels_used(llvm::ArrayRef<Schedule> variants) {
-    std::set<uint16_t> ids;
-    for (const Schedule& variant : variants)
-      for (const Step& step : variant.steps)
-        if (step.kernel != nullptr) ids.insert(step.kernel->id);
-    std::vector<fb::Offset<plan::KernelUse>> uses;
-    for (uint16_t id : ids)
-      uses.push_back(plan::CreateKernelUse(fbb_, id, find_kernel(id)->revision));
-    return fbb_.CreateVector(uses);
-  }
-
-  const ir::Graph& graph_;
-  const PackedWeights& weights_;
   fb::FlatBufferBuilder fbb_;
 };
 
 }  // namespace
 
 llvm::Expected<std::vector<uint8_t>> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
-                                                llvm::ArrayRef<MemoryPlan> memory,
                                                 const PackedWeights& weights,
                                                 const PlanInfo& info) {
-  assert(variants.size() == memory.size());
-  TableBuilder table(graph, weights);
-  table.build(variants, memory, info);
+  const TableBuilder table(plan_of(graph, variants, weights, info));
 
   PlanHead head = {};
   std::memcpy(head.magic, kPlanMagic, sizeof(head.magic));

@@ -868,7 +868,7 @@ llvm::Error Importer::finish(const OnnxGraph& graph) {
     given.values.insert(*value);
     given.by_name[graph_.value(*value).name].push_back(*value);
   }
-  std::vector<ir::OutputExtent> extents;
+  std::vector<OutputExtent> extents;
   for (size_t i = 0; i < outputs.size(); ++i)
     for (const Extent& extent : bindings_[graph.outputs[i].name].extents) {
       const std::string name = graph.outputs[i].name + ".extent." + std::to_string(extent.dim);

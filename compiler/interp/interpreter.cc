@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/ops/op_spec.h"
+#include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
@@ -69,8 +69,8 @@ double evaluation_steps(const ir::NodeView& node) {
   double elements = static_cast<double>(node.output().element_count());
   for (uint32_t i = 0; i < node.input_count(); ++i)
     elements += static_cast<double>(node.input(i).element_count());
-  double steps = op_spec(node.node.op).work(node).macs;
-  if (node.node.op == OpKind::Pool2d) {  // its rows are of F32, and its work counts bytes only
+  double steps = multiply_adds(node);
+  if (node.node.op == OpKind::Pool2d) {  // its rows are of F32
     const auto params = node.params<Pool2dParams>();
     steps = static_cast<double>(node.output().element_count()) * params.kernel_h * params.kernel_w;
   }

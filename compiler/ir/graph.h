@@ -13,6 +13,7 @@
 #include "compiler/support/shared_bytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
+#include "schema/plan_model.h"
 
 namespace codl::ir {
 
@@ -35,14 +36,6 @@ struct Value {
   llvm::ArrayRef<T> as() const {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-};
-
-// The graph output `output` is planned with its largest dims; of dim `dim` only the first elements
-// are meant, as many as graph output `count_output` (an I64 scalar) holds at run time.
-struct OutputExtent {
-  uint32_t output = 0;  // index among outputs()
-  int32_t dim = 0;
-  uint32_t count_output = 0;  // index among outputs(), behind every output of the model
 };
 
 struct Node {
@@ -69,6 +62,8 @@ class Graph {
   // The name under which output `i` leaves the network. Nearly always the value's; another where
   // the model gives an output the name of an input, or one name to two outputs.
   const std::string& output_name(size_t i) const { return output_names_[i]; }
+  // Of outputs that are planned with their largest dims: each count is an I64 scalar, behind every
+  // output of the model.
   llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
   ValueId add_input(std::string name, TensorType type);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "llvm/ADT/SmallVector.h"
 #include "schema/tables.h"
@@ -54,6 +55,7 @@ class OpParams {
   }
   const void* data() const { return words_.data(); }
   uint32_t bytes() const { return static_cast<uint32_t>(words_.size() * 4); }
+  std::vector<uint32_t> words() const { return {words_.begin(), words_.end()}; }
   friend bool operator==(const OpParams&, const OpParams&) = default;
 
  private:

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/ir/types.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/schedule/step_order.h"
 #include "compiler/support/error.h"
@@ -24,29 +25,34 @@ uint64_t alignment_of(Storage storage) {
   return storage == Storage::Host ? kHostAlignment : kDeviceAlignment;
 }
 
-uint64_t arena_bytes_of(const MemoryPlan& plan, Storage storage) {
-  if (storage == Storage::Host) return plan.host_bytes;
-  return storage == Storage::Shared ? plan.shared_bytes : plan.device_bytes;
+uint64_t arena_bytes_of(const Variant& variant, Storage storage) {
+  if (storage == Storage::Host) return variant.host_bytes;
+  return storage == Storage::Shared ? variant.shared_bytes : variant.device_bytes;
 }
 
-llvm::Error check_place(const Schedule& schedule, const MemoryPlan& plan, TensorId id) {
-  const Tensor& tensor = schedule.tensors[id];
-  const uint64_t place = plan.offset_bytes[id];
+// An offset, or the number of an image.
+uint64_t place_of(const Tensor& tensor) {
+  return tensor.storage == Storage::Image ? tensor.index : tensor.offset_bytes;
+}
+
+llvm::Error check_place(const Variant& variant, TensorId id) {
+  const Tensor& tensor = variant.tensors[id];
+  const uint64_t place = place_of(tensor);
   const std::string where = "memory: t" + std::to_string(id);
   if (is_arena(tensor.storage)) {
     if (place % alignment_of(tensor.storage) != 0)
       return internal_error(where, "expected an offset that is a multiple of {0}, found {1}",
                             alignment_of(tensor.storage), place);
-    const uint64_t arena_bytes = arena_bytes_of(plan, tensor.storage);
+    const uint64_t arena_bytes = arena_bytes_of(variant, tensor.storage);
     if (place > arena_bytes || tensor.shape.bytes > arena_bytes - place)
       return internal_error(where, "expected {0} bytes at {1} inside an arena of {2}, found {3}",
                             tensor.shape.bytes, place, arena_bytes, place + tensor.shape.bytes);
   }
   if (tensor.storage == Storage::Image) {
-    if (place >= plan.images.size())
+    if (place >= variant.images.size())
       return internal_error(where, "expected an image number below {0}, found {1}",
-                            plan.images.size(), place);
-    const ImageSlot& slot = plan.images[place];
+                            variant.images.size(), place);
+    const ImageSlot& slot = variant.images[place];
     if (kernels::image_width(tensor.shape) > slot.width ||
         kernels::image_height(tensor.shape) > slot.height)
       return internal_error(where, "expected an image of {0} x {1} or more, found {2} x {3}",
@@ -89,9 +95,8 @@ struct Place {
   uint64_t end;
 };
 
-Place place_of(const Schedule& schedule, const MemoryPlan& plan, TensorId id) {
-  const uint64_t begin = plan.offset_bytes[id];
-  const Tensor& tensor = schedule.tensors[id];
+Place extent_of(const Tensor& tensor) {
+  const uint64_t begin = place_of(tensor);
   return {begin, begin + (tensor.storage == Storage::Image ? 1 : tensor.shape.bytes)};
 }
 
@@ -128,33 +133,34 @@ class Tenants {
 
 // By tensor: the one in whose place it lies, byte by byte, as a copy of it by Reshapes on the CPU's
 // lane (what writes one writes what the other holds); else itself.
-std::vector<TensorId> homes_of(const Schedule& schedule, const MemoryPlan& plan) {
-  std::vector<TensorId> homes(schedule.tensors.size());
+std::vector<TensorId> homes_found_in(const Variant& variant) {
+  std::vector<TensorId> homes(variant.tensors.size());
   std::iota(homes.begin(), homes.end(), 0);
-  for (const Step& step : schedule.steps) {
+  for (const Step& step : variant.steps) {
     if (step.kernel == nullptr || step.lane != Lane::Cpu || step.kernel->op != OpKind::Reshape)
       continue;
     const TensorId x = step.operands[0], y = step.operands[1];
-    if (schedule.tensors[x].storage == schedule.tensors[y].storage &&
-        schedule.tensors[x].shape.bytes == schedule.tensors[y].shape.bytes &&
-        plan.offset_bytes[x] == plan.offset_bytes[y])
+    if (variant.tensors[x].storage == variant.tensors[y].storage &&
+        variant.tensors[x].shape.bytes == variant.tensors[y].shape.bytes &&
+        place_of(variant.tensors[x]) == place_of(variant.tensors[y]))
       homes[y] = homes[x];
   }
   return homes;
 }
 
 // Each tensor that is a buffer of the device alone lies where another does, or shares no byte.
-llvm::Error check_device_places(const Schedule& schedule, const MemoryPlan& plan) {
+llvm::Error check_device_places(const Variant& variant) {
   std::vector<TensorId> tensors;
-  for (TensorId id = 0; id < schedule.tensors.size(); ++id)
-    if (schedule.tensors[id].storage == Storage::Device) tensors.push_back(id);
-  llvm::sort(tensors,
-             [&](TensorId a, TensorId b) { return plan.offset_bytes[a] < plan.offset_bytes[b]; });
+  for (TensorId id = 0; id < variant.tensors.size(); ++id)
+    if (variant.tensors[id].storage == Storage::Device) tensors.push_back(id);
+  llvm::sort(tensors, [&](TensorId a, TensorId b) {
+    return place_of(variant.tensors[a]) < place_of(variant.tensors[b]);
+  });
   TensorId longest = ir::kNoId;  // of those at the last place
   for (TensorId id : tensors) {
-    const Place place = place_of(schedule, plan, id);
+    const Place place = extent_of(variant.tensors[id]);
     if (longest != ir::kNoId) {
-      const Place before = place_of(schedule, plan, longest);
+      const Place before = extent_of(variant.tensors[longest]);
       if (place.begin != before.begin && place.begin < before.end)
         return internal_error("memory: t" + std::to_string(id),
                               "expected the place of t{0} or no byte of it, found offsets {1} and "
@@ -169,34 +175,31 @@ llvm::Error check_device_places(const Schedule& schedule, const MemoryPlan& plan
 
 }  // namespace
 
-llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan) {
-  const TensorId tensor_count = static_cast<TensorId>(schedule.tensors.size());
-  if (plan.offset_bytes.size() != tensor_count)
-    return internal_error("memory", "expected a place for each of {0} tensors, found {1}",
-                          tensor_count, plan.offset_bytes.size());
+llvm::Error check_memory_plan(const Variant& variant) {
+  const TensorId tensor_count = static_cast<TensorId>(variant.tensors.size());
   for (TensorId id = 0; id < tensor_count; ++id)
-    if (llvm::Error error = check_place(schedule, plan, id)) return error;
-  if (llvm::Error error = check_device_places(schedule, plan)) return error;
+    if (llvm::Error error = check_place(variant, id)) return error;
+  if (llvm::Error error = check_device_places(variant)) return error;
 
   // Copies in one place are one tenant, from the birth of the first to the death of the last: each
   // is made from one that is alive.
-  const std::vector<TensorId> homes = homes_of(schedule, plan);
-  const StepOrder order(schedule);
+  const std::vector<TensorId> homes = homes_found_in(variant);
+  const StepOrder order(variant);
   std::vector<Life> lives(tensor_count);
   std::vector<TensorId> by_birth;  // those that steps touch, in the order of their first steps
-  for (StepId step = 0; step < schedule.steps.size(); ++step)
-    for (TensorId operand : schedule.steps[step].operands) {
+  for (StepId step = 0; step < variant.steps.size(); ++step)
+    for (TensorId operand : variant.steps[step].operands) {
       const TensorId tensor = homes[operand];
       if (lives[tensor].first == ir::kNoId) by_birth.push_back(tensor);
-      lives[tensor].add(step, static_cast<size_t>(schedule.steps[step].lane),
+      lives[tensor].add(step, static_cast<size_t>(variant.steps[step].lane),
                         order.done_before(step));
     }
   std::map<Storage, Tenants> tenants;
   TensorId other = ir::kNoId;  // the first that is still alive where another is put
   for (TensorId id : by_birth) {
-    const Storage storage = schedule.tensors[id].storage;
+    const Storage storage = variant.tensors[id].storage;
     if (!is_arena(storage) && storage != Storage::Image) continue;
-    tenants[storage].move_in(id, place_of(schedule, plan, id), [&](TensorId tenant) {
+    tenants[storage].move_in(id, extent_of(variant.tensors[id]), [&](TensorId tenant) {
       if (other == ir::kNoId && !lives[tenant].is_over_before(lives[id])) other = tenant;
     });
     if (other == ir::kNoId) continue;
@@ -204,7 +207,7 @@ llvm::Error check_memory_plan(const Schedule& schedule, const MemoryPlan& plan) 
     return internal_error("memory: t" + std::to_string(a),
                           "expected no memory in common with t{0}, which is live at the same "
                           "time, found offsets {1} and {2}",
-                          b, plan.offset_bytes[a], plan.offset_bytes[b]);
+                          b, place_of(variant.tensors[a]), place_of(variant.tensors[b]));
   }
   return llvm::Error::success();
 }

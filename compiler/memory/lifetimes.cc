@@ -9,13 +9,13 @@ bool is_planned(Storage storage) { return is_arena(storage) || storage == Storag
 
 namespace {
 
-std::vector<TensorId> homes_of(const Schedule& schedule) {
-  std::vector<TensorId> homes(schedule.tensors.size());
+std::vector<TensorId> homes_of(const Variant& variant) {
+  std::vector<TensorId> homes(variant.tensors.size());
   std::iota(homes.begin(), homes.end(), 0);
-  for (const Step& step : schedule.steps) {
+  for (const Step& step : variant.steps) {
     if (step.kernel == nullptr || step.kernel->op != OpKind::Reshape) continue;
-    const Tensor& x = schedule.tensors[step.operands[0]];
-    const Tensor& y = schedule.tensors[step.operands[1]];
+    const Tensor& x = variant.tensors[step.operands[0]];
+    const Tensor& y = variant.tensors[step.operands[1]];
     if (x.storage == Storage::Host && y.storage == Storage::Host && x.shape.bytes == y.shape.bytes)
       homes[step.operands[1]] = homes[step.operands[0]];
   }
@@ -24,14 +24,14 @@ std::vector<TensorId> homes_of(const Schedule& schedule) {
 
 }  // namespace
 
-Lifetimes::Lifetimes(const Schedule& schedule)
-    : order_(schedule),
-      homes_(homes_of(schedule)),
-      step_count_(static_cast<StepId>(schedule.steps.size())),
-      touches_(schedule.tensors.size()),
-      spans_(schedule.tensors.size()) {
-  for (StepId id = 0; id < schedule.steps.size(); ++id) {
-    const Step& step = schedule.steps[id];
+Lifetimes::Lifetimes(const Variant& variant)
+    : order_(variant),
+      homes_(homes_of(variant)),
+      step_count_(static_cast<StepId>(variant.steps.size())),
+      touches_(variant.tensors.size()),
+      spans_(variant.tensors.size()) {
+  for (StepId id = 0; id < variant.steps.size(); ++id) {
+    const Step& step = variant.steps[id];
     const size_t lane = static_cast<size_t>(step.lane);
     steps_of_lane_[lane].push_back(id);
     for (TensorId operand : step.operands) {

@@ -1,9 +1,9 @@
-// When a schedule's tensors must stand in memory, and which of them may take the same place.
+// When a variant's tensors must stand in memory, and which of them may take the same place.
 #pragma once
 
 #include <vector>
 
-#include "compiler/schedule/schedule.h"
+#include "compiler/ir/types.h"
 #include "compiler/schedule/step_order.h"
 
 namespace codl::compiler {
@@ -18,7 +18,7 @@ bool is_planned(Storage storage);
 // the other starts.
 class Lifetimes {
  public:
-  explicit Lifetimes(const Schedule& schedule);
+  explicit Lifetimes(const Variant& variant);
 
   // The tensor whose place this one takes: the operand of the Reshape that computes it, where both
   // are the host's. Both hold the same bytes, each computed once, so that neither can spoil the

@@ -16,15 +16,15 @@ namespace codl::compiler {
 
 namespace {
 
-std::vector<TensorId> tensors_in(const Schedule& schedule, Storage storage) {
+std::vector<TensorId> tensors_in(const Variant& variant, Storage storage) {
   std::vector<TensorId> tensors;
-  for (TensorId id = 0; id < schedule.tensors.size(); ++id)
-    if (schedule.tensors[id].storage == storage) tensors.push_back(id);
+  for (TensorId id = 0; id < variant.tensors.size(); ++id)
+    if (variant.tensors[id].storage == storage) tensors.push_back(id);
   return tensors;
 }
 
 // The largest key first; ties by first step, then number, so that the plan is a function of the
-// schedule.
+// variant.
 template <typename Key>
 void sort_by(std::vector<TensorId>& tensors, const Lifetimes& lifetimes, Key key) {
   llvm::stable_sort(tensors, [&](TensorId a, TensorId b) {
@@ -180,15 +180,15 @@ uint64_t best_fit(std::vector<Extent>& taken, uint64_t bytes) {
   return best_gap != UINT64_MAX ? best_offset : end;
 }
 
-// Places tensors of one arena, each where its home is. Borrows the schedule and the lifetimes.
+// Places tensors of one arena, each where its home is. Borrows the variant and the lifetimes.
 class ArenaPlanner {
  public:
-  ArenaPlanner(const Schedule& schedule, const Lifetimes& lifetimes, Storage storage,
+  ArenaPlanner(const Variant& variant, const Lifetimes& lifetimes, Storage storage,
                uint64_t alignment)
-      : schedule_(schedule),
+      : variant_(variant),
         lifetimes_(lifetimes),
         alignment_(alignment),
-        tensors_(tensors_in(schedule, storage)) {
+        tensors_(tensors_in(variant, storage)) {
     llvm::erase_if(tensors_, [&](TensorId id) { return lifetimes.home(id) != id; });
   }
 
@@ -213,12 +213,12 @@ class ArenaPlanner {
 
  private:
   uint64_t bytes_of(TensorId id) const {
-    return round_up(schedule_.tensors[id].shape.bytes, alignment_);
+    return round_up(variant_.tensors[id].shape.bytes, alignment_);
   }
 
   // No arena is smaller: tensors that are live at one place of the list share nothing.
   uint64_t least_bytes() const {
-    std::vector<uint64_t> born(schedule_.steps.size() + 1), dead(schedule_.steps.size() + 1);
+    std::vector<uint64_t> born(variant_.steps.size() + 1), dead(variant_.steps.size() + 1);
     for (TensorId id : tensors_) {
       if (lifetimes_.first_step(id) == ir::kNoId) continue;
       born[lifetimes_.first_step(id)] += bytes_of(id);
@@ -242,7 +242,7 @@ class ArenaPlanner {
 
   // By tensor: bytes of all that it may not share with, and its own.
   std::vector<uint64_t> bytes_alive_with_each() const {
-    std::vector<Traffic> by_lane(kLaneCount, Traffic(schedule_.steps.size()));
+    std::vector<Traffic> by_lane(kLaneCount, Traffic(variant_.steps.size()));
     std::vector<TensorId> others;  // that several lanes touch
     for (TensorId id : tensors_)
       if (is_of_one_lane(id))
@@ -251,7 +251,7 @@ class ArenaPlanner {
       else
         others.push_back(id);
     for (Traffic& traffic : by_lane) traffic.sum_up();
-    std::vector<uint64_t> bytes(schedule_.tensors.size());
+    std::vector<uint64_t> bytes(variant_.tensors.size());
     for (TensorId id : tensors_) {
       // One of one lane is in that lane's window itself.
       if (!is_of_one_lane(id)) bytes[id] = bytes_of(id);
@@ -265,7 +265,7 @@ class ArenaPlanner {
 
   uint64_t place_in_order(std::vector<uint64_t>& offset_bytes) const {
     uint64_t arena_bytes = 0;
-    Occupants occupants(lifetimes_, schedule_.steps.size());
+    Occupants occupants(lifetimes_, variant_.steps.size());
     for (TensorId id : tensors_) {
       std::vector<Extent> taken = occupants.beside(id);
       const uint64_t offset = best_fit(taken, bytes_of(id));
@@ -279,7 +279,7 @@ class ArenaPlanner {
 
   static constexpr ptrdiff_t kMaxOfSeveralLanes = 4096;
 
-  const Schedule& schedule_;
+  const Variant& variant_;
   const Lifetimes& lifetimes_;
   const uint64_t alignment_;
   std::vector<TensorId> tensors_;
@@ -300,14 +300,14 @@ llvm::SmallVector<bool, 64> free_slots(const Occupants& occupants, TensorId id, 
 //
 // Greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest first, so that no
 // place ever grows.
-uint64_t place_device_tensors(const Schedule& schedule, const Lifetimes& lifetimes,
+uint64_t place_device_tensors(const Variant& variant, const Lifetimes& lifetimes,
                               std::vector<uint64_t>& offset_bytes) {
   const auto bytes_of = [&](TensorId id) {
-    return round_up(schedule.tensors[id].shape.bytes, kDeviceAlignment);
+    return round_up(variant.tensors[id].shape.bytes, kDeviceAlignment);
   };
-  std::vector<TensorId> tensors = tensors_in(schedule, Storage::Device);
+  std::vector<TensorId> tensors = tensors_in(variant, Storage::Device);
   sort_by(tensors, lifetimes, bytes_of);
-  Occupants occupants(lifetimes, schedule.steps.size());
+  Occupants occupants(lifetimes, variant.steps.size());
   std::vector<uint64_t> slots;  // offsets; sizes fall
   uint64_t arena_bytes = 0;
   for (TensorId id : tensors) {
@@ -351,16 +351,16 @@ size_t choose_slot(llvm::ArrayRef<ImageSlot> slots, llvm::ArrayRef<bool> is_free
   return best;
 }
 
-llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
-                         const DeviceProfile& profile, MemoryPlan& plan) {
+llvm::Error place_images(Variant& variant, const Lifetimes& lifetimes,
+                         const DeviceProfile& profile) {
   const auto image_of = [&](TensorId id) {
-    const kernels::OperandShape& shape = schedule.tensors[id].shape;
+    const kernels::OperandShape& shape = variant.tensors[id].shape;
     return ImageSlot{static_cast<uint32_t>(kernels::image_width(shape)),
                      static_cast<uint32_t>(kernels::image_height(shape)), shape.dtype};
   };
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
-  Occupants occupants(lifetimes, schedule.steps.size());
-  std::vector<TensorId> tensors = tensors_in(schedule, Storage::Image);
+  Occupants occupants(lifetimes, variant.steps.size());
+  std::vector<TensorId> tensors = tensors_in(variant, Storage::Image);
   sort_by(tensors, lifetimes, size_of);
   for (TensorId id : tensors) {
     const ImageSlot image = image_of(id);
@@ -370,62 +370,60 @@ llvm::Error place_images(const Schedule& schedule, const Lifetimes& lifetimes,
           "plan_memory", "expected images of at most {0} x {1}, found t{2} of {3} x {4}",
           profile.image_max_width, profile.image_max_height, id, image.width, image.height);
     const size_t slot =
-        choose_slot(plan.images, free_slots(occupants, id, plan.images.size()), image);
-    if (slot == plan.images.size()) plan.images.push_back({0, 0, image.dtype});
-    plan.images[slot].width = std::max(plan.images[slot].width, image.width);
-    plan.images[slot].height = std::max(plan.images[slot].height, image.height);
+        choose_slot(variant.images, free_slots(occupants, id, variant.images.size()), image);
+    if (slot == variant.images.size()) variant.images.push_back({0, 0, image.dtype});
+    variant.images[slot].width = std::max(variant.images[slot].width, image.width);
+    variant.images[slot].height = std::max(variant.images[slot].height, image.height);
     occupants.add(id, {slot, slot + 1});
-    plan.offset_bytes[id] = slot;
+    variant.tensors[id].index = static_cast<uint32_t>(slot);
   }
   return llvm::Error::success();
 }
 
 }  // namespace
 
-llvm::Expected<MemoryPlan> plan_memory(const Schedule& schedule, const DeviceProfile& profile) {
-  const Lifetimes lifetimes(schedule);
-  MemoryPlan plan;
-  plan.offset_bytes.resize(schedule.tensors.size());
-  plan.host_bytes =
-      ArenaPlanner(schedule, lifetimes, Storage::Host, kHostAlignment).place(plan.offset_bytes);
+llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile) {
+  const Lifetimes lifetimes(variant);
+  std::vector<uint64_t> offset_bytes(variant.tensors.size());
+  variant.host_bytes =
+      ArenaPlanner(variant, lifetimes, Storage::Host, kHostAlignment).place(offset_bytes);
   // Offsets and sizes in steps of kDeviceAlignment: no cache line holds bytes of two tensors, so
   // none is written by both lanes' tensors at once, and each can be a sub-buffer.
-  plan.shared_bytes =
-      ArenaPlanner(schedule, lifetimes, Storage::Shared, kDeviceAlignment).place(plan.offset_bytes);
-  plan.device_bytes = place_device_tensors(schedule, lifetimes, plan.offset_bytes);
-  for (TensorId id = 0; id < schedule.tensors.size(); ++id)
-    plan.offset_bytes[id] = plan.offset_bytes[lifetimes.home(id)];
-  for (uint64_t arena_bytes : {plan.host_bytes, plan.shared_bytes, plan.device_bytes})
+  variant.shared_bytes =
+      ArenaPlanner(variant, lifetimes, Storage::Shared, kDeviceAlignment).place(offset_bytes);
+  variant.device_bytes = place_device_tensors(variant, lifetimes, offset_bytes);
+  for (TensorId id = 0; id < variant.tensors.size(); ++id)
+    variant.tensors[id].offset_bytes = offset_bytes[lifetimes.home(id)];
+  for (uint64_t arena_bytes : {variant.host_bytes, variant.shared_bytes, variant.device_bytes})
     if (arena_bytes > kMaxArenaBytes)
       return unsupported_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",
                                kMaxArenaBytes, arena_bytes);
-  if (llvm::Error error = place_images(schedule, lifetimes, profile, plan)) return error;
-  return plan;
+  return place_images(variant, lifetimes, profile);
 }
 
-std::string print(const Schedule& schedule, const MemoryPlan& plan) {
-  const Lifetimes lifetimes(schedule);
+std::string print_memory(const Variant& variant) {
+  const Lifetimes lifetimes(variant);
   std::string text;
   llvm::raw_string_ostream os(text);
-  for (TensorId id = 0; id < schedule.tensors.size(); ++id) {
-    const Tensor& tensor = schedule.tensors[id];
+  for (TensorId id = 0; id < variant.tensors.size(); ++id) {
+    const Tensor& tensor = variant.tensors[id];
     if (!is_planned(tensor.storage)) continue;
     const StepId first = lifetimes.first_step(id);
-    const std::string name = first == ir::kNoId ? "unused" : schedule.steps[first].name;
+    const std::string name = first == ir::kNoId ? "unused" : variant.steps[first].name;
     os << "t" << id << " " << tools::printable(name) << " " << name_of(tensor.storage);
     if (tensor.storage == Storage::Image)
-      os << " number=" << plan.offset_bytes[id] << " width=" << kernels::image_width(tensor.shape)
+      os << " number=" << tensor.index << " width=" << kernels::image_width(tensor.shape)
          << " height=" << kernels::image_height(tensor.shape);
     else
-      os << " offset=" << plan.offset_bytes[id] << " bytes=" << tensor.shape.bytes;
+      os << " offset=" << tensor.offset_bytes << " bytes=" << tensor.shape.bytes;
     if (first != ir::kNoId) os << " steps=[" << first << "," << lifetimes.last_step(id) << "]";
     os << "\n";
   }
-  os << "host_bytes=" << plan.host_bytes << " shared_bytes=" << plan.shared_bytes
-     << " device_bytes=" << plan.device_bytes << "\n";
-  for (size_t i = 0; i < plan.images.size(); ++i)
-    os << "image " << i << " " << plan.images[i].width << "x" << plan.images[i].height << " "
-       << dtype_name(plan.images[i].dtype) << "\n";
+  os << "host_bytes=" << variant.host_bytes << " shared_bytes=" << variant.shared_bytes
+     << " device_bytes=" << variant.device_bytes << "\n";
+  for (size_t i = 0; i < variant.images.size(); ++i)
+    os << "image " << i << " " << variant.images[i].width << "x" << variant.images[i].height << " "
+       << dtype_name(variant.images[i].dtype) << "\n";
   return text;
 }
 

@@ -62,12 +62,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(node.node.name, a.dtype, y);
 }
 
-Work work(const ir::NodeView& node) {
-  Work work = elementwise_work(node);
-  work.macs = static_cast<double>(node.output().element_count()) * matmul_dims(node).k;
-  return work;
-}
-
 }  // namespace
 
 extern const OpSpec kBatchMatMulSpec;
@@ -78,7 +72,6 @@ const OpSpec kBatchMatMulSpec = {
         "QLinearMatMul STFT com.microsoft.FusedGemm com.microsoft.FusedMatMul "
         "com.microsoft.TransposeMatMul",
     .infer = infer,
-    .work = work,
     .splits = no_splits,
     .input_range = whole_range,
 };

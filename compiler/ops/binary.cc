@@ -50,7 +50,6 @@ const OpSpec kBinarySpec = {
         "com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.SkipLayerNormalization "
         "com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = has_f32_rows,

@@ -24,7 +24,6 @@ const OpSpec kCastSpec = {
         "BitCast Cast CastLike ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger "
         "QLinearConv QLinearMatMul QuantizeLinear",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

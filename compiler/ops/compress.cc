@@ -31,7 +31,6 @@ const OpSpec kCompressSpec = {
     .kind = OpKind::Compress,
     .onnx_types = "Compress",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -41,7 +41,6 @@ const OpSpec kConcatSpec = {
     .kind = OpKind::Concat,
     .onnx_types = "CausalConvWithState Concat ConcatFromSequence LinearAttention RotaryEmbedding",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = joins_channels,

@@ -21,13 +21,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return infer_convolution(node, ConvolutionWindow::of<Conv2dParams>(node), params.has_residual);
 }
 
-Work work(const ir::NodeView& node) {
-  Work result = elementwise_work(node);
-  const ir::Dims& w = node.input(Operand::kW).dims;
-  result.macs = static_cast<double>(node.output().element_count()) * w[1] * w[2] * w[3];
-  return result;
-}
-
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   // A panel of output channels of a grouped convolution would read the channels of several groups.
   const bool is_dense = node.params<Conv2dParams>().groups == 1;
@@ -49,7 +42,6 @@ const OpSpec kConv2dSpec = {
     .kind = OpKind::Conv2d,
     .onnx_types = "Conv DeformConv LRN com.microsoft.FusedConv",
     .infer = infer,
-    .work = work,
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,

@@ -97,16 +97,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, DType::F32, dims);
 }
 
-Work work(const ir::NodeView& node) {
-  Work result = elementwise_work(node);
-  const ir::Dims& w = node.input(1).dims;
-  const bool is_transposed = node.params<ConvNdParams>().is_transposed != 0;
-  const ir::TensorType& map = is_transposed ? node.input(0) : node.output();
-  result.macs = static_cast<double>(map.element_count()) * w[1];
-  for (size_t i = 2; i < w.size(); ++i) result.macs *= w[i];
-  return result;
-}
-
 }  // namespace
 
 extern const OpSpec kConvNdSpec;
@@ -114,7 +104,6 @@ const OpSpec kConvNdSpec = {
     .kind = OpKind::ConvNd,
     .onnx_types = "Conv ConvInteger ConvTranspose DeformConv QLinearConv com.microsoft.FusedConv",
     .infer = infer,
-    .work = work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -24,7 +24,6 @@ const OpSpec kConvertSpec = {
     .kind = OpKind::Convert,
     .onnx_types = "",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
 };

@@ -26,7 +26,6 @@ const OpSpec kCumulateSpec = {
     .kind = OpKind::Cumulate,
     .onnx_types = "CumProd CumSum",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -61,7 +61,6 @@ const OpSpec kDepthToSpaceSpec = {
     .kind = OpKind::DepthToSpace,
     .onnx_types = "DepthToSpace ConvTranspose",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,

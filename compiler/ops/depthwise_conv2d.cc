@@ -18,13 +18,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
                            params.has_residual);
 }
 
-Work work(const ir::NodeView& node) {
-  Work result = elementwise_work(node);
-  const ir::Dims& w = node.input(Operand::kW).dims;
-  result.macs = static_cast<double>(node.output().element_count()) * w[2] * w[3];
-  return result;
-}
-
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   return split_rules(node.output(), true, true);
 }
@@ -45,7 +38,6 @@ const OpSpec kDepthwiseConv2dSpec = {
     .kind = OpKind::DepthwiseConv2d,
     .onnx_types = "Conv BatchNormalization com.microsoft.FusedConv",
     .infer = infer,
-    .work = work,
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,

@@ -27,7 +27,6 @@ const OpSpec kExpandSpec = {
     .kind = OpKind::Expand,
     .onnx_types = "Expand Tile",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -25,7 +25,6 @@ const OpSpec kGatherSpec = {
     .kind = OpKind::Gather,
     .onnx_types = "Gather NegativeLogLikelihoodLoss STFT SoftmaxCrossEntropyLoss",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

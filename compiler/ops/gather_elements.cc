@@ -27,7 +27,6 @@ const OpSpec kGatherElementsSpec = {
     .onnx_types =
         "GatherElements NegativeLogLikelihoodLoss ReverseSequence SoftmaxCrossEntropyLoss TopK",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

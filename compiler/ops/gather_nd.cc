@@ -34,7 +34,6 @@ const OpSpec kGatherNdSpec = {
     .kind = OpKind::GatherNd,
     .onnx_types = "GatherND",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

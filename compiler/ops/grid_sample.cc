@@ -40,7 +40,6 @@ const OpSpec kGridSampleSpec = {
     .kind = OpKind::GridSample,
     .onnx_types = "DeformConv GridSample",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

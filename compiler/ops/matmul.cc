@@ -23,12 +23,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, DType::F32, {x[0], w[1]});
 }
 
-Work work(const ir::NodeView& node) {
-  Work result = elementwise_work(node);
-  result.macs = static_cast<double>(node.output().element_count()) * node.input(kX).dims[1];
-  return result;
-}
-
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   return split_rules(node.output(), false, true);
 }
@@ -47,7 +41,6 @@ const OpSpec kMatMulSpec = {
         "Gemm MatMul com.microsoft.FusedGemm com.microsoft.FusedMatMul "
         "com.microsoft.TransposeMatMul",
     .infer = infer,
-    .work = work,
     .splits = splits,
     .input_range = input_range,
 };

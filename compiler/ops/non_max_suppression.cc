@@ -31,7 +31,6 @@ const OpSpec kNonMaxSuppressionSpec = {
     .kind = OpKind::NonMaxSuppression,
     .onnx_types = "NonMaxSuppression",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

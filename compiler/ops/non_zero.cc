@@ -20,7 +20,6 @@ const OpSpec kNonZeroSpec = {
     .kind = OpKind::NonZero,
     .onnx_types = "NonZero",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -54,7 +54,6 @@ const OpSpec kNormalizeSpec = {
         "RMSNormalization SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization "
         "com.microsoft.SkipSimplifiedLayerNormalization",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
     .computes_in_nhwc = computes_in_nhwc,

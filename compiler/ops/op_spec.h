@@ -11,14 +11,6 @@
 
 namespace codl::compiler {
 
-// Arithmetic and traffic of a whole node, for reports and shares; latency models use
-// kernels::features_of.
-struct Work {
-  double macs = 0;        // multiply-adds
-  double bytes_read = 0;  // activations and weights, once each
-  double bytes_written = 0;
-};
-
 // A dim along which the node may be cut. Cuts are multiples of `granularity` (or `extent`).
 struct SplitRule {
   SplitDim dim = SplitDim::None;
@@ -34,7 +26,6 @@ struct OpSpec {
   // Output type from parameters and operand types (dims and dtype; layout Plain). Expected errors:
   // Input (shapes do not fit).
   llvm::Expected<ir::TensorType> (*infer)(const ir::NodeView& node);
-  Work (*work)(const ir::NodeView& node);
   // Empty: the node runs whole.
   llvm::SmallVector<SplitRule, 2> (*splits)(const ir::NodeView& node);
   // Rows (or channels) of operand `operand` that output rows (or channels) `output` read, clipped
@@ -53,7 +44,6 @@ std::span<const OpSpec* const> all_op_specs();
 
 // Shared pieces of the table's entries.
 Range whole_extent(const ir::TensorType& type, SplitDim dim);  // [0, dims[2]) or [0, dims[1])
-Work elementwise_work(const ir::NodeView& node);               // bytes only
 // Output range = input range, for elementwise operands.
 Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
 

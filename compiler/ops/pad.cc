@@ -50,7 +50,6 @@ const OpSpec kPadSpec = {
     .kind = OpKind::Pad,
     .onnx_types = "CenterCropPad Pad",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
     .computes_in_nhwc = computes_in_nhwc,

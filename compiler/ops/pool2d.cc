@@ -72,7 +72,6 @@ const OpSpec kPool2dSpec = {
     .kind = OpKind::Pool2d,
     .onnx_types = "MaxPool AveragePool GlobalMaxPool GlobalAveragePool ReduceMean",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,

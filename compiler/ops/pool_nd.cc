@@ -70,7 +70,6 @@ const OpSpec kPoolNdSpec = {
     .kind = OpKind::PoolNd,
     .onnx_types = "MaxPool AveragePool LpPool GlobalMaxPool GlobalAveragePool GlobalLpPool",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -65,14 +65,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(node.node.name, DType::F32, {int64_t{x[0]} + 2, directions, x[1], units});
 }
 
-Work work(const ir::NodeView& node) {
-  Work result = elementwise_work(node);
-  const ir::Dims& x = node.input(0).dims;
-  result.macs = static_cast<double>(node.input(1).element_count() + node.input(2).element_count()) *
-                x[0] * x[1];
-  return result;
-}
-
 }  // namespace
 
 extern const OpSpec kRecurrentSpec;
@@ -80,7 +72,6 @@ const OpSpec kRecurrentSpec = {
     .kind = OpKind::Recurrent,
     .onnx_types = "RNN GRU LSTM",
     .infer = infer,
-    .work = work,
     .splits = no_splits,
     .input_range = whole_range,
 };

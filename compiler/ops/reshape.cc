@@ -29,7 +29,6 @@ const OpSpec kReshapeSpec = {
     .kind = OpKind::Reshape,
     .onnx_types = "Flatten Reshape SpaceToDepth Squeeze Unsqueeze",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
 };

@@ -84,7 +84,6 @@ const OpSpec kResizeSpec = {
     .kind = OpKind::Resize,
     .onnx_types = "Resize Upsample",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,

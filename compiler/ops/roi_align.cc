@@ -34,7 +34,6 @@ const OpSpec kRoiAlignSpec = {
     .kind = OpKind::RoiAlign,
     .onnx_types = "RoiAlign",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -29,7 +29,6 @@ const OpSpec kScatterElementsSpec = {
     .kind = OpKind::ScatterElements,
     .onnx_types = "Col2Im MaxUnpool Scatter ScatterElements TensorScatter",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

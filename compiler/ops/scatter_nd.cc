@@ -36,7 +36,6 @@ const OpSpec kScatterNdSpec = {
     .kind = OpKind::ScatterNd,
     .onnx_types = "ScatterND",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -130,16 +130,6 @@ Range whole_extent(const ir::TensorType& type, SplitDim dim) {
   return {0, 1};
 }
 
-Work elementwise_work(const ir::NodeView& node) {
-  Work work;
-  auto bytes_of = [](const ir::TensorType& type) {
-    return static_cast<double>(type.element_count()) * static_cast<double>(dtype_bytes(type.dtype));
-  };
-  for (uint32_t i = 0; i < node.input_count(); ++i) work.bytes_read += bytes_of(node.input(i));
-  work.bytes_written = bytes_of(node.output());
-  return work;
-}
-
 bool always_in_nhwc(const ir::NodeView&) { return true; }
 
 llvm::SmallVector<SplitRule, 2> no_splits(const ir::NodeView&) { return {}; }

@@ -37,7 +37,6 @@ const OpSpec kSliceSpec = {
         "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Scan Slice Split "
         "SplitToSequence",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

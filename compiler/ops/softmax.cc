@@ -29,7 +29,6 @@ const OpSpec kSoftmaxSpec = {
     .kind = OpKind::Softmax,
     .onnx_types = "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.BiasSoftmax",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,

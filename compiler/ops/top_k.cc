@@ -31,7 +31,6 @@ const OpSpec kTopKSpec = {
     .kind = OpKind::TopK,
     .onnx_types = "TopK",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

@@ -36,7 +36,6 @@ const OpSpec kTransposeSpec = {
     .kind = OpKind::Transpose,
     .onnx_types = "Einsum SpaceToDepth Transpose",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = input_range,
 };

@@ -46,7 +46,6 @@ const OpSpec kUnarySpec = {
         "com.microsoft.FusedConv com.microsoft.FusedGemm com.microsoft.Gelu "
         "com.microsoft.QuickGelu",
     .infer = infer,
-    .work = elementwise_work,
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = has_f32_rows,

@@ -23,7 +23,6 @@ const OpSpec kWhereSpec = {
         "DFT NegativeLogLikelihoodLoss OneHot ReverseSequence SoftmaxCrossEntropyLoss Trilu "
         "Where",
     .infer = infer,
-    .work = elementwise_work,
     .splits = no_splits,
     .input_range = whole_range,
 };

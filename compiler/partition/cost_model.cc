@@ -19,15 +19,15 @@ bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
-CostModel::CostModel(const ir::Graph& graph, const DeviceProfile& profile)
-    : graph_(graph), profile_(profile), predictor_(profile), known_parts_(graph.nodes().size()) {
+CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor)
+    : graph_(graph), predictor_(predictor), known_parts_(graph.nodes().size()) {
   for (const ir::Node& node : graph.nodes()) {
     const ir::NodeView view{graph, node};
     whole_[index_of(Processor::Cpu)].push_back(
-        choose_kernel(view, Processor::Cpu, SplitDim::None, {}, profile, false));
-    const bool gpu_may = profile.has_gpu && !touches_application_memory(graph, node);
+        choose_kernel(view, Processor::Cpu, SplitDim::None, {}, predictor, false));
+    const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, node);
     whole_[index_of(Processor::Gpu)].push_back(
-        gpu_may ? choose_kernel(view, Processor::Gpu, SplitDim::None, {}, profile, false)
+        gpu_may ? choose_kernel(view, Processor::Gpu, SplitDim::None, {}, predictor, false)
                 : std::nullopt);
   }
 }
@@ -51,7 +51,7 @@ std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor pr
   for (const KnownPart& known : known_parts)
     if (known.processor == processor && known.dim == dim && known.part == part) return known.choice;
   const auto choice =
-      choose_kernel({graph_, graph_.node(node)}, processor, dim, part, profile_, true);
+      choose_kernel({graph_, graph_.node(node)}, processor, dim, part, predictor_, true);
   known_parts.push_back({processor, dim, part, choice});
   return choice;
 }
@@ -111,22 +111,15 @@ double CostModel::move_us(const ir::Value& value, double share, bool to_gpu) con
   if (share <= 0) return 0;
   const kernels::OperandShape buffer = value_shape(value.type, value.type.layout, {});
   double us = predictor_.hand_off_us(share * static_cast<double>(buffer.bytes), to_gpu);
-  if (layout_on(value.type, Processor::Gpu, profile_) != Layout::Image2d) return us;
+  if (layout_on(value.type, Processor::Gpu, profile()) != Layout::Image2d) return us;
   // Through a convert kernel between the buffer and the image.
   const kernels::OperandShape image = value_shape(value.type, Layout::Image2d, {});
   const kernels::OperandShape shapes[2] = {to_gpu ? buffer : image, to_gpu ? image : buffer};
   kernels::StepShape step;
   step.operands = shapes;
   step.operand_count = 2;
-  for (const KernelRow& row : kKernelRows) {
-    kernels::StepNeeds needs;
-    step.row = &row;
-    if (row.op != OpKind::Convert || row.processor != Processor::Gpu ||
-        !predictor_.can_predict(row) || kernels::check_step(step, &needs) != nullptr)
-      continue;
-    return us + share * predictor_.predict_us(step, false);
-  }
-  return us;
+  step.row = choose_mover(step, predictor_);
+  return step.row != nullptr ? us + share * predictor_.predict_us(step, false) : us;
 }
 
 double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, Placement before,

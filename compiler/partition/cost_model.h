@@ -21,10 +21,10 @@ struct Segment {
 class CostModel {
  public:
   // Borrows both. The graph must not change while the model is used.
-  CostModel(const ir::Graph& graph, const DeviceProfile& profile);
+  CostModel(const ir::Graph& graph, const LatencyPredictor& predictor);
 
   const ir::Graph& graph() const { return graph_; }
-  const DeviceProfile& profile() const { return profile_; }
+  const DeviceProfile& profile() const { return predictor_.profile(); }
 
   // One node on one processor. Nothing if no kernel of the device runs it, or if the GPU would have
   // to touch the application's memory (a graph input or output).
@@ -50,8 +50,7 @@ class CostModel {
   double move_us(const ir::Value& value, double share, bool to_gpu) const;
 
   const ir::Graph& graph_;
-  const DeviceProfile& profile_;
-  LatencyPredictor predictor_;
+  const LatencyPredictor& predictor_;
   std::vector<std::optional<KernelChoice>> whole_[2];  // by processor and node
   struct KnownPart {
     Processor processor;

@@ -28,10 +28,6 @@ kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Ran
   return shape;
 }
 
-double launch_us(const KernelRow& row, const DeviceProfile& profile) {
-  return row.processor == Processor::Gpu ? profile.launch_us.value : 0;
-}
-
 int32_t groups_of(const ir::Node& node) {
   return node.op == OpKind::Conv2d ? node.params.as<Conv2dParams>().groups : 1;
 }
@@ -47,9 +43,37 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
   return shape;
 }
 
+namespace {
+
+// Each row of `op` on `processor` that has a model and accepts the step; rows of any dtype only
+// where none is made for the dtype. `prepare` makes the operands those of the row.
+void each_row(OpKind op, Processor processor, kernels::StepShape& step,
+              const LatencyPredictor& predictor,
+              llvm::function_ref<void(const KernelRow& row)> prepare,
+              llvm::function_ref<void(const kernels::StepShape& step)> visit) {
+  bool has_found = false;
+  for (const bool takes_any : {false, true}) {
+    for (const KernelRow& row : kKernelRows) {
+      if (row.op != op || row.processor != processor || (row.dtype == DType::Any) != takes_any ||
+          !predictor.can_predict(row))
+        continue;
+      step.row = &row;
+      prepare(row);
+      kernels::StepNeeds needs;
+      if (kernels::check_step(step, &needs) != nullptr) continue;
+      has_found = true;
+      visit(step);
+    }
+    if (has_found) break;
+  }
+}
+
+}  // namespace
+
 void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Range part,
-                 const DeviceProfile& profile,
+                 const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit) {
+  const DeviceProfile& profile = predictor.profile();
   kernels::OperandShape shapes[kernels::kMaxOperands];
   const uint32_t input_count = node.input_count();
   if (input_count + 1 > kernels::kMaxOperands) return;
@@ -81,35 +105,37 @@ void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Ra
   step.operand_count = input_count + 1;
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
-  const LatencyPredictor predictor(profile);
-  bool has_found = false;
-  for (const bool takes_any : {false, true}) {
-    for (const KernelRow& row : kKernelRows) {
-      if (row.op != node.node.op || row.processor != processor ||
-          (row.dtype == DType::Any) != takes_any || !predictor.can_predict(row))
-        continue;
-      step.row = &row;
-      for (uint32_t i = 0; i < input_count; ++i)
-        if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, row);
-      kernels::StepNeeds needs;
-      if (kernels::check_step(step, &needs) != nullptr) continue;
-      has_found = true;
-      visit(step);
-    }
-    if (has_found) break;
-  }
+  const auto prepare = [&](const KernelRow& row) {
+    for (uint32_t i = 0; i < input_count; ++i)
+      if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, row);
+  };
+  each_row(node.node.op, processor, step, predictor, prepare, visit);
 }
 
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          SplitDim dim, Range part, const DeviceProfile& profile,
+                                          SplitDim dim, Range part,
+                                          const LatencyPredictor& predictor,
                                           bool other_processor_busy) {
-  const LatencyPredictor predictor(profile);
   std::optional<KernelChoice> best;
-  each_kernel(node, processor, dim, part, profile, [&](const kernels::StepShape& step) {
+  each_kernel(node, processor, dim, part, predictor, [&](const kernels::StepShape& step) {
     const double predicted_us =
-        predictor.predict_us(step, other_processor_busy) + launch_us(*step.row, profile);
+        predictor.predict_us(step, other_processor_busy) + predictor.launch_us(*step.row);
     if (!best || predicted_us < best->predicted_us) best = KernelChoice{step.row, predicted_us};
   });
+  return best;
+}
+
+const KernelRow* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor) {
+  const KernelRow* best = nullptr;
+  double best_us = 0;
+  each_row(
+      OpKind::Convert, Processor::Gpu, step, predictor, [](const KernelRow&) {},
+      [&](const kernels::StepShape& candidate) {
+        const double us = predictor.predict_us(candidate, false);
+        if (best != nullptr && us >= best_us) return;
+        best = candidate.row;
+        best_us = us;
+      });
   return best;
 }
 

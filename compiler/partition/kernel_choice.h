@@ -26,14 +26,11 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 // int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);
 
-// What a step of the row takes beside its model: 0 on the CPU.
-double launch_us(const KernelRow& row, const DeviceProfile& profile);
-
 // Every row of kernels.def that can compute `part` along `dim` of the node on `processor`: layouts
 // and the device's image limits fit, its contract accepts the step, and the profile has a model.
 // Rows of any dtype only where none is made for the dtype. The step lives as long as the call.
 void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Range part,
-                 const DeviceProfile& profile,
+                 const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
 struct KernelChoice {
@@ -44,7 +41,12 @@ struct KernelChoice {
 // The one of each_kernel() with the least predicted time. Of equals the first in the table; nothing
 // if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          SplitDim dim, Range part, const DeviceProfile& profile,
+                                          SplitDim dim, Range part,
+                                          const LatencyPredictor& predictor,
                                           bool other_processor_busy);
+
+// Which kernel moves a value between two memories of the GPU: the Convert with the least predicted
+// time for the operands and the part of `step`, whose row does not matter. Null if there is none.
+const KernelRow* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor);
 
 }  // namespace codl::compiler

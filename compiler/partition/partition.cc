@@ -27,18 +27,19 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const DeviceProfile& profile,
+llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                         const PartitionOptions& options) {
   if (options.ratio && !(*options.ratio > 0 && *options.ratio < 1))
     return input_error("--ratio", "expected a GPU share between 0 and 1, found {0}",
                        *options.ratio);
   if (options.max_chain < 1)
     return input_error("--max-chain", "expected at least 1, found {0}", options.max_chain);
+  const DeviceProfile& profile = predictor.profile();
   if (!profile.has_gpu && (options.strategy == "gpu" || options.forces_split()))
     return input_error(profile.name, "expected a device with a GPU, found one without");
   for (const StrategyRow& row : kStrategies) {
     if (options.strategy != row.name) continue;
-    const CostModel costs(graph, profile);
+    const CostModel costs(graph, predictor);
     auto plan = row.run(costs, options);
     if (!plan) return plan.takeError();
     if (llvm::Error error = check_partition(graph, *plan)) return error;

@@ -1,5 +1,6 @@
 #include "compiler/predict/latency_predictor.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string_view>
 
@@ -34,6 +35,15 @@ class FeatureTable {
 
 }  // namespace
 
+double moved_bytes(const Variant& variant, const Step& step) {
+  const kernels::OperandShape& shape = variant.tensors[step.operands[0]].shape;
+  const auto bytes = static_cast<double>(shape.bytes);
+  if (step.part_dim == SplitDim::None || step.part.empty()) return bytes;
+  const int32_t extent =
+      step.part_dim == SplitDim::Height ? shape.row_end - shape.row_begin : shape.dims[1];
+  return bytes * std::min(static_cast<double>(step.part.count()) / std::max(extent, 1), 1.0);
+}
+
 double LatencyPredictor::terms_us(const kernels::StepShape& step, bool only_assumed) const {
   const LatencyModel* model = profile_.model_of(step.row->id);
   assert(model != nullptr && "asked for a row the profile has no model of");
@@ -62,6 +72,22 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
   return latency_us;
 }
 
+double LatencyPredictor::step_us(const Variant& variant, const Step& step) const {
+  switch (step.kind) {
+    case StepKind::Map:
+      return map_us(moved_bytes(variant, step));
+    case StepKind::Unmap:
+      return 0;  // map_us() counts both
+    case StepKind::Upload:
+    case StepKind::Download:
+      return copy_us(moved_bytes(variant, step), step.kind == StepKind::Upload);
+    case StepKind::Kernel:
+      break;
+  }
+  kernels::OperandShape shapes[kernels::kMaxOperands];
+  return predict_us(variant.shape_of(step, shapes), false);
+}
+
 double LatencyPredictor::assumed_us(const kernels::StepShape& step) const {
   const LatencyModel* model = profile_.model_of(step.row->id);
   const bool is_own = model->kernel_id == step.row->id;
@@ -88,6 +114,11 @@ double LatencyPredictor::copy_us(double bytes, bool to_gpu) const {
   return copy.rest_us.value + copy.rest_us_per_mb.value * bytes * 1e-6;
 }
 
+double LatencyPredictor::map_us(double bytes) const {
+  const ExchangeCosts& costs = profile_.exchange;
+  return costs.map_us.value + costs.map_us_per_mb.value * bytes * 1e-6;
+}
+
 double LatencyPredictor::enqueue_us() const {
   const std::optional<HostCosts>& host = profile_.exchange.host;
   return host ? host->enqueue_us.value : 0;
@@ -108,7 +139,7 @@ double LatencyPredictor::hand_off_us(double bytes, bool to_gpu) const {
     case Sharing::FineSvm:
       return us;
     case Sharing::SubBuffer:
-      return us + costs.map_us.value + costs.map_us_per_mb.value * bytes * 1e-6;
+      return us + map_us(bytes);
     case Sharing::Separate:
       // The copy is in a queue of its own.
       if (costs.host) us += copy_call_us(bytes, to_gpu) + costs.host->queue_us.value;

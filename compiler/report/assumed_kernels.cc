@@ -4,7 +4,6 @@
 #include <map>
 
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/predict/latency_predictor.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,16 +20,15 @@ struct Times {
 
 }  // namespace
 
-AssumedKernels assumed_kernels(const ir::Graph& graph, const DeviceProfile& profile,
+AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& predictor,
                                bool uses_gpu) {
-  const LatencyPredictor predictor(profile);
   std::map<uint16_t, Times> times;
   for (const ir::Node& node : graph.nodes())
     for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
       if (processor == Processor::Gpu && !uses_gpu) continue;
       Times* best = nullptr;
       double best_us = 0;
-      each_kernel({graph, node}, processor, SplitDim::None, {}, profile,
+      each_kernel({graph, node}, processor, SplitDim::None, {}, predictor,
                   [&](const kernels::StepShape& step) {
                     Times& sum = times[step.row->id];
                     const double us = predictor.predict_us(step, false);
@@ -48,7 +46,7 @@ AssumedKernels assumed_kernels(const ir::Graph& graph, const DeviceProfile& prof
       assumed.emplace_back(std::pair(sum.best_us, sum.all_us), find_kernel(id)->symbol);
   llvm::stable_sort(assumed, [](const auto& a, const auto& b) { return a.first > b.first; });
   AssumedKernels result;
-  result.profile = profile.name;
+  result.profile = predictor.profile().name;
   result.kernel_count = times.size();
   for (auto& [times_us, symbol] : assumed) result.symbols.push_back(std::move(symbol));
   return result;

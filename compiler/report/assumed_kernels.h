@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/device/device_profile.h"
 #include "compiler/ir/graph.h"
+#include "compiler/predict/latency_predictor.h"
 
 namespace codl::compiler {
 
@@ -20,7 +20,8 @@ struct AssumedKernels {
 
 // A kernel is assumed if half or more of its predicted time, over the nodes that it could run as a
 // whole, is LatencyPredictor::assumed_us(). `uses_gpu`: the GPU's kernels, too.
-AssumedKernels assumed_kernels(const ir::Graph& graph, const DeviceProfile& profile, bool uses_gpu);
+AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& predictor,
+                               bool uses_gpu);
 
 // One line that names the first few; empty without any.
 std::string warning(const AssumedKernels& kernels);

@@ -5,16 +5,16 @@
 
 namespace codl::compiler {
 
-PlainLoops plain_loops(const Schedule& schedule) {
+PlainLoops plain_loops(const Variant& variant) {
   PlainLoops loops;
-  for (const Step& step : schedule.steps) {
+  for (const Step& step : variant.steps) {
     if (step.kernel == nullptr || !step.kernel->is_reference()) continue;
     PlainNode node;
     node.name = step.name;
     node.op = step.kernel->op;
-    node.dtype = schedule.tensors[step.operands.front()].shape.dtype;
+    node.dtype = variant.tensors[step.operands.front()].shape.dtype;
     node.predicted_us = step.predicted_us;
-    if (schedule.predicted_us > 0) node.share = step.predicted_us / schedule.predicted_us;
+    if (variant.predicted_us > 0) node.share = step.predicted_us / variant.predicted_us;
     loops.predicted_us += node.predicted_us;
     loops.share += node.share;
     loops.nodes.push_back(std::move(node));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule/schedule.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
@@ -23,8 +23,8 @@ struct PlainLoops {
   double share = 0;
 };
 
-// By the kernels of the schedule's steps. Shares are 0 where the schedule predicts no time.
-PlainLoops plain_loops(const Schedule& schedule);
+// By the kernels of the variant's steps. Shares are 0 where it predicts no time.
+PlainLoops plain_loops(const Variant& variant);
 
 // A share of the predicted time that is worth a warning: below it a fast kernel could not make the
 // network faster by more than what predictions are off.

@@ -1,6 +1,6 @@
 #include "compiler/report/support_report.h"
 
-#include "compiler/ops/op_spec.h"
+#include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/cost_model.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -8,16 +8,16 @@ namespace codl::compiler {
 namespace {
 
 // Hand-offs are counted as simulate() charges them: one for each wait on a step of another lane.
-size_t count_handoffs(const Schedule& schedule) {
+size_t count_handoffs(const Variant& variant) {
   size_t count = 0;
-  for (const Step& step : schedule.steps) count += step.waits.size();
+  for (const Step& step : variant.steps) count += step.waits.size();
   return count;
 }
 
 class ReportBuilder {
  public:
-  ReportBuilder(const ir::Graph& graph, const DeviceProfile& profile)
-      : graph_(graph), profile_(profile), costs_(graph, profile) {
+  ReportBuilder(const ir::Graph& graph, const LatencyPredictor& predictor)
+      : graph_(graph), profile_(predictor.profile()), costs_(graph, predictor) {
     for (const OpRow& row : kOpRows) {
       operators_.emplace_back();
       operators_.back().op = row.kind;
@@ -54,7 +54,7 @@ class ReportBuilder {
   void add_node(ir::NodeId id) {
     const ir::NodeView view{graph_, graph_.node(id)};
     OperatorSupport& support = support_of(id);
-    const double macs = op_spec(view.node.op).work(view).macs;
+    const double macs = multiply_adds(view);
     ++support.node_count;
     support.macs += macs;
     macs_ += macs;
@@ -90,18 +90,15 @@ class ReportBuilder {
 
   // A wait belongs to the node that runs on the CPU, whichever side of the wait it is on.
   void add_handoffs(const Schedule& schedule) {
-    const auto runs_node_on_cpu = [](const Step& step) {
-      return step.lane == Lane::Cpu && step.node != ir::kNoId;
+    const auto runs_node_on_cpu = [&](StepId id) {
+      return schedule.steps[id].lane == Lane::Cpu && schedule.nodes[id] != ir::kNoId;
     };
-    for (const Step& step : schedule.steps) {
-      for (StepId wait : step.waits) {
-        const Step& waited = schedule.steps[wait];
-        if (runs_node_on_cpu(step))
-          ++support_of(step.node).handoffs;
-        else if (runs_node_on_cpu(waited))
-          ++support_of(waited.node).handoffs;
-      }
-    }
+    for (StepId id = 0; id < schedule.steps.size(); ++id)
+      for (StepId wait : schedule.steps[id].waits)
+        if (runs_node_on_cpu(id))
+          ++support_of(schedule.nodes[id]).handoffs;
+        else if (runs_node_on_cpu(wait))
+          ++support_of(schedule.nodes[wait]).handoffs;
   }
 
   double fallback_share() const {
@@ -121,9 +118,9 @@ class ReportBuilder {
 
 }  // namespace
 
-SupportReport support_report(const ir::Graph& graph, const DeviceProfile& profile,
+SupportReport support_report(const ir::Graph& graph, const LatencyPredictor& predictor,
                              const PlannedVariant& chosen, const PlannedVariant* on_gpu) {
-  return ReportBuilder(graph, profile).run(chosen, on_gpu);
+  return ReportBuilder(graph, predictor).run(chosen, on_gpu);
 }
 
 }  // namespace codl::compiler

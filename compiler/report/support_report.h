@@ -52,7 +52,7 @@ struct PlannedVariant {
 };
 
 // `on_gpu`: all that can on the GPU; null on a device without one.
-SupportReport support_report(const ir::Graph& graph, const DeviceProfile& profile,
+SupportReport support_report(const ir::Graph& graph, const LatencyPredictor& predictor,
                              const PlannedVariant& chosen, const PlannedVariant* on_gpu);
 
 // A table and a summary; or one line of JSON, whose keys are the names above.

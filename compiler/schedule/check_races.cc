@@ -81,13 +81,12 @@ llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule) {
     const Step& step = schedule.steps[id];
     // Map and Unmap move no data: they are ordered like writes (below) but fill nothing.
     if (step.kind == StepKind::Map || step.kind == StepKind::Unmap) continue;
-    for (const Access& access : accesses_of(graph, schedule, step))
+    for (const Access& access : accesses_of(graph, schedule, id))
       touches[access.tensor].push_back({id, access.region, access.is_write});
   }
   for (TensorId tensor = 0; tensor < schedule.tensors.size(); ++tensor)
-    if (llvm::Error error =
-            check_tensor(schedule, schedule.tensors[tensor],
-                         graph.value(schedule.tensors[tensor].value).name, touches[tensor], order))
+    if (llvm::Error error = check_tensor(schedule, schedule.tensors[tensor],
+                                         schedule.tensors[tensor].name, touches[tensor], order))
       return error;
 
   // The host touches a mapped tensor only between its Map and its Unmap.

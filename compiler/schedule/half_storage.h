@@ -1,25 +1,24 @@
 // Values stored as halves: --precision=fp16.
 #pragma once
 
-#include "compiler/device/device_profile.h"
-#include "compiler/schedule/schedule.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
 // Makes F16 of every tensor of an f32 map that only GPU kernels touch and that all of them can read
 // and write so (KernelRow::takes_half): images, and Nhwc tensors of the device arena. What the CPU
-// or a copy between the lanes touches stays f32, and so do weights and arithmetic. Predicts the
-// steps anew. The division of the work stays the one that was made for f32.
+// or a copy between the lanes touches stays f32, and so do weights and arithmetic. The
+// division of the work stays the one that was made for f32.
 //
 // Results are rounded to 11 bits where they are stored, and infinite beyond 65504: networks are
 // held to a relative L2 error of 1e-2 against f32 (docs/TESTING.md).
-void store_halves(Schedule& schedule, const DeviceProfile& profile);
+void store_halves(Variant& variant);
 
 // Tensors that only the GPU lane has: those stored as halves, and all.
 struct GpuTensorCounts {
   size_t halves = 0;
   size_t all = 0;
 };
-GpuTensorCounts count_gpu_tensors(const Schedule& schedule);
+GpuTensorCounts count_gpu_tensors(const Variant& variant);
 
 }  // namespace codl::compiler

@@ -34,7 +34,7 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
         if (of_lane == kNoStep || of_lane < use.step) of_lane = use.step;
       }
     };
-    for (const Access& access : accesses_of(graph, schedule, schedule.steps[id])) {
+    for (const Access& access : accesses_of(graph, schedule, id)) {
       depend_on(writes[access.tensor], access.region);
       if (access.is_write) depend_on(reads[access.tensor], access.region);
       (access.is_write ? writes : reads)[access.tensor].push_back({id, access.region});
@@ -62,6 +62,7 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
   for (auto& row : behind) row.fill(kNoStep);
 
   std::vector<Step> ordered;
+  std::vector<ir::NodeId> nodes;  // theirs
   ordered.reserve(schedule.steps.size());
   constexpr Lane kEnqueueFirst[] = {Lane::Gpu, Lane::Transfer, Lane::Cpu};
   while (ordered.size() < schedule.steps.size()) {
@@ -82,10 +83,12 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
       std::sort(step.waits.begin(), step.waits.end());
       new_id[id] = static_cast<StepId>(ordered.size());
       ordered.push_back(std::move(step));
+      nodes.push_back(schedule.nodes[id]);
       break;
     }
   }
   schedule.steps = std::move(ordered);
+  schedule.nodes = std::move(nodes);
 }
 
 }  // namespace codl::compiler

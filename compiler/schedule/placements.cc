@@ -68,8 +68,8 @@ std::array<Region, 2> missing_of(const LaneUse& use) {
 class Placer {
  public:
   Placer(const ir::Graph& graph, const PartitionPlan& plan, const DeviceProfile& profile,
-         std::vector<Tensor>& tensors)
-      : graph_(graph), profile_(profile), tensors_(tensors), uses_(uses_of_values(graph, plan)) {
+         Schedule& schedule)
+      : graph_(graph), profile_(profile), schedule_(schedule), uses_(uses_of_values(graph, plan)) {
     for (const llvm::ArrayRef<ir::ValueId> list : {graph.inputs(), graph.outputs()})
       for (size_t i = 0; i < list.size(); ++i) index_.insert({list[i], static_cast<uint32_t>(i)});
   }
@@ -148,9 +148,11 @@ class Placer {
   TensorId add(ir::ValueId value, Processor processor, Storage storage, Range rows) {
     const ir::TensorType& type = graph_.value(value).type;
     const Layout layout = storage == Storage::Image ? Layout::Image2d : type.layout;
-    tensors_.push_back({value, value_shape(type, layout, rows), storage, 0});
+    schedule_.tensors.push_back(
+        {graph_.value(value).name, value_shape(type, layout, rows), storage, 0});
+    schedule_.values.push_back(value);
     placements_.last_cpu_node.push_back(0);
-    const auto id = static_cast<TensorId>(tensors_.size() - 1);
+    const auto id = static_cast<TensorId>(schedule_.tensors.size() - 1);
     if (processor == Processor::Cpu)
       note_last_cpu_node(id, uses_[value][index_of(Processor::Cpu)].last_node);
     return id;
@@ -159,7 +161,7 @@ class Placer {
   TensorId add_external(ir::ValueId value) {
     const bool is_input = graph_.value(value).is_input;
     const TensorId id = add(value, Processor::Cpu, is_input ? Storage::Input : Storage::Output, {});
-    tensors_[id].index = index_.lookup(value);
+    schedule_.tensors[id].index = index_.lookup(value);
     return id;
   }
 
@@ -183,7 +185,7 @@ class Placer {
 
   const ir::Graph& graph_;
   const DeviceProfile& profile_;
-  std::vector<Tensor>& tensors_;
+  Schedule& schedule_;
   const std::vector<ValueUse> uses_;
   llvm::DenseMap<ir::ValueId, uint32_t> index_;  // among the graph's inputs or outputs
   Placements placements_;
@@ -192,8 +194,8 @@ class Placer {
 }  // namespace
 
 Placements place_values(const ir::Graph& graph, const PartitionPlan& plan,
-                        const DeviceProfile& profile, std::vector<Tensor>& tensors) {
-  return Placer(graph, plan, profile, tensors).run();
+                        const DeviceProfile& profile, Schedule& schedule) {
+  return Placer(graph, plan, profile, schedule).run();
 }
 
 }  // namespace codl::compiler

@@ -31,7 +31,7 @@ struct Placements {
   std::vector<ir::NodeId> last_cpu_node;  // by tensor: the last node whose CPU part touches it
 };
 
-// Appends the tensors of all values that are not constants to `tensors`.
+// Adds the tensors of all values that are not constants to the schedule.
 //
 //   who touches the value               its tensors
 //   one lane                            one: Host, Device or Image; Input and Output are the
@@ -43,6 +43,6 @@ struct Placements {
 //
 // One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; no image.
 Placements place_values(const ir::Graph& graph, const PartitionPlan& plan,
-                        const DeviceProfile& profile, std::vector<Tensor>& tensors);
+                        const DeviceProfile& profile, Schedule& schedule);
 
 }  // namespace codl::compiler

@@ -25,32 +25,17 @@
 
 namespace codl::compiler {
 
-kernels::StepShape Step::shape(llvm::ArrayRef<Tensor> tensors,
-                               kernels::OperandShape* shapes) const {
-  kernels::StepShape result;
-  result.row = kernel;
-  result.params = params.data();
-  for (size_t i = 0; i < operands.size(); ++i) shapes[i] = tensors[operands[i]].shape;
-  result.operands = shapes;
-  result.operand_count = static_cast<uint32_t>(operands.size());
-  result.part_dim = part_dim;
-  result.part = part;
-  result.tile = tile.data();
-  result.tile_count = static_cast<uint32_t>(tile.size());
-  return result;
-}
-
 namespace {
 
 class Scheduler {
  public:
-  Scheduler(const ir::Graph& graph, const PartitionPlan& plan, const DeviceProfile& profile)
-      : graph_(graph), plan_(plan), profile_(profile), predictor_(profile) {}
+  Scheduler(const ir::Graph& graph, const PartitionPlan& plan, const LatencyPredictor& predictor)
+      : graph_(graph), plan_(plan), profile_(predictor.profile()), predictor_(predictor) {}
 
   llvm::Expected<Schedule> run(llvm::StringRef variant) {
     schedule_.name = variant.str();
     schedule_.gate = profile_.gate;
-    placements_ = place_values(graph_, plan_, profile_, schedule_.tensors);
+    placements_ = place_values(graph_, plan_, profile_, schedule_);
     mapped_.resize(schedule_.tensors.size(), Mapped::No);
     for (ir::NodeId first = 0; first < plan_.divisions.size();) {
       ir::NodeId last = first;
@@ -156,14 +141,7 @@ class Scheduler {
     step.operands = {from, to};
     step.name = graph_.value(value).name;
     set_part(step, value, region);
-    const double share = static_cast<double>(region.rows.count()) * region.channels.count() /
-                         (static_cast<double>(whole_region(graph_.value(value).type).rows.count()) *
-                          whole_region(graph_.value(value).type).channels.count());
-    const double bytes = share * static_cast<double>(schedule_.tensors[from].shape.bytes);
-    step.moved_bytes = bytes;
-    step.predicted_us = predictor_.copy_us(bytes, kind == StepKind::Upload);
-    step.call_us = predictor_.copy_call_us(bytes, kind == StepKind::Upload);
-    schedule_.steps.push_back(std::move(step));
+    push(std::move(step), ir::kNoId);
   }
 
   llvm::Error copy_on_gpu(ir::ValueId value, TensorId from, TensorId to, const Region& region) {
@@ -172,33 +150,18 @@ class Scheduler {
     step.operands = {from, to};
     step.name = graph_.value(value).name;
     set_part(step, value, region);
-    for (const KernelRow& row : kKernelRows) {
-      if (row.op != OpKind::Convert || row.processor != Processor::Gpu ||
-          !predictor_.can_predict(row))
-        continue;
-      step.kernel = &row;
-      if (accepts(step)) return push_kernel(std::move(step), false);
-    }
-    return internal_error(step.name,
-                          "expected a GPU kernel that exchanges the value between the lanes");
-  }
-
-  bool accepts(const Step& step) const {
     kernels::OperandShape shapes[kernels::kMaxOperands];
-    kernels::StepNeeds needs;
-    return kernels::check_step(step.shape(schedule_.tensors, shapes), &needs) == nullptr;
-  }
-
-  llvm::Error push_kernel(Step step, bool other_processor_busy) {
-    kernels::OperandShape shapes[kernels::kMaxOperands];
-    kernels::StepNeeds needs;
-    const kernels::StepShape shape = step.shape(schedule_.tensors, shapes);
-    if (const char* expected = kernels::check_step(shape, &needs))
-      return internal_error(step.name, "{0}: expected {1}", step.kernel->symbol, expected);
-    step.predicted_us =
-        predictor_.predict_us(shape, other_processor_busy) + launch_us(*step.kernel, profile_);
-    schedule_.steps.push_back(std::move(step));
+    step.kernel = choose_mover(schedule_.shape_of(step, shapes), predictor_);
+    if (step.kernel == nullptr)
+      return internal_error(step.name,
+                            "expected a GPU kernel that exchanges the value between the lanes");
+    push(std::move(step), ir::kNoId);
     return llvm::Error::success();
+  }
+
+  void push(Step step, ir::NodeId node) {
+    schedule_.steps.push_back(std::move(step));
+    schedule_.nodes.push_back(node);
   }
 
   // Shared tensors of the node's CPU part go to the host.
@@ -244,12 +207,8 @@ class Scheduler {
     step.lane = Lane::Gpu;
     step.operands = {tensor};
     step.map_access = access;
-    step.name = graph_.value(schedule_.tensors[tensor].value).name;
-    if (kind == StepKind::Map)
-      step.predicted_us = profile_.exchange.map_us.value +
-                          profile_.exchange.map_us_per_mb.value *
-                              static_cast<double>(schedule_.tensors[tensor].shape.bytes) / 1e6;
-    schedule_.steps.push_back(std::move(step));
+    step.name = schedule_.tensors[tensor].name;
+    push(std::move(step), ir::kNoId);
   }
 
   llvm::Error emit_kernel(ir::NodeId id, const Part& part) {
@@ -258,9 +217,8 @@ class Scheduler {
     Step step;
     step.lane = part.processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu;
     step.kernel = part.kernel;
-    step.params = node.params;
+    step.params = node.params.words();
     step.name = node.name;
-    step.node = id;
     if (division.is_split()) {
       step.part_dim = division.dim;
       step.part = part.computed;
@@ -276,14 +234,19 @@ class Scheduler {
         if (mapped_[tensor] == Mapped::Write) unmap(tensor);
       unmap(output);
     }
-    return push_kernel(std::move(step), division.is_split());
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    kernels::StepNeeds needs;
+    if (const char* expected = kernels::check_step(schedule_.shape_of(step, shapes), &needs))
+      return internal_error(step.name, "{0}: expected {1}", step.kernel->symbol, expected);
+    push(std::move(step), id);
+    return llvm::Error::success();
   }
 
-  llvm::SmallVector<int32_t, 4> tile_of(const Step& step) const {
+  std::vector<int32_t> tile_of(const Step& step) const {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     int32_t tile[kernels::kMaxTileInts];
     const uint32_t count =
-        kernels::choose_tile(step.shape(schedule_.tensors, shapes), profile_.gpu_facts, tile);
+        kernels::choose_tile(schedule_.shape_of(step, shapes), profile_.gpu_facts, tile);
     return {tile, tile + count};
   }
 
@@ -300,8 +263,9 @@ class Scheduler {
       if (schedule_.blobs[schedule_.tensors[tensor].index] == blob) return tensor;
     const auto tensor = static_cast<TensorId>(schedule_.tensors.size());
     known.push_back(tensor);
-    schedule_.tensors.push_back(
-        {value, shape, Storage::Weights, static_cast<uint32_t>(schedule_.blobs.size())});
+    schedule_.tensors.push_back({graph_.value(value).name, shape, Storage::Weights,
+                                 static_cast<uint32_t>(schedule_.blobs.size())});
+    schedule_.values.push_back(value);
     schedule_.blobs.push_back(blob);
     mapped_.push_back(Mapped::No);
     placements_.last_cpu_node.push_back(0);
@@ -311,7 +275,7 @@ class Scheduler {
   const ir::Graph& graph_;
   const PartitionPlan& plan_;
   const DeviceProfile& profile_;
-  const LatencyPredictor predictor_;
+  const LatencyPredictor& predictor_;
   Schedule schedule_;
   Placements placements_;
   std::vector<Mapped> mapped_;            // by tensor, at this point of the list
@@ -320,8 +284,8 @@ class Scheduler {
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<TensorId, 1>> blob_tensors_;  // by constant
 };
 
-std::string print_step(const Schedule& schedule, StepId id) {
-  const Step& step = schedule.steps[id];
+std::string print_step(const Variant& variant, StepId id) {
+  const Step& step = variant.steps[id];
   std::string text;
   llvm::raw_string_ostream os(text);
   os << id << " " << name_of(step.lane) << " "
@@ -346,14 +310,14 @@ std::string print_step(const Schedule& schedule, StepId id) {
 }  // namespace
 
 llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPlan& plan,
-                                       const DeviceProfile& profile, llvm::StringRef variant) {
-  return Scheduler(graph, plan, profile).run(variant);
+                                       const LatencyPredictor& predictor, llvm::StringRef variant) {
+  return Scheduler(graph, plan, predictor).run(variant);
 }
 
-std::string print(const Schedule& schedule) {
+std::string print(const Variant& variant) {
   std::string text =
-      llvm::formatv("variant {0} predicted={1:f1}us\n", schedule.name, schedule.predicted_us).str();
-  for (StepId id = 0; id < schedule.steps.size(); ++id) text += print_step(schedule, id) + "\n";
+      llvm::formatv("variant {0} predicted={1:f1}us\n", variant.name, variant.predicted_us).str();
+  for (StepId id = 0; id < variant.steps.size(); ++id) text += print_step(variant, id) + "\n";
   return text;
 }
 

@@ -15,6 +15,6 @@ struct Access {
 // In operand order. Map and Unmap count as writes of the whole tensor: they change who may touch
 // it.
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule& schedule,
-                                         const Step& step);
+                                         StepId id);
 
 }  // namespace codl::compiler

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "compiler/schedule/schedule.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
@@ -12,7 +12,7 @@ namespace codl::compiler {
 // their own steps in order; Transfer steps too, so of each lane the latest step done says it all.
 class StepOrder {
  public:
-  explicit StepOrder(const Schedule& schedule);
+  explicit StepOrder(const Variant& variant);
   bool happens_before(StepId a, StepId b) const { return a < done_[b].count[lane_[a]]; }
 
   // By lane: the steps of the lane with a smaller id are done.

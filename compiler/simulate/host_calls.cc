@@ -12,12 +12,36 @@ namespace {
 
 constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
 
+// Of what `maker` made, the bytes that `reader`, a kernel, reads.
+double handed_bytes_of(const Variant& variant, const Step& maker, const Step& reader) {
+  if (maker.kind == StepKind::Download) return moved_bytes(variant, maker);
+  if (maker.kind != StepKind::Kernel) return 0;
+  kernels::OperandShape made[kernels::kMaxOperands];
+  kernels::OperandShape read[kernels::kMaxOperands];
+  for (size_t i = 0; i + 1 < reader.operands.size(); ++i)
+    if (reader.operands[i] == maker.operands.back())
+      return handed_bytes(variant.shape_of(maker, made), variant.shape_of(reader, read), i);
+  return 0;
+}
+
+// Of the run's inputs, the bytes that a kernel reads.
+double given_bytes_of(const Variant& variant, const Step& step) {
+  double bytes = 0;
+  for (TensorId operand : step.operands)
+    if (variant.tensors[operand].storage == Storage::Input)
+      bytes += static_cast<double>(variant.tensors[operand].shape.bytes);
+  return bytes;
+}
+
 class Host {
  public:
-  Host(std::vector<PlannedStep> planned, Gate gate, const HostCosts& costs)
-      : planned_(std::move(planned)),
-        is_gated_(gate == Gate::UserEvent),
-        costs_(costs),
+  // Borrows the first and the last.
+  Host(const Variant& variant, std::vector<LaneStep> planned, const LatencyPredictor& predictor)
+      : variant_(variant),
+        planned_(std::move(planned)),
+        predictor_(predictor),
+        costs_(*predictor.profile().exchange.host),
+        is_gated_(variant.gate == Gate::UserEvent),
         calls_(planned_.size()),
         ids_(planned_.size()) {}
 
@@ -35,7 +59,7 @@ class Host {
   }
 
  private:
-  bool is_cpu(uint32_t i) const { return planned_[i].step.lane == kCpu; }
+  bool is_cpu(uint32_t i) const { return planned_[i].lane == kCpu; }
 
   LaneStep& push(uint32_t* out_id) {
     *out_id = static_cast<uint32_t>(steps_.size());
@@ -43,22 +67,25 @@ class Host {
   }
 
   void call(uint32_t i) {
-    const PlannedStep& planned = planned_[i];
+    const Step& called = variant_.steps[i];
     LaneStep& step = push(&calls_[i]);
     step.lane = kCpu;
-    step.called_lane = planned.step.lane;
-    step.alone_us = planned.is_copy ? planned.call_us : costs_.enqueue_us.value;
-    step.idle_us = planned.is_copy ? planned.call_us : costs_.submit_us.value;
-    step.name = planned.step.name;
+    step.called_lane = planned_[i].lane;
+    step.alone_us = costs_.enqueue_us.value;
+    step.idle_us = costs_.submit_us.value;
+    if (called.lane == Lane::Transfer)
+      step.alone_us = step.idle_us =
+          predictor_.copy_call_us(moved_bytes(variant_, called), called.kind == StepKind::Upload);
+    step.name = called.name;
     step.kernel = "enqueue";
-    if (planned.is_download && costs_.download_call_waits)
-      for (const LaneWait& wait : planned.step.waits) step.waits.push_back({ids_[wait.step]});
+    if (called.kind == StepKind::Download && costs_.download_call_waits)
+      for (StepId wait : called.waits) step.waits.push_back({ids_[wait]});
   }
 
   void add(uint32_t i) {
     const double cold_us = cold_us_of(i);
     LaneStep& step = push(&ids_[i]);
-    step = planned_[i].step;
+    step = planned_[i];
     step.alone_us += cold_us;
     for (LaneWait& wait : step.waits) wait = {ids_[wait.step], hand_off_us(wait.step, i)};
     if (!is_cpu(i)) step.waits.push_back({calls_[i], costs_.start_us.value});
@@ -66,18 +93,18 @@ class Host {
 
   // What the step takes longer than one whose data its own lane had last.
   double cold_us_of(uint32_t i) {
-    const PlannedStep& planned = planned_[i];
-    if (planned.is_copy) return 0;
+    const Step& step = variant_.steps[i];
+    if (step.lane == Lane::Transfer) return 0;
     const bool is_first = i == 0 && is_cpu(i);
+    const bool is_kernel = step.kind == StepKind::Kernel;
     bool has_waited = is_first && has_other_lanes();
-    double bytes = planned.given_bytes;
-    for (size_t k = 0; k < planned.step.waits.size(); ++k) {
-      const uint32_t wait = planned.step.waits[k].step;
-      uint32_t& known = known_[planned.step.lane][planned_[wait].step.lane];
+    double bytes = is_kernel ? given_bytes_of(variant_, step) : 0;
+    for (StepId wait : step.waits) {
+      StepId& known = known_[planned_[i].lane][planned_[wait].lane];
       if (wait < known) continue;  // the lane has had it since
       known = wait + 1;
       has_waited = true;
-      if (k < planned.wait_bytes.size()) bytes += planned.wait_bytes[k];
+      if (is_kernel) bytes += handed_bytes_of(variant_, variant_.steps[wait], step);
     }
     if (!is_cpu(i)) return has_waited ? costs_.gpu_cold_us_per_mb.value * bytes * 1e-6 : 0;
     return costs_.cpu_cold_us_per_mb.value * bytes * 1e-6 +
@@ -86,7 +113,7 @@ class Host {
 
   bool has_other_lanes() const {
     return std::any_of(planned_.begin(), planned_.end(),
-                       [](const PlannedStep& planned) { return planned.step.lane != kCpu; });
+                       [](const LaneStep& step) { return step.lane != kCpu; });
   }
 
   double hand_off_us(uint32_t from, uint32_t to) const {
@@ -112,9 +139,11 @@ class Host {
     end.name = "wait for the queues";
   }
 
-  std::vector<PlannedStep> planned_;
-  bool is_gated_;
+  const Variant& variant_;
+  std::vector<LaneStep> planned_;
+  const LatencyPredictor& predictor_;
   const HostCosts& costs_;
+  bool is_gated_;
   std::vector<uint32_t> calls_;  // by step of the plan: the call that enqueues it
   std::vector<uint32_t> ids_;    // by step of the plan: where it is
   std::vector<LaneStep> steps_;
@@ -149,15 +178,13 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
   return bytes * std::min(share, 1.0);
 }
 
-std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, Gate gate,
-                                      const DeviceProfile& profile) {
-  if (profile.exchange.host) return Host(std::move(steps), gate, *profile.exchange.host).run();
-  std::vector<LaneStep> result;
-  for (PlannedStep& planned : steps) {
-    LaneStep& step = result.emplace_back(std::move(planned.step));
-    if (!step.waits.empty()) step.hand_off_us = profile.exchange.sync_us.value;
-  }
-  return result;
+std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneStep> steps,
+                                      const LatencyPredictor& predictor) {
+  const ExchangeCosts& exchange = predictor.profile().exchange;
+  if (exchange.host) return Host(variant, std::move(steps), predictor).run();
+  for (LaneStep& step : steps)
+    if (!step.waits.empty()) step.hand_off_us = exchange.sync_us.value;
+  return steps;
 }
 
 }  // namespace codl::compiler

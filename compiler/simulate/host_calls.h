@@ -4,20 +4,11 @@
 
 #include <vector>
 
+#include "compiler/predict/latency_predictor.h"
 #include "compiler/simulate/timeline.h"
-#include "kernels/common/contract.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
-
-// A step of a plan, with what only the host pays for it.
-struct PlannedStep {
-  LaneStep step;         // waits: steps of the plan; hand-offs are not filled in
-  bool is_copy = false;  // an upload or a download
-  bool is_download = false;
-  double call_us = 0;              // of a copy
-  std::vector<double> wait_bytes;  // by step.waits: what this step reads of what that one made
-  double given_bytes = 0;          // of the run's inputs, what it reads
-};
 
 // Bytes that `reader` reads of the part of its `operand` that `maker` made: rows that correspond to
 // its own, and the halo of most windows.
@@ -26,8 +17,8 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
 
 // Steps on lanes with hand-offs as the profile knows them: where it has no HostCosts, sync_us
 // before each step that waits; else by kind, calls included, with one step more that waits for the
-// queues.
-std::vector<LaneStep> with_host_calls(std::vector<PlannedStep> steps, Gate gate,
-                                      const DeviceProfile& profile);
+// queues. `steps`: those of the variant, each waiting for what it waits for there.
+std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneStep> steps,
+                                      const LatencyPredictor& predictor);
 
 }  // namespace codl::compiler

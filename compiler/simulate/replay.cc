@@ -178,7 +178,7 @@ ir::Graph graph_of(const ReplayOp& op) {
 class Replayer {
  public:
   Replayer(const Replay& replay, const DeviceProfile& profile)
-      : replay_(replay), profile_(profile) {}
+      : replay_(replay), profile_(profile), predictor_(profile) {}
 
   llvm::Expected<std::vector<LaneStep>> run() {
     if (!profile_.has_gpu)
@@ -235,58 +235,60 @@ class Replayer {
   llvm::Error add_op(const ReplayOp& op, Processor processor, uint32_t after) {
     const ir::Graph graph = graph_of(op);
     const auto choice =
-        choose_kernel({graph, graph.node(0)}, processor, SplitDim::None, {}, profile_, false);
+        choose_kernel({graph, graph.node(0)}, processor, SplitDim::None, {}, predictor_, false);
     if (!choice)
       return input_error(replay_.name,
                          "expected a profile with a kernel for every operator, found none for {0}",
                          name_of(op));
     LaneStep& step = add(processor == Processor::Cpu ? kCpu : kGpu, name_of(op),
-                         choice->predicted_us - launch_us(*choice->row, profile_), {after});
+                         choice->predicted_us - predictor_.launch_us(*choice->row), {after});
     step.kernel = choice->row->symbol;
-    step.is_enqueued = processor == Processor::Gpu;
+    step.launch_us = predictor_.launch_us(*choice->row);
     return llvm::Error::success();
   }
 
-  // Image to buffer or back, on the GPU.
-  void add_transform(const char* symbol, double elements) {
+  // Buffer to image or back, on the GPU.
+  void add_transform(bool to_image, double elements) {
     if (profile_.gpu_layout != Layout::Image2d) return;
-    double us = 0;
-    for (const KernelRow& row : kKernelRows)
-      if (llvm::StringRef(row.symbol) == symbol)
-        if (const LatencyModel* model = profile_.model_of(row.id))
-          for (const LatencyModel::Term& term : model->terms) {
-            // Reads and writes four bytes of each.
-            if (term.feature == "mbytes") us += term.coefficient.value * elements * 8e-6;
-            if (term.feature == "steps") us += term.coefficient.value;
-          }
-    LaneStep& step = add(kGpu, "transform", us, {last_});
-    step.kernel = symbol;
-    step.is_enqueued = true;
+    const ir::TensorType type =
+        f32({1, kChannelPad, 1,
+             static_cast<int32_t>(ceil_div(static_cast<int64_t>(elements), kChannelPad))},
+            Layout::Nhwc);
+    const kernels::OperandShape buffer = value_shape(type, Layout::Nhwc, {});
+    const kernels::OperandShape image = value_shape(type, Layout::Image2d, {});
+    const kernels::OperandShape shapes[] = {to_image ? buffer : image, to_image ? image : buffer};
+    kernels::StepShape moved;
+    moved.operands = shapes;
+    moved.operand_count = 2;
+    moved.row = choose_mover(moved, predictor_);
+    LaneStep& step = add(kGpu, "transform",
+                         moved.row != nullptr ? predictor_.predict_us(moved, false) : 0, {last_});
+    if (moved.row != nullptr) step.kernel = moved.row->symbol;
+    step.launch_us = profile_.launch_us.value;
   }
 
   double map_us(double elements) const {
-    const ExchangeCosts& costs = profile_.exchange;
-    const double mbytes = elements * 4e-6;
+    const double bytes = elements * sizeof(float);
     switch (profile_.sharing) {
       case Sharing::None:
       case Sharing::FineSvm:
         return 0;
       case Sharing::SubBuffer:
-        return costs.map_us.value + costs.map_us_per_mb.value * mbytes;
+        return predictor_.map_us(bytes);
       case Sharing::Separate:
-        return costs.copy_us_per_mb.value * mbytes;
+        return profile_.exchange.copy_us_per_mb.value * bytes * 1e-6;
     }
     __builtin_unreachable();
   }
 
   void add_exchange_in(double elements) {
-    add_transform("convert_f32_cl_from_image", elements);
+    add_transform(false, elements);
     add(kCpu, "map", map_us(elements), {last_}).hand_off_us = profile_.exchange.sync_us.value;
   }
 
   void add_exchange_out(double elements, const uint32_t (&ends)[2]) {
     add(kCpu, "map", map_us(elements), ends).hand_off_us = profile_.exchange.sync_us.value;
-    add_transform("convert_f32_cl_to_image", elements);
+    add_transform(true, elements);
   }
 
   static std::string name_of(const ReplayOp& op) {
@@ -302,6 +304,7 @@ class Replayer {
 
   const Replay& replay_;
   const DeviceProfile& profile_;
+  const LatencyPredictor predictor_;
   std::vector<LaneStep> steps_;
   uint32_t last_ = kNone;  // the step that the next one follows
 };

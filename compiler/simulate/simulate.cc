@@ -1,52 +1,59 @@
 #include "compiler/simulate/simulate.h"
 
+#include "compiler/predict/latency_predictor.h"
 #include "compiler/simulate/host_calls.h"
+#include "compiler/support/error.h"
 
 namespace codl::compiler {
 
-namespace {
-
-// Of what `maker` made, the bytes that `reader`, a kernel, reads.
-double handed_bytes_of(const Schedule& schedule, const Step& maker, const Step& reader) {
-  if (maker.kind == StepKind::Download) return maker.moved_bytes;
-  if (maker.kind != StepKind::Kernel) return 0;
-  kernels::OperandShape made[kernels::kMaxOperands];
-  kernels::OperandShape read[kernels::kMaxOperands];
-  for (size_t i = 0; i + 1 < reader.operands.size(); ++i)
-    if (reader.operands[i] == maker.operands.back())
-      return handed_bytes(maker.shape(schedule.tensors, made), reader.shape(schedule.tensors, read),
-                          i);
-  return 0;
+double weight_mbytes(const Variant& variant) {
+  double bytes = 0;
+  for (const Tensor& tensor : variant.tensors)
+    if (tensor.storage == Storage::Weights) bytes += static_cast<double>(tensor.shape.bytes);
+  return bytes * 1e-6;
 }
 
-double given_bytes_of(const Schedule& schedule, const Step& step) {
-  double bytes = 0;
-  for (TensorId operand : step.operands)
-    if (schedule.tensors[operand].storage == Storage::Input)
-      bytes += static_cast<double>(schedule.tensors[operand].shape.bytes);
-  return bytes;
+namespace {
+
+// Steps without what the host's calls and hand-offs take.
+llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
+                                                    const LatencyPredictor& predictor) {
+  std::vector<LaneStep> steps;
+  for (const Step& step : variant.steps) {
+    LaneStep& added = steps.emplace_back();
+    added.lane = static_cast<uint8_t>(step.lane);
+    added.name = step.name;
+    for (StepId wait : step.waits) added.waits.push_back({wait});
+    if (step.kernel != nullptr) {
+      if (!predictor.can_predict(*step.kernel))
+        return input_error(step.name,
+                           "expected a kernel that profile {0} has a model of, found {1}",
+                           predictor.profile().name, step.kernel->symbol);
+      added.launch_us = predictor.launch_us(*step.kernel);
+      added.kernel = step.kernel->symbol;
+    }
+    added.alone_us = predictor.step_us(variant, step);
+  }
+  return steps;
 }
 
 }  // namespace
 
-Timeline simulate(const Schedule& schedule, const DeviceProfile& profile) {
-  std::vector<PlannedStep> steps;
-  for (const Step& step : schedule.steps) {
-    PlannedStep& planned = steps.emplace_back();
-    planned.step.lane = static_cast<uint8_t>(step.lane);
-    planned.step.alone_us = step.predicted_us;
-    const bool is_kernel = step.kind == StepKind::Kernel;
-    for (StepId wait : step.waits) {
-      planned.step.waits.push_back({wait});
-      planned.wait_bytes.push_back(is_kernel ? handed_bytes_of(schedule, schedule.steps[wait], step)
-                                             : 0);
-    }
-    planned.given_bytes = is_kernel ? given_bytes_of(schedule, step) : 0;
-    planned.is_copy = step.lane == Lane::Transfer;
-    planned.is_download = step.kind == StepKind::Download;
-    planned.call_us = step.call_us;
-  }
-  return run_lanes(with_host_calls(std::move(steps), schedule.gate, profile));
+llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Variant& variant,
+                                                    const DeviceProfile& profile) {
+  const LatencyPredictor predictor(profile, weight_mbytes(variant));
+  CODL_ASSIGN_OR_RETURN(steps, bare_steps_of(variant, predictor));
+  return with_host_calls(variant, std::move(steps), predictor);
+}
+
+llvm::Error predict(Variant& variant, const DeviceProfile& profile) {
+  const LatencyPredictor predictor(profile, weight_mbytes(variant));
+  CODL_ASSIGN_OR_RETURN(steps, bare_steps_of(variant, predictor));
+  for (StepId id = 0; id < steps.size(); ++id)
+    variant.steps[id].predicted_us = steps[id].alone_us + steps[id].launch_us;
+  steps = with_host_calls(variant, std::move(steps), predictor);
+  variant.predicted_us = run_lanes(steps, profile, {}, Clock::Wall).total_us;
+  return llvm::Error::success();
 }
 
 }  // namespace codl::compiler

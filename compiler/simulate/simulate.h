@@ -1,13 +1,25 @@
-// A schedule in virtual time on a device profile: three lanes, hand-offs.
+// A variant of a plan in virtual time, as long as a device profile predicts: of the compiler,
+// before there is a file, and of codl-sim, from one.
 #pragma once
 
-#include "compiler/schedule/schedule.h"
+#include <vector>
+
 #include "compiler/simulate/timeline.h"
+#include "llvm/Support/Error.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
-// As codl-sim runs the plan (simulate_plan.h); steps take their predicted_us, contention and
-// launches being in it.
-Timeline simulate(const Schedule& schedule, const DeviceProfile& profile);
+// Million bytes of what the variant's steps have packed.
+double weight_mbytes(const Variant& variant);
+
+// By step of the variant, in its order; where the profile says what the host's calls take, with
+// steps for these between (host_calls.h). Input error: the profile has no model of a kernel of the
+// variant.
+llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Variant& variant,
+                                                    const DeviceProfile& profile);
+
+// Fills predicted_us of the variant, with nothing else on the device, and of its steps.
+llvm::Error predict(Variant& variant, const DeviceProfile& profile);
 
 }  // namespace codl::compiler

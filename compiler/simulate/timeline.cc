@@ -29,7 +29,7 @@ class LaneSimulation {
     }
     has_calls_ = clock == Clock::Wall;
     for (size_t i = 0; i < steps_.size(); ++i)
-      if (steps_[i].is_enqueued && has_calls_) left_us_[i] += profile.launch_us.value;
+      if (has_calls_) left_us_[i] += steps_[i].launch_us;
   }
 
   // A lane's step starts or ends at each event.
@@ -139,8 +139,6 @@ Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
   simulation.add_conditions(profile, load, clock);
   return simulation.run();
 }
-
-Timeline run_lanes(llvm::ArrayRef<LaneStep> steps) { return LaneSimulation(steps).run(); }
 
 std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<LaneStep> steps,
                          const Timeline& timeline) {

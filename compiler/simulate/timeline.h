@@ -21,11 +21,11 @@ struct LaneWait {
 
 // One step of a lane. A lane runs its steps in the order given.
 struct LaneStep {
-  uint8_t lane = 0;     // Lane
+  uint8_t lane = 0;     // codl::Lane
   double alone_us = 0;  // at full speed, nothing else running
   // From the end of the last step that it waits for, or the begin of the run, to its start.
   double hand_off_us = 0;
-  bool is_enqueued = false;  // by the host: takes launch cost in wall time
+  double launch_us = 0;  // more in wall time: the host's work to enqueue it
   std::vector<LaneWait> waits;
   std::string name;
   const char* kernel = "exchange";
@@ -63,9 +63,6 @@ struct Timeline {
 // processor computes too.
 Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
                    const SimulatedLoad& load, Clock clock);
-
-// The same, where nothing contends and all that a step takes is in its time.
-Timeline run_lanes(llvm::ArrayRef<LaneStep> steps);
 
 // Chrome trace JSON as codl-bench --trace writes it; `name` is of the process.
 std::string chrome_trace(llvm::StringRef name, llvm::ArrayRef<LaneStep> steps,

@@ -3,7 +3,7 @@
 
 #include "compiler/emit/dump_plan.h"
 #include "compiler/simulate/replay.h"
-#include "compiler/simulate/simulate_plan.h"
+#include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"
@@ -163,15 +163,15 @@ llvm::Expected<Result> simulate_replay(const Flags& flags) {
 
 // The profile that the plan was made with, by the name that the plan has: found only if it is
 // still the same.
-llvm::Expected<DeviceProfile> profile_of(const plan::PlanDef& plan, llvm::StringRef path) {
-  const std::string name = plan.device()->str();
+llvm::Expected<DeviceProfile> profile_of(const PlanInfo& plan, llvm::StringRef path) {
+  const std::string& name = plan.device;
   const auto ask = [&](const char* why) {
     return input_error(
         path, "expected --device=FILE.json beside a plan for \"{0}\", found none; {1}", name, why);
   };
   if (!llvm::is_contained(list_devices(), name)) return ask("--list-devices has no such profile");
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
-  if (to_hex(profile.hash) != plan.profile_hash()->str())
+  if (to_hex(profile.hash) != plan.profile_hash)
     return ask("the profile of that name is not the one that the plan was made with");
   return profile;
 }
@@ -179,17 +179,16 @@ llvm::Expected<DeviceProfile> profile_of(const plan::PlanDef& plan, llvm::String
 llvm::Expected<Result> simulate_variants(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(bytes, read_plan(flags.plan));
   CODL_ASSIGN_OR_RETURN(plan, open_plan(bytes.data(), bytes.size(), flags.plan));
-  CODL_ASSIGN_OR_RETURN(profile, flags.device.empty() ? profile_of(*plan, flags.plan)
+  CODL_ASSIGN_OR_RETURN(profile, flags.device.empty() ? profile_of(plan.info, flags.plan)
                                                       : load_device_profile(flags.device));
   Result result{std::move(profile), {}};
   std::vector<std::string> names;
-  for (const plan::VariantDef* variant : *plan->variants()) {
-    names.push_back(variant->name()->str());
-    if (!flags.variant.empty() && names.back() != flags.variant) continue;
-    result.profile.set_weights(weight_mbytes(*variant));
-    CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(*variant, result.profile));
+  for (const Variant& variant : plan.variants) {
+    names.push_back(variant.name);
+    if (!flags.variant.empty() && variant.name != flags.variant) continue;
+    CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, result.profile));
     result.runs.push_back(
-        simulate("variant " + names.back(), std::move(steps), result.profile, flags.load));
+        simulate("variant " + variant.name, std::move(steps), result.profile, flags.load));
   }
   if (result.runs.empty())
     return input_error("--variant", "expected {0}, found \"{1}\"{2}", llvm::join(names, " or "),

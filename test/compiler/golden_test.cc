@@ -5,9 +5,10 @@
 //   CODL_UPDATE_GOLDEN=1 build/release/bin/test_compiler "decisions*"
 //
 // and reads the difference.
+#include "test/compiler/support/golden.h"
+
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "compiler/device/device_profile.h"
 #include "compiler/pipeline.h"
@@ -15,27 +16,9 @@
 #include "test/compiler/support/dump_text.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
-#include "test/support/onnx_text.h"
 
 namespace codl::compiler {
 namespace {
-
-const std::string kFolder = CODL_TEST_GOLDEN;
-
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string model_of(const std::string& network) {
-  std::string text = read(kFolder + "/" + network + ".onnx.txt");
-  text.erase(0, text.find('\n') + 1);  // the parser knows no comments
-  onnx::ModelProto model = test::parse_onnx_text(text);
-  test::fill_declared(*model.mutable_graph());
-  return model.SerializeAsString();
-}
 
 std::string decisions(const std::string& onnx, const DeviceProfile& profile, const char* stage) {
   CompileOptions options;
@@ -52,14 +35,14 @@ TEST_CASE("decisions for six networks on three devices are those on record") {
       GENERATE("residual", "mobile", "unet", "detector", "attention", "style");
   const std::string device = GENERATE("sd855", "kirin990", "host-2core-pocl");
   const DeviceProfile profile = test::value_of(load_device_profile(device));
-  const std::string onnx = model_of(network);
+  const std::string onnx = golden_model(network);
   std::string found;
   for (const char* stage : {"partition", "schedule", "memory"})
     found += std::string("# ") + stage + "\n" + decisions(onnx, profile, stage);
-  const std::string path = kFolder + "/" + network + "." + device + ".txt";
+  const std::string path = kGoldenFolder + "/" + network + "." + device + ".txt";
   if (std::getenv("CODL_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << found;
   INFO(path);
-  CHECK(found == read(path));
+  CHECK(found == golden_text(path));
 }
 
 }  // namespace

@@ -26,7 +26,6 @@ using test::value_of;
 struct Example {
   ir::Graph graph;
   std::vector<Schedule> schedules;
-  std::vector<MemoryPlan> memory;
   PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 3};
 
   explicit Example(SplitDim dim = SplitDim::Height, Sharing sharing = Sharing::FineSvm,
@@ -44,14 +43,14 @@ struct Example {
   }
 
   void add(const DeviceProfile& profile, const PartitionOptions& options, llvm::StringRef name) {
-    const PartitionPlan division = value_of(partition(graph, profile, options));
-    schedules.push_back(value_of(make_schedule(graph, division, profile, name)));
-    memory.push_back(value_of(plan_memory(schedules.back(), profile)));
+    const PartitionPlan division = value_of(partition(graph, LatencyPredictor(profile), options));
+    schedules.push_back(value_of(make_schedule(graph, division, LatencyPredictor(profile), name)));
+    CHECK(llvm::toString(plan_memory(schedules.back(), profile)) == "");
   }
 
   llvm::Expected<std::vector<uint8_t>> build() const {
     CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
-    return build_plan(graph, schedules, memory, weights, info);
+    return build_plan(graph, schedules, weights, info);
   }
 };
 
@@ -78,7 +77,6 @@ TEST_CASE("constants with equal bytes are one blob") {
   test::GraphBuilder builder(16, 16, 16);
   Example twice;
   twice.schedules.clear();
-  twice.memory.clear();
   twice.graph = builder.finish(builder.conv("b", builder.conv("a", builder.input(), 16), 16));
   PartitionOptions cpu;
   cpu.strategy = "cpu";
@@ -134,13 +132,14 @@ TEST_CASE("the table holds what it was made from") {
       const plan::StepDef& stored = *variant.steps()->Get(i);
       const Step& step = example.schedules[v].steps[i];
       CHECK(stored.name()->str() == step.name);
-      CHECK(static_cast<int>(lane_of(stored)) == static_cast<int>(step.lane));
+      CHECK(lane_of(stored) == step.lane);
       CHECK(stored.kernel() == step.kernel->id);
       CHECK(Range{stored.part_begin(), stored.part_end()} == step.part);
       CHECK(Range{stored.owned_begin(), stored.owned_end()} == step.owned);
-      REQUIRE(stored.params()->size() == step.params.bytes());
-      if (step.params.bytes() != 0)
-        CHECK(std::memcmp(stored.params()->data(), step.params.data(), step.params.bytes()) == 0);
+      REQUIRE(stored.params()->size() == step.params.size() * 4);
+      if (!step.params.empty())
+        CHECK(std::memcmp(stored.params()->data(), step.params.data(), step.params.size() * 4) ==
+              0);
     }
   }
 }

@@ -1,8 +1,10 @@
+#include <array>
 #include <set>
 #include <sstream>
 
 #include "compiler/frontend/importer.h"
 #include "compiler/interp/interpreter.h"
+#include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
 #include "test/compiler/ops/op_cases.h"
 #include "test/support/catch.h"
@@ -178,24 +180,41 @@ TEST_CASE("nodes are cut where every part is a whole operator") {
   }
 }
 
-TEST_CASE("work counts multiply-adds and bytes") {
+TEST_CASE("multiply-adds of a node: sums of products, padding included") {
   for (const OpCase& op_case : op_cases()) {
     const ir::Graph graph = graph_of(op_case);
-    const compiler::Work work =
-        compiler::op_spec(op_case.op).work(ir::NodeView{graph, graph.node(0)});
-    if (op_case.name == "conv grouped") {
-      // 34 channels of 5x4 outputs, 2 input channels each, 3x3 taps.
-      CHECK(work.macs == 34.0 * 5 * 4 * 2 * 9);
-      CHECK(work.bytes_read == 4.0 * (4 * 5 * 4 + 34 * 2 * 9 + 34));
-      CHECK(work.bytes_written == 4.0 * 34 * 5 * 4);
-    }
-    if (op_case.name == "depthwise") CHECK(work.macs == 18.0 * 6 * 4 * 9);
-    if (op_case.name == "matmul") CHECK(work.macs == 2.0 * 35 * 5);
-    if (op_case.name == "add") {
-      CHECK(work.macs == 0);
-      CHECK(work.bytes_read == 2 * work.bytes_written);
-    }
+    const double macs = compiler::multiply_adds(ir::NodeView{graph, graph.node(0)});
+    // 34 channels of 5x4 outputs, 2 input channels each, 3x3 taps.
+    if (op_case.name == "conv grouped") CHECK(macs == 34.0 * 5 * 4 * 2 * 9);
+    if (op_case.name == "depthwise") CHECK(macs == 18.0 * 6 * 4 * 9);
+    if (op_case.name == "matmul") CHECK(macs == 2.0 * 35 * 5);
+    if (op_case.name == "add") CHECK(macs == 0);
   }
+}
+
+TEST_CASE("multiply-adds of a step: of its rows or channels") {
+  kernels::OperandShape shapes[3];
+  const auto set = [&](int i, std::array<int32_t, 4> dims) {
+    shapes[i].rank = 4;
+    std::copy(dims.begin(), dims.end(), shapes[i].dims);
+  };
+  set(0, {1, 16, 10, 8});
+  set(1, {32, 16, 3, 3});
+  set(2, {1, 32, 10, 8});
+  shapes[2].layout = Layout::Nhwc;
+  shapes[2].row_end = 10;
+  kernels::StepShape step;
+  step.row = find_kernel(1);
+  REQUIRE(step.row->op == OpKind::Conv2d);
+  step.operands = shapes;
+  step.operand_count = 3;
+  CHECK(compiler::multiply_adds(step) == 32.0 * 10 * 8 * 16 * 9);
+  step.part_dim = SplitDim::Height;
+  step.part = {2, 5};
+  CHECK(compiler::multiply_adds(step) == Approx(32.0 * 3 * 8 * 16 * 9));
+  step.part_dim = SplitDim::OutputChannel;
+  step.part = {16, 32};
+  CHECK(compiler::multiply_adds(step) == Approx(16.0 * 10 * 8 * 16 * 9));
 }
 
 TEST_CASE("every operator has a case, and its row of ops.def") {

@@ -117,14 +117,11 @@ TEST_CASE("weights cost no memory where the network has no more than a cache kee
     if (conv.shape().operands[i].layout == Layout::Packed)
       bytes += static_cast<double>(conv.shape().operands[i].bytes);
   REQUIRE(bytes > 0);
-  profile.set_weights(21);
-  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(bytes));
-  profile.set_weights(20);
-  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == 0);
+  CHECK(LatencyPredictor(profile, 21).predict_us(conv.shape(), false) == Approx(bytes));
+  CHECK(LatencyPredictor(profile, 20).predict_us(conv.shape(), false) == 0);
   // Another processor's cache says nothing of it.
   std::swap(profile.warm_weight_mbytes[0], profile.warm_weight_mbytes[1]);
-  profile.set_weights(20);
-  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), false) == Approx(bytes));
+  CHECK(LatencyPredictor(profile, 20).predict_us(conv.shape(), false) == Approx(bytes));
 }
 
 TEST_CASE("a hand-off costs what its kind of sharing takes") {

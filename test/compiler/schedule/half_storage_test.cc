@@ -2,6 +2,8 @@
 
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/partition.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
 #include "kernels/kernel_table.h"
 #include "test/support/catch.h"
 #include "test/support/graphs.h"
@@ -11,9 +13,9 @@ namespace {
 
 Schedule schedule_for(const ir::Graph& graph, const DeviceProfile& profile,
                       const PartitionOptions& options) {
-  auto plan = partition(graph, profile, options);
+  auto plan = partition(graph, LatencyPredictor(profile), options);
   REQUIRE(bool(plan));
-  auto schedule = make_schedule(graph, *plan, profile, "test");
+  auto schedule = make_schedule(graph, *plan, LatencyPredictor(profile), "test");
   REQUIRE(bool(schedule));
   return std::move(*schedule);
 }
@@ -31,9 +33,11 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
   options.max_chain = 4;
   const ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(sharing, layout);
-  const Schedule floats = schedule_for(graph, profile, options);
+  Schedule floats = schedule_for(graph, profile, options);
   Schedule schedule = floats;
-  store_halves(schedule, profile);
+  store_halves(schedule);
+  CHECK(llvm::toString(predict(floats, profile)) == "");
+  CHECK(llvm::toString(predict(schedule, profile)) == "");
 
   size_t halves = 0;
   for (TensorId id = 0; id < schedule.tensors.size(); ++id) {
@@ -66,12 +70,11 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
     CHECK(step.predicted_us <= floats.steps[i].predicted_us);
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::StepNeeds needs;
-    CHECK(kernels::check_step(step.shape(schedule.tensors, shapes), &needs) == nullptr);
+    CHECK(kernels::check_step(schedule.shape_of(step, shapes), &needs) == nullptr);
   }
   CHECK(llvm::toString(check_races(graph, schedule)) == "");
-  auto memory = plan_memory(schedule, profile);
-  REQUIRE(bool(memory));
-  CHECK(llvm::toString(check_memory_plan(schedule, *memory)) == "");
+  CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+  CHECK(llvm::toString(check_memory_plan(schedule)) == "");
 }
 
 TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
@@ -91,7 +94,7 @@ TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
       break;
     }
   REQUIRE(without_halves.id != 0);
-  store_halves(schedule, profile);
+  store_halves(schedule);
   CHECK_FALSE(is_half(schedule.tensors[read]));
   CHECK(count_gpu_tensors(schedule).halves > 0);
 }

@@ -13,9 +13,9 @@ namespace {
 
 Schedule schedule_of(const ir::Graph& graph, const DeviceProfile& profile,
                      const PartitionOptions& options) {
-  auto plan = partition(graph, profile, options);
+  auto plan = partition(graph, LatencyPredictor(profile), options);
   if (!plan) FAIL(llvm::toString(plan.takeError()));
-  auto schedule = make_schedule(graph, *plan, profile, "test");
+  auto schedule = make_schedule(graph, *plan, LatencyPredictor(profile), "test");
   if (!schedule) FAIL(llvm::toString(schedule.takeError()));
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
   return std::move(*schedule);
@@ -47,15 +47,14 @@ TEST_CASE(
   const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
   const auto max_chain = GENERATE(1, 4);
   const DeviceProfile profile = test::test_profile(sharing, layout);
-  const Schedule schedule = schedule_of(graph, profile, forced(dim, max_chain));
+  Schedule schedule = schedule_of(graph, profile, forced(dim, max_chain));
   CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Cpu) == 3);
   CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Gpu) == 3);
   CHECK(count(schedule, StepKind::Map) == count(schedule, StepKind::Unmap));
   CHECK((sharing == Sharing::SubBuffer) == (count(schedule, StepKind::Map) > 0));
   CHECK((sharing == Sharing::Separate) == (count(schedule, StepKind::Upload) > 0));
-  auto memory = plan_memory(schedule, profile);
-  REQUIRE(bool(memory));
-  CHECK(llvm::toString(check_memory_plan(schedule, *memory)) == "");
+  CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+  CHECK(llvm::toString(check_memory_plan(schedule)) == "");
 }
 
 // The sum of channels reads some channels of every row; the lane made all channels of some rows.
@@ -67,8 +66,9 @@ TEST_CASE("neighbours may be split along different dims") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const DeviceProfile profile = test::test_profile(sharing, layout);
-  auto by_rows = partition(graph, profile, forced(SplitDim::Height, 1));
-  auto by_channels = partition(graph, profile, forced(SplitDim::OutputChannel, 1));
+  auto by_rows = partition(graph, LatencyPredictor(profile), forced(SplitDim::Height, 1));
+  auto by_channels =
+      partition(graph, LatencyPredictor(profile), forced(SplitDim::OutputChannel, 1));
   REQUIRE(bool(by_rows));
   REQUIRE(bool(by_channels));
   const int node_count = static_cast<int>(by_rows->divisions.size());
@@ -76,7 +76,7 @@ TEST_CASE("neighbours may be split along different dims") {
   PartitionPlan plan = *by_rows;
   for (int node = 0; node < node_count; ++node)
     if (choice >> node & 1) plan.divisions[node] = by_channels->divisions[node];
-  auto schedule = make_schedule(graph, plan, profile, "test");
+  auto schedule = make_schedule(graph, plan, LatencyPredictor(profile), "test");
   REQUIRE(bool(schedule));
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
 }
@@ -142,9 +142,13 @@ TEST_CASE("lanes of equal speed take about half the time of one") {
   profile.exchange.sync_us.value = 0;
   PartitionOptions cpu;
   cpu.strategy = "cpu";
-  const double alone_us = simulate(schedule_of(graph, profile, cpu), profile).total_us;
-  const double both_us =
-      simulate(schedule_of(graph, profile, forced(SplitDim::Height, 1)), profile).total_us;
+  const auto predicted_us = [&](const PartitionOptions& options) {
+    Schedule schedule = schedule_of(graph, profile, options);
+    CHECK(llvm::toString(predict(schedule, profile)) == "");
+    return schedule.predicted_us;
+  };
+  const double alone_us = predicted_us(cpu);
+  const double both_us = predicted_us(forced(SplitDim::Height, 1));
   CHECK(both_us < 0.8 * alone_us);
 }
 

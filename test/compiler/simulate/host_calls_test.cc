@@ -7,18 +7,38 @@
 namespace codl::compiler {
 namespace {
 
-constexpr uint8_t kCpu = 0;
-constexpr uint8_t kGpu = 1;
-constexpr uint8_t kTransfer = 2;
+// Steps of a variant with the times that they are to take; what each reads and writes are values of
+// f32, without rows.
+struct PlannedSteps {
+  Variant variant;
+  std::vector<LaneStep> steps;
 
-PlannedStep planned(uint8_t lane, double us, std::vector<LaneWait> waits = {}) {
-  PlannedStep step;
-  step.step.lane = lane;
-  step.step.alone_us = us;
-  step.step.waits = std::move(waits);
-  step.is_copy = lane == kTransfer;
-  return step;
-}
+  TensorId value(double bytes, Storage storage = Storage::Host) {
+    Tensor tensor;
+    tensor.storage = storage;
+    tensor.shape.rank = 1;
+    tensor.shape.dims[0] = static_cast<int32_t>(bytes / 4);
+    tensor.shape.bytes = static_cast<uint64_t>(bytes);
+    variant.tensors.push_back(tensor);
+    return static_cast<TensorId>(variant.tensors.size() - 1);
+  }
+
+  PlannedSteps& add(Lane lane, double us, std::vector<StepId> waits = {},
+                    std::vector<TensorId> operands = {}) {
+    if (operands.empty()) operands.push_back(value(0));
+    Step step;
+    step.lane = lane;
+    if (lane == Lane::Transfer) step.kind = StepKind::Download;
+    step.operands = std::move(operands);
+    step.waits = waits;
+    variant.steps.push_back(std::move(step));
+    LaneStep& timed = steps.emplace_back();
+    timed.lane = static_cast<uint8_t>(lane);
+    timed.alone_us = us;
+    for (StepId wait : waits) timed.waits.push_back({wait});
+    return *this;
+  }
+};
 
 // Calls of 2 us, 5 into an idle queue; 10 us to a start, 20 to be seen, 40 between queues.
 DeviceProfile profile() {
@@ -33,39 +53,40 @@ DeviceProfile profile() {
   return profile;
 }
 
-double wall_us(std::vector<PlannedStep> steps, const DeviceProfile& profile,
-               Gate gate = Gate::HostEnqueue) {
-  return run_lanes(with_host_calls(std::move(steps), gate, profile), profile, {}, Clock::Wall)
+double wall_us(PlannedSteps planned, const DeviceProfile& profile, Gate gate = Gate::HostEnqueue) {
+  planned.variant.gate = gate;
+  const LatencyPredictor predictor(profile);
+  return run_lanes(with_host_calls(planned.variant, std::move(planned.steps), predictor), profile,
+                   {}, Clock::Wall)
       .total_us;
 }
 
 TEST_CASE("the host calls before it computes, and sees the queue done at the end") {
   // 5 + 2 us of calls, then 100 of the CPU; the GPU from 15 to 115, seen at 135.
-  CHECK(wall_us({planned(kGpu, 50), planned(kGpu, 50), planned(kCpu, 100)}, profile()) ==
-        Approx(5 + 10 + 50 + 50 + 20));
+  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Gpu, 50).add(Lane::Cpu, 100),
+                profile()) == Approx(5 + 10 + 50 + 50 + 20));
   // The CPU is the slower: 7 + 200.
-  CHECK(wall_us({planned(kGpu, 50), planned(kGpu, 50), planned(kCpu, 200)}, profile()) ==
-        Approx(7 + 200));
+  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Gpu, 50).add(Lane::Cpu, 200),
+                profile()) == Approx(7 + 200));
 }
 
 TEST_CASE("a step of the GPU behind one of the host is enqueued when that is done") {
-  const std::vector<PlannedStep> steps = {planned(kCpu, 100), planned(kGpu, 50, {{0}})};
+  const PlannedSteps steps = PlannedSteps().add(Lane::Cpu, 100).add(Lane::Gpu, 50, {0});
   CHECK(wall_us(steps, profile()) == Approx(100 + 5 + 10 + 50 + 20));
   // Behind a gate it is enqueued before: the gate opens at 105.
   CHECK(wall_us(steps, profile(), Gate::UserEvent) == Approx(5 + 100 + 10 + 50 + 20));
 }
 
 TEST_CASE("a step of the host waits until it sees the GPU's") {
-  CHECK(wall_us({planned(kGpu, 50), planned(kCpu, 100, {{0}})}, profile()) ==
+  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Cpu, 100, {0}), profile()) ==
         Approx(5 + 10 + 50 + 20 + 100));
 }
 
 TEST_CASE("a download starts behind its kernel, and its call may wait for it") {
   DeviceProfile given = profile();
-  std::vector<PlannedStep> steps = {planned(kGpu, 500), planned(kTransfer, 30, {{0}}),
-                                    planned(kCpu, 300)};
-  steps[1].is_download = true;
-  steps[1].call_us = 3;
+  given.exchange.host->download.call_us.value = 3;
+  const PlannedSteps steps =
+      PlannedSteps().add(Lane::Gpu, 500).add(Lane::Transfer, 30, {0}).add(Lane::Cpu, 300);
   // The kernel ends at 515; 40 + 30 us later the copy does.
   CHECK(wall_us(steps, given) == Approx(515 + 40 + 30 + 20));
   // The host computes when the call has returned, at 518.
@@ -78,17 +99,24 @@ TEST_CASE("what the other lane had last takes longer, once") {
   given.exchange.host->cpu_resume_us.value = 3;
   given.exchange.host->cpu_cold_us_per_mb.value = 10;
   given.exchange.host->gpu_cold_us_per_mb.value = 100;
-  std::vector<PlannedStep> steps = {planned(kGpu, 50), planned(kCpu, 100, {{0}}),
-                                    planned(kCpu, 100, {{0}})};
-  steps[1].wait_bytes = steps[2].wait_bytes = {2e6};
+  PlannedSteps steps;
+  const TensorId made = steps.value(2e6);
+  const TensorId none = steps.value(0);
+  steps.add(Lane::Gpu, 50, {}, {none, made});
+  steps.add(Lane::Cpu, 100, {0}, {made, none});
+  steps.add(Lane::Cpu, 100, {0}, {made, none});
   CHECK(wall_us(steps, given) == Approx(5 + 10 + 50 + 20 + 3 + 10 * 2 + 100 + 100));
   // The run's inputs are nobody's; with a GPU in the plan the first step finds the workers asleep.
-  steps = {planned(kCpu, 100), planned(kGpu, 50, {{0}})};
-  steps[0].given_bytes = 1e6;
-  steps[1].wait_bytes = {1e6};
-  CHECK(wall_us(steps, given) == Approx(3 + 10 + 100 + 5 + 10 + 100 + 50 + 20));
-  steps.pop_back();
-  CHECK(wall_us(steps, given) == Approx(10 + 100));
+  const auto with_input = [](bool has_gpu) {
+    PlannedSteps some;
+    const TensorId input = some.value(1e6, Storage::Input);
+    const TensorId output = some.value(1e6);
+    some.add(Lane::Cpu, 100, {}, {input, output});
+    if (has_gpu) some.add(Lane::Gpu, 50, {0}, {output, some.value(0)});
+    return some;
+  };
+  CHECK(wall_us(with_input(true), given) == Approx(3 + 10 + 100 + 5 + 10 + 100 + 50 + 20));
+  CHECK(wall_us(with_input(false), given) == Approx(10 + 100));
 }
 
 TEST_CASE("a step is handed the rows that it reads of those that were made") {
@@ -126,15 +154,17 @@ TEST_CASE("a step is handed the rows that it reads of those that were made") {
 
 TEST_CASE("CoDL's clock has no calls") {
   const DeviceProfile given = profile();
+  const PlannedSteps planned = PlannedSteps().add(Lane::Gpu, 50);
   const std::vector<LaneStep> steps =
-      with_host_calls({planned(kGpu, 50)}, Gate::HostEnqueue, given);
+      with_host_calls(planned.variant, planned.steps, LatencyPredictor(given));
   CHECK(run_lanes(steps, given, {}, Clock::Codl).total_us == Approx(10 + 50 + 20));
 }
 
 TEST_CASE("a profile that says nothing of the host pays sync_us for each wait") {
   DeviceProfile given;
   given.exchange.sync_us.value = 7;
-  CHECK(wall_us({planned(kGpu, 50), planned(kCpu, 100, {{0}})}, given) == Approx(50 + 7 + 100));
+  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Cpu, 100, {0}), given) ==
+        Approx(50 + 7 + 100));
 }
 
 TEST_CASE("a step that is lost in the rounding of a long time ends all the same") {
@@ -142,7 +172,7 @@ TEST_CASE("a step that is lost in the rounding of a long time ends all the same"
   steps[0].alone_us = 1e20;
   steps[1].alone_us = 1;
   steps[2].alone_us = 3;
-  CHECK(run_lanes(steps).total_us == 1e20);
+  CHECK(run_lanes(steps, DeviceProfile{}, {}, Clock::Wall).total_us == 1e20);
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& p
     for (Part& part : division.parts) {
       const ir::NodeView view{graph, graph.node(division.node)};
       const Range computed = division.is_split() ? part.computed : Range{};
-      const auto choice =
-          choose_kernel(view, part.processor, division.dim, computed, profile, division.is_split());
+      const auto choice = choose_kernel(view, part.processor, division.dim, computed,
+                                        LatencyPredictor(profile), division.is_split());
       REQUIRE(choice.has_value());
       part.kernel = choice->row;
       part.predicted_us = choice->predicted_us;

@@ -8,6 +8,27 @@
 
 namespace codl::compiler {
 
+// Where a tensor lies: its offset in an arena, or the number of its image.
+inline uint64_t place(const Variant& variant, TensorId id) {
+  const Tensor& tensor = variant.tensors[id];
+  return tensor.storage == Storage::Image ? tensor.index : tensor.offset_bytes;
+}
+inline std::vector<uint64_t> places(const Variant& variant) {
+  std::vector<uint64_t> all;
+  for (TensorId id = 0; id < variant.tensors.size(); ++id) all.push_back(place(variant, id));
+  return all;
+}
+inline void set_place(Variant& variant, TensorId id, uint64_t to) {
+  Tensor& tensor = variant.tensors[id];
+  if (tensor.storage == Storage::Image)
+    tensor.index = static_cast<uint32_t>(to);
+  else
+    tensor.offset_bytes = to;
+}
+inline void set_places(Variant& variant, const std::vector<uint64_t>& all) {
+  for (TensorId id = 0; id < all.size(); ++id) set_place(variant, id, all[id]);
+}
+
 struct ScheduleBuilder {
   Schedule schedule;
 
@@ -37,8 +58,8 @@ struct ScheduleBuilder {
               std::initializer_list<StepId> waits = {}) {
     Step step;
     step.lane = lane;
-    step.operands.append(operands);
-    step.waits.append(waits);
+    step.operands = operands;
+    step.waits = waits;
     step.name = "step" + std::to_string(schedule.steps.size());
     schedule.steps.push_back(step);
     return static_cast<StepId>(schedule.steps.size() - 1);

@@ -1,0 +1,130 @@
+// A plan as plain structs: what the compiler's stages fill, and what its simulator, dumps and
+// reports read. A file has the same in the tables of plan.fbs; compiler/emit writes and reads them.
+//
+// For the host only. The device side allocates nothing: it reads the tables where they lie
+// (plan_fields.h, verify_plan.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/common/contract.h"
+#include "schema/plan.h"
+#include "schema/tables.h"
+
+namespace codl {
+
+using TensorId = uint32_t;  // in Variant::tensors
+using StepId = uint32_t;    // in Variant::steps
+
+// A value, or a window of its rows, in one memory. A value split between the lanes has up to one
+// tensor per lane (one for both where they share memory).
+struct Tensor {
+  std::string name;             // of the value
+  kernels::OperandShape shape;  // bytes is 0 for images
+  Storage storage = Storage::Host;
+  uint32_t index = 0;         // Input, Output, Image, Weights: which
+  uint64_t offset_bytes = 0;  // Host, Shared, Device: in the arena
+};
+
+struct Step {
+  StepKind kind = StepKind::Kernel;
+  Lane lane = Lane::Cpu;
+  const KernelRow* kernel = nullptr;  // of a Kernel step
+  std::vector<uint32_t> params;       // the words of the operator's Params struct
+  std::vector<TensorId> operands;     // a kernel's output is the last
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+  Range owned;  // of a split node's part: without the halo computed twice
+  std::vector<int32_t> tile;
+  MapAccess map_access = MapAccess::Read;
+  std::vector<StepId> waits;  // ascending; earlier steps of other lanes
+  double predicted_us = 0;    // launch included, nothing else running
+  std::string name;           // of the node
+
+  // True if the step writes tensor operands[i]; every other operand it reads.
+  bool writes(size_t i) const {
+    return kind != StepKind::Map && kind != StepKind::Unmap && i + 1 == operands.size();
+  }
+};
+
+// One image of the pool; tensors of one dtype that are never live together take turns in it, each
+// from (0, 0).
+struct ImageSlot {
+  uint32_t width = 0;  // texels
+  uint32_t height = 0;
+  DType dtype = DType::F32;
+};
+
+// One way to run the network.
+struct Variant {
+  std::string name;  // "coexec", "cpu", "gpu"
+  Sharing sharing = Sharing::None;
+  Gate gate = Gate::HostEnqueue;
+  uint64_t host_bytes = 0;  // arena sizes
+  uint64_t shared_bytes = 0;
+  uint64_t device_bytes = 0;
+  std::vector<ImageSlot> images;
+  std::vector<Tensor> tensors;
+  std::vector<Step> steps;
+  double predicted_us = 0;
+
+  // The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
+  // result.
+  kernels::StepShape shape_of(const Step& step, kernels::OperandShape* shapes) const {
+    for (size_t i = 0; i < step.operands.size(); ++i) shapes[i] = tensors[step.operands[i]].shape;
+    return {.row = step.kernel,
+            .params = step.params.data(),
+            .operands = shapes,
+            .operand_count = static_cast<uint32_t>(step.operands.size()),
+            .part_dim = step.part_dim,
+            .part = step.part,
+            .tile = step.tile.data(),
+            .tile_count = static_cast<uint32_t>(step.tile.size())};
+  }
+};
+
+// An input or output of the network.
+struct PlanIo {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int32_t> dims;
+  uint64_t bytes = 0;
+};
+
+// Weights as a kernel reads them.
+struct PlanBlob {
+  std::string name;           // of the constant
+  uint64_t offset_bytes = 0;  // in the file's data section
+  uint64_t bytes = 0;
+};
+
+// An output whose extent along `dim` the data decides: its type has the most there may be; the
+// first are meant, as many as output `count_output` holds after a run.
+struct OutputExtent {
+  uint32_t output = 0;
+  int32_t dim = 0;
+  uint32_t count_output = 0;
+};
+
+struct PlanInfo {
+  std::string device;
+  std::string model_hash;  // of the ONNX bytes, hex
+  std::string profile_hash;
+  uint32_t cpu_threads = 0;  // workers it was predicted for; 0: unknown
+};
+
+struct PlanModel {
+  PlanInfo info;
+  std::string codlc_version;
+  std::vector<PlanIo> inputs;
+  std::vector<PlanIo> outputs;        // the network's, then those that hold counts only
+  uint32_t visible_outputs = 0;       // how many are the network's
+  std::vector<OutputExtent> extents;  // by ascending output, then dim
+  std::vector<PlanBlob> blobs;
+  std::vector<const KernelRow*> kernels;  // that steps use, by id
+  std::vector<Variant> variants;          // the first is the default
+};
+
+}  // namespace codl
