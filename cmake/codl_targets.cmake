@@ -81,11 +81,14 @@ function(codl_runtime_library name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# For targets that take longer to compile with sanitizers than to run: no optimisation then. Not for
+# For targets that take longer to compile with sanitizers than to run: no optimisation then, and no coverage. Not for
 # kernels, whose tests compute for minutes; a long run of the fuzzer (preset fuzz) turns it off.
 function(codl_compile_quickly name)
   if(CODL_SANITIZE AND CODL_COMPILE_QUICKLY)
     target_compile_options(${name} PRIVATE -O0)
+    if(CODL_FUZZ)
+      target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
+    endif()
   endif()
 endfunction()
 

@@ -3,8 +3,9 @@
 #
 #   test/fuzz/run.sh SECONDS [PRESET]     of each target; default: fuzz
 #
-# Corpora: build/corpus/NAME, begun with corpus/NAME and what make_plan_seeds and profiles/ have, and kept. Prints for each
-# target executions, coverage (edges) and findings; a finding stays in build/corpus/found-NAME-*. Exits 1 if there is one.
+# Corpora: build/corpus/NAME, begun with corpus/NAME, profiles/ and what make_plan_seeds makes or, in a test of the build, has
+# made, and kept. Prints for each target executions, coverage (edges) and findings; a finding stays in
+# build/corpus/found-NAME-*. Exits 1 if there is one.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1?expected the seconds of each target}
@@ -18,6 +19,7 @@ cp -n test/fuzz/corpus/replays/* $corpus/replays/
 cp -n test/fuzz/corpus/npy/* $corpus/npy/
 cp -n test/fuzz/corpus/flags/* $corpus/flags/
 cp -n profiles/*.json $corpus/profiles/
+cp -n $bin/../fuzz_plans/*.codl $corpus/plans/ 2>/dev/null
 [ -n "$(ls $corpus/plans)" ] || $bin/make_plan_seeds $corpus/plans test/fuzz/corpus/models/*.onnx examples/models/*.onnx || exit 1
 
 found=0
