@@ -203,17 +203,8 @@ llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(x_dtype, importer.dtype_of(node, 0));
-  OnnxTensor mask;
-  mask.dims = dims;
-  mask.dtype = node.opset < 10 ? x_dtype : DType::Bool;
-  if (node.opset < 10) {
-    const std::vector<float> ones(element_count(dims), 1.0f);
-    mask.bytes = bytes_of(llvm::ArrayRef(ones));
-  } else {
-    mask.bytes = std::vector<uint8_t>(element_count(dims), 1);
-  }
-  importer.bind_constant(node, std::move(mask), 1);
-  return llvm::Error::success();
+  Compose c(node, importer);
+  return c.bind(c.filled(node.opset < 10 ? x_dtype : DType::Bool, 1, dims), 1);
 }
 
 // ---- of two operands ----

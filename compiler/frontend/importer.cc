@@ -14,6 +14,8 @@ namespace {
 // Of one value computed while importing: more than any weight of a network (VGG-16's first fully
 // connected layer has 1.03e8).
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
+// What is computed and as small as settings are is kept: a later rule often asks again.
+constexpr int64_t kSmallConstantBytes = int64_t{1} << 16;
 // Planned for an output that has none: 64 MiB of f32, for what is never written.
 constexpr int64_t kMaxPlannedElements = int64_t{1} << 24;
 
@@ -59,12 +61,13 @@ bool agree(const OnnxValueInfo& declared, llvm::ArrayRef<int64_t> dims,
 }
 
 // Of the initializers and of the tensors that nodes have as attributes.
-int64_t weight_bytes_of(const OnnxGraph& graph) {
-  DistinctBytes bytes;
-  for (const OnnxInitializer& initializer : graph.initializers) bytes.add(initializer.tensor.bytes);
+void add_weights(const OnnxGraph& graph, DistinctBytes& weights) {
+  const auto add = [&](const OnnxTensor& tensor) {
+    weights.add(tensor.bytes, dtype_bytes(tensor.dtype));
+  };
+  for (const OnnxInitializer& initializer : graph.initializers) add(initializer.tensor);
   for (const OnnxNode& node : graph.nodes)
-    for (const OnnxAttribute& attribute : node.attributes) bytes.add(attribute.tensor.bytes);
-  return bytes.count();
+    for (const OnnxAttribute& attribute : node.attributes) add(attribute.tensor);
 }
 
 // The first `count` elements of dim `dim`.
@@ -177,10 +180,15 @@ llvm::Error Importer::define(llvm::StringRef where, llvm::StringRef name) {
 }
 
 llvm::Error Importer::declare(OnnxGraph& graph) {
-  DistinctBytes weights;
+  // Each trip of a Loop computes with the weights of the body, and all share them.
+  DistinctBytes of_graph;
+  add_weights(graph, of_graph);
+  budget_.add_time_for(of_graph.count());
+  const int64_t known = weights_.as_floats();
+  add_weights(graph, weights_);
+  budget_.add_bytes(weights_.as_floats() - known);
   for (OnnxInitializer& initializer : graph.initializers) {
     if (llvm::Error error = define("initializers", initializer.name)) return error;
-    weights.add(initializer.tensor.bytes);
     bindings_[initializer.name].constant = keep(initializer.name, std::move(initializer.tensor));
   }
   for (const OnnxNode& node : graph.nodes)
@@ -191,7 +199,6 @@ llvm::Error Importer::declare(OnnxGraph& graph) {
     for (const OnnxValueInfo& info : *infos)
       if (info.has_shape && !llvm::is_contained(info.dims, kUnknownDim))
         declared_dims_[info.name] = info.dims;
-  evaluation_budget_.add_weights(weights.count());
   return llvm::Error::success();
 }
 
@@ -244,7 +251,6 @@ void Importer::relate_dims(llvm::ArrayRef<const OnnxNode*> nodes) {
 llvm::Expected<Importer> Importer::create(OnnxGraph& graph) {
   Importer importer;
   importer.graph_.name = graph.name;
-  importer.constant_bytes_left_ += kConstantBytesPerWeightByte * weight_bytes_of(graph);
   for (const OnnxValueInfo& input : graph.inputs)
     if (llvm::Error error = importer.define("graph inputs", input.name)) return error;
   if (llvm::Error error = importer.declare(graph)) return error;
@@ -375,20 +381,51 @@ llvm::Error Importer::evaluate_node_of(ir::ValueId value) {
   return llvm::Error::success();
 }
 
+int64_t Importer::evaluated_bytes(ir::ValueId value) const {
+  return static_cast<int64_t>(evaluated_.find(value)->second->tensor.bytes.size());
+}
+
+std::vector<ir::ValueId> Importer::last_read_by(llvm::ArrayRef<ir::NodeId> nodes, size_t at) const {
+  std::vector<ir::ValueId> last;
+  for (ir::ValueId input : graph_.node(nodes[at]).inputs) {
+    const ir::NodeId producer = graph_.value(input).producer;
+    if (producer == ir::kNoId || !std::binary_search(nodes.begin(), nodes.end(), producer) ||
+        evaluated_bytes(input) <= kSmallConstantBytes || llvm::is_contained(last, input))
+      continue;
+    const bool is_read_later = llvm::any_of(nodes.drop_front(at + 1), [&](ir::NodeId node) {
+      return llvm::is_contained(graph_.node(node).inputs, input);
+    });
+    if (!is_read_later) last.push_back(input);
+  }
+  return last;
+}
+
 llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
   if (varies(value)) return nullptr;
   bool gives_up = false;
-  for (ir::NodeId node : nodes_to_evaluate(value)) {
-    const ir::NodeView view{graph_, graph_.node(node)};
-    if (llvm::any_of(view.node.inputs,
-                     [&](ir::ValueId input) { return too_costly_.contains(input); }) ||
-        (!gives_up && (view.output().element_count() > kMaxEvaluatedElements ||
-                       !evaluation_budget_.take(view)))) {
+  const std::vector<ir::NodeId> nodes = nodes_to_evaluate(value);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const ir::NodeView view{graph_, graph_.node(nodes[i])};
+    const bool needs_too_much = llvm::any_of(
+        view.node.inputs, [&](ir::ValueId input) { return too_costly_.contains(input); });
+    if (gives_up && !needs_too_much) continue;
+    std::vector<ir::ValueId> unneeded;
+    int64_t freed = 0;
+    if (!needs_too_much) unneeded = last_read_by(nodes, i);
+    for (ir::ValueId input : unneeded) freed += evaluated_bytes(input);
+    if (needs_too_much || view.output().element_count() > kMaxEvaluatedElements ||
+        !budget_.take(view, freed)) {
       too_costly_.insert(view.node.output);
       gives_up = true;
+      continue;
     }
-    if (gives_up) continue;
     if (llvm::Error error = evaluate_node_of(view.node.output)) return error;
+    for (ir::ValueId input : unneeded) {
+      evaluated_[input]->tensor.bytes = {};
+      evaluated_.erase(input);
+    }
+    if (evaluated_bytes(view.node.output) > kSmallConstantBytes)
+      large_evaluated_.push_back(view.node.output);
   }
   if (too_costly_.contains(value)) return nullptr;
   const auto found = evaluated_.find(value);
@@ -402,6 +439,21 @@ llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
   kept->value = value;
   evaluated_[value] = kept;
   return kept;
+}
+
+void Importer::forget_large_constants() {
+  // A sequence may have a binding of some.
+  for (ir::ValueId value : sequences_.empty() ? large_evaluated_ : std::vector<ir::ValueId>()) {
+    const auto found = evaluated_.find(value);
+    if (found == evaluated_.end() || found->second->tensor.bytes.is_shared()) continue;
+    Constant* constant = found->second;
+    for (auto& bound : bindings_)
+      if (bound.second.constant == constant) bound.second.constant = nullptr;
+    budget_.add_bytes(static_cast<int64_t>(constant->tensor.bytes.size()));
+    constant->tensor.bytes = {};
+    evaluated_.erase(found);
+  }
+  large_evaluated_.clear();
 }
 
 llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) {
@@ -565,12 +617,11 @@ llvm::Expected<ir::ValueId> Importer::add_constant(const OnnxNode& origin, llvm:
                                                    DType dtype, llvm::ArrayRef<int64_t> dims,
                                                    SharedBytes bytes) {
   CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, dtype, dims));
-  constant_bytes_left_ -= static_cast<int64_t>(bytes.size());
-  if (constant_bytes_left_ < 0)
+  if (!budget_.take_bytes(static_cast<int64_t>(bytes.size())))
     return unsupported_error(origin.name,
                              "expected operators that need at most {0} bytes of constants beside "
-                             "{1} for each of weights, found more",
-                             kMaxConstantBytes, kConstantBytesPerWeightByte);
+                             "the weights as floats, found more",
+                             kMaxConstantBytes);
   return graph_.add_constant(output_name(origin, suffix), constant_type, std::move(bytes));
 }
 
@@ -582,7 +633,9 @@ llvm::Expected<ir::ValueId> Importer::constant_of_rank(const OnnxNode& origin,
   const ir::Value& value = graph_.value(constant);
   llvm::SmallVector<int64_t, 4> dims(rank - value.type.rank(), 1);
   dims.append(value.type.dims.begin(), value.type.dims.end());
-  CODL_ASSIGN_OR_RETURN(added, add_constant(origin, suffix, value.type.dtype, dims, value.bytes));
+  CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, value.type.dtype, dims));
+  const SharedBytes bytes = value.bytes;  // no more of them
+  const ir::ValueId added = graph_.add_constant(output_name(origin, suffix), constant_type, bytes);
   constants_of_rank_[{constant, rank}] = added;
   return added;
 }
@@ -641,6 +694,8 @@ llvm::Error Importer::resolve_extents(Binding& binding, llvm::StringRef name) {
     tensor = first_elements(tensor, extent.dim,
                             std::clamp<int64_t>(elements, 0, tensor.dims[extent.dim]));
   }
+  if (!tensor.bytes.is_shared() && !budget_.take_bytes(static_cast<int64_t>(tensor.bytes.size())))
+    return llvm::Error::success();
   binding.extents.clear();
   binding.constant = keep(fresh_name(name.str() + ".known"), std::move(tensor));
   return llvm::Error::success();
@@ -851,6 +906,7 @@ llvm::Error Importer::finish(const OnnxGraph& graph) {
     outputs.push_back(*value);
   }
   note_declared_dims(graph);
+  graph_.computed_bytes_left = budget_.bytes_left();
   // Every output has memory of its own. After the loop above: names are given away only when no
   // value has them.
   GivenNames given;

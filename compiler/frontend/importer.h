@@ -40,9 +40,8 @@ class Importer {
   // Of the graph: more than any network has; a model that asks for more is an attack or an
   // accident.
   static constexpr size_t kMaxNodes = size_t{1} << 14;
-  // Made by rules, beside as many bytes for each byte of weights as a few forms of them take.
+  // Of constants that rules make or compute, beside one form of each weight as floats.
   static constexpr int64_t kMaxConstantBytes = int64_t{1} << 28;
-  static constexpr int64_t kConstantBytesPerWeightByte = 16;
 
   ir::Graph& graph() { return graph_; }
   const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
@@ -192,6 +191,9 @@ class Importer {
   // The node was not imported; nothing that depends on it can be.
   void bind_unavailable(const OnnxNode& node);
   bool is_available(const OnnxNode& node) const;  // every operand is
+  // To be called behind each rule: of what it had computed, large constants that the graph did not
+  // take go. Who asks again computes them again.
+  void forget_large_constants();
   // Declares the graph's outputs, each a value of its own with the model's name. Errors: Input.
   llvm::Error finish(const OnnxGraph& graph);
   // For the user, one line each.
@@ -239,7 +241,10 @@ class Importer {
   llvm::Expected<Constant*> evaluate(ir::ValueId value);
   // Nodes to run, in order, for the value to be known.
   std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
+  // What goes once node `at` of `nodes` is done: large operands that they alone read.
+  std::vector<ir::ValueId> last_read_by(llvm::ArrayRef<ir::NodeId> nodes, size_t at) const;
   llvm::Error evaluate_node_of(ir::ValueId value);
+  int64_t evaluated_bytes(ir::ValueId value) const;
   // With the count known and the value too: the elements that are meant, as a constant.
   llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
   llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
@@ -276,11 +281,12 @@ class Importer {
   llvm::StringMap<int> next_suffix_;  // by base of fresh_name()
   std::vector<bool> varies_;          // by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
-  llvm::DenseSet<ir::ValueId> too_costly_;  // that evaluate() gave up, and what needs them
+  std::vector<ir::ValueId> large_evaluated_;  // for the rule that runs
+  llvm::DenseSet<ir::ValueId> too_costly_;    // that evaluate() gave up, and what needs them
   llvm::DenseMap<std::pair<ir::ValueId, int32_t>, ir::ValueId> constants_of_rank_;
-  int64_t constant_bytes_left_ = kMaxConstantBytes;  // for rules
   BodyImport body_import_;
-  EvaluationBudget evaluation_budget_{EvaluationBudget::kBytesOfRules};
+  DistinctBytes weights_;
+  EvaluationBudget budget_{kMaxConstantBytes};
 };
 
 // Imports one node. Unsupported errors are collected over all nodes; any other ends the import.

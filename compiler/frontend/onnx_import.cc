@@ -190,7 +190,9 @@ class Import {
 
   llvm::Error run_rule(const ImportRow& row, const OnnxNode& node) {
     const size_t reasons = unsupported_.size();
-    if (llvm::Error error = row.rule(node, importer_)) return error;
+    llvm::Error rule_error = row.rule(node, importer_);
+    importer_.forget_large_constants();
+    if (rule_error) return rule_error;
     for (const OnnxAttribute& attribute : node.attributes)
       if (!attribute.was_asked)
         return unsupported_error(node.name, "expected attributes of the operator, found '{0}'",

@@ -118,12 +118,17 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
   return output;
 }
 
-bool EvaluationBudget::take(const ir::NodeView& node) {
-  const auto bytes = static_cast<int64_t>(bytes_of(node.output()));
+bool EvaluationBudget::take(const ir::NodeView& node, int64_t freed) {
   const double steps = evaluation_steps(node);
-  if (bytes > bytes_left_ || steps > steps_left_) return false;
-  bytes_left_ -= bytes;
+  if (steps > steps_left_ || !take_bytes(static_cast<int64_t>(bytes_of(node.output())) - freed))
+    return false;
   steps_left_ -= steps;
+  return true;
+}
+
+bool EvaluationBudget::take_bytes(int64_t bytes) {
+  if (bytes > bytes_left_) return false;
+  bytes_left_ -= bytes;
   return true;
 }
 

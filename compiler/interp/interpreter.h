@@ -20,23 +20,21 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
 // tables, and for weights that are computed from other weights (dequantized, transposed ...).
 class EvaluationBudget {
  public:
-  // What a rule asks for while the model is read, and what is left of the finished graph; of the
-  // first less, because the second takes its results for weights.
-  static constexpr int64_t kBytesOfRules = int64_t{1} << 23;
-  static constexpr int64_t kBytesOfGraph = int64_t{1} << 26;
-
+  // Of results held at a time.
   explicit EvaluationBudget(int64_t bytes) : bytes_left_(bytes) {}
   // The model has so many bytes of weights, or so many more.
-  void add_weights(int64_t bytes) {
-    bytes_left_ += kBytesPerWeightByte * bytes;
-    steps_left_ += kStepsPerWeightByte * static_cast<double>(bytes);
+  void add_time_for(int64_t weight_bytes) {
+    steps_left_ += kStepsPerWeightByte * static_cast<double>(weight_bytes);
   }
-  // True, and less is left, if there is enough for the node.
-  bool take(const ir::NodeView& node);
+  void add_bytes(int64_t bytes) { bytes_left_ += bytes; }
+  // True, and less is left, if there is enough for the node. `freed`: bytes of operands that nobody
+  // needs once it is done.
+  bool take(const ir::NodeView& node, int64_t freed = 0);
+  // For what is no result of a node.
+  bool take_bytes(int64_t bytes);
+  int64_t bytes_left() const { return bytes_left_; }
 
  private:
-  // A weight of one byte becomes f32 (4 bytes), minus its zero point, times its scale, transposed.
-  static constexpr int64_t kBytesPerWeightByte = 16;
   // Multiply-adds, comparisons, elements read and written: a second, with the plain kernels.
   static constexpr double kSteps = 6e7;
   static constexpr double kStepsPerWeightByte = 16;

@@ -50,6 +50,9 @@ struct Node {
 class Graph {
  public:
   std::string name;
+  // What constants that are computed from others may take: what the import left of its bound, which
+  // the weights of the model set.
+  int64_t computed_bytes_left = int64_t{1} << 26;
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Value>& values() const { return values_; }

@@ -2,7 +2,8 @@
 //
 // Needs:   a plain graph (no Convert).
 // Gives:   constants in place of the nodes; the bytes are the reference kernels'. Results above
-//          kMaxFoldedElements stay nodes, and so does what the EvaluationBudget has no room for.
+//          kMaxFoldedElements stay nodes, and so does what the EvaluationBudget has no room for:
+//          kMaxFoldedBytes beside the weights as floats, of what the import left.
 //          Nodes that no output needs are left alone.
 // Order:   first: what it makes constant, the fusions may use.
 #include "compiler/interp/interpreter.h"
@@ -15,6 +16,8 @@ namespace {
 
 // 64 MiB of float: a broadcast of two small constants must not become most of a plan.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
+// Of all results, beside one form of each weight as floats.
+constexpr int64_t kMaxFoldedBytes = int64_t{1} << 26;
 
 // By value: an output needs it.
 std::vector<bool> needed_values(const ir::Graph& graph) {
@@ -31,11 +34,14 @@ std::vector<bool> needed_values(const ir::Graph& graph) {
 llvm::Error fold_constants(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
   const std::vector<bool> needed = needed_values(graph);
-  EvaluationBudget budget(EvaluationBudget::kBytesOfGraph);
   DistinctBytes weights;
-  for (const ir::Value& value : graph.values()) weights.add(value.bytes);
-  budget.add_weights(weights.count());
+  for (const ir::Value& value : graph.values())
+    weights.add(value.bytes, dtype_bytes(value.type.dtype));
+  EvaluationBudget budget(
+      std::min(graph.computed_bytes_left, kMaxFoldedBytes + weights.as_floats()));
+  budget.add_time_for(weights.count());
   Readers readers(graph);
+  std::vector<bool> is_folded(graph.values().size(), false);
   // In graph order, so that a constant found here makes its users constant in the same sweep.
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};
@@ -44,15 +50,20 @@ llvm::Error fold_constants(ir::Graph& graph) {
     for (uint32_t i = 0; i < view.input_count(); ++i)
       if (view.input_value(i).is_constant) inputs.push_back(view.input_value(i).bytes);
     if (inputs.size() != view.input_count()) continue;
-    if (view.output().element_count() > kMaxFoldedElements || !budget.take(view)) continue;
+    // What nobody else reads goes with the node: of a row of nodes two values are held, not all.
+    int64_t freed = 0;
+    for (ir::ValueId input : view.node.inputs)
+      if (is_folded[input] && readers.count(input) == 1 && !graph.is_output(input))
+        freed += static_cast<int64_t>(graph.value(input).bytes.size());
+    if (view.output().element_count() > kMaxFoldedElements || !budget.take(view, freed)) continue;
 
     CODL_ASSIGN_OR_RETURN(bytes, evaluate_node(view, inputs));
     ir::Value& output = graph.value(view.node.output);
     output.is_constant = true;
     output.bytes = std::move(bytes);
     output.producer = ir::kNoId;
+    is_folded[view.node.output] = true;
     dead[id] = true;
-    // What nobody else reads goes with the node: of a row of nodes two values are held, not all.
     readers.remove(id);
     for (ir::ValueId input : graph.node(id).inputs)
       if (readers.count(input) == 0 && !graph.is_output(input)) graph.value(input).bytes = {};

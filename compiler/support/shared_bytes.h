@@ -28,6 +28,9 @@ class SharedBytes {
   SharedBytes(llvm::ArrayRef<uint8_t> range, std::shared_ptr<const void> owner)
       : range_(range), owner_(std::move(owner)) {}
 
+  // True if somebody else holds them too.
+  bool is_shared() const { return owner_.use_count() > 1; }
+
   const uint8_t* data() const { return range_.data(); }
   size_t size() const { return range_.size(); }
   bool empty() const { return range_.empty(); }
@@ -56,14 +59,20 @@ std::vector<uint8_t> bytes_of(llvm::ArrayRef<T> elements) {
 // Counts bytes that several constants share once.
 class DistinctBytes {
  public:
-  void add(const SharedBytes& bytes) {
-    if (!bytes.empty() && seen_.insert({bytes.data(), bytes.size()}).second) count_ += bytes.size();
+  // `element_bytes`: of one of their elements.
+  void add(const SharedBytes& bytes, size_t element_bytes) {
+    if (bytes.empty() || !seen_.insert({bytes.data(), bytes.size()}).second) return;
+    count_ += bytes.size();
+    as_floats_ += element_bytes < 4 ? bytes.size() / element_bytes * 4 : bytes.size();
   }
   int64_t count() const { return static_cast<int64_t>(count_); }
+  // If each element of fewer than four bytes becomes an f32.
+  int64_t as_floats() const { return static_cast<int64_t>(as_floats_); }
 
  private:
   llvm::DenseSet<std::pair<const uint8_t*, size_t>> seen_;
   uint64_t count_ = 0;
+  uint64_t as_floats_ = 0;
 };
 
 }  // namespace codl::compiler

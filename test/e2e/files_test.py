@@ -569,22 +569,35 @@ class FilesTest(WorkFolder, unittest.TestCase):
     def test_memory_and_plans_are_bounded_by_a_models_own_bytes(self):
         count = 4 << 20
         self.sparse("weights", 4 * count)
-        def compile(nodes, initializers, output, megabytes):
+        def compile(nodes, initializers, output, megabytes, dims=(count,), most=17 << 20):
             model = self.write("model.onnx", onnx_bytes.model(
-                nodes, [onnx_bytes.value_info("x", [count])], [onnx_bytes.value_info(output, [count])],
+                nodes, [onnx_bytes.value_info("x", dims)], [onnx_bytes.value_info(output, dims)],
                 initializers=initializers))
             result = self.run_tool("codlc", model, "-q", "-o", self.path("plan"),
                                    preexec_fn=limit(resource.RLIMIT_DATA, megabytes << 20))
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertLess(os.path.getsize(self.path("plan")), 17 << 20)
+            self.assertLess(os.path.getsize(self.path("plan")), most)
         # Weights of one range are there once, mapped; the plan is in memory once.
         compile([onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"w{i}"], [f"y{i}"], f"add{i}")
                  for i in range(40)],
                 [onnx_bytes.external_tensor(f"w{i}", [count], "weights") for i in range(40)], "y39", 64)
-        # Of a row of constants two are held.
-        compile([onnx_bytes.node("Neg", ["w" if i == 0 else f"n{i - 1}"], [f"n{i}"], f"neg{i}") for i in range(15)] +
-                [onnx_bytes.node("Add", ["x", "n14"], ["y"], "add")],
+        # Of a row of constants two are held, where they are folded and where an operator asks for them.
+        row = [onnx_bytes.node("Neg", ["w" if i == 0 else f"n{i - 1}"], [f"n{i}"], f"neg{i}") for i in range(15)]
+        compile(row + [onnx_bytes.node("Add", ["x", "n14"], ["y"], "add")],
                 [onnx_bytes.external_tensor("w", [count], "weights")], "y", 128)
+        compile(row + [onnx_bytes.node("MatMul", ["x", "n14"], ["y"], "product")],
+                [onnx_bytes.external_tensor("w", [2048, 2048], "weights")], "y", 128, (1, 2048))
+        # Of forms of one weight as many as it has bytes, and 64 MiB; the others are computed in the run.
+        compile([onnx_bytes.node(op, ["w"], [f"form{i}"], f"form{i}") for i, op in
+                 enumerate(("Neg", "Abs", "Exp", "Sin", "Cos", "Tanh", "Sqrt", "Ceil", "Floor", "Round", "Erf"))] +
+                [onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"form{i}"], [f"y{i}"], f"add{i}")
+                 for i in range(11)],
+                [onnx_bytes.external_tensor("w", [count], "weights")], "y10", 256, most=97 << 20)
+        # Masks that say nothing, of a model without weights.
+        compile([node for i in range(60) for node in
+                 (onnx_bytes.node("Dropout", ["x" if i == 0 else f"y{i - 1}"], [f"d{i}", f"m{i}"], f"dropout{i}"),
+                  onnx_bytes.node("Where", [f"m{i}", f"d{i}", "x"], [f"y{i}"], f"where{i}"))], [], "y59", 192,
+                most=65 << 20)
 
     def limits_of(self, tool, arguments):
         """Megabytes of address space between what the tool needs to say its version and what it needs to do its
