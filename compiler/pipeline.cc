@@ -2,6 +2,7 @@
 #include "compiler/pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
@@ -43,19 +44,35 @@ constexpr Pass kFrontendPasses[] = {
 struct Candidate {
   PartitionPlan division;
   Schedule schedule;
+  uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
+  double bound_us = 0;       // that the search cannot go below
 };
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options) {
-  CODL_ASSIGN_OR_RETURN(division, partition(graph, predictor, options));
-  const std::string name = options.strategy == "auto" ? "coexec" : options.strategy;
-  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, division, predictor, name));
+  Optimum optimum;
+  if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
+    const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+      CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, ""));
+      if (precision == Precision::Fp16) store_halves(schedule);
+      if (llvm::Error error = predict(schedule, predictor.profile())) return error;
+      return std::llround(schedule.predicted_us * 1e3);
+    };
+    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, options, judge));
+    optimum = std::move(found);
+  } else {
+    CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
+    optimum.plan = std::move(plan);
+  }
+  const std::string name = options.is_optimal() ? "coexec" : options.strategy;
+  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, optimum.plan, predictor, name));
   if (precision == Precision::Fp16) store_halves(schedule);
   if (llvm::Error error = check_races(graph, schedule)) return error;
   if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
   if (llvm::Error error = check_memory_plan(schedule)) return error;
   if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-  return Candidate{std::move(division), std::move(schedule)};
+  return Candidate{std::move(optimum.plan), std::move(schedule), optimum.evaluations,
+                   optimum.bound_us};
 }
 
 // The ways to run the graph on one processor where that can all of it, each made once: the first
@@ -123,8 +140,7 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
   }
   CODL_ASSIGN_OR_RETURN(best, make_candidate(graph, predictor, precision, options));
   FirstVariant first{std::move(best), {}};
-  if (options.strategy != "auto" || options.forces_split() || !predictor.profile().has_gpu)
-    return first;
+  if (!options.is_optimal() || options.forces_split() || !predictor.profile().has_gpu) return first;
   const auto reject = [&](const Candidate& variant, const char* what) {
     if (count_gpu_nodes(variant) > 0)
       first.rejected.push_back({what, variant.schedule.predicted_us});
@@ -140,8 +156,12 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
     }
     reject(first.variant, best_name);
     least_us = other->schedule.predicted_us;
+    const uint32_t evaluations = first.variant.evaluations;
+    const double bound_us = first.variant.bound_us;
     first.variant = *other;
     first.variant.schedule.name = "coexec";
+    first.variant.evaluations = evaluations;
+    first.variant.bound_us = bound_us;
     best_name = what;
   }
   return first;
@@ -189,6 +209,8 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& varian
   CompileReport::Variant report;
   report.name = variant.schedule.name;
   report.predicted_us = variant.schedule.predicted_us;
+  report.evaluations = variant.evaluations;
+  report.bound_us = variant.bound_us;
   double gpu_macs = 0, macs = 0;
   for (const Division& division : variant.division.divisions) {
     const ir::NodeView view{graph, graph.node(division.node)};

@@ -97,6 +97,14 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
   return segment;
 }
 
+std::optional<double> CostModel::part_us(ir::NodeId node, Processor processor, SplitDim dim,
+                                         Range part) const {
+  if (!whole_[0][node] || !whole_[1][node]) return std::nullopt;  // such nodes are not split
+  const auto choice =
+      choose_kernel({graph_, graph_.node(node)}, processor, dim, part, predictor_, false);
+  return choice ? std::optional(choice->predicted_us) : std::nullopt;
+}
+
 std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId last) const {
   double cpu_us = 0, gpu_us = 0;
   for (ir::NodeId id = first; id <= last; ++id) {

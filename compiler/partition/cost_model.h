@@ -35,6 +35,11 @@ class CostModel {
   // together.
   std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio) const;
 
+  // The least time of a part of a node alone on a processor, the other one idle; nothing if no
+  // kernel runs it.
+  std::optional<double> part_us(ir::NodeId node, Processor processor, SplitDim dim,
+                                Range part) const;
+
   // The GPU share at which both lanes of [first, last] would end together if time were linear.
   std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last) const;
 

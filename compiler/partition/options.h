@@ -14,11 +14,14 @@ namespace codl::compiler {
 inline constexpr int32_t kMaxChainLength = 32;
 
 struct PartitionOptions {
-  std::string strategy = "auto";        // a row of partition.cc's table: auto, cpu, gpu
+  std::string strategy = "optimal";     // or one of strategies/strategy.cc; "auto" is "optimal"
   SplitDim split_dim = SplitDim::None;  // Height or OutputChannel: nodes that can, split so
   std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
   int32_t max_chain = kMaxChainLength;  // 1: no chains
 
+  uint32_t search_budget = 1000;  // of optimal: whole plans that are judged
+
+  bool is_optimal() const { return strategy == "optimal" || strategy == "auto"; }
   bool forces_split() const { return split_dim != SplitDim::None || ratio.has_value(); }
 };
 

@@ -1,6 +1,7 @@
 // Decides which processor computes which part of which node.
 #pragma once
 
+#include "compiler/partition/optimal.h"
 #include "compiler/partition/options.h"
 #include "compiler/partition/partition_plan.h"
 #include "compiler/predict/latency_predictor.h"
@@ -12,6 +13,11 @@ namespace codl::compiler {
 // that no processor of the device can run: all are named).
 llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                         const PartitionOptions& options);
+
+// Of an option set that is_optimal(): the best plan that is found by what `judge` says of whole
+// plans. partition() gives the plan of `segments` for it, which needs no judge.
+llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                          const PartitionOptions& options, JudgePlan judge);
 
 // Names for --help, comma separated.
 std::vector<std::string> strategy_names();

@@ -94,8 +94,15 @@ tools::CommandLine command_line_of(Flags* flags) {
          "the plan", 'o'},
         {"quiet", switch_value(&flags->is_quiet), "print errors only", 'q'}}},
       {"Who computes what",
-       {{"strategy", name_value("auto|cpu|gpu", &flags->partition.strategy, strategy_names()),
-         "auto: least predicted time; else all that it can on one processor"},
+       {{"strategy",
+         name_value("optimal|cpu|gpu|coarse|fine|mulayer|codl|segments", &flags->partition.strategy,
+                    strategy_names()),
+         "optimal (or auto): the least predicted time that is found, from the plans of all others; "
+         "cpu, gpu: all that it can on one processor; coarse: whole nodes, on either; fine: nodes "
+         "whole or split, no chains; mulayer, codl: as in the papers; segments: by costs of single "
+         "segments"},
+        {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
+         "whole plans that the search of optimal judges"},
         {"split-dim",
          tools::choice_value(
              &flags->partition.split_dim,
@@ -174,9 +181,9 @@ llvm::Error parse_input_value(llvm::StringRef text, ImportOptions& options) {
 llvm::Expected<CompileOptions> options_of(const Flags& flags, llvm::raw_ostream& dump_to) {
   CompileOptions options;
   options.partition = flags.partition;
-  if (options.partition.strategy != "auto" && options.partition.forces_split())
+  if (!options.partition.is_optimal() && options.partition.forces_split())
     return input_error("--strategy",
-                       "expected auto together with --split-dim or --ratio, found \"{0}\"",
+                       "expected optimal together with --split-dim or --ratio, found \"{0}\"",
                        options.partition.strategy);
   options.precision = flags.precision;
   options.support = flags.support.value_or(SupportFormat::None);
@@ -222,6 +229,11 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
         variant.name, variant.predicted_us / 1e3,
         static_cast<double>(total_bytes(variant.memory)) / 1e6, 100 * variant.gpu_mac_share,
         variant.split_nodes, variant.chains, variant.longest_chain, print(variant.memory));
+  for (const CompileReport::Variant& variant : report.variants)
+    if (variant.evaluations > 0)
+      os << llvm::formatv(
+          "  {0}: at most {1:f0} % above the best there can be, after {2} plans judged\n",
+          variant.name, 100 * (variant.predicted_us / variant.bound_us - 1), variant.evaluations);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.half_tensors > 0)
       os << llvm::formatv(

@@ -141,7 +141,7 @@ TEST_CASE("co-execution that promises too little is left") {
   profile->exchange.sync_us.value = 0;
   profile->exchange.map_us.value = 0;
   // Percent, and whether co-execution is then predicted 1.05 times as fast as the CPU alone.
-  const auto [contention, pays] = GENERATE(std::pair(10.0, true), std::pair(30.0, false));
+  const auto [contention, pays] = GENERATE(std::pair(10.0, true), std::pair(100.0, false));
   CAPTURE(contention);
   for (Quantity& percent : profile->exchange.contention_percent) percent.value = contention;
   auto result = compile(read_model(), "model", *profile, {});

@@ -5,6 +5,15 @@
 
 namespace codl::compiler {
 
+llvm::ArrayRef<StrategyRow> strategy_rows() {
+  static constexpr StrategyRow kRows[] = {
+      {"cpu", strategy_cpu},           {"gpu", strategy_gpu},         {"coarse", strategy_coarse},
+      {"fine", strategy_fine},         {"mulayer", strategy_mulayer}, {"codl", strategy_codl},
+      {"segments", strategy_segments},
+  };
+  return kRows;
+}
+
 void append_segment(PartitionPlan& plan, Segment segment) {
   const bool is_chain = segment.divisions.size() > 1;
   if (is_chain) plan.chains.emplace_back();

@@ -2,9 +2,9 @@
 // processor, split along one dim, or a chain split along Height: dynamic programming over (nodes
 // done, placement of the last segment).
 //
-// Approximations, to be removed by an exact partitioner: every value a segment reads is taken to
-// lie where the segment just before it left its values, and both lanes wait for each other between
-// segments. simulate() judges the result without either.
+// Approximations, which polishing on the simulator (polish.h) makes up for: every value a segment
+// reads is taken to lie where the segment just before it left its values, and both lanes wait for
+// each other between segments.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -136,8 +136,8 @@ class Search {
 
 }  // namespace
 
-llvm::Expected<PartitionPlan> strategy_auto(const CostModel& costs,
-                                            const PartitionOptions& options) {
+llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
+                                                const PartitionOptions& options) {
   return Search(costs, options).run();
 }
 

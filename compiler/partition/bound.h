@@ -1,0 +1,17 @@
+// A time that no plan of these kernels and costs can be below.
+#pragma once
+
+#include "compiler/partition/cost_model.h"
+
+namespace codl::compiler {
+
+// Microseconds. Each processor has to do its share of every node, whatever the order, the transfers
+// and the waits, so for any weight w in [0, 1] a plan takes at least w * (CPU's work) + (1 - w) *
+// (GPU's work), and that is at least the sum over the nodes of the cheapest way to share each
+// alone. The result is the largest such sum over a grid of weights.
+//
+// Holds where a part's time does not fall as it gets larger: of the cuts between two tried ones it
+// takes the smaller part of each side.
+double lower_bound_us(const CostModel& costs);
+
+}  // namespace codl::compiler

@@ -1,0 +1,23 @@
+// The default strategy: the plans of all others as seeds, the best of them polished, and how far
+// from the best there can be.
+#pragma once
+
+#include "compiler/partition/polish.h"
+
+namespace codl::compiler {
+
+struct Optimum {
+  PartitionPlan plan;
+  int64_t predicted_ns = 0;
+  const char* seed = "";     // the strategy that the plan came from
+  uint32_t evaluations = 0;  // whole plans that were judged
+  double bound_us = 0;       // no plan takes less (bound.h)
+};
+
+// Judges at most options.search_budget plans, and at least one of each strategy. Never worse than
+// any of these. Errors: Unsupported (nodes that no processor of the device can run), and those of
+// `judge`.
+llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
+                                     JudgePlan judge);
+
+}  // namespace codl::compiler

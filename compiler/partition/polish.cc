@@ -1,0 +1,365 @@
+#include "compiler/partition/polish.h"
+
+#include <algorithm>
+#include <random>
+
+#include "compiler/partition/split_geometry.h"
+#include "compiler/partition/strategies/strategy.h"
+
+namespace codl::compiler {
+namespace {
+
+// Consecutive nodes of the graph that are placed alike: Segment, before kernels are chosen.
+struct Run {
+  ir::NodeId first = 0;
+  ir::NodeId last = 0;
+  Placement placement = Placement::Cpu;
+  double gpu_share = 0;  // of a split
+  Segment segment;       // what it comes to
+
+  size_t count() const { return last - first + 1; }
+  bool is_split() const {
+    return placement == Placement::Height || placement == Placement::OutputChannel;
+  }
+};
+using Runs = std::vector<Run>;
+
+// Nodes before and behind those that were moved, in which the plan is improved again.
+constexpr ir::NodeId kAround = 1;
+
+class Polisher {
+ public:
+  Polisher(const CostModel& costs, const PartitionOptions& options, uint32_t budget,
+           JudgePlan judge)
+      : costs_(costs),
+        options_(options),
+        node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())),
+        budget_(budget),
+        judge_(judge) {}
+
+  llvm::Expected<Polished> run(const PartitionPlan& seed) {
+    runs_ = runs_of(seed);
+    if (llvm::Error error = judge_first(seed)) return error;
+    improve(0, node_count_ - 1);
+    while (!is_over()) kick();
+    if (error_) return std::move(*error_);
+    return Polished{std::move(best_plan_), best_ns_, evaluations_};
+  }
+
+ private:
+  bool is_over() const { return error_.has_value() || evaluations_ >= budget_; }
+
+  llvm::Error judge_first(const PartitionPlan& seed) {
+    ++evaluations_;
+    llvm::Expected<int64_t> ns = judge_(seed);
+    if (!ns) return ns.takeError();
+    best_ns_ = *ns;
+    best_plan_ = seed;
+    return llvm::Error::success();
+  }
+
+  // ---- runs and plans
+
+  Runs runs_of(const PartitionPlan& plan) const {
+    Runs runs;
+    for (const Division& division : plan.divisions) {
+      if (division.chain >= 0 && !runs.empty() &&
+          plan.divisions[runs.back().last].chain == division.chain) {
+        runs.back().last = division.node;
+      } else {
+        Run& run = runs.emplace_back();
+        run.first = run.last = division.node;
+        if (division.is_split()) {
+          run.placement =
+              division.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
+          const double gpu = division.part_on(Processor::Gpu)->owned.count();
+          run.gpu_share = gpu / (gpu + division.part_on(Processor::Cpu)->owned.count());
+        } else {
+          run.placement = division.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
+        }
+      }
+      runs.back().segment.divisions.push_back(division);
+    }
+    return runs;
+  }
+
+  static PartitionPlan plan_of(const Runs& runs) {
+    PartitionPlan plan;
+    for (const Run& run : runs) append_segment(plan, run.segment);
+    return plan;
+  }
+
+  // Nothing if the nodes cannot be placed so.
+  std::optional<Run> make_run(ir::NodeId first, ir::NodeId last, Placement placement,
+                              double gpu_share) const {
+    Run run{first, last, placement, gpu_share, {}};
+    std::optional<Segment> segment;
+    if (run.is_split()) {
+      const bool is_height = placement == Placement::Height;
+      if (run.count() > static_cast<size_t>(is_height ? options_.max_chain : 1))
+        return std::nullopt;
+      segment = costs_.split(first, last, is_height ? SplitDim::Height : SplitDim::OutputChannel,
+                             gpu_share);
+    } else if (first == last) {
+      segment = costs_.whole(first, placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu);
+    }
+    if (!segment) return std::nullopt;
+    run.segment = std::move(*segment);
+    return run;
+  }
+
+  // Runs of one node each; a node that cannot be there stays where it can.
+  bool add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, Placement placement) const {
+    const Placement other = placement == Placement::Cpu ? Placement::Gpu : Placement::Cpu;
+    for (ir::NodeId node = first; node <= last; ++node) {
+      std::optional<Run> run = make_run(node, node, placement, 0);
+      if (!run) run = make_run(node, node, other, 0);
+      if (!run) return false;
+      runs.push_back(std::move(*run));
+    }
+    return true;
+  }
+
+  bool add_run(Runs& runs, ir::NodeId first, ir::NodeId last, Placement placement,
+               double gpu_share) const {
+    if (placement == Placement::Cpu || placement == Placement::Gpu)
+      return add_whole(runs, first, last, placement);
+    std::optional<Run> run = make_run(first, last, placement, gpu_share);
+    if (!run) return false;
+    runs.push_back(std::move(*run));
+    return true;
+  }
+
+  // ---- the search
+
+  // Changes at nodes [first, last] until none helps.
+  void improve(ir::NodeId first, ir::NodeId last) {
+    bool has_improved = true;
+    while (has_improved && !is_over()) {
+      has_improved = false;
+      // Positions are nodes, as runs come and go.
+      for (ir::NodeId node = first; node <= last && !is_over(); ++node)
+        has_improved |= improve_at(node);
+    }
+  }
+
+  // Some nodes somewhere else, and what is best around them then; all as it was if that is no
+  // better.
+  void kick() {
+    const Runs runs = runs_;
+    const PartitionPlan plan = best_plan_;
+    const int64_t ns = best_ns_;
+    const ir::NodeId first = draw(node_count_);
+    const ir::NodeId last = std::min(first + draw(3), node_count_ - 1);
+    constexpr Placement kPlacements[] = {Placement::Cpu, Placement::Gpu, Placement::Height,
+                                         Placement::OutputChannel};
+    const Placement placement = kPlacements[draw(4)];
+    best_ns_ = INT64_MAX;  // whatever comes is kept
+    try_apart(first, last, placement, (1 + draw(7)) / 8.0);
+    if (best_ns_ != INT64_MAX)
+      improve(first < kAround ? 0 : first - kAround, std::min(last + kAround, node_count_ - 1));
+    if (best_ns_ < ns) return;
+    runs_ = runs;
+    best_plan_ = plan;
+    best_ns_ = ns;
+  }
+
+  // Below `count`. The engine's numbers are the standard's, those of its distributions are not.
+  ir::NodeId draw(ir::NodeId count) { return static_cast<ir::NodeId>(random_() % count); }
+
+  // ---- changes
+
+  // Puts nodes [first, last] into one run, or, on one processor, runs of one node. True if the plan
+  // is kept.
+  bool try_place(ir::NodeId first, ir::NodeId last, Placement placement, double gpu_share) {
+    return try_runs(first, last,
+                    [&](Runs& runs) { return add_run(runs, first, last, placement, gpu_share); });
+  }
+
+  // The same with a run for each node; those that cannot be split so stay on the CPU.
+  bool try_apart(ir::NodeId first, ir::NodeId last, Placement placement, double gpu_share) {
+    return try_runs(first, last, [&](Runs& runs) {
+      for (ir::NodeId node = first; node <= last; ++node)
+        if (!add_run(runs, node, node, placement, gpu_share) &&
+            !add_whole(runs, node, node, Placement::Cpu))
+          return false;
+      return true;
+    });
+  }
+
+  // Nodes [first, last] in the runs that `add` appends; other nodes of their old runs stay as they
+  // are placed.
+  bool try_runs(ir::NodeId first, ir::NodeId last, llvm::function_ref<bool(Runs& runs)> add) {
+    if (is_over() || last >= node_count_ || first > last) return false;
+    Runs runs;
+    const auto add_rest = [&](const Run& run, ir::NodeId from, ir::NodeId to) {
+      return from > to || add_run(runs, from, to, run.placement, run.gpu_share);
+    };
+    for (const Run& run : runs_) {
+      if (run.last < first || run.first > last) {
+        runs.push_back(run);
+        continue;
+      }
+      if (run.first < first && !add_rest(run, run.first, first - 1)) return false;
+      if (run.first <= first && !add(runs)) return false;
+      if (run.last > last && !add_rest(run, last + 1, run.last)) return false;
+    }
+    return keep_if_faster(std::move(runs));
+  }
+
+  bool keep_if_faster(Runs runs) {
+    PartitionPlan plan = plan_of(runs);
+    ++evaluations_;
+    llvm::Expected<int64_t> ns = judge_(plan);
+    if (!ns) {
+      error_.emplace(ns.takeError());
+      return false;
+    }
+    if (*ns >= best_ns_) return false;
+    best_ns_ = *ns;
+    best_plan_ = std::move(plan);
+    runs_ = std::move(runs);
+    return true;
+  }
+
+  const Run& run_at(ir::NodeId node) const {
+    return *std::partition_point(runs_.begin(), runs_.end(),
+                                 [&](const Run& run) { return run.last < node; });
+  }
+
+  bool improve_at(ir::NodeId node) {
+    if (run_at(node).first != node) return false;
+    bool has_improved = false;
+    has_improved |= improve_share(node);
+    has_improved |= improve_ends(node);
+    has_improved |= improve_placement(node);
+    has_improved |= improve_window(node);
+    return has_improved;
+  }
+
+  // Moves the cut, by less and less.
+  bool improve_share(ir::NodeId node) {
+    bool has_improved = false;
+    for (double step : {0.08, 0.04, 0.02, 0.01}) {
+      for (double sign : {1.0, -1.0}) {
+        while (!is_over()) {
+          const Run run = run_at(node);
+          if (!run.is_split()) return has_improved;
+          const double share = run.gpu_share + sign * step;
+          if (share <= 0 || share >= 1 || is_same_cut(run, share)) break;
+          if (!try_place(run.first, run.last, run.placement, share)) break;
+          has_improved = true;
+        }
+      }
+    }
+    return has_improved;
+  }
+
+  bool is_same_cut(const Run& run, double share) const {
+    const SplitDim dim =
+        run.placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
+    for (ir::NodeId node = run.first; node <= run.last; ++node) {
+      const std::optional<SplitRule> rule =
+          split_rule({costs_.graph(), costs_.graph().node(node)}, dim);
+      if (!rule || cut_at(*rule, share) != cut_at(*rule, run.gpu_share)) return false;
+    }
+    return true;
+  }
+
+  // Joins the run with the next, takes a node from it, gives one to it, cuts it in the middle.
+  bool improve_ends(ir::NodeId node) {
+    bool has_improved = false;
+    while (!is_over()) {
+      const Run run = run_at(node);
+      if (run.last + 1 >= node_count_) break;
+      const Run next = run_at(run.last + 1);
+      const double share = run.is_split() ? run.gpu_share : next.gpu_share;
+      const bool both_split =
+          run.placement == Placement::Height && next.placement == Placement::Height;
+      const bool can_join =
+          run.placement == Placement::Height || next.placement == Placement::Height;
+      if (can_join && try_place(run.first, next.last, Placement::Height, share)) {
+        has_improved = true;
+        continue;
+      }
+      if (both_split && next.count() > 1 &&
+          try_place(run.first, run.last + 1, Placement::Height, share)) {
+        has_improved = true;
+        continue;
+      }
+      break;
+    }
+    const Run run = run_at(node);
+    if (run.count() > 1) {
+      const ir::NodeId middle = run.first + (run.last - run.first) / 2;
+      has_improved |= try_place(run.first, middle, run.placement, run.gpu_share);
+      const Run now = run_at(node);
+      if (now.count() > 1)
+        has_improved |= try_place(now.last, now.last, now.placement, now.gpu_share);
+    }
+    return has_improved;
+  }
+
+  bool improve_placement(ir::NodeId node) {
+    bool has_improved = false;
+    for (Placement placement : {Placement::Cpu, Placement::Gpu}) {
+      const Run run = run_at(node);
+      if (run.placement != placement) has_improved |= try_place(run.first, run.last, placement, 0);
+    }
+    for (Placement placement : {Placement::Height, Placement::OutputChannel}) {
+      const Run run = run_at(node);
+      const ir::NodeId last = placement == Placement::Height ? run.last : run.first;
+      const std::optional<double> balanced = costs_.balanced_ratio(run.first, last);
+      if (run.placement == placement || !balanced) continue;
+      for (double share : {*balanced, 0.25, 0.5, 0.75})
+        has_improved |= try_place(run.first, last, placement, share);
+    }
+    return has_improved;
+  }
+
+  // Nodes from here on, more and more of them: on one processor, in one chain, each split.
+  bool improve_window(ir::NodeId node) {
+    bool has_improved = false;
+    for (ir::NodeId length : {2, 4, 8, 16}) {
+      const ir::NodeId last = node + length - 1;
+      if (last >= node_count_) break;
+      for (Placement placement : {Placement::Cpu, Placement::Gpu})
+        if (!is_placed(node, last, placement)) has_improved |= try_place(node, last, placement, 0);
+      const std::optional<double> balanced = costs_.balanced_ratio(node, last);
+      if (!balanced) continue;
+      if (!is_placed(node, last, Placement::Height))
+        has_improved |= try_place(node, last, Placement::Height, *balanced);
+      has_improved |= try_apart(node, last, Placement::Height, *balanced);
+    }
+    return has_improved;
+  }
+
+  bool is_placed(ir::NodeId first, ir::NodeId last, Placement placement) const {
+    if (placement == Placement::Height)
+      return run_at(first).placement == placement && run_at(first).last >= last;
+    for (ir::NodeId node = first; node <= last; ++node)
+      if (run_at(node).placement != placement) return false;
+    return true;
+  }
+
+  const CostModel& costs_;
+  const PartitionOptions& options_;
+  const ir::NodeId node_count_;
+  const uint32_t budget_;
+  JudgePlan judge_;
+  Runs runs_;  // of best_plan_
+  PartitionPlan best_plan_;
+  int64_t best_ns_ = 0;
+  uint32_t evaluations_ = 0;
+  std::optional<llvm::Error> error_;
+  std::mt19937 random_;  // of a fixed seed
+};
+
+}  // namespace
+
+llvm::Expected<Polished> polish(const CostModel& costs, const PartitionOptions& options,
+                                const PartitionPlan& seed, uint32_t budget, JudgePlan judge) {
+  return Polisher(costs, options, budget, judge).run(seed);
+}
+
+}  // namespace codl::compiler

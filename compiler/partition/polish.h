@@ -1,0 +1,35 @@
+// Local search: a partition plan is changed here and there as long as whole plans get faster.
+//
+// The strategies decide by costs of single segments. What they leave out, only a whole plan shows:
+// lanes that run on while the other is behind, branches side by side, transfers behind other work.
+// So every change is judged by what the caller says of the whole plan: the simulator's time of the
+// real schedule (compiler/pipeline.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/partition/cost_model.h"
+#include "compiler/partition/options.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+
+struct Polished {
+  PartitionPlan plan;
+  int64_t predicted_ns = 0;
+  uint32_t evaluations = 0;  // whole plans that were judged
+};
+
+// Nanoseconds of a whole plan, or an internal error.
+using JudgePlan = llvm::function_ref<llvm::Expected<int64_t>(const PartitionPlan& plan)>;
+
+// Starts from `seed` and judges at most `budget` plans. In turn, for every place of the graph's
+// order: other cuts, the other dim, one processor, a chain longer or shorter at either end, two
+// chains in one, a run of nodes on one processor or in one chain. The first change that helps is
+// kept; the search ends when none does, or at the budget. The same plan for the same inputs,
+// whatever the machine: times are whole nanoseconds, and equal ones change nothing. Chains keep to
+// options.max_chain. Not for options that force a split.
+llvm::Expected<Polished> polish(const CostModel& costs, const PartitionOptions& options,
+                                const PartitionPlan& seed, uint32_t budget, JudgePlan judge);
+
+}  // namespace codl::compiler

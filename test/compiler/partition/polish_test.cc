@@ -1,0 +1,198 @@
+// Local search against what enumeration finds, on random small graphs with random costs.
+#include "compiler/partition/polish.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "compiler/partition/bound.h"
+#include "compiler/partition/partition.h"
+#include "compiler/partition/strategies/strategy.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr uint32_t kBudget = 2000;
+// Enumeration takes a while; CODL_ALL_CASES asks for many.
+int32_t graph_count() { return std::getenv("CODL_ALL_CASES") != nullptr ? 300 : 20; }
+
+int64_t time_ns(const ir::Graph& graph, const PartitionPlan& plan,
+                const LatencyPredictor& predictor) {
+  Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
+  CHECK(test::error_of(predict(schedule, predictor.profile())) == "");
+  return std::llround(schedule.predicted_us * 1e3);
+}
+
+// Every plan of segments as Search in polish.cc knows them: each node whole or split at each of its
+// cuts, each run of nodes a chain at each cut of its first node.
+class Enumeration {
+ public:
+  Enumeration(const CostModel& costs, const LatencyPredictor& predictor)
+      : costs_(costs), predictor_(predictor) {}
+
+  int64_t least_ns() {
+    extend({}, 0);
+    return least_ns_;
+  }
+
+ private:
+  void extend(const PartitionPlan& plan, ir::NodeId first) {
+    const auto node_count = static_cast<ir::NodeId>(costs_.graph().nodes().size());
+    if (first == node_count) {
+      least_ns_ = std::min(least_ns_, time_ns(costs_.graph(), plan, predictor_));
+      return;
+    }
+    const auto go_on = [&](std::optional<Segment> segment) {
+      if (!segment) return;
+      PartitionPlan longer = plan;
+      append_segment(longer, std::move(*segment));
+      extend(longer, static_cast<ir::NodeId>(longer.divisions.size()));
+    };
+    for (Processor processor : {Processor::Cpu, Processor::Gpu})
+      go_on(costs_.whole(first, processor));
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+      const auto rule = split_rule({costs_.graph(), costs_.graph().node(first)}, dim);
+      if (!rule) continue;
+      const ir::NodeId most = dim == SplitDim::Height ? node_count : first + 1;
+      for (ir::NodeId last = first; last < most; ++last)
+        for (int32_t cut = rule->granularity; cut < rule->extent; cut += rule->granularity)
+          go_on(costs_.split(first, last, dim, static_cast<double>(cut) / rule->extent));
+    }
+  }
+
+  const CostModel& costs_;
+  const LatencyPredictor& predictor_;
+  int64_t least_ns_ = INT64_MAX;
+};
+
+// Maps of 4 rows and 16 or 32 channels: up to three cuts of rows, one of channels.
+ir::Graph random_graph(std::mt19937& random) {
+  const auto one_of = [&](std::initializer_list<int32_t> list) {
+    return list.begin()[random() % list.size()];
+  };
+  const int32_t channels = one_of({16, 32});
+  test::GraphBuilder builder(channels, 4, one_of({4, 12}));
+  std::vector<ir::ValueId> values = {builder.input()};
+  const int32_t count = one_of({1, 2, 3});
+  for (int32_t i = 0; i < count; ++i) {
+    const ir::ValueId from = values[random() % values.size()];
+    values.push_back(random() % 3 == 0 && values.size() > 2
+                         ? builder.add("n" + std::to_string(i), values[values.size() - 1],
+                                       values[values.size() - 2])
+                         : builder.conv("n" + std::to_string(i), from, channels, one_of({1, 3})));
+  }
+  // All that nobody reads would be no network.
+  ir::ValueId last = values[1];
+  for (size_t i = 2; i < values.size(); ++i)
+    last = builder.add("join" + std::to_string(i), last, values[i]);
+  return builder.finish(last);
+}
+
+DeviceProfile random_profile(std::mt19937& random) {
+  const Sharing sharing[] = {Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate};
+  DeviceProfile profile = test::test_profile(sharing[random() % 3]);
+  const auto draw = [&](double low, double high) {
+    return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random));
+  };
+  const double speed[2] = {draw(20, 500), draw(20, 500)};  // us for a million multiply-adds
+  for (LatencyModel& model : profile.models) {
+    const size_t processor = static_cast<size_t>(find_kernel(model.kernel_id)->processor);
+    for (LatencyModel::Term& term : model.terms)
+      term.coefficient.value = term.feature == "steps" ? draw(0.1, 2) : speed[processor];
+  }
+  profile.exchange.sync_us.value = draw(0.1, 20);
+  profile.exchange.map_us.value = draw(0.1, 5);
+  profile.exchange.copy_us_per_mb.value = draw(10, 1000);
+  return profile;
+}
+
+TEST_CASE(
+    "polished plans of small graphs are the best there are, or nearly so; none is below the "
+    "bound") {
+  std::mt19937 random(20261125);
+  int32_t best_count = 0;
+  const int32_t graphs = graph_count();
+  for (int32_t i = 0; i < graphs; ++i) {
+    const ir::Graph graph = random_graph(random);
+    const DeviceProfile profile = random_profile(random);
+    const LatencyPredictor predictor(profile, 0);
+    const CostModel costs(graph, predictor);
+    const int64_t optimum_ns = Enumeration(costs, predictor).least_ns();
+    int64_t found_ns = INT64_MAX;
+    for (const char* strategy : {"cpu", "gpu", "auto"}) {
+      PartitionOptions options;
+      options.strategy = strategy;
+      const PartitionPlan seed = test::value_of(partition(graph, predictor, options));
+      const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+        return time_ns(graph, plan, predictor);
+      };
+      const Polished polished = test::value_of(polish(costs, options, seed, kBudget, judge));
+      CHECK(test::error_of(check_partition(graph, polished.plan)) == "");
+      CHECK(polished.predicted_ns == time_ns(graph, polished.plan, predictor));
+      CHECK(polished.predicted_ns <= time_ns(graph, seed, predictor));
+      CHECK(polished.evaluations <= kBudget);
+      found_ns = std::min(found_ns, polished.predicted_ns);
+    }
+    INFO("graph " << i << ": found " << found_ns << " ns, best " << optimum_ns << " ns");
+    CHECK(lower_bound_us(costs) * 1e3 <= static_cast<double>(optimum_ns) + 1);
+    CHECK(static_cast<double>(found_ns) <= 1.02 * static_cast<double>(optimum_ns));
+    best_count += found_ns <= optimum_ns;
+  }
+  CHECK(best_count >= graphs * 95 / 100);
+}
+
+TEST_CASE("every strategy's plan is sound, and none is better than what is made of them all") {
+  std::mt19937 random(7);
+  for (int32_t i = 0; i < 12; ++i) {
+    const ir::Graph graph = random_graph(random);
+    const DeviceProfile profile = random_profile(random);
+    const LatencyPredictor predictor(profile, 0);
+    const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+      return time_ns(graph, plan, predictor);
+    };
+    PartitionOptions options;
+    options.search_budget = 200;
+    const Optimum best = test::value_of(optimal_partition(graph, predictor, options, judge));
+    CHECK(best.evaluations <= options.search_budget);
+    CHECK(best.predicted_ns == time_ns(graph, best.plan, predictor));
+    for (const std::string& strategy : strategy_names()) {
+      CAPTURE(strategy, i);
+      options.strategy = strategy;
+      const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
+      const Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
+      CHECK(test::error_of(check_races(graph, schedule)) == "");
+      CHECK(best.predicted_ns <= time_ns(graph, plan, predictor));
+    }
+  }
+}
+
+TEST_CASE("strategies keep to what makes them what they are") {
+  // 38 million multiply-adds each: 38 us on either processor, where a synchronisation takes 5.
+  test::GraphBuilder builder(64, 32, 32);
+  const ir::ValueId a = builder.conv("a", builder.input(), 64);
+  const ir::ValueId b = builder.conv("b", a, 64);
+  const ir::Graph graph = builder.finish(builder.conv("c", b, 64));
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile, 0);
+  const auto plan_of = [&](const char* strategy) {
+    PartitionOptions options;
+    options.strategy = strategy;
+    return test::value_of(partition(graph, predictor, options));
+  };
+  for (const Division& division : plan_of("coarse").divisions) CHECK_FALSE(division.is_split());
+  CHECK(plan_of("fine").chains.empty());
+  for (const Division& division : plan_of("mulayer").divisions)
+    if (division.is_split()) CHECK(division.dim == SplitDim::OutputChannel);
+  for (const char* strategy : {"fine", "mulayer", "codl", "segments"})
+    CHECK(llvm::count_if(plan_of(strategy).divisions,
+                         [](const Division& division) { return division.is_split(); }) == 3);
+  CHECK_FALSE(plan_of("codl").chains.empty());  // they save a synchronisation for a row of halo
+}
+
+}  // namespace
+}  // namespace codl::compiler
