@@ -290,8 +290,9 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
-// As the model has them: what kernels make of them is not known before kernels are chosen.
-double weight_mbytes(const ir::Graph& graph) {
+// Of the constants as the model has them: what kernels make of these is not known before kernels are
+// chosen (weight_mbytes() of a variant).
+double constant_mbytes(const ir::Graph& graph) {
   double bytes = 0;
   for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
   return bytes * 1e-6;
@@ -311,7 +312,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   ir::Graph graph = std::move(*imported);
   if (llvm::Error error = run_passes(graph, kFrontendPasses, options.passes)) return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
-  const LatencyPredictor predictor(profile, weight_mbytes(graph));
+  const LatencyPredictor predictor(profile, constant_mbytes(graph));
   SingleProcessor single(graph, predictor, options.precision, options.partition);
 
   CODL_ASSIGN_OR_RETURN(

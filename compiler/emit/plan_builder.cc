@@ -38,7 +38,7 @@ std::vector<PlanIo> ios_of(const ir::Graph& graph, llvm::ArrayRef<ir::ValueId> v
 
 // The schedule's variant, with the blobs' numbers in the plan.
 Variant variant_of(const Schedule& schedule, const PackedWeights& weights) {
-  Variant variant = schedule;
+  Variant variant = static_cast<const Variant&>(schedule);
   for (Tensor& tensor : variant.tensors) {
     if (tensor.storage != Storage::Weights) continue;
     const std::optional<uint32_t> index = weights.find(schedule.blobs[tensor.index]);
