@@ -290,8 +290,8 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
-// Of the constants as the model has them: what kernels make of these is not known before kernels are
-// chosen (weight_mbytes() of a variant).
+// Of the constants as the model has them: what kernels make of these is not known before kernels
+// are chosen (weight_mbytes() of a variant).
 double constant_mbytes(const ir::Graph& graph) {
   double bytes = 0;
   for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
