@@ -45,7 +45,7 @@ struct Candidate {
   PartitionPlan division;
   Schedule schedule;
   uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
-  double bound_us = 0;       // that the search cannot go below
+  double bound_us = 0;       // that the search cannot go below; 0: not known
 };
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
@@ -60,6 +60,8 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     };
     CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, options, judge));
     optimum = std::move(found);
+    // The bound is of kernels on f32; halves are moved in less.
+    if (precision == Precision::Fp16) optimum.bound_us = 0;
   } else {
     CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
     optimum.plan = std::move(plan);

@@ -46,7 +46,7 @@ struct CompileReport {
     std::string name;
     double predicted_us = 0;
     uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
-    double bound_us = 0;       // of a plan that was searched for: no plan takes less
+    double bound_us = 0;       // no plan takes less; 0: not known
     SessionMemory memory;      // that a session will hold
     double gpu_mac_share = 0;  // of the multiply-adds
     // Why the GPU has none of them; empty where it has some, and where only the CPU is asked for.

@@ -9,7 +9,6 @@ namespace codl::compiler {
 struct Optimum {
   PartitionPlan plan;
   int64_t predicted_ns = 0;
-  const char* seed = "";     // the strategy that the plan came from
   uint32_t evaluations = 0;  // whole plans that were judged
   double bound_us = 0;       // no plan takes less (bound.h)
 };

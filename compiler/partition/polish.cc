@@ -41,7 +41,8 @@ class Polisher {
     runs_ = runs_of(seed);
     if (llvm::Error error = judge_first(seed)) return error;
     improve(0, node_count_ - 1);
-    while (!is_over()) kick();
+    // Counted: one whose nodes cannot be placed so judges nothing.
+    for (uint32_t kicks = 0; kicks < budget_ && !is_over(); ++kicks) kick();
     if (error_) return std::move(*error_);
     return Polished{std::move(best_plan_), best_ns_, evaluations_};
   }
@@ -266,7 +267,8 @@ class Polisher {
     return true;
   }
 
-  // Joins the run with the next, takes a node from it, gives one to it, cuts it in the middle.
+  // Joins the run with the next, takes a node from that, cuts the run in the middle, lets its last
+  // node go.
   bool improve_ends(ir::NodeId node) {
     bool has_improved = false;
     while (!is_over()) {

@@ -10,6 +10,7 @@
 #include "compiler/support/input_file.h"
 #include "compiler/tools/output.h"
 #include "kernels/conv2d/winograd.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -95,9 +96,10 @@ tools::CommandLine command_line_of(Flags* flags) {
         {"quiet", switch_value(&flags->is_quiet), "print errors only", 'q'}}},
       {"Who computes what",
        {{"strategy",
-         name_value("optimal|cpu|gpu|coarse|fine|mulayer|codl|segments", &flags->partition.strategy,
+         name_value(llvm::join(strategy_names(), "|"), &flags->partition.strategy,
                     strategy_names()),
-         "optimal (or auto): the least predicted time that is found, from the plans of all others; "
+         "optimal (auto is the same): the least predicted time that is found, from the plans of "
+         "all others; "
          "cpu, gpu: all that it can on one processor; coarse: whole nodes, on either; fine: nodes "
          "whole or split, no chains; mulayer, codl: as in the papers; segments: by costs of single "
          "segments"},
@@ -230,7 +232,7 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
         static_cast<double>(total_bytes(variant.memory)) / 1e6, 100 * variant.gpu_mac_share,
         variant.split_nodes, variant.chains, variant.longest_chain, print(variant.memory));
   for (const CompileReport::Variant& variant : report.variants)
-    if (variant.evaluations > 0)
+    if (variant.bound_us > 0)
       os << llvm::formatv(
           "  {0}: at most {1:f0} % above the best there can be, after {2} plans judged\n",
           variant.name, 100 * (variant.predicted_us / variant.bound_us - 1), variant.evaluations);

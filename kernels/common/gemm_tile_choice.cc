@@ -46,12 +46,12 @@ double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units)
 const TimedTiles& builtin_gemm_tiles() { return kBuiltin; }
 
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units) {
-  const TimedTile* best = nullptr;
-  double best_ns = 0;
-  for (uint32_t i = 0; i < tiles.count; ++i) {
+  const TimedTile* best = &tiles.tiles[0];  // there is one at least
+  double best_ns = predicted_ns(*best, size, units);
+  for (uint32_t i = 1; i < tiles.count; ++i) {
     const TimedTile& timed = tiles.tiles[i];
     const double ns = predicted_ns(timed, size, units);
-    if (best != nullptr && ns >= best_ns) continue;
+    if (ns >= best_ns) continue;
     best = &timed;
     best_ns = ns;
   }

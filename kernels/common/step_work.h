@@ -7,8 +7,7 @@
 
 namespace codl::kernels {
 
-// ---- what a step costs
-// ---------------------------------------------------------------------------
+// ---- what a step costs --------------------------------------------------------------------------
 
 // The facts of the processor of a step's row that its counts depend on: how kernels are cut for it,
 // and what its caches hold.
@@ -150,6 +149,13 @@ inline void add_traffic(const StepShape& step, Features* out_features) {
 // mbytes: what is moved, read and written; of the inputs no more is touched. And steps.
 inline void add_moved(const StepShape& step, Features* out_features) {
   const double elements = static_cast<double>(stored_elements(step.output()));
+  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
+  out_features->add("steps", 1.0);
+}
+
+// The same of the elements of the part.
+inline void add_moved_part(const StepShape& step, Features* out_features) {
+  const double elements = static_cast<double>(part_elements(step));
   out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
   out_features->add("steps", 1.0);
 }

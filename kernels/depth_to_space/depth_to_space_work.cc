@@ -4,12 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<DepthToSpaceParams>();
   const OperandShape& y = step.output();
@@ -29,6 +23,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kDepthToSpaceWork;
-const OpWork kDepthToSpaceWork = {features, work};
+const OpWork kDepthToSpaceWork = {add_moved_part, work};
 
 }  // namespace codl::kernels

@@ -4,8 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) { add_traffic(step, out_features); }
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const int32_t kind = step.params_as<ReduceParams>().kind;
   const auto elements = static_cast<double>(element_count(step.operands[0]));
@@ -21,6 +19,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kReduceWork;
-const OpWork kReduceWork = {features, work};
+const OpWork kReduceWork = {add_traffic, work};
 
 }  // namespace codl::kernels

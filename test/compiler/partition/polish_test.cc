@@ -177,6 +177,35 @@ TEST_CASE("every strategy's plan is sound, and none is better than what is made 
   }
 }
 
+TEST_CASE("where only the CPU can run a network, nothing is searched") {
+  const ir::Graph graph = test::three_convs();
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  for (const KernelRow& row : kKernelRows)
+    if (row.processor == Processor::Gpu) profile.unused_kernels.push_back(row.id);
+  const LatencyPredictor predictor(profile, 0);
+  const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+    return time_ns(graph, plan, predictor);
+  };
+  const Optimum best = test::value_of(optimal_partition(graph, predictor, {}, judge));
+  CHECK(best.evaluations + 2 == strategy_names().size());  // one of each, but for optimal and auto
+  for (const Division& division : best.plan.divisions)
+    CHECK(division.part_on(Processor::Gpu) == nullptr);
+}
+
+TEST_CASE("the search of a network that cannot be split ends") {
+  test::GraphBuilder builder(16, 1, 1);  // one row, one panel: nothing can be split
+  const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 16, 1));
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile, 0);
+  PartitionOptions options;
+  options.search_budget = 100;
+  const Optimum best = test::value_of(optimal_partition(
+      graph, predictor, options, [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+        return time_ns(graph, plan, predictor);
+      }));
+  CHECK(best.evaluations <= options.search_budget);
+}
+
 TEST_CASE("strategies keep to what makes them what they are") {
   // 38 million multiply-adds each: 38 us on either processor, where a synchronisation takes 5.
   test::GraphBuilder builder(64, 32, 32);
