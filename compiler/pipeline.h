@@ -10,6 +10,7 @@
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/options.h"
 #include "compiler/passes/pass.h"
+#include "compiler/support/large_bytes.h"
 #include "llvm/Support/Error.h"
 #include "schema/session_memory.h"
 
@@ -69,7 +70,7 @@ struct CompileReport {
 };
 
 struct CompileResult {
-  std::vector<uint8_t> plan;
+  LargeBytes plan;
   CompileReport report;
 };
 

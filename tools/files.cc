@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -348,6 +349,22 @@ void write_file(const std::string& path, std::string_view contents) {
   Temporary file(path);
   file.write(contents);
   file.commit();
+}
+
+int open_scratch_file(uint64_t bytes) {
+  const char* const chosen = std::getenv("TMPDIR");
+  const std::string folder = chosen != nullptr && *chosen != '\0' ? chosen : "/var/tmp";
+  std::string name = folder + "/codl-XXXXXX";
+  Descriptor file(mkostemp(name.data(), O_CLOEXEC));
+  int error = file.value < 0 ? errno : 0;
+  if (error == 0) {
+    unlink(name.c_str());
+    error = posix_fallocate(file.value, 0, static_cast<off_t>(bytes));
+  }
+  if (error != 0)
+    fail_input(folder, "room for " + bytes_text(bytes) + " (or another folder as TMPDIR)",
+               std::strerror(error));
+  return std::exchange(file.value, -1);
 }
 
 void LogFile::check(const std::string& path, bool continues) {

@@ -73,6 +73,11 @@ std::FILE* text_stream();
 // replaced: of a link the link itself, not what it leads to. Input errors, which name the path.
 void write_file(const std::string& path, std::string_view contents);
 
+// For what need not stay in memory: the descriptor of a file without a name, in the folder TMPDIR
+// or /var/tmp, with `bytes` bytes that are reserved (of a full disk a mapping would end the
+// process). An input error, which names the folder.
+int open_scratch_file(uint64_t bytes);
+
 // A file that grows while a tool runs, of what took long to measure: what has been appended stays
 // when the tool fails.
 class LogFile {

@@ -98,7 +98,7 @@ llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
   return weights;
 }
 
-void append_weights(ir::Graph& graph, const PackedWeights& weights, std::vector<uint8_t>& file) {
+void append_weights(ir::Graph& graph, const PackedWeights& weights, LargeBytes& file) {
   std::vector<uint32_t> blobs_left(graph.values().size(), 0);
   for (const Blob& blob : weights.blobs) ++blobs_left[blob.value];
   const size_t data_offset = file.size();

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/support/large_bytes.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
@@ -32,6 +33,6 @@ llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
 // kBlobAlignment, and room for data_bytes more must be reserved. A constant's bytes are let go when
 // its last blob is written, and the file grows blob by blob: of a network's weights little more
 // than one copy is held.
-void append_weights(ir::Graph& graph, const PackedWeights& weights, std::vector<uint8_t>& file);
+void append_weights(ir::Graph& graph, const PackedWeights& weights, LargeBytes& file);
 
 }  // namespace codl::compiler

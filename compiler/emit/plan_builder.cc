@@ -214,9 +214,8 @@ class TableBuilder {
 
 }  // namespace
 
-llvm::Expected<std::vector<uint8_t>> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
-                                                const PackedWeights& weights,
-                                                const PlanInfo& info) {
+llvm::Expected<LargeBytes> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
+                                      const PackedWeights& weights, const PlanInfo& info) {
   const TableBuilder table(plan_of(graph, variants, weights, info));
 
   PlanHead head = {};
@@ -228,7 +227,7 @@ llvm::Expected<std::vector<uint8_t>> build_plan(ir::Graph graph, llvm::ArrayRef<
   head.data_bytes = weights.data_bytes;
   head.file_bytes = head.data_offset + head.data_bytes;
 
-  std::vector<uint8_t> file;
+  LargeBytes file;
   file.reserve(head.file_bytes);
   file.resize(head.data_offset);
   std::memcpy(file.data() + kTableOffset, table.data(), table.bytes());

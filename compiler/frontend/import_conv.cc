@@ -203,7 +203,7 @@ struct SubPixelWeights {
   // Appends the weights [ic / groups, taps_h, taps_w] of output channel `o`, element (a, b) of a
   // block, from the taps (row, column) on.
   void append(int64_t o, int64_t a, int64_t b, int64_t row, int64_t column,
-              std::vector<float>& to) const {
+              LargeVector<float>& to) const {
     const int64_t out_of_group = dims[1];
     const int64_t in_of_group = dims[0] / groups;
     for (int64_t i = 0; i < in_of_group; ++i) {
@@ -258,7 +258,7 @@ llvm::Error import_sub_pixel(const OnnxNode& node, Importer& importer, const Con
     llvm::SmallVector<ir::ValueId, 9> elements;
     for (int64_t i = 0; i < block; ++i) {
       const int64_t a = i / v.stride, b = i % v.stride;
-      std::vector<float> w;
+      LargeVector<float> w;
       for (int64_t o = 0; o < channels; ++o)
         weights.append(o, a, b, h.taps - h.taps_of(a), v.taps - v.taps_of(b), w);
       elements.push_back(
@@ -267,7 +267,7 @@ llvm::Error import_sub_pixel(const OnnxNode& node, Importer& importer, const Con
     }
     blocks = c.concat(elements, 1);
   } else {
-    std::vector<float> w;
+    LargeVector<float> w;
     std::vector<float> biases;
     for (int64_t i = 0; i < channels * block; ++i) {
       const int64_t o = params.is_channel_major != 0 ? i / block : i % channels;

@@ -79,7 +79,7 @@ OnnxTensor first_elements(const OnnxTensor& tensor, int32_t dim, int64_t count) 
   size_t inner = dtype_bytes(tensor.dtype);
   for (size_t i = dim + 1; i < tensor.dims.size(); ++i) inner *= tensor.dims[i];
   const size_t stride = inner * tensor.dims[dim];
-  std::vector<uint8_t> bytes;
+  LargeBytes bytes;
   for (size_t at = 0; stride != 0 && at < tensor.bytes.size(); at += stride)
     bytes.insert(bytes.end(), tensor.bytes.begin() + at, tensor.bytes.begin() + at + inner * count);
   result.bytes = std::move(bytes);
@@ -526,9 +526,9 @@ llvm::Expected<llvm::SmallVector<int64_t, 8>> Importer::int_constant(const OnnxN
   return elements;
 }
 
-llvm::Expected<std::vector<float>> Importer::float_constant(const OnnxNode& node, size_t i) {
+llvm::Expected<LargeVector<float>> Importer::float_constant(const OnnxNode& node, size_t i) {
   CODL_ASSIGN_OR_RETURN(view, constant(node, i));
-  return elements_of<std::vector<float>>(view);
+  return elements_of<LargeVector<float>>(view);
 }
 
 llvm::Expected<llvm::SmallVector<int64_t, 4>> Importer::dims_of(const OnnxNode& node,
@@ -846,7 +846,7 @@ llvm::Error Importer::plan_elements(llvm::StringRef where, Binding& binding) {
     tensor.dims[i] = 1;
     binding.extents.push_back({static_cast<int32_t>(i), none});
   }
-  tensor.bytes = std::vector<uint8_t>(tensor.element_count() * dtype_bytes(tensor.dtype));
+  tensor.bytes = LargeBytes(tensor.element_count() * dtype_bytes(tensor.dtype));
   binding.constant = keep(fresh_name(binding.constant->name + ".planned"), std::move(tensor));
   return llvm::Error::success();
 }

@@ -13,6 +13,7 @@
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/interp/interpreter.h"
 #include "compiler/ir/graph.h"
+#include "compiler/support/large_bytes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -67,7 +68,7 @@ class Importer {
   llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i,
                                                              IntegerUse use = IntegerUse::Setting);
   // The elements of a constant of any type as float.
-  llvm::Expected<std::vector<float>> float_constant(const OnnxNode& node, size_t i);
+  llvm::Expected<LargeVector<float>> float_constant(const OnnxNode& node, size_t i);
   // Dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input error if
   // there is no such operand; dims are Unsupported where an extent is only known at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;

@@ -8,6 +8,7 @@
 #include "compiler/frontend/external_data.h"
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/support/error.h"
+#include "compiler/support/large_bytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/bit.h"
@@ -98,7 +99,7 @@ void take_elements(OnnxTensor& tensor, DType stored, SharedBytes data, size_t co
     tensor.bytes = std::move(data);
     return;
   }
-  std::vector<uint8_t> bytes(count * dtype_bytes(tensor.dtype));
+  LargeBytes bytes(count * dtype_bytes(tensor.dtype));
   if (rule.convert == nullptr)
     std::copy(data.begin(), data.end(), bytes.begin());
   else
@@ -108,8 +109,8 @@ void take_elements(OnnxTensor& tensor, DType stored, SharedBytes data, size_t co
 
 // The elements of one of TensorProto's typed fields, narrowed to `To`, as raw_data would hold them.
 template <typename To, typename Elements>
-std::vector<uint8_t> packed(const Elements& elements) {
-  std::vector<uint8_t> bytes(static_cast<size_t>(elements.size()) * sizeof(To));
+LargeBytes packed(const Elements& elements) {
+  LargeBytes bytes(static_cast<size_t>(elements.size()) * sizeof(To));
   uint8_t* at = bytes.data();
   for (const auto& element : elements) {
     const To narrowed = static_cast<To>(element);
@@ -119,7 +120,7 @@ std::vector<uint8_t> packed(const Elements& elements) {
   return bytes;
 }
 
-std::vector<uint8_t> typed_data(const onnx::TensorProto& proto, DType stored) {
+LargeBytes typed_data(const onnx::TensorProto& proto, DType stored) {
   switch (stored) {
     case DType::F32:
       return packed<float>(proto.float_data());
@@ -309,7 +310,7 @@ class Reader {
       take_elements(tensor, *stored, taken(proto.mutable_raw_data()), count);
       return tensor;
     }
-    std::vector<uint8_t> typed = typed_data(proto, *stored);
+    LargeBytes typed = typed_data(proto, *stored);
     if (typed.size() != static_cast<size_t>(count) * stored_bytes)
       return input_error(where, "expected {0} elements of data, found {1}", count,
                          typed.size() / stored_bytes);
@@ -479,7 +480,12 @@ llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path)
   // protobuf and its containers throw for want of memory; LLVM is built without exceptions, so they
   // end here.
   try {
-    onnx::ModelProto proto;
+    // Of an element or a field of a byte or two in the file the message holds four to a hundred.
+    google::protobuf::ArenaOptions options;
+    options.block_alloc = allocate_large;
+    options.block_dealloc = free_large;
+    google::protobuf::Arena arena(options);
+    auto& proto = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
     if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return input_error(path, "expected an ONNX model, found {0} bytes that are none",
                          bytes.size());

@@ -88,8 +88,8 @@ double evaluation_steps(const ir::NodeView& node) {
 
 }  // namespace
 
-llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
-                                    llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
+llvm::Expected<LargeBytes> evaluate_node(const ir::NodeView& node,
+                                         llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
   if (inputs.size() != node.input_count())
     return internal_error(node.node.name, "expected {0} operands, found {1}", node.input_count(),
                           inputs.size());
@@ -102,7 +102,7 @@ llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
     operands.push_back(
         kernels::make_view(plain_shape(node.input(i)), const_cast<uint8_t*>(inputs[i].data())));
   }
-  Bytes output(bytes_of(node.output()));
+  LargeBytes output(bytes_of(node.output()));
   operands.push_back(kernels::make_view(plain_shape(node.output()), output.data()));
 
   CODL_ASSIGN_OR_RETURN(scratch_bytes, scratch_bytes_of(node));
@@ -137,13 +137,13 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
     return input_error(graph.name, "expected {0} inputs, found {1}", graph.inputs().size(),
                        inputs.size());
   // By value; constants stay where they are.
-  std::vector<Bytes> computed(graph.values().size());
+  std::vector<LargeBytes> computed(graph.values().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph.value(graph.inputs()[i]);
     if (inputs[i].size() != bytes_of(value.type))
       return input_error(value.name, "expected {0} bytes ({1}), found {2}", bytes_of(value.type),
                          ir::to_string(value.type), inputs[i].size());
-    computed[graph.inputs()[i]] = inputs[i];
+    computed[graph.inputs()[i]].assign(inputs[i].begin(), inputs[i].end());
   }
   auto bytes_at = [&](ir::ValueId id) -> llvm::ArrayRef<uint8_t> {
     return graph.value(id).is_constant ? llvm::ArrayRef<uint8_t>(graph.value(id).bytes)
@@ -162,7 +162,7 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
     CODL_ASSIGN_OR_RETURN(output, evaluate_node(ir::NodeView{graph, node}, operands));
     computed[node.output] = std::move(output);
     for (ir::ValueId input : node.inputs)
-      if (last_reader[input] == i && !graph.is_output(input)) Bytes().swap(computed[input]);
+      if (last_reader[input] == i && !graph.is_output(input)) LargeBytes().swap(computed[input]);
   }
 
   std::vector<Bytes> outputs;

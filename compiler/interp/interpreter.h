@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/support/large_bytes.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
@@ -12,8 +13,8 @@ namespace codl::compiler {
 using Bytes = std::vector<uint8_t>;
 
 // One node on plain (ONNX order) operands. `inputs` are the operands' bytes, in order.
-llvm::Expected<Bytes> evaluate_node(const ir::NodeView& node,
-                                    llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
+llvm::Expected<LargeBytes> evaluate_node(const ir::NodeView& node,
+                                         llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
 
 // What evaluating nodes of one model while it is compiled may take: a few bytes of a hostile file
 // may ask for any amount of memory and time. There is room for shape arithmetic, masks and position

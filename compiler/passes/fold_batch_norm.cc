@@ -120,16 +120,15 @@ bool can_absorb(const ir::NodeView& node) {
 
 ir::ValueId add_floats(ir::Graph& graph, const std::string& name, const ir::TensorType& type,
                        llvm::ArrayRef<float> elements) {
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return graph.add_constant(name, type,
-                            std::vector<uint8_t>(first, first + elements.size() * sizeof(float)));
+  return graph.add_constant(name, type, bytes_of(elements));
 }
 
 // Weights with channel c times scale[c]. Convolutions: the first dim is the output channel; MatMul:
 // the last.
 ir::ValueId scaled_weights(ir::Graph& graph, NewNames& names, OpKind op, ir::ValueId weights,
                            const std::vector<double>& scale) {
-  std::vector<float> elements = graph.value(weights).as<float>().vec();
+  const auto given = graph.value(weights).as<float>();
+  LargeVector<float> elements(given.begin(), given.end());
   const size_t channels = scale.size();
   const size_t per_channel = elements.size() / channels;
   for (size_t i = 0; i < elements.size(); ++i) {

@@ -7,23 +7,26 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/support/large_bytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace codl::compiler {
 
-// Copying shares. The bytes are a vector's, or a range of something larger (a mapped file, a
+// Copying shares. The bytes are LargeBytes, or a range of something larger (a mapped file, a
 // protobuf string) that lives as long as any SharedBytes of it: so a model's weights are neither
 // copied out of its files nor held once per initializer that names them.
 class SharedBytes {
  public:
   SharedBytes() = default;
   // A vector is bytes, and bytes are a range: both convert as they stand.
-  SharedBytes(std::vector<uint8_t> bytes) {  // NOLINT(google-explicit-constructor)
-    auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  SharedBytes(LargeBytes bytes) {  // NOLINT(google-explicit-constructor)
+    auto owner = std::make_shared<const LargeBytes>(std::move(bytes));
     range_ = *owner;
     owner_ = std::move(owner);
   }
+  SharedBytes(const std::vector<uint8_t>& bytes)  // NOLINT(google-explicit-constructor)
+      : SharedBytes(LargeBytes(bytes.begin(), bytes.end())) {}
   // `range` must be valid for as long as `owner` lives.
   SharedBytes(llvm::ArrayRef<uint8_t> range, std::shared_ptr<const void> owner)
       : range_(range), owner_(std::move(owner)) {}
@@ -51,9 +54,9 @@ class SharedBytes {
 
 // The elements as a constant's bytes.
 template <typename T>
-std::vector<uint8_t> bytes_of(llvm::ArrayRef<T> elements) {
+LargeBytes bytes_of(llvm::ArrayRef<T> elements) {
   const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return std::vector<uint8_t>(first, first + elements.size() * sizeof(T));
+  return LargeBytes(first, first + elements.size() * sizeof(T));
 }
 
 // Counts bytes that several constants share once.

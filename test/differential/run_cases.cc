@@ -101,7 +101,7 @@ const compiler::DeviceProfile& profile_of(const Mode& mode) {
   return loaded.back().second;
 }
 
-std::vector<uint8_t> compile_case(const std::string& model, const fs::path& folder,
+compiler::LargeBytes compile_case(const std::string& model, const fs::path& folder,
                                   const Mode& mode) {
   CompileOptions options;
   options.partition.strategy = mode.strategy;
@@ -122,7 +122,7 @@ void expect_ok(const Status& status) {
   if (!status.ok()) throw Ending{"broken", status.message()};
 }
 
-std::vector<tools::Tensor> run_case(const std::vector<uint8_t>& plan_bytes,
+std::vector<tools::Tensor> run_case(const compiler::LargeBytes& plan_bytes,
                                     const fs::path& folder) {
   Result<Plan> plan = Plan::open(plan_bytes.data(), plan_bytes.size());
   expect_ok(plan.status());

@@ -599,6 +599,36 @@ class FilesTest(WorkFolder, unittest.TestCase):
                   onnx_bytes.node("Where", [f"m{i}", f"d{i}", "x"], [f"y{i}"], f"where{i}"))], [], "y59", 192,
                 most=65 << 20)
 
+    def test_memory_is_bounded_where_weights_become_floats(self):
+        side = 2048
+        spill = self.folder("spill")
+        self.write("scale", b"\0\0\0\x3f")
+        scale = onnx_bytes.external_tensor("scale", [], "scale")
+        external = []
+        for i in range(8):
+            self.write(f"w{i}", bytes([i]) * (side * side))
+            external.append(onnx_bytes.external_tensor(f"w{i}", [side, side], f"w{i}", onnx_bytes.INT8))
+        typed = [onnx_bytes.uint8_tensor(f"w{i}", [side, side], bytes([i]) * (side * side)) for i in range(8)]
+        nodes = [node for i in range(8) for node in
+                 (onnx_bytes.node("DequantizeLinear", [f"w{i}", "scale"], [f"f{i}"], f"dequantize{i}"),
+                  onnx_bytes.node("MatMul", ["x" if i == 0 else f"y{i - 1}", f"f{i}"], [f"y{i}"], f"product{i}"))]
+        dims = [1, side]
+        for weights in (external, typed):
+            model = self.write("model.onnx", onnx_bytes.model(
+                nodes, [onnx_bytes.value_info("x", dims)], [onnx_bytes.value_info("y7", dims)],
+                initializers=[*weights, scale]))
+            # 32 MiB that become 128, in constants and in the plan: twice the model, and 64 MiB.
+            def compile(folder):
+                return self.run_tool("codlc", model, "-q", "-o", self.path("plan"), env={"TMPDIR": folder},
+                                     preexec_fn=limit(resource.RLIMIT_DATA, 128 << 20))
+            result = compile(spill)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertGreater(os.path.getsize(self.path("plan")), 128 << 20)
+            self.assertEqual(os.listdir(spill), [])
+            os.remove(self.path("plan"))
+            self.expect_error(compile(self.path("none")), self.path("none"), "TMPDIR")
+            self.assertFalse(os.path.exists(self.path("plan")))
+
     def limits_of(self, tool, arguments):
         """Megabytes of address space between what the tool needs to say its version and what it needs to do its
         work."""

@@ -93,7 +93,7 @@ FakeDevice device_of(const DeviceProfile& profile) {
 // A plan file that is gone with the object.
 class PlanFile {
  public:
-  explicit PlanFile(const std::vector<uint8_t>& bytes) {
+  explicit PlanFile(const compiler::LargeBytes& bytes) {
     const int file = mkstemp(path_);
     REQUIRE(file >= 0);
     REQUIRE(write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));

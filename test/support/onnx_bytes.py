@@ -19,7 +19,7 @@ def _field(number, value):
 
 
 # TensorProto.DataType
-FLOAT, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16 = 1, 7, 9, 10, 11, 16
+FLOAT, UINT8, INT8, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16 = 1, 2, 3, 7, 9, 10, 11, 16
 
 
 def value_info(name, dims, elem_type=FLOAT):
@@ -41,6 +41,11 @@ def external_tensor(name, dims, location, elem_type=FLOAT):
     """An initializer whose elements are the file `location` of the model's folder."""
     return (b"".join(_field(1, dim) for dim in dims) + _field(2, elem_type) + _field(8, name) +
             _field(13, _field(1, "location") + _field(2, location)) + _field(14, 1))
+
+
+def uint8_tensor(name, dims, elements):
+    """An initializer whose elements, all below 128, take a byte each in the file."""
+    return (b"".join(_field(1, dim) for dim in dims) + _field(2, UINT8) + _field(5, elements) + _field(8, name))
 
 
 def graph(nodes, inputs, outputs, initializers=()):

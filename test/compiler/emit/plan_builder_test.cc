@@ -48,20 +48,20 @@ struct Example {
     CHECK(llvm::toString(plan_memory(schedules.back(), profile)) == "");
   }
 
-  llvm::Expected<std::vector<uint8_t>> build() const {
+  llvm::Expected<LargeBytes> build() const {
     CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
     return build_plan(graph, schedules, weights, info);
   }
 };
 
-PlanHead head_of(const std::vector<uint8_t>& file) {
+PlanHead head_of(const LargeBytes& file) {
   PlanHead head;
   std::memcpy(&head, file.data(), sizeof(head));
   return head;
 }
 
 TEST_CASE("the head describes the file") {
-  const std::vector<uint8_t> file = value_of(Example().build());
+  const LargeBytes file = value_of(Example().build());
   const PlanHead head = head_of(file);
   CHECK(std::memcmp(head.magic, "CODL", 4) == 0);
   CHECK(head.version == kPlanVersion);
@@ -108,7 +108,7 @@ TEST_CASE("equal input gives equal bytes") {
 
 TEST_CASE("the table holds what it was made from") {
   const Example example;
-  const std::vector<uint8_t> file = value_of(example.build());
+  const LargeBytes file = value_of(example.build());
   const plan::PlanDef& plan = *flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset);
   CHECK(plan.device()->str() == "box");
   CHECK(plan.model_hash()->str() == "00000000000000aa");
@@ -164,7 +164,7 @@ TEST_CASE("weights lie packed where the plan says") {
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
   value.bytes = bytes_of(llvm::ArrayRef(elements));
 
-  const std::vector<uint8_t> file = value_of(example.build());
+  const LargeBytes file = value_of(example.build());
   const plan::PlanDef& plan = *flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset);
   const plan::BlobDef* blob = nullptr;
   for (const plan::BlobDef* each : *plan.blobs())
@@ -193,7 +193,7 @@ TEST_CASE("a plan that verify_plan refuses is an internal error that names the f
 
 // ---- dumps --------------------------------------------------------------------------------------
 
-nlohmann::json json_of(const std::vector<uint8_t>& file) {
+nlohmann::json json_of(const LargeBytes& file) {
   return nlohmann::json::parse(value_of(dump_plan_json(file.data(), file.size(), "x.codl")));
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("in the JSON a chain's inner value is private to each lane") {
 }
 
 TEST_CASE("the text has a line for each step") {
-  const std::vector<uint8_t> file = value_of(Example().build());
+  const LargeBytes file = value_of(Example().build());
   const std::string text = value_of(dump_plan_text(file.data(), file.size(), "x.codl"));
   CHECK(text.find("for box, cpu_threads=3\n") != std::string::npos);
   CHECK(text.find("input x f32[1,16,16,16]\n") != std::string::npos);
@@ -243,7 +243,7 @@ TEST_CASE("the text has a line for each step") {
 }
 
 TEST_CASE("bytes that are no plan are an input error with the file's name") {
-  std::vector<uint8_t> file = value_of(Example().build());
+  LargeBytes file = value_of(Example().build());
   file.back() ^= 1;
   CHECK(test::error_of(dump_plan_text(file.data(), file.size(), "x.codl"))
             .find("x.codl: head: expected checksum of the file's bytes, found ") == 0);

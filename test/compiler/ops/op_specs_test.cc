@@ -38,7 +38,7 @@ std::vector<std::vector<bool>> reads_of(const ir::Graph& graph, uint32_t operand
     llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> views(inputs.begin(), inputs.end());
     return value_of(compiler::evaluate_node(node, views));
   };
-  const Bytes before = evaluate();
+  const auto before = evaluate();
   const int axis = dim_of(dim);
   std::vector<std::vector<bool>> reads(node.output().dims[axis],
                                        std::vector<bool>(node.input(operand).dims[axis], false));
@@ -50,7 +50,7 @@ std::vector<std::vector<bool>> reads_of(const ir::Graph& graph, uint32_t operand
     for_each_element(node.input(operand), axis, [&](int64_t i, int32_t position) {
       if (position == changed) elements[i] += 4.0f + 0.01f * static_cast<float>(i % 97);
     });
-    const Bytes after = evaluate();
+    const auto after = evaluate();
     inputs[operand] = original;
     for_each_element(node.output(), axis, [&](int64_t i, int32_t position) {
       if (std::memcmp(&before[i * sizeof(float)], &after[i * sizeof(float)], sizeof(float)) != 0)

@@ -57,8 +57,7 @@ TEST_CASE("a plan has the time that the simulator has of it when it is read, to 
   set(20, 5);
   CompileOptions options;
   options.partition.ratio = 0.5;
-  const std::vector<uint8_t> file =
-      value_of(compile(golden_model(network), "golden", profile, options)).plan;
+  const LargeBytes file = value_of(compile(golden_model(network), "golden", profile, options)).plan;
   const PlanModel plan = value_of(open_plan(file.data(), file.size(), "x.codl"));
   REQUIRE(plan.variants.size() == 2);
   const auto wall_us = [&](const Variant& variant) {
