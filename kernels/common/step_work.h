@@ -40,11 +40,12 @@ struct StepWork {
   // Multiply-adds of the operator's definition: output elements of the part times the depth of
   // each, taps in the padding included.
   double needed_macs = 0;
-  // Other operations, one for each element and operation: additions, comparisons, limits,
-  // conversions, those of transforms, of activations. Moves are none.
+  // Other arithmetic instructions, one for each element that a vector of them has room for:
+  // additions, comparisons, limits, conversions, those of transforms, of polynomials. Moves are
+  // none.
   double operations = 0;
-  // Values of functions that take tens of operations: exponentials, logarithms, tanh, erf, powers,
-  // sines; and quotients and roots, which wait for a unit of their own.
+  // Quotients and roots, which wait for a unit of their own; of a GPU also calls of functions that
+  // are its driver's: exponentials, logarithms, sines.
   double transcendentals = 0;
 
   // -- memory, in bytes
@@ -60,14 +61,15 @@ struct StepWork {
   // again and again by itself: a byte that is used again after d other bytes comes from beyond a
   // cache of c bytes by the share d / c - 1, from 0 to 1. What is used for the first time in a run
   // was used last in the run before. A GPU's groups have no first level in common: what another has
-  // read comes from beyond it. Stores are not counted.
+  // read comes from beyond it. Of pieces of pixels all their cache lines count. Stores are counted
+  // beyond the last level only, where a line is fetched for them.
   double beyond_l1_bytes = 0;
   double beyond_l2_bytes = 0;
   double beyond_last_bytes = 0;
   // Length of the pieces, one behind the other in memory, that are read or written at a time, of
   // the operand in the shortest ones.
   double run_bytes = 0;
-  // Loads and stores of single elements, each at an address of its own.
+  // Loads and stores of single elements, or of less than a vector, each at an address of its own.
   double gathers = 0;
 
   // -- loops

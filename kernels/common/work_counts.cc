@@ -1,5 +1,7 @@
 #include "kernels/common/work_counts.h"
 
+#include "kernels/common/activation.h"
+
 namespace codl::kernels {
 
 void fill_tasks(int64_t units, int32_t task_count, const WorkMachine& machine, StepWork* out) {
@@ -92,80 +94,136 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, dou
   memory->again(groups * group_columns - products * column_bytes, column_bytes + group_rows);
 }
 
-void add_curve(int32_t kind, double elements, StepWork* out) {
-  double operations = 1;
-  double transcendentals = 0;
+namespace {
+
+// Of an element: vector instructions, those that keep a NaN included, and quotients and roots.
+struct Curve {
+  double operations;
+  double transcendentals;
+};
+
+// Instructions of activation_f32_cpu.cc with Highway's functions, loads, stores, branches and
+// constants left out. With 16 lanes a sigmoid's quotient is an estimate and two instructions.
+Curve cpu_curve(int32_t kind, const WorkMachine& machine) {
+  // What calls of libm take for a vector, at some 40 instructions for each of its lanes.
+  const double by_lane = 40.0 * machine.vector_lanes;
+  const bool is_estimated = machine.vector_lanes == 16;
+  const auto sigmoid = [&](double others) -> Curve {
+    return {others + (is_estimated ? 19 : 16), is_estimated ? 0.0 : 1.0};
+  };
   switch (kind) {
     case kUnaryIdentity:
-      operations = 0;
-      break;
+      return {0, 0};
     case kUnaryRelu:
+    case kUnaryClip:
+      return {2, 0};
+    case kUnaryHardSigmoid:
+      return {3, 0};
+    case kUnaryHardSwish:
     case kUnaryAbs:
     case kUnaryNeg:
     case kUnaryCeil:
     case kUnaryFloor:
     case kUnaryRound:
-    case kUnaryNot:
-    case kUnaryBitwiseNot:
-    case kUnaryIsNan:
-    case kUnaryIsInf:
-      break;
-    case kUnaryLeakyRelu:
-    case kUnaryClip:
-    case kUnarySign:
+      return {4, 0};
     case kUnaryThresholdedRelu:
-      operations = 2;
-      break;
-    case kUnaryHardSigmoid:
-      operations = 3;
-      break;
-    case kUnaryHardSwish:
+      return {5, 0};
+    case kUnaryLeakyRelu:
+    case kUnarySign:
+      return {6, 0};
     case kUnaryShrink:
-      operations = 4;
-      break;
+      return {9, 0};
     case kUnarySqrt:
     case kUnaryReciprocal:
-      operations = 0;
-      transcendentals = 1;
-      break;
+      return {3, 1};
     case kUnarySoftsign:
-      operations = 2;
-      transcendentals = 1;
-      break;
-    case kUnaryExp:
-    case kUnaryLog:
+      return {5, 1};
+    case kUnarySigmoid:
+      return sigmoid(0);
+    case kUnarySwish:
+      return sigmoid(2);
+    case kUnaryGeluTanh:
+      return sigmoid(9);
     case kUnaryErf:
+      return {19, 1};
+    case kUnaryGelu:
+      return {22, 1};
+    case kUnaryExp:
+      return {34, 0};
+    case kUnaryLog:
+      return {35, 1};
+    case kUnaryMish:
+      return {36, 1};
+    case kUnaryElu:
+      return {39, 0};
+    case kUnarySelu:
+      return {40, 0};
+    case kUnaryCelu:
+      return {40, 1};
+    case kUnaryTanh:
+      return {44, 1};
+    case kUnarySoftplus:
+      return {62, 2};
     case kUnarySin:
     case kUnaryCos:
-    case kUnaryTan:
-    case kUnaryAsin:
-    case kUnaryAcos:
-    case kUnaryAtan:
-      operations = 0;
-      transcendentals = 1;
-      break;
-    case kUnaryElu:
-    case kUnarySelu:
-    case kUnaryCelu:
-    case kUnaryGelu:
-      operations = 4;
-      transcendentals = 1;
-      break;
+      return {30, 0};
+    default:
+      return is_activation(kind) ? Curve{by_lane, 0} : Curve{1, 0};
+  }
+}
+
+// Of prelude.cl: built-in functions that are more than an instruction, quotients and roots count
+// one each; what a function takes is the driver's.
+Curve cl_curve(int32_t kind) {
+  switch (kind) {
+    case kUnaryIdentity:
+      return {0, 0};
+    case kUnaryAbs:
+    case kUnaryNeg:
+    case kUnaryCeil:
+    case kUnaryFloor:
+    case kUnaryRound:
+      return {1, 0};
+    case kUnaryRelu:
+    case kUnaryLeakyRelu:
+    case kUnarySign:
+    case kUnaryThresholdedRelu:
+      return {3, 0};
+    case kUnaryClip:
+      return {4, 0};
+    case kUnaryHardSigmoid:
+    case kUnaryHardSwish:
+    case kUnaryShrink:
+      return {6, 0};
+    case kUnarySoftsign:
     case kUnarySigmoid:
     case kUnarySwish:
-    case kUnaryTanh:
     case kUnaryGeluTanh:
+      return {4, kind == kUnarySoftsign ? 1.0 : 2.0};
+    case kUnaryElu:
+    case kUnarySelu:
+      return {4, 1};
+    case kUnaryErf:
+    case kUnaryGelu:
+      // Rational functions of four ranges, of which vectors take all, and an exponential.
+      return {kind == kUnaryErf ? 60.0 : 63.0, 3};
+    case kUnaryTanh:
+    case kUnaryCelu:
     case kUnarySoftplus:
-      // An exponential and a quotient, or a logarithm.
-      operations = 3;
-      transcendentals = 2;
-      break;
+      return {5, 2};
+    case kUnaryMish:
+      return {8, 4};
     default:
-      operations = 4;
-      transcendentals = 3;
+      return {0, 1};
   }
-  out->operations += operations * elements;
-  out->transcendentals += transcendentals * elements;
+}
+
+}  // namespace
+
+void add_curve(int32_t kind, double elements, const WorkMachine& machine, StepWork* out) {
+  const Curve curve = out->launches > 0 ? cl_curve(kind) : cpu_curve(kind, machine);
+  out->operations += curve.operations * elements;
+  out->transcendentals += curve.transcendentals * elements;
 }
 
 void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
@@ -175,7 +233,7 @@ void fill_stream(const StepShape& step, const WorkMachine& machine, double read_
   else
     out->tile_calls = out->waves;
   WorkMemory memory(step, machine, out);
-  memory.read(read_bytes);
+  memory.read_channels(read_bytes);
   memory.write(written_bytes(step));
   memory.finish();
   out->moved_bytes += out->read_bytes + out->written_bytes;
@@ -212,6 +270,11 @@ void fill_pixel_runs(const StepShape& step, StepWork* out) {
                     : has_pixels(y)
                         ? double{1} * y.dims[0] * rows_of_part(step.part_dim, step.part, y).count()
                         : 1;
+  // Pad lanes are written one by one, behind each pixel.
+  if (!is_cpu(step) || !has_pixels(y) || channels % kChannelPad == 0) return;
+  const double pixels = written / element_bytes(y) / round_up(channels, kChannelPad);
+  out->gathers = pixels * (round_up(channels, kChannelPad) - channels);
+  if (!is_apart) out->tile_calls += pixels;
 }
 
 void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* out) {

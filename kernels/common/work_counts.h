@@ -22,6 +22,12 @@ constexpr double map_bytes(const OperandShape& map, int32_t rows, double channel
 constexpr double written_bytes(const StepShape& step) {
   return static_cast<double>(part_elements(step)) * element_bytes(step.output());
 }
+// Channels, of a multiple of 4, as vectors that each count whole: those of four that end a pixel
+// are instructions as those of `lanes` are.
+constexpr double vector_channels(double channels, double lanes) {
+  const double wide = static_cast<double>(static_cast<int64_t>(channels / lanes));
+  return (wide + (channels - wide * lanes) / kChannelPad) * lanes;
+}
 constexpr bool is_cpu(const StepShape& step) { return step.row->processor == Processor::Cpu; }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -31,6 +37,11 @@ class WorkMemory {
  public:
   WorkMemory(const StepShape& step, const WorkMachine& machine, StepWork* out)
       : machine_(machine), out_(*out), is_cpu_(is_cpu(step)), l1_bytes_(machine.l1_bytes) {
+    const OperandShape& y = step.output();
+    const double channels = channels_of_part(step.part_dim, step.part, y).count();
+    if (has_pixels(y) && channels < y.dims[1])
+      lines_ = line_bytes(channels * element_bytes(y), padded_channels(y) * element_bytes(y)) /
+               (channels * element_bytes(y));
     for (uint32_t i = 0; i < step.operand_count; ++i)
       if (step.operands[i].layout == Layout::Image2d && machine.texture_bytes > 0)
         l1_bytes_ = machine.texture_bytes;
@@ -45,6 +56,11 @@ class WorkMemory {
   void weights(double bytes, double sharers = 1) {
     out_.weight_bytes += bytes;
     used_ += bytes * sharers;
+  }
+  // The same of an input that is read by the channels of the part.
+  void read_channels(double bytes) {
+    read(bytes);
+    lines_read_ += bytes * (lines_ - 1);
   }
   void write(double bytes) { out_.written_bytes += bytes; }
   // Bytes of memory that a kernel writes and reads again for itself.
@@ -62,15 +78,17 @@ class WorkMemory {
 
   // What is used for the first time in a run. After all others, with busiest_share known.
   void finish() {
-    const double once = out_.read_bytes + out_.weight_bytes;
-    const double all = once + out_.written_bytes + scratch_ * workers();
+    const double once = out_.read_bytes + out_.weight_bytes + lines_read_;
+    const double written = out_.written_bytes * lines_;
+    const double all = once + written + scratch_ * workers();
+    used_ += lines_read_;
     // Of a worker, or a compute unit.
     const double share = is_cpu_ ? out_.busiest_share : 1.0 / machine_.units;
-    const double own = (used_ + out_.written_bytes) * share + scratch_;
+    const double own = (used_ + written) * share + scratch_;
     out_.beyond_l1_bytes += beyond(used_, own, l1_bytes_);
     out_.beyond_l2_bytes +=
         is_cpu_ ? beyond(used_, own, machine_.l2_bytes) : beyond(once, all, machine_.l2_bytes);
-    out_.beyond_last_bytes += beyond(once, all, machine_.last_level_bytes);
+    out_.beyond_last_bytes += beyond(once + written, all, machine_.last_level_bytes);
   }
 
  private:
@@ -81,11 +99,19 @@ class WorkMemory {
     return bytes * smaller(larger(distance / cache_bytes - 1, 0), 1);
   }
 
+  // Cache lines of a piece of a pixel; pieces begin at any four channels.
+  static double line_bytes(double piece, double pixel) {
+    constexpr double kLine = 64;
+    return smaller(piece + kLine - kChannelPad * sizeof(float), pixel);
+  }
+
   const WorkMachine& machine_;
   StepWork& out_;
   bool is_cpu_;
-  double l1_bytes_;  // of the cache that serves the operands
-  double used_ = 0;  // first uses, by each that reads
+  double l1_bytes_;        // of the cache that serves the operands
+  double used_ = 0;        // first uses, by each that reads
+  double lines_read_ = 0;  // what cache lines have around pieces that are read
+  double lines_ = 1;  // bytes of the lines of the part's pieces of pixels, of a byte of the pieces
   double scratch_ = 0;
 };
 
@@ -141,8 +167,9 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, dou
 
 // ---- functions of values ------------------------------------------------------------------------
 
-// Adds what a member of Unary takes, applied to so many elements.
-void add_curve(int32_t kind, double elements, StepWork* out);
+// Adds what a member of Unary takes, applied to so many elements, by a CPU's vectors or, where
+// `out` has launches, a GPU.
+void add_curve(int32_t kind, double elements, const WorkMachine& machine, StepWork* out);
 
 // ---- whole steps --------------------------------------------------------------------------------
 

@@ -175,10 +175,10 @@ struct Conv2dPart {
 };
 
 // Bias is where sums begin; activation, residual and stores are what ends them.
-void fill_ends(const Conv2dPart& part, StepWork* out) {
+void fill_ends(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
   out->needed_macs = part.elements() * part.depth;
   if (part.residual_bytes > 0) out->operations += part.elements();
-  add_curve(part.params.activation, part.elements(), out);
+  add_curve(part.params.activation, part.elements(), machine, out);
   out->moved_bytes += part.residual_bytes + written_bytes(part.step);
   // A part of channels is a piece of each pixel.
   const bool is_whole = part.channels.count() == part.y.dims[1];
@@ -542,7 +542,7 @@ void count_winograd_group(const Conv2dPart& part, const WorkMachine& machine, St
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const Conv2dPart part(step);
-  fill_ends(part, out);
+  fill_ends(part, machine, out);
   const int32_t outputs = winograd_outputs(step.row->packing);
   if (is_cpu(step)) {
     if (outputs != 0) return count_winograd_row(part, outputs, machine, out);

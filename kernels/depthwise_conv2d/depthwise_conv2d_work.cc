@@ -51,7 +51,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double weight_bytes = (taps + 1) * round_up(channels, kChannelPanel) * sizeof(float);
   out->needed_macs = pixels * channels * taps;
   if (residual_bytes > 0) out->operations += pixels * channels;
-  add_curve(params.activation, pixels * channels, out);
+  add_curve(params.activation, pixels * channels, machine, out);
   out->moved_bytes = residual_bytes + written_bytes(step);
   out->run_bytes =
       channels == y.dims[1] ? y.dims[3] * stored * element_bytes(y) : channels * element_bytes(y);
@@ -60,8 +60,12 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
   if (is_cpu(step)) {
     const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
-    // Taps in the padding are left out; the last vector begins early.
+    // Taps in the padding are left out; the last vector begins early, but where a residual or pad
+    // lanes forbid it: then it is of a part, with loads and stores of its own for each tap.
     const double lanes = round_up(channels, machine.vector_lanes);
+    const bool is_whole = residual_bytes == 0 && channels % kChannelPad == 0;
+    const bool has_rest =
+        channels % machine.vector_lanes != 0 && !(is_whole && channels >= machine.vector_lanes);
     const double tap_rows =
         images * static_cast<double>(taps_inside(vertical, x.dims[2], y.dims[2], rows));
     const auto row_taps =
@@ -72,7 +76,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     const double run_inputs = y.dims[3] * horizontal.stride + runs * (horizontal.taps - 1);
     out->moved_bytes +=
         tap_rows * (smaller(row_taps, run_inputs) + runs * horizontal.taps) * lanes * sizeof(float);
-    out->tile_calls = images * rows.count() * runs;
+    out->tile_calls = images * rows.count() * runs * (lanes / machine.vector_lanes);
+    if (has_rest) out->gathers = tap_rows * row_taps + pixels;
     // Rows make the tasks, or, of few rows, rows and panels.
     fill_tasks(work.panel_blocks == 1 ? work.image_rows : work.task_count, work.task_count, machine,
                out);
@@ -80,15 +85,15 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
         static_cast<double>(depthwise_conv2d_pass_channels(vertical, horizontal, x, y));
     const double pass_share = smaller(pass / larger(stored, 1), 1);
     WorkMemory memory(step, machine, out);
-    memory.read(read_bytes);
-    memory.read(residual_bytes);
+    memory.read_channels(read_bytes);
+    memory.read_channels(residual_bytes);
     memory.weights(weight_bytes, smaller(machine.threads, static_cast<double>(work.row_blocks)));
     memory.write(written_bytes(step));
     // Inputs of a row, for the next rows' taps; weights, for the next run.
     memory.again(read_bytes * more_rows,
                  (vertical.taps * row_bytes + y.dims[3] * stored * sizeof(float) + weight_bytes) *
                      pass_share);
-    memory.again(larger(out->tile_calls - work.row_blocks, 0) * weight_bytes,
+    memory.again(larger(images * rows.count() * runs - work.row_blocks, 0) * weight_bytes,
                  weight_bytes * pass_share + row_bytes * pass_share / runs);
     return memory.finish();
   }

@@ -119,7 +119,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->needed_macs = elements * x.dims[1];
   out->moved_bytes = written_bytes(step);
   out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * sizeof(float);
-  add_curve(params.activation, elements, out);
+  add_curve(params.activation, elements, machine, out);
   if (is_cpu(step)) return count_panel_row(step, weight_bytes, machine, out);
   if (!is_matmul_tiled(*step.row)) return count_group_row(step, weight_bytes, machine, out);
   WorkMemory memory(step, machine, out);

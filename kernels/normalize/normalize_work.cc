@@ -41,6 +41,15 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (is_cpu(step)) {
     out->phases = work.line_blocks > 0 ? 2 : 1;
     fill_tasks(work.units, work.task_count, machine, out);
+    const double lanes_of_vector = machine.vector_lanes;
+    if (!work.has_kept_lanes) {
+      // The last vector of a line counts whole. Of a mean: eight sums become one of each, joined in
+      // doubles, and a quotient, a root and a quotient of short vectors.
+      const double lines = elements / static_cast<double>(work.lanes);
+      const double whole = std::ceil(static_cast<double>(work.lanes) / lanes_of_vector);
+      out->operations = (5 * lines * whole + 40 * means) * lanes_of_vector;
+      out->transcendentals = 3 * 4 * means;
+    }
   } else {
     // Items of a group share a mean, or a block of means; each has a sum in local memory.
     const double items = out->work_items / out->work_groups;

@@ -61,8 +61,14 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   // A maximum or a sum for each tap; what a 3x3 maximum shares with its neighbours once: three rows
   // of a column, then three columns.
   const bool is_shared = is_cpu(step) && pool2d_has_max_runs(params) && machine.vector_lanes > 1;
-  out->operations = is_shared ? outputs * (2.0 * params.stride_w + 2) : uses;
-  if (params.kind == kPool2dAverage) out->transcendentals = images * rows.count() * y.dims[3];
+  // On x86 a maximum that keeps a NaN is three instructions.
+  const bool is_max = params.kind == kPool2dMax;
+  const double combine = is_cpu(step) && is_max && machine.vector_lanes > 4 ? 3 : 1;
+  const double vectors =
+      is_cpu(step) ? vector_channels(channels, machine.vector_lanes) / channels : 1;
+  out->operations = (is_shared ? outputs * (2.0 * params.stride_w + 2) : uses) * combine * vectors;
+  if (!is_max)
+    out->transcendentals = is_cpu(step) ? outputs * vectors : images * rows.count() * y.dims[3];
   out->moved_bytes =
       (is_shared ? outputs * 3.0 * params.stride_w : uses) * element_bytes(x) + written_bytes(step);
   out->run_bytes = channels_of_part(step.part_dim, step.part, y).count() == y.dims[1]
@@ -72,6 +78,12 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (is_cpu(step)) {
     const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
     fill_tasks(work.units, work.task_count, machine, out);
+    // Four vectors (AVX2: eight) or one of an output, or of each row of its taps.
+    const double lanes = machine.vector_lanes;
+    const double most = lanes * (lanes == 8 ? 8 : 4);
+    const double wide = std::floor(channels / most);
+    const double calls = wide + vector_channels(channels - wide * most, lanes) / lanes;
+    out->tile_calls = images * calls * (is_shared ? rows.count() : row_taps) * y.dims[3];
   } else {
     const double items = pool2d_is_split(params) ? kPool2dTapSplit : 1;
     out->tile_calls = out->waves * std::ceil(double{1} * params.kernel_h * params.kernel_w / items);
@@ -80,7 +92,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     out->group_local_bytes = items > 1 ? items * lanes * sizeof(float) : 0;
   }
   WorkMemory memory(step, machine, out);
-  memory.read(read_bytes);
+  memory.read_channels(read_bytes);
   memory.write(written_bytes(step));
   // Rows that the next row of windows reads, too.
   const double again = larger(row_taps / larger(input_rows, 1) - 1, 0);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/common/work_counts.h"
 #include "kernels/resize/resize.h"
 
@@ -41,6 +43,20 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->tile_calls = elements / round_up(channels, kChannelPad);
   out->moved_bytes = looks * elements * element_bytes(x) - read_bytes;
   if (out->moved_bytes < 0) out->moved_bytes = 0;
+  if (is_cpu(step)) {
+    // Loops over vectors of a pixel, four or one at a time; a column of the input is weighed once
+    // for its neighbours: two loads, two operations.
+    const double stored = round_up(channels, kChannelPad);
+    const double lanes = machine.vector_lanes;
+    const double wide = std::floor(stored / (4 * lanes));
+    const double vectors = vector_channels(stored, lanes);
+    out->tile_calls *= wide + vector_channels(stored - wide * 4 * lanes, lanes) / lanes;
+    if (looks > 1) {
+      const double columns = smaller(2, (x.dims[3] + 1.0) / y.dims[3]);
+      out->operations = elements * (2 + 2 * columns) * vectors / stored;
+      out->moved_bytes = larger(2 * columns * elements * element_bytes(x) - read_bytes, 0);
+    }
+  }
   fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
 }
 

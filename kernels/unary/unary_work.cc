@@ -13,7 +13,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const auto elements = static_cast<double>(part_elements(step));
-  add_curve(step.params_as<UnaryParams>().kind, elements, out);
+  add_curve(step.params_as<UnaryParams>().kind, elements, machine, out);
   if (step.row->is_reference()) return count_moves(step, machine, out);
   const UnaryWork work = unary_work(step.part_dim, step.part, y);
   fill_pixel_runs(step, out);

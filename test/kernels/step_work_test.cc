@@ -103,7 +103,7 @@ TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   // No cache at all: every level lets all through.
   small.l1_bytes = small.l2_bytes = small.last_level_bytes = 0;
   work = work_of(step, small);
-  CHECK(work.beyond_last_bytes == work.beyond_l1_bytes);
+  CHECK(work.beyond_last_bytes == work.beyond_l1_bytes + 100 * 64 * 4);  // with what is stored
 
   // AVX2: 17 tiles, 15 of 6 and 2 of 5, of one panel each. NEON: 25 of 4.
   work = work_of(step, cpu(8, 1));
@@ -169,8 +169,18 @@ TEST_CASE("work of a depthwise convolution, by hand") {
   CHECK(work.macs == 22 * 22 * 32);
   // A run of 8 outputs has 10 inputs; 3 weights; in each of 22 rows of taps.
   CHECK(work.moved_bytes == 22 * (10 + 3) * 32 * 4 + 64 * 32 * 4);
-  CHECK(work.tile_calls == 8);
+  CHECK(work.tile_calls == 8 * 2);  // of two vectors
+  CHECK(work.gathers == 0);
   CHECK(work.weight_bytes == (9 + 1) * 32 * 4);
+  // 6 of 38 channels are behind whole vectors, with pad lanes: a load for each of their taps, a
+  // store for each output.
+  const int32_t more[] = {38, 1, 3, 3};
+  const StepForTest rest = {
+      "depthwise_conv2d_f32_cpu",
+      &params,
+      {nhwc({1, 38, 8, 8}), packed({38, 1, 3, 3}, depthwise_conv2d_packed_bytes(more)),
+       packed({38}, packed_bias_bytes(38)), nhwc({1, 38, 8, 8})}};
+  CHECK(work_of(rest, cpu(16, 1)).gathers == 22 * 22 + 64);
 }
 
 TEST_CASE("work of a product with weights, by hand") {
@@ -268,11 +278,53 @@ TEST_CASE("work of pools, values and moves, by hand") {
   sigmoid.kind = kUnarySigmoid;
   const StepWork values =
       work_of({"unary_f32_cpu", &sigmoid, {plain({100}), plain({100})}}, cpu(4, 4));
-  CHECK(values.transcendentals == 200);  // an exponential and a quotient
+  // Limits, a sign, the exponential's ten, a sum, a comparison and a choice; a quotient.
+  CHECK(values.operations == 1600);
+  CHECK(values.transcendentals == 100);
+  // Its estimate and two instructions.
+  const StepWork estimated =
+      work_of({"unary_f32_cpu", &sigmoid, {plain({100}), plain({100})}}, cpu(16, 4));
+  CHECK(estimated.operations == 1900);
+  CHECK(estimated.transcendentals == 0);
+  // An exponential and a quotient.
+  CHECK(work_of({"unary_f32_cl_buffer", &sigmoid, {plain({100}), plain({100})}}, gpu(8, 32))
+            .transcendentals == 200);
+
+  // Of 20 channels 16 are a vector of 16 lanes, 4 one of their own; a call for each and each of two
+  // rows of taps. A maximum is three instructions.
+  const StepWork narrow =
+      work_of({"pool2d_f32_cpu", &pool, {nhwc({1, 20, 8, 8}), nhwc({1, 20, 4, 4})}}, cpu(16, 1));
+  CHECK(narrow.operations == 16 * 32 * 4 * 3);
+  CHECK(narrow.tile_calls == 16 * 2 * 2);
   CHECK(values.read_bytes == 400);
   CHECK(values.written_bytes == 400);
   CHECK(values.run_bytes == 400);
   CHECK(values.tasks == 1);
+
+  // 3 channels and a pad lane: pixels are copied one by one.
+  ConvertParams convert = {};
+  StepForTest copies = {"convert_f32_cpu", &convert, {nhwc({1, 3, 4, 4}), nhwc({1, 3, 4, 4})}};
+  CHECK(work_of(copies, cpu(16, 1)).tile_calls == 16);
+  CHECK(work_of(copies, cpu(16, 1)).gathers == 16);
+  CHECK(work_of(copies, cpu(16, 1)).run_bytes == 12);
+  // 64 bytes of pixels of 192: lines of 112 bytes, if they begin anywhere, read and written.
+  copies = {"convert_f32_cpu", &convert, {nhwc({1, 48, 4, 4}), nhwc({1, 48, 4, 4})}};
+  copies.part_dim = SplitDim::OutputChannel;
+  copies.part = {0, 16};
+  WorkMachine none = cpu(16, 1);
+  none.l1_bytes = none.last_level_bytes = 0;
+  CHECK(work_of(copies, none).beyond_l1_bytes == 16 * 112);
+  CHECK(work_of(copies, none).beyond_last_bytes == 2 * 16 * 112);
+  CHECK(work_of(copies, none).read_bytes == 16 * 64);
+
+  // Of runs of 19 elements 3 are less than a vector, of two inputs and the output.
+  BinaryParams add = {};
+  add.kind = kBinaryAdd;
+  const StepWork sums =
+      work_of({"binary_f32_cpu", &add, {plain({8, 19}), plain({19}), plain({8, 19})}}, cpu(16, 1));
+  CHECK(sums.tile_calls == 8);
+  CHECK(sums.run_bytes == 19 * 4);
+  CHECK(sums.gathers == 8 * 3);
 
   ConcatParams concat = {};
   concat.axis = 1;
