@@ -13,7 +13,9 @@ namespace codl::kernels {
 // and what its caches hold.
 struct WorkMachine {
   // CPU
-  int32_t threads = 1;       // workers
+  int32_t threads = 1;  // workers
+  // Of each worker, as WorkerSpeeds has them; null: all alike.
+  const uint16_t* worker_speeds = nullptr;
   int32_t vector_lanes = 4;  // floats in a vector of the kernels: 4, 8 or 16
   // GPU
   int32_t units = 1;       // compute units, each with work-groups of its own
@@ -82,7 +84,9 @@ struct StepWork {
   // -- a CPU step
   // Pieces, of a phase, that any worker may run.
   double tasks = 0;
-  // Of the step's work, the part of the worker that has most: 1 / threads at least, 1 of one task.
+  // The time of the worker that is done last, where the first worker, the fastest, takes 1 for the
+  // whole step: its part of the work over its speed, by the shares that workers begin with. 1 of
+  // one task; of workers that are alike, the part of the one that has most, 1 / threads at least.
   double busiest_share = 1;
 
   // -- a GPU step

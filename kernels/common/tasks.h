@@ -30,4 +30,30 @@ constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t t
   return {unit_count * task_begin / task_count, unit_count * task_end / task_count};
 }
 
+// The speed of the fastest worker of a lane, which is its first: a step of one task runs there.
+// Those of the others are in this unit.
+inline constexpr uint16_t kFullSpeed = 10000;
+
+// How fast the workers of a lane are, relative to each other.
+struct WorkerSpeeds {
+  int32_t count = 1;
+  const uint16_t* speeds = nullptr;  // of each, 1 to kFullSpeed; null: all alike
+
+  constexpr int64_t of(int32_t worker) const {
+    return speeds == nullptr ? kFullSpeed : speeds[worker];
+  }
+  constexpr int64_t sum() const {
+    int64_t sum = 0;
+    for (int32_t worker = 0; worker < count; ++worker) sum += of(worker);
+    return sum;
+  }
+};
+
+// Tasks of the workers before one, whose speeds add up to `speed_before`, those of all to
+// `speed_sum`: where its share begins, and that of the worker before it ends. Of workers that are
+// all alike, task_count * worker / count.
+constexpr int64_t tasks_before(int64_t task_count, int64_t speed_before, int64_t speed_sum) {
+  return task_count * speed_before / speed_sum;
+}
+
 }  // namespace codl::kernels

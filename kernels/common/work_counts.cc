@@ -4,16 +4,36 @@
 
 namespace codl::kernels {
 
+namespace {
+
+// Calls visit(begin, end, slowness) for each worker that has tasks; slowness: the time that it
+// takes for what the first worker does in 1.
+template <typename Visit>
+void each_share(int64_t task_count, const WorkMachine& machine, Visit visit) {
+  if (task_count == 1) return visit(int64_t{0}, int64_t{1}, 1.0);
+  const WorkerSpeeds workers = {machine.threads, machine.worker_speeds};
+  const int64_t speed_sum = workers.sum();
+  int64_t speed_before = 0;
+  for (int32_t worker = 0; worker < workers.count; ++worker) {
+    const int64_t speed = workers.of(worker);
+    const int64_t begin = tasks_before(task_count, speed_before, speed_sum);
+    speed_before += speed;
+    const int64_t end = tasks_before(task_count, speed_before, speed_sum);
+    if (begin < end) visit(begin, end, double{kFullSpeed} / static_cast<double>(speed));
+  }
+}
+
+}  // namespace
+
 void fill_tasks(int64_t units, int32_t task_count, const WorkMachine& machine, StepWork* out) {
   out->tasks = task_count;
-  int64_t most = 0;
-  for (int32_t worker = 0; worker < machine.threads; ++worker) {
-    const Units share = units_of_tasks(
-        units, task_count, static_cast<int32_t>(int64_t{task_count} * worker / machine.threads),
-        static_cast<int32_t>(int64_t{task_count} * (worker + 1) / machine.threads));
-    if (share.end - share.begin > most) most = share.end - share.begin;
-  }
-  if (units > 0) out->busiest_share = static_cast<double>(most) / static_cast<double>(units);
+  double most = 0;
+  each_share(task_count, machine, [&](int64_t begin, int64_t end, double slowness) {
+    const Units share =
+        units_of_tasks(units, task_count, static_cast<int32_t>(begin), static_cast<int32_t>(end));
+    most = larger(most, static_cast<double>(share.end - share.begin) * slowness);
+  });
+  if (units > 0) out->busiest_share = most / static_cast<double>(units);
 }
 
 PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t pixels,
@@ -35,17 +55,13 @@ PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t
   };
   const auto all = static_cast<double>(images * pixels * panels);
   PanelSharers sharers = {0, 0};
-  int64_t most = 0;
-  for (int32_t worker = 0; worker < machine.threads; ++worker) {
-    const int64_t begin = task_count * worker / machine.threads;
-    const int64_t end = task_count * (worker + 1) / machine.threads;
-    if (begin == end) continue;
-    const int64_t work = before(end) - before(begin);
-    if (work > most) most = work;
+  double most = 0;
+  each_share(task_count, machine, [&](int64_t begin, int64_t end, double slowness) {
+    most = larger(most, static_cast<double>(before(end) - before(begin)) * slowness);
     sharers.of_pixels += static_cast<double>(end - begin < column ? end - begin : column);
     sharers.of_panels += static_cast<double>((end - 1) / column - begin / column + 1);
-  }
-  out->busiest_share = static_cast<double>(most) / all;
+  });
+  out->busiest_share = most / all;
   sharers.of_pixels /= static_cast<double>(column);
   sharers.of_panels /= static_cast<double>(blocks.panel_blocks);
   return sharers;

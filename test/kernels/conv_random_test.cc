@@ -95,7 +95,7 @@ void run_random(const KernelRow& row, int32_t count) {
       const kernels::CpuKernel kernel = kernel_for_target(row, target);
       if (kernel == nullptr) continue;
       GuardedMemory found(expected.bytes());
-      std::string error = run_cpu(row, kernel, item, inputs, 1, found.data());
+      std::string error = run_cpu(row, kernel, item, inputs, {1}, found.data());
       if (error.empty() && !found.has_whole_guards()) error = "a write outside the output";
       if (error.empty()) error = difference(expected, found, tolerance_of(row));
       if (!error.empty())

@@ -40,7 +40,7 @@ std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const Kern
   const size_t bytes = expected.bytes();
   const DType dtype = item.operands.back().dtype;
   GuardedMemory whole(bytes, dtype_bytes(dtype));
-  std::string error = run_cpu(row, kernel, item, inputs, 1, whole.data());
+  std::string error = run_cpu(row, kernel, item, inputs, {1}, whole.data());
   if (!error.empty()) return error;
   if (!whole.has_whole_guards()) return "a write outside the output";
   if (special)
@@ -52,12 +52,15 @@ std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const Kern
     error = "not the bytes of the reference";
   if (!error.empty()) return error;
 
-  for (int32_t pieces = 2; pieces <= 5; ++pieces) {
+  constexpr uint16_t kUnequal[] = {kernels::kFullSpeed, 4261, 8521, 1700};
+  const kernels::WorkerSpeeds cuts[] = {{2}, {3}, {4}, {5}, {4, kUnequal}};
+  for (const kernels::WorkerSpeeds& pieces : cuts) {
     GuardedMemory cut(bytes);
     error = run_cpu(row, kernel, item, inputs, pieces, cut.data());
     if (!error.empty()) return error;
     if (!same_bytes(whole, cut))
-      return "tasks cut into " + std::to_string(pieces) + " pieces change the result";
+      return "tasks cut into " + std::to_string(pieces.count) +
+             (pieces.speeds == nullptr ? " pieces" : " unequal pieces") + " change the result";
   }
   return "";
 }

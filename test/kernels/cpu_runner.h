@@ -219,7 +219,8 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
 // last piece first, each with a scratch of its own. Returns what is wrong besides the numbers, or
 // "".
 inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item,
-                           const CaseInputs& inputs, int32_t pieces, float* output) {
+                           const CaseInputs& inputs, const kernels::WorkerSpeeds& pieces,
+                           float* output) {
   kernels::StepNeeds needs;
   if (const char* expected = kernels::check_step(step_of(row, item), &needs))
     return std::string("the contract expected ") + expected;
@@ -234,11 +235,15 @@ inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, cons
   GuardedMemory shared(static_cast<size_t>(needs.shared_bytes));
   args.shared = shared.data();
   for (args.phase = 0; args.phase < needs.phase_count; ++args.phase)
-    for (int32_t piece = pieces - 1; piece >= 0; --piece) {
+    for (int32_t piece = pieces.count - 1; piece >= 0; --piece) {
       GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
       args.scratch = scratch.data();
-      args.task_begin = static_cast<int32_t>(int64_t{needs.task_count} * piece / pieces);
-      args.task_end = static_cast<int32_t>(int64_t{needs.task_count} * (piece + 1) / pieces);
+      const kernels::WorkerSpeeds before = {piece, pieces.speeds};
+      const auto task_at = [&](int64_t speeds) {
+        return static_cast<int32_t>(kernels::tasks_before(needs.task_count, speeds, pieces.sum()));
+      };
+      args.task_begin = task_at(before.sum());
+      args.task_end = task_at(before.sum() + pieces.of(piece));
       kernel(args);
       if (!scratch.has_whole_guards()) return "a write outside the scratch";
     }

@@ -137,7 +137,7 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
             cuts += check_cuts(
                 row, item, dim, std::string(row.symbol) + " " + kernels::cpu_target_name(target),
                 [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                  return run_cpu(row, kernel, part, inputs, 1, output);
+                  return run_cpu(row, kernel, part, inputs, {1}, output);
                 });
           }
         }

@@ -1,8 +1,10 @@
 // The counts of steps: some by hand, and what holds for those of every row.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 
+#include "kernels/common/work_counts.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
@@ -111,6 +113,54 @@ TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   CHECK(work.tile_calls == 17 * 4);
   work = work_of(step, cpu(4, 1));
   CHECK(work.tile_calls == 25 * 4);
+}
+
+// By walking through all tasks.
+TEST_CASE("the busiest of unequal workers is the one whose work over its speed is most") {
+  constexpr uint16_t kSpeeds[] = {10000, 4261, 8521, 8521};
+  for (const int32_t extent : {8, 20, 56, 90})
+    for (const int32_t threads : {1, 2, 3, 4}) {
+      const Conv2dParams params = window(1, 1);
+      const StepForTest step = conv2d("conv2d_f32_cpu", params, 64, 64, extent, 3, extent);
+      WorkMachine machine = cpu(16, threads);
+      machine.worker_speeds = kSpeeds;
+      const StepWork work = work_of(step, machine);
+      const StepShape shape = step.shape();
+      const Conv2dWork cut = conv2d_work(params, shape.operands[0], shape.operands[1],
+                                         shape.output(), SplitDim::None, {});
+      INFO(extent << " x " << extent << ", threads " << threads << ", tasks " << work.tasks);
+      int64_t sum = 0;
+      for (int32_t i = 0; i < threads; ++i) sum += kSpeeds[i];
+      std::vector<double> times(static_cast<size_t>(threads));
+      double all = 0;
+      const int64_t column = cut.images * cut.blocks.pixel_blocks;
+      const auto tasks = static_cast<int64_t>(work.tasks);
+      for (int64_t task = 0; task < tasks; ++task) {
+        // Its worker: the first whose share ends behind it.
+        size_t worker = 0;
+        for (int64_t speed = kSpeeds[0]; tasks > 1 && tasks_before(tasks, speed, sum) <= task;)
+          speed += kSpeeds[++worker];
+        const int64_t pixel = task % column % cut.blocks.pixel_blocks * cut.blocks.pixels_per_block;
+        const int64_t panel = task / column * cut.blocks.panels_per_block;
+        const double size = static_cast<double>(std::min<int64_t>(cut.blocks.pixels_per_block,
+                                                                  cut.pixels - pixel)) *
+                            static_cast<double>(std::min<int64_t>(cut.blocks.panels_per_block,
+                                                                  cut.panels.count() - panel));
+        times[worker] += size * 10000 / kSpeeds[worker];
+        all += size;
+      }
+      CHECK(work.busiest_share == Approx(*std::max_element(times.begin(), times.end()) / all));
+    }
+  // A step of one task runs on the first worker, of shares of rows the slowest has too much.
+  WorkMachine machine = cpu(16, 4);
+  machine.worker_speeds = kSpeeds;
+  StepWork one;
+  fill_tasks(1000, 1, machine, &one);
+  CHECK(one.busiest_share == 1);
+  StepWork four;
+  fill_tasks(64, 32, machine, &four);
+  // 32 * (10000, 14261, 22782, 31303) / 31303: 10, 4, 9 and 9 tasks of two units.
+  CHECK(four.busiest_share == Approx(std::max(18 / 0.8521, 20 / 1.0) / 64));
 }
 
 TEST_CASE("work of a part has its own rows and channels") {
