@@ -139,6 +139,12 @@ std::string describe(const DeviceProfile& profile) {
   print_line(os, "kernel library", profile.kernel_library);
   print_line(os, "cpu", profile.cpu_name);
   print_line(os, "cpu threads", std::to_string(profile.cpu_threads));
+  if (!profile.cpu_worker_speeds.empty()) {
+    std::string speeds;
+    for (const double speed : profile.cpu_worker_speeds)
+      speeds += llvm::formatv("{0}{1:f4}", speeds.empty() ? "" : " ", speed).str();
+    print_line(os, "cpu worker speeds", speeds);
+  }
   if (profile.has_gpu) {
     print_line(os, "gpu", profile.gpu_name);
     print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");

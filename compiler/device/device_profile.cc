@@ -10,6 +10,7 @@
 #include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"
 #include "compiler/support/json_reader.h"
+#include "kernels/common/tasks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -128,6 +129,21 @@ PowerFigures read_power(const JsonValue& json, const Sources& sources) {
   power.cpu_w = read_quantity(json.member("cpu_w"), sources);
   power.gpu_w = read_quantity(json.member("gpu_w"), sources);
   return power;
+}
+
+// Of each worker, the fastest first.
+void read_worker_speeds(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
+  read_origin(json, sources);
+  const JsonValue values = json.member("values");
+  for (const JsonValue& value : values.elements()) {
+    const double speed = value.as_number();
+    if (speed > 1 || speed * kernels::kFullSpeed < 1) value.expected("a number from 0.0001 to 1");
+    profile.cpu_worker_speeds.push_back(speed);
+  }
+  if (profile.cpu_worker_speeds.size() != static_cast<size_t>(profile.cpu_threads))
+    values.expected("as many numbers as cpu.threads");
+  else if (profile.cpu_worker_speeds[0] != 1)
+    values.expected("1 of the first worker, the fastest");
 }
 
 // Of either processor.
@@ -347,6 +363,13 @@ const KernelRow* find_symbol(llvm::StringRef symbol) {
   return nullptr;
 }
 
+std::vector<uint16_t> DeviceProfile::worker_speeds() const {
+  std::vector<uint16_t> speeds;
+  for (const double speed : cpu_worker_speeds)
+    speeds.push_back(static_cast<uint16_t>(speed * kernels::kFullSpeed + 0.5));
+  return speeds;
+}
+
 const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
   if (llvm::is_contained(unused_kernels, kernel_id)) return nullptr;
   for (const LatencyModel& model : models)
@@ -380,6 +403,8 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   profile.cpu_threads = static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
   if (const JsonValue lanes = cpu.optional_member("vector_lanes"))
     profile.cpu_vector_lanes = static_cast<int32_t>(lanes.as_integer(4, 16));
+  if (const JsonValue speeds = cpu.optional_member("worker_speeds"))
+    read_worker_speeds(speeds, sources, profile);
   read_surroundings(cpu, Processor::Cpu, sources, profile);
   if (const JsonValue probe = cpu.optional_member("probe_us"))
     profile.facts.push_back(

@@ -132,7 +132,9 @@ struct DeviceProfile {
   uint64_t hash = 0;  // XXH3 of the file's bytes
 
   std::string cpu_name;
-  int32_t cpu_threads = 1;        // CPU lane of a plan with both lanes
+  int32_t cpu_threads = 1;  // CPU lane of a plan with both lanes
+  // Of each worker, relative to the first, which is the fastest: 1, then 0.0001 to 1. Empty: all 1.
+  std::vector<double> cpu_worker_speeds;
   int32_t cpu_vector_lanes = 16;  // kernels::LaneFacts
   std::string gpu_name;
   bool has_gpu = false;
@@ -162,6 +164,9 @@ struct DeviceProfile {
   // Rows that are not used, whatever models there are: the user does not want them; or nothing is
   // known of them, while there is a model for another GPU row of their operator and layout.
   std::vector<uint16_t> unused_kernels;
+
+  // cpu_worker_speeds as plans and kernels::WorkMachine have them.
+  std::vector<uint16_t> worker_speeds() const;
 
   // Null: the row is not used.
   const LatencyModel* model_of(uint16_t kernel_id) const;

@@ -31,6 +31,11 @@ def damaged(profile):
     yield with_change("no models", lambda p: p.pop("models"))
     yield with_change("a path as name", lambda p: p.update(name="a/b"))
     yield with_change("no threads", lambda p: p["cpu"].update(threads=0))
+    for what, values in (("no speed", []), ("a worker that stands still", [1, 0]),
+                         ("a worker faster than the first", [1, 1.1]),
+                         ("a first worker that is not the fastest", [0.9, 1])):
+        yield with_change(what, lambda p, values=values: p["cpu"].update(worker_speeds={
+            "values": values, "origin": "assumed", "source": next(iter(p["sources"]))}))
     yield with_change("an unknown layout", lambda p: p["gpu"].update(layout="texture"))
     yield with_change("a negative number", lambda p: p["exchange"]["sync_us"].update(value=-1))
     yield with_change("a number beyond all", lambda p: p["exchange"]["sync_us"].update(value=1e300))

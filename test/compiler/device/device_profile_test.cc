@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/work_counts.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 
@@ -79,6 +80,43 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.model_of(3)->terms[0].feature == "mmacs_1x1");
   CHECK(profile.model_of(3)->terms[0].coefficient.value == 12.9);
   CHECK(profile.model_of(2) == nullptr);
+}
+
+TEST_CASE("workers are as fast as each other, or as the profile says") {
+  CHECK(value_of(parse_device_profile(kProfile, "box.json")).worker_speeds().empty());
+  const auto with = [](const std::string& values) {
+    return changed("\"threads\": 2,", "\"threads\": 2, \"worker_speeds\": {\"values\": " + values +
+                                          ", \"origin\": \"published\", \"source\": \"s\"},");
+  };
+  const DeviceProfile profile = value_of(parse_device_profile(with("[1, 0.85214]"), "box.json"));
+  CHECK(profile.cpu_worker_speeds == std::vector<double>{1, 0.85214});
+  CHECK(profile.worker_speeds() == std::vector<uint16_t>{10000, 8521});
+  CHECK(describe(profile).find("cpu worker speeds        1.0000 0.8521\n") != std::string::npos);
+  const std::string where = "box.json: /cpu/worker_speeds/values";
+  CHECK(error_of(with("[1]")) ==
+        where + ": expected as many numbers as cpu.threads, found an array");
+  CHECK(error_of(with("[0.5, 1]")) ==
+        where + ": expected 1 of the first worker, the fastest, found an array");
+  CHECK(error_of(with("[1, 0]")) == where + "/1: expected a number from 0.0001 to 1, found 0");
+  CHECK(error_of(with("[1, 1.5]")) == where + "/1: expected a number from 0.0001 to 1, found 1.5");
+  CHECK(error_of(with("[1, 1], \"speed\": 1")).find("/cpu/worker_speeds: ") != std::string::npos);
+}
+
+// Where one of the chip's fast cores is faster than the others, the last of equal shares would take
+// 1 / 0.8521 of the first's time.
+TEST_CASE("sd855's steps are counted by the speeds of its workers") {
+  const DeviceProfile profile = value_of(load_device_profile("sd855"));
+  const std::vector<uint16_t> speeds = profile.worker_speeds();
+  REQUIRE(speeds == std::vector<uint16_t>{10000, 8521, 8521, 8521});
+  kernels::WorkMachine machine;
+  machine.threads = profile.cpu_threads;
+  kernels::StepWork alike;
+  kernels::fill_tasks(3200, 3200, machine, &alike);
+  CHECK(alike.busiest_share == 0.25);
+  machine.worker_speeds = speeds.data();
+  kernels::StepWork work;
+  kernels::fill_tasks(3200, 3200, machine, &work);
+  CHECK(work.busiest_share == Approx(1 / (1 + 3 * 0.8521)).epsilon(2e-3));
 }
 
 TEST_CASE("the hash is of the bytes: a space changes it") {
@@ -175,8 +213,8 @@ TEST_CASE("every rule of the format has its error, with the place") {
         "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
         "box.json: /cpu: expected a key of \"name\", \"threads\", \"vector_lanes\", "
-        "\"disturbance_percent\", \"warm_weight_mbytes\", \"probe_us\" or \"facts\", "
-        "found \"core\"");
+        "\"worker_speeds\", \"disturbance_percent\", \"warm_weight_mbytes\", \"probe_us\" or "
+        "\"facts\", found \"core\"");
 }
 
 // A model as codl-profile writes it.
@@ -334,6 +372,7 @@ TEST_CASE("tiles that no kernel could be launched with are refused with the plac
 // kProfile with every optional key.
 std::string with_all_keys() {
   std::string text = changed("\"threads\": 2", R"("threads": 2,
+    "worker_speeds": {"values": [1, 0.75], "origin": "assumed", "source": "s"},
     "facts": {"origin": "published", "source": "s", "l3_kb": 2048, "simd_bits": 128,
               "clusters": {"big": {"cores": 4, "mhz": 2400}, "little": {"cores": 2, "mhz": 1800}}})");
   const auto insert_before = [&](const std::string& place, const std::string& what) {
@@ -428,6 +467,8 @@ TEST_CASE("a profile with any byte changed is refused with the file, or holds wh
         continue;
       }
       bool is_allowed = profile->cpu_threads >= 1 && profile->cpu_threads <= 64;
+      for (const double speed : profile->cpu_worker_speeds)
+        is_allowed &= speed >= 0.0001 && speed <= 1;
       for (const LatencyModel& model : profile->models)
         for (const LatencyModel::Term& term : model.terms)
           is_allowed &= term.coefficient.value >= 0 && term.coefficient.value <= 1e12;
