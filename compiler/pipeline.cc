@@ -356,7 +356,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
   const PlanInfo info{profile.name, model_hash, to_hex(profile.hash),
-                      static_cast<uint32_t>(profile.cpu_threads)};
+                      static_cast<uint32_t>(profile.cpu_threads), profile.worker_speeds()};
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
   const std::vector<SessionMemory> held = memory_of_plan(result.plan, profile);

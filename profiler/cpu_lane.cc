@@ -245,7 +245,7 @@ class CpuStep : public PreparedStep {
 CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
     : other_memory_(kOtherBytes, 1), probes_us_(static_cast<size_t>(thread_count)) {
   codl_diag_t diag = {};
-  if (pool_.start(rt::default_allocator(), thread_count, cores.data(), cores.size(), &diag) !=
+  if (pool_.start(rt::default_allocator(), {thread_count}, cores.data(), cores.size(), &diag) !=
       CODL_OK)
     throw tools::ToolError(tools::ExitCode::Internal, diag.message);
   pool_.enter(&scope_);

@@ -112,7 +112,8 @@ struct PlanInfo {
   std::string device;
   std::string model_hash;  // of the ONNX bytes, hex
   std::string profile_hash;
-  uint32_t cpu_threads = 0;  // workers it was predicted for; 0: unknown
+  uint32_t cpu_threads = 0;             // workers it was predicted for; 0: unknown
+  std::vector<uint16_t> worker_speeds;  // kernels::WorkerSpeeds, of each; empty: all alike
 };
 
 struct PlanModel {

@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "kernels/common/tasks.h"
 #include "schema/plan_check.h"
 
 namespace codl {
@@ -141,6 +142,22 @@ bool check_extents(PlanCheck& c) {
       return false;
     previous = &extent;
   }
+  return true;
+}
+
+// What the runtime adds up and divides by.
+bool check_worker_speeds(PlanCheck& c) {
+  const flatbuffers::Vector<uint16_t>* speeds = c.plan->worker_speeds();
+  if (speeds == nullptr) return true;
+  c.at("plan", -1);
+  if (!c.expect(speeds->size() == c.plan->cpu_threads() && speeds->size() >= 1,
+                "as many worker_speeds as cpu_threads", speeds->size()) ||
+      !c.expect(speeds->Get(0) == kernels::kFullSpeed, "10000 of the first worker", speeds->Get(0)))
+    return false;
+  for (uint16_t speed : *speeds)
+    if (!c.expect(speed >= 1 && speed <= kernels::kFullSpeed, "worker_speeds between 1 and 10000",
+                  speed))
+      return false;
   return true;
 }
 
@@ -291,8 +308,8 @@ bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel lev
   return check_head(c, head, size) &&
          (level == VerifyLevel::Structure || check_checksum(c, head, bytes, size)) &&
          check_table(c, bytes + head.table_offset, head.table_bytes) && check_plan_fields(c) &&
-         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_blobs(c) &&
-         check_kernels(c) && check_variants(c);
+         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_worker_speeds(c) &&
+         check_blobs(c) && check_kernels(c) && check_variants(c);
 }
 
 }  // namespace

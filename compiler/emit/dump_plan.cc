@@ -6,6 +6,7 @@
 #include "compiler/emit/plan_fault.h"
 #include "compiler/emit/plan_reader.h"
 #include "compiler/emit/step_facts.h"
+#include "kernels/common/tasks.h"
 #include "kernels/kernel_table.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
@@ -30,7 +31,11 @@ class TextDump {
 
   std::string run(const PlanHead& head) {
     os_ << "plan of format " << head.version << " by codlc " << shown(plan_.codlc_version)
-        << " for " << shown(plan_.info.device) << ", cpu_threads=" << plan_.info.cpu_threads << "\n"
+        << " for " << shown(plan_.info.device) << ", cpu_threads=" << plan_.info.cpu_threads;
+    for (size_t i = 0; i < plan_.info.worker_speeds.size(); ++i)
+      os_ << (i == 0 ? " worker_speeds=" : ",")
+          << llvm::formatv("{0:f4}", double{1} * plan_.info.worker_speeds[i] / kernels::kFullSpeed);
+    os_ << "\n"
         << "model=" << shown(plan_.info.model_hash) << " profile=" << shown(plan_.info.profile_hash)
         << "\n"
         << "file_bytes=" << head.file_bytes << " table_bytes=" << head.table_bytes

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/emit/step_facts.h"
+#include "kernels/common/tasks.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -28,6 +29,10 @@ class JsonDump {
       text("model_hash", plan_.info.model_hash);
       text("profile_hash", plan_.info.profile_hash);
       number("cpu_threads", plan_.info.cpu_threads);
+      json_.attributeArray("worker_speeds", [&] {
+        for (uint16_t speed : plan_.info.worker_speeds)
+          json_.rawValue(llvm::formatv("{0:f4}", double{1} * speed / kernels::kFullSpeed).str());
+      });
       array("inputs", plan_.inputs, [&](const PlanIo& one) { io(one); });
       array("outputs", plan_.outputs, [&](const PlanIo& one) { io(one); });
       number("visible_outputs", plan_.visible_outputs);

@@ -99,6 +99,9 @@ class TableBuilder {
     const auto version = string(plan.codlc_version);
     const auto model_hash = string(plan.info.model_hash);
     const auto profile_hash = string(plan.info.profile_hash);
+    fb::Offset<fb::Vector<uint16_t>> worker_speeds;
+    if (!plan.info.worker_speeds.empty())
+      worker_speeds = fbb_.CreateVector(plan.info.worker_speeds);
     plan::PlanDefBuilder root(fbb_);
     root.add_device(device);
     root.add_codlc_version(version);
@@ -112,6 +115,7 @@ class TableBuilder {
     root.add_variants(variants);
     root.add_visible_outputs(plan.visible_outputs);
     root.add_extents(extents);
+    if (!worker_speeds.IsNull()) root.add_worker_speeds(worker_speeds);
     fbb_.Finish(root.Finish());
   }
 

@@ -68,8 +68,12 @@ std::vector<PlanIo> ios_of(const flatbuffers::Vector<flatbuffers::Offset<plan::I
 
 PlanModel plan_of(const plan::PlanDef& table) {
   PlanModel plan;
-  plan.info = {table.device()->str(), table.model_hash()->str(), table.profile_hash()->str(),
-               table.cpu_threads()};
+  plan.info = {table.device()->str(),
+               table.model_hash()->str(),
+               table.profile_hash()->str(),
+               table.cpu_threads(),
+               {}};
+  if (table.worker_speeds() != nullptr) plan.info.worker_speeds = numbers(*table.worker_speeds());
   plan.codlc_version = table.codlc_version()->str();
   plan.inputs = ios_of(*table.inputs());
   plan.outputs = ios_of(*table.outputs());

@@ -30,11 +30,6 @@ void futex_wake_all(const std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// First task of a worker's share.
-int32_t share_begin(int32_t task_count, int32_t worker, int32_t worker_count) {
-  return static_cast<int32_t>(int64_t{task_count} * worker / worker_count);
-}
-
 // CpuPool::Worker::tasks_left.
 uint64_t pack_tasks(uint32_t generation, int32_t begin, int32_t end) {
   return uint64_t{generation} << 62 | static_cast<uint64_t>(begin) << 31 |
@@ -77,8 +72,10 @@ void WaitableCounter::wake() {
   if (sleepers_.load() != 0) futex_wake_all(value_);
 }
 
-codl_status_t CpuPool::start(const codl_allocator_t& allocator, int32_t worker_count,
-                             const int32_t* cores, size_t core_count, codl_diag_t* diag) {
+codl_status_t CpuPool::start(const codl_allocator_t& allocator,
+                             const kernels::WorkerSpeeds& workers, const int32_t* cores,
+                             size_t core_count, codl_diag_t* diag) {
+  const int32_t worker_count = workers.count;
   if (!workers_.allocate(allocator, static_cast<size_t>(worker_count)) ||
       !cores_.allocate(allocator, core_count)) {
     set_diag(diag, "no memory for %d CPU workers", worker_count);
@@ -86,6 +83,12 @@ codl_status_t CpuPool::start(const codl_allocator_t& allocator, int32_t worker_c
   }
   for (size_t i = 0; i < core_count; ++i) cores_[i] = cores[i];
   worker_count_ = worker_count;
+  speed_sum_ = 0;
+  for (int32_t i = 0; i < worker_count; ++i) {
+    Worker& worker = workers_[static_cast<size_t>(i)];
+    worker.speed_before = speed_sum_;
+    worker.speed_end = speed_sum_ += static_cast<int32_t>(workers.of(i));
+  }
   for (int32_t i = 1; i < worker_count; ++i) {
     Worker& worker = workers_[static_cast<size_t>(i)];
     worker.pool = this;
@@ -141,8 +144,9 @@ bool CpuPool::claim(int32_t thief, int32_t victim, uint32_t generation, int32_t*
     int32_t begin = static_cast<int32_t>(found >> 31 & kTaskMask);
     int32_t end = static_cast<int32_t>(found & kTaskMask);
     if (found >> 62 != (generation & 3)) {
-      begin = share_begin(handover_.task_count, victim, worker_count_);
-      end = share_begin(handover_.task_count, victim + 1, worker_count_);
+      const kernels::Units share = share_of(handover_.task_count, victim);
+      begin = static_cast<int32_t>(share.begin);
+      end = static_cast<int32_t>(share.end);
     }
     const int32_t taken = end - begin - (end - begin) / 2;
     if (taken == 0 && thief != victim) return false;

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "codl/codl.h"
+#include "kernels/common/tasks.h"
 #include "runtime/src/affinity.h"
 #include "runtime/src/arena.h"
 
@@ -68,10 +69,10 @@ class CpuPool {
   CpuPool& operator=(const CpuPool&) = delete;
   ~CpuPool() { stop(); }
 
-  // `worker_count` counts the thread that will call run(). Worker i is pinned to
-  // cores[i % core_count]; no cores: not pinned. Once per object.
-  codl_status_t start(const codl_allocator_t& allocator, int32_t worker_count, const int32_t* cores,
-                      size_t core_count, codl_diag_t* diag);
+  // `workers` counts the thread that will call run(). Worker i is pinned to cores[i % core_count];
+  // no cores: not pinned. Once per object.
+  codl_status_t start(const codl_allocator_t& allocator, const kernels::WorkerSpeeds& workers,
+                      const int32_t* cores, size_t core_count, codl_diag_t* diag);
   void stop();
 
   int32_t worker_count() const { return worker_count_; }
@@ -80,10 +81,17 @@ class CpuPool {
   // no cores.
   void enter(AffinityScope* caller) const;
 
-  // Runs tasks [0, task_count) and returns when all are done. One call at a time. Worker i has the
-  // i-th of equal contiguous shares and calls `job` for the first half of what is left of it, again
-  // and again; who is done takes half of what another has left. So a slower core (a little one, or
-  // one that others use too) does fewer tasks, and nobody waits for it long.
+  // Tasks that a worker begins with: contiguous, in proportion to its speed.
+  kernels::Units share_of(int32_t task_count, int32_t worker) const {
+    const Worker& one = workers_[static_cast<size_t>(worker)];
+    return {kernels::tasks_before(task_count, one.speed_before, speed_sum_),
+            kernels::tasks_before(task_count, one.speed_end, speed_sum_)};
+  }
+
+  // Runs tasks [0, task_count) and returns when all are done. One call at a time. Each worker calls
+  // `job` for the first half of what is left of its share, again and again; who is done takes half
+  // of what another has left. So a core that is slower than told (one that others use too) does
+  // fewer tasks, and nobody waits for it long.
   void run(int32_t task_count, Job job, void* context);
 
  private:
@@ -95,6 +103,10 @@ class CpuPool {
     std::atomic<uint64_t> tasks_left{0};
     CpuPool* pool = nullptr;
     int32_t index = 0;
+    // Speeds added up, of the workers before this one, and with it. Here, as who looks for a share
+    // has the line anyway.
+    int32_t speed_before = 0;
+    int32_t speed_end = 0;
     pthread_t thread = {};
   };
 
@@ -113,6 +125,7 @@ class CpuPool {
   Array<Worker> workers_;  // [0] is the caller's and has no thread
   Array<int32_t> cores_;
   int32_t worker_count_ = 1;
+  int32_t speed_sum_ = 1;
   int32_t started_count_ = 0;  // threads that exist
 
   // What a hand-over moves from core to core: one line of the cache there, one back. 64: apart from

@@ -74,6 +74,15 @@ int32_t thread_count_of(const codl_plan& plan, const codl_session_options_t& opt
   return planned == 0 ? cores : std::min(planned, cores);
 }
 
+// The speeds of the plan hold for the workers that it was made for, each on a core of its own.
+kernels::WorkerSpeeds workers_of(const codl_plan& plan, const codl_session_options_t& options) {
+  const int32_t count = thread_count_of(plan, options);
+  const flatbuffers::Vector<uint16_t>* speeds = plan.def->worker_speeds();
+  const bool are_those = speeds != nullptr && speeds->size() == static_cast<uint32_t>(count) &&
+                         (options.cpu_core_count == 0 || options.cpu_core_count == speeds->size());
+  return {count, are_those ? speeds->data() : nullptr};
+}
+
 const plan::VariantDef* find_variant(const codl_plan& plan, const char* name) {
   if (name == nullptr) return plan.def->variants()->Get(0);
   for (const plan::VariantDef* variant : *plan.def->variants())
@@ -174,7 +183,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   if (status == CODL_OK) status = prefetch_weights(session, diag);
   if (status == CODL_OK && session.has_gpu) status = finish_warm_up(session, diag);
   if (status == CODL_OK)
-    status = session.pool.start(session.allocator, thread_count_of(*session.plan, options),
+    status = session.pool.start(session.allocator, workers_of(*session.plan, options),
                                 options.cpu_cores, options.cpu_core_count, diag);
   if (status == CODL_OK)
     status = session.executor.create(session.allocator, variant, session.steps, session.pool,

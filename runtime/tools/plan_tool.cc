@@ -155,7 +155,7 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
                                 "what the plan was made for"),
          "CPU threads"},
         {"cpu-cores", cores_value(&flags->cpu_cores, "not pinned"),
-         "cores for the CPU threads, like 0,2,4-7"},
+         "cores for the CPU threads, the fastest first, like 7,4-6"},
         {"gpu-cores", cores_value(&flags->gpu_cores, "not pinned"),
          "cores for an OpenCL implementation that computes on the CPU"},
         {"opencl-platform", text_value("TEXT", &flags->opencl_platform, "the first with a device"),

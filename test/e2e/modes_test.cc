@@ -61,7 +61,7 @@ const Bytes& expected_output(const std::string& model, const Bytes& input) {
 }
 
 Bytes run_plan(llvm::ArrayRef<uint8_t> plan_bytes, const char* variant, const Bytes& input,
-               bool needs_gpu) {
+               bool needs_gpu, int32_t thread_count = 0) {
   codl_diag_t diag;
   codl_plan_t* plan = nullptr;
   INFO(diag.message);
@@ -70,6 +70,7 @@ Bytes run_plan(llvm::ArrayRef<uint8_t> plan_bytes, const char* variant, const By
   options.struct_size = sizeof(options);
   options.variant = variant;
   options.require_variant = needs_gpu;
+  options.thread_count = thread_count;
   codl_session_t* session = nullptr;
   const codl_status_t created = codl_session_create(plan, &options, &session, &diag);
   if (created == CODL_NO_DEVICE) WARN("[SKIP] " << diag.message);
@@ -133,6 +134,27 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
   }
   if (mode.dim != SplitDim::None)
     CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
+}
+
+TEST_CASE("results are the same bytes whatever shares the workers begin with") {
+  const std::string model = read_model();
+  const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
+  auto profile = load_device_profile("sd855");
+  REQUIRE(!!profile);
+  CompileOptions options;
+  options.partition.strategy = "cpu";
+  Bytes first;
+  const std::vector<double> all_speeds[] = {{}, profile->cpu_worker_speeds, {1, 0.1, 0.9, 0.0001}};
+  for (const std::vector<double>& speeds : all_speeds) {
+    profile->cpu_worker_speeds = speeds;
+    auto result = compile(model, "model", *profile, options);
+    REQUIRE(!!result);
+    for (const int32_t threads : {1, 4}) {
+      const Bytes output = run_plan(result->plan, "cpu", input, false, threads);
+      if (first.empty()) first = output;
+      CHECK(output == first);
+    }
+  }
 }
 
 TEST_CASE("co-execution that promises too little is left") {

@@ -27,13 +27,45 @@ void count_tasks(void* context, const CpuPool::Piece& piece) {
 TEST_CASE("every task of a job runs once, whatever the number of workers") {
   for (int32_t workers : {1, 2, 3, 8}) {
     CpuPool pool;
-    REQUIRE(pool.start(default_allocator(), workers, nullptr, 0, nullptr) == CODL_OK);
+    REQUIRE(pool.start(default_allocator(), {workers}, nullptr, 0, nullptr) == CODL_OK);
     CHECK(pool.worker_count() == workers);
     for (int32_t tasks : {0, 1, 2, 3, 7, 8, 100}) {
       Counts counts(static_cast<size_t>(tasks));
       pool.run(tasks, count_tasks, &counts);
       for (const auto& count : counts.tasks) CHECK(count == 1);
       if (workers == 1) CHECK(counts.calls <= 1);
+    }
+  }
+}
+
+TEST_CASE("workers begin with tasks in proportion to their speeds") {
+  constexpr uint16_t kSpeeds[] = {kernels::kFullSpeed, 4261, 4261, 2000};
+  constexpr int32_t kWorkers = 4;
+  constexpr int32_t kTasks = 41;
+  constexpr int32_t kEnds[] = {19, 28, 37, 41};  // 41 * (10000, 14261, 18522, 20522) / 20522
+  struct Job {
+    std::atomic<int> begun{0};
+    kernels::Units firsts[kWorkers] = {};
+  };
+  CpuPool pool;
+  REQUIRE(pool.start(default_allocator(), {kWorkers, kSpeeds}, nullptr, 0, nullptr) == CODL_OK);
+  for (int round = 0; round < 100; ++round) {
+    Job job;
+    pool.run(
+        kTasks,
+        [](void* context, const CpuPool::Piece& piece) {
+          Job& shared = *static_cast<Job*>(context);
+          if (!piece.is_first) return;
+          shared.firsts[piece.worker] = {piece.task_begin, piece.task_end};
+          // Nobody goes on, and takes of others, before all have begun.
+          ++shared.begun;
+          while (shared.begun < kWorkers) sched_yield();
+        },
+        &job);
+    for (int32_t i = 0; i < kWorkers; ++i) {
+      const int32_t begin = i == 0 ? 0 : kEnds[i - 1];
+      CHECK(job.firsts[i].begin == begin);
+      CHECK(job.firsts[i].end == kEnds[i] - (kEnds[i] - begin) / 2);
     }
   }
 }
@@ -46,7 +78,7 @@ TEST_CASE("who is done takes tasks of a worker that is held up") {
   constexpr int32_t kTasks = 240;
   for (int32_t workers : {2, 3, 8}) {
     CpuPool pool;
-    REQUIRE(pool.start(default_allocator(), workers, nullptr, 0, nullptr) == CODL_OK);
+    REQUIRE(pool.start(default_allocator(), {workers}, nullptr, 0, nullptr) == CODL_OK);
     Job job;
     pool.run(
         kTasks,
@@ -70,7 +102,7 @@ TEST_CASE("a worker's first piece of every job says so") {
     int pieces[kWorkers] = {};
   };
   CpuPool pool;
-  REQUIRE(pool.start(default_allocator(), kWorkers, nullptr, 0, nullptr) == CODL_OK);
+  REQUIRE(pool.start(default_allocator(), {kWorkers}, nullptr, 0, nullptr) == CODL_OK);
   for (int round = 0; round < 100; ++round) {
     Seen seen;
     pool.run(
@@ -87,7 +119,7 @@ TEST_CASE("a worker's first piece of every job says so") {
 
 TEST_CASE("what a job writes is seen by the next one") {
   CpuPool pool;
-  REQUIRE(pool.start(default_allocator(), 4, nullptr, 0, nullptr) == CODL_OK);
+  REQUIRE(pool.start(default_allocator(), {4}, nullptr, 0, nullptr) == CODL_OK);
   std::vector<int> values(64, 0);
   // Each job moves every value one place on, so a value read too early is a wrong sum.
   struct Job {
@@ -112,7 +144,7 @@ TEST_CASE("what a job writes is seen by the next one") {
 
 TEST_CASE("workers that have gone to sleep take the next job") {
   CpuPool pool;
-  REQUIRE(pool.start(default_allocator(), 3, nullptr, 0, nullptr) == CODL_OK);
+  REQUIRE(pool.start(default_allocator(), {3}, nullptr, 0, nullptr) == CODL_OK);
   for (int round = 0; round < 5; ++round) {
     // Longer than the workers spin: by the CPU's clock, this thread has computed meanwhile.
     const int64_t start_ns = now_ns();
@@ -129,7 +161,7 @@ TEST_CASE("pinned workers stay on their cores and the caller gets its own back")
   int32_t core = 0;
   while (!CPU_ISSET(static_cast<size_t>(core), &before)) ++core;
   CpuPool pool;
-  REQUIRE(pool.start(default_allocator(), 2, &core, 1, nullptr) == CODL_OK);
+  REQUIRE(pool.start(default_allocator(), {2}, &core, 1, nullptr) == CODL_OK);
   struct Seen {
     std::atomic<int> core_counts[2];
   } seen = {};

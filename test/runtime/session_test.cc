@@ -45,6 +45,48 @@ TEST_CASE("the default number of workers is the plan's, at most the cores allowe
   CHECK(ReluSession(many, ReluSession::defaults()).info().thread_count <= rt::allowed_core_count());
 }
 
+int32_t first_allowed_core() {
+  int32_t core = 0;
+  while (rt::first_unusable_core(&core, 1) >= 0) ++core;
+  return core;
+}
+
+// The end of the first worker's share of 100 tasks.
+int64_t first_share(const ReluSession& session) {
+  INFO(session.diag.message);
+  REQUIRE(session.status == CODL_OK);
+  return session.get()->pool.share_of(100, 0).end;
+}
+
+TEST_CASE("the plan's speeds hold for its number of workers, and as many cores") {
+  TestPlan made = relu_cpu_plan({2, 7, 31, 5}, 3);
+  made.worker_speeds = {10000, 3000, 7000};
+  const OpenPlan plan(made);
+  const int32_t cores[] = {first_allowed_core(), first_allowed_core(), first_allowed_core()};
+  Options options = ReluSession::defaults();
+  options.thread_count = 3;
+  CHECK(first_share(ReluSession(plan, options)) == 50);
+  options.cpu_cores = cores;
+  options.cpu_core_count = 3;
+  CHECK(first_share(ReluSession(plan, options)) == 50);
+  options.cpu_core_count = 2;
+  CHECK(first_share(ReluSession(plan, options)) == 33);
+  options = ReluSession::defaults();
+  options.thread_count = 2;
+  CHECK(first_share(ReluSession(plan, options)) == 50);
+  options.thread_count = 4;
+  CHECK(first_share(ReluSession(plan, options)) == 25);
+  // Whatever the shares are, the result is the same.
+  options.thread_count = 3;
+  ReluSession session(plan, options);
+  for (int round = 0; round < 20; ++round) {
+    REQUIRE(session.run(round) == CODL_OK);
+    CHECK(session.is_right());
+  }
+  const OpenPlan alike(relu_cpu_plan({2, 7, 31, 5}, 3));
+  CHECK(first_share(ReluSession(alike, options)) == 33);
+}
+
 TEST_CASE("sessions of one plan run in threads of their own") {
   const OpenPlan plan(relu_cpu_plan({1, 5, 16, 6}, 2));
   std::vector<std::thread> threads;

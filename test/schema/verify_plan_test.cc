@@ -351,6 +351,23 @@ TEST_CASE("each rule of the plan's own fields refuses its bad example") {
        {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.resize(kMaxVariants + 1); }}});
 }
 
+TEST_CASE("each rule of the workers' speeds refuses its bad example") {
+  const auto three_workers = [] {
+    TestPlan plan = cpu_plan();
+    plan.cpu_threads = 3;
+    plan.worker_speeds = {10000, 4261, 1};
+    return plan;
+  };
+  CHECK(verify(test::to_bytes(three_workers())).expected == nullptr);
+  check_refused(
+      three_workers, "plan",
+      {{"as many worker_speeds as cpu_threads", [](auto& p, auto&) { p.cpu_threads = 2; }},
+       {"as many worker_speeds as cpu_threads", [](auto& p, auto&) { p.cpu_threads = 0; }},
+       {"10000 of the first worker", [](auto& p, auto&) { p.worker_speeds[0] = 9999; }},
+       {"worker_speeds between 1 and 10000", [](auto& p, auto&) { p.worker_speeds[2] = 0; }},
+       {"worker_speeds between 1 and 10000", [](auto& p, auto&) { p.worker_speeds[1] = 10001; }}});
+}
+
 TEST_CASE("each rule of inputs and outputs refuses its bad example") {
   check_refused(
       cpu_plan, "input",

@@ -78,9 +78,11 @@ void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
     extents = make_tables(builder, plan.extents, [&](const TestExtent& extent) {
       return plan::CreateExtentDef(builder, extent.output, extent.dim, extent.count_output);
     });
+  flatbuffers::Offset<flatbuffers::Vector<uint16_t>> worker_speeds;
+  if (!plan.worker_speeds.empty()) worker_speeds = builder.CreateVector(plan.worker_speeds);
   builder.Finish(plan::CreatePlanDef(builder, device, version, model_hash, profile_hash,
                                      plan.cpu_threads, inputs, outputs, blobs, kernels, variants,
-                                     plan.visible_outputs, extents));
+                                     plan.visible_outputs, extents, worker_speeds));
 }
 
 }  // namespace

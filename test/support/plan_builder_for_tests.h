@@ -95,7 +95,8 @@ struct TestPlan {
   std::vector<TestVariant> variants;
   std::vector<uint8_t> data;  // the data section
   uint32_t visible_outputs = 0;
-  std::vector<TestExtent> extents;  // empty: the vector is absent
+  std::vector<TestExtent> extents;      // empty: the vector is absent
+  std::vector<uint16_t> worker_speeds;  // likewise
 };
 
 // The bytes of a Params struct.

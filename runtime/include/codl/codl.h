@@ -173,8 +173,8 @@ typedef struct codl_session_options {
   const char* variant; /* null: the plan's first */
   int32_t
       thread_count; /* CPU workers, the caller included; 0: the plan's, at most the cores allowed */
-  const int32_t* cpu_cores; /* cores to pin the workers to, worker i to cpu_cores[i % count]; null:
-                               not pinned */
+  const int32_t* cpu_cores; /* cores to pin the workers to, worker i to cpu_cores[i % count], the
+                               fastest first; null: not pinned */
   size_t cpu_core_count;
   const int32_t*
       gpu_cores; /* cores for an OpenCL implementation that computes on the CPU; set before its

@@ -26,7 +26,7 @@ using test::value_of;
 struct Example {
   ir::Graph graph;
   std::vector<Schedule> schedules;
-  PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 3};
+  PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 3, {10000, 8521, 8521}};
 
   explicit Example(SplitDim dim = SplitDim::Height, Sharing sharing = Sharing::FineSvm,
                    Layout layout = Layout::Nhwc) {
@@ -114,6 +114,9 @@ TEST_CASE("the table holds what it was made from") {
   CHECK(plan.model_hash()->str() == "00000000000000aa");
   CHECK(plan.profile_hash()->str() == "00000000000000bb");
   CHECK(plan.cpu_threads() == 3);
+  REQUIRE(plan.worker_speeds() != nullptr);
+  CHECK(plan.worker_speeds()->size() == 3);
+  CHECK(plan.worker_speeds()->Get(2) == 8521);
   CHECK(plan.inputs()->Get(0)->name()->str() == "x");
   CHECK(plan.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
   CHECK(plan.outputs()->Get(0)->name()->str() == "y");
@@ -222,6 +225,18 @@ TEST_CASE("the JSON shows how each convolution is divided, halo and all") {
   CHECK(plan["variants"][1]["convolution_macs"]["gpu"] == 0);
 }
 
+TEST_CASE("workers that are all alike have no speeds in the file") {
+  Example example;
+  CHECK(json_of(value_of(example.build()))["worker_speeds"].dump() == "[1.0,0.8521,0.8521]");
+  example.info.worker_speeds.clear();
+  const LargeBytes file = value_of(example.build());
+  CHECK(flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset)->worker_speeds() ==
+        nullptr);
+  CHECK(json_of(file)["worker_speeds"].empty());
+  CHECK(value_of(dump_plan_text(file.data(), file.size(), "x")).find("cpu_threads=3\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("in the JSON a chain's inner value is private to each lane") {
   const nlohmann::json plan = json_of(value_of(Example().build()));
   std::vector<std::string> places;
@@ -235,7 +250,8 @@ TEST_CASE("in the JSON a chain's inner value is private to each lane") {
 TEST_CASE("the text has a line for each step") {
   const LargeBytes file = value_of(Example().build());
   const std::string text = value_of(dump_plan_text(file.data(), file.size(), "x.codl"));
-  CHECK(text.find("for box, cpu_threads=3\n") != std::string::npos);
+  CHECK(text.find("for box, cpu_threads=3 worker_speeds=1.0000,0.8521,0.8521\n") !=
+        std::string::npos);
   CHECK(text.find("input x f32[1,16,16,16]\n") != std::string::npos);
   CHECK(text.find("multiply-adds of convolutions: cpu 50.0 %, gpu 50.0 %\n") != std::string::npos);
   CHECK(text.find("gpu conv2d_f32_cl_buffer a rows[0,9) of 16 owns[0,8) in=t") !=
