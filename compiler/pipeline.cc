@@ -13,6 +13,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
 #include "compiler/report/assumed_kernels.h"
+#include "compiler/report/explain.h"
 #include "compiler/report/plain_loops.h"
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
@@ -324,6 +325,11 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   result.report.plain_loops_warning = warning(plain_loops(first.variant.schedule));
   result.report.assumed_kernels_warning =
       warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
+  if (options.explained_node && options.dump_to != nullptr) {
+    CODL_ASSIGN_OR_RETURN(
+        text, explain(graph, first.variant.schedule, predictor, *options.explained_node));
+    *options.dump_to << text;
+  }
   if (!options.builds_plan) return result;
   const std::string reason =
       options.partition.strategy == "cpu" ? "" : no_gpu_reason(first, profile);
@@ -342,6 +348,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     dump_stage(options, "schedule", [&] { return print(variant.schedule); });
     dump_stage(options, "memory", [&] { return heading + print_memory(variant.schedule); });
     result.report.variants.push_back(report_of(graph, variant));
+    CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
+    result.report.variants.back().uncertainty = uncertainty;
     if (&variant == &variants.front() && result.report.variants.back().gpu_mac_share == 0)
       result.report.variants.back().no_gpu_reason = reason;
     for (ir::NodeId node : variant.division.not_split_as_forced)
@@ -356,7 +364,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
   const PlanInfo info{profile.name, model_hash, to_hex(profile.hash),
-                      static_cast<uint32_t>(profile.cpu_threads), profile.worker_speeds()};
+                      static_cast<uint32_t>(profile.machine.cpu_threads), profile.worker_speeds()};
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
   const std::vector<SessionMemory> held = memory_of_plan(result.plan, profile);

@@ -10,6 +10,7 @@
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/options.h"
 #include "compiler/passes/pass.h"
+#include "compiler/simulate/uncertainty.h"
 #include "compiler/support/large_bytes.h"
 #include "llvm/Support/Error.h"
 #include "schema/session_memory.h"
@@ -30,6 +31,8 @@ struct CompileOptions {
   PartitionOptions partition;
   PassOptions passes;
   Precision precision = Precision::Fp32;
+  // Print why the steps of a node of the first variant take what is predicted; empty: of all nodes.
+  std::optional<std::string> explained_node;
   std::string dump;  // stage to print: graph, partition, schedule, memory; empty: none
   llvm::raw_ostream* dump_to = nullptr;
   // Print what the device makes of the network (compiler/report) to dump_to.
@@ -46,6 +49,7 @@ struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
+    Uncertainty uncertainty;   // of predicted_us
     uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
     double bound_us = 0;       // no plan takes less; 0: not known
     SessionMemory memory;      // that a session will hold

@@ -48,9 +48,8 @@ void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out
   work_of(step.row->op).work(step, machine, out);
 }
 
-void features_of(const StepShape& step, Features* out_features) {
-  *out_features = {};
-  work_of(step.row->op).features(step, out_features);
+KernelFamily family_of(const KernelRow& row) {
+  return row.is_reference() ? KernelFamily::Loops : work_of(row.op).family;
 }
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {

@@ -10,7 +10,7 @@ const OpWork& work_of(OpKind op);
 // The counts of a step that has passed check_step(), on such a processor. A GPU step has its tile.
 void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out);
 
-void features_of(const StepShape& step, Features* out_features);
+KernelFamily family_of(const KernelRow& row);
 
 // The tile of a GPU step on such a GPU: writes at most kMaxTileInts numbers and returns how many;
 // 0: the step needs none. The step has no tile and has passed check_step().

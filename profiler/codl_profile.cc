@@ -16,13 +16,13 @@
 #include <system_error>
 #include <type_traits>
 
-#include "kernels/common/cpu_dispatch.h"
 #include "kernels/kernel_table.h"
 #include "profiler/contention.h"
 #include "profiler/cpu_lane.h"
 #include "profiler/exchange.h"
 #include "profiler/gpu_lane.h"
 #include "profiler/map_layout.h"
+#include "profiler/measure_machine.h"
 #include "profiler/plan_steps.h"
 #include "profiler/profile_json.h"
 #include "profiler/session.h"
@@ -97,7 +97,7 @@ tools::CommandLine command_line_of(ProfileFlags* flags) {
         {"force", switch_value(&flags->replaces),
          "replace the profile, and the samples, that are there"},
         {"evaluation", text_value("FILE", &flags->evaluation, "not written"),
-         "write every sample's features and held-out prediction"},
+         "write every sample's terms and held-out prediction"},
         {"name", text_value("NAME", &flags->name, "the output's name"), "of the device"},
         {"description", text_value("TEXT", &flags->description, "the processors' names"),
          "one line for people"}}},
@@ -176,12 +176,11 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("source", facts.source);
   visit("year", facts.year);
   visit("cpu_name", facts.cpu_name);
-  visit("threads", facts.lane.thread_count);
-  visit("vector_lanes", facts.lane.vector_lanes);
+  visit("threads", facts.machine.machine.cpu_threads);
+  visit("machine_source", facts.machine_source);
   visit("has_gpu", facts.has_gpu);
   visit("gpu_name", facts.gpu_name);
-  visit("units", facts.lane.gpu.units);
-  visit("registers", facts.lane.gpu.registers);
+  visit("gpu_is_processor", facts.machine.machine.is_gpu_a_processor);
   visit("sharing", facts.sharing);
   visit("image_max_width", facts.image_max_width);
   visit("image_max_height", facts.image_max_height);
@@ -207,6 +206,7 @@ std::string fact_lines(DeviceFacts facts) {
   each_fact(facts, [&](const char* name, const auto& value) {
     text << "#fact," << name << ',' << value << '\n';
   });
+  text << machine_lines(facts.machine);
   for (const ExchangePoint& point : facts.exchange)
     text << kExchangeMark << point.name << ',' << point.bytes << ',' << point.us << '\n';
   return text.str();
@@ -234,8 +234,11 @@ std::vector<ExchangePoint> read_exchange(const std::string& text) {
   return points;
 }
 
-void read_device_facts(const std::string& text, DeviceFacts* facts) {
+void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts) {
   const std::map<std::string, std::string> known = read_facts(text);
+  // Sample files from before there were machine facts tell it by a processor's registers.
+  const auto registers = known.find("registers");
+  facts->machine.machine.is_gpu_a_processor = registers != known.end() && registers->second != "0";
   each_fact(*facts, [&](const char* name, auto& value) {
     const auto found = known.find(name);
     if (found == known.end()) return;
@@ -246,18 +249,14 @@ void read_device_facts(const std::string& text, DeviceFacts* facts) {
   });
   if (std::vector<ExchangePoint> points = read_exchange(text); !points.empty())
     set_exchange(std::move(points), facts);
-}
-
-// Those that the samples of the file were measured with.
-void read_tiles(const std::string& text, const std::string& path, DeviceFacts* facts) {
+  read_machine_lines(text, path, &facts->machine);
+  // Those that the samples of the file were measured with.
   facts->tiles = read_found_tiles(text, path);
-  facts->lane.gpu.tiles = gpu_tiles_of(facts->tiles);
 }
 
 void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
   const rt::GpuDevice& device = lane.device();
   facts->has_gpu = true;
-  facts->lane.gpu = lane.gpu_facts();
   facts->gpu_name = std::string(device.device_name) + ", " +
                     std::to_string(lane.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
   facts->sharing = device.has_fine_svm      ? "fine_svm"
@@ -273,6 +272,7 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
   const ExchangeTimes times = exchange_times_of(facts->exchange);
   // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
   facts->launch_us = lane.is_processor() ? times.launch_us : 0;
+  facts->machine.set(&GpuMachine::launch_us, times.launch_us, Origin::Measured);
   std::fprintf(stderr,
                "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
                "us, other queue "
@@ -289,21 +289,26 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
       "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
 }
 
-void print_accuracy(const std::vector<FittedModel>& models, const std::vector<Sample>& samples) {
+void print_accuracy(const Fits& fits, const std::vector<Sample>& samples) {
   std::string text;
   text += tools::formatted("%-34s %8s %8s %10s\n", "held-out accuracy (5 folds)", "samples",
                            "in 10 %", "median err");
   double sum[2] = {};
   size_t count[2] = {};
-  for (const FittedModel& model : models) {
-    text +=
-        tools::formatted("%-34s %8zu %7.1f%% %9.1f%%\n", model.symbol.c_str(), model.held_out.count,
-                         model.held_out.within_10, model.held_out.median_absolute);
-    if (model.revision == 0) continue;
-    const size_t processor = model.symbol.find("_cl_") != std::string::npos ? 1 : 0;
-    sum[processor] += model.held_out.within_10;
-    ++count[processor];
+  const auto add_line = [&](const std::string& name, const Residuals& held_out) {
+    text += tools::formatted("%-34s %8zu %7.1f%% %9.1f%%\n", name.c_str(), held_out.count,
+                             held_out.within_10, held_out.median_absolute);
+  };
+  for (const KernelFit& kernel : fits.kernels) {
+    add_line(kernel.row->symbol, kernel.fit.held_out);
+    sum[static_cast<size_t>(kernel.row->processor)] += kernel.fit.held_out.within_10;
+    ++count[static_cast<size_t>(kernel.row->processor)];
   }
+  text += "families, by the others of their kernels\n";
+  for (const FamilyFit& family : fits.families)
+    add_line(std::string(family.processor == Processor::Cpu ? "cpu " : "gpu ") +
+                 kernels::kFamilyNames[static_cast<size_t>(family.family)],
+             family.fit.held_out);
   for (size_t i = 0; i < 2; ++i)
     if (count[i] != 0)
       text += tools::formatted(
@@ -374,9 +379,19 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   CpuLane cpu(flags.thread_count, flags.cpu_cores);
   warn_of_shared_cores(cpu);
   facts.warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
-  read_tiles(sample_text, sample_path, &facts);
-  if (gpu) gpu->set_tiles(facts.lane.gpu.tiles);
-  if (gpu) add_gpu_facts(*gpu, cpu, &facts);
+  facts.tiles = read_found_tiles(sample_text, sample_path);
+  // Tiles depend on it, so that of samples that are gone on with stays.
+  read_machine_lines(sample_text, sample_path, &facts.machine);
+  if (!facts.machine.missing(gpu != nullptr).empty()) {
+    measure_cpu_machine(cpu, &facts.machine);
+    if (gpu) measure_gpu_machine(*gpu, &facts.machine);
+  }
+  facts.machine_source = kMachineRules;
+  if (gpu) {
+    add_gpu_facts(*gpu, cpu, &facts);
+    facts.machine.machine.is_gpu_a_processor = gpu->is_processor();
+    gpu->set_facts(facts.lane().gpu);
+  }
   tools::LogFile file;
   file.create(sample_path, sample_text + fact_lines(facts), flags.resumes);
   std::vector<Lane*> lanes = {&cpu};
@@ -391,10 +406,9 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
                      is_interrupted, append_line},
                     &facts.tiles))
       return false;
-    facts.lane.gpu.tiles = gpu_tiles_of(facts.tiles);
-    gpu->set_tiles(facts.lane.gpu.tiles);
+    gpu->set_facts(facts.lane().gpu);
   }
-  options.facts = facts.lane;
+  options.facts = facts.lane();
   Session session(lanes, std::move(options), std::move(samples), probe_us, append_line);
   const bool is_done = session.run(flags.budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
   if (is_done) {
@@ -444,12 +458,13 @@ void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::refuse_to_replace(flags.output, "no such file, or --force to replace it");
 }
 
-// An input error if a model is missing that the run was to make: what is not measured is no
-// profile.
-void check_is_complete(const std::string& sample_text, const std::string& sample_path,
-                       const std::vector<Sample>& samples, const std::string& kernels) {
+// An input error if a fit or a fact of the machine is missing that the run was to make: what is not
+// measured is no profile.
+void check_is_complete(const DeviceFacts& facts, const std::string& sample_text,
+                       const std::string& sample_path, const std::vector<Sample>& samples,
+                       const std::string& kernels) {
   const std::vector<std::string> missing =
-      kernels_without_model(samples, read_needed(sample_text, sample_path), kernels);
+      kernels_without_fit(samples, read_needed(sample_text, sample_path), kernels);
   std::string names;
   for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
   if (!missing.empty())
@@ -458,7 +473,10 @@ void check_is_complete(const std::string& sample_text, const std::string& sample
                           names + " (--resume goes on with them)");
   const auto is_fitted = [](const Sample& sample) { return sample.role == SampleRole::Fit; };
   if (std::none_of(samples.begin(), samples.end(), is_fitted))
-    tools::fail_input(sample_path, "samples to fit models to", "none");
+    tools::fail_input(sample_path, "samples to fit to", "none");
+  if (const std::string field = facts.machine.missing(facts.has_gpu); !field.empty())
+    tools::fail_input(sample_path, "#machine lines of all fields of the machine",
+                      "none of " + field);
 }
 
 int codl_profile(const std::vector<std::string>& arguments) {
@@ -486,13 +504,12 @@ int codl_profile(const std::vector<std::string>& arguments) {
   check_kernels(flags.kernels);
   check_files(flags, sample_path);
 
-  facts.lane.thread_count = flags.thread_count;
+  facts.machine.machine.cpu_threads = flags.thread_count;
   facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();
   facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();
 
   if (!flags.fits_only) {
     facts.year = std::stoi(today());
-    facts.lane.vector_lanes = kernels::cpu_vector_lanes(kernels::best_cpu_target());
     const std::string earlier =
         flags.resumes ? read_samples_to_resume(sample_path, facts) : std::string();
     if (!measure(flags, sample_path, earlier, facts))
@@ -506,23 +523,22 @@ int codl_profile(const std::vector<std::string>& arguments) {
   double probe_us[2] = {};
   read_probe(sample_text, probe_us);
   facts.cpu_probe_us = probe_us[0] * usual_probes[0];
-  read_device_facts(sample_text, &facts);
-  read_tiles(sample_text, sample_path, &facts);
-  check_is_complete(sample_text, sample_path, samples, flags.kernels);
-  const std::vector<FittedModel> models = fit_models(samples, facts.lane);
+  read_device_facts(sample_text, sample_path, &facts);
+  check_is_complete(facts, sample_text, sample_path, samples, flags.kernels);
+  const LaneFacts lane = facts.lane();
+  const Fits fits = fit_samples(samples, lane);
   facts.uses_images =
       flags.layout == MapLayout::Image ||
-      (flags.layout == MapLayout::Auto && images_are_faster(samples, models, facts.lane));
+      (flags.layout == MapLayout::Auto && images_are_faster(samples, fits.kernels, lane));
   for (size_t processor = 0; processor < 2; ++processor)
     facts.disturbance_percent[processor] =
         disturbance_percent(samples, static_cast<Processor>(processor));
   facts.description = flags.description.empty()
                           ? facts.cpu_name + (facts.has_gpu ? " and " + facts.gpu_name : "")
                           : flags.description;
-  tools::print_to(flags.output, tools::pretty_json(profile_json(facts, models), 2));
-  if (!flags.evaluation.empty())
-    tools::print_to(flags.evaluation, evaluation_text(samples, facts.lane));
-  print_accuracy(models, samples);
+  tools::print_to(flags.output, tools::pretty_json(profile_json(facts, fits), 2));
+  if (!flags.evaluation.empty()) tools::print_to(flags.evaluation, evaluation_text(samples, lane));
+  print_accuracy(fits, samples);
   return 0;
 }
 

@@ -321,6 +321,16 @@ void CpuLane::leave_in_caches(const uint8_t* data, size_t bytes) {
   });
 }
 
+double CpuLane::all_us(const std::function<void(int32_t worker)>& work) {
+  const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
+    for (int32_t task = piece.task_begin; task < piece.task_end; ++task)
+      (*static_cast<const std::function<void(int32_t)>*>(context))(task);
+  };
+  const int64_t start_ns = rt::now_ns();
+  pool_.run(pool_.worker_count(), run, const_cast<std::function<void(int32_t)>*>(&work));
+  return micros_since(start_ns);
+}
+
 // Not the time of the call: handing it over takes as long as a quarter of a probe where the cores
 // are far apart.
 double CpuLane::mean_us_of(void (*work)()) {

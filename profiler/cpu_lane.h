@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ class CpuLane : public Lane {
 
   // So many million bytes the last cache still has when they are read again, up to 256; alone.
   double warm_weight_mbytes();
+
+  // What the work takes, called once for each worker, all at once: by the caller's clock.
+  double all_us(const std::function<void(int32_t worker)>& work);
 
   // For what the other lane costs this one (profiler/exchange.h). All workers copy their shares.
   void copy(uint8_t* to, const uint8_t* from, size_t bytes);

@@ -300,13 +300,14 @@ class Exchange {
 TransferLine line_through(const Curve& curve) {
   // Shorter times are of the clock more than of what is timed.
   constexpr double kLeastUs = 0.1;
-  std::vector<Observation> observations;
-  for (const auto& [mb, us] : curve)
-    observations.push_back({{{"steps", 1.0}, {"mb", mb}}, std::max(us, kLeastUs)});
-  TransferLine line;
-  for (const auto& [name, value] : fit_model(observations).terms)
-    (name == "mb" ? line.us_per_mb : line.fixed_us) = value;
-  return line;
+  std::vector<std::vector<double>> rows;
+  for (const auto& [mb, given_us] : curve) {
+    const double us = std::max(given_us, kLeastUs);
+    rows.push_back({1 / us, mb / us});
+  }
+  if (rows.empty()) return {};
+  const std::vector<double> line = nearest_to_one(rows, std::vector<double>(rows.size(), 1.0));
+  return {line[0], line[1]};
 }
 
 // What the first takes longer than the second.

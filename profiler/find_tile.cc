@@ -218,7 +218,7 @@ class TableSearch {
       : row_(row), search_(search), random_(random) {}
 
   std::optional<TileResult> find() {
-    const kernels::TimedTiles& builtin = kernels::builtin_gemm_tiles();
+    const kernels::TimedTiles builtin = kernels::timed_gemm_tiles(search_.gpu);
     std::vector<Tile> tiles;
     for (uint32_t i = 0; i < builtin.count; ++i) tiles.push_back(numbers_of(builtin.tiles[i].tile));
     std::vector<kernels::GemmSize> sizes;

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-
-#include "kernels/model_features.h"
-#include "kernels/model_term.h"
+#include <numeric>
 
 namespace codl::profiler {
 
@@ -90,59 +87,47 @@ size_t steepest_column(const NormalEquations& normal, const Vector& x,
   return best;
 }
 
-double value_of(const NamedFeatures& features, const std::string& name) {
-  const kernels::ModelTerm term(name);
-  for (const auto& [feature, value] : features)
-    if (feature == term.feature) return term.of(value);
-  return 0;
-}
+using compiler::kTermCount;
+using compiler::Term;
+using Terms = std::vector<int>;  // indices
 
 // Whether steps of a row with weights have them warm, too: else what cold ones take cannot be told
 // from what weights take.
 bool tells_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
   size_t warm_count = 0;
   for (const Observation& observation : observations)
-    if (value_of(observation.features, kernels::kColdWeights) == 0) ++warm_count;
+    if (observation.times[Term::Weights] > 0 && observation.times[Term::Cold] == 0) ++warm_count;
   return warm_count >= least_count;
 }
 
-// Names of the features that enough observations have, in order of first appearance.
-std::vector<std::string> feature_names(const std::vector<Observation>& observations) {
-  // Features count in thousands or millions: what is less than a thousandth of one is what rounding
-  // left of a difference, and would get a coefficient to match.
-  constexpr double kLeastAmount = 1e-9;
-  // A coefficient of two or three observations that barely have the feature is their disturbance,
-  // and steps that have much of it would be predicted by that. Of few observations in all each
-  // counts.
+// Those that enough observations have. Of terms that say the same the first one gets the share: a
+// count that all steps have alike says nothing of steps that have more of it.
+Terms told_terms(const std::vector<Observation>& observations) {
+  // What is less is what rounding left of a difference, and would get a share to match.
+  constexpr double kLeastUs = 1e-9;
+  // A share of two or three observations that barely have the term is their disturbance, and steps
+  // that have much of it would be predicted by that. Of few observations in all each counts.
   constexpr size_t kManyObservations = 60;
   constexpr size_t kLeastCarriers = 3;
-  std::vector<std::pair<std::string, size_t>> counts;
-  for (const Observation& observation : observations)
-    for (const auto& [name, value] : observation.features) {
-      if (value < kLeastAmount) continue;
-      const std::string& feature = name;  // what a lambda may capture
-      const auto found = std::find_if(counts.begin(), counts.end(),
-                                      [&](const auto& count) { return count.first == feature; });
-      if (found == counts.end())
-        counts.emplace_back(feature, 1);
-      else
-        ++found->second;
-    }
-  const bool tells_cold = tells_cold_weights(observations, kLeastCarriers);
-  std::vector<std::string> names;
-  for (auto& [name, count] : counts) {
-    if (name.starts_with(kernels::kColdPrefix) && !tells_cold) continue;
-    if (observations.size() < kManyObservations || count >= kLeastCarriers)
-      names.push_back(std::move(name));
-  }
-  return names;
+  const size_t least_count = observations.size() < kManyObservations ? 1 : kLeastCarriers;
+  Terms terms;
+  const auto add_if_told = [&](Term term) {
+    size_t count = 0;
+    for (const Observation& observation : observations)
+      if (observation.times[term] >= kLeastUs) ++count;
+    const bool is_told = term != Term::Cold || tells_cold_weights(observations, kLeastCarriers);
+    if (is_told && count >= least_count) terms.push_back(static_cast<int>(term));
+  };
+  add_if_told(Term::Step);
+  for (int term = 0; term < kTermCount; ++term)
+    if (term != static_cast<int>(Term::Step)) add_if_told(static_cast<Term>(term));
+  return terms;
 }
 
-// Features over the time: a model is exact where the row times the coefficients is 1.
-Vector relative_row(const NamedFeatures& features, const std::vector<std::string>& names,
-                    double us) {
+// Terms over the time: shares are exact where the row times them is 1.
+Vector relative_row(const TermTimes& times, const Terms& terms, double us) {
   Vector row;
-  for (const std::string& name : names) row.push_back(value_of(features, name) / us);
+  for (const int term : terms) row.push_back(times.us[term] / us);
   return row;
 }
 
@@ -154,12 +139,6 @@ double quantile(std::vector<double> values, double share) {
   const auto low = static_cast<size_t>(at);
   const size_t high = std::min(low + 1, values.size() - 1);
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
-double StepModel::predict_us(const NamedFeatures& features) const {
-  double work_us = 0;
-  for (const auto& [name, coefficient] : terms) work_us += coefficient * value_of(features, name);
-  return kernels::over_floor_us(floor_us, work_us);
 }
 
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
@@ -202,198 +181,90 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
 
 namespace {
 
-// 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
-constexpr double kScale = 0.12;
-constexpr int kReweightings = 8;
-
 double dot(const Vector& a, const Vector& b) {
   double sum = 0;
   for (size_t i = 0; i < b.size(); ++i) sum += a[i] * b[i];
   return sum;
 }
 
-// Coefficients of columns, and the floor, in microseconds, over what they sum up to.
-struct Solution {
-  Vector coefficients;
-  double floor_us = 0;
-
-  // predicted / measured
-  double ratio(const Vector& row, double us) const {
-    return kernels::over_floor_us(floor_us / us, dot(row, coefficients));
-  }
-};
-
-// What a reweighted fit minimises: Cauchy's loss of predicted / measured - 1.
-double loss_of(const Solution& solution, const Matrix& rows, const Vector& us) {
-  double loss = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const double error = (solution.ratio(rows[i], us[i]) - 1) / kScale;
-    loss += std::log1p(error * error);
-  }
-  return loss;
-}
-
-double weight_of(double ratio) {
-  const double error = (ratio - 1) / kScale;
-  return 1 / std::sqrt(1 + error * error);
-}
-
-Vector solve_weighted(const Matrix& rows, const Vector& weights) {
-  Matrix weighted = rows;
-  for (size_t i = 0; i < rows.size(); ++i)
-    for (double& value : weighted[i]) value *= weights[i];
-  return non_negative_least_squares(weighted, weights);
-}
-
-Solution solve_without_floor(const Matrix& rows, const Vector& us) {
-  Vector weights(rows.size(), 1.0);
-  Solution solution;
-  for (int round = 0; round < kReweightings; ++round) {
-    solution.coefficients = solve_weighted(rows, weights);
-    for (size_t i = 0; i < rows.size(); ++i) weights[i] = weight_of(solution.ratio(rows[i], us[i]));
-  }
-  return solution;
-}
-
-// Gauss and Newton's method: over_floor_us() is its derivatives times floor and sum, so every round
-// is a least squares problem with the floor as one more column.
-Solution solve_with_floor(const Matrix& rows, const Vector& us) {
-  constexpr int kSolves = 12;
-  constexpr double kLeastStep = 0.04;
-  constexpr double kLeastDecrease = 1e-3;  // of the loss
-  // Few steps are far below the floor: the shortest, but for a twentieth, are at it.
-  const double start_us = quantile(us, 0.05);
-  // Those that are above tell what the work takes.
-  Vector weights(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) weights[i] = us[i] > 1.1 * start_us ? 1 : 0.05;
-  Solution solution = {solve_weighted(rows, weights), start_us};
-  double loss = loss_of(solution, rows, us);
-  for (int round = 0; round < kSolves; ++round) {
-    Matrix slopes = rows;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const double ratio = solution.ratio(rows[i], us[i]);
-      const double work_share = std::pow(dot(rows[i], solution.coefficients) / ratio, 7);
-      for (double& value : slopes[i]) value *= work_share;
-      slopes[i].push_back(std::pow(solution.floor_us / us[i] / ratio, 7) / us[i]);
-      weights[i] = weight_of(ratio);
-    }
-    Vector target = solve_weighted(slopes, weights);
-    const double target_floor_us = target.back();
-    target.pop_back();
-    Solution next;
-    double next_loss = loss;
-    for (double step = 1; step > kLeastStep && next_loss >= loss; step /= 2) {
-      next = solution;
-      for (size_t j = 0; j < target.size(); ++j)
-        next.coefficients[j] += step * (target[j] - next.coefficients[j]);
-      next.floor_us += step * (target_floor_us - next.floor_us);
-      next_loss = loss_of(next, rows, us);
-    }
-    if (next_loss >= loss) break;
-    solution = std::move(next);
-    const bool is_done = loss - next_loss < kLeastDecrease * loss;
-    loss = next_loss;
-    if (is_done) break;
-  }
-  return solution;
-}
-
-StepModel fit_terms(const std::vector<Observation>& observations,
-                    const std::vector<std::string>& names, bool may_have_floor) {
-  // Fewer observations do not tell a floor from features.
-  constexpr size_t kLeastObservationsOfFloor = 60;
-  constexpr double kLeastGainOfFloor = 0.02;  // of the loss
+Shares fit_terms(const std::vector<Observation>& observations, const Terms& terms) {
   Matrix rows;
-  Vector us;
+  Vector weights;
   for (const Observation& observation : observations) {
-    rows.push_back(relative_row(observation.features, names, observation.us));
-    us.push_back(observation.us);
+    rows.push_back(relative_row(observation.times, terms, observation.us));
+    weights.push_back(observation.weight);
   }
-  Solution solution = solve_without_floor(rows, us);
-  if (may_have_floor && observations.size() >= kLeastObservationsOfFloor) {
-    Solution with_floor = solve_with_floor(rows, us);
-    if (loss_of(with_floor, rows, us) < (1 - kLeastGainOfFloor) * loss_of(solution, rows, us))
-      solution = std::move(with_floor);
-  }
-  StepModel model;
-  model.floor_us = solution.floor_us;
-  for (size_t j = 0; j < solution.coefficients.size(); ++j)
-    if (solution.coefficients[j] > 0) model.terms.emplace_back(names[j], solution.coefficients[j]);
-  return model;
+  const Vector solved = nearest_to_one(rows, weights);
+  Shares shares;
+  for (size_t i = 0; i < solved.size(); ++i) shares.of[terms[i]] = solved[i];
+  return shares;
 }
 
-// Names of the terms that are kLeastShare of the time or more, in the mean over observations or of
-// their sum, in which what only the longest steps have counts.
-std::vector<std::string> names_that_matter(const std::vector<Observation>& observations,
-                                           const StepModel& model) {
-  constexpr double kLeastShare = 0.0025;
-  double all_us = 0;
-  for (const Observation& observation : observations) all_us += observation.us;
-  std::vector<std::string> names;
-  for (const auto& [name, coefficient] : model.terms) {
-    double shares = 0;
-    double term_us = 0;
-    for (const Observation& observation : observations) {
-      const double us = coefficient * value_of(observation.features, name);
-      shares += us / observation.us;
-      term_us += us;
-    }
-    if (shares >= kLeastShare * static_cast<double>(observations.size()) ||
-        term_us >= kLeastShare * all_us)
-      names.push_back(name);
+// Those that are kLeastPart or more of some observation's predicted time.
+Terms terms_that_matter(const std::vector<Observation>& observations, const Terms& terms,
+                        const Shares& shares) {
+  constexpr double kLeastPart = 0.0025;
+  bool matters[kTermCount] = {};
+  for (const Observation& observation : observations) {
+    const double us = weigh(observation.times, shares);
+    for (int term = 0; term < kTermCount; ++term)
+      if (shares.of[term] > 0 && observation.times.us[term] * shares.of[term] >= kLeastPart * us)
+        matters[term] = true;
   }
-  return names;
+  Terms mattering;
+  for (const int term : terms)
+    if (matters[term]) mattering.push_back(term);
+  return mattering;
 }
 
 }  // namespace
 
-StepModel fit_model(const std::vector<Observation>& observations) {
-  return fit_terms(observations, feature_names(observations), false);
+std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
+                                   const std::vector<double>& weights) {
+  // 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
+  constexpr double kScale = 0.12;
+  constexpr int kReweightings = 8;
+  Vector x;
+  Vector square_roots(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) square_roots[i] = std::sqrt(weights[i]);
+  for (int round = 0; round < kReweightings; ++round) {
+    Matrix weighted = rows;
+    Vector right = square_roots;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (round > 0) right[i] /= std::hypot(1, (dot(rows[i], x) - 1) / kScale);
+      for (double& value : weighted[i]) value *= right[i];
+    }
+    x = non_negative_least_squares(weighted, right);
+  }
+  return x;
 }
 
-StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_have_floor) {
-  // Fewer observations, or values, do not tell a bend from noise.
-  constexpr size_t kLeastObservations = 20;
-  constexpr size_t kLeastValues = 6;
-  constexpr double kLeastRise = 1.05;  // of the most over a bend
-  // Nor a line that flattens, which any path that the features do not tell apart looks like.
-  constexpr size_t kLeastObservationsToFlatten = 140;
-  // Of so many, more bends are told (DECISIONS.md, 24 Nov 2026).
-  constexpr size_t kObservationsOfMoreBends = 300;
-  constexpr size_t kObservationsOfManyBends = 600;
-  const std::vector<double> shares = observations.size() < kObservationsOfMoreBends
-                                         ? std::vector<double>{0.5, 0.8}
-                                     : observations.size() < kObservationsOfManyBends
-                                         ? std::vector<double>{0.2, 0.5, 0.8, 0.95}
-                                         : std::vector<double>{0.1, 0.3, 0.5, 0.7, 0.85, 0.95};
-  std::vector<std::string> names = feature_names(observations);
-  if (observations.size() >= kLeastObservations)
-    for (const std::string& feature : feature_names(observations)) {
-      // What is counted beyond a level is bent already.
-      if (feature.find("_over_") != std::string::npos) continue;
-      Vector values;
-      for (const Observation& observation : observations)
-        if (const double value = value_of(observation.features, feature); value > 0)
-          values.push_back(value);
-      std::sort(values.begin(), values.end());
-      Vector distinct = values;
-      distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-      if (distinct.size() < kLeastValues) continue;
-      for (const double share : shares) {
-        const double limit = quantile(values, share);
-        // What is left above it would be rounding, with a coefficient to match.
-        if (values.back() < kLeastRise * limit) continue;
-        char text[32];
-        std::snprintf(text, sizeof(text), ">%.3g", limit);
-        names.push_back(feature + text);
-        if (share > 0.5 || observations.size() < kLeastObservationsToFlatten) continue;
-        text[0] = '<';
-        names.push_back(feature + text);
-      }
-    }
-  const StepModel model = fit_terms(observations, names, may_have_floor);
-  if (observations.size() < kObservationsOfMoreBends) return model;
-  return fit_terms(observations, names_that_matter(observations, model), may_have_floor);
+Shares fit_shares(const std::vector<Observation>& observations) {
+  const Terms terms = told_terms(observations);
+  const Shares shares = fit_terms(observations, terms);
+  return fit_terms(observations, terms_that_matter(observations, terms, shares));
+}
+
+std::vector<double> predict_held_out(const std::vector<Observation>& observations,
+                                     const std::vector<size_t>& folds, size_t fold_count) {
+  Vector predictions(observations.size());
+  for (size_t fold = 0; fold < fold_count; ++fold) {
+    std::vector<Observation> seen;
+    for (size_t i = 0; i < observations.size(); ++i)
+      if (folds[i] != fold) seen.push_back(observations[i]);
+    const Shares shares = fit_shares(seen);
+    for (size_t i = 0; i < observations.size(); ++i)
+      if (folds[i] == fold) predictions[i] = weigh(observations[i].times, shares);
+  }
+  return predictions;
+}
+
+std::vector<double> errors_of(const std::vector<Observation>& observations,
+                              const std::vector<double>& predictions) {
+  Vector errors;
+  for (size_t i = 0; i < observations.size(); ++i)
+    errors.push_back(100 * (predictions[i] / observations[i].us - 1));
+  return errors;
 }
 
 Residuals residuals_of(std::vector<double> errors_percent) {
@@ -412,42 +283,17 @@ Residuals residuals_of(std::vector<double> errors_percent) {
   return residuals;
 }
 
-std::vector<double> predict_held_out(const std::vector<Observation>& observations,
-                                     const std::vector<size_t>& folds, size_t fold_count,
-                                     bool may_have_floor) {
-  Vector predictions(observations.size());
-  for (size_t fold = 0; fold < fold_count; ++fold) {
-    std::vector<Observation> seen;
-    for (size_t i = 0; i < observations.size(); ++i)
-      if (folds[i] != fold) seen.push_back(observations[i]);
-    const StepModel model = fit_bent_model(seen, may_have_floor);
-    for (size_t i = 0; i < observations.size(); ++i)
-      if (folds[i] == fold) predictions[i] = model.predict_us(observations[i].features);
-  }
-  return predictions;
-}
-
-Residuals cross_validate(const std::vector<Observation>& observations,
-                         const std::vector<size_t>& folds, size_t fold_count, bool may_have_floor) {
-  Vector errors = predict_held_out(observations, folds, fold_count, may_have_floor);
-  for (size_t i = 0; i < errors.size(); ++i) errors[i] = 100 * (errors[i] / observations[i].us - 1);
-  return residuals_of(std::move(errors));
-}
-
-double leverage(const std::vector<Observation>& observations, const NamedFeatures& features,
-                double us) {
-  std::vector<Observation> all = observations;
-  all.push_back({features, us});
-  const std::vector<std::string> names = feature_names(all);
+double leverage(const std::vector<Observation>& observations, const TermTimes& times, double us) {
+  Terms all_terms(kTermCount);
+  std::iota(all_terms.begin(), all_terms.end(), 0);
   Matrix rows;
-  for (const Observation& observation : all)
-    rows.push_back(relative_row(observation.features, names, observation.us));
+  for (const Observation& observation : observations)
+    rows.push_back(relative_row(observation.times, all_terms, observation.us));
+  rows.push_back(relative_row(times, all_terms, us));
   NormalEquations normal = normal_equations(rows, Vector(rows.size()));
   const Vector& row = rows.back();
   const Vector solved = solve_positive(std::move(normal.gram), row);
-  double value = 0;
-  for (size_t i = 0; i < row.size(); ++i) value += row[i] * solved[i];
-  return std::clamp(value, 0.0, 1.0);
+  return std::clamp(dot(row, solved), 0.0, 1.0);
 }
 
 }  // namespace codl::profiler

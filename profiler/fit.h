@@ -1,26 +1,21 @@
-// Latency models: non-negative least squares on relative errors.
+// Shares of terms: non-negative least squares on relative errors.
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <utility>
 #include <vector>
+
+#include "compiler/cost/calibration.h"
 
 namespace codl::profiler {
 
-using NamedFeatures = std::vector<std::pair<std::string, double>>;
+using compiler::Shares;
+using compiler::TermTimes;
 
 // What a fit sees of a measurement.
 struct Observation {
-  NamedFeatures features;
+  TermTimes times;
   double us = 0;  // more than 0
-};
-
-// us = sum of coefficient * feature, over a floor (kernels::over_floor_us); none is negative.
-struct StepModel {
-  NamedFeatures terms;  // feature and microseconds per unit; terms of 0 are left out
-  double floor_us = 0;
-  double predict_us(const NamedFeatures& features) const;
+  double weight = 1;
 };
 
 // predicted / measured - 1, in percent.
@@ -41,36 +36,34 @@ std::vector<double> solve_positive(std::vector<std::vector<double>> a, std::vect
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
                                                const std::vector<double>& b);
 
-// Minimises the Cauchy loss of predicted / measured - 1 (scale 12 %) by reweighting: disturbed
-// measurements do not turn the model. `observations` may be empty: a model without terms.
-StepModel fit_model(const std::vector<Observation>& observations);
+// The x >= 0 by which the rows times x are nearest to 1, each row counting `weights[i]` times.
+// Minimises the Cauchy loss of the difference (scale 12 %) by reweighting: rows that are disturbed
+// do not turn it.
+std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
+                                   const std::vector<double>& weights);
+
+// The shares by which the times are nearest, by nearest_to_one() of terms over times. Without terms
+// that no fit can tell from others, or that are less than 0.25 % of every time. `observations` may
+// be empty: shares of 0.
+Shares fit_shares(const std::vector<Observation>& observations);
 
 // Where a `share`, 0 to 1, of the values is below; between two values in proportion. Of one value
 // or more.
 double quantile(std::vector<double> values, double share);
 
-// The same with more for what a feature has above the median, and above four fifths, of what the
-// observations have of it (kernels/model_term.h), and of many observations for what it has below
-// the median: caches, and groups that fill a device, bend the line. `may_have_floor`: of steps that
-// are launched one after the other; the model has a floor if it does clearly better with one.
-StepModel fit_bent_model(const std::vector<Observation>& observations, bool may_have_floor);
-
-// Each observation predicted by a model that has not seen it nor its `fold_count`-th of the rest:
-// observation i belongs to fold folds[i]. Those of one shape must be in one fold.
-// Returns the predictions.
+// Each observation predicted by shares of a fit that has not seen it nor the others of its fold:
+// observation i belongs to fold folds[i], from 0 to fold_count - 1. Returns the predictions.
 std::vector<double> predict_held_out(const std::vector<Observation>& observations,
-                                     const std::vector<size_t>& folds, size_t fold_count,
-                                     bool may_have_floor);
+                                     const std::vector<size_t>& folds, size_t fold_count);
 
-// Of predict_held_out().
-Residuals cross_validate(const std::vector<Observation>& observations,
-                         const std::vector<size_t>& folds, size_t fold_count, bool may_have_floor);
+// Of predictions of the observations, in percent.
+std::vector<double> errors_of(const std::vector<Observation>& observations,
+                              const std::vector<double>& predictions);
 
 Residuals residuals_of(std::vector<double> errors_percent);
 
-// What a further observation with these features would tell: its leverage, 0 to 1, in the fit of
-// the ones there are. `us` is a guess of its time.
-double leverage(const std::vector<Observation>& observations, const NamedFeatures& features,
-                double us);
+// What a further observation of these times would tell: its leverage, 0 to 1, in the fit of the
+// ones there are. `us` is a guess of its time.
+double leverage(const std::vector<Observation>& observations, const TermTimes& times, double us);
 
 }  // namespace codl::profiler

@@ -280,10 +280,7 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   plain_queue_ = make_queue(0);
   type_ = number(CL_DEVICE_TYPE);
   facts_.units = static_cast<int32_t>(number(CL_DEVICE_MAX_COMPUTE_UNITS));
-  // AVX-512 has 32 registers of 16 floats; AVX2 16 of 8, and NEON 32 of 4. No OpenCL call tells
-  // those of a GPU.
-  if (is_processor())
-    facts_.registers = number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT) >= 16 ? 512 : 128;
+  facts_.is_processor = is_processor();
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
   chain_ = kernel_of(texts, 1, "", "chain");
@@ -370,8 +367,8 @@ uint64_t GpuLane::number(cl_device_info what) const {
 
 cl_kernel GpuLane::kernel_of(const char* const* texts, cl_uint text_count,
                              const std::string& options, const std::string& name) {
-  const std::string own = text_count == 1 ? "own" : name + options;
-  cl_program& program = programs_[own];
+  const std::string key = text_count == 1 ? texts[0] : name + options;
+  cl_program& program = programs_[key];
   cl_int error = CL_SUCCESS;
   if (program == nullptr) {
     program = api_.clCreateProgramWithSource(context_, text_count, const_cast<const char**>(texts),
@@ -485,12 +482,26 @@ std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepC
   return step;
 }
 
-double GpuLane::units_us(cl_kernel kernel, size_t group_items) {
+double GpuLane::kernel_us(cl_kernel kernel, size_t groups, size_t group_items) {
   const size_t local[] = {group_items, 1, 1};
-  const size_t global[] = {group_items * kProbeGroups * static_cast<size_t>(facts_.units), 1, 1};
-  // A processor's workers are awake when the second comes.
-  if (is_processor()) api_.clReleaseEvent(enqueue(kernel, global, local));
+  const size_t global[] = {group_items * groups, 1, 1};
   return wait_and_time_us(enqueue(kernel, global, local));
+}
+
+size_t GpuLane::preferred_group_items(cl_kernel kernel) const {
+  size_t items = 1;
+  check("clGetKernelWorkGroupInfo",
+        api_.clGetKernelWorkGroupInfo(kernel, device_.device,
+                                      CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof(items),
+                                      &items, nullptr));
+  return items;
+}
+
+double GpuLane::units_us(cl_kernel kernel, size_t group_items) {
+  const size_t groups = kProbeGroups * static_cast<size_t>(facts_.units);
+  // A processor's workers are awake when the second comes.
+  if (is_processor()) kernel_us(kernel, groups, group_items);
+  return kernel_us(kernel, groups, group_items);
 }
 
 double GpuLane::probe_us() { return is_processor() ? units_us(chain_, 1) : units_us(probe_, 64); }

@@ -32,17 +32,25 @@ class GpuLane : public Lane {
   uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
   // What the rows of an image of floats are padded to; 0 if the driver does not say. Needs images.
   uint64_t image_row_texels() const;
-  // What codlc chooses tiles by: what OpenCL tells, and the tiles that were set.
+  // What codlc chooses tiles by: what OpenCL tells, until others were set.
   const kernels::GpuFacts& gpu_facts() const { return facts_; }
-  void set_tiles(const kernels::GpuTiles& tiles) { facts_.tiles = tiles; }
+  void set_facts(const kernels::GpuFacts& facts) { facts_ = facts; }
   // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
   bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
-  // For what times more than steps (profiler/exchange.h). Throws ToolError if a call failed.
+  // For what times more than steps (profiler/exchange.h, measure_machine.h). Throws ToolError if a
+  // call failed.
   const rt::ClApi& api() const { return api_; }
   void check(const char* call, cl_int error) const;
   cl_command_queue make_queue(cl_command_queue_properties properties);
   cl_mem make_buffer(size_t bytes, cl_mem_flags flags, void* data);
+  // The text's function `name`; the lane keeps the program, the caller releases the kernel.
+  cl_kernel make_kernel(const char* text, const std::string& name) {
+    return kernel_of(&text, 1, "", name);
+  }
+  // What `groups` groups of so many work-items take, by the device's clock. Waits.
+  double kernel_us(cl_kernel kernel, size_t groups, size_t group_items);
+  size_t preferred_group_items(cl_kernel kernel) const;  // a multiple of these fills waves
   cl_kernel nothing_kernel() const { return nothing_; }
   cl_kernel write_kernel() const { return write_; }  // a buffer and how many floats of it
   cl_kernel probe_kernel() const { return probe_; }  // in groups of 64

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 
 #include "kernels/kernel_table.h"
 
@@ -25,37 +24,24 @@ StepCase with_maps_in(Layout layout, StepCase item) {
   return item;
 }
 
-struct RowModel {
-  const KernelRow* row;
-  const StepModel* model;
-};
-
-std::vector<RowModel> gpu_row_models(const std::vector<FittedModel>& models) {
-  std::vector<RowModel> found;
-  for (const FittedModel& fitted : models)
-    for (const KernelRow& row : kKernelRows)
-      if (row.processor == Processor::Gpu && fitted.symbol == row.symbol)
-        found.push_back({&row, &fitted.model});
-  return found;
-}
-
 // Of the rows that may run the step, the fastest one's time; kNoRow if there is none.
-double fastest_us(const std::vector<RowModel>& models, const StepCase& item,
-                  const kernels::LaneFacts& lane) {
+double fastest_us(const std::vector<KernelFit>& fits, const StepCase& item, const LaneFacts& lane) {
   double fastest = kNoRow;
-  for (const auto& [row, model] : models) {
+  for (const KernelFit& fit : fits) {
+    const KernelRow& row = *fit.row;
     kernels::StepNeeds needs;
-    if (row->op != item.op || kernels::check_step(step_of(*row, item), &needs) != nullptr) continue;
-    fastest = std::min(fastest, model->predict_us(features_of(*row, item, lane)));
+    if (row.processor != Processor::Gpu || row.op != item.op ||
+        kernels::check_step(step_of(row, item), &needs) != nullptr)
+      continue;
+    fastest = std::min(fastest, weigh(times_of(row, item, lane), fit.fit.shares));
   }
   return fastest;
 }
 
 }  // namespace
 
-bool images_are_faster(const std::vector<Sample>& samples, const std::vector<FittedModel>& models,
-                       const kernels::LaneFacts& lane) {
-  const std::vector<RowModel> rows = gpu_row_models(models);
+bool images_are_faster(const std::vector<Sample>& samples, const std::vector<KernelFit>& fits,
+                       const LaneFacts& lane) {
   double buffer_sum_us = 0;
   double image_sum_us = 0;
   for (const Sample& sample : samples) {
@@ -63,8 +49,8 @@ bool images_are_faster(const std::vector<Sample>& samples, const std::vector<Fit
     if (sample.row->processor != Processor::Gpu || sample.role == SampleRole::Repeat ||
         item.op == OpKind::Convert || !is_map(item.operands.back()))
       continue;
-    const double buffer_us = fastest_us(rows, with_maps_in(Layout::Nhwc, item), lane);
-    const double image_us = fastest_us(rows, with_maps_in(Layout::Image2d, item), lane);
+    const double buffer_us = fastest_us(fits, with_maps_in(Layout::Nhwc, item), lane);
+    const double image_us = fastest_us(fits, with_maps_in(Layout::Image2d, item), lane);
     if (buffer_us == kNoRow || image_us == kNoRow) continue;
     buffer_sum_us += buffer_us;
     image_sum_us += image_us;

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
 
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "runtime/tools/json_writer.h"
 #include "tools/tool_error.h"
 
@@ -13,9 +17,9 @@ namespace codl::profiler {
 namespace {
 
 constexpr size_t kFolds = 5;
-// Of coefficients, of which a profile has some two thousand and a step ten: half of the last digit
-// is 0.5 % of a term at most.
-constexpr int kModelDigits = 3;
+// Of shares, of which a profile has some hundreds and a step ten: half of the last digit is 0.5 %
+// of a term at most.
+constexpr int kShareDigits = 3;
 
 std::vector<size_t> folds_of(size_t count) {
   std::vector<size_t> folds;
@@ -23,47 +27,102 @@ std::vector<size_t> folds_of(size_t count) {
   return folds;
 }
 
-// Times of a GPU's steps are those of launches one after the other in a queue.
-bool may_have_floor(Processor processor, const kernels::LaneFacts& lane) {
-  return processor == Processor::Gpu && !lane.gpu.is_processor();
+// Shares as a profile has them, and what held-out predictions say of them.
+Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out) {
+  constexpr double kLeastRatio = 0.05;  // of a prediction over what was measured
+  Fit fit;
+  fit.shares = fit_shares(observations);
+  for (double& share : fit.shares.of) share = rounded(share, kShareDigits);
+  fit.held_out = held_out;
+  fit.interval_low = 1 / std::max(kLeastRatio, 1 + held_out.p90 / 100);
+  fit.interval_high = 1 / std::max(kLeastRatio, 1 + held_out.p10 / 100);
+  return fit;
 }
 
-FittedModel fit(const std::string& symbol, int32_t revision,
-                const std::vector<Observation>& observations, bool may_have_floor) {
-  FittedModel fitted;
-  fitted.symbol = symbol;
-  fitted.revision = revision;
-  fitted.model = fit_bent_model(observations, may_have_floor);
-  fitted.model.floor_us = rounded(fitted.model.floor_us, kModelDigits);
-  for (auto& [name, coefficient] : fitted.model.terms)
-    coefficient = rounded(coefficient, kModelDigits);
-  fitted.held_out =
-      cross_validate(observations, folds_of(observations.size()), kFolds, may_have_floor);
-  return fitted;
+Fit fit_kernel(const std::vector<Observation>& observations) {
+  const std::vector<double> predictions =
+      predict_held_out(observations, folds_of(observations.size()), kFolds);
+  return fit_of(observations, residuals_of(errors_of(observations, predictions)));
 }
 
-// Rows whose time is not arithmetic under a name of its own: what any_gpu stands for.
-bool is_plain(const NamedFeatures& features) {
-  for (const auto& [name, value] : features)
-    if (name.starts_with("mmacs_") || name == "weight_mbytes") return false;
-  return true;
+using ObservationsOfRows = std::map<uint16_t, std::vector<Observation>>;
+
+ObservationsOfRows observations_to_fit(const std::vector<Sample>& samples, const LaneFacts& lane) {
+  ObservationsOfRows by_row;
+  for (const Sample& sample : samples)
+    if (sample.role == SampleRole::Fit)
+      by_row[sample.row->id].push_back({times_of(*sample.row, sample.item, lane), sample.us});
+  return by_row;
 }
 
-// The features that rows of any operator may have.
-NamedFeatures common_features(const NamedFeatures& features) {
-  NamedFeatures common;
-  for (const auto& [name, value] : features)
-    if (name == "mmacs" || name == "mbytes" || name == "steps") common.emplace_back(name, value);
-  return common;
+// Of each kernel as many errors, spread as all of its are: kernels count alike.
+std::vector<double> errors_of_kernels(const std::vector<double>& errors,
+                                      const std::vector<size_t>& kernels, size_t kernel_count) {
+  constexpr int kErrorsOfKernel = 40;
+  std::vector<double> all;
+  for (size_t kernel = 0; kernel < kernel_count; ++kernel) {
+    std::vector<double> own;
+    for (size_t i = 0; i < errors.size(); ++i)
+      if (kernels[i] == kernel) own.push_back(errors[i]);
+    for (int i = 0; i < kErrorsOfKernel; ++i)
+      all.push_back(quantile(own, (i + 0.5) / kErrorsOfKernel));
+  }
+  return all;
+}
+
+// Of the kernels, each with observations.
+Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
+  std::vector<Observation> all;
+  std::vector<size_t> kernel_of;
+  for (size_t kernel = 0; kernel < kernels.size(); ++kernel)
+    for (Observation observation : *kernels[kernel]) {
+      observation.weight = 1 / static_cast<double>(kernels[kernel]->size());
+      all.push_back(observation);
+      kernel_of.push_back(kernel);
+    }
+  if (kernels.size() == 1) return fit_kernel(all);
+  const std::vector<double> errors =
+      errors_of(all, predict_held_out(all, kernel_of, kernels.size()));
+  Residuals held_out = residuals_of(errors_of_kernels(errors, kernel_of, kernels.size()));
+  held_out.count = all.size();
+  return fit_of(all, held_out);
+}
+
+std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gpu_a_processor) {
+  std::map<std::pair<Processor, kernels::KernelFamily>,
+           std::vector<const std::vector<Observation>*>>
+      by_family;
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow& row = *find_kernel(id);
+    by_family[{row.processor, kernels::family_of(row)}].push_back(&observations);
+  }
+  std::vector<FamilyFit> fits;
+  for (const auto& [key, kernels] : by_family) {
+    const size_t count = std::transform_reduce(
+        kernels.begin(), kernels.end(), size_t{0}, std::plus<>(),
+        [](const std::vector<Observation>* observations) { return observations->size(); });
+    if (count < kSamplesOfFit) continue;
+    const auto& [processor, family] = key;
+    Fit fit = fit_family(kernels);
+    if (kernels.size() == 1) {
+      const compiler::Calibration known =
+          compiler::family_calibration(family, processor, is_gpu_a_processor);
+      fit.interval_low = std::min(fit.interval_low, known.interval_low);
+      fit.interval_high = std::max(fit.interval_high, known.interval_high);
+    }
+    fits.push_back({processor, family, fit});
+  }
+  return fits;
 }
 
 class ProfileWriter {
  public:
-  explicit ProfileWriter(const DeviceFacts& facts) : facts_(facts) {}
+  explicit ProfileWriter(const DeviceFacts& facts)
+      : facts_(facts), machine_(facts.machine.machine) {}
 
-  std::string write(const std::vector<FittedModel>& models) {
+  std::string write(const Fits& fits) {
     json_.begin_object();
-    json_.key("format_version").integer(2);
+    json_.key("format_version").integer(3);
     json_.key("name").string(facts_.name);
     json_.key("description").string(facts_.description);
 #ifdef __ANDROID__
@@ -75,26 +134,30 @@ class ProfileWriter {
     json_.key("kernel_library").string("codl");
     json_.key("cpu").begin_object();
     json_.key("name").string(facts_.cpu_name);
-    json_.key("threads").integer(facts_.lane.thread_count);
-    json_.key("vector_lanes").integer(facts_.lane.vector_lanes);
+    json_.key("threads").integer(machine_.cpu_threads);
+    write_machine(compiler::kCpuMachineFields, machine_.cpu, facts_.machine.cpu_origins);
     quantity("disturbance_percent", facts_.disturbance_percent[0]);
     if (facts_.warm_weight_mbytes[0] > 0)
       quantity("warm_weight_mbytes", facts_.warm_weight_mbytes[0]);
     if (facts_.cpu_probe_us > 0) quantity("probe_us", facts_.cpu_probe_us);
     json_.end_object();
     if (facts_.has_gpu) write_gpu();
-    json_.key("models").begin_object();
-    for (const FittedModel& model : models) write_model(model);
-    const bool has_any_cpu =
-        std::any_of(models.begin(), models.end(),
-                    [](const FittedModel& model) { return model.symbol == "any_cpu"; });
-    if (!has_any_cpu) write_assumed_any_cpu();
+    json_.key("families").begin_object();
+    for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+      json_.key(processor == Processor::Cpu ? "cpu" : "gpu").begin_object();
+      for (const FamilyFit& fit : fits.families)
+        if (fit.processor == processor)
+          write_fit(kernels::kFamilyNames[static_cast<size_t>(fit.family)], fit.fit, 0);
+      json_.end_object();
+    }
+    json_.end_object();
+    json_.key("kernels").begin_object();
+    for (const KernelFit& fit : fits.kernels)
+      write_fit(fit.row->symbol, fit.fit, fit.row->revision);
     json_.end_object();
     json_.key("sources").begin_object();
     json_.key("device").string(facts_.source);
-    if (!has_any_cpu)
-      json_.key("plain").string(
-          "no plain kernel was timed; of a slow core: a multiply-add 2 ns, 0.7 GB/s");
+    json_.key("machine").string(facts_.machine_source);
     if (facts_.has_gpu && facts_.contention_is_assumed)
       json_.key("alone").string("no steps were timed on both processors at once");
     json_.end_object();
@@ -120,14 +183,44 @@ class ProfileWriter {
     json_.end_object();
   }
 
+  // What was measured, and what was not, have sources of their own.
+  void write_origin(Origin origin) {
+    json_.key("origin").string(kOriginNames[static_cast<size_t>(origin)]);
+    json_.key("source").string(origin == Origin::Measured ? "device" : "machine");
+  }
+
+  // Under the origin that most fields have.
+  template <typename Fields, typename Part, typename Origins>
+  void write_machine(const Fields& fields, const Part& part, const Origins& origins) {
+    size_t counts[std::size(kOriginNames)] = {};
+    for (const auto& origin : origins) ++counts[static_cast<size_t>(*origin)];
+    const auto usual =
+        static_cast<Origin>(std::max_element(std::begin(counts), std::end(counts)) - counts);
+    json_.key("machine").begin_object();
+    write_origin(usual);
+    for (size_t i = 0; i < std::size(fields); ++i) {
+      const double value = part.*fields[i].value;
+      if (origins[i] == usual) {
+        json_.key(fields[i].name).number(value);
+        continue;
+      }
+      json_.key(fields[i].name).begin_object();
+      json_.key("value").number(value);
+      write_origin(*origins[i]);
+      json_.end_object();
+    }
+    json_.end_object();
+  }
+
   void write_gpu() {
     json_.key("gpu").begin_object();
     json_.key("name").string(facts_.gpu_name);
+    json_.key("device_type").string(machine_.is_gpu_a_processor ? "cpu" : "gpu");
+    write_machine(compiler::kGpuMachineFields, machine_.gpu, facts_.machine.gpu_origins);
     json_.key("layout").string(facts_.uses_images ? "image" : "buffer");
     json_.key("sharing").string(facts_.sharing);
     json_.key("gate").string("host_enqueue");
-    if (facts_.lane.gpu.units > 0) quantity("units", facts_.lane.gpu.units);
-    if (facts_.lane.gpu.registers > 0) quantity("registers", facts_.lane.gpu.registers);
+    if (facts_.launch_us > 0) quantity("launch_us", facts_.launch_us);
     quantity("disturbance_percent", facts_.disturbance_percent[1]);
     if (facts_.warm_weight_mbytes[1] > 0)
       quantity("warm_weight_mbytes", facts_.warm_weight_mbytes[1]);
@@ -211,85 +304,50 @@ class ProfileWriter {
     quantity((name + "_us_per_mb").c_str(), copy.rest.us_per_mb);
   }
 
-  // Without it no kernel that was not timed is used, and few networks can be compiled.
-  void write_assumed_any_cpu() {
-    json_.key("any_cpu").begin_object();
-    quantity("mmacs", 2000, "assumed", "plain");
-    quantity("mbytes", 1500, "assumed", "plain");
-    quantity("steps", 1, "assumed", "plain");
-    json_.end_object();
-  }
-
-  void write_model(const FittedModel& fitted) {
-    json_.key(fitted.symbol).begin_object();
-    json_.key("kind").string("analytic");
+  // `revision` of a row; 0: of several.
+  void write_fit(const char* name, const Fit& fit, int32_t revision) {
+    json_.key(name).begin_object();
+    json_.key("level").string("samples");
     json_.key("origin").string("fitted");
     json_.key("source").string("device");
-    json_.key("terms").begin_object();
-    // Times are from a kernel's start to its end; in a full queue the launch comes on top.
-    const bool is_gpu =
-        fitted.symbol.find("_cl_") != std::string::npos || fitted.symbol == "any_gpu";
-    double steps = is_gpu ? facts_.launch_us : 0;
-    for (const auto& [name, coefficient] : fitted.model.terms) {
-      if (name == "steps")
-        steps += coefficient;
-      else
-        number(fitted.symbol, name, coefficient, kModelDigits);
-    }
-    number(fitted.symbol, "steps", steps);
+    json_.key("shares").begin_object();
+    for (int term = 0; term < compiler::kTermCount; ++term)
+      if (fit.shares.of[term] != 0)
+        number(name, compiler::kTermNames[term], fit.shares.of[term], kShareDigits);
     json_.end_object();
-    if (fitted.model.floor_us > 0) number(fitted.symbol, "floor_us", fitted.model.floor_us);
+    json_.key("interval").begin_array();
+    json_.number(rounded(fit.interval_low, kShareDigits));
+    json_.number(rounded(fit.interval_high, kShareDigits));
+    json_.end_array();
     json_.key("fit").begin_object();
-    if (fitted.revision != 0) json_.key("revision").integer(fitted.revision);
-    json_.key("samples").integer(static_cast<int64_t>(fitted.held_out.count));
-    number(fitted.symbol, "median_error_percent", fitted.held_out.median_absolute, kModelDigits);
-    number(fitted.symbol, "within_10_percent", fitted.held_out.within_10, kModelDigits);
-    // measured / predicted: what a prediction is to be multiplied with.
-    number(fitted.symbol, "interval_low", 1 / std::max(0.05, 1 + fitted.held_out.p90 / 100),
-           kModelDigits);
-    number(fitted.symbol, "interval_high", 1 / std::max(0.05, 1 + fitted.held_out.p10 / 100),
-           kModelDigits);
+    if (revision != 0) json_.key("revision").integer(revision);
+    json_.key("samples").integer(static_cast<int64_t>(fit.held_out.count));
+    number(name, "median_error_percent", fit.held_out.median_absolute, kShareDigits);
+    number(name, "within_10_percent", fit.held_out.within_10, kShareDigits);
     json_.end_object();
     json_.end_object();
   }
 
   const DeviceFacts& facts_;
+  const compiler::Machine& machine_;
   tools::JsonWriter json_;
 };
 
 }  // namespace
 
-std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
-                                    const kernels::LaneFacts& lane) {
-  std::map<uint16_t, std::vector<Observation>> by_row;
-  std::vector<Observation> any[2];
-  for (const Sample& sample : samples) {
-    if (sample.role != SampleRole::Fit) continue;
-    const NamedFeatures features = features_of(*sample.row, sample.item, lane);
-    by_row[sample.row->id].push_back({features, sample.us});
-    // On the CPU these are the reference rows; a GPU has none.
-    if (sample.row->dtype == DType::Any ||
-        (sample.row->processor == Processor::Gpu && is_plain(features)))
-      any[static_cast<size_t>(sample.row->processor)].push_back(
-          {common_features(features), sample.us});
-  }
-  std::vector<FittedModel> models;
-  for (const auto& [id, observations] : by_row) {
-    const KernelRow& row = *find_kernel(id);
-    if (observations.size() >= kSamplesOfModel)
-      models.push_back(
-          fit(row.symbol, row.revision, observations, may_have_floor(row.processor, lane)));
-  }
-  const char* const names[] = {"any_cpu", "any_gpu"};
-  for (size_t i = 0; i < 2; ++i)
-    if (!any[i].empty())
-      models.push_back(fit(names[i], 0, any[i], may_have_floor(static_cast<Processor>(i), lane)));
-  return models;
+Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane) {
+  const ObservationsOfRows by_row = observations_to_fit(samples, lane);
+  Fits fits;
+  for (const auto& [id, observations] : by_row)
+    if (observations.size() >= kSamplesOfFit)
+      fits.kernels.push_back({find_kernel(id), fit_kernel(observations)});
+  fits.families = fit_families(by_row, lane.machine.is_gpu_a_processor);
+  return fits;
 }
 
-std::vector<std::string> kernels_without_model(const std::vector<Sample>& samples,
-                                               const std::map<std::string, size_t>& needed,
-                                               std::string_view kernels) {
+std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
+                                             const std::map<std::string, size_t>& needed,
+                                             std::string_view kernels) {
   std::map<uint16_t, size_t> counts;
   for (const Sample& sample : samples)
     if (sample.role == SampleRole::Fit) ++counts[sample.row->id];
@@ -303,47 +361,44 @@ std::vector<std::string> kernels_without_model(const std::vector<Sample>& sample
     if (said != needed.end())
       least = said->second;
     else if (count > 0 && needed.empty() && !row.is_reference())
-      least = kSamplesOfModel;
+      least = kSamplesOfFit;
     if (count < least) missing.emplace_back(row.symbol);
   }
   return missing;
 }
 
-std::string evaluation_text(const std::vector<Sample>& samples, const kernels::LaneFacts& lane) {
-  std::map<uint16_t, std::vector<Observation>> by_row;
-  for (const Sample& sample : samples)
-    if (sample.role == SampleRole::Fit)
-      by_row[sample.row->id].push_back({features_of(*sample.row, sample.item, lane), sample.us});
+std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane) {
+  const ObservationsOfRows by_row = observations_to_fit(samples, lane);
   std::string text;
-  const auto add_line = [&](const KernelRow& row, int fold, double us, double predicted_us,
-                            const NamedFeatures& features) {
+  const auto add_line = [&](const KernelRow& row, int fold, const Observation& observation,
+                            double predicted_us) {
     char part[128];
-    std::snprintf(part, sizeof(part), "%s,%d,%.6g,%.6g,", row.symbol, fold, us, predicted_us);
+    std::snprintf(part, sizeof(part), "%s,%d,%.6g,%.6g,", row.symbol, fold, observation.us,
+                  predicted_us);
     text += part;
-    for (const auto& [name, value] : features) {
-      std::snprintf(part, sizeof(part), "%s=%.6g ", name.c_str(), value);
+    for (int term = 0; term < compiler::kTermCount; ++term) {
+      if (observation.times.us[term] == 0) continue;
+      std::snprintf(part, sizeof(part), "%s=%.6g ", compiler::kTermNames[term],
+                    observation.times.us[term]);
       text += part;
     }
     text.back() = '\n';
   };
   for (const auto& [id, observations] : by_row) {
     const std::vector<size_t> folds = folds_of(observations.size());
-    const std::vector<double> predictions = predict_held_out(
-        observations, folds, kFolds, may_have_floor(find_kernel(id)->processor, lane));
+    const std::vector<double> predictions = predict_held_out(observations, folds, kFolds);
     for (size_t i = 0; i < observations.size(); ++i)
-      add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i].us, predictions[i],
-               observations[i].features);
+      add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i], predictions[i]);
   }
   // The fold of steps of networks, which no fit has seen: -1.
-  std::map<uint16_t, StepModel> models;
+  std::map<uint16_t, Shares> shares_of_rows;
   for (const Sample& sample : samples) {
     const auto found = by_row.find(sample.row->id);
     if (sample.role != SampleRole::Network || found == by_row.end()) continue;
-    auto [model, is_new] = models.try_emplace(sample.row->id);
-    if (is_new)
-      model->second = fit_bent_model(found->second, may_have_floor(sample.row->processor, lane));
-    const NamedFeatures features = features_of(*sample.row, sample.item, lane);
-    add_line(*sample.row, -1, sample.us, model->second.predict_us(features), features);
+    auto [shares, is_new] = shares_of_rows.try_emplace(sample.row->id);
+    if (is_new) shares->second = fit_shares(found->second);
+    const Observation observation = {times_of(*sample.row, sample.item, lane), sample.us};
+    add_line(*sample.row, -1, observation, weigh(observation.times, shares->second));
   }
   return text;
 }
@@ -389,8 +444,8 @@ void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {
   facts->copy_us_per_mb = (per_mb(times.upload) + per_mb(times.download)) / 2;
 }
 
-std::string profile_json(const DeviceFacts& facts, const std::vector<FittedModel>& models) {
-  return ProfileWriter(facts).write(models);
+std::string profile_json(const DeviceFacts& facts, const Fits& fits) {
+  return ProfileWriter(facts).write(fits);
 }
 
 }  // namespace codl::profiler

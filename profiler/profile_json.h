@@ -8,42 +8,62 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/common/step_work.h"
 #include "profiler/exchange.h"
+#include "profiler/machine_facts.h"
 #include "profiler/sample.h"
 #include "profiler/tiles.h"
 
 namespace codl::profiler {
 
-// The model of a row, or of all rows of a processor without one (symbol any_cpu, any_gpu).
-struct FittedModel {
-  std::string symbol;
-  int32_t revision = 0;  // 0: of several rows
-  StepModel model;
-  Residuals held_out;  // of a five-fold cross-validation
+// What measurements say of a kernel, or of all kernels of a family.
+struct Fit {
+  Shares shares;
+  Residuals held_out;
+  // What a prediction may be multiplied with: a tenth of the times lay below, a tenth above.
+  double interval_low = 1;
+  double interval_high = 1;
 };
 
-// Fewer samples of a kernel say nothing.
-inline constexpr size_t kSamplesOfModel = 8;
+struct KernelFit {
+  const KernelRow* row = nullptr;
+  Fit fit;  // held out: a five-fold cross-validation
+};
 
-// A model for every row with enough samples, then any_cpu and, with GPU samples, any_gpu.
-std::vector<FittedModel> fit_models(const std::vector<Sample>& samples,
-                                    const kernels::LaneFacts& lane);
+struct FamilyFit {
+  Processor processor = Processor::Cpu;
+  kernels::KernelFamily family = kernels::KernelFamily::Loops;
+  // All kernels count alike. Held out: each kernel predicted by the others, as kernels without
+  // samples are. Of one kernel its steps by others of them, and an interval no narrower than that
+  // of the family on other machines.
+  Fit fit;
+};
+
+struct Fits {
+  std::vector<KernelFit> kernels;
+  std::vector<FamilyFit> families;
+};
+
+// Fewer samples say nothing.
+inline constexpr size_t kSamplesOfFit = 8;
+
+// Of every row and of every family of a processor with enough samples.
+Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane);
 
 // Symbols of kernels that have `kernels` in them, and fewer samples than read_needed() says, in the
-// table's order. A sample file from before it had such lines needs models of what it has samples
-// of.
-std::vector<std::string> kernels_without_model(const std::vector<Sample>& samples,
-                                               const std::map<std::string, size_t>& needed,
-                                               std::string_view kernels);
+// table's order. A sample file from before it had such lines needs fits of what it has samples of.
+std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
+                                             const std::map<std::string, size_t>& needed,
+                                             std::string_view kernels);
 
 // For evaluations: a line per sample that is no repeat, "symbol,fold,us,held-out prediction in us,"
-// and features "name=value" with spaces between; the folds are those of fit_models().
-std::string evaluation_text(const std::vector<Sample>& samples, const kernels::LaneFacts& lane);
+// and terms "name=us" with spaces between; the folds are those of fit_samples().
+std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane);
 
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
 
-// By how much the processor's steps take longer in the mean than undisturbed, as models have them:
+// By how much the processor's steps take longer in the mean than undisturbed, as fits have them:
 // of all steps that were visited more than once, the mean of visits' median runs over the
 // undisturbed ones. 0 without such steps.
 double disturbance_percent(const std::vector<Sample>& samples, Processor processor);
@@ -53,11 +73,11 @@ struct DeviceFacts {
   std::string description;
   int32_t year = 0;  // of the measurements; 0: an older sample file does not say
   std::string cpu_name;
-  kernels::LaneFacts lane;
+  MachineFacts machine;
+  std::string machine_source;  // where its facts are from that were not measured
   bool has_gpu = false;
   std::string gpu_name;
   bool uses_images = false;
-  // What lane.gpu.tiles came from.
   std::vector<FoundTile> tiles;
   std::string sharing;  // as in the profile
   double image_max_width = 0;
@@ -77,14 +97,17 @@ struct DeviceFacts {
   bool contention_is_assumed = false;  // old sample files do not say so: they measured it
   double disturbance_percent[2] = {};  // by processor
   double warm_weight_mbytes[2] = {};   // by processor
-  double cpu_probe_us = 0;             // at the clock that the CPU's models are for; 0: not known
+  double cpu_probe_us = 0;             // at the clock that the CPU's fits are for; 0: not known
   std::string source;                  // which device, tool, driver, date
+
+  LaneFacts lane() const { return lane_facts(machine.machine, gpu_tiles_of(tiles)); }
 };
 
 // Exchange points, and what follows from them.
 void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts);
 
-// Throws ToolError (Input) naming the number if one is none that codlc takes.
-std::string profile_json(const DeviceFacts& facts, const std::vector<FittedModel>& models);
+// Of facts with a machine that is complete. Throws ToolError (Input) naming the number if one is
+// none that codlc takes.
+std::string profile_json(const DeviceFacts& facts, const Fits& fits);
 
 }  // namespace codl::profiler

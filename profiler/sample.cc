@@ -172,7 +172,6 @@ std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
     normalize(kRate, own);
     normalize(kBytes, own);
     const double short_us = quantile(least_us, kShortShare);
-    // As of the steeper side of kernels::over_floor_us().
     for (size_t i = 0; i < own.size(); ++i)
       (*own[i])[kShortness] = std::pow(std::min(short_us / least_us[i], 1.0), 8);
   }
@@ -306,16 +305,16 @@ void Sample::add_visit(double visit_us) {
   us = quantile(visits_us, kUndisturbed);
 }
 
-NamedFeatures features_of(const KernelRow& row, const StepCase& item,
-                          const kernels::LaneFacts& lane) {
-  kernels::LaneFacts facts = lane;
-  facts.has_warm_weights = item.has_warm_weights;
-  kernels::Features features;
-  kernels::model_features_of(step_of(row, item), facts, &features);
-  NamedFeatures named;
-  for (uint32_t i = 0; i < features.count; ++i)
-    named.emplace_back(features.items[i].name, features.items[i].value);
-  return named;
+LaneFacts lane_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles) {
+  LaneFacts lane;
+  lane.machine = machine;
+  set_gpu_facts(machine, &lane.gpu);
+  lane.gpu.tiles = tiles;
+  return lane;
+}
+
+TermTimes times_of(const KernelRow& row, const StepCase& item, const LaneFacts& lane) {
+  return compiler::times_of(step_of(row, item), lane.machine, lane.gpu, item.has_warm_weights);
 }
 
 std::string step_text(const Sample& sample) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/model_features.h"
 #include "profiler/fit.h"
 #include "profiler/step_case.h"
 
@@ -54,9 +53,16 @@ struct Sample {
   void add_visit(double visit_us);
 };
 
-// kernels::model_features_of() as the contracts of this build see the step.
-NamedFeatures features_of(const KernelRow& row, const StepCase& item,
-                          const kernels::LaneFacts& lane);
+// What the times of steps follow from.
+struct LaneFacts {
+  compiler::Machine machine;
+  kernels::GpuFacts gpu;  // compiler::set_gpu_facts() of the machine, and the GPU's tiles
+};
+
+LaneFacts lane_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles);
+
+// compiler::times_of() the step.
+TermTimes times_of(const KernelRow& row, const StepCase& item, const LaneFacts& lane);
 
 // The last visit as a line, no end of line.
 //   symbol,revision,us,spread_percent,runs,role,part_dim begin end,params...,operand...

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "kernels/work_table.h"
+#include "profiler/profile_json.h"
 
 namespace codl::profiler {
 namespace {
@@ -147,8 +147,8 @@ void Session::make_rows() {
     state.row = &row;
     state.wanted = static_cast<size_t>(
         std::ceil(options_.sample_share * static_cast<double>(wanted_samples(row))));
-    // Plain kernels have any_cpu, to which each adds what it has.
-    state.needed = row.is_reference() ? std::min(state.wanted, kSamplesOfModel) : kSamplesOfModel;
+    // Plain kernels have a family, to which each adds what it has.
+    state.needed = row.is_reference() ? std::min(state.wanted, kSamplesOfFit) : kSamplesOfFit;
     state.wanted = std::max(state.wanted, state.needed);
     if (options_.needed.find(row.symbol) == options_.needed.end())
       append_needed(state, state.needed);
@@ -158,7 +158,7 @@ void Session::make_rows() {
     for (const Sample& sample : samples_)
       if (sample.row == state.row && sample.role == SampleRole::Fit)
         state.observations.push_back(
-            {features_of(*sample.row, sample.item, options_.facts), sample.us});
+            {times_of(*sample.row, sample.item, options_.facts), sample.us});
 }
 
 void Session::append_needed(const RowState& state, size_t needed) {
@@ -197,11 +197,7 @@ void Session::set_limits(Lane* lane) {
       if (!step) continue;
       step->run_us();
       const double us = step->run_us();
-      kernels::Features features;  // of the contract: models may leave multiply-adds out
-      kernels::features_of(step_of(row, *item), &features);
-      for (uint32_t j = 0; j < features.count; ++j)
-        if (std::string_view(features.items[j].name).starts_with("mmacs"))
-          rate = std::max(rate, 1e6 * features.items[j].value / us);
+      rate = std::max(rate, work_of(row, *item).needed_macs / us);
     }
   }
   if (rate > 0) limits.most_macs = std::clamp(rate * kUsualStepUs, 2e7, 4e9);
@@ -246,7 +242,7 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
   constexpr int kChoices = 24;
   // Most steps are what networks have; every fourth is the one that tells the fit most.
   const bool is_plain = state->observations.size() < 8 || random_() % 4 != 0;
-  const StepModel model = fit_model(is_plain ? std::vector<Observation>() : state->observations);
+  const Shares shares = fit_shares(is_plain ? std::vector<Observation>() : state->observations);
   WorkLimits limits = state->limits;
   limits.most_macs *= factor;
   limits.most_elements *= factor;
@@ -256,8 +252,8 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
     if (!item) break;
     double value = 0;
     if (!is_plain) {
-      const NamedFeatures features = features_of(*state->row, *item, options_.facts);
-      value = leverage(state->observations, features, std::max(model.predict_us(features), 1.0));
+      const TermTimes times = times_of(*state->row, *item, options_.facts);
+      value = leverage(state->observations, times, std::max(weigh(times, shares), 1.0));
     }
     if (value <= best) continue;
     best = value;
@@ -267,7 +263,7 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
   if (best < 0) return false;
   // No network has them warm in the caches of a GPU.
   const bool has_large_cache =
-      state->row->processor == Processor::Cpu || options_.facts.gpu.is_processor();
+      state->row->processor == Processor::Cpu || options_.facts.gpu.is_processor;
   const size_t bytes = weight_bytes(out->item);
   out->item.has_warm_weights =
       has_large_cache && bytes > 0 && bytes <= kMostWarmBytes && random_() % kDrawsOfWarm == 0;
@@ -372,7 +368,7 @@ bool Session::draw_samples(Clock& clock) {
           continue;
         }
         states[i]->observations.push_back(
-            {features_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
+            {times_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
         tighten_limits(states[i], drawn[i].us / factors[i]);
         samples_.push_back(std::move(drawn[i]));
       }

@@ -29,7 +29,7 @@ struct RowState {
 };
 
 struct SessionOptions {
-  kernels::LaneFacts facts;
+  LaneFacts facts;
   double sample_share = 1;               // of the samples that a row usually gets
   std::string kernels;                   // rows that have this in their symbol only
   bool has_images = true;                // else rows that read or write images are left out

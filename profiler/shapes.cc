@@ -629,16 +629,10 @@ bool Draw::is_within_limits() const {
     elements += count;
   }
   if (elements > 16 * limits_.most_elements) return false;
-  kernels::Features features;
-  kernels::features_of(step_of(row_, item_), &features);
-  for (uint32_t i = 0; i < features.count; ++i) {
-    const std::string_view name = features.items[i].name;
-    const double value = 1e6 * features.items[i].value;
-    if (name.starts_with("mmacs") && value > limits_.most_macs) return false;
-    if (name == "mops" && value > 10 * limits_.most_elements) return false;
-    if (name == "mbytes" && value > 8 * limits_.most_elements) return false;
-  }
-  return true;
+  const kernels::StepWork work = work_of(row_, item_);
+  return work.needed_macs <= limits_.most_macs &&
+         work.operations + work.transcendentals <= 10 * limits_.most_elements &&
+         work.read_bytes + work.written_bytes + work.weight_bytes <= 8 * limits_.most_elements;
 }
 
 std::optional<StepCase> Draw::step() {
@@ -668,6 +662,16 @@ bool has_multiply_adds(const KernelRow& row) {
     default:
       return false;
   }
+}
+
+kernels::StepWork work_of(const KernelRow& row, const StepCase& item) {
+  kernels::StepShape step = step_of(row, item);
+  int32_t tile[kernels::kMaxTileInts] = {};
+  if (row.processor == Processor::Gpu) step.tile_count = kernels::choose_tile(step, {}, tile);
+  step.tile = tile;
+  kernels::StepWork work;
+  kernels::count_work(step, {}, &work);
+  return work;
 }
 
 std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "kernels/common/step_work.h"
 #include "profiler/step_case.h"
 
 namespace codl::profiler {
@@ -19,8 +20,11 @@ struct WorkLimits {
 // Rows that take most of a network's time.
 bool has_multiply_adds(const KernelRow& row);
 
-// A step that the row may run, or nothing if its operator has no generator here: any_cpu and
-// any_gpu stand for such rows.
+// What the step asks of a processor of which nothing is known.
+kernels::StepWork work_of(const KernelRow& row, const StepCase& item);
+
+// A step that the row may run, or nothing if its operator has no generator here: the row's family
+// stands for it.
 std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,
                                   std::mt19937_64& random);
 

@@ -19,7 +19,7 @@ struct StepCase {
   std::vector<OperandShape> operands;  // the output last
   SplitDim part_dim = SplitDim::None;
   Range part;
-  bool has_warm_weights = false;  // kernels::LaneFacts
+  bool has_warm_weights = false;  // caches keep the weights from run to run
 };
 
 template <typename Params>

@@ -333,6 +333,14 @@ FlagValue text_value(std::string form, std::string* target, std::string default_
           [=](const std::string&, const std::string& value) { *target = value; }};
 }
 
+FlagValue optional_text_value(std::string form, std::optional<std::string>* target,
+                              std::string default_text) {
+  FlagValue value{std::move(form), std::move(default_text),
+                  [=](const std::string&, const std::string& text) { *target = text; }};
+  value.may_stand_alone = true;
+  return value;
+}
+
 FlagValue texts_value(std::string form, std::vector<std::string>* target) {
   FlagValue value{std::move(form), "",
                   [=](const std::string&, const std::string& text) { target->push_back(text); }};

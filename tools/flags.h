@@ -88,6 +88,9 @@ FlagValue switch_value(bool* target);
 // `default_text`: where the target is empty.
 FlagValue text_value(std::string form, std::string* target, std::string default_text = "");
 FlagValue texts_value(std::string form, std::vector<std::string>* target);
+// A text that may be left out: "" then.
+FlagValue optional_text_value(std::string form, std::optional<std::string>* target,
+                              std::string default_text);
 // Cores, distinct: "0,2,4-7".
 FlagValue cores_value(std::vector<int32_t>* target, std::string default_text);
 // "90", "90s", "10m", at least one second; 90 is seconds.

@@ -49,27 +49,24 @@ void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, Sharing sha
   print_line(os, "exchange download_call", costs.download_call_waits ? "waits" : "returns");
 }
 
-void print_model(llvm::raw_ostream& os, llvm::StringRef name, const LatencyModel& model) {
+// What is known of a kernel beyond its family's.
+void print_calibration(llvm::raw_ostream& os, llvm::StringRef name, const Calibration& known) {
   std::string text;
-  for (const LatencyModel::Term& term : model.terms) {
-    if (!text.empty()) text += ", ";
-    text += llvm::formatv("{0} {1:f3}", tools::printable(term.feature), term.coefficient.value);
-  }
-  if (model.floor_us > 0) text += llvm::formatv(", floor {0:f3} us", model.floor_us);
-  // Terms of one model may differ in their origin; the weakest is last in the enumeration.
-  Origin weakest = Origin::Measured;
-  for (const LatencyModel::Term& term : model.terms)
-    weakest = std::max(weakest, term.coefficient.origin);
-  os << llvm::formatv("  {0,-34} {1,-9} {2}\n", name, name_of(weakest), text);
+  for (int term = 0; term < kTermCount; ++term)
+    if (known.shares.of[term] > 0)
+      text += llvm::formatv("{0}{1} {2:f3}", text.empty() ? "" : ", ", kTermNames[term],
+                            known.shares.of[term]);
+  os << llvm::formatv("  {0,-34} {1,-8} {2,-9} {3:f2} to {4:f2}  {5}\n", name,
+                      kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
+                      known.interval_low, known.interval_high, text);
 }
 
 // The origins of what predictions come from: models and costs.
 std::string origins_of(const DeviceProfile& profile) {
   std::set<Origin> origins;
-  for (const LatencyModel& model : profile.models)
-    for (const LatencyModel::Term& term : model.terms) origins.insert(term.coefficient.origin);
-  for (const LatencyModel& model : profile.any_models)
-    for (const LatencyModel::Term& term : model.terms) origins.insert(term.coefficient.origin);
+  for (const KernelRow& row : kKernelRows)
+    if (row.processor == Processor::Cpu || profile.has_gpu)
+      origins.insert(profile.calibration_of(row).origin);
   if (profile.has_gpu)
     for (const Quantity* cost : {&profile.exchange.sync_us, &profile.exchange.map_us,
                                  &profile.exchange.map_us_per_mb, &profile.exchange.copy_us_per_mb})
@@ -138,7 +135,7 @@ std::string describe(const DeviceProfile& profile) {
   if (profile.year != 0) print_line(os, "year of the numbers", std::to_string(profile.year));
   print_line(os, "kernel library", profile.kernel_library);
   print_line(os, "cpu", profile.cpu_name);
-  print_line(os, "cpu threads", std::to_string(profile.cpu_threads));
+  print_line(os, "cpu threads", std::to_string(profile.machine.cpu_threads));
   if (!profile.cpu_worker_speeds.empty()) {
     std::string speeds;
     for (const double speed : profile.cpu_worker_speeds)
@@ -148,7 +145,7 @@ std::string describe(const DeviceProfile& profile) {
   if (profile.has_gpu) {
     print_line(os, "gpu", profile.gpu_name);
     print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");
-    print_line(os, "gpu sharing", name_of(profile.sharing));
+    print_line(os, "gpu sharing", name_of(profile.exchange.sharing));
     print_line(os, "gpu gate", name_of(profile.gate));
     print_line(os, "gpu weights", profile.copies_weights ? "copied" : "in_place");
     print_line(os, "gpu image rows",
@@ -161,12 +158,12 @@ std::string describe(const DeviceProfile& profile) {
   for (const DeviceFact& tile : profile.tiles) print_line(os, "gpu tile " + tile.name, tile.value);
   for (const DeviceFact& quirk : profile.quirks) print_line(os, "quirk " + quirk.name, quirk.value);
   if (profile.has_gpu) {
-    const ExchangeCosts& exchange = profile.exchange;
+    const TransferCosts& exchange = profile.exchange;
     print_quantity(os, "exchange sync_us", exchange.sync_us);
     print_quantity(os, "exchange map_us", exchange.map_us);
     print_quantity(os, "exchange map_us_per_mb", exchange.map_us_per_mb);
     print_quantity(os, "exchange copy_us_per_mb", exchange.copy_us_per_mb);
-    if (exchange.host) print_host_costs(os, *exchange.host, profile.sharing);
+    if (exchange.host) print_host_costs(os, *exchange.host, profile.exchange.sharing);
     print_quantity(os, "cpu contention percent", exchange.contention_percent[0]);
     print_quantity(os, "gpu contention percent", exchange.contention_percent[1]);
     if (profile.launch_us.value > 0) print_quantity(os, "gpu launch_us", profile.launch_us);
@@ -185,12 +182,11 @@ std::string describe(const DeviceProfile& profile) {
     print_quantity(os, "power cpu_w", profile.power->cpu_w);
     print_quantity(os, "power gpu_w", profile.power->gpu_w);
   }
-  os << "models: kernel, the least sure origin of its terms, microseconds per unit of a feature\n";
-  for (const LatencyModel& model : profile.models)
-    print_model(os, find_kernel(model.kernel_id)->symbol, model);
-  for (size_t processor = 0; processor < 2; ++processor)
-    if (!profile.any_models[processor].terms.empty())
-      print_model(os, processor == 0 ? "any_cpu" : "any_gpu", profile.any_models[processor]);
+  os << "kernels: what it stands on, origin, interval of times over predictions, share of each "
+        "term\n";
+  for (const KernelRow& row : kKernelRows)
+    if (row.processor == Processor::Cpu || profile.has_gpu)
+      print_calibration(os, row.symbol, profile.calibration_of(row));
   return os.str();
 }
 

@@ -25,7 +25,7 @@ namespace codl::compiler {
 
 namespace {
 
-constexpr int64_t kProfileVersion = 2;
+constexpr int64_t kProfileVersion = 3;
 // Profiles that a profile may stand on.
 constexpr int kMostBases = 4;
 
@@ -81,8 +81,9 @@ std::optional<HostCosts> read_host_costs(const JsonValue& json, Sharing sharing,
   return costs;
 }
 
-ExchangeCosts read_exchange(const JsonValue& json, Sharing sharing, const Sources& sources) {
-  ExchangeCosts costs;
+TransferCosts read_exchange(const JsonValue& json, Sharing sharing, const Sources& sources) {
+  TransferCosts costs;
+  costs.sharing = sharing;
   costs.sync_us = read_quantity(json.member("sync_us"), sources);
   costs.map_us = read_quantity(json.member("map_us"), sources);
   costs.map_us_per_mb = read_quantity(json.member("map_us_per_mb"), sources);
@@ -91,15 +92,6 @@ ExchangeCosts read_exchange(const JsonValue& json, Sharing sharing, const Source
   costs.contention_percent[0] = read_quantity(json.member("cpu_contention_percent"), sources);
   costs.contention_percent[1] = read_quantity(json.member("gpu_contention_percent"), sources);
   return costs;
-}
-
-// Whole numbers that an object of facts may have; the unit is in the name.
-void add_facts(const JsonValue& json, llvm::StringRef owner, llvm::ArrayRef<llvm::StringRef> names,
-               DeviceProfile& profile) {
-  for (llvm::StringRef name : names)
-    if (const JsonValue number = json.optional_member(name))
-      profile.facts.push_back(
-          {(owner + " " + name).str(), std::to_string(number.as_integer(1, INT32_MAX))});
 }
 
 void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
@@ -112,12 +104,12 @@ void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile
       profile.facts.push_back(
           {"cpu cluster", llvm::formatv("{0} x {1} at {2} MHz", cores, name, mhz).str()});
     }
-  add_facts(json, "cpu", {"l1d_kb", "l2_kb", "l3_kb", "simd_bits", "dram_mb_per_s"}, profile);
 }
 
 void read_gpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   read_origin(json, sources);
-  add_facts(json, "gpu", {"mhz", "wave", "max_work_group", "local_kb", "cache_kb"}, profile);
+  if (const JsonValue items = json.optional_member("max_work_group"))
+    profile.facts.push_back({"gpu max_work_group", std::to_string(items.as_integer(1, INT32_MAX))});
   for (const char* name : {"driver", "extensions", "svm"})
     if (const JsonValue text = json.optional_member(name))
       profile.facts.push_back({(llvm::Twine("gpu ") + name).str(), text.as_string()});
@@ -140,7 +132,7 @@ void read_worker_speeds(const JsonValue& json, const Sources& sources, DevicePro
     if (speed > 1 || speed * kernels::kFullSpeed < 1) value.expected("a number from 0.0001 to 1");
     profile.cpu_worker_speeds.push_back(speed);
   }
-  if (profile.cpu_worker_speeds.size() != static_cast<size_t>(profile.cpu_threads))
+  if (profile.cpu_worker_speeds.size() != static_cast<size_t>(profile.machine.cpu_threads))
     values.expected("as many numbers as cpu.threads");
   else if (profile.cpu_worker_speeds[0] != 1)
     values.expected("1 of the first worker, the fastest");
@@ -168,14 +160,14 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   constexpr Layout kLayouts[] = {Layout::Nhwc, Layout::Image2d};
   profile.gpu_name = json.member("name").as_string();
   profile.gpu_layout = kLayouts[json.member("layout").as_choice({"buffer", "image"})];
-  profile.sharing = read_one<Sharing>(json.member("sharing"), kSharingNames, Sharing::FineSvm);
+  profile.exchange.sharing =
+      read_one<Sharing>(json.member("sharing"), kSharingNames, Sharing::FineSvm);
   profile.gate = read_one<Gate>(json.member("gate"), kGateNames, Gate::HostEnqueue);
-  if (profile.sharing == Sharing::Separate && profile.gate == Gate::UserEvent)
+  if (profile.exchange.sharing == Sharing::Separate && profile.gate == Gate::UserEvent)
     json.member("gate").expected("\"host_enqueue\" with separate sharing");
-  if (const JsonValue units = json.optional_member("units"))
-    profile.gpu_facts.units = read_whole(units, sources);
-  if (const JsonValue registers = json.optional_member("registers"))
-    profile.gpu_facts.registers = read_whole(registers, sources);
+  profile.machine.is_gpu_a_processor = json.member("device_type").as_choice({"gpu", "cpu"}) == 1;
+  read_machine(json.member("machine"), Processor::Gpu, sources, profile);
+  set_gpu_facts(profile.machine, &profile.gpu_facts);
   if (const JsonValue tiles = json.optional_member("tiles")) read_tiles(tiles, sources, profile);
   if (const JsonValue launch = json.optional_member("launch_us"))
     profile.launch_us = read_quantity(launch, sources);
@@ -190,92 +182,9 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   if (const JsonValue row_texels = json.optional_member("image_row_texels"))
     profile.image_row_texels = read_whole(row_texels, sources);
   // A GPU with memory of its own has copies of the weights that it reads there.
-  profile.copies_weights = profile.sharing == Sharing::Separate;
+  profile.copies_weights = profile.exchange.sharing == Sharing::Separate;
   if (const JsonValue weights = json.optional_member("weights"))
     profile.copies_weights = weights.as_choice({"in_place", "copied"}) == 1;
-}
-
-void read_fit(const JsonValue& json, LatencyModel& model) {
-  if (const JsonValue revision = json.optional_member("revision"))
-    model.revision = static_cast<int32_t>(revision.as_integer(1, UINT16_MAX));
-  // For people.
-  json.member("samples").as_integer(1, INT32_MAX);
-  json.member("median_error_percent").as_number();
-  json.member("within_10_percent").as_number();
-  model.interval_low = json.member("interval_low").as_number();
-  model.interval_high = json.member("interval_high").as_number();
-  if (model.interval_low > model.interval_high)
-    json.member("interval_low").expected("a number of at most interval_high");
-}
-
-// Terms whose numbers are one fit: they share the origin and the source.
-LatencyModel read_fitted_model(const JsonValue& json, const Sources& sources) {
-  json.member("kind").as_choice({"analytic"});
-  LatencyModel model;
-  model.is_fitted = true;
-  const JsonValue terms = json.member("terms");
-  for (const std::string& feature : terms.keys()) {
-    Quantity quantity = read_origin(json, sources);
-    quantity.value = terms.member(feature).as_number();
-    model.terms.push_back({feature, quantity});
-  }
-  if (model.terms.empty()) terms.expected("one term or more");
-  if (const JsonValue floor_us = json.optional_member("floor_us"))
-    model.floor_us = floor_us.as_number();
-  read_fit(json.member("fit"), model);
-  return model;
-}
-
-LatencyModel read_model(const JsonValue& json, const Sources& sources) {
-  if (json.has_member("terms")) return read_fitted_model(json, sources);
-  LatencyModel model;
-  for (const std::string& feature : json.keys())
-    model.terms.push_back({feature, read_quantity(json.member(feature), sources)});
-  if (model.terms.empty()) json.expected("one term or more");
-  return model;
-}
-
-void read_models(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
-  std::vector<LatencyModel>& models = profile.models;
-  const bool has_gpu = profile.has_gpu;
-  for (const std::string& symbol : json.keys()) {
-    const JsonValue model_json = json.member(symbol);
-    if (symbol == "any_cpu" || (symbol == "any_gpu" && has_gpu)) {
-      profile.any_models[symbol == "any_gpu"] = read_model(model_json, sources);
-      continue;
-    }
-    const KernelRow* row = find_symbol(symbol);
-    if (row == nullptr) {
-      model_json.expected("the key to be the symbol of a kernel (codlc --list-ops)");
-      continue;
-    }
-    if (row->processor == Processor::Gpu && !has_gpu) {
-      model_json.expected("kernels of the CPU only, as the profile has no \"gpu\"");
-      continue;
-    }
-    models.push_back(read_model(model_json, sources));
-    models.back().kernel_id = row->id;
-  }
-  llvm::sort(models, [](const LatencyModel& a, const LatencyModel& b) {
-    return a.kernel_id < b.kernel_id;
-  });
-}
-
-// any_gpu says nothing of multiply-adds under a convolution's names: what no model is for would be
-// predicted as next to nothing, and taken before the rows that have one.
-void leave_out_unknown_rows(DeviceProfile& profile) {
-  const auto has_model = [&](const KernelRow& row) {
-    return llvm::any_of(profile.models,
-                        [&](const LatencyModel& model) { return model.kernel_id == row.id; });
-  };
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Gpu || has_model(row)) continue;
-    if (llvm::any_of(kKernelRows, [&](const KernelRow& other) {
-          return other.op == row.op && other.processor == row.processor &&
-                 other.layout == row.layout && has_model(other);
-        }))
-      profile.unused_kernels.push_back(row.id);
-  }
 }
 
 bool is_file_name_part(llvm::StringRef name) {
@@ -370,14 +279,6 @@ std::vector<uint16_t> DeviceProfile::worker_speeds() const {
   return speeds;
 }
 
-const LatencyModel* DeviceProfile::model_of(uint16_t kernel_id) const {
-  if (llvm::is_contained(unused_kernels, kernel_id)) return nullptr;
-  for (const LatencyModel& model : models)
-    if (model.kernel_id == kernel_id) return &model;
-  const LatencyModel& any = any_models[static_cast<size_t>(find_kernel(kernel_id)->processor)];
-  return any.terms.empty() ? nullptr : &any;
-}
-
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path) {
   std::string texts;
   CODL_ASSIGN_OR_RETURN(document, parse_with_bases(json, path, kMostBases, texts));
@@ -400,11 +301,12 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
 
   const JsonValue cpu = root.member("cpu");
   profile.cpu_name = cpu.member("name").as_string();
-  profile.cpu_threads = static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
-  if (const JsonValue lanes = cpu.optional_member("vector_lanes"))
-    profile.cpu_vector_lanes = static_cast<int32_t>(lanes.as_integer(4, 16));
+  profile.machine.cpu_threads =
+      static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
+  read_machine(cpu.member("machine"), Processor::Cpu, sources, profile);
   if (const JsonValue speeds = cpu.optional_member("worker_speeds"))
     read_worker_speeds(speeds, sources, profile);
+  profile.machine.cpu_worker_speeds = profile.worker_speeds();
   read_surroundings(cpu, Processor::Cpu, sources, profile);
   if (const JsonValue probe = cpu.optional_member("probe_us"))
     profile.facts.push_back(
@@ -415,12 +317,11 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   if (const JsonValue gpu = root.optional_member("gpu")) {
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
-    profile.exchange = read_exchange(root.member("exchange"), profile.sharing, sources);
+    profile.exchange = read_exchange(root.member("exchange"), profile.exchange.sharing, sources);
     if (const JsonValue power = root.optional_member("power"))
       profile.power = read_power(power, sources);
   }
-  read_models(root.member("models"), sources, profile);
-  leave_out_unknown_rows(profile);
+  read_calibrations(root, sources, profile);
 
   if (llvm::Error error = document->finish()) return error;
   return profile;

@@ -21,7 +21,11 @@ const KernelRow* find_symbol(llvm::StringRef symbol);
 // "tiles" of the GPU: profile.gpu_facts.tiles, and profile.tiles for people.
 void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& profile);
 
-// As profiles and texts for people have it: "measured".
-const char* name_of(Origin origin);
+// "machine" of a processor: profile.machine, and profile.facts for people.
+void read_machine(const JsonValue& json, Processor processor, const Sources& sources,
+                  DeviceProfile& profile);
+
+// "families" and "kernels" of the profile's root, after both machines: profile.kernels.
+void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProfile& profile);
 
 }  // namespace codl::compiler

@@ -77,11 +77,9 @@ double evaluation_steps(const ir::NodeView& node) {
   const PlainStep plain(node);
   kernels::StepNeeds needs;
   if (plain.has_row() && kernels::check_step(plain.step, &needs) == nullptr) {
-    kernels::Features features;
-    kernels::features_of(plain.step, &features);
-    for (uint32_t i = 0; i < features.count; ++i)
-      if (llvm::StringRef(features.items[i].name) == "mmacs")
-        steps = std::max(steps, features.items[i].value * 1e6);
+    kernels::StepWork work;
+    kernels::count_work(plain.step, {}, &work);
+    steps = std::max({steps, work.macs, work.operations, work.gathers});
   }
   return elements + steps;
 }

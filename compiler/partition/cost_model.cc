@@ -80,9 +80,9 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
     const std::vector<Range> computed =
         dim == SplitDim::Height ? computed_rows(graph_, nodes, own) : own;
     // The CPU lane's thread gives the GPU its steps first.
-    double lane_us = processor == Processor::Cpu
-                         ? predictor_.enqueue_us() * static_cast<double>(nodes.size())
-                         : 0;
+    double lane_us = processor == Processor::Cpu ? predictor_.transfer().enqueue_time_us() *
+                                                       static_cast<double>(nodes.size())
+                                                 : 0;
     for (size_t i = 0; i < nodes.size(); ++i) {
       const auto choice = choose_part(nodes[i], processor, dim, computed[i]);
       if (!choice) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId las
 double CostModel::move_us(const ir::Value& value, double share, bool to_gpu) const {
   if (share <= 0) return 0;
   const kernels::OperandShape buffer = value_shape(value.type, value.type.layout, {});
-  double us = predictor_.hand_off_us(share * static_cast<double>(buffer.bytes), to_gpu);
+  double us = predictor_.transfer().hand_off_us(share * static_cast<double>(buffer.bytes), to_gpu);
   if (layout_on(value.type, Processor::Gpu, profile()) != Layout::Image2d) return us;
   // Through a convert kernel between the buffer and the image.
   const kernels::OperandShape image = value_shape(value.type, Layout::Image2d, {});

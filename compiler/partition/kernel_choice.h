@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "compiler/device/device_profile.h"
+#include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
-#include "compiler/predict/latency_predictor.h"
 #include "kernels/common/contract.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,10 +1,10 @@
 // Decides which processor computes which part of which node.
 #pragma once
 
+#include "compiler/device/latency_predictor.h"
 #include "compiler/partition/optimal.h"
 #include "compiler/partition/options.h"
 #include "compiler/partition/partition_plan.h"
-#include "compiler/predict/latency_predictor.h"
 
 namespace codl::compiler {
 

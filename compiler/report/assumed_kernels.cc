@@ -14,9 +14,12 @@ namespace {
 // Over the nodes that a kernel could run.
 struct Times {
   double all_us = 0;
-  double assumed_us = 0;
   double best_us = 0;  // of those on whose processor it is the fastest
 };
+
+bool is_assumed(const KernelRow& row, const DeviceProfile& profile) {
+  return !row.is_reference() && profile.calibration_of(row).origin == Origin::Assumed;
+}
 
 }  // namespace
 
@@ -33,7 +36,6 @@ AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& p
                     Times& sum = times[step.row->id];
                     const double us = predictor.predict_us(step, false);
                     sum.all_us += us;
-                    sum.assumed_us += predictor.assumed_us(step);
                     if (best != nullptr && us >= best_us) return;
                     best = &sum;
                     best_us = us;
@@ -42,7 +44,7 @@ AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& p
     }
   std::vector<std::pair<std::pair<double, double>, std::string>> assumed;
   for (const auto& [id, sum] : times)
-    if (sum.assumed_us > 0 && sum.assumed_us >= sum.all_us / 2)
+    if (is_assumed(*find_kernel(id), predictor.profile()))
       assumed.emplace_back(std::pair(sum.best_us, sum.all_us), find_kernel(id)->symbol);
   llvm::stable_sort(assumed, [](const auto& a, const auto& b) { return a.first > b.first; });
   AssumedKernels result;

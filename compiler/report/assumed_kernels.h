@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
-#include "compiler/predict/latency_predictor.h"
 
 namespace codl::compiler {
 
@@ -18,8 +18,8 @@ struct AssumedKernels {
   std::vector<std::string> symbols;
 };
 
-// A kernel is assumed if half or more of its predicted time, over the nodes that it could run as a
-// whole, is LatencyPredictor::assumed_us(). `uses_gpu`: the GPU's kernels, too.
+// Of kernels that a node could run on as a whole, plain loops left out, those whose calibration is
+// assumed. `uses_gpu`: the GPU's kernels, too.
 AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& predictor,
                                bool uses_gpu);
 

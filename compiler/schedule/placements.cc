@@ -109,14 +109,15 @@ class Placer {
       note_last_cpu_node(placement.tensor[0], cpu.last_node);
       return;
     }
-    const bool shares_host = is_exchanged && profile_.sharing != Sharing::Separate;
+    const bool shares_host = is_exchanged && profile_.exchange.sharing != Sharing::Separate;
     placement.tensor[index_of(Processor::Cpu)] =
         add(value, Processor::Cpu, shares_host ? Storage::Shared : Storage::Host,
             window(value, Processor::Cpu));
     placement.tensor[index_of(Processor::Gpu)] =
         add(value, Processor::Gpu, private_storage(value, Processor::Gpu),
             window(value, Processor::Gpu));
-    if (profile_.sharing == Sharing::Separate && is_image(value)) add_staging(value, placement);
+    if (profile_.exchange.sharing == Sharing::Separate && is_image(value))
+      add_staging(value, placement);
   }
 
   bool is_external(ir::ValueId value) const {
@@ -127,10 +128,10 @@ class Placer {
   }
 
   bool one_memory_serves(ir::ValueId value) const {
-    if (is_image(value) || profile_.sharing == Sharing::Separate) return false;
+    if (is_image(value) || profile_.exchange.sharing == Sharing::Separate) return false;
     const Region& cpu = uses_[value][index_of(Processor::Cpu)].computed;
     const Region& gpu = uses_[value][index_of(Processor::Gpu)].computed;
-    if (profile_.sharing == Sharing::SubBuffer) return cpu.empty() || gpu.empty();
+    if (profile_.exchange.sharing == Sharing::SubBuffer) return cpu.empty() || gpu.empty();
     return !cpu.overlaps(gpu);  // FineSvm: both may write, but not the same bytes
   }
 

@@ -48,7 +48,7 @@ class Scheduler {
     }
     while (!on_host_.empty()) unmap(*on_host_.begin());
     if (llvm::any_of(schedule_.steps, [](const Step& step) { return step.lane != Lane::Cpu; }))
-      schedule_.sharing = profile_.sharing;
+      schedule_.sharing = profile_.exchange.sharing;
     order_lanes(graph_, schedule_);
     return std::move(schedule_);
   }
@@ -103,7 +103,7 @@ class Scheduler {
     if (gpu == cpu) return llvm::Error::success();  // one memory: waits are enough
     const TensorId staging = placement.staging_on(to);
     const bool to_gpu = to == Processor::Gpu;
-    if (profile_.sharing != Sharing::Separate) {
+    if (profile_.exchange.sharing != Sharing::Separate) {
       unmap(cpu);
       return copy_on_gpu(value, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
     }
@@ -175,7 +175,7 @@ class Scheduler {
   }
 
   bool needs_map(TensorId tensor) const {
-    return profile_.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
+    return profile_.exchange.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
            schedule_.tensors[tensor].storage == Storage::Shared;
   }
 

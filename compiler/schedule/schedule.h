@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/partition_plan.h"
-#include "compiler/predict/latency_predictor.h"
 #include "schema/plan_model.h"
 
 namespace codl::compiler {

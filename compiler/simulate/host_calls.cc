@@ -74,8 +74,8 @@ class Host {
     step.alone_us = costs_.enqueue_us.value;
     step.idle_us = costs_.submit_us.value;
     if (called.lane == Lane::Transfer)
-      step.alone_us = step.idle_us =
-          predictor_.copy_call_us(moved_bytes(variant_, called), called.kind == StepKind::Upload);
+      step.alone_us = step.idle_us = predictor_.transfer().copy_call_time_us(
+          moved_bytes(variant_, called), called.kind == StepKind::Upload);
     step.name = called.name;
     step.kernel = "enqueue";
     if (called.kind == StepKind::Download && costs_.download_call_waits)
@@ -180,7 +180,7 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
 
 std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneStep> steps,
                                       const LatencyPredictor& predictor) {
-  const ExchangeCosts& exchange = predictor.profile().exchange;
+  const TransferCosts& exchange = predictor.profile().exchange;
   if (exchange.host) return Host(variant, std::move(steps), predictor).run();
   for (LaneStep& step : steps)
     if (!step.waits.empty()) step.hand_off_us = exchange.sync_us.value;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler/predict/latency_predictor.h"
+#include "compiler/device/latency_predictor.h"
 #include "compiler/simulate/timeline.h"
 #include "schema/plan_model.h"
 

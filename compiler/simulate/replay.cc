@@ -269,12 +269,12 @@ class Replayer {
 
   double map_us(double elements) const {
     const double bytes = elements * sizeof(float);
-    switch (profile_.sharing) {
+    switch (profile_.exchange.sharing) {
       case Sharing::None:
       case Sharing::FineSvm:
         return 0;
       case Sharing::SubBuffer:
-        return predictor_.map_us(bytes);
+        return predictor_.transfer().map_time_us(bytes);
       case Sharing::Separate:
         return profile_.exchange.copy_us_per_mb.value * bytes * 1e-6;
     }

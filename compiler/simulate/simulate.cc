@@ -1,6 +1,6 @@
 #include "compiler/simulate/simulate.h"
 
-#include "compiler/predict/latency_predictor.h"
+#include "compiler/device/latency_predictor.h"
 #include "compiler/simulate/host_calls.h"
 #include "compiler/support/error.h"
 
@@ -13,9 +13,6 @@ double weight_mbytes(const Variant& variant) {
   return bytes * 1e-6;
 }
 
-namespace {
-
-// Steps without what the host's calls and hand-offs take.
 llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
                                                     const LatencyPredictor& predictor) {
   std::vector<LaneStep> steps;
@@ -27,7 +24,7 @@ llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
     if (step.kernel != nullptr) {
       if (!predictor.can_predict(*step.kernel))
         return input_error(step.name,
-                           "expected a kernel that profile {0} has a model of, found {1}",
+                           "expected a kernel that the device of profile {0} runs, found {1}",
                            predictor.profile().name, step.kernel->symbol);
       added.launch_us = predictor.launch_us(*step.kernel);
       added.kernel = step.kernel->symbol;
@@ -36,8 +33,6 @@ llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
   }
   return steps;
 }
-
-}  // namespace
 
 llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Variant& variant,
                                                     const DeviceProfile& profile) {

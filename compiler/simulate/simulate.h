@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "compiler/device/latency_predictor.h"
 #include "compiler/simulate/timeline.h"
 #include "llvm/Support/Error.h"
 #include "schema/plan_model.h"
@@ -12,6 +13,11 @@ namespace codl::compiler {
 
 // Million bytes of what the variant's steps have packed.
 double weight_mbytes(const Variant& variant);
+
+// By step of the variant, without what the host's calls and hand-offs take. Input error: a kernel
+// that the profile's device cannot run, or its user does not want.
+llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
+                                                    const LatencyPredictor& predictor);
 
 // By step of the variant, in its order; where the profile says what the host's calls take, with
 // steps for these between (host_calls.h). Input error: the profile has no model of a kernel of the

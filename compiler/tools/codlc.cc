@@ -43,6 +43,7 @@ struct Flags {
   std::optional<uint32_t> max_handoffs;
   std::optional<bool> lists_ops;  // as markdown
   std::string dump;
+  std::optional<std::string> explained_node;
   std::string dump_after;
   bool lists_passes = false;
 };
@@ -64,6 +65,7 @@ tools::CommandLine command_line_of(Flags* flags) {
   using tools::integer_value;
   using tools::number_value;
   using tools::optional_choice_value;
+  using tools::optional_text_value;
   using tools::switch_value;
   using tools::text_value;
   using tools::texts_value;
@@ -140,6 +142,10 @@ tools::CommandLine command_line_of(Flags* flags) {
       {"Inside the compiler",
        {{"dump", name_value("STAGE", &flags->dump, {"graph", "partition", "schedule", "memory"}),
          "print a stage: graph, partition, schedule or memory"},
+        {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
+         "print, for the first variant, which terms the predicted time of a node's steps is made "
+         "of, what it stands on, and what other kernels would take; a plan is written only with "
+         "-o"},
         {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
          "print the graph after a pass"},
         {"list-passes", switch_value(&flags->lists_passes),
@@ -189,7 +195,7 @@ llvm::Expected<CompileOptions> options_of(const Flags& flags, llvm::raw_ostream&
                        options.partition.strategy);
   options.precision = flags.precision;
   options.support = flags.support.value_or(SupportFormat::None);
-  options.builds_plan = !flags.support || !flags.output.empty();
+  options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty();
   options.max_fallback_percent = flags.max_fallback_percent;
   options.max_handoffs = flags.max_handoffs;
   for (const std::string& shape : flags.input_shapes)
@@ -199,6 +205,7 @@ llvm::Expected<CompileOptions> options_of(const Flags& flags, llvm::raw_ostream&
   options.passes.dump_after = flags.dump_after;
   options.passes.dump_to = &dump_to;
   options.dump = flags.dump;
+  options.explained_node = flags.explained_node;
   options.dump_to = &dump_to;
   return options;
 }
@@ -225,10 +232,12 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
   os << "\n";
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(
-        "  {0,-8} predicted {1,8:f2} ms  memory {2,6:f1} MB  GPU {3,3:f0} % of MACs  {4} nodes "
-        "split, {5} chains "
-        "(longest {6})\n           memory: {7} MB\n",
-        variant.name, variant.predicted_us / 1e3,
+        "  {0,-8} predicted {1,8:f2} ms ({2:f2} to {3:f2}; {4:f0} % of it assumed)  memory "
+        "{5,6:f1} "
+        "MB  GPU {6,3:f0} % of MACs  {7} nodes split, {8} chains (longest {9})\n           memory: "
+        "{10} MB\n",
+        variant.name, variant.predicted_us / 1e3, variant.uncertainty.low_us / 1e3,
+        variant.uncertainty.high_us / 1e3, 100 * variant.uncertainty.assumed_share,
         static_cast<double>(total_bytes(variant.memory)) / 1e6, 100 * variant.gpu_mac_share,
         variant.split_nodes, variant.chains, variant.longest_chain, print(variant.memory));
   for (const CompileReport::Variant& variant : report.variants)

@@ -5,8 +5,6 @@
 //
 // Neither is packed: both may be computed. No parts. The order of additions into an element is k's
 // in every row but the reference, which adds in double. y must not overlap a or b.
-//
-// Features: mmacs (million multiply-adds), mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/broadcast.h"

@@ -5,14 +5,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
-                                                 step.operands[0], step.operands[1], step.output());
-  out_features->add("mmacs", static_cast<double>(element_count(step.output())) *
-                                 static_cast<double>(work.k) * 1e-6);
-  add_traffic(step, out_features);
-}
-
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   if (!is_batch_matmul_tiled(*step.row)) return 0;
   const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
@@ -122,6 +114,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kBatchMatMulWork;
-const OpWork kBatchMatMulWork = {features, work, choose_tile, tile_kind};
+const OpWork kBatchMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

@@ -31,8 +31,6 @@
 // Windows of rows: an Nhwc or Image2d operand holds the rows of the part, or its one row where its
 // dim is 1. Parts: Height and OutputChannel for Nhwc and Image2d; none for Plain. Pad lanes of y
 // are written as zero. y must not overlap a or b. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/activation.h"

@@ -7,8 +7,6 @@
 // integer of more than 53 bits goes to f16 and bf16 by way of the nearest f64.
 //
 // y must not overlap x. No parts; one task.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -3,6 +3,6 @@
 
 namespace codl::kernels {
 extern const OpWork kCastWork;
-const OpWork kCastWork = {add_traffic, count_moves};
+const OpWork kCastWork = {KernelFamily::Elementwise, count_moves};
 
 }  // namespace codl::kernels

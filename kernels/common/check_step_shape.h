@@ -74,10 +74,4 @@ constexpr double traffic_bytes(const OperandShape& shape) {
          static_cast<double>(dtype_bytes(shape.dtype));
 }
 
-// Bytes of an element of the first input and of the output.
-constexpr double moved_bytes(const StepShape& step) {
-  return static_cast<double>(dtype_bytes(step.operands[0].dtype) +
-                             dtype_bytes(step.output().dtype));
-}
-
 }  // namespace codl::kernels

@@ -181,31 +181,4 @@ constexpr const char* check_conv_operands(const StepShape& step) {
   return step.tile_count == 0 ? nullptr : "no tile numbers for a CPU kernel";
 }
 
-// Bytes in memory of an element of the output, and of the residual that is read for it.
-template <typename Params>
-constexpr double conv_output_bytes(const StepShape& step) {
-  const size_t residual_bytes =
-      step.params_as<Params>().has_residual != 0 ? dtype_bytes(step.operands[3].dtype) : 0;
-  return static_cast<double>(dtype_bytes(step.output().dtype) + residual_bytes);
-}
-
-// Million bytes of activations of a part: the rows of x that it reads, its residual, its output.
-template <typename Params>
-constexpr double conv_activation_mbytes(const StepShape& step) {
-  const Params& params = step.params_as<Params>();
-  const OperandShape& x = step.operands[0];
-  const OperandShape& y = step.output();
-  const Range rows = rows_of_part(step.part_dim, step.part, y);
-  const Range input_rows =
-      input_rows_of(vertical_axis(params, step.operands[1].dims), x.dims[2], rows);
-  const Range channels = channels_of_part(step.part_dim, step.part, y);
-  const double read =
-      static_cast<double>(int64_t{x.dims[0]} * input_rows.count() * x.dims[3]) * padded_channels(x);
-  const double written = static_cast<double>(int64_t{y.dims[0]} * rows.count() * y.dims[3]) *
-                         round_up(channels.count(), kChannelPad);
-  return (read * static_cast<double>(dtype_bytes(x.dtype)) +
-          written * conv_output_bytes<Params>(step)) *
-         1e-6;
-}
-
 }  // namespace codl::kernels

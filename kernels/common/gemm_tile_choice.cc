@@ -3,34 +3,47 @@
 namespace codl::kernels {
 namespace {
 
-// Compute units of an NVIDIA H200.
-constexpr int32_t kMeasuredUnits = 132;
-
-// Fitted to the times of 53 convolutions and products on that GPU (11 % rms). Choosing so among
-// these loses 0.6 % on average, 7 % at most, against the best of 18 tiles for each.
-constexpr TimedTiles kBuiltin = {0,
-                                 7,
-                                 {
-                                     {{64, 128, 16, 8, 8, 1}, 154, 965, 2},
-                                     {{128, 64, 16, 8, 8, 1}, 146, 1053, 2},
-                                     {{64, 64, 32, 8, 4, 2}, 132, 1053, 1},
-                                     {{32, 64, 32, 4, 4, 2}, 105, 743, 2},
-                                     {{32, 32, 32, 4, 4, 4}, 89, 440, 2},
-                                     {{16, 32, 64, 4, 4, 8}, 69, 572, 2},
-                                     {{16, 16, 128, 4, 4, 16}, 34, 100, 1},
-                                 }};
+// From the ones that use each factor most often to those that make the most groups.
+constexpr GemmTile kTiles[] = {
+    {64, 128, 16, 8, 8, 1}, {128, 64, 16, 8, 8, 1}, {64, 64, 32, 8, 4, 2},   {32, 64, 32, 4, 4, 2},
+    {32, 32, 32, 4, 4, 4},  {16, 32, 64, 4, 4, 8},  {16, 16, 128, 4, 4, 16},
+};
+constexpr uint32_t kTileCount = sizeof(kTiles) / sizeof(kTiles[0]);
+static_assert(kTileCount <= TimedTiles::kMaxCount);
 
 constexpr bool are_tiles_legal() {
-  for (uint32_t i = 0; i < kBuiltin.count; ++i)
-    if (check_gemm_tile(kBuiltin.tiles[i].tile) != nullptr) return false;
+  for (const GemmTile& tile : kTiles)
+    if (check_gemm_tile(tile) != nullptr) return false;
   return true;
 }
 static_assert(are_tiles_legal());
 
+TimedTile timed_tile(const GemmTile& tile, const GpuFacts& gpu) {
+  const double item_macs = tile.item_m * tile.item_n;
+  const double item_loads = tile.item_m + tile.item_n;
+  TimedTile timed;
+  timed.tile = tile;
+  timed.macs_per_ns = gpu.unit_macs_per_ns * item_macs / (item_macs + item_loads);
+  timed.step_ns = gpu.latency_ns;
+  const double group_registers = (item_macs + 2 * item_loads) * static_cast<double>(tile.items());
+  const double by_registers = gpu.unit_registers / group_registers;
+  const double by_local = gpu.unit_local_bytes / static_cast<double>(gemm_local_bytes(tile));
+  const double residents = by_registers < by_local ? by_registers : by_local;
+  constexpr double kMost = 64;  // that a profile may have
+  timed.residents = residents < 1 ? 1 : static_cast<int32_t>(residents < kMost ? residents : kMost);
+  return timed;
+}
+
 }  // namespace
 
+TimedTiles timed_gemm_tiles(const GpuFacts& gpu) {
+  TimedTiles timed;
+  timed.count = kTileCount;
+  for (uint32_t i = 0; i < kTileCount; ++i) timed.tiles[i] = timed_tile(kTiles[i], gpu);
+  return timed;
+}
+
 double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units) {
-  if (units == 0) units = kMeasuredUnits;
   const GemmTile& tile = timed.tile;
   const int64_t columns = ceil_div(size.columns, kChannelPanel) * kChannelPanel;
   const int64_t groups = size.products * ceil_div(size.rows, tile.m) * ceil_div(columns, tile.n);
@@ -42,8 +55,6 @@ double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units)
       static_cast<double>(ceil_div(unit_groups, timed.residents)) * steps * timed.step_ns;
   return busy_ns > waiting_ns ? busy_ns : waiting_ns;
 }
-
-const TimedTiles& builtin_gemm_tiles() { return kBuiltin; }
 
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units) {
   const TimedTile* best = &tiles.tiles[0];  // there is one at least
@@ -60,7 +71,7 @@ GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_
 
 GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu) {
   const TimedTiles* own = gpu.tiles.table_of(row);
-  return fastest_gemm_tile(own == nullptr ? kBuiltin : *own, size, gpu.units);
+  return fastest_gemm_tile(own == nullptr ? timed_gemm_tiles(gpu) : *own, size, gpu.units);
 }
 
 uint32_t write_gemm_tile(const GemmTile& tile, int32_t* out_tile) {

@@ -56,12 +56,16 @@ struct GpuTiles {
 };
 
 struct GpuFacts {
-  int32_t units = 0;      // compute units, each with work-groups of its own; 0: unknown
-  int32_t registers = 0;  // 32-bit registers that a work-item may use without spilling; 0: unknown
+  int32_t units = 1;  // compute units, each with work-groups of its own
+  // OpenCL runs on a processor, a core for each unit.
+  bool is_processor = false;
+  int32_t registers = 0;  // of a processor: floats that the vector registers of a core hold
+  // Of a unit.
+  double unit_macs_per_ns = 1;
+  double unit_registers = 1;    // 32-bit
+  double unit_local_bytes = 0;  // that its groups share
+  double latency_ns = 1;        // of a load that no cache has
   GpuTiles tiles = {};
-
-  // OpenCL that runs on a processor: only there are the registers known.
-  constexpr bool is_processor() const { return registers != 0; }
 };
 
 }  // namespace codl::kernels

@@ -100,24 +100,23 @@ struct StepWork {
   double group_local_bytes = 0;
 };
 
-// ---- what the models of today weigh ------------------------------------------------------------
+// ---- what an operator says while planning -------------------------------------------------------
 
-// A named quantity that latency models weigh, e.g. {"mmacs_1x1", 12.8}. Names are documented in the
-// op's header and used in profiles.
-struct Feature {
-  const char* name;
-  double value;
+// Kernels that use a machine alike: what one reaches of its rates, another of the family is assumed
+// to reach. Loops are the reference rows of all operators.
+enum class KernelFamily : uint8_t {
+  Convolution,
+  Product,
+  Depthwise,
+  Window,     // pools, resizes: few operations for each of the elements in reach
+  Reduction,  // softmax, normalisation, sums
+  Elementwise,
+  Move,  // elements change place
+  Loops,
 };
-inline constexpr uint32_t kMaxFeatures = 48;
-struct Features {
-  Feature items[kMaxFeatures];
-  uint32_t count = 0;
-  void add(const char* name, double value) {
-    // Which are added is decided by the code alone, never by a file: a fault of this build.
-    if (count == kMaxFeatures) __builtin_trap();
-    items[count++] = {name, value};
-  }
-};
+inline constexpr const char* kFamilyNames[] = {"convolution", "product",     "depthwise", "window",
+                                               "reduction",   "elementwise", "move",      "loops"};
+inline constexpr int kFamilyCount = 8;
 
 // What a profile may say of a row's tile.
 //   Own    nothing: the numbers have a meaning of the row's, or its work-groups share local memory
@@ -128,7 +127,7 @@ enum class TileKind { Own, Local, Gemm };
 // One constant per kernels/<op>/, named k<Op>Work, in <op>_work.cc. All steps have passed
 // check_step().
 struct OpWork {
-  void (*features)(const StepShape& step, Features* out_features);
+  KernelFamily family;  // of all rows but the reference one
   // Adds the counts of the step to `out`, which has those of a GPU's launch. A GPU step has its
   // tile.
   void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
@@ -140,37 +139,5 @@ struct OpWork {
   // GPU rows only; null: all are Local.
   TileKind (*tile_kind)(const KernelRow& row) = nullptr;
 };
-
-// ---- what operators have in common --------------------------------------------------------------
-
-// The features every row without a model of its own is weighed by ("any_cpu" and "any_gpu" of a
-// profile): mbytes, every operand once, and steps.
-inline void add_traffic(const StepShape& step, Features* out_features) {
-  double bytes = 0;
-  for (uint32_t i = 0; i < step.operand_count; ++i) bytes += traffic_bytes(step.operands[i]);
-  out_features->add("mbytes", bytes * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
-// mbytes: what is moved, read and written; of the inputs no more is touched. And steps.
-inline void add_moved(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(stored_elements(step.output()));
-  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
-// The same of the elements of the part.
-inline void add_moved_part(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(part_elements(step));
-  out_features->add("mbytes", elements * moved_bytes(step) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
-// The same of operands data and indices: what is moved, and the indices.
-inline void add_gathered(const StepShape& step, Features* out_features) {
-  const double bytes = 2.0 * traffic_bytes(step.output()) + traffic_bytes(step.operands[1]);
-  out_features->add("mbytes", bytes * 1e-6);
-  out_features->add("steps", 1.0);
-}
 
 }  // namespace codl::kernels

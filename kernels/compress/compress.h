@@ -4,8 +4,6 @@
 //   condition  Plain, bool, [k]; what lies behind x.dims[axis] is not looked at
 //
 // y must not overlap an input. No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -4,6 +4,6 @@
 namespace codl::kernels {
 
 extern const OpWork kCompressWork;
-const OpWork kCompressWork = {add_moved, count_moves};
+const OpWork kCompressWork = {KernelFamily::Move, count_moves};
 
 }  // namespace codl::kernels

@@ -10,8 +10,6 @@
 // Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2: every
 // operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. y must not
 // overlap an input. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

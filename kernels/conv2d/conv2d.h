@@ -18,28 +18,11 @@
 // Parts: rows; or output channels, unless groups > 1 and og is no multiple of 16 (a cut would fall
 // inside a panel).
 //
-// Features (of the part):
-//   mmacs_1x1, mmacs_3x3_s1, mmacs_3x3_s2, mmacs_other
-//                  million multiply-adds, under one of the names by kernel and stride (1x1: any
-//                  stride; s1, s2: both strides); output channels of each group rounded up to 16 on
-//                  a CPU row, to 4 on a GPU row. The other three are not listed.
-//   mbytes         million bytes of activations: the rows of x and the residual read once, y
-//                  written once
-//   weight_mbytes  million bytes of packed w and bias read once
-//   mtaps          million output pixels times taps of the filter
-//   steps          1
-//
 // The rows by Winograd's method (winograd.h) take 3x3 filters of one group with stride and dilation
 // 1, and other weights. Parts: as above; a part of rows that does not begin and end on the grid of
 // tiles computes those tiles, too, and x holds the rows that they reach. (Not so
 // conv2d_winograd2_f32_cl_tiled: of a tile of 2 x 2, the outputs of a row do not depend, to the
-// bit, on the inputs that only the other row reaches.) Their features:
-//   mmacs             million multiply-adds of the products, output channels rounded up to 16
-//   transform_mbytes  million bytes of transformed inputs and of products
-//   mbytes            as above
-//   weight_mbytes     million bytes of packed w: once, or on the CPU if they do not stay in a
-//                     second-level cache once per block of tiles
-//   steps             1
+// bit, on the inputs that only the other row reaches.)
 //
 // GPU rows, what a work-item does for one input channel (image: for a texel of four) of a tap:
 //   row     computes                multiply-adds  loads, and multiply-adds of each  registers

@@ -8,61 +8,6 @@
 namespace codl::kernels {
 namespace {
 
-void winograd_features(const StepShape& step, int32_t outputs, Features* out_features) {
-  const OperandShape& x = step.operands[0];
-  const WinogradWork work = winograd_work(outputs, x, step.output(), step.part_dim, step.part);
-  const double positions = (outputs + 2) * (outputs + 2);
-  const double in_channels = x.dims[1];
-  const double out_channels = work.panels.count() * kChannelPanel;
-  const auto tiles = static_cast<double>(work.tiles);
-  const double weight_bytes = positions * in_channels * out_channels * sizeof(float);
-  // What a GPU row reads of them depends on how it is cut: kernels/gpu_features.h.
-  const bool is_one_pass =
-      step.row->processor == Processor::Gpu || weight_bytes <= kWinogradInputBytes;
-  const double passes = is_one_pass ? 1.0 : static_cast<double>(work.tile_blocks);
-  out_features->add("mmacs", positions * tiles * in_channels * out_channels * 1e-6);
-  out_features->add("transform_mbytes", positions * tiles *
-                                            (round_up(x.dims[1], kChannelPanel) + out_channels) *
-                                            sizeof(float) * 1e-6);
-  out_features->add("mbytes", conv_activation_mbytes<Conv2dParams>(step));
-  out_features->add("weight_mbytes", passes * weight_bytes * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
-void features(const StepShape& step, Features* out_features) {
-  if (const int32_t winograd = winograd_outputs(step.row->packing))
-    return winograd_features(step, winograd, out_features);
-  const auto& params = step.params_as<Conv2dParams>();
-  const OperandShape& w = step.operands[1];
-  const OperandShape& y = step.output();
-  const Range channels = channels_of_part(step.part_dim, step.part, y);
-  // Groups are padded one by one; a part of several groups has whole ones.
-  const int32_t group_channels = y.dims[1] / params.groups;
-  const int32_t multiple = step.row->processor == Processor::Cpu ? kChannelPanel : kChannelPad;
-  const double padded_channel_count = params.groups == 1
-                                          ? round_up(channels.count(), multiple)
-                                          : static_cast<double>(channels.count()) / group_channels *
-                                                round_up(group_channels, multiple);
-  const double pixels = static_cast<double>(y.dims[0]) *
-                        rows_of_part(step.part_dim, step.part, y).count() * y.dims[3];
-  const double depth = static_cast<double>(w.dims[1]) * w.dims[2] * w.dims[3];
-  const double computed = step.row->processor == Processor::Cpu
-                              ? conv2d_computed_share(params, step.operands[0], w, y)
-                              : 1;
-
-  const bool is_1x1 = w.dims[2] == 1 && w.dims[3] == 1;
-  const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
-  const char* macs_name = "mmacs_other";
-  if (is_1x1) macs_name = "mmacs_1x1";
-  if (is_3x3 && params.stride_h == 1 && params.stride_w == 1) macs_name = "mmacs_3x3_s1";
-  if (is_3x3 && params.stride_h == 2 && params.stride_w == 2) macs_name = "mmacs_3x3_s2";
-  out_features->add(macs_name, computed * pixels * depth * padded_channel_count * 1e-6);
-  out_features->add("mbytes", conv_activation_mbytes<Conv2dParams>(step));
-  out_features->add("weight_mbytes", (depth + 1.0) * padded_channel_count * sizeof(float) * 1e-6);
-  out_features->add("mtaps", pixels * w.dims[2] * w.dims[3] * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 template <size_t kCount>
 uint32_t write_tile(const int32_t (&numbers)[kCount], int32_t* out_tile) {
   for (size_t i = 0; i < kCount; ++i) out_tile[i] = numbers[i];
@@ -560,6 +505,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kConv2dWork;
-const OpWork kConv2dWork = {features, work, choose_tile, tile_kind};
+const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

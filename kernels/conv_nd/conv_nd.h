@@ -17,8 +17,6 @@
 // order of (input channel, taps).
 //
 // Windows of rows and parts: none. y must not overlap x or w. Nothing past the end is read.
-//
-// Features: mmacs (million products), mbytes (million bytes of all operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -4,16 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const OperandShape& w = step.operands[1];
-  const bool is_transposed = step.params_as<ConvNdParams>().is_transposed != 0;
-  const OperandShape& map = is_transposed ? step.operands[0] : step.output();
-  double macs = static_cast<double>(element_count(map)) * w.dims[1];
-  for (int32_t i = 2; i < w.rank; ++i) macs *= w.dims[i];
-  out_features->add("mmacs", macs * 1e-6);
-  add_traffic(step, out_features);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& w = step.operands[1];
   const bool is_transposed = step.params_as<ConvNdParams>().is_transposed != 0;
@@ -28,6 +18,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kConvNdWork;
-const OpWork kConvNdWork = {features, work};
+const OpWork kConvNdWork = {KernelFamily::Convolution, work};
 
 }  // namespace codl::kernels

@@ -14,9 +14,6 @@
 // rows of a height split and channels of an output-channel split.
 // Windows of rows: x and y hold the rows of the part. Pad lanes of an Nhwc or Image2d y are written
 // as zero with the last channel. y must not overlap x. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), moved_mbytes (the same, if the layouts
-// differ), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

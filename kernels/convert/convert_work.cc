@@ -6,14 +6,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const double elements = static_cast<double>(part_elements(step));
-  const double mbytes = elements * moved_bytes(step) * 1e-6;
-  out_features->add("mbytes", mbytes);
-  if (step.operands[0].layout != step.output().layout) out_features->add("moved_mbytes", mbytes);
-  out_features->add("steps", 1.0);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
@@ -47,6 +39,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kConvertWork;
-const OpWork kConvertWork = {features, work};
+const OpWork kConvertWork = {KernelFamily::Move, work};
 
 }  // namespace codl::kernels

@@ -6,8 +6,6 @@
 // element to the first. f32 is added up in f32, one element after the other.
 //
 // y must not overlap x. No parts; one task.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -3,6 +3,6 @@
 
 namespace codl::kernels {
 extern const OpWork kCumulateWork;
-const OpWork kCumulateWork = {add_traffic, count_loops};
+const OpWork kCumulateWork = {KernelFamily::Reduction, count_loops};
 
 }  // namespace codl::kernels

@@ -13,8 +13,6 @@
 // depth_to_space_any_cpu: Plain, any dtype. The rows of f32: Nhwc. Windows of rows: x must hold the
 // rows of the part, see depth_to_space_input_range(). Parts: Height; OutputChannel. Pad lanes of y
 // are written as zero. y must not overlap x. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -23,6 +23,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kDepthToSpaceWork;
-const OpWork kDepthToSpaceWork = {add_moved_part, work};
+const OpWork kDepthToSpaceWork = {KernelFamily::Move, work};
 
 }  // namespace codl::kernels

@@ -9,12 +9,6 @@
 //
 // oh = (ih + pad_top + pad_bottom - ((kh - 1) dilation_h + 1)) / stride_h + 1, ow likewise. x holds
 // the rows that the part's rows reach, clipped to the map. Parts: rows, or channels.
-//
-// Features (of the part):
-//   mmacs   million multiply-adds; channels rounded up to 16 on a CPU row, to 4 on a GPU row
-//   mbytes  million bytes of activations: the rows of x and the residual read once, y written once
-//   mtaps   million output pixels times taps of the filter
-//   steps   1
 #pragma once
 
 #include "kernels/common/conv_window.h"

@@ -3,8 +3,6 @@
 //   x, y  Plain, one dtype; the dims of x, aligned at the last, are 1 or those of y
 //
 // y must not overlap x. No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

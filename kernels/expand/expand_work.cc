@@ -4,6 +4,6 @@
 namespace codl::kernels {
 
 extern const OpWork kExpandWork;
-const OpWork kExpandWork = {add_moved, count_moves};
+const OpWork kExpandWork = {KernelFamily::Move, count_moves};
 
 }  // namespace codl::kernels

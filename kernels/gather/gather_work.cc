@@ -4,6 +4,6 @@
 namespace codl::kernels {
 
 extern const OpWork kGatherWork;
-const OpWork kGatherWork = {add_moved, count_moves};
+const OpWork kGatherWork = {KernelFamily::Move, count_moves};
 
 }  // namespace codl::kernels

@@ -6,8 +6,6 @@
 //
 // A negative index counts from the end; one outside is clamped into the dim when the step runs.
 // y must not overlap an input. No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read, indices too, and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -4,6 +4,6 @@
 namespace codl::kernels {
 
 extern const OpWork kGatherElementsWork;
-const OpWork kGatherElementsWork = {add_gathered, count_moves};
+const OpWork kGatherElementsWork = {KernelFamily::Move, count_moves};
 
 }  // namespace codl::kernels

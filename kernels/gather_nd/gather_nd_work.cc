@@ -4,6 +4,6 @@
 namespace codl::kernels {
 
 extern const OpWork kGatherNdWork;
-const OpWork kGatherNdWork = {add_gathered, count_moves};
+const OpWork kGatherNdWork = {KernelFamily::Move, count_moves};
 
 }  // namespace codl::kernels

@@ -15,9 +15,6 @@
 //
 // Windows of rows and parts: none. y must not overlap x or grid. Nothing past the end is read,
 // whatever the grid holds.
-//
-// Features: mmacs (million output elements x elements they weigh), mbytes (million bytes of all
-// operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -4,14 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  double looks = static_cast<double>(element_count(step.output()));
-  for (int32_t i = 2; i < step.output().rank; ++i)
-    looks *= grid_sample_taps(step.params_as<GridSampleParams>().kind);
-  out_features->add("mmacs", looks * 1e-6);
-  add_traffic(step, out_features);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   double looks = 1;
   for (int32_t i = 2; i < step.output().rank; ++i)
@@ -23,6 +15,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kGridSampleWork;
-const OpWork kGridSampleWork = {features, work};
+const OpWork kGridSampleWork = {KernelFamily::Window, work};
 
 }  // namespace codl::kernels

@@ -6,12 +6,6 @@
 //   y     [m, n]   Plain; must not alias an input
 //
 // A part is a range of columns: part_dim OutputChannel. activation: a Unary member.
-//
-// Features (of the part):
-//   mmacs         million multiply-adds; columns rounded up to 16 on a CPU row, to 4 on a GPU row
-//   mbytes        million bytes of x read once and y written once
-//   weight_mbytes million bytes of packed w and bias read once
-//   steps         1
 #pragma once
 
 #include "kernels/common/panel_tile.h"

@@ -7,19 +7,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const OperandShape& x = step.operands[0];
-  const OperandShape& y = step.output();
-  const int32_t multiple = step.row->processor == Processor::Cpu ? kChannelPanel : kChannelPad;
-  const double columns = round_up(channels_of_part(step.part_dim, step.part, y).count(), multiple);
-  const double rows = x.dims[0];
-  const double depth = x.dims[1];
-  out_features->add("mmacs", rows * depth * columns * 1e-6);
-  out_features->add("mbytes", rows * (depth + columns) * sizeof(float) * 1e-6);
-  out_features->add("weight_mbytes", (depth + 1.0) * columns * sizeof(float) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   if (!is_matmul_tiled(*step.row)) return 0;
   const OperandShape& x = step.operands[0];
@@ -134,6 +121,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kMatMulWork;
-const OpWork kMatMulWork = {features, work, choose_tile, tile_kind};
+const OpWork kMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind};
 
 }  // namespace codl::kernels

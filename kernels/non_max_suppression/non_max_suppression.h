@@ -14,9 +14,6 @@
 // before it, of the same batch and class, is not greater than iou_threshold; until max_per_class
 // are taken. y must not overlap an input. Scratch: the order of the boxes. No parts. Nothing past
 // the end is read.
-//
-// Features: mbytes (million bytes of all operands), mmacs (million pairs of boxes, if each were
-// compared with all those before it), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

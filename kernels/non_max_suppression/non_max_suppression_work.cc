@@ -4,13 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const OperandShape& scores = step.operands[1];
-  add_traffic(step, out_features);
-  out_features->add("mmacs",
-                    static_cast<double>(element_count(scores)) * scores.dims[2] / 2 * 1e-6);
-}
-
 // As if each box were compared with half of the others.
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& scores = step.operands[1];
@@ -25,6 +18,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kNonMaxSuppressionWork;
-const OpWork kNonMaxSuppressionWork = {features, work};
+const OpWork kNonMaxSuppressionWork = {KernelFamily::Reduction, work};
 
 }  // namespace codl::kernels

@@ -6,8 +6,6 @@
 // Column k of y has the index of the k-th element that is not zero, in ONNX order; the columns
 // behind the last are 0. NaN is not zero, -0 is. y must not overlap x. No parts. Nothing past the
 // end is read.
-//
-// Features: mbytes (million bytes of both operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

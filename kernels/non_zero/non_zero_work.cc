@@ -3,6 +3,6 @@
 
 namespace codl::kernels {
 extern const OpWork kNonZeroWork;
-const OpWork kNonZeroWork = {add_traffic, count_loops};
+const OpWork kNonZeroWork = {KernelFamily::Move, count_loops};
 
 }  // namespace codl::kernels

@@ -12,9 +12,6 @@
 //
 // Buffer row: at most 3 groups of neighbouring axes that are reduced, and 3 that are not, besides
 // the innermost group.
-//
-// Features: mbytes (million bytes read and written), steps (1), million bytes of x under row_mbytes
-// (the axis that is innermost in memory is reduced) or column_mbytes (it is kept).
 #pragma once
 
 #include "kernels/common/broadcast.h"

@@ -11,8 +11,6 @@
 //
 // begin and end are not negative. Pad lanes of an Nhwc y are written as zero. y must not overlap x.
 // No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

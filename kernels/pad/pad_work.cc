@@ -20,6 +20,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kPadWork;
-const OpWork kPadWork = {add_moved, work};
+const OpWork kPadWork = {KernelFamily::Move, work};
 
 }  // namespace codl::kernels

@@ -14,9 +14,6 @@
 // Windows of rows: x must hold the input rows of the part. Parts: Height, OutputChannel.
 // Pad lanes: those of x are zero, and so become those of y. y must not overlap x. Nothing past the
 // end is read.
-//
-// Features: mops (million output elements x taps of the window), mbytes (million bytes read and
-// written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -6,25 +6,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const auto& params = step.params_as<Pool2dParams>();
-  const OperandShape& x = step.operands[0];
-  const OperandShape& y = step.output();
-  const double written = static_cast<double>(part_elements(step));
-  const Range rows =
-      pool2d_input_range(rows_of_part(step.part_dim, step.part, y), params.stride_h,
-                         params.dilation_h, params.kernel_h, params.pad_top, x.dims[2]);
-  const double channel_share =
-      static_cast<double>(channels_of_part(step.part_dim, step.part, y).count()) / y.dims[1];
-  const double read = static_cast<double>(x.dims[0]) * rows.count() * x.dims[3] *
-                      padded_channels(x) * channel_share;
-  out_features->add("mops", written * params.kernel_h * params.kernel_w * 1e-6);
-  out_features->add("mbytes", (read * static_cast<double>(dtype_bytes(x.dtype)) +
-                               written * static_cast<double>(dtype_bytes(y.dtype))) *
-                                  1e-6);
-  out_features->add("steps", 1.0);
-}
-
 // Taps of an axis inside the map, of all outputs of a range.
 double taps_inside(int32_t stride, int32_t dilation, int32_t kernel, int32_t pad_begin,
                    int32_t pad_end, int32_t input, Range outputs) {
@@ -104,6 +85,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kPool2dWork;
-const OpWork kPool2dWork = {features, work};
+const OpWork kPool2dWork = {KernelFamily::Window, work};
 
 }  // namespace codl::kernels

@@ -15,8 +15,6 @@
 // The output's extent is its operand's; ceil_mode itself changes nothing here.
 //
 // Windows of rows and parts: none. y must not overlap x. Nothing past the end is read.
-//
-// Features: mmacs (million output elements x taps), mbytes (million bytes), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -4,15 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const PoolNdWindow window =
-      pool_nd_axes(step.params_as<PoolNdParams>(), step.operands[0], step.output());
-  double taps = static_cast<double>(element_count(step.output()));
-  for (const PoolNdAxis& axis : window.axis) taps *= axis.kernel;
-  out_features->add("mmacs", taps * 1e-6);
-  add_traffic(step, out_features);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const PoolNdWindow window =
       pool_nd_axes(step.params_as<PoolNdParams>(), step.operands[0], step.output());
@@ -25,6 +16,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kPoolNdWork;
-const OpWork kPoolNdWork = {features, work};
+const OpWork kPoolNdWork = {KernelFamily::Window, work};
 
 }  // namespace codl::kernels

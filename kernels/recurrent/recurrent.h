@@ -18,9 +18,6 @@
 // Every hidden unit is computed at once, all gates of it, from the step before: y itself is the
 // memory of the states. Sums are in float; their order depends on the shapes alone.
 // Windows of rows and parts: none. y must not overlap the others. Nothing past the end is read.
-//
-// Features: mmacs (million products), mbytes (million bytes of all operands, the weights once per
-// step of the sequence), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -8,8 +8,6 @@
 // kinds with a root or logarithm round towards zero and saturate. Max and Min give NaN if there is
 // one. ArgMax and ArgMin: one axis; a NaN is taken before every number. No parts. One task. y must
 // not overlap x.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

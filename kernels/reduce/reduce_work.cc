@@ -19,6 +19,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kReduceWork;
-const OpWork kReduceWork = {add_traffic, work};
+const OpWork kReduceWork = {KernelFamily::Reduction, work};
 
 }  // namespace codl::kernels

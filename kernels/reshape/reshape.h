@@ -5,8 +5,6 @@
 //         place; else it must not overlap it.
 //
 // No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -18,6 +18,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kReshapeWork;
-const OpWork kReshapeWork = {add_moved, work};
+const OpWork kReshapeWork = {KernelFamily::Move, work};
 
 }  // namespace codl::kernels

@@ -56,9 +56,6 @@
 // scales, no roi, no antialias (resize_is_map). x must hold the rows of the part that
 // resize_input_range() names. Parts: Height, OutputChannel. Pad lanes: those of x are zero, and so
 // become those of y. y must not overlap x. Nothing past the end is read.
-//
-// Features: mmacs (million output elements x elements they look at), mbytes (million bytes read and
-// written), steps (1).
 #pragma once
 
 #include <cmath>

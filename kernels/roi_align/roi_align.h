@@ -14,9 +14,6 @@
 //
 // Windows of rows and parts: none. y must not overlap the others. Nothing past the end is read,
 // whatever rois and batch_indices hold.
-//
-// Features: mmacs (million output elements x samples x 4 pixels, adaptive ones counted as 4),
-// mbytes (million bytes of all operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -4,14 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const int32_t ratio = step.params_as<RoiAlignParams>().sampling_ratio;
-  const double samples = ratio > 0 ? static_cast<double>(ratio) * ratio : 4.0;
-  out_features->add("mmacs",
-                    static_cast<double>(element_count(step.output())) * samples * 4.0 * 1e-6);
-  add_traffic(step, out_features);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const int32_t ratio = step.params_as<RoiAlignParams>().sampling_ratio;
   // 0: as many as a bin has pixels, of which nothing is known here.
@@ -24,6 +16,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kRoiAlignWork;
-const OpWork kRoiAlignWork = {features, work};
+const OpWork kRoiAlignWork = {KernelFamily::Window, work};
 
 }  // namespace codl::kernels

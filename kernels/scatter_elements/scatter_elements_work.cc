@@ -3,6 +3,6 @@
 
 namespace codl::kernels {
 extern const OpWork kScatterElementsWork;
-const OpWork kScatterElementsWork = {add_traffic, count_loops};
+const OpWork kScatterElementsWork = {KernelFamily::Move, count_loops};
 
 }  // namespace codl::kernels

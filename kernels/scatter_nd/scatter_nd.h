@@ -9,8 +9,6 @@
 // Updates are applied in ONNX order, so of several for one element the last replaces, and sums have
 // one order. A negative index counts from the end; one outside is clamped into the dim when the
 // step runs. y must not overlap an input. No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes of all operands), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

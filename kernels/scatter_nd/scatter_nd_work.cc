@@ -3,6 +3,6 @@
 
 namespace codl::kernels {
 extern const OpWork kScatterNdWork;
-const OpWork kScatterNdWork = {add_traffic, count_loops};
+const OpWork kScatterNdWork = {KernelFamily::Move, count_loops};
 
 }  // namespace codl::kernels

@@ -4,8 +4,6 @@
 //
 // start_i and start_i + (count_i - 1) * step_i lie in x.dims[i]; steps are not zero. y must not
 // overlap x. No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -25,6 +25,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kSliceWork;
-const OpWork kSliceWork = {add_moved, work};
+const OpWork kSliceWork = {KernelFamily::Move, work};
 
 }  // namespace codl::kernels

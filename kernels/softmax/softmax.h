@@ -6,8 +6,6 @@
 // Nhwc: axis 1 runs over the real channels only; both operands hold the same rows, axis 2 needs all
 // of them. Pad lanes of y are written as zero. y must not overlap x. No parts. Nothing past the end
 // is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -42,6 +42,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kSoftmaxWork;
-const OpWork kSoftmaxWork = {add_moved_part, work};
+const OpWork kSoftmaxWork = {KernelFamily::Reduction, work};
 
 }  // namespace codl::kernels

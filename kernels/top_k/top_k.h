@@ -5,9 +5,6 @@
 //   y   Plain, i64, x's dims with k on the axis; 1 <= k <= the axis' extent
 //
 // No parts. One task. y must not overlap x.
-//
-// Features: mbytes (million bytes read and written), mmacs (million steps of a heap of k: elements
-// times 1 + log2 k), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

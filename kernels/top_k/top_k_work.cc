@@ -4,14 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  const auto elements = static_cast<double>(element_count(step.operands[0]));
-  const int32_t k = step.params_as<TopKParams>().k;
-  const int levels = 32 - __builtin_clz(static_cast<uint32_t>(k));  // 1 + log2 k
-  out_features->add("mmacs", elements * levels * 1e-6);
-  add_traffic(step, out_features);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto elements = static_cast<double>(element_count(step.operands[0]));
   const int32_t k = step.params_as<TopKParams>().k;
@@ -24,6 +16,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kTopKWork;
-const OpWork kTopKWork = {features, work};
+const OpWork kTopKWork = {KernelFamily::Reduction, work};
 
 }  // namespace codl::kernels

@@ -4,9 +4,6 @@
 //         overlap x.
 //
 // perm_0 ... perm_(rank-1) name each axis of x once. No parts. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), moved_mbytes (the same, if the innermost axis
-// does not stay innermost), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

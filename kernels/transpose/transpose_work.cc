@@ -5,15 +5,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  add_moved(step, out_features);
-  const OperandShape& y = step.output();
-  int32_t perm[kMaxRank];
-  transpose_perm(step.params_as<TransposeParams>(), perm);
-  if (y.rank > 0 && perm[y.rank - 1] != y.rank - 1)
-    out_features->add("moved_mbytes", 2.0 * traffic_bytes(y) * 1e-6);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const auto elements = static_cast<double>(element_count(y));
@@ -45,6 +36,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kTransposeWork;
-const OpWork kTransposeWork = {features, work};
+const OpWork kTransposeWork = {KernelFamily::Move, work};
 
 }  // namespace codl::kernels

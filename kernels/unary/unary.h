@@ -38,8 +38,6 @@
 // Windows of rows: both must hold the rows of the part. Parts: Height and OutputChannel for Nhwc
 // and Image2d; none for Plain. Pad lanes of y are written as zero whatever f(0) is. y must not
 // overlap x. Nothing past the end is read.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/activation.h"

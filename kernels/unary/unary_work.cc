@@ -4,11 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-void features(const StepShape& step, Features* out_features) {
-  out_features->add("mbytes", moved_bytes(step) * static_cast<double>(part_elements(step)) * 1e-6);
-  out_features->add("steps", 1.0);
-}
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
@@ -23,6 +18,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kUnaryWork;
-const OpWork kUnaryWork = {features, work};
+const OpWork kUnaryWork = {KernelFamily::Elementwise, work};
 
 }  // namespace codl::kernels

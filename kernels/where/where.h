@@ -5,8 +5,6 @@
 //
 // All Plain, of rank <= 8; dims of the inputs aligned to y's from the right, each y's or 1, and of
 // each dim at least one input has y's. y must not overlap an input. No parts; one task.
-//
-// Features: mbytes (million bytes read and written), steps (1).
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -3,6 +3,6 @@
 
 namespace codl::kernels {
 extern const OpWork kWhereWork;
-const OpWork kWhereWork = {add_traffic, count_loops};
+const OpWork kWhereWork = {KernelFamily::Elementwise, count_loops};
 
 }  // namespace codl::kernels

@@ -18,15 +18,17 @@ layer(tools ^tools/ tools/)
 layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
 # Times kernels as the runtime runs them: from its parts, not through its API.
-layer(profiler ^profiler/ schema/ kernels/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
+layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
 # The compiler is a line: a folder may include itself and those before it.
-set(line support ir ops interp frontend passes device predict partition schedule simulate memory emit report)
+set(line support ir ops interp frontend passes cost device partition schedule simulate memory emit report)
 set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h)
 foreach(folder ${line})
   list(APPEND may compiler/${folder}/)
   layer(compiler_${folder} ^compiler/${folder}/ ${may})
 endforeach()
+# What a step costs is asked on the device, too: without LLVM.
+layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
 # The graph's verifier compares types with what each operator infers.
 layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compiler/support/ compiler/ir/
   compiler/ops/)
@@ -40,7 +42,7 @@ set(fenced
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
-  "^kernels/(work_table|model_features|common/(step_work|gpu_facts|gemm_tile_choice))[.]h=^(kernels|compiler|profiler|test)/"
+  "^kernels/(work_table|common/(step_work|gpu_facts|gemm_tile_choice))[.]h=^(kernels|compiler|profiler|test)/"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
   "^schema/plan_model[.]h=^(compiler|test)/"  # has containers: not for the device side
   "^hwy/=^kernels/|^test/(kernels|bench)/")

@@ -32,7 +32,7 @@ namespace {
 using kernels::StepShape;
 
 // As in profiles/host.json.
-constexpr kernels::GpuFacts kOneCore = {.units = 1, .registers = 512};
+constexpr kernels::GpuFacts kOneCore = {.units = 1, .is_processor = true, .registers = 512};
 
 constexpr double kTurnSeconds = 10e-3;
 

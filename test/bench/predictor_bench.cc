@@ -1,16 +1,16 @@
-// Time of one prediction, of each CPU row's shapes in turn: the planner makes one for each
+// Time of one prediction, of each kernel's shapes in turn: the planner makes one for each
 // alternative of each node. Not run by ctest.
 //
 //   predictor_bench [PROFILE] [--benchmark_...]
 //
-// PROFILE: by default h200-nvidia, whose models are fitted.
+// PROFILE: a name or a file; by default h200-nvidia.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include "compiler/predict/latency_predictor.h"
+#include "compiler/device/latency_predictor.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include "test/bench/bench_shapes.h"
@@ -27,7 +27,7 @@ struct Alternative {
 std::vector<Alternative> alternatives(const compiler::LatencyPredictor& predictor) {
   std::vector<Alternative> found;
   for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu || !predictor.can_predict(row)) continue;
+    if (!predictor.can_predict(row)) continue;
     for (const BenchShape& shape : bench_shapes()) {
       if (shape.item.op != row.op) continue;
       Alternative one = {&row, case_for(row, shape.item)};

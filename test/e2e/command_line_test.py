@@ -329,7 +329,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             [onnx_bytes.value_info("y", [4], onnx_bytes.BOOL)]))
         profile = self.profile("template")
         del profile["gpu"], profile["exchange"]
-        profile["models"] = {"any_cpu": profile["models"]["any_cpu"]}
+        profile.pop("kernels", None)
         no_gpu = self.write("no_gpu.json", json.dumps(profile).encode())
         reason = "coexec gives the GPU no multiply-adds: "
         for model, device, text in ((no_kernel, "host", "it has no kernel for any node"),
@@ -434,7 +434,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         self.expect_shown(run("codl-dump", f"--device={good}"), 0)
         self.expect_shown(run("codlc", MODEL, f"--device={good}", "-o", self.path("x.codl")), 0)
         for change in ({"name": self.HOSTILE}, {self.HOSTILE: 1}, {"base": self.HOSTILE}, {"kind": self.HOSTILE},
-                       {"models": {self.HOSTILE: {}}}):
+                       {"families": {self.HOSTILE: {}}}, {"kernels": {self.HOSTILE: {}}}):
             bad = self.write("bad.json", json.dumps({**profile, **change}, ensure_ascii=False).encode())
             self.expect_shown(run("codlc", MODEL, f"--device={bad}", "-o", self.path("x.codl")), 1)
             self.expect_shown(run("codl-dump", f"--device={bad}"), 1)

@@ -448,7 +448,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         shutil.copytree(os.path.join(ROOT, "profiles"), self.path("share", "codl", "profiles"))
         os.mkdir(self.path("bin"))
         base = self.path("share", "codl", "profiles", "sd855.json")
-        derived = self.write("mine.json", b'{"format_version": 2, "base": "sd855", "name": "mine"}')
+        derived = self.write("mine.json", b'{"format_version": 3, "base": "sd855", "name": "mine"}')
         for tool, arguments in (("codlc", [MODEL, "-o", base]),
                                 ("codl-sim", [self.plan, f"--trace={base}"])):
             shutil.copy(os.path.join(BIN, tool), self.path("bin", tool))

@@ -321,12 +321,10 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
 TEST_CASE("a profile's local size changes no result", "[opencl]") {
   for (const KernelRow& row : kKernelRows) {
     if (kernels::tile_kind_of(row) != kernels::TileKind::Local) continue;
-    int32_t registers = 0;
+    kernels::GpuFacts gpu;
     for (const std::array<int32_t, 3>& size :
          {std::array<int32_t, 3>{5, 3, 2}, std::array<int32_t, 3>{64, 4, 1}}) {
-      kernels::GpuFacts gpu = {.units = 1, .registers = registers};
       gpu.tiles.set_local_size(row, size.data());
-      registers = 512;
       // As many cases as show it: each is a kernel to compile.
       size_t left = 2;
       for (const KernelCase& item : cases_of(row.op)) {
@@ -352,6 +350,8 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
       }
       INFO(row.symbol << " has a case whose work-groups are of the size");
       CHECK(left < 2);
+      gpu.is_processor = true;
+      gpu.registers = 512;
     }
   }
 }

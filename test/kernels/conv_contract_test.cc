@@ -510,26 +510,25 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
     return tile;
   };
   CHECK(choose("conv2d_f32_cl_buffer", 64, {}).empty());
-  CHECK(choose("conv2d_f32_cl_buffer", 64, {132, 255}).empty());
-  CHECK(choose("conv2d_f32_cl_buffer", 64, {1, 512}) == std::vector<int32_t>{2, 1, 1, 7, 2});
-  CHECK(choose("conv2d_f32_cl_buffer", 48, {1, 512}) == std::vector<int32_t>{2, 1, 1, 7, 1});
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {132, false, 0}).empty());
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {1, true, 512}) == std::vector<int32_t>{2, 1, 1, 7, 2});
+  CHECK(choose("conv2d_f32_cl_buffer", 48, {1, true, 512}) == std::vector<int32_t>{2, 1, 1, 7, 1});
   // Two units take larger tiles than 132, which are to be filled.
-  const std::vector<int32_t> few = choose("conv2d_f32_cl_tiled", 64, {2, 255});
-  const std::vector<int32_t> many = choose("conv2d_f32_cl_tiled", 64, {132, 255});
+  const std::vector<int32_t> few = choose("conv2d_f32_cl_tiled", 64, {2, false, 0});
+  const std::vector<int32_t> many = choose("conv2d_f32_cl_tiled", 64, {132, false, 0});
   REQUIRE(few.size() == 6);
   REQUIRE(many.size() == 6);
   CHECK(few[0] * few[1] > many[0] * many[1]);
-  CHECK(choose("conv2d_f32_cl_tiled", 64, {}) == many);
 
   const char* const winograd = "conv2d_winograd4_f32_cl_buffer";
   CHECK(choose(winograd, 64, {}).empty());
-  CHECK(choose(winograd, 64, {1, 512}) == std::vector<int32_t>{4, 4, 16, 4, 64});
-  CHECK(choose(winograd, 96, {1, 512}) == std::vector<int32_t>{8, 2, 16, 6, 64});
-  CHECK(choose(winograd, 80, {1, 512}) == std::vector<int32_t>{8, 1, 16, 5, 64});
-  CHECK(choose(winograd, 112, {1, 512}) == std::vector<int32_t>{8, 1, 16, 1, 64});
+  CHECK(choose(winograd, 64, {1, true, 512}) == std::vector<int32_t>{4, 4, 16, 4, 64});
+  CHECK(choose(winograd, 96, {1, true, 512}) == std::vector<int32_t>{8, 2, 16, 6, 64});
+  CHECK(choose(winograd, 80, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 5, 64});
+  CHECK(choose(winograd, 112, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 1, 64});
   // 50 tiles of 2 x 2: two groups of 32 tiles for each 32 channels.
-  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {8, 0})[0] == 32);
-  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {9, 0})[0] == 8);
+  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {8, false, 0})[0] == 32);
+  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {9, false, 0})[0] == 8);
 }
 
 // Of a 3x3 convolution of 64 channels on maps of 9 x 9; `part`: of rows, or none.
@@ -635,56 +634,40 @@ TEST_CASE("tiles in local memory are bounded") {
         }) == "one group for tiles in local memory");
 }
 
-TEST_CASE("features count the part, channels padded as the processor computes them") {
+TEST_CASE("work is that of the part, channels padded as the processor computes them") {
   Conv conv;
   // 2 images x 9 x 9 pixels x 9 taps x 8 channels = 11664 multiply-adds per output channel.
-  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 48 * 1e-6));
-  CHECK(feature(conv.step(), "mmacs_1x1") == -1.0);
-  // x: 2 x 81 x 8, y: 2 x 81 x 40 floats.
-  CHECK(feature(conv.step(), "mbytes") == Approx(162 * (8 + 40) * 4e-6));
-  CHECK(feature(conv.step(), "weight_mbytes") == Approx((72 + 1) * 48 * 4e-6));
-  CHECK(feature(conv.step(), "steps") == 1.0);
-  conv.symbol = "conv2d_f32_cl_buffer";
-  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 40 * 1e-6));
+  StepWork work = work_of(conv.step());
+  CHECK(work.needed_macs == 11664 * 40);
+  CHECK(work.read_bytes == 162 * 8 * 4);
+  CHECK(work.written_bytes == 162 * 40 * 4);
+  CHECK(work.weight_bytes == (72 + 1) * 48 * 4);
 
-  conv.symbol = "conv2d_f32_cpu";
   conv.part_dim = SplitDim::OutputChannel;
   conv.part = {32, 40};
-  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 16 * 1e-6));
+  work = work_of(conv.step());
+  CHECK(work.needed_macs == 11664 * 8);
+  CHECK(work.weight_bytes == (72 + 1) * 16 * 4);
   conv.part_dim = SplitDim::Height;
   conv.part = {0, 3};
-  CHECK(feature(conv.step(), "mmacs_3x3_s1") == Approx(11664 * 48 / 3 * 1e-6));
+  work = work_of(conv.step());
+  CHECK(work.needed_macs == 11664 * 40 / 3);
   // Rows 0 to 2 read rows 0 to 3.
-  CHECK(feature(conv.step(), "mbytes") == Approx(2 * 9 * (4 * 8 + 3 * 40) * 4e-6));
+  CHECK(work.read_bytes == 2 * 9 * 4 * 8 * 4);
+  CHECK(work.written_bytes == 2 * 9 * 3 * 40 * 4);
 
   // 2 images x 3 x 3 tiles of 4 x 4, 36 positions.
   conv = {};
   conv.symbol = "conv2d_winograd4_f32_cpu";
   conv.w = packed(Packing::Winograd4, {40, 8, 3, 3});
-  CHECK(feature(conv.step(), "mmacs") == Approx(18 * 36 * 8 * 48 * 1e-6));
-  CHECK(feature(conv.step(), "transform_mbytes") == Approx(18 * 36 * (16 + 48) * 4e-6));
-  CHECK(feature(conv.step(), "weight_mbytes") == Approx(36 * 8 * 48 * 4e-6));
+  work = work_of(conv.step());
+  CHECK(work.needed_macs == 11664 * 40);
+  CHECK(work.macs >= 18 * 36 * 8 * 48);
+  CHECK(work.weight_bytes == (36 * 8 + 1) * 48 * 4);
   conv.part_dim = SplitDim::Height;
   conv.part = {0, 4};
-  CHECK(feature(conv.step(), "mmacs") == Approx(6 * 36 * 8 * 48 * 1e-6));
-  // 2 x 5 x 5 tiles of 2 x 2, 16 positions.
-  conv = {};
-  conv.symbol = "conv2d_winograd2_f32_cpu";
-  conv.w = packed(Packing::Winograd2, {40, 8, 3, 3});
-  CHECK(feature(conv.step(), "mmacs") == Approx(50 * 16 * 8 * 48 * 1e-6));
-
-  // GPU rows count the same.
-  conv.symbol = "conv2d_winograd2_f32_cl_tiled";
-  CHECK(feature(conv.step(), "mmacs") == Approx(50 * 16 * 8 * 48 * 1e-6));
-  CHECK(feature(conv.step(), "weight_mbytes") == Approx(16 * 8 * 48 * 4e-6));
-
-  const MatMulParams params = {};
-  const StepForTest product = {"matmul_f32_cpu",
-                               &params,
-                               {plain({3, 20}), packed(Packing::MatMulPanels, {20, 50}),
-                                packed(Packing::Bias, {50}), plain({3, 50})}};
-  CHECK(feature(product, "mmacs") == Approx(3 * 20 * 64 * 1e-6));
-  CHECK(feature(product, "weight_mbytes") == Approx(21 * 64 * 4e-6));
+  CHECK(work_of(conv.step()).macs >= 6 * 36 * 8 * 48);
+  CHECK(work_of(conv.step()).macs < work.macs);
 }
 
 TEST_CASE("heavy steps are cut into tasks for eight workers, small ones are not") {

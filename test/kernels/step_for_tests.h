@@ -9,6 +9,7 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
+#include "test/support/catch.h"
 
 namespace codl::kernels {
 
@@ -73,13 +74,12 @@ inline int32_t task_count(const StepForTest& step) {
   return check_step(step.shape(), &needs) == nullptr ? needs.task_count : 0;
 }
 
-// The feature's value, or -1 if the step has none of that name.
-inline double feature(const StepForTest& step, std::string_view name) {
-  Features features;
-  features_of(step.shape(), &features);
-  for (uint32_t i = 0; i < features.count; ++i)
-    if (name == features.items[i].name) return features.items[i].value;
-  return -1.0;
+// The counts of a step on such a processor. A GPU step has its tile.
+inline StepWork work_of(const StepForTest& step, const WorkMachine& machine = {}) {
+  REQUIRE(check(step) == "ok");
+  StepWork work;
+  count_work(step.shape(), machine, &work);
+  return work;
 }
 
 }  // namespace codl::kernels

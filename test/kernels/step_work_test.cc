@@ -34,13 +34,6 @@ WorkMachine gpu(int32_t units, int32_t wave_width) {
   return machine;
 }
 
-StepWork work_of(const StepForTest& step, const WorkMachine& machine) {
-  REQUIRE(check(step) == "ok");
-  StepWork work;
-  count_work(step.shape(), machine, &work);
-  return work;
-}
-
 OperandShape packed(std::initializer_list<int32_t> dims, uint64_t bytes) {
   OperandShape shape = plain(dims);
   shape.layout = Layout::Packed;

@@ -2,26 +2,30 @@
 
 #include <cmath>
 
-#include "kernels/model_features.h"
-#include "kernels/model_term.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
 namespace {
 
-double coefficient_of(const StepModel& model, const std::string& name) {
-  for (const auto& [feature, value] : model.terms)
-    if (feature == name) return value;
-  return 0;
+using compiler::Term;
+
+// Of so many microseconds of arithmetic, reading and weights; a step each.
+TermTimes times_with(double compute_us, double read_us, double weights_us = 0) {
+  TermTimes times;
+  times[Term::Compute] = compute_us;
+  times[Term::Read] = read_us;
+  times[Term::Weights] = weights_us;
+  times[Term::Step] = 1;
+  return times;
 }
 
-// Steps that take 3 us, 2 us a unit of a and 5 us a unit of b.
+// Steps that take 3 us, 1.5 times their arithmetic and half of their reading.
 std::vector<Observation> exact_observations() {
   std::vector<Observation> observations;
   for (int i = 1; i <= 12; ++i) {
-    const double a = i;
-    const double b = i % 4;
-    observations.push_back({{{"a", a}, {"b", b}, {"steps", 1}}, 3 + 2 * a + 5 * b});
+    const double compute_us = 4 * i;
+    const double read_us = 20 * (i % 4);
+    observations.push_back({times_with(compute_us, read_us), 3 + 1.5 * compute_us + 0.5 * read_us});
   }
   return observations;
 }
@@ -46,122 +50,113 @@ TEST_CASE("columns that say the same do not stop the solver") {
   CHECK(non_negative_least_squares({}, {}).empty());
 }
 
-TEST_CASE("a fit finds the model behind exact measurements") {
-  const StepModel model = fit_model(exact_observations());
-  CHECK(coefficient_of(model, "steps") == Approx(3));
-  CHECK(coefficient_of(model, "a") == Approx(2));
-  CHECK(coefficient_of(model, "b") == Approx(5));
-  CHECK(model.predict_us({{"a", 10}, {"steps", 1}}) == Approx(23));
+TEST_CASE("a fit finds the shares behind exact measurements") {
+  const Shares shares = fit_shares(exact_observations());
+  CHECK(shares[Term::Step] == Approx(3));
+  CHECK(shares[Term::Compute] == Approx(1.5));
+  CHECK(shares[Term::Read] == Approx(0.5));
+  CHECK(shares[Term::Weights] == 0);
+  CHECK(weigh(times_with(10, 4), shares) == Approx(20));
+  CHECK(weigh(times_with(10, 4), fit_shares({})) == 0);
 }
 
 TEST_CASE("what cold weights take is told only where some are warm") {
-  // 3 us, 2 us a megabyte of weights, and 5 us of one that is cold.
+  // 3 us, twice the weights' time, and 5 times that of cold ones.
   const auto observations = [](bool has_warm) {
     std::vector<Observation> all;
     for (int i = 1; i <= 80; ++i) {
       const bool is_warm = has_warm && i % 4 == 0;
-      NamedFeatures features = {{"weight_mbytes", i}, {"steps", 1}};
-      if (!is_warm) features.emplace_back(kernels::kColdWeights, i);
-      all.push_back({features, 3.0 + (is_warm ? 2 : 7) * i});
+      TermTimes times = times_with(0, 0, i);
+      times[Term::Cold] = is_warm ? 0 : i;
+      all.push_back({times, 3.0 + (is_warm ? 2 : 7) * i});
     }
     return all;
   };
-  const StepModel told = fit_model(observations(true));
-  CHECK(coefficient_of(told, "weight_mbytes") == Approx(2));
-  CHECK(coefficient_of(told, kernels::kColdWeights) == Approx(5));
-  const StepModel not_told = fit_model(observations(false));
-  CHECK(coefficient_of(not_told, "weight_mbytes") == Approx(7));
-  CHECK(coefficient_of(not_told, kernels::kColdWeights) == 0);
+  const Shares told = fit_shares(observations(true));
+  CHECK(told[Term::Weights] == Approx(2));
+  CHECK(told[Term::Cold] == Approx(5));
+  const Shares not_told = fit_shares(observations(false));
+  CHECK(not_told[Term::Weights] == Approx(7));
+  CHECK(not_told[Term::Cold] == 0);
 }
 
-TEST_CASE("one disturbed measurement does not turn the model") {
+TEST_CASE("one disturbed measurement does not turn the shares") {
   std::vector<Observation> observations = exact_observations();
   observations[5].us *= 10;
-  const StepModel model = fit_model(observations);
-  CHECK(std::abs(model.predict_us({{"a", 10}, {"b", 2}, {"steps", 1}}) / 33 - 1) < 0.03);
+  CHECK(std::abs(weigh(times_with(40, 40), fit_shares(observations)) / 83 - 1) < 0.03);
 }
 
-TEST_CASE("cross-validation predicts what the fit has not seen") {
-  const std::vector<Observation> observations = exact_observations();
+TEST_CASE("observations count by their weights") {
+  // Of one term, by two kinds of steps that differ by 4 %.
+  std::vector<Observation> observations;
+  for (int i = 0; i < 10; ++i)
+    observations.push_back({times_with(100, 0), i == 0 ? 104.0 : 100.0, i == 0 ? 9.0 : 1.0});
+  CHECK(weigh(observations[0].times, fit_shares(observations)) == Approx(102).epsilon(0.002));
+}
+
+TEST_CASE("a term that is nowhere 0.25 % of the time is left out") {
+  std::vector<Observation> observations = exact_observations();
+  for (size_t i = 0; i < observations.size(); ++i) {
+    const double waves_us = 0.002 * observations[i].us * static_cast<double>(i % 2);
+    observations[i].times[Term::Waves] = waves_us;
+    observations[i].us += waves_us;
+  }
+  CHECK(fit_shares(observations)[Term::Waves] == 0);
+  observations[3].us += 19 * observations[3].times[Term::Waves];
+  observations[7].us += 19 * observations[7].times[Term::Waves];
+  for (const size_t i : {1u, 5u, 9u, 11u})
+    observations[i].us += 19 * observations[i].times[Term::Waves];
+  CHECK(fit_shares(observations)[Term::Waves] == Approx(20).epsilon(0.01));
+}
+
+TEST_CASE("held-out predictions are of what the fit has not seen") {
+  std::vector<Observation> observations = exact_observations();
   std::vector<size_t> folds;
   for (size_t i = 0; i < observations.size(); ++i) folds.push_back(i % 3);
-  const Residuals residuals = cross_validate(observations, folds, 3, false);
+  const Residuals residuals =
+      residuals_of(errors_of(observations, predict_held_out(observations, folds, 3)));
   CHECK(residuals.count == observations.size());
   CHECK(residuals.within_10 == 100);
   CHECK(residuals.median_absolute < 0.1);
-}
-
-// Of a GPU that takes 2 us a unit of a, and launches that come every 6 us.
-std::vector<Observation> observations_over_floor() {
-  std::vector<Observation> observations;
-  for (int i = 1; i <= 90; ++i) {
-    const double a = 0.1 * i;
-    observations.push_back({{{"a", a}, {"steps", 1}}, kernels::over_floor_us(6, 2 * a)});
-  }
-  return observations;
-}
-
-TEST_CASE("steps that no launch is faster than have a floor") {
-  const StepModel model = fit_bent_model(observations_over_floor(), true);
-  CHECK(model.floor_us == Approx(6).epsilon(0.02));
-  CHECK(model.predict_us({{"a", 0.2}, {"steps", 1}}) == Approx(6).epsilon(0.02));
-  CHECK(model.predict_us({{"a", 8}, {"steps", 1}}) == Approx(16).epsilon(0.02));
-}
-
-TEST_CASE("no floor where none may be, where few steps tell, and where a sum says as much") {
-  std::vector<Observation> observations = observations_over_floor();
-  CHECK(fit_bent_model(observations, false).floor_us == 0);
-  observations.resize(50);
-  CHECK(fit_bent_model(observations, true).floor_us == 0);
-  observations = observations_over_floor();
-  for (Observation& observation : observations)
-    observation.us = 6 + 2 * observation.features[0].second;
-  CHECK(fit_bent_model(observations, true).floor_us == 0);
+  // A fold of steps unlike all others is not predicted.
+  observations[0].times[Term::Waves] = 50;
+  observations[0].us += 50;
+  folds.assign(observations.size(), 0);
+  folds[0] = 1;
+  CHECK(predict_held_out(observations, folds, 2)[0] == Approx(observations[0].us - 50));
 }
 
 TEST_CASE("a step unlike all others has a leverage of almost 1, one seen often has little") {
   std::vector<Observation> observations;
-  for (int i = 0; i < 20; ++i) observations.push_back({{{"a", 1}, {"steps", 1}}, 10});
-  CHECK(leverage(observations, {{"a", 1}, {"steps", 1}}, 10) < 0.1);
-  CHECK(leverage(observations, {{"a", 100}, {"steps", 1}}, 10) > 0.9);
+  for (int i = 0; i < 20; ++i) observations.push_back({times_with(1, 0), 10});
+  CHECK(leverage(observations, times_with(1, 0), 10) < 0.1);
+  CHECK(leverage(observations, times_with(100, 0), 10) > 0.9);
 }
 
-TEST_CASE("a feature that rounding alone moves does not bend") {
-  std::vector<Observation> observations;
-  for (int i = 0; i < 40; ++i)
-    observations.push_back(
-        {{{"steps", 1}, {"kbytes", 0.192 * (1 + 1e-12 * i)}}, 3 + 0.05 * (i % 7)});
-  for (const auto& [name, coefficient] : fit_bent_model(observations, false).terms)
-    CHECK(coefficient < 100);
-}
-
-TEST_CASE("a feature that is nothing but rounding has no term") {
+TEST_CASE("a term that is nothing but rounding has no share") {
   std::vector<Observation> observations = exact_observations();
   for (size_t i = 0; i < observations.size(); ++i) {
     const double residue = i % 3 == 0 ? 0 : 0x1p-55;
-    observations[i].features.emplace_back("residue", residue);
+    observations[i].times[Term::Memory] = residue;
     observations[i].us += residue == 0 ? 0 : 2;
   }
-  CHECK(coefficient_of(fit_model(observations), "residue") == 0);
+  CHECK(fit_shares(observations)[Term::Memory] == 0);
 }
 
-TEST_CASE("what one or two of many steps have is no feature") {
+TEST_CASE("what one or two of many steps have has no share") {
   std::vector<Observation> observations;
-  for (int i = 1; i <= 70; ++i) {
-    const double a = i;
-    observations.push_back({{{"a", a}, {"steps", 1}}, 3 + 2 * a});
-  }
-  // Disturbed, and barely beyond a level.
+  for (int i = 1; i <= 70; ++i) observations.push_back({times_with(i, 0), 3 + 2.0 * i});
+  // Disturbed, and barely beyond a cache.
   for (const size_t i : {30u, 50u}) {
-    observations[i].features.emplace_back("a_over_level", 0.001);
+    observations[i].times[Term::Memory] = 0.001;
     observations[i].us *= 1.1;
   }
-  CHECK(coefficient_of(fit_model(observations), "a_over_level") == 0);
+  CHECK(fit_shares(observations)[Term::Memory] == 0);
   for (const size_t i : {20u, 40u}) {
-    observations[i].features.emplace_back("a_over_level", 10);
+    observations[i].times[Term::Memory] = 10;
     observations[i].us += 50;
   }
-  CHECK(coefficient_of(fit_model(observations), "a_over_level") > 0);
+  CHECK(fit_shares(observations)[Term::Memory] > 0);
 }
 
 }  // namespace

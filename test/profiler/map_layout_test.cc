@@ -9,9 +9,11 @@
 namespace codl::profiler {
 namespace {
 
-// A model of so many microseconds a step.
-FittedModel model_of(const char* symbol, double us) {
-  return {symbol, row_of(symbol).revision, {{{"steps", us}}}, {}};
+// Of so many microseconds a step.
+KernelFit fit_of(const char* symbol, double us) {
+  KernelFit kernel = {&row_of(symbol), {}};
+  kernel.fit.shares[compiler::Term::Step] = us;
+  return kernel;
 }
 
 // Convolutions of which some are measured with buffers and some with images.
@@ -30,16 +32,16 @@ std::vector<Sample> convolutions() {
 
 TEST_CASE("the layout of maps is that of the fastest rows, not of the first ones") {
   const std::vector<Sample> samples = convolutions();
-  const FittedModel buffer = model_of("conv2d_f32_cl_buffer", 30);
-  const FittedModel image = model_of("conv2d_f32_cl_image", 20);
+  const KernelFit buffer = fit_of("conv2d_f32_cl_buffer", 30);
+  const KernelFit image = fit_of("conv2d_f32_cl_image", 20);
   CHECK(images_are_faster(samples, {buffer, image}, {}));
-  CHECK_FALSE(images_are_faster(samples, {buffer, image, model_of("conv2d_f32_cl_tiled", 10)}, {}));
+  CHECK_FALSE(images_are_faster(samples, {buffer, image, fit_of("conv2d_f32_cl_tiled", 10)}, {}));
 }
 
-TEST_CASE("steps that one layout has no model for say nothing of the layout") {
+TEST_CASE("steps that one layout has no fit for say nothing of the layout") {
   const std::vector<Sample> samples = convolutions();
-  CHECK_FALSE(images_are_faster(samples, {model_of("conv2d_f32_cl_image", 1)}, {}));
-  CHECK_FALSE(images_are_faster(samples, {model_of("conv2d_f32_cl_buffer", 1)}, {}));
+  CHECK_FALSE(images_are_faster(samples, {fit_of("conv2d_f32_cl_image", 1)}, {}));
+  CHECK_FALSE(images_are_faster(samples, {fit_of("conv2d_f32_cl_buffer", 1)}, {}));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "profiler/profile_json.h"
 
+#include <initializer_list>
 #include <limits>
 #include <map>
 
 #include "compiler/device/device_profile.h"
-#include "compiler/predict/latency_predictor.h"
-#include "kernels/model_features.h"
+#include "compiler/device/latency_predictor.h"
 #include "profiler/shapes.h"
 #include "runtime/tools/json_writer.h"
 #include "test/profiler/row_of.h"
@@ -16,25 +16,24 @@
 namespace codl::profiler {
 namespace {
 
-// Steps of the row that take 2 us and 10 us per million bytes.
-std::vector<Sample> samples_of(const KernelRow& row) {
-  std::mt19937_64 random(5);
-  std::vector<Sample> samples;
-  for (int i = 0; i < 20; ++i) {
-    Sample sample;
-    sample.row = &row;
-    sample.item = *draw_step(row, {}, random);
-    sample.us = 2;
-    for (const auto& [name, value] : features_of(row, sample.item, {}))
-      if (name == "mbytes") sample.us += 10 * value;
-    samples.push_back(sample);
-  }
-  return samples;
+// A machine of which every field is another number.
+MachineFacts some_machine() {
+  MachineFacts facts;
+  double value = 1;
+  for (const auto& field : compiler::kCpuMachineFields)
+    facts.set(field.value, field.value == & CpuMachine::vector_lanes ? 8 : value += 1.25,
+              field.value == &CpuMachine::l2_kb ? Origin::Published : Origin::Measured);
+  for (const auto& field : compiler::kGpuMachineFields)
+    facts.set(field.value, value += 1.25, Origin::Assumed);
+  facts.set(&GpuMachine::units, 24, Origin::Measured);
+  return facts;
 }
 
 DeviceFacts box() {
   DeviceFacts facts;
   facts.name = "box";
+  facts.machine = some_machine();
+  facts.machine_source = "a data sheet";
   facts.has_gpu = true;
   facts.sharing = "separate";
   facts.image_max_width = facts.image_max_height = 4096;
@@ -43,25 +42,65 @@ DeviceFacts box() {
   return facts;
 }
 
+// Steps of the row that take 2 us and so many times what it takes to read and write memory.
+std::vector<Sample> samples_of(const KernelRow& row, double share = 0.5) {
+  const LaneFacts lane = box().lane();
+  std::mt19937_64 random(5);
+  std::vector<Sample> samples;
+  for (int i = 0; i < 20; ++i) {
+    Sample sample;
+    sample.row = &row;
+    sample.item = *draw_step(row, {}, random);
+    const TermTimes times = times_of(row, sample.item, lane);
+    sample.us = 2 + share * (times[compiler::Term::Read] + times[compiler::Term::Written]);
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+std::vector<Sample> samples_of(std::initializer_list<const char*> symbols) {
+  std::vector<Sample> samples;
+  for (const char* symbol : symbols)
+    for (const Sample& sample : samples_of(row_of(symbol))) samples.push_back(sample);
+  return samples;
+}
+
+std::string pretty_profile(const DeviceFacts& facts, const Fits& fits) {
+  return tools::pretty_json(profile_json(facts, fits), 2);
+}
+
+const FamilyFit* family_of(const Fits& fits, Processor processor, kernels::KernelFamily family) {
+  for (const FamilyFit& fit : fits.families)
+    if (fit.processor == processor && fit.family == family) return &fit;
+  return nullptr;
+}
+
 TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured") {
   DeviceFacts facts = box();
   facts.warm_weight_mbytes[0] = 64;
   facts.cpu_probe_us = 12.5;
+  facts.machine.machine.cpu_threads = 3;
   set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
-  std::vector<Sample> samples;
-  for (const KernelRow& row : kKernelRows)
-    for (const char* symbol : {"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"})
-      if (std::string_view(row.symbol) == symbol)
-        for (const Sample& sample : samples_of(row)) samples.push_back(sample);
-  const std::string json = tools::pretty_json(profile_json(facts, fit_models(samples, {})), 2);
+  const std::vector<Sample> samples =
+      samples_of({"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"});
+  const Fits fits = fit_samples(samples, facts.lane());
+  const std::string json = pretty_profile(facts, fits);
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(json, "box.json"));
-  CHECK(profile.models.size() == 3);
+  CHECK(profile.machine.cpu_threads == 3);
+  for (const auto& field : compiler::kCpuMachineFields)
+    CHECK(profile.machine.cpu.*field.value == facts.machine.machine.cpu.*field.value);
+  for (const auto& field : compiler::kGpuMachineFields)
+    CHECK(profile.machine.gpu.*field.value == facts.machine.machine.gpu.*field.value);
+  CHECK_FALSE(profile.machine.is_gpu_a_processor);
+  const std::string text = describe(profile);
+  CHECK(text.find("published") != std::string::npos);
+  CHECK(text.find("12.500 us") != std::string::npos);
   CHECK(profile.image_row_texels == 64);
   CHECK_FALSE(profile.copies_weights);  // although the memories are apart
+  CHECK(profile.launch_us.value == 0);
   CHECK(profile.warm_weight_mbytes[0].value == Approx(64));
   CHECK(profile.warm_weight_mbytes[1].value == 0);
-  CHECK(describe(profile).find("12.500 us") != std::string::npos);
   CHECK(profile.exchange.sync_us.value == Approx(12.5));
   REQUIRE(profile.exchange.host.has_value());
   CHECK(profile.exchange.host->enqueue_us.value == Approx(3));
@@ -69,33 +108,122 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.exchange.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.exchange.host->download_call_waits);
   CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Measured);
+  REQUIRE(fits.kernels.size() == 3);
+  for (const KernelFit& kernel : fits.kernels) {
+    const compiler::Calibration& read = profile.calibration_of(*kernel.row);
+    CHECK(read.level == compiler::Level::Samples);
+    CHECK(read.origin == compiler::Origin::Fitted);
+    CHECK(read.revision == kernel.row->revision);
+    CHECK(read.interval_low == Approx(1).epsilon(0.02));
+    CHECK(read.interval_high == Approx(1).epsilon(0.02));
+    for (int term = 0; term < compiler::kTermCount; ++term)
+      CHECK(read.shares.of[term] == kernel.fit.shares.of[term]);
+  }
   const compiler::LatencyPredictor predictor(profile);
-  for (const Sample& sample : samples) {
+  for (const Sample& sample : samples)
     CHECK(predictor.predict_us(step_of(*sample.row, sample.item), false) ==
           Approx(sample.us).epsilon(0.02));
-    CHECK(predictor.interval_of(*sample.row).low == Approx(1).epsilon(0.02));
-  }
   // Cut anywhere it is no profile, and says so.
   for (size_t length = 0; length + 2 < json.size(); length += 7)
     CHECK_FALSE(
         test::error_of(compiler::parse_device_profile(json.substr(0, length), "box.json")).empty());
 }
 
+TEST_CASE("a kernel without samples is as its family, and reference rows are one") {
+  const DeviceFacts facts = box();
+  const Fits fits = fit_samples(
+      samples_of({"reshape_f32_cpu", "reshape_any_cpu", "transpose_any_cpu"}), facts.lane());
+  const compiler::DeviceProfile profile =
+      test::value_of(compiler::parse_device_profile(pretty_profile(facts, fits), "box.json"));
+  const FamilyFit* moves = family_of(fits, Processor::Cpu, kernels::KernelFamily::Move);
+  const FamilyFit* loops = family_of(fits, Processor::Cpu, kernels::KernelFamily::Loops);
+  REQUIRE(moves != nullptr);
+  REQUIRE(loops != nullptr);
+  CHECK(fits.families.size() == 2);
+  const auto shares_are = [&](const char* symbol, const FamilyFit* family) {
+    const compiler::Calibration& read = profile.calibration_of(row_of(symbol));
+    for (int term = 0; term < compiler::kTermCount; ++term)
+      if (read.shares.of[term] != family->fit.shares.of[term]) return false;
+    return read.revision == 0 && read.level == compiler::Level::Samples;
+  };
+  CHECK(shares_are("transpose_f32_cpu", moves));
+  CHECK(shares_are("top_k_any_cpu", loops));
+  CHECK(profile.calibration_of(row_of("conv2d_f32_cpu")).level == compiler::Level::Facts);
+}
+
+TEST_CASE("a family's interval is what its kernels say of each other") {
+  const LaneFacts lane = box().lane();
+  const auto steps_of = [](const char* symbol, double us) {
+    std::vector<Sample> steps = samples_of(row_of(symbol));
+    for (Sample& step : steps) step.us = us;
+    return steps;
+  };
+  std::vector<Sample> samples = steps_of("reshape_f32_cpu", 2);
+  const Fits alone = fit_samples(samples, lane);
+  const FamilyFit* moves = family_of(alone, Processor::Cpu, kernels::KernelFamily::Move);
+  REQUIRE(moves != nullptr);
+  const compiler::Calibration known =
+      compiler::family_calibration(kernels::KernelFamily::Move, Processor::Cpu, false);
+  CHECK(moves->fit.interval_low <= known.interval_low);
+  CHECK(moves->fit.interval_high >= known.interval_high);
+  // Twice as slow, and many more of them: kernels count alike.
+  for (int i = 0; i < 3; ++i)
+    for (const Sample& sample : steps_of("transpose_f32_cpu", 4)) samples.push_back(sample);
+  const Fits both = fit_samples(samples, lane);
+  moves = family_of(both, Processor::Cpu, kernels::KernelFamily::Move);
+  REQUIRE(moves != nullptr);
+  CHECK(moves->fit.held_out.count == samples.size());
+  CHECK(moves->fit.interval_low == Approx(0.5).epsilon(0.05));
+  CHECK(moves->fit.interval_high == Approx(2).epsilon(0.05));
+}
+
+TEST_CASE("OpenCL on a processor is said to be one, with its launch") {
+  DeviceFacts facts = box();
+  facts.machine.machine.is_gpu_a_processor = true;
+  facts.launch_us = 2.5;
+  const compiler::DeviceProfile profile =
+      test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box.json"));
+  CHECK(profile.machine.is_gpu_a_processor);
+  CHECK(profile.gpu_facts.is_processor);
+  CHECK(profile.launch_us.value == Approx(2.5));
+}
+
 TEST_CASE("contention that was not measured says so") {
   DeviceFacts facts = box();
   facts.contention_is_assumed = true;
-  const FittedModel model = {"any_gpu", 0, {{{"mbytes", 1}}}, {.count = 1}};
-  const compiler::DeviceProfile profile = test::value_of(
-      compiler::parse_device_profile(tools::pretty_json(profile_json(facts, {model}), 2), "box"));
+  const compiler::DeviceProfile profile =
+      test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box"));
   CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Assumed);
   CHECK(profile.exchange.contention_percent[1].origin == compiler::Origin::Assumed);
 }
 
 TEST_CASE("a number that codlc would refuse is an error, not a profile") {
-  for (const double coefficient : {1.1e12, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
-    const FittedModel model = {"any_cpu", 0, {{{"mbytes", coefficient}}}, {}};
-    CHECK_THROWS_AS(profile_json({}, {model}), tools::ToolError);
+  for (const double share : {1.1e12, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    KernelFit kernel = {&row_of("reshape_f32_cpu"), {}};
+    kernel.fit.shares[compiler::Term::Read] = share;
+    CHECK_THROWS_AS(profile_json(box(), {{kernel}, {}}), tools::ToolError);
   }
+}
+
+TEST_CASE("a profile of all kernels has a line for each and less than 40 kB") {
+  Fits fits;
+  Fit full;
+  full.held_out = {320, 12.3, 45.6, -7, 8};
+  full.interval_low = 0.812;
+  full.interval_high = 1.34;
+  // Those of the measured profiles have eight in the mean.
+  for (int term = 0; term < 9; ++term) full.shares.of[2 * term] = 0.0123;
+  for (const KernelRow& row : kKernelRows) fits.kernels.push_back({&row, full});
+  for (const Processor processor : {Processor::Cpu, Processor::Gpu})
+    for (int family = 0; family < kernels::kFamilyCount; ++family)
+      fits.families.push_back({processor, static_cast<kernels::KernelFamily>(family), full});
+  const std::string json = pretty_profile(box(), fits);
+  CHECK(json.size() < 40'000);
+  size_t lines = 0;
+  for (size_t at = json.find("\"kernels\": {\n"); (at = json.find("\n    \"", at)) < json.size();
+       ++at)
+    ++lines;
+  CHECK(lines >= kKernelCount);
 }
 
 TEST_CASE("kernels that the time was too short for are named") {
@@ -110,20 +238,20 @@ TEST_CASE("kernels that the time was too short for are named") {
   const std::map<std::string, size_t> needed = {
       {"unary_f32_cpu", 8}, {"unary_any_cpu", 2}, {"conv2d_f32_cpu", 8}, {"unary_f32_cl_image", 0}};
   std::vector<Sample> samples = count_of(samples_of(unary), 7);
-  CHECK(kernels_without_model(samples, needed, "") ==
+  CHECK(kernels_without_fit(samples, needed, "") ==
         Names{"conv2d_f32_cpu", "unary_f32_cpu", "unary_any_cpu"});
-  CHECK(kernels_without_model(samples, needed, "unary") == Names{"unary_f32_cpu", "unary_any_cpu"});
+  CHECK(kernels_without_fit(samples, needed, "unary") == Names{"unary_f32_cpu", "unary_any_cpu"});
   for (Sample& sample : count_of(samples_of(plain), 2)) samples.push_back(sample);
-  CHECK(kernels_without_model(samples, needed, "unary") == Names{"unary_f32_cpu"});
+  CHECK(kernels_without_fit(samples, needed, "unary") == Names{"unary_f32_cpu"});
   samples.push_back(samples[0]);
-  samples.back().role = SampleRole::Repeat;  // no model is fitted to it
-  CHECK(kernels_without_model(samples, needed, "unary") == Names{"unary_f32_cpu"});
+  samples.back().role = SampleRole::Repeat;  // nothing is fitted to it
+  CHECK(kernels_without_fit(samples, needed, "unary") == Names{"unary_f32_cpu"});
   samples.back().role = SampleRole::Fit;
-  CHECK(kernels_without_model(samples, needed, "unary").empty());
+  CHECK(kernels_without_fit(samples, needed, "unary").empty());
   // A file that does not say.
-  CHECK(kernels_without_model(count_of(samples_of(unary), 7), {}, "") == Names{"unary_f32_cpu"});
-  CHECK(kernels_without_model(count_of(samples_of(unary), 8), {}, "").empty());
-  CHECK(kernels_without_model(count_of(samples_of(plain), 1), {}, "").empty());
+  CHECK(kernels_without_fit(count_of(samples_of(unary), 7), {}, "") == Names{"unary_f32_cpu"});
+  CHECK(kernels_without_fit(count_of(samples_of(unary), 8), {}, "").empty());
+  CHECK(kernels_without_fit(count_of(samples_of(plain), 1), {}, "").empty());
 }
 
 TEST_CASE("what disturbs is the mean of visits' median runs over the undisturbed visit") {
@@ -150,43 +278,6 @@ TEST_CASE("a second measurement that agrees, and one that does not") {
     samples.push_back(repeat);
   }
   CHECK(noise_floor_percent(samples, Processor::Cpu) == 50);
-}
-
-// What of the features no step of the row has, small or large, in a lane of one worker and of two,
-// with vectors of 16 floats and of 8, and on a GPU of many or few units or on OpenCL that runs on a
-// processor.
-std::set<std::string> features_of_no_step(const KernelRow& row, std::set<std::string> wanted) {
-  constexpr int kSteps = 4000;
-  WorkLimits large;
-  large.most_macs = 4e9;
-  large.most_elements = 1.6e7;
-  std::mt19937_64 random(7);
-  for (int i = 0; i < kSteps && !wanted.empty(); ++i) {
-    const std::optional<StepCase> item = draw_step(row, i % 2 == 0 ? WorkLimits{} : large, random);
-    if (!item) break;
-    for (const kernels::LaneFacts& lane :
-         {kernels::LaneFacts{1, {132, 0}}, kernels::LaneFacts{1, {8, 0}},
-          kernels::LaneFacts{2, {2, 512}}, kernels::LaneFacts{.gpu = {1, 128}, .vector_lanes = 8}})
-      for (const auto& [name, value] : features_of(row, *item, lane)) wanted.erase(name);
-  }
-  return wanted;
-}
-
-TEST_CASE("every term of a fitted profile is a feature that its kernel has for some step") {
-  std::map<uint32_t, std::set<std::string>> features_of_kernels;
-  for (const std::string& name : compiler::list_devices()) {
-    const compiler::DeviceProfile profile = test::value_of(compiler::load_device_profile(name));
-    for (const compiler::LatencyModel& model : profile.models)
-      if (model.is_fitted)
-        for (const compiler::LatencyModel::Term& term : model.terms)
-          features_of_kernels[model.kernel_id].emplace(term.name());
-  }
-  CHECK(features_of_kernels.size() > 40);
-  for (const auto& [kernel, features] : features_of_kernels) {
-    const KernelRow& row = *find_kernel(static_cast<uint16_t>(kernel));
-    INFO(row.symbol);
-    CHECK(features_of_no_step(row, features) == std::set<std::string>{});
-  }
 }
 
 }  // namespace

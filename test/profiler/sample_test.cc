@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "kernels/kernel_table.h"
-#include "kernels/model_features.h"
 #include "profiler/shapes.h"
 #include "test/support/catch.h"
 #include "tools/tool_error.h"
@@ -63,12 +62,7 @@ TEST_CASE("a sample comes back from its line") {
   }
 }
 
-TEST_CASE("warm weights are another step, and lack the feature of cold ones") {
-  const auto weighs_cold = [](const Sample& sample) {
-    for (const auto& [name, value] : features_of(*sample.row, sample.item, {}))
-      if (name == kernels::kColdWeights) return value > 0;
-    return false;
-  };
+TEST_CASE("warm weights are another step, and lack the term of cold ones") {
   Sample sample = drawn(kKernelRows[0], 3);
   sample.role = SampleRole::Network;
   Sample warm = sample;
@@ -80,39 +74,29 @@ TEST_CASE("warm weights are another step, and lack the feature of cold ones") {
   CHECK(read[1].item.has_warm_weights);
   CHECK(read[1].role == SampleRole::Network);
   CHECK(to_line(read[1]) == to_line(warm));
-  CHECK(weighs_cold(read[0]));
-  CHECK_FALSE(weighs_cold(read[1]));
+  const auto cold_us = [](const Sample& any) {
+    return times_of(*any.row, any.item, {})[compiler::Term::Cold];
+  };
+  CHECK(cold_us(read[0]) > 0);
+  CHECK(cold_us(read[1]) == 0);
 }
 
-TEST_CASE("what a step counts of its weights counts once more where they are cold") {
-  // Of the CPU, and of OpenCL that runs on a processor.
-  const kernels::LaneFacts lane = {2, {2, 512}};
-  size_t rows_with_weights = 0;
+TEST_CASE("steps are drawn within what their row may have to do") {
   for (const KernelRow& row : kKernelRows) {
-    std::mt19937_64 random(5);
-    std::optional<StepCase> item = draw_step(row, {}, random);
-    if (!item || weight_bytes(*item) == 0) continue;
-    const NamedFeatures cold = features_of(row, *item, lane);
-    item->has_warm_weights = true;
-    const NamedFeatures warm = features_of(row, *item, lane);
-    INFO(row.symbol);
-    size_t twins = 0;
-    for (const auto& [name, value] : cold) {
-      if (!name.starts_with(kernels::kColdPrefix)) continue;
-      ++twins;
-      if (name == kernels::kColdWeights) {
-        CHECK(value > 0);
-        continue;
-      }
-      const std::pair<std::string, double> counted = {
-          name.substr(std::string_view(kernels::kColdPrefix).size()), value};
-      CHECK(std::find(warm.begin(), warm.end(), counted) != warm.end());
+    std::mt19937_64 random(9);
+    WorkLimits limits;
+    limits.most_macs = 2e6;
+    limits.most_elements = 1e5;
+    for (int i = 0; i < 5; ++i) {
+      const std::optional<StepCase> item = draw_step(row, limits, random);
+      if (!item) break;
+      INFO(row.symbol);
+      const kernels::StepWork work = work_of(row, *item);
+      CHECK(work.needed_macs <= limits.most_macs);
+      CHECK(work.read_bytes + work.written_bytes + work.weight_bytes <= 8 * limits.most_elements);
+      CHECK(work.written_bytes > 0);
     }
-    CHECK(twins >= 1);
-    CHECK(warm.size() + twins == cold.size());
-    ++rows_with_weights;
   }
-  CHECK(rows_with_weights > 10);
 }
 
 TEST_CASE("what all steps of a batch take longer is not theirs") {

@@ -98,7 +98,11 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
   facts.image_max_width = facts.image_max_height = 4096;
   set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
   facts.tiles = read_found_tiles(text_of(some_tiles()), "x.csv");
-  facts.lane.gpu.tiles = gpu_tiles_of(facts.tiles);
+  for (const auto& field : compiler::kCpuMachineFields)
+    facts.machine.set(field.value, 8, Origin::Measured);
+  for (const auto& field : compiler::kGpuMachineFields)
+    facts.machine.set(field.value, 8, Origin::Measured);
+  const kernels::GpuFacts gpu = facts.lane().gpu;
   const compiler::DeviceProfile profile = test::value_of(
       compiler::parse_device_profile(tools::pretty_json(profile_json(facts, {}), 2), "box.json"));
   CHECK(profile.tiles.size() == 3);
@@ -111,7 +115,7 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
       int32_t own[kernels::kMaxTileInts] = {};
       int32_t read[kernels::kMaxTileInts] = {};
       INFO(row.symbol);
-      CHECK(choose_tile(step_of(row, *item), facts.lane.gpu, own) ==
+      CHECK(choose_tile(step_of(row, *item), gpu, own) ==
             choose_tile(step_of(row, *item), profile.gpu_facts, read));
       CHECK(std::equal(std::begin(own), std::end(own), std::begin(read)));
     }
@@ -121,6 +125,17 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
 }
 
 // ---- the search ---------------------------------------------------------------------------------
+
+// Of whose tiles large ones are thought to be fast.
+kernels::GpuFacts some_gpu() {
+  kernels::GpuFacts gpu;
+  gpu.units = 2;
+  gpu.unit_macs_per_ns = 250;
+  gpu.unit_registers = 65536;
+  gpu.unit_local_bytes = 228 << 10;
+  gpu.latency_ns = 600;
+  return gpu;
+}
 
 // A GPU of which the test says how long a step takes with a tile.
 TileSearch search_with(std::function<double(const Tile& tile, size_t call)> time_us) {
@@ -133,7 +148,7 @@ TileSearch search_with(std::function<double(const Tile& tile, size_t call)> time
     return us;
   };
   search.is_over = [] { return false; };
-  search.gpu.units = 16;
+  search.gpu = some_gpu();
   return search;
 }
 
@@ -156,6 +171,7 @@ TEST_CASE("a local size that is faster on all steps is found, of a line and of a
   TileSearch processor =
       search_with([](const Tile& tile, size_t) { return tile[0] == 64 ? 80.0 : 100.0; });
   processor.is_processor = true;
+  processor.gpu.is_processor = true;
   processor.gpu.registers = 512;
   CHECK(tile_found("conv2d_f32_cl_buffer", processor).local == std::vector<int32_t>{64, 1, 1});
 }
@@ -206,8 +222,8 @@ TEST_CASE(
                    return tile[0] * tile[1] > 32 * 32 ? 400.0 : 100.0;
                  }));
   REQUIRE_FALSE(found.is_default());
-  CHECK(found.table.count == kernels::builtin_gemm_tiles().count);
-  kernels::GpuFacts gpu = {.units = 16};
+  kernels::GpuFacts gpu = some_gpu();
+  CHECK(found.table.count == kernels::timed_gemm_tiles(gpu).count);
   REQUIRE(gpu.tiles.set_table(found.table));
   const kernels::GemmTile tile =
       fastest_gemm_tile(row_of("matmul_f32_cl_tiled"), {512, 512, 512}, gpu);

@@ -23,12 +23,23 @@ def damaged(profile):
         change(copied)
         return what, copied
 
-    model = next(iter(profile["models"]))
-    term = next(iter(profile["models"][model]))
-    yield with_change("another version", lambda p: p.update(format_version=1))
+    family = next(iter(profile["families"]["gpu"]))
+
+    def of_family(**changes):
+        return lambda p: p["families"]["gpu"][family].update(**changes)
+
+    yield with_change("another version", lambda p: p.update(format_version=2))
     yield with_change("no version", lambda p: p.pop("format_version"))
     yield with_change("an unknown key", lambda p: p.update(speed=1))
-    yield with_change("no models", lambda p: p.pop("models"))
+    yield with_change("no machine", lambda p: p["cpu"].pop("machine"))
+    yield with_change("a machine without a fact", lambda p: p["gpu"]["machine"].pop("units"))
+    yield with_change("a machine with an unknown fact", lambda p: p["cpu"]["machine"].update(mhz=1))
+    yield with_change("a machine of no origin", lambda p: p["cpu"]["machine"].pop("origin"))
+    yield with_change("a negative fact", lambda p: p["gpu"]["machine"].update(l1_kb=-1))
+    yield with_change("a fact without a source", lambda p: p["gpu"]["machine"].update(
+        l1_kb={"value": 1, "origin": "assumed"}))
+    yield with_change("no device type", lambda p: p["gpu"].pop("device_type"))
+    yield with_change("an unknown device type", lambda p: p["gpu"].update(device_type="npu"))
     yield with_change("a path as name", lambda p: p.update(name="a/b"))
     yield with_change("no threads", lambda p: p["cpu"].update(threads=0))
     for what, values in (("no speed", []), ("a worker that stands still", [1, 0]),
@@ -40,14 +51,26 @@ def damaged(profile):
     yield with_change("a negative number", lambda p: p["exchange"]["sync_us"].update(value=-1))
     yield with_change("a number beyond all", lambda p: p["exchange"]["sync_us"].update(value=1e300))
     yield with_change("no source", lambda p: p["exchange"]["sync_us"].pop("source"))
-    yield with_change("an unknown origin",
-                      lambda p: p["models"][model][term].update(origin="guessed"))
-    yield with_change("a model without terms", lambda p: p["models"].update({model: {}}))
+    yield with_change("an unknown origin", of_family(origin="guessed"))
+    yield with_change("an unknown level", of_family(level="guessed"))
+    yield with_change("no shares", of_family(shares={}))
+    yield with_change("a share of no term", of_family(shares={"mmacs": 1}))
+    yield with_change("a negative share", of_family(shares={"compute": -1}))
+    yield with_change("an interval of one end", of_family(interval=[1]))
+    yield with_change("an interval from 0", of_family(interval=[0, 1]))
+    yield with_change("a family of no kernels", lambda p: p["families"]["gpu"].update(
+        folding=p["families"]["gpu"][family]))
+    yield with_change("families of no processor", lambda p: p["families"].update(npu={}))
+    yield with_change("a kernel without an interval", lambda p: p.update(kernels={
+        "conv2d_f32_cpu": {"level": "samples", "origin": "measured", "source": "s",
+                           "shares": {"step": 1}}}))
+    yield with_change("a fit of no samples", of_family(
+        fit={"samples": 0, "median_error_percent": 1, "within_10_percent": 1}))
     yield with_change("an exchange without a GPU", lambda p: p.pop("gpu"))
     yield with_change("a power of one lane only", lambda p: p.update(power={
         "cpu_w": {"value": 1, "origin": "assumed", "source": "s"}}))
     yield with_change("a fact without an origin", lambda p: p["cpu"].update(
-        facts={"source": "s", "l3_kb": 1}))
+        facts={"source": "s", "clusters": {}}))
     yield with_change("a cluster of no cores", lambda p: p["cpu"].update(
         facts={"origin": "assumed", "source": "s", "clusters": {"A": {"cores": 0, "mhz": 1}}}))
     yield with_change("a quirk that says nothing", lambda p: p["gpu"].update(quirks={"slow": True}))
@@ -64,8 +87,6 @@ def damaged(profile):
             ("a tile that never ends", {**best, "gemm": [{**timed, "macs_per_ns": 0}]})]:
         yield with_change(what, lambda p, tile=tile: p["gpu"].update(
             tiles={"conv2d_f32_cl_image": tile}))
-    yield with_change("a fitted model without its fit", lambda p: p["models"].update(
-        {model: {"kind": "analytic", "origin": "fitted", "source": "s", "terms": {"steps": 1}}}))
 
 
 def main():
@@ -91,7 +112,7 @@ def main():
             faults.append(f"expected {what} to be refused, found it accepted")
     # What it does not say itself, its "gpu" among them, is its base's.
     best = {"origin": "measured", "source": "s"}
-    over_another = {"format_version": 2, "base": "sd855", "name": "mine", "power": None,
+    over_another = {"format_version": 3, "base": "sd855", "name": "mine", "power": None,
                     "gpu": {"tiles": None},
                     "exchange": {"sync_us": example["exchange"]["sync_us"]}}
     for error in validator.iter_errors(over_another):

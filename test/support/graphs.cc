@@ -65,18 +65,20 @@ compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout) {
   compiler::DeviceProfile profile;
   profile.name = "test";
   profile.has_gpu = true;
-  profile.sharing = sharing;
+  profile.exchange.sharing = sharing;
   profile.gpu_layout = gpu_layout;
   profile.image_max_width = profile.image_max_height = 16384;
   profile.exchange.sync_us = {5, compiler::Origin::Assumed, "test"};
+  profile.machine.cpu.fma_per_cycle = 1e3 / profile.machine.cpu.vector_lanes;
+  profile.machine.gpu.fma_per_cycle = 1e3;
   for (const KernelRow& row : kKernelRows) {
-    if (kernels::winograd_outputs(row.packing) != 0) continue;
-    compiler::LatencyModel model;
-    model.kernel_id = row.id;
-    for (const char* feature :
-         {"mmacs", "mmacs_1x1", "mmacs_3x3_s1", "mmacs_3x3_s2", "mmacs_other", "steps"})
-      model.terms.push_back({feature, {1.0, compiler::Origin::Assumed, "test"}});
-    profile.models.push_back(std::move(model));
+    const std::string_view symbol = row.symbol;
+    if (kernels::winograd_outputs(row.packing) != 0 || symbol == "conv2d_f32_cl_quad" ||
+        symbol == "conv2d_f32_cl_tiled")
+      profile.unused_kernels.push_back(row.id);
+    compiler::Calibration& calibration = profile.kernels[row.id - 1];
+    calibration.shares[compiler::Term::Compute] = calibration.shares[compiler::Term::Step] = 1;
+    calibration.source = "test";
   }
   return profile;
 }

@@ -1,8 +1,12 @@
 #include "compiler/device/device_profile.h"
 
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 
 #include "kernels/common/work_counts.h"
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 
@@ -12,16 +16,30 @@ namespace {
 using test::value_of;
 
 constexpr const char* kProfile = R"({
-  "format_version": 2,
+  "format_version": 3,
   "name": "box",
   "description": "a box",
   "kernel_library": "codl",
   "cpu": {
-    "name": "cores", "threads": 2, "vector_lanes": 8,
-    "disturbance_percent": {"value": 2, "origin": "assumed", "source": "s"}
+    "name": "cores", "threads": 2,
+    "disturbance_percent": {"value": 2, "origin": "assumed", "source": "s"},
+    "machine": {
+      "origin": "published", "source": "s", "ghz": 2.5, "vector_lanes": 8, "fma_per_cycle": 2,
+      "loads_per_cycle": {"value": 3, "origin": "assumed", "source": "t"},
+      "l1_kb": 48, "l2_kb": 1024, "last_level_kb": 0, "l2_gb_per_s": 80,
+      "last_level_gb_per_s": 25, "memory_gb_per_s": 12, "memory_all_gb_per_s": 21,
+      "fork_join_us": 6
+    }
   },
   "gpu": {
-    "name": "gpu", "layout": "image", "sharing": "sub_buffer", "gate": "user_event",
+    "name": "gpu", "device_type": "gpu", "layout": "image", "sharing": "sub_buffer",
+    "gate": "user_event",
+    "machine": {
+      "origin": "measured", "source": "s", "units": 9, "wave_width": 64, "ghz": 0.5,
+      "fma_per_cycle": 128, "max_waves": 16, "registers_kb": 96, "local_kb": 32, "l1_kb": 16,
+      "texture_kb": 0, "l2_kb": 512, "last_level_kb": 0, "l1_gb_per_s": 40, "l2_gb_per_s": 90,
+      "last_level_gb_per_s": 30, "memory_gb_per_s": 22, "latency_ns": 400, "launch_us": 5
+    },
     "image_max_width": {"value": 4096, "origin": "published", "source": "s"},
     "image_max_height": {"value": 8192, "origin": "published", "source": "s"}
   },
@@ -33,14 +51,22 @@ constexpr const char* kProfile = R"({
     "cpu_contention_percent": {"value": 5, "origin": "assumed", "source": "s"},
     "gpu_contention_percent": {"value": 6, "origin": "assumed", "source": "s"}
   },
-  "models": {
-    "conv2d_f32_cl_image": {"mmacs_1x1": {"value": 12.9, "origin": "fitted", "source": "s"}},
-    "conv2d_f32_cpu": {
-      "mmacs_1x1": {"value": 22, "origin": "assumed", "source": "s"},
-      "steps": {"value": 0, "origin": "assumed", "source": "s"}
+  "families": {
+    "cpu": {
+      "convolution": {
+        "level": "anchors", "origin": "fitted", "source": "t",
+        "shares": {"compute": 1.25, "step": 7}, "interval": [0.6, 1.7]
+      }
     }
   },
-  "sources": {"s": "a table"}
+  "kernels": {
+    "conv2d_f32_cl_image": {
+      "level": "samples", "origin": "measured", "source": "s",
+      "shares": {"compute": 1.125, "l2": 0.5}, "interval": [0.9, 1.2],
+      "fit": {"revision": 4, "samples": 20, "median_error_percent": 3, "within_10_percent": 90}
+    }
+  },
+  "sources": {"s": "a table", "t": "a rule"}
 })";
 
 // kProfile with one text in place of another.
@@ -59,13 +85,22 @@ TEST_CASE("a profile is read whole") {
   const DeviceProfile profile = value_of(parse_device_profile(kProfile, "box.json"));
   CHECK(profile.name == "box");
   CHECK(profile.kernel_library == "codl");
-  CHECK(profile.cpu_threads == 2);
-  CHECK(profile.cpu_vector_lanes == 8);
+  CHECK(profile.machine.cpu_threads == 2);
+  CHECK(profile.machine.cpu.ghz == 2.5);
+  CHECK(profile.machine.cpu.vector_lanes == 8);
+  CHECK(profile.machine.cpu.loads_per_cycle == 3);
+  CHECK(profile.machine.cpu.fork_join_us == 6);
   CHECK(profile.disturbance_percent[0].value == 2);
   CHECK(profile.disturbance_percent[1].value == 0);
   CHECK(profile.has_gpu);
+  CHECK_FALSE(profile.machine.is_gpu_a_processor);
+  CHECK(profile.machine.gpu.units == 9);
+  CHECK(profile.machine.gpu.wave_width == 64);
+  CHECK(profile.machine.gpu.launch_us == 5);
+  CHECK(profile.gpu_facts.units == 9);
+  CHECK_FALSE(profile.gpu_facts.is_processor);
   CHECK(profile.gpu_layout == Layout::Image2d);
-  CHECK(profile.sharing == Sharing::SubBuffer);
+  CHECK(profile.exchange.sharing == Sharing::SubBuffer);
   CHECK(profile.gate == Gate::UserEvent);
   CHECK(profile.image_max_width == 4096);
   CHECK(profile.image_max_height == 8192);
@@ -74,12 +109,106 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.exchange.map_us.origin == Origin::Fitted);
   CHECK(profile.exchange.contention_percent[0].value == 5);
   CHECK(profile.exchange.contention_percent[1].source == "a table");
-  REQUIRE(profile.models.size() == 2);
-  CHECK(profile.models[0].kernel_id == 1);  // by kernel id, not in the file's order
-  REQUIRE(profile.model_of(3) != nullptr);
-  CHECK(profile.model_of(3)->terms[0].feature == "mmacs_1x1");
-  CHECK(profile.model_of(3)->terms[0].coefficient.value == 12.9);
-  CHECK(profile.model_of(2) == nullptr);
+}
+
+const KernelRow& row_of(std::string_view symbol) {
+  return *std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
+                       [&](const KernelRow& row) { return row.symbol == symbol; });
+}
+
+const Calibration& calibration_of(const DeviceProfile& profile, std::string_view symbol) {
+  return profile.calibration_of(row_of(symbol));
+}
+
+TEST_CASE("every fact of a machine is read, a number or a number with an origin of its own") {
+  const DeviceProfile profile = value_of(parse_device_profile(kProfile, "box.json"));
+  double number = 100;
+  const auto check_fields = [&](const auto& fields, bool is_cpu) {
+    for (const auto& field : fields) {
+      INFO(field.name);
+      // Of the processor's own object.
+      const std::string whole = kProfile;
+      const size_t begin = whole.find(std::string("\"") + field.name + "\": ",
+                                      whole.find(is_cpu ? "\"cpu\"" : "\"gpu\""));
+      const size_t end = std::string(field.name) == "loads_per_cycle"
+                             ? whole.find('}', begin) + 1
+                             : whole.find_first_of(",\n", begin);
+      const bool is_lanes = std::string(field.name) == "vector_lanes";
+      const double value = is_lanes ? 16 : ++number;
+      const std::string key = std::string("\"") + field.name + "\": ";
+      for (const std::string& text :
+           {std::to_string(value),
+            "{\"value\": " + std::to_string(value) + R"(, "origin": "assumed", "source": "s"})"}) {
+        std::string edited = whole;
+        edited.replace(begin, end - begin, key + text);
+        const DeviceProfile read = value_of(parse_device_profile(edited, "box.json"));
+        if constexpr (std::is_same_v<decltype(field.value), double CpuMachine::*>)
+          CHECK(read.machine.cpu.*field.value == value);
+        else
+          CHECK(read.machine.gpu.*field.value == value);
+      }
+      std::string without = whole;
+      without.replace(begin, key.size(), "\"other\": ");
+      CHECK(error_of(without) == std::string("box.json: /") + (is_cpu ? "cpu" : "gpu") +
+                                     "/machine: expected the key \"" + field.name +
+                                     "\", found none");
+      std::string negative = whole;
+      negative.replace(begin, end - begin, key + "-1");
+      CHECK(error_of(negative).find(std::string("box.json: /") + (is_cpu ? "cpu" : "gpu") +
+                                    "/machine/" + field.name + ": expected a") == 0);
+    }
+  };
+  check_fields(kCpuMachineFields, true);
+  check_fields(kGpuMachineFields, false);
+  CHECK(describe(profile).find("cpu loads_per_cycle      3.00 assumed\n") != std::string::npos);
+  CHECK(describe(profile).find("cpu fork_join_us         6.00 published\n") != std::string::npos);
+  CHECK(describe(profile).find("gpu units                9.00 measured\n") != std::string::npos);
+}
+
+TEST_CASE("what is known of a kernel stands before its family, that before other machines") {
+  const DeviceProfile profile = value_of(parse_device_profile(kProfile, "box.json"));
+  const Calibration& own = calibration_of(profile, "conv2d_f32_cl_image");
+  CHECK(own.level == Level::Samples);
+  CHECK(own.origin == Origin::Measured);
+  CHECK(own.source == "a table");
+  CHECK(own.shares[Term::Compute] == 1.125);
+  CHECK(own.shares[Term::L2] == 0.5);
+  CHECK(own.shares[Term::Step] == 0);
+  CHECK(own.interval_low == 0.9);
+  CHECK(own.interval_high == 1.2);
+  CHECK(own.revision == 4);
+  for (const char* symbol : {"conv2d_f32_cpu", "conv2d_winograd4_f32_cpu"}) {
+    const Calibration& family = calibration_of(profile, symbol);
+    CHECK(family.level == Level::Anchors);
+    CHECK(family.origin == Origin::Fitted);
+    CHECK(family.shares[Term::Compute] == 1.25);
+    CHECK(family.shares[Term::Step] == 7);
+    CHECK(family.interval_high == 1.7);
+    CHECK(family.revision == 0);
+  }
+  // The CPU's family says nothing of the GPU's, nor of reference rows.
+  for (const char* symbol : {"conv2d_f32_cl_buffer", "softmax_f32_cpu", "conv_nd_any_cpu"}) {
+    const KernelRow& row = row_of(symbol);
+    const Calibration expected = family_calibration(kernels::family_of(row), row.processor, false);
+    const Calibration& other = profile.calibration_of(row);
+    CHECK(other.level == Level::Facts);
+    CHECK(other.origin == Origin::Assumed);
+    CHECK(std::equal(std::begin(other.shares.of), std::end(other.shares.of),
+                     std::begin(expected.shares.of)));
+    CHECK(other.interval_high == expected.interval_high);
+  }
+}
+
+TEST_CASE("OpenCL on a processor has the shares and tiles of one") {
+  const DeviceProfile profile = value_of(parse_device_profile(
+      changed("\"device_type\": \"gpu\"", "\"device_type\": \"cpu\""), "box.json"));
+  CHECK(profile.machine.is_gpu_a_processor);
+  CHECK(profile.gpu_facts.is_processor);
+  CHECK(profile.gpu_facts.registers == 96 * 1024 / 4);
+  const KernelRow& row = row_of("softmax_f32_cl_buffer");
+  const Calibration expected = family_calibration(kernels::family_of(row), row.processor, true);
+  CHECK(std::equal(std::begin(expected.shares.of), std::end(expected.shares.of),
+                   std::begin(profile.calibration_of(row).shares.of)));
 }
 
 TEST_CASE("workers are as fast as each other, or as the profile says") {
@@ -108,15 +237,14 @@ TEST_CASE("sd855's steps are counted by the speeds of its workers") {
   const DeviceProfile profile = value_of(load_device_profile("sd855"));
   const std::vector<uint16_t> speeds = profile.worker_speeds();
   REQUIRE(speeds == std::vector<uint16_t>{10000, 8521, 8521, 8521});
-  kernels::WorkMachine machine;
-  machine.threads = profile.cpu_threads;
-  kernels::StepWork alike;
-  kernels::fill_tasks(3200, 3200, machine, &alike);
-  CHECK(alike.busiest_share == 0.25);
-  machine.worker_speeds = speeds.data();
+  kernels::WorkMachine machine = work_machine(profile.machine, Processor::Cpu);
   kernels::StepWork work;
   kernels::fill_tasks(3200, 3200, machine, &work);
   CHECK(work.busiest_share == Approx(1 / (1 + 3 * 0.8521)).epsilon(2e-3));
+  machine.worker_speeds = nullptr;
+  kernels::StepWork alike;
+  kernels::fill_tasks(3200, 3200, machine, &alike);
+  CHECK(alike.busiest_share == 0.25);
 }
 
 TEST_CASE("the hash is of the bytes: a space changes it") {
@@ -125,39 +253,23 @@ TEST_CASE("the hash is of the bytes: a space changes it") {
 }
 
 TEST_CASE("a profile without a GPU has no exchange and no GPU kernels") {
-  constexpr const char* kCpuOnly =
-      R"({"format_version": 2, "name": "c", "description": "", "kernel_library": "codl",
-    "cpu": {"name": "cores", "threads": 1}, "sources": {"s": "t"},
-    "models": {"MODEL": {"steps": {"value": 1, "origin": "assumed", "source": "s"}}}})";
-  const auto with_model = [&](llvm::StringRef symbol) {
-    std::string text = kCpuOnly;
-    return text.replace(text.find("MODEL"), 5, symbol.str());
+  const auto with_kernel = [](llvm::StringRef symbol) {
+    std::string text = changed("conv2d_f32_cl_image", symbol);
+    for (const char* part : {"\"gpu\": {", "\"exchange\": {"}) {
+      const size_t begin = text.find(part);
+      // The next member of the root, or its end.
+      const size_t end = text.find("\n  \"", begin) + 3;
+      text.erase(begin, end - begin);
+    }
+    return text;
   };
   const DeviceProfile profile =
-      value_of(parse_device_profile(with_model("unary_f32_cpu"), "c.json"));
+      value_of(parse_device_profile(with_kernel("unary_f32_cpu"), "box.json"));
   CHECK_FALSE(profile.has_gpu);
-  CHECK(error_of(with_model("unary_f32_cl_buffer")) ==
-        "box.json: /models/unary_f32_cl_buffer: expected kernels of the CPU only, as the profile "
+  CHECK(calibration_of(profile, "unary_f32_cpu").revision == 4);
+  CHECK(error_of(with_kernel("unary_f32_cl_buffer")) ==
+        "box.json: /kernels/unary_f32_cl_buffer: expected kernels of the CPU only, as the profile "
         "has no \"gpu\", found an object");
-}
-
-TEST_CASE("any_cpu and any_gpu are for the kernels without a model") {
-  const auto id_of = [](std::string_view symbol) {
-    return std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
-                        [&](const KernelRow& row) { return row.symbol == symbol; })
-        ->id;
-  };
-  const DeviceProfile without = value_of(parse_device_profile(kProfile, "box.json"));
-  CHECK(without.model_of(id_of("pad_any_cpu")) == nullptr);
-  const std::string text =
-      changed("\"models\": {",
-              "\"models\": {\"any_cpu\": {\"mbytes\": {\"value\": 7, \"origin\": \"assumed\", "
-              "\"source\": \"s\"}},");
-  const DeviceProfile with = value_of(parse_device_profile(text, "box.json"));
-  REQUIRE(with.model_of(id_of("pad_any_cpu")) != nullptr);
-  CHECK(with.model_of(id_of("pad_any_cpu"))->terms[0].coefficient.value == 7.0);
-  CHECK(with.model_of(id_of("conv2d_f32_cpu"))->terms[0].coefficient.value == 22.0);
-  CHECK(with.model_of(id_of("slice_f32_cl_buffer")) == nullptr);
 }
 
 TEST_CASE("what sessions hold there: rows of images, and whether weights are copied") {
@@ -197,86 +309,96 @@ TEST_CASE("every rule of the format has its error, with the place") {
         "\"a/b\"");
   CHECK(error_of(changed("1.5", "-1.5")) ==
         "box.json: /exchange/sync_us/value: expected a number from 0 to 10^12, found -1.5");
-  CHECK(error_of(changed("\"measured\"", "\"guessed\"")) ==
+  CHECK(error_of(changed("1.5, \"origin\": \"measured\"", "1.5, \"origin\": \"guessed\"")) ==
         "box.json: /exchange/sync_us/origin: expected \"measured\", \"fitted\", \"published\" or "
         "\"assumed\", found \"guessed\"");
-  CHECK(error_of(changed("\"origin\": \"measured\", ", "")) ==
+  CHECK(error_of(changed("1.5, \"origin\": \"measured\", ", "1.5, ")) ==
         "box.json: /exchange/sync_us: expected the key \"origin\", found none");
-  CHECK(error_of(changed("\"measured\", \"source\": \"s\"", "\"measured\", \"source\": \"t\"")) ==
-        "box.json: /exchange/sync_us/source: expected a key of /sources, found \"t\"");
-  CHECK(error_of(changed("\"conv2d_f32_cpu\"", "\"conv2d_f32\"")) ==
-        "box.json: /models/conv2d_f32: expected the key to be the symbol of a kernel (codlc "
-        "--list-ops), found an object");
-  CHECK(error_of(changed("{\"mmacs_1x1\": {\"value\": 12.9, \"origin\": \"fitted\", \"source\": "
-                         "\"s\"}}",
-                         "{}")) ==
-        "box.json: /models/conv2d_f32_cl_image: expected one term or more, found an object");
+  CHECK(error_of(changed("1.5, \"origin\": \"measured\", \"source\": \"s\"",
+                         "1.5, \"origin\": \"measured\", \"source\": \"u\"")) ==
+        "box.json: /exchange/sync_us/source: expected a key of /sources, found \"u\"");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
-        "box.json: /cpu: expected a key of \"name\", \"threads\", \"vector_lanes\", "
+        "box.json: /cpu: expected a key of \"name\", \"threads\", \"machine\", "
         "\"worker_speeds\", \"disturbance_percent\", \"warm_weight_mbytes\", \"probe_us\" or "
-        "\"facts\", found \"core\"");
+        "\"facts\", "
+        "found \"core\"");
+  CHECK(error_of(changed("\"device_type\": \"gpu\"", "\"device_type\": \"npu\"")) ==
+        "box.json: /gpu/device_type: expected \"gpu\" or \"cpu\", found \"npu\"");
 }
 
-// A model as codl-profile writes it.
-std::string with_fitted_model() {
-  return changed(
-      "\"conv2d_f32_cl_image\": {\"mmacs_1x1\": {\"value\": 12.9, \"origin\": \"fitted\", "
-      "\"source\": \"s\"}}",
-      R"("conv2d_f32_cl_image": {"kind": "analytic", "origin": "fitted", "source": "s",
-         "terms": {"mmacs_1x1": 12.9, "kitems": 0.5}, "floor_us": 4.5,
-         "fit": {"revision": 1, "samples": 20, "median_error_percent": 3, "within_10_percent": 90,
-                 "interval_low": 0.9, "interval_high": 1.1}})");
+TEST_CASE("what a machine cannot be is refused with the place") {
+  const std::string cpu = "box.json: /cpu/machine";
+  const std::string gpu = "box.json: /gpu/machine";
+  CHECK(error_of(changed("\"ghz\": 2.5", "\"ghz\": 0")) ==
+        cpu + "/ghz: expected a number from 0.01 to 1e+09, found 0");
+  CHECK(error_of(changed("\"ghz\": 2.5", "\"ghz\": 1e10")) ==
+        cpu + "/ghz: expected a number from 0.01 to 1e+09, found 10000000000.0");
+  CHECK(error_of(changed("\"vector_lanes\": 8", "\"vector_lanes\": 7.5")) ==
+        cpu + "/vector_lanes: expected a whole number from 4 to 16, found 7.5");
+  CHECK(error_of(changed("\"vector_lanes\": 8", "\"vector_lanes\": 32")) ==
+        cpu + "/vector_lanes: expected a whole number from 4 to 16, found 32");
+  CHECK(error_of(changed("\"units\": 9", "\"units\": 0")) ==
+        gpu + "/units: expected a whole number from 1 to 65536, found 0");
+  CHECK(error_of(changed("\"units\": 9", "\"units\": \"many\"")) ==
+        gpu + "/units: expected a number from 0 to 10^12, found \"many\"");
+  CHECK(error_of(changed("\"origin\": \"published\", \"source\": \"s\", \"ghz\"",
+                         "\"origin\": \"published\", \"ghz\"")) ==
+        cpu + ": expected the key \"source\", found none");
+  CHECK(error_of(changed("\"ghz\": 2.5", "\"ghz\": 2.5, \"mhz\": 2500"))
+            .find(cpu + ": expected a key of ") == 0);
+  CHECK(error_of(changed("{\"value\": 3, \"origin\": \"assumed\", \"source\": \"t\"}",
+                         "{\"value\": 3, \"origin\": \"assumed\"}")) ==
+        cpu + "/loads_per_cycle: expected the key \"source\", found none");
+  CHECK(error_of(changed("{\"value\": 3, \"origin\": \"assumed\", \"source\": \"t\"}",
+                         "{\"value\": 3, \"origin\": \"assumed\", \"source\": \"u\"}")) ==
+        cpu + "/loads_per_cycle/source: expected a key of /sources, found \"u\"");
 }
 
-TEST_CASE("a fitted model has one origin for all its terms, and an interval") {
-  const DeviceProfile profile = value_of(parse_device_profile(with_fitted_model(), "box.json"));
-  const LatencyModel* model = profile.model_of(3);
-  REQUIRE(model != nullptr);
-  CHECK(model->is_fitted);
-  CHECK(model->revision == 1);
-  CHECK(model->floor_us == 4.5);
-  CHECK(model->interval_low == 0.9);
-  CHECK(model->interval_high == 1.1);
-  REQUIRE(model->terms.size() == 2);
-  CHECK(model->terms[1].coefficient.value == 0.5);
-  CHECK(model->terms[1].coefficient.origin == Origin::Fitted);
-  CHECK(model->terms[1].coefficient.source == "a table");
+TEST_CASE("what no kernel can reach is refused with the place") {
+  const std::string kernel = "box.json: /kernels/conv2d_f32_cl_image";
+  const std::string family = "box.json: /families/cpu/convolution";
+  CHECK(error_of(changed("\"conv2d_f32_cl_image\"", "\"conv2d_f32\"")) ==
+        "box.json: /kernels/conv2d_f32: expected the key to be the symbol of a kernel (codlc "
+        "--list-ops), found an object");
+  CHECK(error_of(changed("\"convolution\"", "\"folding\""))
+            .find("box.json: /families/cpu: expected a key of \"convolution\", \"product\"") == 0);
+  CHECK(error_of(changed("\"families\": {\n    \"cpu\"", "\"families\": {\n    \"npu\"")) ==
+        "box.json: /families: expected a key of \"cpu\" or \"gpu\", found \"npu\"");
+  CHECK(error_of(changed("{\"compute\": 1.25, \"step\": 7}", "{}")) ==
+        family + "/shares: expected one term or more, found an object");
+  CHECK(error_of(changed("\"compute\": 1.25", "\"computing\": 1.25"))
+            .find(family + "/shares: expected a key of \"compute\", \"operations\"") == 0);
+  CHECK(error_of(changed("1.125", "-1.125")) ==
+        kernel + "/shares/compute: expected a number from 0 to 10^12, found -1.125");
+  CHECK(error_of(changed("\"anchors\"", "\"guess\"")) ==
+        family + "/level: expected \"facts\", \"anchors\" or \"samples\", found \"guess\"");
+  CHECK(error_of(changed("\"level\": \"anchors\", ", "")) ==
+        family + ": expected the key \"level\", found none");
+  CHECK(error_of(changed("\"fitted\", \"source\": \"t\",\n", "\"fitted\",\n")) ==
+        family + ": expected the key \"source\", found none");
+  for (const char* interval : {"[0.6]", "[]", "[0.6, 1, 1.7]", "[0, 1.7]", "[1.8, 1.7]"})
+    CHECK(error_of(changed("[0.6, 1.7]", interval)) ==
+          family + "/interval: expected two numbers over 0, the lower one first, found an array");
+  CHECK(error_of(changed("\"revision\": 4", "\"revision\": 0")) ==
+        kernel + "/fit/revision: expected a whole number from 1 to 65535, found 0");
+  CHECK(error_of(changed("\"samples\": 20", "\"samples\": 0")) ==
+        kernel + "/fit/samples: expected a whole number from 1 to 2147483647, found 0");
+  CHECK(error_of(changed("\"samples\": 20, ", "")) ==
+        kernel + "/fit: expected the key \"samples\", found none");
 }
 
 TEST_CASE("a damaged profile is refused with the place and the reason") {
-  const std::string whole = with_fitted_model();
-  for (size_t length = 0; length < whole.size(); length += 3)
-    CHECK_FALSE(error_of(whole.substr(0, length)).empty());
-  const auto error_with = [&](const std::string& from, const std::string& to) {
-    std::string text = whole;
-    return error_of(text.replace(text.find(from), from.size(), to));
-  };
-  CHECK(error_with("12.9", "-12.9") ==
-        "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
-        "found -12.9");
-  CHECK(error_with("12.9", "1e300") ==
-        "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
-        "found 1e+300");
-  CHECK(error_with("12.9", "NaN").find("box.json: line ") == 0);
-  CHECK(error_with("12.9", "1e999").find("box.json") == 0);
-  CHECK(error_with("12.9", "\"fast\"") ==
-        "box.json: /models/conv2d_f32_cl_image/terms/mmacs_1x1: expected a number from 0 to 10^12, "
-        "found \"fast\"");
-  CHECK(error_with("4.5", "-4.5") ==
-        "box.json: /models/conv2d_f32_cl_image/floor_us: expected a number from 0 to 10^12, found "
-        "-4.5");
-  CHECK(error_with("\"format_version\": 2", "\"format_version\": 1") ==
-        "box.json: /format_version: expected a whole number from 2 to 2, found 1");
-  CHECK(error_with("\"format_version\": 2,", "") ==
+  const std::string share = "box.json: /kernels/conv2d_f32_cl_image/shares/compute";
+  CHECK(error_of(changed("1.125", "1e300")) ==
+        share + ": expected a number from 0 to 10^12, found 1e+300");
+  CHECK(error_of(changed("1.125", "NaN")).find("box.json: line ") == 0);
+  CHECK(error_of(changed("1.125", "1e999")).find("box.json") == 0);
+  CHECK(error_of(changed("1.125", "\"fast\"")) ==
+        share + ": expected a number from 0 to 10^12, found \"fast\"");
+  CHECK(error_of(changed("\"format_version\": 3", "\"format_version\": 2")) ==
+        "box.json: /format_version: expected a whole number from 3 to 3, found 2");
+  CHECK(error_of(changed("\"format_version\": 3,", "")) ==
         "box.json: expected the key \"format_version\", found none");
-  CHECK(error_with("\"analytic\"", "\"forest\"") ==
-        "box.json: /models/conv2d_f32_cl_image/kind: expected \"analytic\", found \"forest\"");
-  CHECK(error_with("\"samples\": 20", "\"samples\": 0") ==
-        "box.json: /models/conv2d_f32_cl_image/fit/samples: expected a whole number from 1 to "
-        "2147483647, found 0");
-  CHECK(error_with("\"interval_low\": 0.9", "\"interval_low\": 1.9") ==
-        "box.json: /models/conv2d_f32_cl_image/fit/interval_low: expected a number of at most "
-        "interval_high, found 1.9");
 }
 
 // kProfile with these members of gpu.tiles.
@@ -373,7 +495,7 @@ TEST_CASE("tiles that no kernel could be launched with are refused with the plac
 std::string with_all_keys() {
   std::string text = changed("\"threads\": 2", R"("threads": 2,
     "worker_speeds": {"values": [1, 0.75], "origin": "assumed", "source": "s"},
-    "facts": {"origin": "published", "source": "s", "l3_kb": 2048, "simd_bits": 128,
+    "facts": {"origin": "published", "source": "s",
               "clusters": {"big": {"cores": 4, "mhz": 2400}, "little": {"cores": 2, "mhz": 1800}}})");
   const auto insert_before = [&](const std::string& place, const std::string& what) {
     text.insert(text.find(place), what);
@@ -383,9 +505,9 @@ std::string with_all_keys() {
       "origin": "measured", "source": "s"}, "matmul_f32_cl_tiled": {"gemm": [{"tile":
       [32, 32, 32, 4, 4, 4], "macs_per_ns": 1.5, "step_ns": 9, "residents": 2}],
       "origin": "fitted", "source": "s"}}, "launch_us": {"value": 7, "origin": "published", "source": "s"},
-    "facts": {"origin": "measured", "source": "s", "mhz": 600, "wave": 64, "driver": "1.2"},
+    "facts": {"origin": "measured", "source": "s", "max_work_group": 512, "driver": "1.2"},
     "quirks": {"slow_maps": "maps take long"}, )");
-  insert_before("\"models\"", R"("power": {
+  insert_before("\"families\"", R"("power": {
     "base_w": {"value": 1.25, "origin": "fitted", "source": "s"},
     "cpu_w": {"value": 4.5, "origin": "fitted", "source": "s"},
     "gpu_w": {"value": 2.5, "origin": "fitted", "source": "s"}}, )");
@@ -396,7 +518,7 @@ TEST_CASE("launch cost, power, facts and known problems are read and shown") {
   const DeviceProfile without = value_of(parse_device_profile(kProfile, "box.json"));
   CHECK(without.launch_us.value == 0);
   CHECK_FALSE(without.power);
-  CHECK(without.facts.empty());
+  CHECK(without.quirks.empty());
   const DeviceProfile profile = value_of(parse_device_profile(with_all_keys(), "box.json"));
   CHECK(profile.launch_us.value == 7);
   REQUIRE(profile.power);
@@ -406,11 +528,11 @@ TEST_CASE("launch cost, power, facts and known problems are read and shown") {
   const std::string text = describe(profile);
   for (const char* line :
        {"cpu cluster              4 x big at 2400 MHz\n", "cpu cluster              2 x little",
-        "cpu l3_kb                2048\n", "gpu wave                 64\n",
-        "gpu driver               1.2\n", "quirk slow_maps          maps take long\n",
-        "gpu launch_us            7.00 published\n", "power base_w             1.25 fitted\n",
-        "exchange sync_us         1.50 measured\n",
-        "  conv2d_f32_cpu                     assumed   mmacs_1x1 22.000, steps 0.000\n"}) {
+        "gpu max_work_group       512\n", "gpu driver               1.2\n",
+        "quirk slow_maps          maps take long\n", "gpu launch_us            7.00 published\n",
+        "power base_w             1.25 fitted\n", "exchange sync_us         1.50 measured\n",
+        "  conv2d_f32_cpu                     anchors  fitted    0.60 to 1.70  compute 1.250, step "
+        "7.000\n"}) {
     INFO(text);
     CHECK(text.find(line) != std::string::npos);
   }
@@ -422,13 +544,13 @@ TEST_CASE("optional keys are read as strictly as the others") {
     std::string text = whole;
     return error_of(text.replace(text.find(from), from.size(), to));
   };
-  CHECK(error_with("\"l3_kb\": 2048", "\"l3_kb\": 0") ==
-        "box.json: /cpu/facts/l3_kb: expected a whole number from 1 to 2147483647, found 0");
-  CHECK(error_with("\"l3_kb\"", "\"l4_kb\"").find("box.json: /cpu/facts: expected a key of") == 0);
   CHECK(error_with("\"cores\": 4, ", "") ==
         "box.json: /cpu/facts/clusters/big: expected the key \"cores\", found none");
-  CHECK(error_with("\"wave\": 64", "\"wave\": \"wide\"") ==
-        "box.json: /gpu/facts/wave: expected a whole number from 1 to 2147483647, found \"wide\"");
+  CHECK(error_with("\"max_work_group\": 512", "\"max_work_group\": \"wide\"") ==
+        "box.json: /gpu/facts/max_work_group: expected a whole number from 1 to 2147483647, found "
+        "\"wide\"");
+  CHECK(error_with("\"max_work_group\"", "\"wave\"")
+            .find("box.json: /gpu/facts: expected a key of") == 0);
   CHECK(error_with("\"maps take long\"", "true") ==
         "box.json: /gpu/quirks/slow_maps: expected a string, found true");
   CHECK(error_with("\"value\": 7,", "\"value\": -7,") ==
@@ -466,12 +588,20 @@ TEST_CASE("a profile with any byte changed is refused with the file, or holds wh
         if (error.find("box.json: ") != 0) FAIL_CHECK("byte " << at << ": " << error);
         continue;
       }
-      bool is_allowed = profile->cpu_threads >= 1 && profile->cpu_threads <= 64;
+      const Machine& machine = profile->machine;
+      bool is_allowed = machine.cpu_threads >= 1 && machine.cpu_threads <= 64;
+      for (const auto& field : kCpuMachineFields)
+        is_allowed &=
+            machine.cpu.*field.value >= field.least && machine.cpu.*field.value <= field.most;
+      for (const auto& field : kGpuMachineFields)
+        is_allowed &=
+            machine.gpu.*field.value >= field.least && machine.gpu.*field.value <= field.most;
+      for (const Calibration& known : profile->kernels) {
+        is_allowed &= known.interval_low > 0 && known.interval_low <= known.interval_high;
+        for (const double share : known.shares.of) is_allowed &= share >= 0 && share <= 1e12;
+      }
       for (const double speed : profile->cpu_worker_speeds)
         is_allowed &= speed >= 0.0001 && speed <= 1;
-      for (const LatencyModel& model : profile->models)
-        for (const LatencyModel::Term& term : model.terms)
-          is_allowed &= term.coefficient.value >= 0 && term.coefficient.value <= 1e12;
       is_allowed &= profile->exchange.sync_us.value >= 0 && profile->exchange.sync_us.value <= 1e12;
       if (!is_allowed) FAIL_CHECK("byte " << at << " made " << int{byte} << " was accepted");
     }
@@ -494,31 +624,33 @@ TEST_CASE("each value of a profile removed, or made another, is refused with its
       const bool is_json = value[0] != 'N' && value[0] != 'I';
       CHECK(error.find(is_json ? "/value: expected a" : ": line ") != std::string::npos);
     }
-    CHECK(numbers >= 15);
+    CHECK(numbers >= 14);
   }
 }
 
 TEST_CASE("a profile over another has what it does not say itself from there") {
   const DeviceProfile base = value_of(load_device_profile("host"));
   const DeviceProfile profile = value_of(parse_device_profile(R"({
-    "format_version": 2, "base": "host", "name": "mine",
+    "format_version": 3, "base": "host", "name": "mine",
     "cpu": {"threads": 3},
     "exchange": {"sync_us": {"value": 77, "origin": "assumed", "source": "me"}},
     "sources": {"me": "I say so"}})",
                                                               "mine.json"));
   CHECK(profile.name == "mine");
-  CHECK(profile.cpu_threads == 3);
+  CHECK(profile.machine.cpu_threads == 3);
+  CHECK(profile.machine.cpu.ghz == base.machine.cpu.ghz);
   CHECK(profile.cpu_name == base.cpu_name);
   CHECK(profile.exchange.sync_us.value == 77);
   CHECK(profile.exchange.sync_us.source == "I say so");
   CHECK(profile.exchange.map_us.value == base.exchange.map_us.value);
-  CHECK(profile.models.size() == base.models.size());
+  CHECK(profile.calibration_of(kKernelRows[0]).shares[Term::Step] ==
+        base.calibration_of(kKernelRows[0]).shares[Term::Step]);
   CHECK(profile.hash != base.hash);
-  CHECK(error_of(R"({"format_version": 2, "base": "../host", "name": "x"})") ==
+  CHECK(error_of(R"({"format_version": 3, "base": "../host", "name": "x"})") ==
         "box.json: /base: expected the name of a profile, found \"../host\"");
   // A member of "gpu" that the base lacks; the others are the base's.
   const DeviceProfile tiled = value_of(parse_device_profile(R"({
-    "format_version": 2, "base": "sd855", "name": "x", "gpu": {"tiles": {
+    "format_version": 3, "base": "sd855", "name": "x", "gpu": {"tiles": {
       "conv2d_f32_cl_image": {"local": [8, 8, 4], "origin": "assumed", "source": "me"}}},
     "sources": {"me": "I say so"}})",
                                                             "x.json"));
@@ -526,7 +658,7 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
   CHECK(tiled.gpu_name == value_of(load_device_profile("sd855")).gpu_name);
   // What the base has and this device has not.
   constexpr const char* kOther =
-      R"({"format_version": 2, "base": "sd855", "name": "x", "power": POWER})";
+      R"({"format_version": 3, "base": "sd855", "name": "x", "power": POWER})";
   std::string other = kOther;
   const DeviceProfile sd855 = value_of(load_device_profile("sd855"));
   REQUIRE(sd855.power);
@@ -549,45 +681,8 @@ TEST_CASE(
     const DeviceProfile profile = value_of(load_device_profile(name));
     CHECK(profile.name == name);
     CHECK_FALSE(profile.description.empty());
-    for (const LatencyModel& model : profile.models)
-      for (const LatencyModel::Term& term : model.terms)
-        CHECK_FALSE(term.coefficient.source.empty());
+    for (const Calibration& known : profile.kernels) CHECK_FALSE(known.source.empty());
   }
-}
-
-TEST_CASE(
-    "every profile of the tree can run every operator on the CPU, and what it names on the GPU") {
-  for (const std::string& name : list_devices()) {
-    INFO(name);
-    const DeviceProfile profile = value_of(load_device_profile(name));
-    for (const KernelRow& row : kKernelRows) {
-      INFO(row.symbol);
-      if (row.processor == Processor::Cpu) CHECK(profile.model_of(row.id) != nullptr);
-      if (row.processor == Processor::Gpu && row.layout == profile.gpu_layout)
-        CHECK(std::any_of(
-            std::begin(kKernelRows), std::end(kKernelRows), [&](const KernelRow& other) {
-              return other.op == row.op && other.layout == row.layout &&
-                     other.processor == row.processor && profile.model_of(other.id) != nullptr;
-            }));
-    }
-  }
-}
-
-TEST_CASE("any_gpu does not stand for a row beside one that has a model") {
-  const auto id_of = [](std::string_view symbol) {
-    return std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
-                        [&](const KernelRow& row) { return row.symbol == symbol; })
-        ->id;
-  };
-  const std::string text = changed("\"models\": {", R"("models": {
-    "any_gpu": {"mmacs": {"value": 7, "origin": "assumed", "source": "s"}},
-    "conv2d_f32_cl_buffer": {"mmacs_1x1": {"value": 9, "origin": "assumed", "source": "s"}},)");
-  const DeviceProfile profile = value_of(parse_device_profile(text, "box.json"));
-  CHECK(profile.model_of(id_of("conv2d_f32_cl_buffer")) != nullptr);
-  CHECK(profile.model_of(id_of("conv2d_f32_cl_tiled")) == nullptr);  // whose mmacs it cannot weigh
-  for (const char* winograd : {"conv2d_winograd2_f32_cl_tiled", "conv2d_winograd4_f32_cl_buffer"})
-    CHECK(profile.model_of(id_of(winograd)) == nullptr);
-  CHECK(profile.model_of(id_of("matmul_f32_cl_tiled")) != nullptr);
 }
 
 TEST_CASE("a device that is not there is answered with those that are") {

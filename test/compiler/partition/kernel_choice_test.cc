@@ -18,11 +18,14 @@ uint16_t id_of(llvm::StringRef symbol) {
   return 0;
 }
 
-// Every step takes the rows as long as these say; no other row has a model.
+// Every step takes the rows as long as these say; no other row is there.
 DeviceProfile profile_of(double direct_us, double winograd_us) {
   DeviceProfile profile;
-  profile.models.push_back({id_of(kDirect), {{"steps", {direct_us, Origin::Assumed, ""}}}});
-  profile.models.push_back({id_of(kWinograd), {{"steps", {winograd_us, Origin::Assumed, ""}}}});
+  for (const KernelRow& row : kKernelRows) {
+    const bool is_direct = row.id == id_of(kDirect);
+    if (!is_direct && row.id != id_of(kWinograd)) profile.unused_kernels.push_back(row.id);
+    profile.kernels[row.id - 1].shares[Term::Step] = is_direct ? direct_us : winograd_us;
+  }
   return profile;
 }
 

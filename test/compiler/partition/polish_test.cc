@@ -106,10 +106,10 @@ DeviceProfile random_profile(std::mt19937& random) {
     return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random));
   };
   const double speed[2] = {draw(20, 500), draw(20, 500)};  // us for a million multiply-adds
-  for (LatencyModel& model : profile.models) {
-    const size_t processor = static_cast<size_t>(find_kernel(model.kernel_id)->processor);
-    for (LatencyModel::Term& term : model.terms)
-      term.coefficient.value = term.feature == "steps" ? draw(0.1, 2) : speed[processor];
+  for (const KernelRow& row : kKernelRows) {
+    Shares& shares = profile.kernels[row.id - 1].shares;
+    shares[Term::Compute] = speed[static_cast<size_t>(row.processor)];
+    shares[Term::Step] = draw(0.1, 2);
   }
   profile.exchange.sync_us.value = draw(0.1, 20);
   profile.exchange.map_us.value = draw(0.1, 5);

@@ -24,13 +24,11 @@ std::string warning_of(const DeviceProfile& profile, const char* strategy = "aut
   return result->report.assumed_kernels_warning;
 }
 
-// All numbers have the origin but those of the kernel.
+// What is known of all kernels has the origin, but of the one.
 DeviceProfile profile_of(Origin origin, llvm::StringRef assumed = "") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  for (LatencyModel& model : profile.models)
-    for (LatencyModel::Term& term : model.terms)
-      term.coefficient.origin =
-          assumed == find_kernel(model.kernel_id)->symbol ? Origin::Assumed : origin;
+  for (const KernelRow& row : kKernelRows)
+    profile.kernels[row.id - 1].origin = assumed == row.symbol ? Origin::Assumed : origin;
   return profile;
 }
 
@@ -41,7 +39,7 @@ TEST_CASE("a profile of assumed numbers is warned of, with how many kernels and 
   INFO(text);
   CHECK(has(text, "profile test: the times of "));
   CHECK(has(text, "are assumed, not measured: "));
-  CHECK(has(text, "conv2d_f32_cpu"));
+  CHECK(has(text, "conv2d_f32_cl_buffer"));
   CHECK(has(text, "more (codl-profile"));
   CHECK(text.find('\n') == std::string::npos);
   CHECK_FALSE(has(warning_of(profile_of(Origin::Assumed), "cpu"), "_cl_"));
@@ -62,30 +60,8 @@ TEST_CASE("a kernel that the network has no use for is not warned of") {
   CHECK(warning_of(profile_of(Origin::Fitted, "pool2d_f32_cl_buffer"), "cpu") == "");
 }
 
-TEST_CASE("a kernel is assumed by what most of its time is") {
-  DeviceProfile profile = profile_of(Origin::Fitted);
-  for (LatencyModel& model : profile.models)
-    for (LatencyModel::Term& term : model.terms)
-      if (term.feature == "steps") term.coefficient = {0.001, Origin::Assumed, ""};
-  CHECK_FALSE(has(warning_of(profile), "conv2d"));  // its multiply-adds are fitted
-  CHECK(has(warning_of(profile), "pool2d_f32_cpu"));
-}
-
-TEST_CASE("a fast kernel without a model of its own is assumed, plain loops are any_cpu's") {
-  DeviceProfile profile = profile_of(Origin::Fitted);
-  const auto is_model_of = [](const char* symbol) {
-    return [=](const LatencyModel& model) {
-      return std::string_view(find_kernel(model.kernel_id)->symbol) == symbol;
-    };
-  };
-  profile.any_models[0].terms.push_back({"steps", {1.0, Origin::Fitted, "test"}});
-  llvm::erase_if(profile.models, is_model_of("cumulate_any_cpu"));
-  for (const KernelRow& row : kKernelRows)  // the profile has no models of these
-    if (row.packing == Packing::Winograd2 || row.packing == Packing::Winograd4)
-      profile.unused_kernels.push_back(row.id);
-  CHECK(warning_of(profile) == "");
-  llvm::erase_if(profile.models, is_model_of("pool2d_f32_cpu"));
-  CHECK(has(warning_of(profile), "not measured: pool2d_f32_cpu (codl-profile"));
+TEST_CASE("plain loops are warned of elsewhere") {
+  CHECK(warning_of(profile_of(Origin::Fitted, "cumulate_any_cpu")) == "");
 }
 
 }  // namespace

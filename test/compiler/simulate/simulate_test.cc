@@ -176,11 +176,11 @@ TEST_CASE("the trace has a name per lane and an event per step") {
   CHECK(trace["traceEvents"][0]["args"]["name"] == "coexec");
 }
 
-TEST_CASE("a profile without a model of a kernel is refused") {
+TEST_CASE("a plan with a kernel that the device cannot run is refused") {
   Example example;
-  example.profile.models.clear();
+  example.profile.has_gpu = false;
   CHECK(test::error_of(lane_steps_of(example.schedule, example.profile))
-            .find("expected a kernel that profile") != std::string::npos);
+            .find("expected a kernel that the device of profile") != std::string::npos);
 }
 
 }  // namespace

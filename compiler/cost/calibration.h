@@ -1,0 +1,46 @@
+// What measurements say of kernels: which part of each term's time a step really waits for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compiler/cost/step_cost.h"
+
+namespace codl::compiler {
+
+// By Term, 0 or more. 1: a step waits for all of it; less: what else it does hides the rest; more:
+// the kernel does not reach the machine's rate.
+struct Shares {
+  double of[kTermCount] = {};
+
+  double& operator[](Term term) { return of[static_cast<int>(term)]; }
+  double operator[](Term term) const { return of[static_cast<int>(term)]; }
+};
+
+// Microseconds of a step, in whole nanoseconds: the same plan on every build machine.
+double weigh(const TermTimes& times, const Shares& shares);
+
+// What a kernel's shares stand on.
+//   Facts    the machine's facts and what kernels of its family reach on other machines
+//   Anchors  latencies of that chip that others published
+//   Samples  steps that codl-profile timed on that machine
+enum class Level : uint8_t { Facts, Anchors, Samples };
+inline constexpr const char* kLevelNames[] = {"facts", "anchors", "samples"};
+
+struct Calibration {
+  Shares shares;
+  Level level = Level::Facts;
+  Origin origin = Origin::Assumed;
+  std::string source;
+  // What a prediction, taken as the median, may be multiplied with: a tenth of the times lay below
+  // `low`, a tenth above `high`.
+  double interval_low = 1;
+  double interval_high = 1;
+  int32_t revision = 0;  // of the row that was timed; 0: not known
+};
+
+// What kernels of a family reach on machines that codl-profile ran on, and how far they are apart.
+Calibration family_calibration(kernels::KernelFamily family, Processor processor,
+                               bool is_gpu_a_processor);
+
+}  // namespace codl::compiler

@@ -1,0 +1,117 @@
+// What a processor is: the facts that the times of steps follow from. A profile has them; none is
+// fitted to steps. Format: docs/PROFILE_FORMAT.md, "machine".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/cost/quantity.h"
+#include "kernels/common/gpu_facts.h"
+#include "kernels/common/step_work.h"
+
+namespace codl::compiler {
+
+// A number of a machine, as a profile has it.
+template <typename Machine>
+struct MachineField {
+  const char* name;  // with its unit
+  double Machine::*value;
+  double least;
+  double most;
+  bool is_whole = false;
+};
+inline constexpr double kMostRate = 1e9;
+
+// One core of the CPU lane; the fastest, where they are not alike.
+struct CpuMachine {
+  double ghz = 1;
+  double vector_lanes = 4;     // floats in a vector of codl's kernels
+  double fma_per_cycle = 1;    // vectors of multiply-adds
+  double loads_per_cycle = 1;  // vectors, from the first-level cache
+  double l1_kb = 32;           // KiB
+  double l2_kb = 256;          // of a core
+  double last_level_kb = 0;    // of all cores; 0: none
+  // What a core reads from where, in 10^9 bytes a second.
+  double l2_gb_per_s = 20;
+  double last_level_gb_per_s = 10;
+  double memory_gb_per_s = 5;
+  double memory_all_gb_per_s = 5;  // all cores of the lane together
+  double fork_join_us = 0;         // waking the workers and waiting for them; 0 of one worker
+};
+
+// A GPU, or a processor on which OpenCL runs.
+struct GpuMachine {
+  double units = 1;       // compute units, each with work-groups of its own
+  double wave_width = 1;  // work-items that run in step; 1 of a processor
+  double ghz = 1;
+  double fma_per_cycle = 1;  // multiply-adds of a unit, fp32
+  double max_waves = 1;      // that a unit can hold
+  double registers_kb = 1;   // KiB of a unit, of all its waves
+  double local_kb = 0;       // KiB of a unit that work-groups share
+  double l1_kb = 0;
+  double texture_kb = 0;  // of images; 0: the first-level cache serves them, too
+  double l2_kb = 0;
+  double last_level_kb = 0;  // of the whole chip; 0: none
+  // In 10^9 bytes a second: of one unit, and of all.
+  double l1_gb_per_s = 1;
+  double l2_gb_per_s = 1;
+  double last_level_gb_per_s = 1;  // where there is none, not used
+  double memory_gb_per_s = 1;
+  double latency_ns = 1;  // of a load that no cache has
+  double launch_us = 0;   // from one kernel of a full queue to the next, nothing computed
+};
+
+// Every number of a machine, in the order of a profile.
+inline constexpr MachineField<CpuMachine> kCpuMachineFields[] = {
+    {"ghz", &CpuMachine::ghz, 0.01, kMostRate},
+    {"vector_lanes", &CpuMachine::vector_lanes, 4, 16, true},
+    {"fma_per_cycle", &CpuMachine::fma_per_cycle, 0.01, kMostRate},
+    {"loads_per_cycle", &CpuMachine::loads_per_cycle, 0.01, kMostRate},
+    {"l1_kb", &CpuMachine::l1_kb, 1, kMostRate},
+    {"l2_kb", &CpuMachine::l2_kb, 1, kMostRate},
+    {"last_level_kb", &CpuMachine::last_level_kb, 0, kMostRate},
+    {"l2_gb_per_s", &CpuMachine::l2_gb_per_s, 0.01, kMostRate},
+    {"last_level_gb_per_s", &CpuMachine::last_level_gb_per_s, 0.01, kMostRate},
+    {"memory_gb_per_s", &CpuMachine::memory_gb_per_s, 0.01, kMostRate},
+    {"memory_all_gb_per_s", &CpuMachine::memory_all_gb_per_s, 0.01, kMostRate},
+    {"fork_join_us", &CpuMachine::fork_join_us, 0, kMostRate},
+};
+inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
+    {"units", &GpuMachine::units, 1, 65536, true},
+    {"wave_width", &GpuMachine::wave_width, 1, 1024, true},
+    {"ghz", &GpuMachine::ghz, 0.01, kMostRate},
+    {"fma_per_cycle", &GpuMachine::fma_per_cycle, 0.01, kMostRate},
+    {"max_waves", &GpuMachine::max_waves, 1, 65536, true},
+    {"registers_kb", &GpuMachine::registers_kb, 0.1, kMostRate},
+    {"local_kb", &GpuMachine::local_kb, 0, kMostRate},
+    {"l1_kb", &GpuMachine::l1_kb, 0, kMostRate},
+    {"texture_kb", &GpuMachine::texture_kb, 0, kMostRate},
+    {"l2_kb", &GpuMachine::l2_kb, 0, kMostRate},
+    {"last_level_kb", &GpuMachine::last_level_kb, 0, kMostRate},
+    {"l1_gb_per_s", &GpuMachine::l1_gb_per_s, 0.01, kMostRate},
+    {"l2_gb_per_s", &GpuMachine::l2_gb_per_s, 0.01, kMostRate},
+    {"last_level_gb_per_s", &GpuMachine::last_level_gb_per_s, 0.01, kMostRate},
+    {"memory_gb_per_s", &GpuMachine::memory_gb_per_s, 0.01, kMostRate},
+    {"latency_ns", &GpuMachine::latency_ns, 0.01, kMostRate},
+    {"launch_us", &GpuMachine::launch_us, 0, kMostRate},
+};
+
+// Both processors of a device.
+struct Machine {
+  CpuMachine cpu;
+  int32_t cpu_threads = 1;  // workers of the CPU lane
+  // Of each, as kernels::WorkMachine has them; empty: all alike.
+  std::vector<uint16_t> cpu_worker_speeds;
+  GpuMachine gpu;
+  // OpenCL runs on a processor: its work-groups are run one after the other by each core.
+  bool is_gpu_a_processor = false;
+};
+
+// What kernels count by; borrows the machine.
+kernels::WorkMachine work_machine(const Machine& machine, Processor processor);
+
+// What the tiles of GPU steps depend on; leaves facts.tiles as they are.
+void set_gpu_facts(const Machine& machine, kernels::GpuFacts* facts);
+
+}  // namespace codl::compiler

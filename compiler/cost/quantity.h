@@ -1,0 +1,21 @@
+// A number of a device profile, with where it comes from.
+#pragma once
+
+#include <string>
+
+namespace codl::compiler {
+
+// Predicted is never written as measured. From the surest on:
+//   Measured   by this project, on the device that the source names
+//   Fitted     such that a model meets measurements of others; the source says which
+//   Published  read from a paper or data sheet
+//   Assumed    the source says why
+enum class Origin { Measured, Fitted, Published, Assumed };
+
+struct Quantity {
+  double value = 0;  // finite, 0 or more
+  Origin origin = Origin::Assumed;
+  std::string source;  // text, resolved from the profile's table of sources
+};
+
+}  // namespace codl::compiler

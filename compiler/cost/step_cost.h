@@ -1,0 +1,57 @@
+// What a step takes on a machine: a sum of terms, each a physical time times the part of it that
+// nothing hides (docs/COST_MODEL.md).
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/cost/machine.h"
+
+namespace codl::compiler {
+
+// Terms of a step's time. Of each the machine says how long it takes alone.
+enum class Term : uint8_t {
+  Compute,     // multiply-adds at the peak rate
+  Operations,  // other vector operations, at the same rate
+  Special,     // divisions, roots, exponentials of a GPU
+  Gathers,     // single elements
+  L1,          // loads and stores of the first-level cache
+  L2,          // what comes from beyond it
+  LastLevel,   // from beyond the second level
+  Memory,      // from beyond the last
+  Read,        // each byte of the inputs once, from memory
+  Written,     // each byte of the output once, to memory
+  Weights,     // packed weights once, from memory
+  Cold,        // those of them that no cache kept since the run before
+  Calls,       // of the innermost loop: a CPU's tiles; a GPU's steps, a cycle each
+  Chain,       // GPU: steps that wait for the one before, rounds of groups one after the other
+  Rounds,      // GPU: rounds of groups, each waits for memory once
+  Waves,       // GPU: waves that a unit starts
+  Start,       // CPU: waking workers, once a phase. GPU: launches
+  Step,        // 1 microsecond: what no count says
+};
+inline constexpr int kTermCount = static_cast<int>(Term::Step) + 1;
+// In profiles and reports.
+inline constexpr const char* kTermNames[kTermCount] = {
+    "compute",    "operations", "special", "gathers", "l1",      "l2",
+    "last_level", "memory",     "read",    "written", "weights", "cold",
+    "calls",      "chain",      "rounds",  "waves",   "start",   "step"};
+
+struct TermTimes {
+  double us[kTermCount] = {};  // by Term
+
+  double& operator[](Term term) { return us[static_cast<int>(term)]; }
+  double operator[](Term term) const { return us[static_cast<int>(term)]; }
+};
+
+// Each term alone, nothing hidden. `has_warm_weights`: caches keep the weights from run to run.
+TermTimes cpu_times(const kernels::StepWork& work, const CpuMachine& machine, int32_t threads,
+                    bool has_warm_weights);
+TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bool is_a_processor,
+                    bool has_warm_weights);
+
+// Of a step that has passed check_step(). A GPU step without tile numbers is taken as codlc would
+// give it some.
+TermTimes times_of(const kernels::StepShape& step, const Machine& machine,
+                   const kernels::GpuFacts& gpu, bool has_warm_weights);
+
+}  // namespace codl::compiler

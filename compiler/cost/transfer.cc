@@ -1,0 +1,43 @@
+#include "compiler/cost/transfer.h"
+
+namespace codl::compiler {
+
+double TransferCosts::copy_call_time_us(double bytes, bool to_gpu) const {
+  if (!host) return 0;
+  const CopyCosts& copy = to_gpu ? host->upload : host->download;
+  return copy.call_us.value + copy.call_us_per_mb.value * bytes * 1e-6;
+}
+
+double TransferCosts::copy_time_us(double bytes, bool to_gpu) const {
+  if (!host) return copy_us_per_mb.value * bytes * 1e-6;
+  const CopyCosts& copy = to_gpu ? host->upload : host->download;
+  return copy.rest_us.value + copy.rest_us_per_mb.value * bytes * 1e-6;
+}
+
+double TransferCosts::map_time_us(double bytes) const {
+  return map_us.value + map_us_per_mb.value * bytes * 1e-6;
+}
+
+double TransferCosts::hand_off_us(double bytes, bool to_gpu) const {
+  double us = sync_us.value;
+  if (host) {
+    const double cold_us_per_mb =
+        (to_gpu ? host->gpu_cold_us_per_mb : host->cpu_cold_us_per_mb).value;
+    us = cold_us_per_mb * bytes * 1e-6 + (to_gpu ? host->submit_us.value + host->start_us.value
+                                                 : host->wake_us.value + host->cpu_resume_us.value);
+  }
+  switch (sharing) {
+    case Sharing::None:
+    case Sharing::FineSvm:
+      return us;
+    case Sharing::SubBuffer:
+      return us + map_time_us(bytes);
+    case Sharing::Separate:
+      // The copy is in a queue of its own.
+      if (host) us += copy_call_time_us(bytes, to_gpu) + host->queue_us.value;
+      return us + copy_time_us(bytes, to_gpu);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,57 @@
+// Latency of one step, from the profile only.
+#pragma once
+
+#include <limits>
+
+#include "compiler/device/device_profile.h"
+#include "kernels/common/contract.h"
+#include "llvm/ADT/STLExtras.h"
+#include "schema/plan_model.h"
+
+namespace codl::compiler {
+
+// What a Map, Upload or Download moves: its part of the rows or channels that the tensor holds.
+double moved_bytes(const Variant& variant, const Step& step);
+
+class LatencyPredictor {
+ public:
+  // Borrows the profile. Of a network with so many million bytes of weights: where the profile says
+  // that a processor's last cache keeps them from one run to the next, they are read from there.
+  explicit LatencyPredictor(const DeviceProfile& profile,
+                            double weight_mbytes = std::numeric_limits<double>::infinity())
+      : profile_(profile),
+        has_warm_weights_{weight_mbytes <= profile.warm_weight_mbytes[0].value,
+                          weight_mbytes <= profile.warm_weight_mbytes[1].value} {}
+
+  const DeviceProfile& profile() const { return profile_; }
+  const TransferCosts& transfer() const { return profile_.exchange; }
+
+  // True if the device can run the row, and its user wants it to.
+  bool can_predict(const KernelRow& row) const {
+    return (row.processor == Processor::Cpu || profile_.has_gpu) &&
+           !llvm::is_contained(profile_.unused_kernels, row.id);
+  }
+
+  // Of a step that has passed check_step(): each term as long as nothing hides it takes.
+  TermTimes times(const kernels::StepShape& step) const {
+    return times_of(step, profile_.machine, profile_.gpu_facts,
+                    has_warm_weights_[static_cast<size_t>(step.row->processor)]);
+  }
+
+  // Microseconds of such a step; `other_processor_busy` adds contention.
+  double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
+
+  // What the host takes to enqueue a step of the row, where its terms do not say so: 0 on the CPU.
+  double launch_us(const KernelRow& row) const {
+    return row.processor == Processor::Gpu ? profile_.launch_us.value : 0;
+  }
+
+  // Of a step of the variant that nothing disturbs, of any kind, without its launch.
+  double step_us(const Variant& variant, const Step& step) const;
+
+ private:
+  const DeviceProfile& profile_;
+  const bool has_warm_weights_[2];  // by processor
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,119 @@
+// "machine" of a profile's processors, and "families" and "kernels": what steps take there.
+#include "compiler/device/profile_parts.h"
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace codl::compiler {
+namespace {
+
+// The origin of a fact of a machine: its own, or that of the object it is in.
+struct Fact {
+  double value = 0;
+  Origin origin = Origin::Assumed;
+};
+
+Fact read_fact(const JsonValue& json, Origin origin, const Sources& sources) {
+  if (!json.has_member("value")) return {json.as_number(), origin};
+  return {json.member("value").as_number(), read_origin(json, sources).origin};
+}
+
+template <typename Fields, typename Part>
+void read_fields(const JsonValue& json, llvm::StringRef owner, const Fields& fields,
+                 const Sources& sources, Part& part, DeviceProfile& profile) {
+  const Origin origin = read_origin(json, sources).origin;
+  for (const auto& field : fields) {
+    const JsonValue number = json.member(field.name);
+    const Fact fact = read_fact(number, origin, sources);
+    if (!(fact.value >= field.least && fact.value <= field.most) ||
+        (field.is_whole && fact.value != static_cast<double>(static_cast<int64_t>(fact.value)))) {
+      number.expected(llvm::formatv("a {0}number from {1} to {2}", field.is_whole ? "whole " : "",
+                                    llvm::format("%g", field.least), llvm::format("%g", field.most))
+                          .str());
+      continue;
+    }
+    part.*field.value = fact.value;
+    profile.facts.push_back({(owner + " " + field.name).str(),
+                             llvm::formatv("{0} {1}", fact.value, name_of(fact.origin)).str()});
+  }
+}
+
+Calibration read_calibration(const JsonValue& json, const Sources& sources) {
+  Calibration calibration;
+  calibration.level = static_cast<Level>(
+      json.member("level").as_choice({kLevelNames[0], kLevelNames[1], kLevelNames[2]}));
+  const Quantity origin = read_origin(json, sources);
+  calibration.origin = origin.origin;
+  calibration.source = origin.source;
+  const JsonValue shares = json.member("shares");
+  bool is_empty = true;
+  for (int term = 0; term < kTermCount; ++term) {
+    const JsonValue share = shares.optional_member(kTermNames[term]);
+    if (!share) continue;
+    calibration.shares.of[term] = share.as_number();
+    is_empty = false;
+  }
+  if (is_empty) shares.expected("one term or more");
+  const JsonValue interval = json.member("interval");
+  const std::vector<JsonValue> ends = interval.elements();
+  if (ends.size() == 2) {
+    calibration.interval_low = ends[0].as_number();
+    calibration.interval_high = ends[1].as_number();
+  }
+  if (ends.size() != 2 || !(calibration.interval_low > 0) ||
+      calibration.interval_low > calibration.interval_high)
+    interval.expected("two numbers over 0, the lower one first");
+  if (const JsonValue fit = json.optional_member("fit")) {
+    if (const JsonValue revision = fit.optional_member("revision"))
+      calibration.revision = static_cast<int32_t>(revision.as_integer(1, UINT16_MAX));
+    // For people.
+    fit.member("samples").as_integer(1, INT32_MAX);
+    fit.member("median_error_percent").as_number();
+    fit.member("within_10_percent").as_number();
+  }
+  return calibration;
+}
+
+}  // namespace
+
+void read_machine(const JsonValue& json, Processor processor, const Sources& sources,
+                  DeviceProfile& profile) {
+  if (processor == Processor::Cpu)
+    read_fields(json, "cpu", kCpuMachineFields, sources, profile.machine.cpu, profile);
+  else
+    read_fields(json, "gpu", kGpuMachineFields, sources, profile.machine.gpu, profile);
+}
+
+void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProfile& profile) {
+  // What is known of families on this device, by processor.
+  std::optional<Calibration> families[2][kernels::kFamilyCount];
+  if (const JsonValue json = root.optional_member("families"))
+    for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+      const JsonValue own = json.optional_member(processor == Processor::Cpu ? "cpu" : "gpu");
+      if (!own) continue;
+      for (int family = 0; family < kernels::kFamilyCount; ++family)
+        if (const JsonValue calibration = own.optional_member(kernels::kFamilyNames[family]))
+          families[static_cast<size_t>(processor)][family] = read_calibration(calibration, sources);
+    }
+  for (const KernelRow& row : kKernelRows) {
+    const kernels::KernelFamily family = kernels::family_of(row);
+    const auto& known = families[static_cast<size_t>(row.processor)][static_cast<size_t>(family)];
+    profile.kernels[row.id - 1] =
+        known ? *known
+              : family_calibration(family, row.processor, profile.machine.is_gpu_a_processor);
+  }
+  const JsonValue json = root.optional_member("kernels");
+  if (!json) return;
+  for (const std::string& symbol : json.keys()) {
+    const JsonValue calibration = json.member(symbol);
+    const KernelRow* row = find_symbol(symbol);
+    if (row == nullptr)
+      calibration.expected("the key to be the symbol of a kernel (codlc --list-ops)");
+    else if (row->processor == Processor::Gpu && !profile.has_gpu)
+      calibration.expected("kernels of the CPU only, as the profile has no \"gpu\"");
+    else
+      profile.kernels[row->id - 1] = read_calibration(calibration, sources);
+  }
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,21 @@
+// codlc --explain: why steps of a plan take what they are predicted to take.
+#pragma once
+
+#include <string>
+
+#include "compiler/device/latency_predictor.h"
+#include "compiler/ir/graph.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "schema/plan_model.h"
+
+namespace codl::compiler {
+
+// Of each step of the variant, in its order: its kernel, the terms of its time by name, largest
+// first, what the kernel's shares stand on, and the interval. Behind the steps of a node, what each
+// kernel that could run all of it would take. `node`: of this one alone; empty: of all. Input
+// error: the graph has no such node.
+llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& variant,
+                                    const LatencyPredictor& predictor, llvm::StringRef node);
+
+}  // namespace codl::compiler

@@ -1,0 +1,85 @@
+#include "compiler/cost/calibration.h"
+
+#include <set>
+#include <utility>
+
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
+#include "test/support/catch.h"
+
+namespace codl::compiler {
+namespace {
+
+using kernels::KernelFamily;
+
+TEST_CASE("a step's time is the terms by their shares, in whole nanoseconds") {
+  TermTimes times;
+  Shares shares;
+  CHECK(weigh(times, shares) == 0);
+  for (int i = 0; i < kTermCount; ++i) times.us[i] = i + 1;
+  CHECK(weigh(times, shares) == 0);  // no kernel waits for it
+  shares[Term::Compute] = 0.5;
+  shares[Term::Step] = 2;
+  CHECK(weigh(times, shares) == Approx(0.5 + 2 * kTermCount));
+  times = {};
+  times[Term::Compute] = 1;
+  const auto weighed = [&](double share) {
+    shares = {};
+    shares[Term::Compute] = share;
+    return weigh(times, shares);
+  };
+  CHECK(weighed(1.2344) == 1234 * 1e-3);
+  CHECK(weighed(1.2346) == 1235 * 1e-3);
+  CHECK(weighed(0.0005) == 1e-3);
+  CHECK(weighed(0.0004) == 0);
+}
+
+TEST_CASE("every family has shares for each kind of processor that can run it") {
+  for (const KernelRow& row : kKernelRows)
+    for (const bool is_gpu_a_processor : {false, true}) {
+      INFO(row.symbol << ", OpenCL on a processor: " << is_gpu_a_processor);
+      const Calibration known =
+          family_calibration(kernels::family_of(row), row.processor, is_gpu_a_processor);
+      double sum = 0;
+      for (const double share : known.shares.of) {
+        CHECK(share >= 0);
+        sum += share;
+      }
+      CHECK(sum > 0);
+      CHECK(known.interval_low > 0);
+      CHECK(known.interval_low < 1);
+      CHECK(known.interval_high > 1);
+      CHECK(known.level == Level::Facts);
+      CHECK(known.origin == Origin::Assumed);
+      CHECK_FALSE(known.source.empty());
+    }
+}
+
+TEST_CASE("OpenCL on a processor has shares of its own, and the CPU's are the same everywhere") {
+  const auto compute_of = [](Processor processor, bool is_gpu_a_processor) {
+    return family_calibration(KernelFamily::Convolution, processor, is_gpu_a_processor)
+        .shares[Term::Compute];
+  };
+  CHECK(compute_of(Processor::Gpu, false) != compute_of(Processor::Gpu, true));
+  CHECK(compute_of(Processor::Cpu, false) == compute_of(Processor::Cpu, true));
+}
+
+TEST_CASE("reference rows are loops, no other row is") {
+  for (const KernelRow& row : kKernelRows) {
+    INFO(row.symbol);
+    CHECK((kernels::family_of(row) == KernelFamily::Loops) == row.is_reference());
+  }
+}
+
+TEST_CASE("the table of shares has every term, and a family once for a kind of processor") {
+  enum class Kind { Cpu, Processor, Gpu };
+  std::set<std::pair<Kind, KernelFamily>> seen;
+#define SHARES(kind, family, low, high, ...)                              \
+  CHECK(std::initializer_list<double>{__VA_ARGS__}.size() == kTermCount); \
+  CHECK(seen.insert(std::pair(Kind::kind, KernelFamily::family)).second);
+#include "compiler/cost/family_shares.inc"
+#undef SHARES
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,318 @@
+// Each term of a step's time, by hand from the counts and the machine.
+#include "compiler/cost/step_cost.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "kernels/work_table.h"
+#include "test/compiler/support/sample_steps.h"
+#include "test/support/catch.h"
+
+namespace codl::compiler {
+namespace {
+
+using kernels::StepWork;
+
+uint16_t id_of(std::string_view symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (symbol == row.symbol) return row.id;
+  return 0;
+}
+
+// 64 multiply-adds and 32 floats loaded in a cycle of half a nanosecond.
+CpuMachine cpu() {
+  CpuMachine machine;
+  machine.ghz = 2;
+  machine.vector_lanes = 16;
+  machine.fma_per_cycle = 4;
+  machine.loads_per_cycle = 2;
+  machine.l1_kb = 16;
+  machine.l2_kb = 1024;
+  machine.last_level_kb = 8192;
+  machine.l2_gb_per_s = 32;
+  machine.last_level_gb_per_s = 20;
+  machine.memory_gb_per_s = 8;
+  machine.memory_all_gb_per_s = 16;
+  machine.fork_join_us = 5;
+  return machine;
+}
+
+// 8 units of 64 multiply-adds in a cycle of a nanosecond, with room for 16 waves of 32.
+GpuMachine gpu() {
+  GpuMachine machine;
+  machine.units = 8;
+  machine.wave_width = 32;
+  machine.ghz = 1;
+  machine.fma_per_cycle = 64;
+  machine.max_waves = 16;
+  machine.registers_kb = 64;
+  machine.local_kb = 32;
+  machine.l1_kb = 1e6;
+  machine.l2_kb = 1e6;
+  machine.l1_gb_per_s = 100;
+  machine.l2_gb_per_s = 400;
+  machine.last_level_gb_per_s = 200;
+  machine.memory_gb_per_s = 50;
+  machine.latency_ns = 500;
+  machine.launch_us = 2;
+  return machine;
+}
+
+Machine machine_of() {
+  Machine machine;
+  machine.cpu = cpu();
+  machine.gpu = gpu();
+  return machine;
+}
+
+// Those that are named are checked; the others are 0, but for the microsecond of each step.
+void check_times(const TermTimes& times, std::vector<std::pair<Term, double>> expected) {
+  expected.push_back({Term::Step, 1});
+  std::set<Term> named;
+  for (const auto& [term, us] : expected) {
+    INFO(kTermNames[static_cast<int>(term)]);
+    CHECK(times[term] == Approx(us));
+    named.insert(term);
+  }
+  for (int i = 0; i < kTermCount; ++i) {
+    INFO(kTermNames[i]);
+    if (named.count(static_cast<Term>(i)) == 0) CHECK(times.us[i] == 0);
+  }
+}
+
+TEST_CASE("a pointwise convolution on a CPU, by hand") {
+  const SampleStep conv(id_of("conv2d_f32_cpu"),
+                        {.in_channels = 32, .out_channels = 64, .rows = 10, .kernel = 1});
+  // The counts: test/kernels/step_work_test.cc.
+  check_times(times_of(conv.shape(), machine_of(), {}, false),
+              {{Term::Compute, (4 * 14 + 4 * 12) * 64 * 32 / 128e3},
+               {Term::L1, (8 * 64 * 32 * 4 + 104 * 2 * 32 * 4 + 100 * 64 * 4) / 256e3},
+               {Term::L2, (12800 + 8448) / 32e3},
+               {Term::Read, 12800 / 8e3},
+               {Term::Written, 25600 / 8e3},
+               {Term::Weights, 8448 / 8e3},
+               {Term::Cold, 8448 / 8e3},
+               {Term::Calls, 16 * 20 / 2e3}});
+  CHECK(times_of(conv.shape(), machine_of(), {}, true)[Term::Cold] == 0);
+  CHECK(times_of(conv.shape(), machine_of(), {}, true)[Term::Weights] == Approx(8448 / 8e3));
+}
+
+TEST_CASE("a stream on a CPU, by hand") {
+  // Identity: 2048 floats that are read and written, in 8 rows.
+  const SampleStep stream(id_of("unary_f32_cpu"), {});
+  check_times(times_of(stream.shape(), machine_of(), {}, true), {{Term::L1, 2 * 8192 / 256e3},
+                                                                 {Term::Read, 8192 / 8e3},
+                                                                 {Term::Written, 8192 / 8e3},
+                                                                 {Term::Calls, 8 * 20 / 2e3}});
+}
+
+TEST_CASE("the busiest worker decides, and all share the memory") {
+  StepWork work;
+  work.macs = 128e6;
+  work.operations = 64e6;
+  work.transcendentals = 32e6;
+  work.gathers = 1e6;
+  work.moved_bytes = 256e6;
+  work.beyond_l1_bytes = 32e6;
+  work.beyond_l2_bytes = 20e6;
+  work.beyond_last_bytes = work.read_bytes = work.written_bytes = 16e6;
+  work.weight_bytes = 32e6;
+  work.tile_calls = 1e5;
+  work.tasks = 8;
+  work.phases = 3;
+  work.busiest_share = 0.25;
+  check_times(cpu_times(work, cpu(), 4, false),
+              {{Term::Compute, 250},
+               {Term::Operations, 125},
+               {Term::Special, 2500},  // 10 cycles for each of 2 million vectors, 4 workers
+               {Term::Gathers, 125},
+               {Term::L1, 250},
+               {Term::L2, 250},
+               {Term::LastLevel, 250},
+               // Of 16 bytes a nanosecond each of four workers has 4, less than one has alone.
+               {Term::Memory, 1000},
+               {Term::Read, 1000},
+               {Term::Written, 1000},
+               {Term::Weights, 2000},
+               {Term::Cold, 2000},
+               {Term::Calls, 250},
+               {Term::Start, 15}});
+  // One that has all of it gets no more than a core gets.
+  work.busiest_share = 1;
+  CHECK(cpu_times(work, cpu(), 4, false)[Term::Memory] == Approx(2000));
+  // Nobody is woken for one task, or if there is nobody.
+  CHECK(cpu_times(work, cpu(), 1, false)[Term::Start] == 0);
+  work.tasks = 1;
+  CHECK(cpu_times(work, cpu(), 4, false)[Term::Start] == 0);
+}
+
+// 20 groups of 4 waves each, 160 steps of loops in all.
+StepWork gpu_work() {
+  StepWork work;
+  work.macs = 64e6;
+  work.operations = 32e6;
+  work.transcendentals = 6.4e6;
+  work.gathers = 3.2e6;
+  work.moved_bytes = 100e6;
+  work.beyond_l1_bytes = 40e6;
+  work.beyond_l2_bytes = 20e6;
+  work.beyond_last_bytes = 5e6;
+  work.read_bytes = 10e6;
+  work.written_bytes = 15e6;
+  work.weight_bytes = 2.5e6;
+  work.launches = 1;
+  work.work_items = 20 * 128;
+  work.work_groups = 20;
+  work.waves = 80;
+  work.tile_calls = 160;
+  work.item_registers = 48;
+  return work;
+}
+
+TEST_CASE("a GPU is done when the unit with most groups is") {
+  // 3 of 20 groups on the busiest of 8 units. 48 + 16 registers of 32 items are 8 KiB: 8 waves, 2
+  // groups at once, two rounds.
+  check_times(gpu_times(gpu_work(), gpu(), false, false), {{Term::Compute, 1000 * 0.15},
+                                                           {Term::Operations, 500 * 0.15},
+                                                           {Term::Special, 1000 * 0.15},
+                                                           {Term::Gathers, 50 * 0.15},
+                                                           {Term::L1, 1000 * 0.15},
+                                                           {Term::L2, 100},
+                                                           {Term::Memory, 100},
+                                                           {Term::Read, 200},
+                                                           {Term::Written, 300},
+                                                           {Term::Weights, 50},
+                                                           {Term::Cold, 50},
+                                                           {Term::Calls, 160 * 0.15 * 1e-3},
+                                                           {Term::Chain, 2 * 2 * 0.5},
+                                                           {Term::Rounds, 2 * 0.5},
+                                                           {Term::Waves, 3 * 4 * 1e-3},
+                                                           {Term::Start, 2}});
+  CHECK(gpu_times(gpu_work(), gpu(), false, true)[Term::Cold] == 0);
+  GpuMachine machine = gpu();
+  machine.last_level_kb = 1024;
+  CHECK(gpu_times(gpu_work(), machine, false, false)[Term::LastLevel] == Approx(100));
+}
+
+TEST_CASE("groups fill the units: a time jumps where one more is begun") {
+  StepWork work = gpu_work();
+  const auto compute_us = [&](double groups) {
+    // So many groups of the same size.
+    work.macs = 8e6 * groups;
+    work.work_groups = groups;
+    work.waves = 4 * groups;
+    return gpu_times(work, gpu(), false, false)[Term::Compute];
+  };
+  CHECK(compute_us(1) == Approx(125));
+  CHECK(compute_us(8) == Approx(125));
+  CHECK(compute_us(9) == Approx(250));
+  CHECK(compute_us(16) == Approx(250));
+  CHECK(compute_us(17) == Approx(375));
+}
+
+TEST_CASE("how many groups wait at once is of waves, registers and local memory") {
+  StepWork work = gpu_work();
+  work.work_groups = 8 * 12;  // 12 of each unit
+  work.waves = 4 * work.work_groups;
+  const auto rounds = [&](const GpuMachine& machine, bool is_a_processor = false) {
+    return gpu_times(work, machine, is_a_processor, false)[Term::Rounds] / 0.5;
+  };
+  CHECK(rounds(gpu()) == Approx(6));  // 2 at once
+  work.item_registers = 0;            // 16 for addresses: 16 waves are the most
+  CHECK(rounds(gpu()) == Approx(3));
+  GpuMachine machine = gpu();
+  machine.max_waves = 64;  // 32 waves by registers
+  CHECK(rounds(machine) == Approx(2));
+  machine.registers_kb = 128;
+  CHECK(rounds(machine) == Approx(1));
+  work.group_local_bytes = 10 * 1024;  // 3 at once
+  CHECK(rounds(machine) == Approx(4));
+  work.group_local_bytes = 40 * 1024;  // more than there is: one after the other
+  CHECK(rounds(machine) == Approx(12));
+  work.group_local_bytes = 0;
+  work.item_registers = 1e6;
+  CHECK(rounds(machine) == Approx(12));
+  // A core of a processor runs one group after the other.
+  work.item_registers = 0;
+  CHECK(rounds(machine, true) == Approx(12));
+}
+
+TEST_CASE("a convolution and a stream on a GPU, by hand") {
+  Machine machine = machine_of();
+  machine.gpu.last_level_kb = 1e6;  // all caches hold everything
+  kernels::GpuFacts facts;
+  facts.units = 8;
+  const SampleStep conv(id_of("conv2d_f32_cl_buffer"),
+                        {.in_channels = 16, .out_channels = 32, .rows = 7, .kernel = 1});
+  // The counts: test/kernels/step_work_test.cc. One group of a wave, which takes a channel a step.
+  check_times(times_of(conv.shape(), machine, facts, false),
+              {{Term::Compute, 49 * 32 * 16 / 64e3},
+               {Term::L1, (14 * 16 * (16 + 7) * 4 + 49 * 32 * 4) / 100e3},
+               {Term::Read, 49 * 16 * 4 / 50e3},
+               {Term::Written, 49 * 32 * 4 / 50e3},
+               {Term::Weights, (16 + 1) * 32 * 4 / 50e3},
+               {Term::Cold, (16 + 1) * 32 * 4 / 50e3},
+               {Term::Calls, 16e-3},
+               {Term::Chain, 16 * 0.5},
+               {Term::Rounds, 0.5},
+               {Term::Waves, 1e-3},
+               {Term::Start, 2}});
+  // 2048 floats in 4 groups, each on a unit of its own.
+  const SampleStep stream(id_of("unary_f32_cl_buffer"), {});
+  check_times(times_of(stream.shape(), machine, facts, false), {{Term::L1, 2 * 8192 / 4 / 100e3},
+                                                                {Term::Read, 8192 / 50e3},
+                                                                {Term::Written, 8192 / 50e3},
+                                                                {Term::Calls, 1e-3},
+                                                                {Term::Chain, 0.5},
+                                                                {Term::Rounds, 0.5},
+                                                                {Term::Waves, 1e-3},
+                                                                {Term::Start, 2}});
+}
+
+TEST_CASE("a GPU step without a tile takes what it takes with the one that codlc gives it") {
+  const SampleStep product(id_of("matmul_f32_cl_tiled"), {.in_channels = 256, .out_channels = 256});
+  kernels::GpuFacts facts;
+  facts.units = 8;
+  kernels::StepShape step = product.shape();
+  int32_t tile[kernels::kMaxTileInts] = {};
+  const uint32_t count = kernels::choose_tile(step, facts, tile);
+  REQUIRE(count > 0);
+  const TermTimes chosen = times_of(step, machine_of(), facts, false);
+  step.tile = tile;
+  step.tile_count = count;
+  const TermTimes given = times_of(step, machine_of(), facts, false);
+  CHECK(std::equal(std::begin(given.us), std::end(given.us), std::begin(chosen.us)));
+}
+
+TEST_CASE("every term has a name of its own") {
+  std::set<std::string> names;
+  for (const char* name : kTermNames) CHECK(names.insert(name).second);
+}
+
+TEST_CASE("what kernels count by is of the processor") {
+  Machine machine = machine_of();
+  machine.cpu_threads = 3;
+  machine.cpu.last_level_kb = 4096;
+  machine.gpu.l1_kb = 8;
+  machine.gpu.texture_kb = 4;
+  machine.gpu.l2_kb = 128;
+  machine.gpu.last_level_kb = 2048;
+  const kernels::WorkMachine cpu = work_machine(machine, Processor::Cpu);
+  CHECK(cpu.threads == 3);
+  CHECK(cpu.vector_lanes == 16);
+  CHECK(cpu.l1_bytes == 16384);
+  CHECK(cpu.l2_bytes == 1048576);
+  CHECK(cpu.last_level_bytes == 4194304);
+  const kernels::WorkMachine gpu = work_machine(machine, Processor::Gpu);
+  CHECK(gpu.units == 8);
+  CHECK(gpu.wave_width == 32);
+  CHECK(gpu.l1_bytes == 8192);
+  CHECK(gpu.texture_bytes == 4096);
+  CHECK(gpu.l2_bytes == 131072);
+  CHECK(gpu.last_level_bytes == 2097152);
+}
+
+}  // namespace
+}  // namespace codl::compiler

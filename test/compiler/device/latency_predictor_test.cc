@@ -1,0 +1,153 @@
+#include "compiler/device/latency_predictor.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
+#include "test/compiler/support/sample_steps.h"
+#include "test/kernels/all_cases.h"
+#include "test/kernels/cpu_runner.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr uint16_t kConvCpu = 1;
+
+// A step of conv2d_f32_cpu takes a multiple of a term alone.
+DeviceProfile profile_of(Term term, double share) {
+  DeviceProfile profile;
+  profile.kernels[kConvCpu - 1].shares[term] = share;
+  profile.exchange.contention_percent[0].value = 50;
+  return profile;
+}
+
+TEST_CASE("a latency is the sum of the terms' shares") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  DeviceProfile profile = profile_of(Term::Compute, 2);
+  profile.kernels[kConvCpu - 1].shares[Term::Step] = 3;
+  const LatencyPredictor predictor(profile);
+  // 32 -> 32 channels, 1x1, 8x8: 8 * 8 * 32 * 32 multiply-adds, 4 in a cycle of a nanosecond.
+  CHECK(predictor.times(conv.shape())[Term::Compute] == Approx(65536 / 4e3));
+  CHECK(predictor.predict_us(conv.shape(), false) == Approx(2 * 65536 / 4e3 + 3).epsilon(1e-4));
+}
+
+TEST_CASE("a busy neighbour slows a step down by the profile's percentage") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  const DeviceProfile profile = profile_of(Term::Step, 4);
+  CHECK(LatencyPredictor(profile).predict_us(conv.shape(), true) == Approx(6));
+}
+
+TEST_CASE("weights are read from memory where the network has more than a cache keeps") {
+  const SampleStep conv(kConvCpu, {.kernel = 1});
+  DeviceProfile profile = profile_of(Term::Cold, 1);
+  profile.warm_weight_mbytes[0].value = 20;
+  // 33 x 32 floats at 5 bytes a nanosecond.
+  const double cold_us = 33 * 32 * 4 / 5e3;
+  CHECK(LatencyPredictor(profile, 21).predict_us(conv.shape(), false) ==
+        Approx(cold_us).epsilon(1e-3));
+  CHECK(LatencyPredictor(profile, 20).predict_us(conv.shape(), false) == 0);
+  // Another processor's cache says nothing of it.
+  std::swap(profile.warm_weight_mbytes[0], profile.warm_weight_mbytes[1]);
+  CHECK(LatencyPredictor(profile, 20).predict_us(conv.shape(), false) ==
+        Approx(cold_us).epsilon(1e-3));
+}
+
+TEST_CASE("a device can run the rows of its processors that its user wants") {
+  DeviceProfile profile;
+  const KernelRow& cpu = *find_kernel(kConvCpu);
+  const KernelRow& gpu = *find_kernel(2);
+  REQUIRE(gpu.processor == Processor::Gpu);
+  const LatencyPredictor predictor(profile);
+  CHECK(predictor.can_predict(cpu));
+  CHECK_FALSE(predictor.can_predict(gpu));
+  profile.has_gpu = true;
+  CHECK(predictor.can_predict(gpu));
+  profile.unused_kernels = {kConvCpu};
+  CHECK_FALSE(predictor.can_predict(cpu));
+  CHECK(predictor.can_predict(gpu));
+}
+
+// ---- every profile and kernel -------------------------------------------------------------------
+
+void each_step(const KernelRow& row,
+               const std::function<void(const kernels::StepShape& step)>& visit) {
+  for (const test::KernelCase& plain_case : test::some_cases_of(row.op)) {
+    const test::KernelCase item = test::with_images(row, test::case_for(row, plain_case));
+    const kernels::StepShape step = test::step_of(row, item);
+    kernels::StepNeeds needs;
+    if (kernels::check_step(step, &needs) != nullptr) continue;
+    INFO(row.symbol << " \"" << item.name << '"');
+    visit(step);
+  }
+}
+
+TEST_CASE("every kernel that a device can run takes time, on every device") {
+  for (const std::string& name : list_devices()) {
+    const DeviceProfile profile = test::value_of(load_device_profile(name));
+    const LatencyPredictor predictor(profile);
+    for (const KernelRow& row : kKernelRows) {
+      if (!predictor.can_predict(row)) continue;
+      int steps = 0;
+      each_step(row, [&](const kernels::StepShape& step) {
+        ++steps;
+        const double us = predictor.predict_us(step, false);
+        // A copy of one element may be less than half a nanosecond.
+        const bool is_tiny = kernels::stored_elements(step.output()) <= 1;
+        if (!(us < 1e6 && (us > 0 || is_tiny))) FAIL_CHECK(name << " takes " << us << " us");
+      });
+      INFO(name << " " << row.symbol);
+      CHECK(steps > 0);
+    }
+  }
+}
+
+// How a step is cut: tasks and the busiest worker's part, or work-items and their tile.
+std::vector<double> pieces_of(kernels::StepShape step, const DeviceProfile& profile) {
+  kernels::StepNeeds needs;
+  REQUIRE(kernels::check_step(step, &needs) == nullptr);
+  if (step.row->processor == Processor::Cpu) {
+    kernels::StepWork work;
+    kernels::count_work(step, work_machine(profile.machine, Processor::Cpu), &work);
+    return {work.tasks, work.busiest_share};
+  }
+  int32_t tile[kernels::kMaxTileInts] = {};
+  step.tile_count = kernels::choose_tile(step, profile.gpu_facts, tile);
+  step.tile = tile;
+  kernels::ClLaunch launch;
+  kernels::launch_of(step, &launch);
+  std::vector<double> pieces(tile, tile + step.tile_count);
+  for (int i = 0; i < 3; ++i) pieces.push_back(static_cast<double>(launch.global[i]));
+  return pieces;
+}
+
+// A step jumps where it is cut anew, down too: two tasks on two workers take half the time of one.
+TEST_CASE("more rows never take less time, cut into as many pieces") {
+  for (const std::string& name : list_devices()) {
+    const DeviceProfile profile = test::value_of(load_device_profile(name));
+    const LatencyPredictor predictor(profile);
+    for (const KernelRow& row : kKernelRows) {
+      if (!row.can_split(SplitDim::Height) || !predictor.can_predict(row)) continue;
+      double previous_us = 0;
+      std::vector<double> previous_pieces;
+      for (int32_t rows = 1; rows <= 16; ++rows) {
+        const SampleStep sample(row.id,
+                                {.rows = 16, .part_dim = SplitDim::Height, .part = {0, rows}});
+        kernels::StepNeeds needs;
+        if (kernels::check_step(sample.shape(), &needs) != nullptr) continue;
+        const double us = predictor.predict_us(sample.shape(), false);
+        std::vector<double> pieces = pieces_of(sample.shape(), profile);
+        INFO(name << " " << row.symbol << " rows " << rows);
+        if (pieces == previous_pieces) CHECK(us >= previous_us);
+        previous_us = us;
+        previous_pieces = std::move(pieces);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace codl::compiler

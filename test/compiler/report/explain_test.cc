@@ -1,0 +1,88 @@
+#include "compiler/report/explain.h"
+
+#include "compiler/partition/partition.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::value_of;
+
+struct Example {
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  ir::Graph graph = test::three_convs();
+  LatencyPredictor predictor{profile};
+  Schedule schedule;
+
+  explicit Example(const char* strategy) {
+    Calibration& conv = profile.kernels[0];  // conv2d_f32_cpu
+    conv.interval_low = 0.5;
+    conv.interval_high = 2;
+    conv.level = Level::Samples;
+    conv.origin = Origin::Measured;
+    PartitionOptions options;
+    options.strategy = strategy;
+    if (options.strategy == "auto") {
+      options.split_dim = SplitDim::Height;
+      options.ratio = 0.5;
+      options.max_chain = 1;
+    }
+    schedule = value_of(
+        make_schedule(graph, value_of(partition(graph, predictor, options)), predictor, "test"));
+    CHECK(test::error_of(predict(schedule, profile)) == "");
+  }
+
+  std::string text(const char* node = "") const {
+    return value_of(explain(graph, schedule, predictor, node));
+  }
+};
+
+TEST_CASE("a step is explained by its terms, what they stand on, and what else could run it") {
+  const std::string text = Example("cpu").text("a");
+  INFO(text);
+  // 16 to 32 channels, 3 x 3, on 16 x 16 pixels: 1.18 million multiply-adds, a microsecond each,
+  // and one for the step.
+  CHECK(text.find("variant test: predicted ") == 0);
+  CHECK(text.find("a (Conv2d)\n  cpu  conv2d_f32_cpu ") != std::string::npos);
+  CHECK(text.find(" 2.2 us (1.1 to 4.4)  samples, measured: compute 1.2 us, step 1.0 us\n") !=
+        std::string::npos);
+  CHECK(text.find("    kernels that could run all of it:\n      conv2d_f32_cpu ") !=
+        std::string::npos);
+  CHECK(text.find("      conv2d_f32_cl_buffer ") != std::string::npos);
+  CHECK(text.find("(Convert)") == std::string::npos);
+}
+
+TEST_CASE("parts and what the lanes wait for are told") {
+  const std::string text = Example("auto").text("b");
+  INFO(text);
+  CHECK(text.find("  gpu  rows [0, 8) conv2d_f32_cl_buffer ") != std::string::npos);
+  CHECK(text.find("  cpu  rows [8, 16) conv2d_f32_cpu ") != std::string::npos);
+  CHECK(text.find("waits for the other processor: synchronisation 5.0 us\n") != std::string::npos);
+}
+
+TEST_CASE("without a node all are explained, in the order of the graph") {
+  const std::string text = Example("cpu").text();
+  INFO(text);
+  size_t at = 0;
+  for (const char* heading : {"to_nhwc (Convert)", "a (Conv2d)", "b (Conv2d)", "c (Conv2d)"}) {
+    const size_t next = text.find(heading, at);
+    CHECK(next != std::string::npos);
+    at = next;
+  }
+}
+
+TEST_CASE("a node that the graph has not is answered with the nearest") {
+  const Example example("cpu");
+  const std::string error =
+      test::error_of(explain(example.graph, example.schedule, example.predictor, "to_nhcw"));
+  CHECK(error.find("--explain: expected a node of the graph") == 0);
+  CHECK(error.find("found \"to_nhcw\"") != std::string::npos);
+  CHECK(error.find("to_nhwc") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,91 @@
+#include "compiler/simulate/uncertainty.h"
+
+#include "compiler/partition/partition.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::value_of;
+
+Schedule schedule_of(const DeviceProfile& profile, const char* strategy, double ratio) {
+  PartitionOptions options;
+  options.strategy = strategy;
+  if (ratio > 0) {
+    options.split_dim = SplitDim::Height;
+    options.ratio = ratio;
+  }
+  const ir::Graph graph = test::three_convs();
+  const LatencyPredictor predictor(profile);
+  Schedule schedule = value_of(
+      make_schedule(graph, value_of(partition(graph, predictor, options)), predictor, "test"));
+  CHECK(test::error_of(predict(schedule, profile)) == "");
+  return schedule;
+}
+
+// Times of all kernels may be so many times less or more.
+DeviceProfile profile_of(double factor, Origin origin) {
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  for (Calibration& known : profile.kernels) {
+    known.interval_low = 1 / factor;
+    known.interval_high = factor;
+    known.origin = origin;
+  }
+  profile.exchange.sync_us.origin = origin;
+  return profile;
+}
+
+TEST_CASE("a plan of kernels that are known exactly is, but for its hand-offs") {
+  const DeviceProfile profile = profile_of(1, Origin::Measured);
+  const Schedule alone = schedule_of(profile, "cpu", 0);
+  const Uncertainty sure = value_of(uncertainty_of(alone, profile));
+  CHECK(sure.low_us == Approx(alone.predicted_us));
+  CHECK(sure.high_us == Approx(alone.predicted_us));
+  const Schedule both = schedule_of(profile, "auto", 0.5);
+  const Uncertainty unsure = value_of(uncertainty_of(both, profile));
+  CHECK(unsure.low_us < 0.99 * both.predicted_us);
+  CHECK(unsure.high_us > 1.01 * both.predicted_us);
+}
+
+TEST_CASE("wider intervals of kernels make a plan less sure, around the same middle") {
+  double last_us = 0;
+  for (const double factor : {1.1, 1.5, 3.0}) {
+    const DeviceProfile profile = profile_of(factor, Origin::Fitted);
+    const Schedule schedule = schedule_of(profile, "cpu", 0);
+    const Uncertainty found = value_of(uncertainty_of(schedule, profile));
+    CHECK(found.low_us < schedule.predicted_us);
+    CHECK(found.high_us > schedule.predicted_us);
+    CHECK(found.high_us - found.low_us > last_us);
+    last_us = found.high_us - found.low_us;
+    // Always the same draws.
+    const Uncertainty again = value_of(uncertainty_of(schedule, profile));
+    CHECK(again.low_us == found.low_us);
+    CHECK(again.high_us == found.high_us);
+  }
+}
+
+TEST_CASE("how much of a plan is assumed") {
+  const auto share_of = [](const DeviceProfile& profile) {
+    return value_of(uncertainty_of(schedule_of(profile, "auto", 0.5), profile)).assumed_share;
+  };
+  CHECK(share_of(profile_of(2, Origin::Assumed)) == Approx(1));
+  CHECK(share_of(profile_of(2, Origin::Measured)) == 0);
+  DeviceProfile profile = profile_of(2, Origin::Published);
+  profile.exchange.sync_us.origin = Origin::Assumed;
+  CHECK(share_of(profile) > 0);
+  CHECK(share_of(profile) < 1);
+}
+
+TEST_CASE("a plan that the device cannot run has no time") {
+  DeviceProfile profile = profile_of(2, Origin::Measured);
+  const Schedule schedule = schedule_of(profile, "auto", 0.5);
+  profile.has_gpu = false;
+  CHECK(test::error_of(uncertainty_of(schedule, profile)) != "");
+}
+
+}  // namespace
+}  // namespace codl::compiler
