@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The rates of the phone profiles: fitted to published latencies of whole networks on one processor.
+"""The rates of MACE's kernels on phones: fitted to published latencies of whole networks on one processor.
 
-    phone_fit.py [--profiles DIR]     fits, and writes the numbers into the profiles and
-                                      data/phone_fits.json, where ladder.py finds them
+    phone_fit.py     fits, and writes data/phone_fits.json, where ladder.py finds the numbers; prints the shares that
+                     follow from them for `families.gpu` of the phones' profiles
 
 Five latencies cannot tell five or six rates apart, so each rate has a prior, log-normal around a
 public fact. Nothing that CoDL measured of co-execution enters: no latency, no ratio, no plan.
@@ -12,7 +12,6 @@ import dataclasses
 import json
 import math
 import os
-import re
 
 import mace_model
 import paper
@@ -126,84 +125,40 @@ def conv_term(op):
 CONV_TERMS = ("mmacs_1x1", "mmacs_3x3_s1", "mmacs_3x3_s2", "mmacs_other", "weight_mbytes")
 
 
-def conv_features(op, side):
-    """As kernels/conv2d/conv2d_contract.cc has them: channels in panels of 16, on the GPU in fours."""
-    channels = mace_model.rounded(op.out_channels, 16 if side == "cpu" else 4)
+def conv_features(op):
+    """Million multiply-adds, channels in fours, under the filter's name; megabytes of weights."""
+    channels = mace_model.rounded(op.out_channels, 4)
     taps = op.in_channels * op.kernel**2
     mmacs = 1e-6 * op.out_rows * op.out_cols * taps * channels
     return [mmacs if term == conv_term(op) else 0.0 for term in CONV_TERMS[:-1]] + [
         4e-6 * (taps + 1) * channels]
 
 
-def conv_arithmetic_us(op, side, rates, phone):
-    """What the cost model says without the traffic of activations, which other terms stand for."""
-    if side == "gpu":
-        return 1e-3 * mace_model.gpu_flops(op, mace_model.PHONES[phone]) / rates[
-            mace_model.gpu_class(op)]
-    work = mace_model.cpu_work(op)
-    work["bw"] -= 1e-9 * op.activation_bytes
-    return 1e6 * sum(amount / rates[name] for name, amount in work.items())
-
-
-def conv_coefficients(phone, networks, rates, side):
-    """By term: codl's linear model nearest to the cost model over the convolutions of all networks,
-    in relative errors. Rounding to blocks, threads, groups and tiles is in the coefficients as a mean;
+def anchors_of(phone, networks, rates):
+    """What the GPU's rates say of a kernel of its own: microseconds per million multiply-adds of 1x1 filters, and per
+    megabyte of activations and of weights. The first is that of the linear model nearest to the rates over the
+    convolutions of all networks, in relative errors: rounding to blocks, groups and waves is in it as a mean, and
     weights stand for what small maps cost beyond it."""
     import numpy
     ops = [op for network in networks.values() for op in network if op.kind == "conv"]
-    us = numpy.array([conv_arithmetic_us(op, side, rates[side], phone) for op in ops])
-    features = numpy.array([conv_features(op, side) for op in ops])
+    us = numpy.array([1e-3 * mace_model.gpu_flops(op, mace_model.PHONES[phone]) /
+                      rates["gpu"][mace_model.gpu_class(op)] for op in ops])
+    features = numpy.array([conv_features(op) for op in ops])
     found = numpy.linalg.lstsq(features / us[:, None], numpy.ones(len(us)), rcond=None)[0]
-    assert (found > 0).all()
-    return dict(zip(CONV_TERMS, map(float, found)))
+    return {"us_per_mmac": float(found[0]), "us_per_mb": 1000 / rates["gpu"]["bw"],
+            "us_per_weight_mb": 1000 / rates["gpu"]["wbw"]}
 
 
-def gpu_conv_of(profile):
-    return f"conv2d_f32_cl_{profile['gpu']['layout']}"
-
-
-def terms_of(profile, phone, networks, rates):
-    """Values by model and term that a profile has from the fit."""
-    conv = {side: conv_coefficients(phone, networks, rates, side) for side in ("cpu", "gpu")}
-    cpu, gpu = rates["cpu"], rates["gpu"]
-    return {
-        "conv2d_f32_cpu": {**conv["cpu"], "mbytes": 1000 / cpu["bw"]},
-        gpu_conv_of(profile): conv["gpu"],
-        "matmul_f32_cpu": {"weight_mbytes": 1000 / cpu["wbw"], "mbytes": 1000 / cpu["bw"]},
-        "matmul_f32_cl_buffer": {"weight_mbytes": 1000 / gpu["wbw"]},
-        "pool2d_f32_cpu": {"mbytes": 1000 / cpu["bw"]},
-        f"pool2d_f32_cl_{profile['gpu']['layout']}": {"mbytes": 1000 / gpu["bw"]},
-    }
-
-
-def source_text(rates, ranges, figure):
-    def listed(side, names):
-        return ", ".join(f"{text} {rates[side][name]:.1f} [{ranges[side][name][0]:.1f} to "
-                         f"{ranges[side][name][1]:.1f}]" for name, text in names)
-
-    return (
-        "Fit of 11 rates to the five MACE-CPU and five MACE-GPU latencies of the CoDL paper (MobiSys'22, "
-        f"{figure}) on this phone, with priors (test/eval/phone_fit.py); in brackets the range when any "
-        "one network is left out. CPU: GEMM " +
-        listed("cpu", (("gemm", "(1x1, Winograd)"), ("d3", "direct 3x3"), ("dbig", "larger"))) +
-        " GFLOP/s, " + listed("cpu", (("bw", "activations"), ("wbw", "weights of matmul"))) +
-        " GB/s. GPU: " + listed("gpu", (("k1", "1x1"), ("k3", "3x3"), ("k3s2", "3x3 of stride 2"),
-                                        ("kbig", "larger"))) +
-        " GFLOP/s, " + listed("gpu", (("bw", "activations"), ("wbw", "weights of matmul"))) +
-        " GB/s. 30 us per operator on both. The terms of convolutions here are the linear model nearest to "
-        "what these rates say of the networks' convolutions with MACE's blocks, threads, groups and tiles; "
-        "us per MB of others = 1000 / (GB/s).")
-
-
-def with_values(text, model, values):
-    """The profile's text with other values for some terms of a model."""
-    begin = text.index(f'"{model}": {{')
-    end = text.index("\n    }", begin)
-    body = text[begin:end]
-    for term, value in values.items():
-        body, count = re.subn(rf'("{term}": {{"value": )[0-9.]+', rf"\g<1>{value:g}", body)
-        assert count == 1, (model, term)
-    return text[:begin] + body + text[end:]
+def anchor_shares(profile, anchors):
+    """Shares by family and term: an anchor over what the machine's facts say of the same."""
+    facts = {name: field["value"] if isinstance(field, dict) else field
+             for name, field in profile["gpu"]["machine"].items()}
+    compute = anchors["us_per_mmac"] * facts["units"] * facts["fma_per_cycle"] * facts["ghz"] * 1e-3
+    byte = 1e-3 * facts["memory_gb_per_s"]
+    product = {"compute": compute, "weights": anchors["us_per_weight_mb"] * byte}
+    moved = {"read": anchors["us_per_mb"] * byte, "written": anchors["us_per_mb"] * byte}
+    return {"convolution": product, "product": product, "depthwise": {"compute": compute, **moved},
+            "window": {"operations": compute, **moved}}
 
 
 def four_digits(values):
@@ -211,33 +166,16 @@ def four_digits(values):
             for key, value in values.items()}
 
 
-def write_profile(path, phone, networks, latency_ms):
-    """Returns what it wrote: rates, and terms by model."""
-    with open(path) as file:
-        text = file.read()
-    rates = four_digits(fit_phone(phone, networks, latency_ms))
-    terms = four_digits(terms_of(paper.read_profile(path), phone, networks, rates))
-    for model, values in terms.items():
-        text = with_values(text, model, values)
-    ranges, _ = jackknife(phone, networks, latency_ms)
-    figure = "Fig. 16, buffers" if phone == "kirin990" else "Fig. 15"
-    name = "fit" if phone == "sd855" else f"fit_{phone}"
-    text, count = re.subn(rf'("{name}": ")[^"]*"',
-                          lambda found: found.group(1) + source_text(rates, ranges, figure) + '"', text)
-    assert count == 1, name
-    with open(path, "w") as file:
-        file.write(text)
-    return {"rates": rates, "terms": terms}
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profiles", default=paper.PROFILES)
-    options = parser.parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     data = paper.read_data()
-    fits = {phone: write_profile(os.path.join(options.profiles, phone + ".json"), phone,
-                                 data.networks, data.latency_ms[phone])
-            for phone in mace_model.PHONES}
+    fits = {}
+    for phone in mace_model.PHONES:
+        rates = four_digits(fit_phone(phone, data.networks, data.latency_ms[phone]))
+        anchors = four_digits(anchors_of(phone, data.networks, rates))
+        fits[phone] = {"rates": rates, "anchors": anchors}
+        profile = paper.read_profile(os.path.join(paper.PROFILES, phone + ".json"))
+        print(phone, json.dumps(four_digits(anchor_shares(profile, anchors))))
     with open(paper.FITS, "w") as file:
         json.dump(fits, file, indent=1)
         file.write("\n")

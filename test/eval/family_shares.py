@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""What kernels of a family reach on the measured machines: makes compiler/cost/family_shares.inc.
+
+    family_shares.py EVALUATION... [--without NAME] [--out compiler/cost/family_shares.inc]
+
+EVALUATION is NAME.evaluation, what `codl-profile --fit-only --evaluation=FILE` writes of the samples of machine NAME:
+a line for each step, "symbol,fold,us,prediction,term=us term=us ...", fold -1 for steps of networks, which are not
+fitted here. NAME is one of MACHINES below.
+
+Shares are fitted to all kernels of a family on all machines: least squares of log(predicted / measured), shares not
+negative, each kernel of each machine with the same weight however many samples it has. In logarithms a kernel that is
+ten times slower than its family moves the fit as much as one that is ten times faster; a loss in relative errors, or a
+robust one, would give such kernels up and predict them far too fast. Of plain loops an underestimate weighs
+LOOPS_WEIGHT times an overestimate: a plan must not prefer them to a fast kernel that it knows as little of.
+
+The interval holds the middle 80 % of measured / predicted where the machine was left out of the fit, each kernel with
+the same weight; with one machine, where the kernel was.
+"""
+import argparse
+import os
+import re
+import sys
+
+import numpy
+from scipy.optimize import nnls
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+# By name of the samples: the host, and what OpenCL ran on. Two sets of samples of one host are one for the CPU.
+MACHINES = {
+    "h200-nvidia": ("server", "gpu"),
+    "16core-pocl": ("server", "processor"),
+    "host-2core-avx512-pocl": ("xeon", "processor"),
+    "host-2core-pocl": ("zen4-avx2", "processor"),
+    "host-2core-zen4-pocl": ("zen4", "processor"),
+    "host-2core-zen5-pocl-290s": ("zen5", "processor"),
+}
+KINDS = ("cpu", "processor", "gpu")
+FAMILIES = ("convolution", "product", "depthwise", "window", "reduction", "elementwise", "move", "loops")
+MAX_SAMPLES = 300  # of a kernel on a machine; more would only take time
+MIN_SAMPLES = 8    # as codl-profile
+LOOPS_WEIGHT = 3
+MIN_SHARE = 0.004  # of the predicted time in the mean; terms below are left out
+
+
+def read_terms():
+    """Names of the terms, in the order of the enumeration."""
+    with open(os.path.join(ROOT, "compiler", "cost", "step_cost.h"), encoding="utf-8") as file:
+        names = re.search(r"kTermNames\[kTermCount\] = \{(.*?)\}", file.read(), re.DOTALL).group(1)
+    return re.findall(r'"(\w+)"', names)
+
+
+TERMS = read_terms()
+
+
+def read_families():
+    """Family by operator."""
+    found = {}
+    for folder in os.listdir(os.path.join(ROOT, "kernels")):
+        path = os.path.join(ROOT, "kernels", folder, folder + "_work.cc")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                found[folder] = re.search(r"OpWork \w+ = \{\s*KernelFamily::(\w+)", file.read()).group(1).lower()
+    return found
+
+
+FAMILY_OF_OP = read_families()
+
+
+def op_of(symbol):
+    return max((op for op in FAMILY_OF_OP if symbol.startswith(op + "_")), key=len)
+
+
+def family_of(symbol):
+    return "loops" if "_any_" in symbol else FAMILY_OF_OP[op_of(symbol)]
+
+
+def processor_of(symbol):
+    return "gpu" if "_cl_" in symbol or symbol.endswith("_any_gpu") else "cpu"
+
+
+class Steps:
+    """Steps of a kernel: nominal times by term, measured and predicted microseconds, folds."""
+
+    def __init__(self, lines):
+        self.times = numpy.zeros((len(lines), len(TERMS)))
+        self.folds = numpy.array([int(fold) for fold, *_ in lines])
+        self.us = numpy.array([float(us) for _, us, *_ in lines])
+        self.predicted = numpy.array([float(predicted) for _, _, predicted, _ in lines])
+        index = {term: i for i, term in enumerate(TERMS)}
+        for row, (*_, text) in zip(self.times, lines):
+            for pair in text.split():
+                term, _, value = pair.partition("=")
+                row[index[term]] = float(value)
+
+
+def read_evaluation(path):
+    """(fitted steps, steps of networks), each by symbol."""
+    by_symbol = ({}, {})
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            symbol, fold, us, predicted, times = line.rstrip("\n").split(",")
+            by_symbol[fold == "-1"].setdefault(symbol, []).append((fold, us, predicted, times))
+    return tuple({symbol: Steps(lines) for symbol, lines in own.items()} for own in by_symbol)
+
+
+def fit_shares(times, us, weights, under_weight=1):
+    """Shares that make the sum of weights x log(predicted / measured)^2 least: steps of linear least squares about the
+    prediction so far, halved, 40 times. Where predicted < measured a weight counts `under_weight` times."""
+    scale = times.max(axis=0)
+    scale[scale == 0] = 1
+    scaled = times / scale
+
+    def solve(matrix, target, own):
+        return nnls(matrix * numpy.sqrt(own)[:, None], target * numpy.sqrt(own), maxiter=10000)[0]
+
+    def logs_of(shares):
+        return numpy.log(numpy.maximum(scaled @ shares, 1e-6 * us) / us)
+
+    def weights_at(logs):
+        return numpy.where(logs < 0, under_weight, 1) * weights
+
+    shares = solve(scaled / us[:, None], numpy.ones(len(us)), weights)
+    best = None
+    for _ in range(40):
+        logs = logs_of(shares)
+        own = weights_at(logs)
+        loss = float((own * logs**2).sum())
+        if best is None or loss < best[0]:
+            best = loss, shares
+        near = numpy.exp(logs) * us
+        shares = (shares + solve(scaled / near[:, None], 1 - numpy.clip(logs, -2, 2), own)) / 2
+    return best[1] / scale
+
+
+class Pool:
+    """The kernels of a family on one kind of processor."""
+
+    def __init__(self, family):
+        self.family = family
+        self.hosts, self.symbols, self.times, self.us = [], [], [], []
+
+    def add(self, host, symbol, steps):
+        if len(steps.us) < MIN_SAMPLES:
+            return
+        chosen = numpy.arange(len(steps.us))
+        if len(chosen) > MAX_SAMPLES:
+            chosen = numpy.random.default_rng(1).choice(chosen, MAX_SAMPLES, replace=False)
+        self.hosts.append(host)
+        self.symbols.append(symbol)
+        self.times.append(steps.times[chosen])
+        self.us.append(steps.us[chosen])
+
+    def fit(self, members):
+        weights = numpy.hstack([numpy.full(len(self.us[i]), 1 / len(self.us[i])) for i in members])
+        return fit_shares(numpy.vstack([self.times[i] for i in members]), numpy.hstack([self.us[i] for i in members]),
+                          weights, LOOPS_WEIGHT if self.family == "loops" else 1)
+
+    def left_out_ratios(self):
+        """Measured / predicted of the steps of each host (of one host: of each kernel) left out of the fit; of each
+        kernel as many."""
+        groups = self.hosts if len(set(self.hosts)) > 1 else self.symbols
+        ratios = []
+        for group in sorted(set(groups)):
+            seen = [i for i, own in enumerate(groups) if own != group] or range(len(groups))
+            shares = self.fit(seen)
+            for i, own in enumerate(groups):
+                if own == group:
+                    ratios.append(numpy.quantile(self.us[i] / numpy.maximum(self.times[i] @ shares, 1e-9),
+                                                 numpy.linspace(0.005, 0.995, 100)))
+        return numpy.hstack(ratios)
+
+    def shares(self):
+        """Shares of three digits, without terms that hardly count."""
+        shares = self.fit(range(len(self.us)))
+        times = numpy.vstack(self.times)
+        part = (times * shares / (times @ shares)[:, None]).mean(axis=0)
+        shares[part < MIN_SHARE] = 0
+        return [float(f"{share:.3g}") for share in shares]
+
+
+def pools_of(evaluations, without=None):
+    """Pools by (kind, family), without the host of `without`. `evaluations`: by name what read_evaluation() gives."""
+    left_out = MACHINES[without][0] if without else None
+    pools, cpu_hosts = {}, set()
+    for name, (kernels, _) in evaluations.items():
+        host, gpu_kind = MACHINES[name]
+        if host == left_out:
+            continue
+        for symbol, steps in kernels.items():
+            kind = "cpu" if processor_of(symbol) == "cpu" else gpu_kind
+            if kind == "cpu" and host in cpu_hosts:
+                continue
+            key = kind, family_of(symbol)
+            pools.setdefault(key, Pool(key[1])).add(host, symbol, steps)
+        cpu_hosts.add(host)
+    return {key: pool for key, pool in pools.items() if pool.us}
+
+
+def calibrations_of(evaluations, without=None):
+    """By (kind, family): shares by term and the quantiles 0.05, 0.1, 0.9 and 0.95 of measured / predicted."""
+    return {key: (pool.shares(), numpy.quantile(pool.left_out_ratios(), [0.05, 0.1, 0.9, 0.95]))
+            for key, pool in pools_of(evaluations, without).items()}
+
+
+def read_all(paths):
+    evaluations = {}
+    for path in paths:
+        name = os.path.splitext(os.path.basename(path))[0]
+        if name not in MACHINES:
+            sys.exit(f"{path}: expected NAME.evaluation of one of {', '.join(MACHINES)}")
+        evaluations[name] = read_evaluation(path)
+    # Of two sets of one host the order of MACHINES says which the CPU's samples are taken from.
+    return {name: evaluations[name] for name in MACHINES if name in evaluations}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("evaluations", nargs="+")
+    parser.add_argument("--without", choices=MACHINES, help="a machine whose host gives no samples")
+    parser.add_argument("--out", default=os.path.join(ROOT, "compiler", "cost", "family_shares.inc"))
+    options = parser.parse_args()
+    found = calibrations_of(read_all(options.evaluations), options.without)
+    lines = ["// Made by test/eval/family_shares.py: what kernels of a family reach on the measured machines, and the "
+             "interval", "// that holds eight tenths of the times of a machine that was left out.",
+             "// SHARES(processor, family, low, high, share of each term ...)"]
+    for kind in KINDS:
+        for family in FAMILIES:
+            if (kind, family) in found:
+                shares, (_, low, high, _) = found[kind, family]
+                lines.append(f"SHARES({kind.capitalize()}, {family.capitalize()}, {low:.2f}, {high:.2f}, " +
+                             ", ".join(f"{share:g}" for share in shares) + ")")
+    with open(options.out, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
