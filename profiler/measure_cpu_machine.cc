@@ -56,12 +56,18 @@ struct Loops {
     const Vector factor = Vector{} + 0.5f;                                                       \
     Vector s0{}, s1{}, s2{}, s3{}, s4{}, s5{}, s6{}, s7{}, s8{}, s9{}, s10{}, s11{};             \
     for (int round = 0; round < kSumRounds; ++round) {                                           \
-      CODL_ADD(text, s0)                                                                         \
-      CODL_ADD(text, s1)                                                                         \
-      CODL_ADD(text, s2)                                                                         \
-      CODL_ADD(text, s3) CODL_ADD(text, s4) CODL_ADD(text, s5) CODL_ADD(text, s6)                \
-          CODL_ADD(text, s7) CODL_ADD(text, s8) CODL_ADD(text, s9) CODL_ADD(text, s10)           \
-              CODL_ADD(text, s11)                                                                \
+      CODL_ADD(text, s0);                                                                        \
+      CODL_ADD(text, s1);                                                                        \
+      CODL_ADD(text, s2);                                                                        \
+      CODL_ADD(text, s3);                                                                        \
+      CODL_ADD(text, s4);                                                                        \
+      CODL_ADD(text, s5);                                                                        \
+      CODL_ADD(text, s6);                                                                        \
+      CODL_ADD(text, s7);                                                                        \
+      CODL_ADD(text, s8);                                                                        \
+      CODL_ADD(text, s9);                                                                        \
+      CODL_ADD(text, s10);                                                                       \
+      CODL_ADD(text, s11);                                                                       \
     }                                                                                            \
   }                                                                                              \
   attributes void read_##name(const uint8_t* data, size_t bytes) {                               \

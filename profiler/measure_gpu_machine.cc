@@ -98,6 +98,7 @@ class GpuMeasures {
  private:
   enum Kernel { kFmas, kChain, kChase, kRead };
   static constexpr const char* kNames[] = {"fmas", "chain", "chase", "read"};
+  static constexpr int kRuns = 7;
   static constexpr size_t kGroupItems = 64;
   static constexpr size_t kGroupsOfUnit = 32;
 
@@ -116,11 +117,10 @@ class GpuMeasures {
   size_t all_groups() const { return kGroupsOfUnit * static_cast<size_t>(lane_.gpu_facts().units); }
 
   // Of several runs the undisturbed one, behind one that does not count.
-  double undisturbed_us(Kernel kernel, size_t groups, size_t items) {
-    constexpr int kRuns = 7;
+  double undisturbed_us(Kernel kernel, size_t groups, size_t items, int runs = kRuns) {
     lane_.kernel_us(kernels_[kernel], groups, items);
     std::vector<double> times_us;
-    for (int run = 0; run < kRuns; ++run)
+    for (int run = 0; run < runs; ++run)
       times_us.push_back(lane_.kernel_us(kernels_[kernel], groups, items));
     return std::max(quantile(times_us, kUndisturbed), 1e-3);
   }
@@ -156,7 +156,6 @@ class GpuMeasures {
   // Nanoseconds of a load that waits for the one before, of so many bytes.
   double chase_ns(size_t bytes) {
     constexpr size_t kLineWords = 32;
-    constexpr cl_int kLoads = 8192;
     std::vector<cl_uint> next(bytes / sizeof(cl_uint));
     std::vector<cl_uint> order(next.size() / kLineWords);
     std::iota(order.begin(), order.end(), 0u);
@@ -167,16 +166,18 @@ class GpuMeasures {
           order[(i + 1) % order.size()] * static_cast<cl_uint>(kLineWords);
     const cl_mem buffer = lane_.make_buffer(bytes, CL_MEM_COPY_HOST_PTR, next.data());
     lane_.read_us(buffer, bytes);
-    const cl_int count = kLoads;
+    // All lines, or a cache keeps those that a run loads whatever the size.
+    constexpr size_t kLeastLoads = 8192;
+    const auto count = static_cast<cl_int>(std::max(order.size(), kLeastLoads));
     set_arguments(kernels_[kChase], buffer, count, out_);
-    const double us = undisturbed_us(kChase, 1, 1);
+    const double us = undisturbed_us(kChase, 1, 1, count > 1 << 16 ? 1 : kRuns);
     lane_.api().clReleaseMemObject(buffer);
-    return 1e3 * us / kLoads;
+    return 1e3 * us / count;
   }
 
   CacheSizes measure_caches() {
     std::vector<std::pair<double, double>> curve;
-    const size_t most = std::min(size_t{256} << 20, most_bytes_);
+    const size_t most = std::min(size_t{128} << 20, most_bytes_);
     for (size_t bytes = 4 << 10; bytes <= most; bytes *= 2)
       curve.emplace_back(static_cast<double>(bytes) / kKb, chase_ns(bytes));
     CacheSizes sizes = cache_steps(curve);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/tasks.h"
 #include "kernels/conv2d/winograd.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
