@@ -181,6 +181,8 @@ class GpuMeasures {
     for (size_t bytes = 4 << 10; bytes <= most; bytes *= 2)
       curve.emplace_back(static_cast<double>(bytes) / kKb, chase_ns(bytes));
     CacheSizes sizes = cache_steps(curve);
+    // The last step is that of the cache of all units; those between are a unit's pages and lines.
+    if (sizes.last_level_kb > 0) sizes.l2_kb = sizes.last_level_kb;
     // Where one step shows it is that of the cache of all units.
     const double told_kb = static_cast<double>(lane_.number(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)) / kKb;
     if (sizes.l2_kb == 0) sizes = {0, sizes.l1_kb > 0 ? sizes.l1_kb : told_kb, 0};
