@@ -84,8 +84,10 @@ class GpuMeasures {
     const CacheSizes sizes = measure_caches();
     set(&GpuMachine::texture_kb, 0, Origin::Assumed);
     set(&GpuMachine::last_level_kb, 0, Origin::Assumed);
+    // Of a buffer that is a few times the cache's size a good part is still in it.
+    constexpr double kBeyond = 16;
     const size_t beyond = std::min(
-        std::bit_ceil(std::max(size_t{64} << 20, static_cast<size_t>(4 * sizes.l2_kb * kKb))),
+        std::bit_ceil(std::max(size_t{64} << 20, static_cast<size_t>(kBeyond * sizes.l2_kb * kKb))),
         most_bytes_);
     set(&GpuMachine::l1_gb_per_s, read_gb_per_s(sizes.l1_kb * kKb / 2, true) / units,
         Origin::Measured);
