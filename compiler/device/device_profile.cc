@@ -306,7 +306,6 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   read_machine(cpu.member("machine"), Processor::Cpu, sources, profile);
   if (const JsonValue speeds = cpu.optional_member("worker_speeds"))
     read_worker_speeds(speeds, sources, profile);
-  profile.machine.cpu_worker_speeds = profile.worker_speeds();
   read_surroundings(cpu, Processor::Cpu, sources, profile);
   if (const JsonValue probe = cpu.optional_member("probe_us"))
     profile.facts.push_back(
@@ -324,6 +323,7 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   read_calibrations(root, sources, profile);
 
   if (llvm::Error error = document->finish()) return error;
+  profile.machine.cpu_worker_speeds = profile.worker_speeds();
   return profile;
 }
 
