@@ -12,9 +12,8 @@ namespace codl::profiler {
 
 using compiler::CpuMachine;
 using compiler::GpuMachine;
+using compiler::kOriginNames;
 using compiler::Origin;
-
-inline constexpr const char* kOriginNames[] = {"measured", "fitted", "published", "assumed"};
 
 struct MachineFacts {
   compiler::Machine machine;

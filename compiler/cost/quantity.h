@@ -11,6 +11,8 @@ namespace codl::compiler {
 //   Published  read from a paper or data sheet
 //   Assumed    the source says why
 enum class Origin { Measured, Fitted, Published, Assumed };
+// As profiles, sample files and texts for people have them.
+inline constexpr const char* kOriginNames[] = {"measured", "fitted", "published", "assumed"};
 
 struct Quantity {
   double value = 0;  // finite, 0 or more

@@ -119,10 +119,7 @@ llvm::Expected<std::string> describe_devices() {
          "from (profiles/README.md), most of them of that year\n";
 }
 
-const char* name_of(Origin origin) {
-  constexpr const char* kNames[] = {"measured", "fitted", "published", "assumed"};
-  return kNames[static_cast<size_t>(origin)];
-}
+const char* name_of(Origin origin) { return kOriginNames[static_cast<size_t>(origin)]; }
 
 std::string describe(const DeviceProfile& profile) {
   constexpr const char* kKinds[] = {"phone", "machine", "template"};

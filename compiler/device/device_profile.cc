@@ -255,8 +255,7 @@ llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef j
 
 Quantity read_origin(const JsonValue& json, const Sources& sources) {
   Quantity quantity;
-  quantity.origin = static_cast<Origin>(
-      json.member("origin").as_choice({"measured", "fitted", "published", "assumed"}));
+  quantity.origin = read_one(json.member("origin"), kOriginNames, Origin::Measured);
   const JsonValue source = json.member("source");
   const auto found = sources.find(source.as_string());
   if (found != sources.end())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <random>
 
 #include "compiler/simulate/simulate.h"
@@ -36,7 +37,7 @@ Spread spread_of(const Calibration& calibration) {
 // Standard normal, by Box and Muller: the standard library's differ.
 double normal(std::mt19937_64& random) {
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
-  return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * 3.14159265358979323846 * uniform());
+  return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform());
 }
 
 double assumed_share_of(llvm::ArrayRef<LaneStep> steps,
