@@ -27,12 +27,16 @@ uint64_t image_bytes(const plan::ImageDef& image, uint64_t row_texels) {
 
 uint64_t mapped_bytes(const plan::BlobDef& blob) { return round_up(blob.bytes(), kBlobAlignment); }
 
-uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
-                    const SessionLists& lists, uint64_t page_bytes) {
-  constexpr uint64_t kPointerBytes = 8;
+namespace {
+
+constexpr uint64_t kPointerBytes = 8;
+
+}  // namespace
+
+uint64_t variant_list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
+                            bool records_timeline, uint64_t page_bytes) {
   const uint64_t steps = variant.steps()->size();
   const uint64_t tensors = variant.tensors()->size();
-  const uint64_t outputs = plan.outputs()->size();
   uint64_t cpu_operands = 0;
   for (const plan::StepDef* step : *variant.steps())
     if (lane_of(*step) == Lane::Cpu) cpu_operands += step->operands()->size();
@@ -40,9 +44,6 @@ uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
   const auto add = [&](uint64_t count, uint64_t bytes) {
     sum += block_bytes(count * bytes, page_bytes);
   };
-  add(1, kSessionBytes);
-  add(outputs - visible_output_count(plan), sizeof(int64_t));
-  add(lists.worker_count, kWorkerBytes);
   // StepList
   add(steps, kStepBytes);
   add(steps, kPointerBytes);  // where its Map put a tensor,
@@ -51,8 +52,22 @@ uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
   add(cpu_operands, kPointerBytes);
   add(tensors, kPointerBytes);
   add(tensors, sizeof(uint32_t));
-  add(plan.inputs()->size() + outputs, kPointerBytes);
-  if (lists.records_timeline) add(steps, kStepTimeBytes);
+  add(plan.inputs()->size() + uint64_t{plan.outputs()->size()}, kPointerBytes);
+  if (records_timeline) add(steps, kStepTimeBytes);
+  return sum;
+}
+
+uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
+                    const SessionLists& lists, uint64_t page_bytes) {
+  const uint64_t steps = variant.steps()->size();
+  const uint64_t tensors = variant.tensors()->size();
+  uint64_t sum = variant_list_bytes(plan, variant, lists.records_timeline, page_bytes);
+  const auto add = [&](uint64_t count, uint64_t bytes) {
+    sum += block_bytes(count * bytes, page_bytes);
+  };
+  add(1, kSessionBytes);
+  add(plan.outputs()->size() - visible_output_count(plan), sizeof(int64_t));
+  add(lists.worker_count, kWorkerBytes);
   if (!lists.has_gpu) return sum;
   // GpuMemory, GpuPrograms, the executor's events
   add(variant.images()->size(), kPointerBytes);

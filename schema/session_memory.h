@@ -57,7 +57,7 @@ uint64_t mapped_bytes(const plan::BlobDef& blob);
 
 // What libcodl keeps by session, step, operand of a CPU step, and worker. session.cc holds them
 // equal to its structs on 64-bit machines; on others it keeps less.
-inline constexpr uint64_t kSessionBytes = 2944;
+inline constexpr uint64_t kSessionBytes = 3264;
 inline constexpr uint64_t kStepBytes = 296;
 inline constexpr uint64_t kStepTimeBytes = 40;
 inline constexpr uint64_t kProgramBytes = 624;
@@ -69,6 +69,9 @@ struct SessionLists {
   bool has_gpu = false;
   bool records_timeline = false;
 };
+// Lists of the steps and tensors of one variant on the CPU, as the default allocator takes them.
+uint64_t variant_list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
+                            bool records_timeline, uint64_t page_bytes);
 // All lists of a session, as the default allocator takes them.
 uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
                     const SessionLists& lists, uint64_t page_bytes);

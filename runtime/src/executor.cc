@@ -87,7 +87,7 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, const plan::Va
 
 codl_status_t Executor::run(codl_diag_t* diag) {
   codl_status_t status = CODL_OK;
-  if (has_failed_) {
+  if (is_lost_) {
     status = CODL_DEVICE_ERROR;
   } else {
     AffinityScope caller;
@@ -96,10 +96,9 @@ codl_status_t Executor::run(codl_diag_t* diag) {
     if (gpu_ != nullptr) {
       if (status == CODL_OK) status = wait_for_queues(&failure_);
       if (status == CODL_OK && timeline_.count() != 0) read_gpu_times();
-      if (status != CODL_OK) abandon();
+      if (status != CODL_OK) is_lost_ = !abandon();
       release_events();
     }
-    has_failed_ = status != CODL_OK;
   }
   if (status != CODL_OK) set_diag(diag, "%s", failure_.message);
   return status;
@@ -289,20 +288,24 @@ void Executor::read_gpu_times() {
 // Gates are opened, not failed. What is behind them then computes nonsense in memory of this
 // session, which nobody reads; a negative status would end it unrun, but it makes PoCL 3.1 crash
 // where a second command waits for the first that is so ended.
-void Executor::abandon() {
+//
+// False if the driver does not do even this: then nothing is known of the device.
+bool Executor::abandon() {
   const Array<Step>& steps = steps_->steps();
   const ClApi& api = gpu_->api();
   // A gate that is open already refuses, and that is all.
   for (uint32_t i = 0; i < steps.count(); ++i)
     if (steps[i].is_gate && events_[i] != nullptr)
       api.clSetUserEventStatus(events_[i], CL_COMPLETE);
+  bool is_clean = true;
   for (uint32_t i = 0; i < steps.count(); ++i) {
     if (!steps_->needs_unmap(i)) continue;
-    api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory, steps_->mapped(i), 0,
-                                nullptr, nullptr);
+    is_clean = api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory,
+                                           steps_->mapped(i), 0, nullptr, nullptr) == CL_SUCCESS &&
+               is_clean;
     steps_->set_unmapped(i);
   }
-  gpu_->drain();
+  return gpu_->drain() && is_clean;
 }
 
 void Executor::release_events() {

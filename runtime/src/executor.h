@@ -23,10 +23,11 @@ class Executor {
                        StepList& steps, CpuPool& pool, GpuQueue* gpu, bool record_timeline,
                        codl_diag_t* diag);
 
-  // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one;
-  // then the queues are empty, and as a driver's state is unknown after an error, every later run
-  // reports the same.
+  // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one.
+  // Then the queues are empty and nothing is mapped, so that the next run begins like the first;
+  // where that could not be brought about, is_lost(), and every later run reports the same.
   codl_status_t run(codl_diag_t* diag);
+  bool is_lost() const { return is_lost_; }
 
   uint64_t scratch_bytes() const { return scratch_.size_bytes(); }
   // Of the last run, in the order of the plan's steps; empty unless recording.
@@ -46,7 +47,7 @@ class Executor {
   codl_status_t open_gate(uint32_t index, codl_diag_t* diag);
   codl_status_t wait_for_queues(codl_diag_t* diag);
   void read_gpu_times();
-  void abandon();
+  bool abandon();
   void release_events();
 
   StepList* steps_ = nullptr;
@@ -58,8 +59,8 @@ class Executor {
   // By step. Of a GPU or Transfer step: its command; of a CPU step that is a gate: its user event.
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
-  bool has_failed_ = false;
-  codl_diag_t failure_ = {};
+  bool is_lost_ = false;
+  codl_diag_t failure_ = {};  // of the run that failed last
 };
 
 }  // namespace codl::rt

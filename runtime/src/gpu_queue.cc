@@ -148,11 +148,13 @@ codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
   return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clWaitForEvents", error);
 }
 
-void GpuQueue::drain() {
+bool GpuQueue::drain() {
+  bool is_empty = true;
   for (uint32_t i = 0; i < kQueueCount; ++i) {
     is_dirty_[i] = false;
-    if (queues_[i] != nullptr) api_.clFinish(queues_[i]);
+    if (queues_[i] != nullptr) is_empty = api_.clFinish(queues_[i]) == CL_SUCCESS && is_empty;
   }
+  return is_empty;
 }
 
 }  // namespace codl::rt

@@ -59,8 +59,9 @@ class GpuQueue {
   // Waits for everything in one queue.
   codl_status_t finish(uint32_t index, codl_diag_t* diag);
 
-  // Waits for everything enqueued, whatever becomes of it.
-  void drain();
+  // Waits for everything enqueued, whatever becomes of it. False if the driver does not say that
+  // it is done.
+  bool drain();
 
  private:
   codl_status_t open_context(const plan::VariantDef& variant, const GpuQueueOptions& options,

@@ -49,6 +49,12 @@ codl_status_t check_options(const codl_session_options_t& options, codl_diag_t* 
       check_flag("require_variant", options.require_variant, diag) != CODL_OK ||
       check_flag("record_timeline", options.record_timeline, diag) != CODL_OK)
     return CODL_INVALID_ARGUMENT;
+  if (options.fallback != CODL_FALLBACK_NEVER && options.fallback != CODL_FALLBACK_PER_RUN) {
+    set_diag(diag, "fallback: expected a codl_fallback_t, found %d", options.fallback);
+    return CODL_INVALID_ARGUMENT;
+  }
+  if (options.log != nullptr && options.log->write == nullptr)
+    return refuse_null("a log's write", diag);
   const codl_program_cache_t* cache = options.program_cache;
   if (cache != nullptr && (cache->load == nullptr || cache->store == nullptr))
     return refuse_null("a program cache's load and store", diag);
@@ -87,12 +93,6 @@ const plan::VariantDef* find_variant(const codl_plan& plan, const char* name) {
   if (name == nullptr) return plan.def->variants()->Get(0);
   for (const plan::VariantDef* variant : *plan.def->variants())
     if (std::strcmp(variant->name()->c_str(), name) == 0) return variant;
-  return nullptr;
-}
-
-const plan::VariantDef* find_cpu_variant(const codl_plan& plan) {
-  for (const plan::VariantDef* variant : *plan.def->variants())
-    if (!needs_gpu(*variant)) return variant;
   return nullptr;
 }
 
@@ -143,11 +143,31 @@ codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
 }
 
 // They stay where they are; inputs and visible outputs are bound for each run.
-void bind_hidden_outputs(codl_session& session) {
+void bind_hidden_outputs(const codl_session& session, StepList& steps) {
   const plan::PlanDef& plan = *session.plan->def;
   const size_t first = size_t{plan.inputs()->size()} + visible_output_count(plan);
   for (size_t i = 0; i < session.hidden_outputs.count(); ++i)
-    session.steps.set_io(first + i, &session.hidden_outputs[i]);
+    steps.set_io(first + i, &session.hidden_outputs[i]);
+}
+
+// What a run with GPU steps falls back to, if the host allowed that.
+codl_status_t prepare_spare(codl_session& session, const codl_session_options_t& options,
+                            codl_diag_t* diag) {
+  if (!session.has_gpu || options.fallback == CODL_FALLBACK_NEVER) return CODL_OK;
+  const plan::VariantDef* variant = find_cpu_variant(*session.plan);
+  if (variant == nullptr) {
+    set_diag(diag, "fallback: expected a plan with a CPU variant, found none");
+    return CODL_INVALID_ARGUMENT;
+  }
+  session.spare = create_object<SpareVariant>(session.allocator);
+  if (session.spare == nullptr) {
+    set_diag(diag, "no memory for a variant to fall back to");
+    return CODL_OUT_OF_MEMORY;
+  }
+  const codl_status_t status = session.spare->create(session.allocator, *session.plan, *variant,
+                                                     session.pool, session.records_timeline, diag);
+  if (status == CODL_OK) bind_hidden_outputs(session, session.spare->steps());
+  return status;
 }
 
 // Makes an empty session ready to run session.variant.
@@ -179,7 +199,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   inputs.programs = session.has_gpu ? &session.gpu_programs : nullptr;
   inputs.record_timeline = options.record_timeline != 0;
   status = session.steps.create(session.allocator, inputs, diag);
-  if (status == CODL_OK) bind_hidden_outputs(session);
+  if (status == CODL_OK) bind_hidden_outputs(session, session.steps);
   if (status == CODL_OK) status = prefetch_weights(session, diag);
   if (status == CODL_OK && session.has_gpu) status = finish_warm_up(session, diag);
   if (status == CODL_OK)
@@ -189,18 +209,20 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
     status = session.executor.create(session.allocator, variant, session.steps, session.pool,
                                      session.has_gpu ? &session.gpu : nullptr,
                                      options.record_timeline != 0, diag);
-  return status;
+  return status == CODL_OK ? prepare_spare(session, options, diag) : status;
 }
 
 // Empties a session and aims it at another variant.
 void restart(codl_session& session, const plan::VariantDef* variant) {
   const codl_allocator_t allocator = session.allocator;
   const codl_plan_t* plan = session.plan;
+  const codl_log_t log = session.record.log();
   session.~codl_session();
   new (&session) codl_session();
   session.allocator = allocator;
   session.plan = plan;
   session.variant = variant;
+  session.record.set_log(log);
 }
 
 // Prepares the variant asked for or, where the GPU is the obstacle, the plan's CPU variant.
@@ -217,6 +239,8 @@ codl_status_t prepare_some_variant(codl_session& session, const codl_session_opt
   }
   restart(session, cpu_variant);
   session.fallback = reason;
+  session.record.say("variant %s in place of the one asked for: %s", cpu_variant->name()->c_str(),
+                     reason.message);
   return prepare(session, options, api, diag);
 }
 
@@ -262,6 +286,14 @@ SessionMemory memory_of(const codl_session& session) {
   memory.weight_copy_bytes = session.gpu_memory.weight_copy_bytes();
   memory.table_bytes = session.plan->file.private_bytes() +
                        list_bytes(*session.plan->def, *session.variant, lists, page_bytes);
+  if (session.spare != nullptr) {
+    const SpareVariant& spare = *session.spare;
+    memory.host_bytes += block_bytes(spare.host_bytes(), page_bytes);
+    memory.scratch_bytes += block_bytes(spare.executor().scratch_bytes(), page_bytes);
+    memory.table_bytes +=
+        sizeof(SpareVariant) + variant_list_bytes(*session.plan->def, spare.variant(),
+                                                  session.records_timeline, page_bytes);
+  }
   return memory;
 }
 
@@ -287,6 +319,27 @@ codl_status_t check_overlaps(const plan::PlanDef& plan, const codl_buffer_t* inp
     return CODL_INVALID_ARGUMENT;
   }
   return CODL_OK;
+}
+
+// The run's steps, on the variant in use; what the device fails at is finished on the spare one.
+codl_status_t run_steps(codl_session& session, codl_diag_t* diag) {
+  RunRecord& record = session.record;
+  session.is_last_on_spare = record.has_given_up();
+  if (!session.is_last_on_spare) {
+    codl_diag_t reason = {};
+    const codl_status_t status = session.executor.run(&reason);
+    if (status == CODL_OK) {
+      record.note_success();
+      return status;
+    }
+    record.note_failure(reason, session.spare != nullptr, session.executor.is_lost());
+    if (session.spare == nullptr) {
+      set_diag(diag, "%s", reason.message);
+      return status;
+    }
+    session.is_last_on_spare = true;
+  }
+  return session.spare->run(diag);
 }
 
 // Holds a session for one run, unless another thread does.
@@ -334,6 +387,7 @@ codl_status_t create_session(const codl_plan_t* plan, const codl_session_options
   session->allocator = allocator;
   session->plan = plan;
   session->variant = variant;
+  if (given.log != nullptr) session->record.set_log(*given.log);
   status = prepare_some_variant(*session, given, api, diag);
   if (status != CODL_OK) {
     codl_session_destroy(session);
@@ -377,9 +431,13 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   if (status == CODL_OK)
     status = codl::rt::check_overlaps(plan, inputs, input_count, outputs, output_count, diag);
   if (status != CODL_OK) return status;
-  for (size_t i = 0; i < input_count; ++i) session->steps.set_io(i, inputs[i].data);
-  for (size_t i = 0; i < output_count; ++i) session->steps.set_io(input_count + i, outputs[i].data);
-  return session->executor.run(diag);
+  const auto bind = [&](codl::rt::StepList& steps) {
+    for (size_t i = 0; i < input_count; ++i) steps.set_io(i, inputs[i].data);
+    for (size_t i = 0; i < output_count; ++i) steps.set_io(input_count + i, outputs[i].data);
+  };
+  bind(session->steps);
+  if (session->spare != nullptr) bind(session->spare->steps());
+  return codl::rt::run_steps(*session, diag);
 }
 
 codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_info_t* out_info) {
@@ -388,8 +446,12 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
     return CODL_INVALID_ARGUMENT;
   codl_session_info_t info = {};
   info.struct_size = out_info->struct_size;
-  info.variant = session->variant->name()->c_str();
-  info.fallback_reason = session->fallback.message;
+  const codl::rt::RunRecord& record = session->record;
+  const bool has_given_up = record.has_given_up();
+  info.variant = (has_given_up ? session->spare->variant() : *session->variant).name()->c_str();
+  info.fallback_reason = has_given_up ? record.first_failure() : session->fallback.message;
+  info.failed_runs = record.failed_runs();
+  info.run_failure = record.first_failure();
   info.opencl_platform = session->gpu.device().platform_name;
   info.opencl_device = session->gpu.device().device_name;
   info.thread_count = session->pool.worker_count();
@@ -430,6 +492,8 @@ const codl_step_time_t* codl_session_timeline(const codl_session_t* session, siz
   if (out_count == nullptr) return nullptr;
   *out_count = 0;
   if (session == nullptr || session->is_running) return nullptr;
-  *out_count = session->executor.timeline().count();
-  return session->executor.timeline().data();
+  const codl::rt::Executor& executor =
+      session->is_last_on_spare ? session->spare->executor() : session->executor;
+  *out_count = executor.timeline().count();
+  return executor.timeline().data();
 }

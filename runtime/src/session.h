@@ -11,10 +11,16 @@
 #include "runtime/src/gpu_programs.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/plan.h"
+#include "runtime/src/run_record.h"
+#include "runtime/src/spare_variant.h"
 #include "runtime/src/step_list.h"
 
 // Members are released in the reverse order: workers and queues stop before memory goes.
 struct codl_session {
+  codl_session() = default;
+  ~codl_session() {
+    if (spare != nullptr) codl::rt::destroy_object(allocator, spare);
+  }
   codl_allocator_t allocator = {};
   const codl_plan_t* plan = nullptr;
   const codl::plan::VariantDef* variant = nullptr;
@@ -26,10 +32,13 @@ struct codl_session {
   codl::rt::StepList steps;
   codl::rt::CpuPool pool;
   codl::rt::Executor executor;
+  codl::rt::SpareVariant* spare = nullptr;  // null: no fallback in a run
+  codl::rt::RunRecord record;
   bool has_gpu = false;
   bool records_timeline = false;
-  uint64_t weight_bytes = 0;  // of the variant's blobs, whole pages
-  codl_diag_t fallback = {};  // why `variant` is not the one asked for
+  bool is_last_on_spare = false;  // the last run was finished by `spare`
+  uint64_t weight_bytes = 0;      // of the variant's blobs, whole pages
+  codl_diag_t fallback = {};      // why `variant` is not the one asked for
   double load_us = 0;
   double program_us = 0;
   // Held for the length of a run, so that a second thread is refused and not mixed in.

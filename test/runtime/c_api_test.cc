@@ -190,6 +190,7 @@ class WrongCalls {
     for (int32_t flag : {-1, 2, 77}) {
       add([flag](auto& o) { o.require_variant = flag; });
       add([flag](auto& o) { o.record_timeline = flag; });
+      add([flag](auto& o) { o.fallback = flag; });
     }
     add([](auto& o) { o.cpu_core_count = 1; });
     add([](auto& o) { o.gpu_core_count = 1; });
@@ -201,6 +202,7 @@ class WrongCalls {
       add([&allocator](auto& o) { o.allocator = &allocator; });
     for (const codl_program_cache_t& cache : wrong_caches_)
       add([&cache](auto& o) { o.program_cache = &cache; });
+    add([this](auto& o) { o.log = &deaf_log_; });
     return all;
   }
 
@@ -269,6 +271,7 @@ class WrongCalls {
   const std::vector<codl_allocator_t> wrong_allocators_ = {{nullptr, nullptr, nullptr},
                                                            {nullptr, no_memory, nullptr},
                                                            {nullptr, nullptr, release_nothing}};
+  const codl_log_t deaf_log_ = {};
   const std::vector<codl_program_cache_t> wrong_caches_ = {{nullptr, nullptr, nullptr},
                                                            {nullptr, load_nothing, nullptr},
                                                            {nullptr, nullptr, store_nothing}};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "test/runtime/gpu_halves.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
 #include "test/support/fake_cl.h"
@@ -14,30 +15,6 @@ namespace codl::test {
 namespace {
 
 using Options = codl_session_options_t;
-
-constexpr GpuHalf kHalves[] = {GpuHalf::FineSvm,       GpuHalf::FineSvmChannels,
-                               GpuHalf::FineSvmImages, GpuHalf::SubBuffer,
-                               GpuHalf::Separate,      GpuHalf::SeparateChannels};
-constexpr Gate kGates[] = {Gate::HostEnqueue, Gate::UserEvent};
-
-// Null, and one line to say so, where this machine has no OpenCL device.
-const rt::ClApi* machine_opencl() {
-  static const rt::ClApi* const found = [] {
-    static rt::ClApi api;
-    codl_diag_t diag;
-    rt::GpuDevice device;
-    if (rt::load_cl_api(&api, &diag) == CODL_OK &&
-        rt::choose_device(api, nullptr, nullptr, &device, &diag) == CODL_OK)
-      return static_cast<const rt::ClApi*>(&api);
-    WARN("[SKIP] " << diag.message);
-    return static_cast<const rt::ClApi*>(nullptr);
-  }();
-  return found;
-}
-
-std::string describe(GpuHalf half, Gate gate) {
-  return "half " + std::to_string(static_cast<int>(half)) + ", gate " + name_of(gate);
-}
 
 TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both gates") {
   if (machine_opencl() == nullptr) return;
@@ -296,54 +273,6 @@ TEST_CASE("a program that does not build is reported with the compiler's error")
   CHECK(session.info().fallback_reason ==
         std::string("clBuildProgram (unary_f32_cl_buffer): OpenCL error -11: error: as the test "
                     "asked"));
-}
-
-// Lets each call of a run fail in turn, on the given OpenCL.
-void fail_each_call_of_a_run(FakeCl& cl, GpuHalf half, Gate gate) {
-  const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
-  for (int fail_at = 0;; ++fail_at) {
-    INFO(describe(half, gate) << ", call " << fail_at);
-    {
-      Options options = ReluSession::defaults();
-      options.require_variant = 1;
-      cl.fail_at(-1, 0);
-      ReluSession session(plan, options, &cl.api());
-      REQUIRE(session.status == CODL_OK);
-      cl.clear_calls();
-      cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
-      const codl_status_t status = session.run();
-      if (static_cast<int>(cl.calls().size()) <= fail_at) {
-        CHECK(status == CODL_OK);
-        break;
-      }
-      const std::string call = cl.calls()[static_cast<size_t>(fail_at)];
-      INFO(call);
-      if (call.find("clRelease") == 0) continue;  // is not made to fail
-      CHECK(status == CODL_DEVICE_ERROR);
-      const std::string message = session.diag.message;
-      CHECK_THAT(message, Catch::Contains("OpenCL error -5"));
-      CHECK(session.run() == CODL_DEVICE_ERROR);
-      CHECK(session.diag.message == message);
-    }
-    CHECK(cl.live_count() == 0);
-  }
-}
-
-TEST_CASE("whichever call of a run fails, the run says so, stays failed and leaks nothing") {
-  for (GpuHalf half : kHalves)
-    for (Gate gate : kGates) {
-      FakeCl cl;
-      fail_each_call_of_a_run(cl, half, gate);
-    }
-}
-
-TEST_CASE("a real queue never hangs after a failed call") {
-  if (machine_opencl() == nullptr) return;
-  for (GpuHalf half : {GpuHalf::FineSvm, GpuHalf::SubBuffer, GpuHalf::Separate})
-    for (Gate gate : kGates) {
-      FakeCl cl(*machine_opencl());
-      fail_each_call_of_a_run(cl, half, gate);
-    }
 }
 
 TEST_CASE("a command that ends abnormally fails the run") {

@@ -169,6 +169,17 @@ void write_fine_svm(VariantWriter& writer, const ReluPlanOptions& options) {
   writer.kernel("convert_f32_cpu", y, out, {gpu_last});
 }
 
+// The GPU's relu of rows that both tensors hold, through images or not; returns its last step.
+uint32_t write_gpu_rows(VariantWriter& writer, uint32_t x, uint32_t y, Range rows, bool by_images,
+                        std::vector<uint32_t> waits = {}) {
+  if (!by_images) return writer.kernel("unary_f32_cl_buffer", x, y, std::move(waits));
+  const uint32_t image_x = writer.image(rows);
+  const uint32_t image_y = writer.image(rows);
+  writer.kernel("convert_f32_cl_to_image", x, image_x, std::move(waits));
+  writer.kernel("unary_f32_cl_image", image_x, image_y);
+  return writer.kernel("convert_f32_cl_from_image", image_y, y);
+}
+
 void write_sub_buffer(VariantWriter& writer, const ReluPlanOptions& options) {
   const Range cpu = {0, options.cut_row};
   const Range gpu = {options.cut_row, writer.rows()};
@@ -181,7 +192,7 @@ void write_sub_buffer(VariantWriter& writer, const ReluPlanOptions& options) {
   const uint32_t map_x = writer.map(StepKind::Map, MapAccess::Write, x_gpu);
   const uint32_t enter = writer.kernel("convert_f32_cpu", in, x_gpu, {map_x});
   writer.map(StepKind::Unmap, MapAccess::Write, x_gpu, {enter});
-  writer.kernel("unary_f32_cl_buffer", x_gpu, y_gpu);
+  write_gpu_rows(writer, x_gpu, y_gpu, gpu, options.half == GpuHalf::SubBufferImages);
   const uint32_t map_y = writer.map(StepKind::Map, MapAccess::Read, y_gpu);
   writer.kernel("convert_f32_cpu", in, x_cpu);
   writer.kernel("unary_f32_cpu", x_cpu, y_cpu);
@@ -207,8 +218,9 @@ void write_separate(VariantWriter& writer, const ReluPlanOptions& options) {
   const uint32_t enter = writer.kernel("convert_f32_cpu", in, x);
   const uint32_t up = writer.transfer(StepKind::Upload, x, x_gpu, {enter}, dim, {cut, end});
   const uint32_t relu =
-      writer.kernel("unary_f32_cl_buffer", x_gpu, y_gpu, {up}, by_channels ? dim : SplitDim::None,
-                    by_channels ? Range{cut, end} : Range{});
+      by_channels ? writer.kernel("unary_f32_cl_buffer", x_gpu, y_gpu, {up}, dim, {cut, end})
+                  : write_gpu_rows(writer, x_gpu, y_gpu, held,
+                                   options.half == GpuHalf::SeparateImages, {up});
   const uint32_t down = writer.transfer(StepKind::Download, y_gpu, y, {relu}, dim, {cut, end});
   writer.kernel("unary_f32_cpu", x, y, {}, dim, {0, cut});
   writer.kernel("convert_f32_cpu", y, out, {down});
@@ -240,10 +252,12 @@ TestPlan relu_plan(const ReluPlanOptions& options) {
       write_fine_svm(writer, options);
       break;
     case GpuHalf::SubBuffer:
+    case GpuHalf::SubBufferImages:
       variant.sharing = Sharing::SubBuffer;
       write_sub_buffer(writer, options);
       break;
     case GpuHalf::Separate:
+    case GpuHalf::SeparateImages:
     case GpuHalf::SeparateChannels:
       variant.sharing = Sharing::Separate;
       write_separate(writer, options);

@@ -15,7 +15,9 @@ enum class GpuHalf {
   FineSvmChannels,   // channels, one allocation
   FineSvmImages,     // rows, converted to images and back
   SubBuffer,         // rows, a sub-buffer mapped and unmapped
+  SubBufferImages,   // rows, the same, converted to images and back
   Separate,          // rows, uploaded and downloaded
+  SeparateImages,    // rows, the same, converted to images and back
   SeparateChannels,  // channels, the same
 };
 

@@ -354,7 +354,9 @@ int FakeCl::count(const std::string& name) const {
 bool FakeCl::record(const char* name) {
   const int call_index = static_cast<int>(calls_.size());
   calls_.emplace_back(name);
-  if (call_index != fail_at_ || releases(name)) return false;
+  const bool shall_fail =
+      fail_at_ >= 0 && call_index >= fail_at_ && call_index - fail_at_ < fail_count_;
+  if (!shall_fail || releases(name)) return false;
   has_failed_ = true;
   return true;
 }

@@ -58,9 +58,10 @@ class FakeCl {
   const FakeBytes& held() const { return held_; }
 
   // Lets the call fail that is made when `index` calls have been recorded, unless it releases
-  // something; it is not passed on. -1: none.
-  void fail_at(int index, cl_int error) {
+  // something; it is not passed on. -1: none. With `count` more than 1: so many from there on.
+  void fail_at(int index, cl_int error, int count = 1) {
     fail_at_ = index;
+    fail_count_ = count;
     error_ = error;
   }
   bool has_failed() const { return has_failed_; }
@@ -81,6 +82,7 @@ class FakeCl {
   int live_count_ = 0;
   FakeBytes held_;
   int fail_at_ = -1;
+  int fail_count_ = 1;
   cl_int error_ = CL_SUCCESS;
   bool has_failed_ = false;
 };

@@ -168,6 +168,20 @@ typedef struct codl_program_cache {
   void (*store)(void* context, const char* key, const void* data, size_t size);
 } codl_program_cache_t;
 
+/* Takes what the library says by itself: one line of text without its end, seldom more than once in
+ * the life of a session. Called on the thread that creates or runs the session; must not call
+ * functions of that session. */
+typedef struct codl_log {
+  void* context;
+  void (*write)(void* context, const char* line); /* required */
+} codl_log_t;
+
+/* What a run does in which a call of the OpenCL driver fails. */
+typedef enum codl_fallback {
+  CODL_FALLBACK_NEVER = 0,  /* it ends with CODL_DEVICE_ERROR (default) */
+  CODL_FALLBACK_PER_RUN = 1 /* it is finished on the plan's CPU variant */
+} codl_fallback_t;
+
 typedef struct codl_session_options {
   size_t struct_size;
   const char* variant; /* null: the plan's first */
@@ -188,6 +202,13 @@ typedef struct codl_session_options {
   int32_t record_timeline; /* 1: codl_session_timeline has the times of the last run */
   const codl_allocator_t* allocator;         /* null: malloc; must outlive the session */
   const codl_program_cache_t* program_cache; /* null: none */
+  const codl_log_t* log;                     /* copied; null: nothing is said */
+  /* A codl_fallback_t. With CODL_FALLBACK_PER_RUN the session keeps the plan's CPU variant ready
+   * beside the one with GPU steps, with memory of its own. It is used for runs that the device
+   * fails in: the next run tries the device again, unless it failed in three runs one after the
+   * other or cannot be brought back to where a run begins; then the session goes on with the CPU
+   * variant. A plan without a CPU variant is CODL_INVALID_ARGUMENT. */
+  int32_t fallback;
 } codl_session_options_t;
 
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
@@ -209,9 +230,11 @@ typedef struct codl_buffer {
  * CODL_INVALID_ARGUMENT says otherwise.
  *
  * A run that fails leaves inputs as they are. With CODL_INVALID_ARGUMENT nothing has been written
- * and the session is as before. With CODL_DEVICE_ERROR outputs hold anything and the device has
- * stopped using buffers; every later run of the session returns the same, and all that is left to
- * do is to destroy it. Other sessions and the plan are not affected by codl. */
+ * and the session is as before. With CODL_DEVICE_ERROR (never where `fallback` of the options
+ * allows the CPU variant) outputs hold anything and the device has stopped using buffers; the next
+ * run tries anew. Where the driver did not even let the run be taken back, every later run returns
+ * the same, and all that is left to do is to destroy the session. Other sessions and the plan are
+ * not affected by codl. */
 CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
@@ -238,6 +261,11 @@ typedef struct codl_session_info {
   size_t weight_copy_bytes; /* the driver's copies, where a GPU cannot read the plan's */
   size_t table_bytes;       /* the plan's structure, once for all its sessions, and what a session
                                keeps of its steps, tensors and workers */
+  /* host, scratch and table bytes include those of a variant that is kept to fall back to. When
+   * the device failed so often that a session goes on with the CPU variant, `variant` and
+   * `fallback_reason` tell of that. */
+  uint64_t failed_runs;    /* runs in which a driver call failed, however they ended */
+  const char* run_failure; /* which call failed in the first of them; empty: none */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);

@@ -1,0 +1,42 @@
+// What happened in a session's runs, for its host: told once by the log, and to be asked for at any
+// time, also beside a run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "codl/codl.h"
+
+namespace codl::rt {
+
+class RunRecord {
+ public:
+  // Runs in a row in which the device failed, after which it is not tried again: each costs what
+  // was computed before the failure, and some drivers let a caller wait for seconds.
+  static constexpr uint32_t kMostFailuresInARow = 3;
+
+  void set_log(const codl_log_t& log) { log_ = log; }
+  const codl_log_t& log() const { return log_; }
+  // One line to the log, if there is one.
+  void say(const char* format, ...) const __attribute__((format(printf, 2, 3)));
+
+  // By the thread that runs.
+  void note_success() { failures_in_a_row_ = 0; }
+  void note_failure(const codl_diag_t& reason, bool has_fallback, bool is_lost);
+
+  // By any thread.
+  uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_acquire); }
+  // Written once, before failed_runs() is 1; "" until then.
+  const char* first_failure() const { return failed_runs() != 0 ? first_failure_.message : ""; }
+  // The session goes on with the CPU variant.
+  bool has_given_up() const { return has_given_up_.load(std::memory_order_acquire); }
+
+ private:
+  codl_log_t log_ = {};
+  codl_diag_t first_failure_ = {};
+  uint32_t failures_in_a_row_ = 0;
+  std::atomic<uint64_t> failed_runs_{0};
+  std::atomic<bool> has_given_up_{false};
+};
+
+}  // namespace codl::rt

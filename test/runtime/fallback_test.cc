@@ -1,0 +1,236 @@
+// Drivers that fail in a run: every call in turn, in the first and in a later run, on every kind of
+// sharing, with and without the CPU variant to fall back to.
+#include <string>
+#include <vector>
+
+#include "test/runtime/gpu_halves.h"
+#include "test/runtime/relu_session.h"
+#include "test/support/counting_allocator.h"
+#include "test/support/fake_cl.h"
+
+namespace codl::test {
+namespace {
+
+using Options = codl_session_options_t;
+
+// The lines that a session says.
+struct Lines {
+  std::vector<std::string> lines;
+  codl_log_t log = {this, [](void* context, const char* line) {
+                      static_cast<Lines*>(context)->lines.push_back(line);
+                    }};
+};
+
+Options options_with(int32_t fallback, const Lines& said) {
+  Options options = ReluSession::defaults();
+  options.require_variant = 1;
+  options.fallback = fallback;
+  options.log = &said.log;
+  return options;
+}
+
+// What one failing call of a run does to a session that lives on, from its run number `before` on.
+// `computes`: the OpenCL behind `cl` does, so that GPU results can be looked at.
+void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate, int32_t fallback,
+                             int before) {
+  const bool falls_back = fallback == CODL_FALLBACK_PER_RUN;
+  const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+  cl.fail_at(-1, 0);
+  {
+    Lines said;
+    ReluSession session(plan, options_with(fallback, said), &cl.api());
+    INFO(session.diag.message);
+    REQUIRE(session.status == CODL_OK);
+    int round = 0;
+    for (; round < before; ++round) REQUIRE(session.run(round) == CODL_OK);
+    const int live = cl.live_count();
+    uint64_t failures = 0;
+    for (int fail_at = 0;; ++fail_at) {
+      cl.clear_calls();
+      cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
+      const codl_status_t status = session.run(++round);
+      const bool is_over = static_cast<int>(cl.calls().size()) <= fail_at;
+      const std::string call = is_over ? "none" : cl.calls()[static_cast<size_t>(fail_at)];
+      INFO(describe(half, gate) << ", fallback " << fallback << ", run " << round << ", call "
+                                << fail_at << ": " << call);
+      cl.fail_at(-1, 0);
+      if (is_over || call.find("clRelease") == 0) {  // which is not made to fail
+        CHECK(status == CODL_OK);
+      } else {
+        ++failures;
+        CHECK(status == (falls_back ? CODL_OK : CODL_DEVICE_ERROR));
+        if (falls_back) CHECK(session.is_right());
+        if (!falls_back) CHECK_THAT(session.diag.message, Catch::Contains("OpenCL error -5"));
+      }
+      CHECK(cl.live_count() == live);
+      CHECK(session.info().failed_runs == failures);
+      // The next run is the device's again.
+      cl.clear_calls();
+      REQUIRE(session.run(++round) == CODL_OK);
+      CHECK(!cl.calls().empty());
+      if (computes) CHECK(session.is_right());
+      if (is_over) break;
+    }
+    CHECK(failures > 0);
+    CHECK(said.lines.size() == 1);
+    CHECK(session.info().variant == std::string("coexec"));
+    CHECK_THAT(session.info().run_failure, Catch::Contains("OpenCL error -5"));
+  }
+  CHECK(cl.live_count() == 0);
+}
+
+TEST_CASE("whichever call of a run fails, the run says so, the next one is right, nothing leaks") {
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates)
+      for (int32_t fallback : {CODL_FALLBACK_NEVER, CODL_FALLBACK_PER_RUN}) {
+        FakeCl cl;
+        fail_each_call_of_a_run(cl, false, half, gate, fallback, 0);
+      }
+}
+
+TEST_CASE("a real queue comes back from every failed call, in the first run and in a later one") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates)
+      for (int32_t fallback : {CODL_FALLBACK_NEVER, CODL_FALLBACK_PER_RUN})
+        for (int before : {0, 3}) {
+          FakeCl cl(*machine_opencl());
+          fail_each_call_of_a_run(cl, true, half, gate, fallback, before);
+        }
+}
+
+TEST_CASE("a device that is lost in a run is given up, and the CPU goes on") {
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates)
+      for (int fail_at = 0;; ++fail_at) {
+        const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+        FakeCl cl;
+        Lines said;
+        bool is_over = false;
+        {
+          ReluSession session(plan, options_with(CODL_FALLBACK_PER_RUN, said), &cl.api());
+          REQUIRE(session.status == CODL_OK);
+          const int live = cl.live_count();
+          cl.clear_calls();
+          cl.fail_at(fail_at, CL_INVALID_COMMAND_QUEUE, 1 << 20);
+          INFO(describe(half, gate) << ", from call " << fail_at << " on");
+          for (int round = 0; round < 5; ++round) {
+            REQUIRE(session.run(round) == CODL_OK);
+            is_over = is_over || static_cast<int>(cl.calls().size()) <= fail_at;
+            if (is_over) break;
+            if (session.info().failed_runs > 0) CHECK(session.is_right());
+            CHECK(cl.live_count() == live);
+          }
+          if (!is_over) {
+            // clFinish fails too: there is no telling what the device still does.
+            CHECK(session.info().failed_runs == 1);
+            CHECK(session.info().variant == std::string("cpu"));
+            CHECK(session.info().fallback_reason == std::string(session.info().run_failure));
+            CHECK(said.lines.size() == 2);
+            cl.clear_calls();
+            REQUIRE(session.run() == CODL_OK);
+            CHECK(cl.calls().empty());
+          }
+        }
+        CHECK(cl.live_count() == 0);
+        if (is_over) break;
+      }
+}
+
+TEST_CASE("a device that fails in three runs one after the other is given up") {
+  const OpenPlan plan(relu_plan({}));
+  FakeCl cl;
+  Lines said;
+  ReluSession session(plan, options_with(CODL_FALLBACK_PER_RUN, said), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  const auto run = [&](cl_int state) {
+    cl.device.event_state = state;
+    return session.run() == CODL_OK && (state == CL_COMPLETE || session.is_right());
+  };
+  for (cl_int state : {CL_OUT_OF_RESOURCES, CL_OUT_OF_RESOURCES, CL_COMPLETE, CL_OUT_OF_RESOURCES,
+                       CL_OUT_OF_RESOURCES})
+    CHECK(run(state));
+  CHECK(session.info().variant == std::string("coexec"));
+  CHECK(run(CL_OUT_OF_RESOURCES));
+  CHECK(session.info().variant == std::string("cpu"));
+  CHECK(session.info().failed_runs == 5);
+  CHECK(session.info().run_failure == std::string("a command of the GPU lane: OpenCL error -5"));
+  REQUIRE(said.lines.size() == 2);
+  CHECK_THAT(said.lines[0], Catch::Contains("it is finished on the CPU"));
+  CHECK_THAT(said.lines[1], Catch::Contains("not used any more"));
+}
+
+TEST_CASE("a run that falls back takes no memory, and what the session holds is what it says") {
+  const OpenPlan plan(relu_plan({}));
+  for (int32_t records : {0, 1}) {
+    CountingAllocator allocator;
+    {
+      FakeCl cl;
+      Lines said;
+      Options options = options_with(CODL_FALLBACK_PER_RUN, said);
+      options.allocator = allocator.get();
+      options.record_timeline = records;
+      ReluSession session(plan, options, &cl.api());
+      REQUIRE(session.status == CODL_OK);
+      const codl_session_info_t info = session.info();
+      CHECK(static_cast<int64_t>(info.host_bytes + info.scratch_bytes + info.table_bytes) ==
+            allocator.live_bytes);
+      const int64_t allocations = allocator.allocation_count;
+      cl.clear_calls();
+      cl.fail_at(0, CL_OUT_OF_RESOURCES);
+      REQUIRE(session.run() == CODL_OK);
+      CHECK(session.info().failed_runs == 1);
+      CHECK(allocator.allocation_count == allocations);
+      size_t count = 0;
+      const codl_step_time_t* times = codl_session_timeline(session.get(), &count);
+      CHECK(count == (records != 0 ? 3u : 0u));  // the CPU variant's
+      for (size_t i = 0; i < count; ++i) CHECK(times[i].lane == 0);
+    }
+    CHECK(allocator.live_count == 0);
+  }
+}
+
+TEST_CASE("a session that is to fall back says what it lacks, and no memory leaks anywhere") {
+  TestPlan only_gpu = relu_plan({});
+  only_gpu.variants.pop_back();
+  name_kernels(only_gpu);
+  const OpenPlan plan(only_gpu);
+  FakeCl cl;
+  Lines said;
+  const ReluSession without(plan, options_with(CODL_FALLBACK_PER_RUN, said), &cl.api());
+  CHECK(without.status == CODL_INVALID_ARGUMENT);
+  CHECK(without.diag.message == std::string("fallback: expected a plan with a CPU variant, "
+                                            "found none"));
+  for (int64_t fail_at = 0;; ++fail_at) {
+    const OpenPlan both(relu_plan({}));
+    CountingAllocator allocator;
+    allocator.fail_at = fail_at;
+    Options options = options_with(CODL_FALLBACK_PER_RUN, said);
+    options.allocator = allocator.get();
+    codl_status_t status = CODL_OK;
+    {
+      const ReluSession session(both, options, &cl.api());
+      status = session.status;
+    }
+    CHECK(allocator.live_count == 0);
+    CHECK(allocator.live_bytes == 0);
+    if (status == CODL_OK) break;
+    CHECK(status == CODL_OUT_OF_MEMORY);
+  }
+}
+
+TEST_CASE("falling back when a session is made is said once") {
+  const OpenPlan plan(relu_plan({}));
+  FakeCl cl(FakeDevice{.has_fine_svm = false});
+  Lines said;
+  Options options = options_with(CODL_FALLBACK_PER_RUN, said);
+  options.require_variant = 0;
+  ReluSession session(plan, options, &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  REQUIRE(session.run() == CODL_OK);
+  REQUIRE(said.lines.size() == 1);
+  CHECK_THAT(said.lines[0], Catch::Contains("device fake device has no fine-grained SVM"));
+}
+
+}  // namespace
+}  // namespace codl::test
