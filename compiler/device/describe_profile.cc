@@ -8,6 +8,7 @@
 #include "compiler/device/profile_parts.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/printable.h"
@@ -77,15 +78,30 @@ std::string origins_of(const DeviceProfile& profile) {
   return text;
 }
 
+// What the processor's times stand on, plain loops left out: the best that any kernel has.
+const char* level_of(const DeviceProfile& profile, Processor processor) {
+  Level best = Level::Facts;
+  for (const KernelRow& row : kKernelRows)
+    if (row.processor == processor && kernels::family_of(row) != kernels::KernelFamily::Loops)
+      best = std::max(best, profile.calibration_of(row).level);
+  return best == Level::Facts ? "extrapolated" : kLevelNames[static_cast<size_t>(best)];
+}
+
+std::string levels_of(const DeviceProfile& profile) {
+  const std::string cpu = level_of(profile, Processor::Cpu);
+  const std::string gpu = profile.has_gpu ? level_of(profile, Processor::Gpu) : cpu;
+  return cpu == gpu ? cpu : "CPU " + cpu + ", GPU " + gpu;
+}
+
 std::string year_text(int32_t year) { return year == 0 ? "-" : std::to_string(year); }
 
 }  // namespace
 
 llvm::Expected<std::string> describe_devices() {
   constexpr const char* kTitles[] = {"phones", "other machines", "templates"};
-  constexpr size_t kColumns = 6;
+  constexpr size_t kColumns = 7;
   using Row = std::array<std::string, kColumns>;
-  const Row heading = {"name", "chip", "GPU", "numbers", "year", "description"};
+  const Row heading = {"name", "chip", "GPU", "times", "numbers", "year", "description"};
   std::vector<Row> rows[std::size(kTitles)];
   size_t widths[kColumns] = {};
   const auto add = [&](std::vector<Row>& section, Row row) {
@@ -102,7 +118,7 @@ llvm::Expected<std::string> describe_devices() {
     const llvm::StringRef gpu = llvm::StringRef(profile.gpu_name).split(',').first;
     add(rows[static_cast<size_t>(profile.kind)],
         {name, year_text(profile.chip_year), profile.has_gpu ? gpu.str() : "none",
-         origins_of(profile), year_text(profile.year), profile.description});
+         levels_of(profile), origins_of(profile), year_text(profile.year), profile.description});
   }
   std::string text;
   for (size_t kind = 0; kind < std::size(kTitles); ++kind) {
@@ -115,8 +131,12 @@ llvm::Expected<std::string> describe_devices() {
     }
   }
   return text +
-         "\nchip: the year in which it came out; numbers: the origins of what predictions are made "
-         "from (profiles/README.md), most of them of that year\n";
+         "\nchip: the year in which it came out; times: what they stand on, samples measured "
+         "there, "
+         "anchors (latencies\nof that chip that others published), or extrapolated, from facts "
+         "alone: "
+         "no claim about latency; numbers: the\norigins of what predictions are made from "
+         "(profiles/README.md), most of them of that year\n";
 }
 
 const char* name_of(Origin origin) { return kOriginNames[static_cast<size_t>(origin)]; }

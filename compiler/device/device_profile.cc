@@ -94,27 +94,6 @@ TransferCosts read_exchange(const JsonValue& json, Sharing sharing, const Source
   return costs;
 }
 
-void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
-  read_origin(json, sources);
-  if (const JsonValue clusters = json.optional_member("clusters"))
-    for (const std::string& name : clusters.keys()) {
-      const JsonValue cluster = clusters.member(name);
-      const int64_t cores = cluster.member("cores").as_integer(1, kMaxThreads);
-      const int64_t mhz = cluster.member("mhz").as_integer(1, INT32_MAX);
-      profile.facts.push_back(
-          {"cpu cluster", llvm::formatv("{0} x {1} at {2} MHz", cores, name, mhz).str()});
-    }
-}
-
-void read_gpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
-  read_origin(json, sources);
-  if (const JsonValue items = json.optional_member("max_work_group"))
-    profile.facts.push_back({"gpu max_work_group", std::to_string(items.as_integer(1, INT32_MAX))});
-  for (const char* name : {"driver", "extensions", "svm"})
-    if (const JsonValue text = json.optional_member(name))
-      profile.facts.push_back({(llvm::Twine("gpu ") + name).str(), text.as_string()});
-}
-
 PowerFigures read_power(const JsonValue& json, const Sources& sources) {
   PowerFigures power;
   power.base_w = read_quantity(json.member("base_w"), sources);
@@ -173,7 +152,8 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
     profile.launch_us = read_quantity(launch, sources);
   read_surroundings(json, Processor::Gpu, sources, profile);
   if (const JsonValue facts = json.optional_member("facts"))
-    read_gpu_facts(facts, sources, profile);
+    read_gpu_facts(facts, json.member("machine"), sources, profile);
+  check_caches(json.member("machine"), Processor::Gpu, profile);
   if (const JsonValue quirks = json.optional_member("quirks"))
     for (const std::string& name : quirks.keys())
       profile.quirks.push_back({name, quirks.member(name).as_string()});
@@ -297,6 +277,7 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
     profile.kind = static_cast<DeviceKind>(kind.as_choice({"phone", "machine", "template"}));
   profile.chip_year = read_year(root.optional_member("chip_year"));
   profile.year = read_year(root.optional_member("year"));
+  if (const JsonValue soc = root.optional_member("soc")) read_soc(soc, sources, profile);
 
   const JsonValue cpu = root.member("cpu");
   profile.cpu_name = cpu.member("name").as_string();
@@ -310,6 +291,7 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
     profile.facts.push_back(
         {"cpu probe", llvm::formatv("{0:f3} us", read_quantity(probe, sources).value).str()});
   if (const JsonValue facts = cpu.optional_member("facts")) read_cpu_facts(facts, sources, profile);
+  check_caches(cpu.member("machine"), Processor::Cpu, profile);
 
   // No "gpu": the device has none that can be used, and there is nothing to exchange with.
   if (const JsonValue gpu = root.optional_member("gpu")) {

@@ -25,6 +25,16 @@ void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& pr
 void read_machine(const JsonValue& json, Processor processor, const Sources& sources,
                   DeviceProfile& profile);
 
+// "soc", and "facts" of the processors, after their machines: profile.facts. What contradicts
+// itself or the machine is refused.
+void read_soc(const JsonValue& json, const Sources& sources, DeviceProfile& profile);
+void read_cpu_facts(const JsonValue& json, const Sources& sources, DeviceProfile& profile);
+void read_gpu_facts(const JsonValue& json, const JsonValue& machine, const Sources& sources,
+                    DeviceProfile& profile);
+
+// Refuses a cache that is larger than the one behind it.
+void check_caches(const JsonValue& machine, Processor processor, const DeviceProfile& profile);
+
 // "families" and "kernels" of the profile's root, after both machines: profile.kernels.
 void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProfile& profile);
 

@@ -1,5 +1,7 @@
 // "gpu.tiles" of a device profile: the tiles that were found best there, by kernel. What passes
 // here, kernels::choose_tile() gives to every step of the row, so it is checked like a plan's.
+#include <limits>
+
 #include "compiler/device/profile_parts.h"
 #include "kernels/common/gemm_tile.h"
 #include "kernels/work_table.h"
@@ -31,8 +33,10 @@ std::string read_local(const JsonValue& json, const KernelRow& row, kernels::Gpu
   return llvm::formatv("{0} x {1} x {2}", sizes[0], sizes[1], sizes[2]).str();
 }
 
-bool read_timed_tile(const JsonValue& json, kernels::TimedTile& timed) {
+// `most_macs_per_ns`: of a unit, all its lanes at work.
+bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, kernels::TimedTile& timed) {
   constexpr double kMostRate = 1e9;
+  constexpr double kMeasured = 1.1;  // by so much a measured clock may be too low
   const auto positive = [&](const char* key) {
     const JsonValue number = json.member(key);
     const double value = number.as_number();
@@ -47,12 +51,18 @@ bool read_timed_tile(const JsonValue& json, kernels::TimedTile& timed) {
     return kernels::check_gemm_tile(tile);
   });
   timed.macs_per_ns = positive("macs_per_ns");
+  if (timed.macs_per_ns > kMeasured * most_macs_per_ns)
+    json.member("macs_per_ns")
+        .expected(llvm::formatv("no more than the machine's fma_per_cycle x ghz, {0}",
+                                llvm::format("%.6g", most_macs_per_ns))
+                      .str());
   timed.step_ns = positive("step_ns");
   timed.residents = static_cast<int32_t>(json.member("residents").as_integer(1, 64));
   return is_legal;
 }
 
-std::string read_table(const JsonValue& json, const KernelRow& row, kernels::GpuTiles& tiles) {
+std::string read_table(const JsonValue& json, const KernelRow& row, double most_macs_per_ns,
+                       kernels::GpuTiles& tiles) {
   kernels::TimedTiles table = {.kernel_id = row.id};
   const std::vector<JsonValue> elements = json.elements();
   if (elements.empty() || elements.size() > kernels::TimedTiles::kMaxCount) {
@@ -63,7 +73,7 @@ std::string read_table(const JsonValue& json, const KernelRow& row, kernels::Gpu
   std::string text;
   for (const JsonValue& element : elements) {
     kernels::TimedTile& timed = table.tiles[table.count++];
-    if (!read_timed_tile(element, timed)) return {};
+    if (!read_timed_tile(element, most_macs_per_ns, timed)) return {};
     if (!text.empty()) text += ", ";
     text += llvm::formatv("{0} x {1}", timed.tile.m, timed.tile.n).str();
   }
@@ -76,6 +86,12 @@ std::string read_table(const JsonValue& json, const KernelRow& row, kernels::Gpu
 
 void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   kernels::GpuTiles& tiles = profile.gpu_facts.tiles;
+  // On a processor that runs OpenCL no tile is timed: its tables are a GPU's, with that one's
+  // rates.
+  const GpuMachine& gpu = profile.machine.gpu;
+  const double most_macs_per_ns = profile.machine.is_gpu_a_processor
+                                      ? std::numeric_limits<double>::infinity()
+                                      : gpu.ghz * gpu.fma_per_cycle;
   for (const std::string& symbol : json.keys()) {
     const JsonValue tile = json.member(symbol);
     const KernelRow* row = find_symbol(symbol);
@@ -92,7 +108,7 @@ void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& pr
         text = read_local(tile.member("local"), *row, tiles);
         break;
       case kernels::TileKind::Gemm:
-        text = read_table(tile.member("gemm"), *row, tiles);
+        text = read_table(tile.member("gemm"), *row, most_macs_per_ns, tiles);
         break;
     }
     text += llvm::formatv(", {0}", name_of(read_origin(tile, sources).origin)).str();

@@ -245,7 +245,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         rows = {}
         for section in sections[:3]:
             title, heading, *lines = section.split("\n")
-            self.assertEqual(heading.split(), ["name", "chip", "GPU", "numbers", "year", "description"])
+            self.assertEqual(heading.split(), ["name", "chip", "GPU", "times", "numbers", "year", "description"])
             for line in lines:
                 rows[line.split()[0]] = (title, line)
         shipped = {name[:-5]: self.profile(name[:-5]) for name in os.listdir(PROFILES) if name.endswith(".json")}
@@ -255,12 +255,16 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 title, line = rows[name]
                 self.assertEqual(title, {"phone": "phones", "machine": "other machines", "template": "templates"}[profile["kind"]])
                 self.assertIn(profile["description"], line)
+                stands_on = r"  (extrapolated|anchors|samples|CPU \w+, GPU \w+)  "
+                self.assertRegex(line, stands_on)
                 self.assertIn(profile["gpu"]["name"].split(",")[0], line)
                 for key in ("chip_year", "year"):
                     if key in profile:
                         self.assertIn(str(profile[key]), line)
                 self.assertRegex(line, r"measured|fitted|published|assumed")
-        self.assertRegex(rows["sd855"][1], r"2019 +Adreno 640 +fitted, published, assumed +2022 ")
+        self.assertIn("  extrapolated  ", rows["tensor_g4"][1])
+        self.assertIn("  samples  ", rows["host"][1])
+        self.assertRegex(rows["sd855"][1], r"2019 +Adreno 640 +anchors +fitted, published, assumed ")
         self.assertRegex(rows["template"][1], r" assumed +- ")
 
     def test_a_plan_is_named_after_the_device_that_was_given(self):

@@ -73,6 +73,11 @@ def damaged(profile):
         facts={"source": "s", "clusters": {}}))
     yield with_change("a cluster of no cores", lambda p: p["cpu"].update(
         facts={"origin": "assumed", "source": "s", "clusters": {"A": {"cores": 0, "mhz": 1}}}))
+    soc = {"manufacturer": ["QTI"], "model": ["SM8150"], "origin": "published", "source": "s"}
+    yield with_change("a chip without a model", lambda p: p.update(soc={**soc, "model": []}))
+    yield with_change("a chip of no source", lambda p: p.update(soc={**soc, "source": None}))
+    yield with_change("a GPU of no lanes", lambda p: p["gpu"].update(
+        facts={"origin": "assumed", "source": "s", "alus": 0}))
     yield with_change("a quirk that says nothing", lambda p: p["gpu"].update(quirks={"slow": True}))
     best = {"origin": "measured", "source": "s"}
     timed = {"tile": [64, 64, 32, 8, 4, 2], "macs_per_ns": 1, "step_ns": 1, "residents": 1}
@@ -105,7 +110,7 @@ def main():
             faults.append(f"{path}: expected at most {MOST_BYTES} bytes, found {len(text)}")
         for error in validator.iter_errors(json.loads(text)):
             faults.append(f"{path}: {error.json_path}: {error.message[:200]}")
-    with open(os.path.join(root, "profiles", "sd855.json")) as file:
+    with open(os.path.join(root, "profiles", "template.json")) as file:
         example = json.load(file)
     for what, profile in damaged(example):
         if validator.is_valid(profile):
