@@ -7,7 +7,7 @@
 Takes the rates of MACE's kernels (data/phone_fits.json, made by phone_fit.py) and the exchange costs of
 profiles/sd855|sd865|sd888|kirin990.json, simulates (replay.py) the networks and partition plans that CoDL's authors
 released, and compares with what their paper reports, rung by rung. Costs are those of mace_model.py, not of codl's
-kernels: of the profiles only exchange costs, power and the anchors of their GPUs are held to account here.
+kernels: of the profiles only exchange costs and power are held to account here.
 
   A  operator lists: multiply-adds
   B  single processors: ten latencies per phone, which the rates are fitted to
@@ -16,8 +16,6 @@ kernels: of the profiles only exchange costs, power and the anchors of their GPU
   E  single operators of Figs. 2 and 5; Figs. 3, 4, 13 and 18 are reported only
   F  orderings
   G  another framework on the same phone
-
-"profiles" says whether the anchors of the GPU's families in the profiles follow from the rates.
 
 Rungs count for sd855, sd865 and sd888; kirin990 is reported. Writes ladder.md and ladder.json.
 Exits 1 if a rung that counts is missed. --quick writes nothing and needs no numpy: it leaves out the
@@ -43,7 +41,6 @@ RETINAFACE_CPU_LIMIT = 10
 REPLAY_MEAN_LIMIT = 5
 REPLAY_MAX_LIMIT = 12
 RATIO_LIMIT = 78
-ANCHOR_LIMIT = 1  # profiles have three digits
 MICRO_LIMIT = 15
 FRAMEWORK_LIMIT = 15
 # MobileNetV1 in fp32 on four threads of a Snapdragon 855: Paddle-Lite 2.6 and ncnn (2020).
@@ -281,11 +278,6 @@ def climb(data):
     for phone in mace_model.PHONES:
         devices[phone], profiles[phone] = device_of(phone, fits[phone]["rates"])
     result = {"rates": {p: {"cpu": d.cpu, "gpu": d.gpu} for p, d in devices.items()}}
-    result["anchors_not_as_fitted"] = [
-        f"{phone} {family} {term}" for phone in COUNTED
-        for family, shares in phone_fit.anchor_shares(profiles[phone], fits[phone]["anchors"]).items()
-        for term, share in shares.items()
-        if abs(percent(profiles[phone]["families"]["gpu"][family]["shares"].get(term, 0), share)) > ANCHOR_LIMIT]
     result["gflop"] = {name: sum(op.flops for op in ops) * 1e-9
                        for name, ops in data.networks.items()}
     result["single_processor"] = {p: single_processor(data, p, d) for p, d in devices.items()}
@@ -348,9 +340,6 @@ def rungs_of(result):
         "G, sd855", f"MobileNetV1 (fp32, four threads) at the rate of GEMM: within {FRAMEWORK_LIMIT} % "
         f"of the mean of {MOBILENET_MS[0]} and {MOBILENET_MS[1]} ms",
         f"{result['mobilenet_ms']:.1f} ms: {error:+.1f} %", abs(error) <= FRAMEWORK_LIMIT))
-    strays = result["anchors_not_as_fitted"]
-    rungs.append(Rung("profiles", f"hold the anchors that follow from the rates within {ANCHOR_LIMIT} %",
-                      ", ".join(strays) if strays else "all", not strays))
     return rungs
 
 
@@ -391,9 +380,8 @@ def markdown(data, result, rungs):
         "`test/eval/ladder.py`, which says what the rungs are. The simulated side is the model of MACE's "
         "kernels in `test/eval/mace_model.py` with the rates of `test/eval/data/phone_fits.json` and the "
         "exchange costs of `profiles/*.json`; the rates are fitted to the latencies of rung B and to nothing "
-        "else (`test/eval/phone_fit.py`). codlc predicts its own kernels with another model (the "
-        "profiles' machines and families), of which only the anchors of GPUs come from here: what `codl-sim` "
-        "says of a phone is not on this page. Errors are simulated / published - 1, in percent.")
+        "else (`test/eval/phone_fit.py`). codlc predicts its own kernels with the profiles' machines "
+        "and families: what it says of whole networks on phones is in phones.md. Errors are simulated / published - 1, in percent.")
     lines += table(["rung", "claim", "found", ""],
                    [(r.name, r.claim, r.found, r.verdict()) for r in rungs])
 

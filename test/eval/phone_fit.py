@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """The rates of MACE's kernels on phones: fitted to published latencies of whole networks on one processor.
 
-    phone_fit.py     fits, and writes data/phone_fits.json, where ladder.py finds the numbers; prints the shares that
-                     follow from them for `families.gpu` of the phones' profiles
+    phone_fit.py     fits, and writes data/phone_fits.json, where ladder.py finds the numbers
 
 Five latencies cannot tell five or six rates apart, so each rate has a prior, log-normal around a
 public fact. Nothing that CoDL measured of co-execution enters: no latency, no ratio, no plan.
@@ -11,7 +10,6 @@ import argparse
 import dataclasses
 import json
 import math
-import os
 
 import mace_model
 import paper
@@ -113,54 +111,6 @@ def jackknife(phone, networks, latency_ms):
     return ranges, errors
 
 
-def conv_term(op):
-    """The feature of codl's convolutions that counts the operator's multiply-adds."""
-    if op.kernel == 1:
-        return "mmacs_1x1"
-    if op.kernel == 3:
-        return "mmacs_3x3_s1" if op.stride == 1 else "mmacs_3x3_s2"
-    return "mmacs_other"
-
-
-CONV_TERMS = ("mmacs_1x1", "mmacs_3x3_s1", "mmacs_3x3_s2", "mmacs_other", "weight_mbytes")
-
-
-def conv_features(op):
-    """Million multiply-adds, channels in fours, under the filter's name; megabytes of weights."""
-    channels = mace_model.rounded(op.out_channels, 4)
-    taps = op.in_channels * op.kernel**2
-    mmacs = 1e-6 * op.out_rows * op.out_cols * taps * channels
-    return [mmacs if term == conv_term(op) else 0.0 for term in CONV_TERMS[:-1]] + [
-        4e-6 * (taps + 1) * channels]
-
-
-def anchors_of(phone, networks, rates):
-    """What the GPU's rates say of a kernel of its own: microseconds per million multiply-adds of 1x1 filters, and per
-    megabyte of activations and of weights. The first is that of the linear model nearest to the rates over the
-    convolutions of all networks, in relative errors: rounding to blocks, groups and waves is in it as a mean, and
-    weights stand for what small maps cost beyond it."""
-    import numpy
-    ops = [op for network in networks.values() for op in network if op.kind == "conv"]
-    us = numpy.array([1e-3 * mace_model.gpu_flops(op, mace_model.PHONES[phone]) /
-                      rates["gpu"][mace_model.gpu_class(op)] for op in ops])
-    features = numpy.array([conv_features(op) for op in ops])
-    found = numpy.linalg.lstsq(features / us[:, None], numpy.ones(len(us)), rcond=None)[0]
-    return {"us_per_mmac": float(found[0]), "us_per_mb": 1000 / rates["gpu"]["bw"],
-            "us_per_weight_mb": 1000 / rates["gpu"]["wbw"]}
-
-
-def anchor_shares(profile, anchors):
-    """Shares by family and term: an anchor over what the machine's facts say of the same."""
-    facts = {name: field["value"] if isinstance(field, dict) else field
-             for name, field in profile["gpu"]["machine"].items()}
-    compute = anchors["us_per_mmac"] * facts["units"] * facts["fma_per_cycle"] * facts["ghz"] * 1e-3
-    byte = 1e-3 * facts["memory_gb_per_s"]
-    product = {"compute": compute, "weights": anchors["us_per_weight_mb"] * byte}
-    moved = {"read": anchors["us_per_mb"] * byte, "written": anchors["us_per_mb"] * byte}
-    return {"convolution": product, "product": product, "depthwise": {"compute": compute, **moved},
-            "window": {"operations": compute, **moved}}
-
-
 def four_digits(values):
     return {key: four_digits(value) if isinstance(value, dict) else float(f"{value:.4g}")
             for key, value in values.items()}
@@ -172,10 +122,8 @@ def main():
     fits = {}
     for phone in mace_model.PHONES:
         rates = four_digits(fit_phone(phone, data.networks, data.latency_ms[phone]))
-        anchors = four_digits(anchors_of(phone, data.networks, rates))
-        fits[phone] = {"rates": rates, "anchors": anchors}
-        profile = paper.read_profile(os.path.join(paper.PROFILES, phone + ".json"))
-        print(phone, json.dumps(four_digits(anchor_shares(profile, anchors))))
+        fits[phone] = {"rates": rates}
+        print(phone, json.dumps(rates))
     with open(paper.FITS, "w") as file:
         json.dump(fits, file, indent=1)
         file.write("\n")

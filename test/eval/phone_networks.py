@@ -1,0 +1,392 @@
+#!/usr/bin/env python3
+"""Predicted against published latencies of whole networks on phones, fp32, one processor; and the fit of the profiles to them.
+
+    phone_networks.py MODELS --bin BIN           writes docs/evaluation/phones.md; MODELS has networks with weights
+    phone_networks.py MODELS --bin BIN --write   fits first, and writes data/phone_anchors.json and the profiles
+
+data/phone_rows.json lists the rows. codlc plans each for the CPU or the GPU alone. What the steps of the plan take
+(codlc --explain) is a sum of terms, and the fit scales kinds of terms, in logarithms:
+
+    CPU  three factors on the built-in shares of families, the same for all chips: of arithmetic, of memory, and of
+         Winograd's kernels; times one of each chip, log-normal around 1
+    GPU  shares of arithmetic and of weights of each chip, log-normal around those of its kind of GPU, which are
+         log-normal around those of all
+
+Rows are judged by fits that have seen no row of their network, and by fits that have seen none of their chip.
+"""
+import argparse
+import collections
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+import phone_profiles
+
+# Assumed, of logarithms: of a library's time over another's on one chip; of a bar of MACE's; of a chip's factor.
+ROW_SPREAD, BAR_SPREAD, CHIP_SPREAD = 0.25, 0.1, 0.15
+KIND_SPREAD = 0.3  # assumed: of a GPU's share around its kind's, and of that around all
+# Assumed medians, as in phone_fit.py: a third to a fifth of the peak, two thirds of the memory's rate.
+GPU_PRIOR = {"compute": (5, 0.5), "weights": (1.5, 0.5)}
+CPU_FACTORS = ("arithmetic", "memory", "winograd")
+CPU_PRIOR = (1, 0.5)
+MEDIAN_LIMIT = {"network": 25, "chip": 40}  # percent
+WORST_LIMIT = 2  # times, of a network that was left out
+Row = collections.namedtuple("Row", "chip processor threads network ms source")
+# A chosen step of codlc --explain: its kernel, its time, the time of each term.
+STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +([0-9.]+) us \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
+
+
+def read_rows(key="rows"):
+    data = phone_profiles.load(phone_profiles.HERE, "data", "phone_rows.json")
+    return [Row(*row) for row in data[key]]
+
+
+# ---- networks ----------------------------------------------------------------------------------------------------------
+
+
+def write_mobilenet_v1(path):
+    """MobileNetV1 of 224 x 224, 1.0: BatchNorm folded, weights of zeros and biases."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    nodes, weights = [], []
+
+    def conv(source, name, inputs, outputs, kernel, stride, groups=1):
+        shape = (outputs, inputs // groups, kernel, kernel)
+        weights.append(numpy_helper.from_array(numpy.full(shape, 0.01, numpy.float32), name + ".w"))
+        weights.append(numpy_helper.from_array(numpy.zeros(outputs, numpy.float32), name + ".b"))
+        pad = kernel // 2
+        nodes.append(helper.make_node("Conv", [source, name + ".w", name + ".b"], [name], name=name, group=groups,
+                                      kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[pad] * 4))
+        nodes.append(helper.make_node("Relu", [name], [name + ".r"], name=name + ".relu"))
+        return name + ".r"
+
+    value = conv("input", "stem", 3, 32, 3, 2)
+    channels = 32
+    for i, (outputs, stride) in enumerate([(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)] + [(512, 1)] * 5 +
+                                          [(1024, 2), (1024, 1)]):
+        value = conv(value, f"depthwise{i}", channels, channels, 3, stride, channels)
+        value = conv(value, f"pointwise{i}", channels, outputs, 1, 1)
+        channels = outputs
+    weights.append(numpy_helper.from_array(numpy.full((1000, 1024), 0.01, numpy.float32), "fc.w"))
+    weights.append(numpy_helper.from_array(numpy.zeros(1000, numpy.float32), "fc.b"))
+    nodes += [helper.make_node("GlobalAveragePool", [value], ["pooled"]), helper.make_node("Flatten", ["pooled"], ["flat"]),
+              helper.make_node("Gemm", ["flat", "fc.w", "fc.b"], ["output"], transB=1)]
+    graph = helper.make_graph(nodes, "mobilenet_v1",
+                              [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 3, 224, 224])],
+                              [helper.make_tensor_value_info("output", TensorProto.FLOAT, [1, 1000])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+
+
+# ---- predictions -------------------------------------------------------------------------------------------------------
+
+
+def read_anchors():
+    return phone_profiles.load(phone_profiles.HERE, "data", "phone_anchors.json")
+
+
+def shipped_factors(anchors, row):
+    """Those that the profile of the row's chip has, by kind of term."""
+    common = anchors["extrapolated"][row.processor]
+    own = anchors.get(row.chip, {}).get(row.processor)
+    if own:
+        return own["factors"]
+    if row.processor == "cpu":
+        return common["factors"]
+    return common["factors"][gpu_kind(row.chip)]
+
+
+def gpu_kind(chip):
+    return phone_profiles.load(phone_profiles.HERE, "data", "phone_chips.json")["chips"][chip]["gpu"]["kind"]
+
+
+class Planner:
+    """codlc's plans for one processor: by kind of term the microseconds that all their steps take."""
+
+    def __init__(self, codlc, models, folder):
+        self.codlc, self.models, self.folder = codlc, models, folder
+        self.forget()
+        write_mobilenet_v1(os.path.join(folder, "mobilenet_v1.onnx"))
+
+    def forget(self):
+        """What the profiles said before they were written anew."""
+        self.known, self.anchors = {}, read_anchors()
+
+    def path_of(self, network):
+        for name in (network + "_ts13", network, network + "_paper"):
+            for folder in (self.models, self.folder):
+                path = os.path.join(folder, name + ".onnx")
+                if os.path.exists(path):
+                    return path
+        sys.exit(f"{self.models}: expected {network}.onnx, found none")
+
+    def explain(self, row):
+        base = phone_profiles.load(phone_profiles.ROOT, "profiles", row.chip + ".json")
+        profile = {"format_version": 3, "base": row.chip, "name": "row"}
+        if row.processor == "cpu":
+            speeds = base["cpu"]["worker_speeds"]
+            profile["cpu"] = {"threads": row.threads,
+                              "worker_speeds": {**speeds, "values": speeds["values"][:row.threads]}}
+        device = os.path.join(self.folder, "row.json")
+        with open(device, "w", encoding="utf-8") as file:
+            json.dump(profile, file)
+        return subprocess.run([self.codlc, self.path_of(row.network), "--device=" + device,
+                               "--strategy=" + row.processor, "--explain"],
+                              check=True, capture_output=True, text=True).stdout
+
+    def predicted_ms(self, row):
+        """With the profile as it is."""
+        terms = self.terms(row)
+        factors = {**shipped_factors(self.anchors, row), "fixed": 1}
+        return 1e-3 * sum(us * factors[kind] for kind, us in terms.items())
+
+    def terms(self, row):
+        """By kind: what the profile's factors are multiplied with."""
+        key = row[:4]
+        if key in self.known:
+            return self.known[key]
+        text = self.explain(row)
+        found = collections.Counter()
+        for kernel, us, terms in STEP.findall(text):
+            rest = float(us)
+            for term in terms.split(", "):
+                name, value, _ = term.split(" ")
+                found[self.kind_of(row.processor, name, kernel)] += float(value)
+                rest -= float(value)
+            found["fixed"] += rest  # rounding
+        # What is no step's: hand-offs.
+        found["fixed"] += float(re.search(r"predicted ([0-9.]+) ms", text).group(1)) * 1000 - sum(found.values())
+        factors = {**shipped_factors(self.anchors, row), "fixed": 1}
+        self.known[key] = {kind: us / factors[kind] for kind, us in found.items()}
+        return self.known[key]
+
+    def kind_of(self, processor, term, kernel):
+        if processor == "cpu":
+            return phone_profiles.kind_of(term, kernel)
+        return ("compute" if term in ("compute", "operations", "special") else "weights" if term == "weights" else "fixed")
+
+
+def ms_of(terms, factors):
+    return 1e-3 * sum(us * factors.get(kind, 1) for kind, us in terms.items())
+
+
+# ---- fits --------------------------------------------------------------------------------------------------------------
+
+
+def least_squares(residuals, start):
+    """Gauss-Newton."""
+    values = numpy.array(start, dtype=float)
+    for _ in range(60):
+        found = residuals(values)
+        slopes = numpy.stack([(residuals(values + step) - found) / 1e-5 for step in 1e-5 * numpy.eye(len(values))], axis=1)
+        change = numpy.linalg.lstsq(slopes, -found, rcond=None)[0]
+        values = values + change
+        if abs(change).max() < 1e-7:
+            break
+    return values
+
+
+def fit_cpu(rows, planner):
+    """A function from a chip to its factors; None: of a chip that no row is of."""
+    chips = sorted({row.chip for row in rows})
+    terms = [planner.terms(row) for row in rows]
+    count = len(CPU_FACTORS)
+
+    def factors_of(logs, chip):
+        own = logs[count + chips.index(chip)] if chip in chips else 0
+        return {kind: math.exp(log + own) for kind, log in zip(CPU_FACTORS, logs)}
+
+    def residuals(logs):
+        errors = [math.log(ms_of(t, factors_of(logs, row.chip)) / row.ms) / ROW_SPREAD for t, row in zip(terms, rows)]
+        return numpy.concatenate([errors, logs[count:] / CHIP_SPREAD, (logs[:count] - math.log(CPU_PRIOR[0])) / CPU_PRIOR[1]])
+
+    logs = least_squares(residuals, numpy.zeros(count + len(chips)))
+    return lambda chip: factors_of(logs, chip)
+
+
+def fit_gpu(rows, planner):
+    """A function from (chip, kind of GPU) to its shares; a chip or kind that no row is of has the common ones."""
+    chips = sorted({row.chip for row in rows})
+    kinds = sorted({gpu_kind(chip) for chip in chips})
+    kind_of = {chip: kinds.index(gpu_kind(chip)) for chip in chips}
+    terms = [planner.terms(row) for row in rows]
+    names = list(GPU_PRIOR)
+    each = 1 + len(kinds) + len(chips)  # of a share: of all, of kinds, of chips
+
+    def shares_of(logs, chip, kind):
+        shares = {}
+        for i, name in enumerate(names):
+            own = logs[i * each:(i + 1) * each]
+            log = own[0]
+            if kind in kinds:
+                log += own[1 + kinds.index(kind)]
+            if chip in chips:
+                log += own[1 + len(kinds) + chips.index(chip)]
+            shares[name] = math.exp(log)
+        return shares
+
+    def residuals(logs):
+        errors = [math.log(ms_of(t, shares_of(logs, row.chip, kinds[kind_of[row.chip]])) / row.ms) / BAR_SPREAD
+                  for t, row in zip(terms, rows)]
+        beliefs = []
+        for i, (middle, spread) in enumerate(GPU_PRIOR.values()):
+            own = logs[i * each:(i + 1) * each]
+            beliefs += [(own[0] - math.log(middle)) / spread, *(own[1:] / KIND_SPREAD)]
+        return numpy.concatenate([errors, beliefs])
+
+    start = numpy.zeros(each * len(names))
+    for i, (middle, _) in enumerate(GPU_PRIOR.values()):
+        start[i * each] = math.log(middle)
+    logs = least_squares(residuals, start)
+    return lambda chip, kind: shares_of(logs, chip, kind)
+
+
+def as_fp32(halves, rows):
+    """Rows in halves as though they were fp32: times what the same library takes more in fp32, by `rows`, on sd855plus."""
+    fp32 = {row.network: row.ms for row in rows if row.chip == "sd855plus" and row.threads == 4}
+    half = {row.network: row.ms for row in halves if row.chip == "sd855plus"}
+    return [row._replace(ms=row.ms * fp32[row.network] / half[row.network])
+            for row in halves if row.chip != "sd855plus" and row.network in fp32]
+
+
+def fits(rows, halves, planner):
+    """(of CPUs, of GPUs)"""
+    return (fit_cpu([row for row in rows if row.processor == "cpu"] + as_fp32(halves, rows), planner),
+            fit_gpu([row for row in rows if row.processor == "gpu"], planner))
+
+
+def predicted_by(found, row, planner):
+    cpu, gpu = found
+    return ms_of(planner.terms(row), cpu(row.chip) if row.processor == "cpu" else gpu(row.chip, gpu_kind(row.chip)))
+
+
+def left_out(rows, halves, planner, by):
+    """By row: predicted over published, by a fit that has not seen the row's `by`."""
+    found, ratios = {}, {}
+    for row in rows:
+        left = getattr(row, by)
+        if left not in found:
+            found[left] = fits(*([other for other in some if getattr(other, by) != left] for some in (rows, halves)), planner)
+        ratios[row] = predicted_by(found[left], row, planner) / row.ms
+    return ratios
+
+
+# ---- what is written ---------------------------------------------------------------------------------------------------
+
+
+def three_digits(factors):
+    return {name: float(f"{factor:.3g}") for name, factor in factors.items()}
+
+
+def write_anchors(rows, halves, planner):
+    """data/phone_anchors.json, but for what others than this fit say there."""
+    cpu, gpu = fits(rows, halves, planner)
+    sources = phone_profiles.load(phone_profiles.HERE, "data", "phone_rows.json")["sources"]
+    anchors = read_anchors()
+    anchors["extrapolated"]["cpu"]["factors"] = three_digits(cpu(None))
+    kinds = ("adreno", "mali", "xclipse", "any")
+    anchors["extrapolated"]["gpu"]["factors"] = {kind: three_digits(gpu(None, kind)) for kind in kinds}
+    for chip in sorted({row.chip for row in rows + as_fp32(halves, rows)}):
+        entry = anchors.setdefault(chip, {})
+        for processor, found in (("cpu", rows + as_fp32(halves, rows)), ("gpu", rows)):
+            own = [row for row in found if row.chip == chip and row.processor == processor]
+            if not own:
+                continue
+            text = "; ".join(sources[source] for source in sorted({row.source for row in own}))
+            is_half = processor == "cpu" and all(row.chip != chip for row in rows)
+            entry[processor] = {
+                "factors": three_digits(cpu(chip) if processor == "cpu" else gpu(chip, gpu_kind(chip))),
+                "source": f"fit to {len(own)} latencies of whole networks (test/eval/phone_networks.py)" +
+                          (", in halves, as fp32 by what the Snapdragon 855+ takes more" if is_half else "") + ": " + text}
+    with open(os.path.join(phone_profiles.HERE, "data", "phone_anchors.json"), "w", encoding="utf-8") as file:
+        file.write(phone_profiles.text_of(anchors) + "\n")
+    phone_profiles.write_all()
+    planner.forget()
+
+
+def verdict(holds):
+    return "met" if holds else "**not met**"
+
+
+def report(rows, halves, planner):
+    """docs/evaluation/phones.md; whether all limits are kept."""
+    ratios = {by: left_out(rows, halves, planner, by) for by in MEDIAN_LIMIT}
+    lines = ["# Whole networks on phones: predicted against published", "",
+             "Made by `test/eval/phone_networks.py`; the rows are those of `test/eval/data/phone_rows.json`. Predicted is what codlc",
+             "says of its plan for one processor, published what other libraries' kernels took: how far two libraries are apart on",
+             "one chip is in the errors. Nothing here was run on a phone. Ratios are predicted over published. That Winograd's kernels",
+             "have a factor of their own was decided with the rows in view; the rows were chosen before.", "",
+             "| measure | rows | median error | farthest | limit | |", "|---|---|---|---|---|---|"]
+    is_kept = True
+    for by, name in (("network", "network left out of the fit"), ("chip", "chip left out of the fit")):
+        for processors, what in ((("cpu", "gpu"), "all"), (("cpu",), "CPU"), (("gpu",), "GPU")):
+            found = [ratio for row, ratio in ratios[by].items() if row.processor in processors]
+            median = 100 * statistics.median(abs(ratio - 1) for ratio in found)
+            worst = max(max(ratio, 1 / ratio) for ratio in found)
+            limit = f"median {MEDIAN_LIMIT[by]} %" + (f", {WORST_LIMIT} times" if by == "network" else "")
+            holds = median <= MEDIAN_LIMIT[by] and (by != "network" or worst <= WORST_LIMIT)
+            counts = what == "all"
+            is_kept &= holds or not counts
+            lines.append(f"| {name}, {what} | {len(found)} | {median:.1f} % | {worst:.2f} times | {limit} | "
+                         f"{verdict(holds)}{'' if counts else ' (does not count)'} |")
+    mobilenets = [row for row in rows if row.network == "mobilenet_v1" and row.threads == 4 and row.chip.startswith("sd855")]
+    for row in mobilenets:
+        ratio = ratios["network"][row]
+        holds = abs(ratio - 1) <= 0.25
+        is_kept &= holds
+        lines.append(f"| MobileNetV1 on {row.chip}, four threads, network left out: {row.ms * ratio:.1f} ms, published {row.ms} ms | 1 | "
+                     f"{100 * abs(ratio - 1):.1f} % | | 25 % | {verdict(holds)} |")
+    lines += ["", "## Rows", "", "| chip | processor, threads | network | published, ms | profile as shipped, ms | ratio | network left out | chip left out | source |",
+              "|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        ms = planner.predicted_ms(row)
+        lines.append(f"| {row.chip} | {row.processor.upper()}{f', {row.threads}' if row.threads else ''} | {row.network} | {row.ms:g} | "
+                     f"{ms:.1f} | {ms / row.ms:.2f} | {ratios['network'][row]:.2f} | {ratios['chip'][row]:.2f} | {row.source} |")
+    lines += ["", "## Halves", "", "What stands for fp32 on chips of which none is published: the library's latency in halves, times what",
+              "it takes more in fp32 on the Snapdragon 855+. In the fit; not among the rows above.", "",
+              "| chip | network | in halves, ms | as fp32, ms | profile as shipped, ms | ratio |", "|---|---|---|---|---|---|"]
+    for row in as_fp32(halves, rows):
+        half = next(other.ms for other in halves if other[:4] == row[:4])
+        ms = planner.predicted_ms(row)
+        lines.append(f"| {row.chip} | {row.network} | {half:g} | {row.ms:.1f} | {ms:.1f} | {ms / row.ms:.2f} |")
+    lines += ["", "## Factors", "", "| chip | CPU: arithmetic | memory | Winograd | GPU: arithmetic | weights |", "|---|---|---|---|---|---|"]
+    for chip, own in planner.anchors.items():
+        if chip in ("about", "extrapolated"):
+            continue
+        cells = [own.get("cpu", {}).get("factors", {}).get(name, "") for name in CPU_FACTORS]
+        cells += [own.get("gpu", {}).get("factors", {}).get(name, "") for name in GPU_PRIOR]
+        lines.append(f"| {chip} | " + " | ".join(str(cell) for cell in cells) + " |")
+    common = planner.anchors["extrapolated"]
+    for kind, factors in common["gpu"]["factors"].items():
+        lines.append(f"| others, {kind} | " + " | ".join(str(common["cpu"]["factors"][name]) for name in CPU_FACTORS) +
+                     " | " + " | ".join(str(factors[name]) for name in GPU_PRIOR) + " |")
+    path = os.path.join(phone_profiles.ROOT, "docs", "evaluation", "phones.md")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    print("\n".join(line for line in lines if line.startswith("| ") and "left out" in line and "published, ms" not in line))
+    return is_kept
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", metavar="MODELS")
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    rows, halves = read_rows(), read_rows("halves")
+    with tempfile.TemporaryDirectory() as folder:
+        planner = Planner(os.path.join(options.bin, "codlc"), options.models, folder)
+        if options.write:
+            for _ in range(2):  # which kernels are chosen depends on what the first fit wrote
+                write_anchors(rows, halves, planner)
+        return 0 if report(rows, halves, planner) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""The phones' profiles: made from facts of their chips, fits to published latencies, and the shares of measured machines.
+
+    phone_profiles.py [--write]    says whether the profiles are what follows from the data, or writes them
+
+  data/phone_chips.json    facts, each with its source; a new chip is one entry, and its key is the profile's name
+  data/phone_anchors.json  what published latencies make of the families' shares (phone_networks.py)
+  compiler/cost/family_shares.inc   what kernels of a family reach on machines that codl-profile ran on
+
+Run it again when any of these has changed. What phones have in common (exchanges, the CPU's families) is in
+profiles/template.json, over which they stand; of it only `families` is made here.
+"""
+import argparse
+import json
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+MOST_WORKERS = 4  # published latencies are of four threads
+CPU_MEMORY_TERMS = {"l2", "last_level", "memory", "read", "written", "weights", "cold"}
+FIXED_TERMS = {"start", "step"}
+WINOGRAD_KERNELS = ("conv2d_winograd2_f32_cpu", "conv2d_winograd4_f32_cpu")
+STEP_US = 30  # of a GPU's step: assumed, as in mace_model.STEP_MS
+# Assumed, as few units of newer parts publish them: waves and KiB of registers that a unit holds, KiB of its first
+# level, by kind of GPU.
+GPU_KINDS = {
+    "adreno": {"max_waves": 16, "registers_kb": 64, "l1_kb": 1, "l2_kb": 256, "layout": "image"},
+    "mali": {"max_waves": 64, "registers_kb": 128, "l1_kb": 16, "l2_kb": 1024, "layout": "buffer"},
+    "xclipse": {"max_waves": 32, "registers_kb": 256, "l1_kb": 16, "l2_kb": 1024, "layout": "buffer"},
+}
+RULE = ("Rules where nothing is published: two loads a cycle (three of cores with four pipes), 32 bytes a cycle from L2 "
+        "and 10 from the last level, "
+        "15 us to wake four workers; of the GPU 64 bytes a cycle from the first level of a unit, three times the "
+        "memory's rate from L2, 400 ns to memory; waves and registers as usual of its kind.")
+SVM = {True: "coarse and fine-grained buffers", False: "coarse buffers"}
+
+
+def load(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def three_digits(value):
+    return float(f"{value:.3g}")
+
+
+# ---- families ----------------------------------------------------------------------------------------------------------
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def kind_of(term, kernel=""):
+    """Which factor of phone_anchors.json a share of a CPU's kernel is multiplied with."""
+    return ("fixed" if term in FIXED_TERMS else "winograd" if "winograd" in kernel else
+            "memory" if term in CPU_MEMORY_TERMS else "arithmetic")
+
+
+def cpu_shares(factors):
+    """Shares by family, and by kernel where it is not its family's: the built-in ones times `factors`."""
+    names = re.search(r"kTermNames\[[^{]*\{([^}]*)\}", read("compiler", "cost", "step_cost.h")).group(1)
+    terms = re.findall(r'"(\w+)"', names)
+    rows = re.findall(r"SHARES\(Cpu, (\w+), [^,]*, [^,]*, ([^)]*)\)", read("compiler", "cost", "family_shares.inc"))
+    built_in = {name.lower(): {term: float(share) for term, share in zip(terms, numbers.split(","))
+                               if float(share) > 0} for name, numbers in rows}
+    del built_in["loops"]  # plain loops are as slow everywhere, as far as is known
+
+    def scaled(shares, kernel=""):
+        return {term: three_digits(share * {**factors, "fixed": 1}[kind_of(term, kernel)]) for term, share in shares.items()}
+
+    return ({family: scaled(shares) for family, shares in built_in.items()},
+            {kernel: scaled(built_in["convolution"], kernel) for kernel in WINOGRAD_KERNELS})
+
+
+def gpu_families(factors):
+    """By family: shares of arithmetic and of weights as `factors` say; bytes of activations at the memory's rate."""
+    compute, weights = three_digits(factors["compute"]), three_digits(factors["weights"])
+    byte = 1
+    moved = {"operations": compute, "special": compute, "read": byte, "written": byte, "step": STEP_US}
+    product = {"compute": compute, "operations": compute, "weights": weights, "step": STEP_US}
+    return {
+        "convolution": {"compute": compute, "operations": compute, "special": compute, "weights": weights, "step": STEP_US},
+        "product": product,
+        "depthwise": {"compute": compute, "read": byte, "written": byte, "step": STEP_US},
+        **{family: moved for family in ("window", "reduction", "elementwise", "move")},
+    }
+
+
+def calibrated(families, interval, level_of):
+    """With what they stand on: `level_of(family)` is (level, origin, source)."""
+    return {family: {**dict(zip(("level", "origin", "source"), level_of(family))), "shares": shares, "interval": interval}
+            for family, shares in families.items()}
+
+
+# ---- machines ----------------------------------------------------------------------------------------------------------
+
+
+class Profile:
+    """Of one chip. Numbers of the table become {value, origin, source}, and their sources come with them."""
+
+    def __init__(self, table, name):
+        self.table = table
+        self.name = name
+        self.chip = table["chips"][name]
+        self.sources = {"rule": RULE}
+
+    def fact(self, pair, value=None):
+        """A number of the table, or one that follows from it by arithmetic alone."""
+        source = self.table["sources"][pair[1]]
+        self.sources[pair[1]] = source["text"]
+        return {"value": pair[0] if value is None else value, "origin": source["origin"], "source": pair[1]}
+
+    def of_memory(self, part):
+        value, source = self.chip["memory_gb_per_s"]
+        self.sources["memory"] = (f"two fifths of {value} GB/s for a core, three fifths for all or for the GPU; the rate: "
+                                  + self.table["sources"][source]["text"])
+        return {"value": three_digits(part * value), "origin": "assumed", "source": "memory"}
+
+    def workers(self):
+        """(cluster, peak in 10^9 vectors a second) of each worker: the fastest cores, little ones left out."""
+        cores = [(cluster, cluster["ghz"][0] * self.table["cores"][cluster["core"]]["fma_per_cycle"][0])
+                 for cluster in self.chip["clusters"]
+                 if not self.table["cores"][cluster["core"]].get("is_little") for _ in range(cluster["cores"])]
+        return sorted(cores, key=lambda core: -core[1])[:MOST_WORKERS]
+
+    def cpu(self):
+        workers = self.workers()
+        first, fastest = workers[0]
+        core = self.table["cores"][first["core"]]
+        ghz = first["ghz"][0]
+        last_level = self.chip["l3_kb"] if self.chip["l3_kb"][0] else self.chip["system_cache_kb"]
+        used = []  # clusters, by how many of their cores are workers
+        for cluster, _ in workers:
+            if used and used[-1][0] is cluster:
+                used[-1][1] += 1
+            else:
+                used.append([cluster, 1])
+        clusters = {}
+        for cluster in self.chip["clusters"]:
+            key = cluster["core"] if cluster["core"] not in clusters else f"{cluster['core']} at {cluster['ghz'][0]} GHz"
+            clusters[key] = {"cores": cluster["cores"], "mhz": round(1000 * cluster["ghz"][0])}
+            self.fact(cluster["ghz"])
+        self.sources["speeds"] = "clock x pipes for multiply-adds of 128 bits, over the fastest core's"
+        return {
+            "name": ", ".join(f"{count} x {cluster['core']} at {cluster['ghz'][0]} GHz" for cluster, count in used),
+            "threads": len(workers),
+            "worker_speeds": {"values": [round(peak / fastest, 4) for _, peak in workers],
+                              "origin": self.fact(first["ghz"])["origin"], "source": "speeds"},
+            "facts": {key: self.fact(first["ghz"])[key] for key in ("origin", "source")} | {"clusters": clusters},
+            "machine": {
+                "origin": "assumed", "source": "rule",
+                "ghz": self.fact(first["ghz"]),
+                "vector_lanes": 4,
+                "fma_per_cycle": self.fact(core["fma_per_cycle"]),
+                "loads_per_cycle": 3 if core["fma_per_cycle"][0] > 2 else 2,
+                "l1_kb": self.fact(core["l1_kb"]),
+                "l2_kb": self.fact(first["l2_kb"]),
+                "last_level_kb": self.fact(last_level),
+                "l2_gb_per_s": three_digits(32 * ghz),
+                "last_level_gb_per_s": three_digits(10 * ghz),
+                "memory_gb_per_s": self.of_memory(0.4),
+                "memory_all_gb_per_s": self.of_memory(0.6),
+                "fork_join_us": 15,
+            },
+        }
+
+    def gpu(self):
+        gpu, kind = self.chip["gpu"], GPU_KINDS[self.chip["gpu"]["kind"]]
+        ghz, memory = gpu["mhz"][0] / 1000, self.chip["memory_gb_per_s"][0]
+        facts = {**{key: self.fact(gpu["opencl_name"])[key] for key in ("origin", "source")},
+                 "alus": gpu["alus"][0], "max_work_group": gpu["max_work_group"][0]}
+        for key in ("opencl_name", "opencl_version"):
+            if key in gpu:
+                facts[key] = gpu[key][0]
+                self.fact(gpu[key])
+        if "fine_svm" in gpu:
+            facts["svm"] = SVM[gpu["fine_svm"][0]]
+            self.fact(gpu["fine_svm"])
+        made = {
+            "name": gpu["name"],
+            "device_type": "gpu",
+            "machine": {
+                "origin": "assumed", "source": "rule",
+                "units": self.fact(gpu["units"]),
+                "wave_width": self.fact(gpu["wave"]),
+                "ghz": self.fact(gpu["mhz"], ghz),
+                "fma_per_cycle": self.fact(gpu["alus"], round(gpu["alus"][0] / gpu["units"][0], 1)),
+                **{key: self.fact(gpu[key]) if key in gpu else kind[key] for key in ("max_waves", "registers_kb")},
+                "local_kb": self.fact(gpu["local_kb"]),
+                "l1_kb": kind["l1_kb"],
+                "texture_kb": 0,
+                "l2_kb": self.fact(gpu["l2_kb"]) if "l2_kb" in gpu else kind["l2_kb"],
+                "last_level_kb": 0,
+                "l1_gb_per_s": three_digits(64 * ghz),
+                "l2_gb_per_s": three_digits(3 * memory),
+                "last_level_gb_per_s": three_digits(memory),
+                "memory_gb_per_s": self.of_memory(0.6),
+                "latency_ns": 400,
+                "launch_us": 0,
+            },
+            "layout": kind["layout"],
+            "image_max_width": self.fact(gpu["image_max"]),
+            "image_max_height": self.fact(gpu["image_max"]),
+            "facts": facts,
+        }
+        if gpu["kind"] == "adreno":
+            self.sources["pitch"] = ("CL_DEVICE_IMAGE_PITCH_ALIGNMENT in clinfo of phones with Adreno "
+                                     "(github.com/BOINC/boinc/issues/3613): of images made from buffers; others are taken to be padded alike")
+            made["image_row_texels"] = {"value": 64, "origin": "assumed", "source": "pitch"}
+            made["quirks"] = {"max_clock_query": "CL_DEVICE_MAX_CLOCK_FREQUENCY of Adreno says 1 MHz: the clock is the one here"}
+        return made
+
+
+def cpu_part(factors, interval, level):
+    """("families", "kernels") of a CPU."""
+    families, kernels = cpu_shares(factors)
+    return calibrated(families, interval, lambda _: level), calibrated(kernels, interval, lambda _: level)
+
+
+def profile_of(table, anchors, name):
+    profile = Profile(table, name)
+    chip, own, common = profile.chip, anchors.get(name, {}), anchors["extrapolated"]
+    made = {"format_version": 3, "base": "template", "name": name, "description": "", "kind": "phone",
+            "chip_year": chip["year"], "kernel_library": "codl"}
+    if "soc" in chip:
+        source = table["sources"][chip["soc"]["source"]]
+        profile.sources[chip["soc"]["source"]] = source["text"]
+        made["soc"] = {"manufacturer": chip["soc"]["manufacturer"], "model": chip["soc"]["model"],
+                       "origin": source["origin"], "source": chip["soc"]["source"]}
+    made["cpu"], made["gpu"] = profile.cpu(), profile.gpu()
+    made |= {key: own[key] for key in ("exchange", "power") if key in own}
+    made["families"] = {}
+    if "cpu" in own:
+        profile.sources["latencies"] = own["cpu"]["source"]
+        made["families"]["cpu"], made["kernels"] = cpu_part(own["cpu"]["factors"], common["cpu"]["interval"],
+                                                            ("anchors", "fitted", "latencies"))
+    if "gpu" in own:
+        factors, interval = own["gpu"]["factors"], common["gpu"]["interval"]
+        profile.sources["mace"] = own["gpu"]["source"]
+        profile.sources["bytes"] = "bytes at the memory's rate, operations at the rate of convolutions, and 30 us"
+        level_of = lambda family: (("anchors", "fitted", "mace") if family in ("convolution", "product") else
+                                   ("facts", "assumed", "bytes"))
+    else:
+        kind = chip["gpu"]["kind"]
+        factors, interval = common["gpu"]["factors"][kind], common["gpu"]["extrapolated_interval"]
+        profile.sources["kin"] = common["gpu"]["source"][kind]
+        level_of = lambda family: ("facts", "assumed", "kin")
+    made["families"]["gpu"] = calibrated(gpu_families(factors), interval, level_of)
+    profile.sources |= own.get("sources", {})
+    device = f" ({own['device']})" if "device" in own else ""
+    made["description"] = f"{chip['name']}{device}: {made['cpu']['name']}; nothing measured on it"
+    made["sources"] = {key: profile.sources[key] for key in sorted(profile.sources)}
+    return made
+
+
+# ---- files -------------------------------------------------------------------------------------------------------------
+
+
+def text_of(value, depth=0):
+    """JSON, an object of objects a member a line, what is deeper in one line."""
+    if isinstance(value, dict) and (depth < 2 or depth == 2 and any(isinstance(item, dict) for item in value.values())):
+        indent = "  " * (depth + 1)
+        return "{\n" + ",\n".join(f"{indent}{json.dumps(key)}: {text_of(item, depth + 1)}"
+                                  for key, item in value.items()) + "\n" + "  " * depth + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def all_profiles():
+    """By name: the profile."""
+    table, anchors = load(HERE, "data", "phone_chips.json"), load(HERE, "data", "phone_anchors.json")
+    made = {name: profile_of(table, anchors, name) for name in table["chips"]}
+    template = load(ROOT, "profiles", "template.json")
+    cpu, gpu = anchors["extrapolated"]["cpu"], anchors["extrapolated"]["gpu"]
+    families, template["kernels"] = cpu_part(cpu["factors"], cpu["extrapolated_interval"], ("facts", "assumed", "kernels"))
+    template["families"] = {"cpu": families,
+                            "gpu": calibrated(gpu_families(gpu["factors"]["any"]), gpu["extrapolated_interval"],
+                                              lambda family: ("facts", "assumed", "guess"))}
+    sources = template.pop("sources")
+    template["sources"] = {**sources, "kernels": cpu["source"]}
+    return {**made, "template": template}
+
+
+def write_all(is_writing=True):
+    """Whether all files were as made."""
+    is_same = True
+    for name, profile in all_profiles().items():
+        path = os.path.join(ROOT, "profiles", name + ".json")
+        text = text_of(profile) + "\n"
+        old = ""
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                old = file.read()
+        if old == text:
+            continue
+        is_same = False
+        print(name, "written" if is_writing else "differs")
+        if is_writing:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    return is_same
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    is_writing = parser.parse_args().write
+    is_same = write_all(is_writing)
+    if is_same:
+        print("all profiles are as made")
+    return 0 if is_same or is_writing else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
