@@ -21,6 +21,8 @@ build=(
 run=(ocl-icd-libopencl1 pocl-opencl-icd)
 # Tests and checks.
 test=(catch2 git python3 python3-jsonschema binutils clang-format clang-tidy oclgrind)
+# test/drivers.sh: another OpenCL implementation on CPU cores.
+drivers=(mesa-opencl-icd python3-venv)
 # The cross build and its emulator.
 aarch64=(g++-aarch64-linux-gnu qemu-user)
 # test/bench
@@ -40,9 +42,9 @@ fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build | run | test | aarch64 | bench | models | fuzz | peers) ;;
+    build | run | test | drivers | aarch64 | bench | models | fuzz | peers) ;;
     *)
-      echo "debian_packages.sh: expected a group (build run test aarch64 bench models fuzz peers), found '$group'" >&2
+      echo "debian_packages.sh: expected a group (build run test drivers aarch64 bench models fuzz peers), found '$group'" >&2
       exit 1
       ;;
   esac

@@ -13,6 +13,7 @@
 #   differential  1,000 random small graphs in three modes each, against ONNX's reference evaluator
 #   node_tests ONNX's own node tests in two modes each
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
+#   drivers    the runtime's tests on a second OpenCL implementation, Mesa's Rusticl (test/drivers.sh has more)
 #   examples   examples/cmake_project against an installed package
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
 #   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
@@ -22,7 +23,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-all_stages=(lint release e2e differential node_tests oclgrind examples asan tsan aarch64)
+all_stages=(lint release e2e differential node_tests oclgrind drivers examples asan tsan aarch64)
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
@@ -142,6 +143,7 @@ stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
 stage_differential() { release_build && check random_graphs python3 test/differential/differential.py; }
 stage_node_tests() { release_build && check all_of_onnx python3 test/onnx/run_node_tests.py; }
 stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
+stage_drivers() { release_build && check rusticl test/drivers.sh --short build/release/bin rusticl; }
 
 stage_examples() {
   local prefix=$PWD/build/install project=build/cmake_project

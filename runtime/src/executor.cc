@@ -53,13 +53,13 @@ const char* enqueue_name(StepKind kind) {
 
 }  // namespace
 
-codl_status_t Executor::create(const codl_allocator_t& allocator, const plan::VariantDef& variant,
-                               StepList& steps, CpuPool& pool, GpuQueue* gpu, bool record_timeline,
+codl_status_t Executor::create(const codl_allocator_t& allocator, Gate gate, StepList& steps,
+                               CpuPool& pool, GpuQueue* gpu, bool record_timeline,
                                codl_diag_t* diag) {
   steps_ = &steps;
   pool_ = &pool;
   gpu_ = gpu;
-  has_user_events_ = gpu != nullptr && gate_of(variant) == Gate::UserEvent;
+  has_user_events_ = gpu != nullptr && gate == Gate::UserEvent;
   const size_t step_count = steps.steps().count();
   ScratchSizes scratch;
   if (!scratch_sizes(steps.scratch_bytes(), steps.shared_bytes(),
@@ -297,7 +297,8 @@ bool Executor::abandon() {
   for (uint32_t i = 0; i < steps.count(); ++i)
     if (steps[i].is_gate && events_[i] != nullptr)
       api.clSetUserEventStatus(events_[i], CL_COMPLETE);
-  bool is_clean = true;
+  // Before memory is unmapped: GpuQueue::takes_early_unmap().
+  bool is_clean = gpu_->drain();
   for (uint32_t i = 0; i < steps.count(); ++i) {
     if (!steps_->needs_unmap(i)) continue;
     is_clean = api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory,

@@ -18,10 +18,9 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Everything given is borrowed and must outlive this; `gpu` is null in a variant without GPU
-  // steps. Once per object.
-  codl_status_t create(const codl_allocator_t& allocator, const plan::VariantDef& variant,
-                       StepList& steps, CpuPool& pool, GpuQueue* gpu, bool record_timeline,
-                       codl_diag_t* diag);
+  // steps. `gate`: how its steps wait for the CPU's, as the step list was told. Once per object.
+  codl_status_t create(const codl_allocator_t& allocator, Gate gate, StepList& steps, CpuPool& pool,
+                       GpuQueue* gpu, bool record_timeline, codl_diag_t* diag);
 
   // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one.
   // Then the queues are empty and nothing is mapped, so that the next run begins like the first;

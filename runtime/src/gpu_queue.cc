@@ -66,7 +66,7 @@ codl_status_t GpuQueue::open(const ClApi* api, const plan::VariantDef& variant,
   }
   const codl_status_t status = open_context(variant, options, diag);
   // Still inside the scope: what the implementation starts on first use inherits the cores too.
-  return status == CODL_OK ? run_nothing(diag) : status;
+  return status == CODL_OK ? finish(kComputeQueue, diag) : status;
 }
 
 codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
@@ -90,13 +90,6 @@ codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
   return CODL_OK;
 }
 
-codl_status_t GpuQueue::run_nothing(codl_diag_t* diag) {
-  const cl_int error =
-      api_.clEnqueueMarkerWithWaitList(queues_[kComputeQueue], 0, nullptr, nullptr);
-  if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueMarkerWithWaitList", error);
-  return finish(kComputeQueue, diag);
-}
-
 void GpuQueue::close() {
   drain();
   for (cl_command_queue& queue : queues_) {
@@ -105,6 +98,32 @@ void GpuQueue::close() {
   }
   if (context_ != nullptr) api_.clReleaseContext(context_);
   context_ = nullptr;
+}
+
+bool GpuQueue::takes_early_unmap() {
+  constexpr size_t kProbeBytes = 64;  // any
+  const cl_command_queue queue = queues_[kComputeQueue];
+  cl_int error = CL_SUCCESS;
+  const cl_mem buffer = api_.clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                            kProbeBytes, nullptr, &error);
+  const cl_event gate = api_.clCreateUserEvent(context_, &error);
+  bool is_taken = false;
+  if (buffer != nullptr && gate != nullptr) {
+    void* mapped = api_.clEnqueueMapBuffer(queue, buffer, CL_FALSE, CL_MAP_WRITE, 0, kProbeBytes, 1,
+                                           &gate, nullptr, &error);
+    const auto unmap = [&] {
+      return api_.clEnqueueUnmapMemObject(queue, buffer, mapped, 0, nullptr, nullptr);
+    };
+    is_taken = mapped != nullptr && unmap() == CL_SUCCESS;
+    // Twice: a gate that does not open would be waited for below.
+    if (api_.clSetUserEventStatus(gate, CL_COMPLETE) != CL_SUCCESS)
+      api_.clSetUserEventStatus(gate, CL_COMPLETE);
+    is_taken = drain() && is_taken;
+    if (mapped != nullptr && !is_taken && unmap() == CL_SUCCESS) drain();
+  }
+  if (gate != nullptr) api_.clReleaseEvent(gate);
+  if (buffer != nullptr) api_.clReleaseMemObject(buffer);
+  return is_taken;
 }
 
 codl_status_t GpuQueue::flush(uint32_t index, codl_diag_t* diag) {
@@ -122,9 +141,17 @@ codl_status_t GpuQueue::flush_all(codl_diag_t* diag) {
   return CODL_OK;
 }
 
-codl_status_t GpuQueue::finish(uint32_t index, codl_diag_t* diag) {
+// Behind a marker: clFinish of Mesa 22.3's Rusticl waits for what no clFlush has submitted yet, and
+// with nothing of that returns while commands run.
+cl_int GpuQueue::wait_until_empty(uint32_t index) {
   is_dirty_[index] = false;
-  const cl_int error = api_.clFinish(queues_[index]);
+  const cl_int marked = api_.clEnqueueMarkerWithWaitList(queues_[index], 0, nullptr, nullptr);
+  const cl_int finished = api_.clFinish(queues_[index]);
+  return marked != CL_SUCCESS ? marked : finished;
+}
+
+codl_status_t GpuQueue::finish(uint32_t index, codl_diag_t* diag) {
+  const cl_int error = wait_until_empty(index);
   return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
 }
 
@@ -150,10 +177,8 @@ codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
 
 bool GpuQueue::drain() {
   bool is_empty = true;
-  for (uint32_t i = 0; i < kQueueCount; ++i) {
-    is_dirty_[i] = false;
-    if (queues_[i] != nullptr) is_empty = api_.clFinish(queues_[i]) == CL_SUCCESS && is_empty;
-  }
+  for (uint32_t i = 0; i < kQueueCount; ++i)
+    if (queues_[i] != nullptr) is_empty = wait_until_empty(i) == CL_SUCCESS && is_empty;
   return is_empty;
 }
 

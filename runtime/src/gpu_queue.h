@@ -56,6 +56,12 @@ class GpuQueue {
   // it depends on must have been flushed.
   codl_status_t wait(cl_event event, codl_diag_t* diag) const;
 
+  // False if the driver refuses to end a mapping whose Map command is not complete, which user
+  // events ask for. OpenCL allows it: the pointer "returned by clEnqueueMapBuffer" is valid for
+  // clEnqueueUnmapMemObject from then on. Rusticl of Mesa 22.3 knows a mapping only when its
+  // command is complete.
+  bool takes_early_unmap();
+
   // Waits for everything in one queue.
   codl_status_t finish(uint32_t index, codl_diag_t* diag);
 
@@ -66,7 +72,7 @@ class GpuQueue {
  private:
   codl_status_t open_context(const plan::VariantDef& variant, const GpuQueueOptions& options,
                              codl_diag_t* diag);
-  codl_status_t run_nothing(codl_diag_t* diag);
+  cl_int wait_until_empty(uint32_t index);
 
   ClApi api_;
   GpuDevice device_;

@@ -114,6 +114,19 @@ codl_status_t open_gpu(codl_session& session, const codl_session_options_t& opti
   return status;
 }
 
+// The variant's, unless it is more than the driver can do. One that refuses a command while it is
+// enqueued ahead takes the same command when its turn has come.
+Gate usable_gate(codl_session& session) {
+  const plan::VariantDef& variant = *session.variant;
+  const bool maps_ahead =
+      sharing_of(variant) == Sharing::SubBuffer && gate_of(variant) == Gate::UserEvent;
+  if (!session.has_gpu || !maps_ahead || session.gpu.takes_early_unmap()) return gate_of(variant);
+  session.record.say(
+      "%s: no unmap is enqueued before its map is complete; user events are not used",
+      session.gpu.device().platform_name);
+  return Gate::HostEnqueue;
+}
+
 // Waits for the kernels that GpuPrograms::add() ran for the first time.
 codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
   const int64_t start_ns = now_ns();
@@ -197,6 +210,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   inputs.host_arena = session.host_arena.data();
   inputs.memory = session.has_gpu ? &session.gpu_memory : nullptr;
   inputs.programs = session.has_gpu ? &session.gpu_programs : nullptr;
+  inputs.gate = usable_gate(session);
   inputs.record_timeline = options.record_timeline != 0;
   status = session.steps.create(session.allocator, inputs, diag);
   if (status == CODL_OK) bind_hidden_outputs(session, session.steps);
@@ -206,7 +220,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
     status = session.pool.start(session.allocator, workers_of(*session.plan, options),
                                 options.cpu_cores, options.cpu_core_count, diag);
   if (status == CODL_OK)
-    status = session.executor.create(session.allocator, variant, session.steps, session.pool,
+    status = session.executor.create(session.allocator, inputs.gate, session.steps, session.pool,
                                      session.has_gpu ? &session.gpu : nullptr,
                                      options.record_timeline != 0, diag);
   return status == CODL_OK ? prepare_spare(session, options, diag) : status;
@@ -270,31 +284,6 @@ codl_status_t check_buffers(const char* kind,
     }
   }
   return CODL_OK;
-}
-
-SessionMemory memory_of(const codl_session& session) {
-  const uint64_t page_bytes = page_bytes_of(session.allocator);
-  const SessionLists lists = {static_cast<uint64_t>(session.pool.worker_count()), session.has_gpu,
-                              session.records_timeline};
-  SessionMemory memory;
-  memory.host_bytes = block_bytes(session.host_arena.size_bytes(), page_bytes);
-  memory.scratch_bytes = block_bytes(session.executor.scratch_bytes(), page_bytes);
-  memory.shared_bytes = session.gpu_memory.shared_bytes();
-  memory.device_bytes = session.gpu_memory.device_bytes();
-  memory.image_bytes = session.gpu_memory.image_bytes();
-  memory.weight_bytes = session.weight_bytes;
-  memory.weight_copy_bytes = session.gpu_memory.weight_copy_bytes();
-  memory.table_bytes = session.plan->file.private_bytes() +
-                       list_bytes(*session.plan->def, *session.variant, lists, page_bytes);
-  if (session.spare != nullptr) {
-    const SpareVariant& spare = *session.spare;
-    memory.host_bytes += block_bytes(spare.host_bytes(), page_bytes);
-    memory.scratch_bytes += block_bytes(spare.executor().scratch_bytes(), page_bytes);
-    memory.table_bytes +=
-        sizeof(SpareVariant) + variant_list_bytes(*session.plan->def, spare.variant(),
-                                                  session.records_timeline, page_bytes);
-  }
-  return memory;
 }
 
 bool overlap(const codl_buffer_t& a, const codl_buffer_t& b) {
@@ -438,62 +427,4 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   bind(session->steps);
   if (session->spare != nullptr) bind(session->spare->steps());
   return codl::rt::run_steps(*session, diag);
-}
-
-codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_info_t* out_info) {
-  if (session == nullptr || out_info == nullptr ||
-      !codl::rt::is_known_size<codl_session_info_t>(out_info->struct_size))
-    return CODL_INVALID_ARGUMENT;
-  codl_session_info_t info = {};
-  info.struct_size = out_info->struct_size;
-  const codl::rt::RunRecord& record = session->record;
-  const bool has_given_up = record.has_given_up();
-  info.variant = (has_given_up ? session->spare->variant() : *session->variant).name()->c_str();
-  info.fallback_reason = has_given_up ? record.first_failure() : session->fallback.message;
-  info.failed_runs = record.failed_runs();
-  info.run_failure = record.first_failure();
-  info.opencl_platform = session->gpu.device().platform_name;
-  info.opencl_device = session->gpu.device().device_name;
-  info.thread_count = session->pool.worker_count();
-  const codl::SessionMemory memory = codl::rt::memory_of(*session);
-#define CODL_MEMORY(name, text) info.name##_bytes = static_cast<size_t>(memory.name##_bytes);
-#include "schema/memory.def"
-#undef CODL_MEMORY
-  info.load_us = session->load_us;
-  info.program_us = session->program_us;
-  std::memcpy(out_info, &info, info.struct_size);
-  return CODL_OK;
-}
-
-codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t index,
-                                           int64_t* out_dims, size_t capacity, int32_t* out_rank) {
-  if (out_rank == nullptr) return CODL_INVALID_ARGUMENT;
-  *out_rank = 0;
-  if (session == nullptr || out_dims == nullptr || session->is_running)
-    return CODL_INVALID_ARGUMENT;
-  const codl::plan::PlanDef& plan = *session->plan->def;
-  const uint32_t visible_count = codl::visible_output_count(plan);
-  if (index >= visible_count) return CODL_INVALID_ARGUMENT;
-  const auto& dims = *plan.outputs()->Get(static_cast<uint32_t>(index))->dims();
-  if (capacity < dims.size()) return CODL_INVALID_ARGUMENT;
-  for (uint32_t i = 0; i < dims.size(); ++i) out_dims[i] = dims.Get(i);
-  *out_rank = static_cast<int32_t>(dims.size());
-  if (plan.extents() == nullptr) return CODL_OK;
-  for (const codl::plan::ExtentDef* extent : *plan.extents()) {
-    if (extent->output() != index) continue;
-    int64_t& dim = out_dims[extent->dim()];
-    dim = std::clamp<int64_t>(session->hidden_outputs[extent->count_output() - visible_count], 0,
-                              dim);
-  }
-  return CODL_OK;
-}
-
-const codl_step_time_t* codl_session_timeline(const codl_session_t* session, size_t* out_count) {
-  if (out_count == nullptr) return nullptr;
-  *out_count = 0;
-  if (session == nullptr || session->is_running) return nullptr;
-  const codl::rt::Executor& executor =
-      session->is_last_on_spare ? session->spare->executor() : session->executor;
-  *out_count = executor.timeline().count();
-  return executor.timeline().data();
 }

@@ -26,9 +26,9 @@ codl_status_t SpareVariant::create(const codl_allocator_t& allocator, const codl
   inputs.host_arena = host_arena_.data();
   inputs.record_timeline = record_timeline;
   const codl_status_t status = steps_.create(allocator, inputs, diag);
-  return status == CODL_OK
-             ? executor_.create(allocator, variant, steps_, pool, nullptr, record_timeline, diag)
-             : status;
+  return status == CODL_OK ? executor_.create(allocator, Gate::HostEnqueue, steps_, pool, nullptr,
+                                              record_timeline, diag)
+                           : status;
 }
 
 }  // namespace codl::rt

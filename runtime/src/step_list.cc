@@ -97,7 +97,7 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
     }
     if (status != CODL_OK) return status;
   }
-  reduce_waits(gate_of(variant) == Gate::UserEvent, inputs.record_timeline);
+  reduce_waits(inputs.gate == Gate::UserEvent, inputs.record_timeline);
   return CODL_OK;
 }
 

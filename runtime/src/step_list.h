@@ -59,6 +59,7 @@ struct StepListInputs {
   uint8_t* host_arena = nullptr;
   const GpuMemory* memory = nullptr;  // null in a variant without GPU steps
   GpuPrograms* programs = nullptr;    // the same
+  Gate gate = Gate::HostEnqueue;
   bool record_timeline = false;
 };
 

@@ -41,6 +41,7 @@ void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate,
     ReluSession session(plan, options_with(fallback, said), &cl.api());
     INFO(session.diag.message);
     REQUIRE(session.status == CODL_OK);
+    said.lines.clear();  // a driver without early unmaps is told of
     int round = 0;
     for (; round < before; ++round) REQUIRE(session.run(round) == CODL_OK);
     const int live = cl.live_count();
@@ -66,7 +67,9 @@ void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate,
       CHECK(session.info().failed_runs == failures);
       // The next run is the device's again.
       cl.clear_calls();
-      REQUIRE(session.run(++round) == CODL_OK);
+      const codl_status_t next = session.run(++round);
+      INFO("next run: " << session.diag.message);
+      REQUIRE(next == CODL_OK);
       CHECK(!cl.calls().empty());
       if (computes) CHECK(session.is_right());
       if (is_over) break;
@@ -90,7 +93,7 @@ TEST_CASE("whichever call of a run fails, the run says so, the next one is right
 
 TEST_CASE("a real queue comes back from every failed call, in the first run and in a later one") {
   if (machine_opencl() == nullptr) return;
-  for (GpuHalf half : kHalves)
+  for (GpuHalf half : halves_here())
     for (Gate gate : kGates)
       for (int32_t fallback : {CODL_FALLBACK_NEVER, CODL_FALLBACK_PER_RUN})
         for (int before : {0, 3}) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "runtime/src/gpu_device.h"
 #include "test/runtime/relu_plan.h"
-#include "test/support/catch.h"
+#include "test/support/machine_opencl.h"
 
 namespace codl::test {
 
@@ -15,19 +15,18 @@ inline constexpr GpuHalf kHalves[] = {GpuHalf::FineSvm,         GpuHalf::FineSvm
                                       GpuHalf::SeparateImages,  GpuHalf::SeparateChannels};
 inline constexpr Gate kGates[] = {Gate::HostEnqueue, Gate::UserEvent};
 
-// Null, and one line to say so, where this machine has no OpenCL device.
+// Null where this machine has no OpenCL device.
 inline const rt::ClApi* machine_opencl() {
-  static const rt::ClApi* const found = [] {
-    static rt::ClApi api;
-    codl_diag_t diag;
-    rt::GpuDevice device;
-    if (rt::load_cl_api(&api, &diag) == CODL_OK &&
-        rt::choose_device(api, nullptr, nullptr, &device, &diag) == CODL_OK)
-      return static_cast<const rt::ClApi*>(&api);
-    WARN("[SKIP] " << diag.message);
-    return static_cast<const rt::ClApi*>(nullptr);
-  }();
-  return found;
+  const MachineOpencl* machine = machine_device();
+  return machine == nullptr ? nullptr : &machine->api;
+}
+
+// Those that this machine's device can have.
+inline std::vector<GpuHalf> halves_here() {
+  std::vector<GpuHalf> halves;
+  for (GpuHalf half : kHalves)
+    if (half > GpuHalf::FineSvmImages || !lacks_fine_svm()) halves.push_back(half);
+  return halves;
 }
 
 inline std::string describe(GpuHalf half, Gate gate) {

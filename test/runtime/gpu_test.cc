@@ -18,7 +18,7 @@ using Options = codl_session_options_t;
 
 TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both gates") {
   if (machine_opencl() == nullptr) return;
-  for (GpuHalf half : kHalves)
+  for (GpuHalf half : halves_here())
     for (Gate gate : kGates) {
       INFO(describe(half, gate));
       const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
@@ -36,7 +36,7 @@ TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both
 
 TEST_CASE("the timeline has both lanes, on one clock") {
   if (machine_opencl() == nullptr) return;
-  for (GpuHalf half : kHalves)
+  for (GpuHalf half : halves_here())
     for (Gate gate : kGates) {
       INFO(describe(half, gate));
       const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
@@ -198,6 +198,25 @@ TEST_CASE("with user events the GPU lane is enqueued before the CPU lane starts"
       "clCreateUserEvent", "clEnqueueNDRangeKernel", "clFlush",        "clSetUserEventStatus",
       "clGetEventInfo",    "clWaitForEvents",        "clReleaseEvent", "clReleaseEvent"};
   CHECK(cl.calls() == expected);
+}
+
+TEST_CASE("a driver that unmaps only what is mapped runs without user events") {
+  for (GpuHalf half : {GpuHalf::SubBuffer, GpuHalf::SubBufferImages}) {
+    const OpenPlan plan(relu_plan({.half = half, .gate = Gate::UserEvent}));
+    for (bool takes_early_unmap : {true, false}) {
+      FakeCl cl(FakeDevice{.takes_early_unmap = takes_early_unmap});
+      {
+        Options options = ReluSession::defaults();
+        options.require_variant = 1;
+        ReluSession session(plan, options, &cl.api());
+        REQUIRE(session.status == CODL_OK);
+        cl.clear_calls();
+        for (int round = 0; round < 3; ++round) REQUIRE(session.run(round) == CODL_OK);
+        CHECK((cl.count("clCreateUserEvent") != 0) == takes_early_unmap);
+      }
+      CHECK(cl.live_count() == 0);
+    }
+  }
 }
 
 TEST_CASE("weights are used in place where GPU and CPU share memory, else copied") {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -63,6 +64,12 @@ size_t image_bytes(const cl_image_format& format, const cl_image_desc& desc) {
 std::map<void*, size_t>& svm_sizes() {
   static std::map<void*, size_t> sizes;
   return sizes;
+}
+
+// Pointers whose Map nobody has waited for.
+std::set<void*>& early_maps() {
+  static std::set<void*> maps;
+  return maps;
 }
 
 int platform_tag;
@@ -213,10 +220,15 @@ rt::ClApi simulated_api() {
   api.clEnqueueMapBuffer = [](cl_command_queue, cl_mem memory, cl_bool, cl_map_flags, size_t,
                               size_t, cl_uint, const cl_event*, cl_event* event, cl_int* error) {
     *error = make_event(event);
+    early_maps().insert(object_of(memory).data);
     return static_cast<void*>(object_of(memory).data);
   };
-  api.clEnqueueUnmapMemObject = [](cl_command_queue, cl_mem, void*, cl_uint, const cl_event*,
-                                   cl_event* event) { return make_event(event); };
+  api.clEnqueueUnmapMemObject = [](cl_command_queue, cl_mem, void* mapped, cl_uint, const cl_event*,
+                                   cl_event* event) {
+    if (!current->device.takes_early_unmap && early_maps().count(mapped) != 0)
+      return cl_int{CL_INVALID_VALUE};
+    return make_event(event);
+  };
   api.clEnqueueReadBuffer = [](cl_command_queue, cl_mem, cl_bool, size_t, size_t, void*, cl_uint,
                                const cl_event*, cl_event* event) { return make_event(event); };
   api.clEnqueueWriteBuffer = [](cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void*,
@@ -240,10 +252,16 @@ rt::ClApi simulated_api() {
                                    size_t* out_size) {
     return answer(size, out, out_size, cl_ulong{1});
   };
-  api.clWaitForEvents = [](cl_uint, const cl_event*) { return cl_int{CL_SUCCESS}; };
+  api.clWaitForEvents = [](cl_uint, const cl_event*) {
+    early_maps().clear();
+    return cl_int{CL_SUCCESS};
+  };
   api.clReleaseEvent = release_object<cl_event>;
   api.clFlush = [](cl_command_queue) { return cl_int{CL_SUCCESS}; };
-  api.clFinish = [](cl_command_queue) { return cl_int{CL_SUCCESS}; };
+  api.clFinish = [](cl_command_queue) {
+    early_maps().clear();
+    return cl_int{CL_SUCCESS};
+  };
   api.clSVMAlloc = [](cl_context, cl_svm_mem_flags, size_t size, cl_uint) {
     void* memory = nullptr;
     if (posix_memalign(&memory, 128, size) != 0) return static_cast<void*>(nullptr);

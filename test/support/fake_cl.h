@@ -25,6 +25,8 @@ struct FakeDevice {
   cl_uint base_alignment_bits = 1024;
   size_t image_row_texels = 1;       // rows of images are padded to a multiple of so many
   cl_int event_state = CL_COMPLETE;  // of every command once it is asked for
+  // Else unmapping is refused until something was waited for, as by Mesa 22.3's Rusticl.
+  bool takes_early_unmap = true;
 };
 
 // What the simulated device holds for memory objects that were made and not yet released.

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The conformance and end-to-end sets on one OpenCL implementation after the other.
+#
+#   test/drivers.sh [--short] BUILD/bin [DRIVER...]
+#
+#   pocl     Debian's pocl-opencl-icd
+#   rusticl  Mesa's on llvmpipe (Debian's mesa-opencl-icd): no fine-grained SVM, and slow
+#   intel    Intel's CPU runtime, from its wheels
+#   nvidia   the driver that is here, if there is one
+#
+# All of them without a DRIVER. Wheels and what drivers compile lie in build/drivers, outside the tree. Ends with a
+# table of driver, set and verdict; exits 1 if a set failed. --short: the runtime's tests only, which take seconds.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+short=false
+if [ "${1-}" = --short ]; then
+  short=true
+  shift
+fi
+bin=${1:?expected BUILD/bin}
+shift
+drivers=("$@")
+[ $# -gt 0 ] || drivers=(pocl rusticl intel nvidia)
+
+place=$PWD/build/drivers
+mkdir -p "$place"
+table=()
+failed=0
+
+# Sets `environment` to what selects the driver and nothing else. False: it is not to be had here.
+setup() {
+  local folder=$place/$1 library
+  mkdir -p "$folder/vendors" "$folder/cache"
+  environment=(OCL_ICD_VENDORS="$folder/vendors" POCL_CACHE_DIR="$folder/cache")
+  case $1 in
+    pocl)
+      cmake/debian_packages.sh run >&2 && cp /etc/OpenCL/vendors/pocl.icd "$folder/vendors/"
+      ;;
+    rusticl)
+      # Its cache of compiled kernels is Mesa's.
+      environment+=(RUSTICL_ENABLE=llvmpipe MESA_SHADER_CACHE_DIR="$folder/cache")
+      cmake/debian_packages.sh run drivers >&2 && cp /etc/OpenCL/vendors/rusticl.icd "$folder/vendors/"
+      ;;
+    intel)
+      library=$folder/venv/lib/libintelocl.so
+      [ -f "$library" ] || {
+        cmake/debian_packages.sh run drivers >&2 && python3 -m venv "$folder/venv" &&
+          "$folder/venv/bin/pip" install --quiet intel-opencl-rt intel-cmplr-lib-rt
+      } || return 1
+      echo "$library" >"$folder/vendors/intel.icd"
+      environment+=(LD_LIBRARY_PATH="$folder/venv/lib")
+      ;;
+    nvidia)
+      library=$(ls /usr/lib/libnvidia-opencl.so.1 /usr/lib/*/libnvidia-opencl.so.1 2>/dev/null | head -n 1)
+      [ -n "$library" ] && echo "$library" >"$folder/vendors/nvidia.icd"
+      ;;
+    *)
+      echo "drivers.sh: expected a driver (pocl rusticl intel nvidia), found '$1'" >&2
+      return 1
+      ;;
+  esac
+}
+
+# run_set NAME COMMAND...: under the driver's environment, its output in a log.
+run_set() {
+  local log=$place/$driver-$1.log start=$SECONDS verdict=ok
+  local name=$1
+  shift
+  env "${environment[@]}" "$@" >"$log" 2>&1 </dev/null || verdict=FAIL
+  grep -qE 'no OpenCL library|found [0-9]+ platforms and none|expected an OpenCL device' "$log" && verdict=FAIL
+  grep -hoE '\[SKIP\] .*' "$log" | sort -u
+  if [ $verdict = FAIL ]; then
+    failed=1
+    tail -n 40 "$log"
+  fi
+  table+=("$(printf '%-8s %-12s %-5s %4d s' "$driver" "$name" $verdict $((SECONDS - start)))")
+  echo "${table[-1]}"
+}
+
+for driver in "${drivers[@]}"; do
+  if ! setup "$driver"; then
+    echo "[SKIP] drivers: no device of $driver here"
+    continue
+  fi
+  run_set runtime "$bin/test_runtime"
+  $short && continue
+  # One network, all kinds of memory and of splitting.
+  run_set end_to_end "$bin/test_e2e" 'every mode on every kind of device*'
+  run_set both_lanes "$bin/test_e2e" 'both lanes of a split*,halves on the GPU lane*'
+  run_set kernels "$bin/test_kernels" '[opencl]'
+done
+
+printf '%s\n' "${table[@]}"
+exit $failed
