@@ -37,6 +37,7 @@ import compare_models
 import family_shares
 import mace_model
 import results
+import work_groups
 
 FOLDS = 5
 MIN_SAMPLES = 20
@@ -206,7 +207,7 @@ class Paper:
         if is_gpu:
             block = 5 if filter_rows == 3 else 4
             size = (up(channels, 4), up(columns, block), rows)
-            group = mace_model.work_group(size, block, filter_rows, self.phone)
+            group = work_groups.work_group(size, block, filter_rows, self.phone)
             groups = math.prod(up(g, l) for g, l in zip(size, group))
             work = (up(groups, self.phone.compute_units) * up(math.prod(group), self.phone.wave) * up(depth, 4) *
                     filter_rows * filter_columns)
@@ -241,7 +242,7 @@ def gpu_of(device, profiles):
     """What the paper's heuristics know of a GPU, from the profile's facts."""
     facts = compare_models.read_json(os.path.join(profiles, device + ".json"))["gpu"]["machine"]
     value = {key: fact["value"] if isinstance(fact, dict) else fact for key, fact in facts.items()}
-    return mace_model.Phone(int(value["l2_kb"] * 1024), int(value["units"]), 1024, int(value["wave_width"]), False)
+    return work_groups.Phone(int(value["l2_kb"] * 1024), int(value["units"]), 1024, int(value["wave_width"]), False)
 
 
 def makers_of(device, symbol, profiles):

@@ -1,40 +1,24 @@
-"""What MACE's kernels, as CoDL ran them on phones, cost: work from shapes, time from twelve rates.
+"""What MACE's kernels, as CoDL ran them on phones, cost: operators here, their work and time from mace_cost.cc.
 
-How a step is cut into blocks, threads, work-groups and waves follows from the shapes and from the
-constants that CoDL's released code holds for a phone; only the time of a unit of work is fitted.
+How a step is cut into blocks, threads, work-groups and waves follows from the shapes and from the constants that CoDL's
+released code holds for a phone; its time is codl's own cost model's, of the machine in the phone's profile. Only shares
+of terms are fitted, by class of kernels:
 
-  CPU step   work / rate of its class + bytes / bandwidth + 0.03 ms. Classes: gemm (1x1, and the
-             products of Winograd's method), d3 (direct 3x3), dbig (direct, larger filters)
-  GPU step   max(work / rate of its class, bytes / bandwidth) + 0.03 ms. Classes: k1, k3, k3s2, kbig
-
-Rates are in GFLOP/s (two operations per multiply-add) and GB/s, times in milliseconds.
+  CPU step   gemm (1x1, and the products of Winograd's method), d3 (direct 3x3), dbig (direct, larger filters)
+  GPU step   k1, k3, k3s2, kbig
+  of either  bytes (activations, read and written), weights (of fully connected layers), and STEP_US each
 """
 import dataclasses
-import math
+import os
+import subprocess
 
-CPU_RATES = ("gemm", "d3", "dbig", "bw", "wbw")
-GPU_RATES = ("k1", "k3", "k3s2", "kbig", "bw", "wbw")
-STEP_MS = 0.03  # assumed: dispatch of an operator, of either processor
-CPU_THREADS = 4
-TILES_PER_THREAD = 2  # of MACE's static schedule
-
-
-@dataclasses.dataclass(frozen=True)
-class Phone:
-    """Constants of the released code for one phone."""
-    gpu_cache_bytes: int
-    compute_units: int
-    max_group: int
-    wave: int
-    has_images: bool  # False: buffers, nothing is transformed
-
-
-PHONES = {
-    "sd855": Phone(128 << 10, 2, 1024, 64, True),
-    "sd865": Phone(128 << 10, 2, 1024, 64, True),
-    "sd888": Phone(256 << 10, 3, 1024, 64, True),
-    "kirin990": Phone(512 << 10, 16, 384, 8, False),
-}
+CPU_SHARES = ("gemm", "d3", "dbig", "bytes", "weights")
+GPU_SHARES = ("k1", "k3", "k3s2", "kbig", "bytes", "weights")
+SHARES = {"cpu": CPU_SHARES, "gpu": GPU_SHARES}
+BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "release", "bin")
+STEP_US = 30  # assumed: dispatch of an operator, of either processor
+# Whose GPU has images; with buffers nothing is transformed.
+PHONES = {"sd855": True, "sd865": True, "sd888": True, "kirin990": False}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +49,9 @@ class Op:
                 self.kernel**2)
 
     @property
-    def activation_bytes(self):
-        return 4 * (self.in_elems + self.out_elems)
+    def line(self):
+        return (f"{self.kind} {self.kernel} {self.stride} {self.in_rows} {self.in_cols} {self.in_channels} "
+                f"{self.out_channels}")
 
     @property
     def in_elems(self):
@@ -102,100 +87,44 @@ def rounded(count, size):
     return blocks(count, size) * size
 
 
-def slowest_thread(items):
-    """Items that all threads together would do in the time of the slowest one."""
-    tile = max(1, items // (CPU_THREADS * TILES_PER_THREAD))
-    return CPU_THREADS * tile * blocks(blocks(items, tile), CPU_THREADS)
+class Costs:
+    """mace_cost, asked line by line."""
 
+    def __init__(self, folder):
+        self.tool = subprocess.Popen([os.path.join(folder, "mace_cost")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     text=True, bufsize=1)
+        self.known = {}  # answers
+        self.shares = {}  # that the tool has, by phone and processor
 
-def gemm_flops(rows, cols, depth):
-    """Blocks of 8 x 8 x 4; threads share the blocks of rows."""
-    return 2 * slowest_thread(blocks(rows, 8)) * 8 * rounded(cols, 8) * rounded(depth, 4)
+    def close(self):
+        self.tool.stdin.close()
+        self.tool.wait()
+        self.tool.stdout.close()
 
+    def ask(self, line):
+        self.tool.stdin.write(line + "\n")
+        self.tool.stdin.flush()
+        answer = self.tool.stdout.readline().strip()
+        if not answer or answer.startswith("error"):
+            raise RuntimeError(f"mace_cost: {line}: {answer or 'no answer'}")
+        return answer
 
-def cpu_work(op):
-    """GFLOP or GB by rate."""
-    if op.kind == "fc":
-        return {"wbw": 4e-9 * op.in_channels * op.out_channels, "bw": 1e-9 * op.activation_bytes}
-    work = {"bw": 1e-9 * op.activation_bytes}
-    if op.kind == "pool":
-        return work
-    if op.kernel == 1 and op.stride == 1:
-        work["gemm"] = 1e-9 * gemm_flops(op.out_channels, op.out_rows * op.out_cols, op.in_channels)
-    elif (op.kernel == 3 and op.stride == 1 and op.in_channels >= 8 and op.out_channels >= 8):
-        tile = 6 if op.in_rows > 16 and op.in_cols > 16 else 2
-        tiles = blocks(op.out_rows, tile) * blocks(op.out_cols, tile)
-        area = (tile + 2)**2
-        work["gemm"] = 1e-9 * area * gemm_flops(op.out_channels, tiles, op.in_channels)
-        # Transformed inputs and products, written and read.
-        work["bw"] += 8e-9 * area * tiles * (op.in_channels + op.out_channels)
-    else:
-        channels = {3: 2 if op.stride == 1 else 1}.get(op.kernel, 4)
-        work["d3" if op.kernel <= 3 else "dbig"] = (
-            2e-9 * slowest_thread(blocks(op.out_channels, channels)) * channels * op.out_rows *
-            rounded(op.out_cols, 4) * op.in_channels * op.kernel**2)
-    return work
+    def terms(self, phone, processor, op):
+        """Microseconds by share: of the class of its kernel, of bytes, of weights."""
+        key = ("terms", phone, processor, op)
+        if key not in self.known:
+            name, *numbers = self.ask(f"terms {phone} {processor} {op.line}").split(" ")
+            compute, read, written, weights, _ = (float(number) for number in numbers)
+            self.known[key] = {name: compute, "bytes": read + written, "weights": weights}
+        return self.known[key]
 
-
-def cpu_ms(op, rates):
-    return STEP_MS + 1e3 * sum(work / rates[name] for name, work in cpu_work(op).items())
-
-
-def work_group(global_size, block, kernel, phone):
-    """The heuristics of CoDL's kernels, one for 1x1, one for 3x3, one for the rest. Sizes are in
-    the order channels, columns, rows."""
-    base = max(phone.gpu_cache_bytes // 16384, 1)
-    item_bytes = (2 * block + 4) * 16
-    channels, cols, rows = global_size
-    group_cols = min(cols, phone.max_group)
-    most_channels = phone.max_group // group_cols
-    in_cache = phone.gpu_cache_bytes // item_bytes
-    half_units = max(phone.compute_units // 2, 1)
-    if kernel == 1:
-        if group_cols >= base or (group_cols > 1 and channels >= 128):
-            wanted = min(channels, base)
-        else:
-            wanted = channels // 8 if channels // 8 >= base else max(channels // 4, base)
-        group_channels = min(wanted, most_channels)
-        group_rows = in_cache // (group_channels * group_cols) // half_units * 8
-        fallback = min(rows, base)
-    elif kernel == 3:
-        base = min(base, 4)
-        group_channels = min(channels, base, most_channels)
-        group_rows = rounded(in_cache // (group_channels * group_cols) // half_units, base)
-        fallback = min(rows, base)
-    else:
-        group_channels = min(channels // 4 or channels, most_channels)
-        group_rows = (in_cache // kernel // (group_channels * group_cols) // phone.compute_units *
-                      8)
-        fallback = rows if rows < 20 else base
-    group_rows = min(group_rows, rows) or fallback
-    group_items = group_channels * group_cols
-    return group_channels, group_cols, max(min(group_rows, phone.max_group // group_items), 1)
-
-
-def gpu_class(op):
-    if op.kernel == 3:
-        return "k3" if op.stride == 1 else "k3s2"
-    return "k1" if op.kernel == 1 else "kbig"
-
-
-def gpu_flops(op, phone):
-    """Items make 4 channels of a block of columns; groups are whole waves, in whole rounds."""
-    block = 5 if op.kernel == 3 else 4
-    global_size = (blocks(op.out_channels, 4), blocks(op.out_cols, block), op.out_rows)
-    group = work_group(global_size, block, op.kernel, phone)
-    groups = math.prod(blocks(g, l) for g, l in zip(global_size, group))
-    group_items = math.prod(group)
-    items = (math.prod(global_size) * (rounded(group_items, phone.wave) / group_items) *
-             (rounded(groups, phone.compute_units) / groups))
-    return 2 * items * 4 * block * rounded(op.in_channels, 4) * op.kernel**2
-
-
-def gpu_ms(op, rates, phone):
-    if op.kind == "fc":
-        return STEP_MS + 4e-6 * op.in_channels * op.out_channels / rates["wbw"]
-    bytes_ms = 1e-6 * op.activation_bytes / rates["bw"]
-    if op.kind == "pool":
-        return STEP_MS + bytes_ms
-    return STEP_MS + max(1e-6 * gpu_flops(op, phone) / rates[gpu_class(op)], bytes_ms)
+    def ms(self, phone, processor, op, shares):
+        key = (phone, processor, op, tuple(shares.values()))
+        if key not in self.known:
+            if self.shares.get((phone, processor)) != shares:
+                for name in SHARES[processor][:-2] + ("pool", "fc"):
+                    compute, moved, weights = shares.get(name, 0), shares["bytes"], shares["weights"]
+                    self.ask(f"shares {phone} {processor} {name} {compute!r} {moved!r} {moved!r} {weights!r} {STEP_US}")
+                self.shares[phone, processor] = dict(shares)
+            self.known[key] = 1e-3 * float(self.ask(f"time {phone} {processor} {op.line}"))
+        return self.known[key]

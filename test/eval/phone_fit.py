@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""The rates of MACE's kernels on phones: fitted to published latencies of whole networks on one processor.
+"""The shares of MACE's kernels on phones: fitted to published latencies of whole networks on one processor.
 
-    phone_fit.py     fits, and writes data/phone_fits.json, where ladder.py finds the numbers
+    phone_fit.py [--bin BIN]    fits, and writes data/phone_fits.json, where ladder.py finds the numbers
 
-Five latencies cannot tell five or six rates apart, so each rate has a prior, log-normal around a
-public fact. Nothing that CoDL measured of co-execution enters: no latency, no ratio, no plan.
+Five latencies cannot tell five or six shares apart, so each has a prior, log-normal around a public fact. Nothing that CoDL measured of co-execution enters: no latency, no ratio, no plan.
 """
 import argparse
-import dataclasses
 import json
 import math
+import os
 
 import mace_model
 import paper
@@ -17,58 +16,72 @@ import paper
 BAR_ERROR = 0.03  # of a bar: the paper's own repeats of one quantity differ by 0 to 20 %
 
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
-    """From public databases."""
-    cpu_peak_gflops: float  # four big cores, fp32
-    dram_gb_s: float
-    gpu_conv_gflops: float  # Fig. 2 has 226 on Adreno 650, images; half of it where buffers are used
+# Fig. 2 has 226 GFLOP/s on Adreno 650, images; half of it where buffers are used.
+GPU_CONV_GFLOPS = {"sd855": 200, "sd865": 200, "sd888": 200, "kirin990": 100}
 
 
-FACTS = {
-    "sd855": Facts(161.6, 34.1, 200),
-    "sd865": Facts(161.6, 44.0, 200),
-    "sd888": Facts(207, 51.2, 200),
-    "kirin990": Facts(167, 34.1, 100),
-}
+def facts_of(phone):
+    """Of the machine in its profile, in GFLOP/s and GB/s: the CPU's peak, and what as many cores as slow as the slowest
+    would reach, as MACE cuts work evenly; the GPU's peak."""
+    profile = paper.read_profile(os.path.join(paper.PROFILES, phone + ".json"))
+    speeds = profile["cpu"]["worker_speeds"]["values"]
+    value = lambda side, name: (lambda fact: fact["value"] if isinstance(fact, dict) else fact)(profile[side]["machine"][name])
+    core = 2 * value("cpu", "ghz") * value("cpu", "vector_lanes") * value("cpu", "fma_per_cycle")
+    return {"cpu_peak": core * sum(speeds), "cpu_even": core * len(speeds) * min(speeds),
+            "gpu_peak": 2 * value("gpu", "ghz") * value("gpu", "units") * value("gpu", "fma_per_cycle")}
 
 
 def priors(phone):
-    """By processor and rate: median and the standard deviation of its logarithm."""
-    facts = FACTS[phone]
-    conv = (facts.gpu_conv_gflops, 0.5)
-    weights = (0.4 * facts.dram_gb_s, 0.5)  # a stream that nothing else disturbs
+    """By processor and share: median and the standard deviation of its logarithm. Profiles give the CPU and the GPU
+    three fifths of the memory's rate."""
+    facts = facts_of(phone)
+    even = facts["cpu_even"] / facts["cpu_peak"]
+    conv = (facts["gpu_peak"] / GPU_CONV_GFLOPS[phone], 0.5)
+    weights = (0.6 / 0.4, 0.5)  # two fifths of the memory's rate: a stream that nothing else disturbs
     return {
         "cpu": {
             # Three frameworks reach 62 to 67 % of the peak with four threads.
-            "gemm": (0.65 * facts.cpu_peak_gflops, 0.25),
+            "gemm": (even / 0.65, 0.25),
             # Fig. 5: 19.5 GFLOP/s.
-            "d3": (0.12 * facts.cpu_peak_gflops, 0.5),
-            "dbig": (0.45 * facts.cpu_peak_gflops, 0.5),
-            # Copies on phones of these years run at 4.5 to 9.8 GB/s.
-            "bw": (0.19 * facts.dram_gb_s, 0.25),
-            "wbw": weights,
+            "d3": (even / 0.12, 0.5),
+            "dbig": (even / 0.45, 0.5),
+            # Copies on phones of these years run at 4.5 to 9.8 GB/s, 0.19 of the memory's rate in the middle.
+            "bytes": (0.6 / 0.19, 0.25),
+            "weights": weights,
         },
         "gpu": {
             "k1": conv, "k3": conv, "k3s2": conv, "kbig": conv,
-            # Probes of Adreno reach 0.6 to 0.9 of the DRAM's rate; hardly any step depends on it.
-            "bw": (0.6 * facts.dram_gb_s, 0.1),
-            "wbw": weights,
+            # Probes of Adreno reach 0.6 to 0.9 of the memory's rate; hardly any step depends on it.
+            "bytes": (1, 0.1),
+            "weights": weights,
         },
     }
 
 
-def fit_rates(prior, networks, bars, step_ms):
-    """Rates by name: Gauss-Newton on their logarithms. `bars`: milliseconds by network."""
+def network_terms(costs, phone, side, ops):
+    """Microseconds by share, of all operators together, and "step"."""
+    total = {name: 0.0 for name in mace_model.SHARES[side]}
+    for op in ops:
+        for name, us in costs.terms(phone, side, op).items():
+            if name in total:  # pools and fully connected layers have no class of their own
+                total[name] += us
+    return total | {"step": mace_model.STEP_US * len(ops)}
+
+
+def ms_of(terms, shares):
+    return 1e-3 * sum(us * shares.get(name, 1) for name, us in terms.items())
+
+
+def fit_shares(prior, terms, bars):
+    """Shares by name: Gauss-Newton on their logarithms. `bars`: milliseconds by network."""
     import numpy
     names = list(prior)
     center = numpy.log([prior[name][0] for name in names])
     spread = numpy.array([prior[name][1] for name in names])
 
     def residuals(logs):
-        rates = dict(zip(names, numpy.exp(logs)))
-        errors = [math.log(sum(step_ms(op, rates) for op in networks[name]) / ms) / BAR_ERROR
-                  for name, ms in bars.items()]
+        shares = dict(zip(names, numpy.exp(logs)))
+        errors = [math.log(ms_of(terms[name], shares) / ms) / BAR_ERROR for name, ms in bars.items()]
         return numpy.concatenate([errors, (logs - center) / spread])
 
     logs = center.copy()
@@ -80,34 +93,31 @@ def fit_rates(prior, networks, bars, step_ms):
         logs = logs + change
         if abs(change).max() < 1e-7:
             break
-    return {name: float(rate) for name, rate in zip(names, numpy.exp(logs))}
+    return {name: float(share) for name, share in zip(names, numpy.exp(logs))}
 
 
-def fit_phone(phone, networks, latency_ms, left_out=None):
-    """{"cpu": rates, "gpu": rates} from the bars of `latency_ms`, all or all but one network's."""
-    prior = priors(phone)
-    step_ms = {"cpu": mace_model.cpu_ms,
-               "gpu": lambda op, rates: mace_model.gpu_ms(op, rates, mace_model.PHONES[phone])}
-    return {side: fit_rates(prior[side], networks,
-                            {name: bars[side] for name, bars in latency_ms.items()
-                             if name != left_out}, step_ms[side])
+def terms_of(costs, phone, networks):
+    """By processor and network."""
+    return {side: {name: network_terms(costs, phone, side, ops) for name, ops in networks.items()} for side in ("cpu", "gpu")}
+
+
+def fit_phone(costs, phone, networks, latency_ms, left_out=None):
+    """{"cpu": shares, "gpu": shares} from the bars of `latency_ms`, all or all but one network's."""
+    prior, terms = priors(phone), terms_of(costs, phone, networks)
+    return {side: fit_shares(prior[side], terms[side],
+                             {name: bars[side] for name, bars in latency_ms.items() if name != left_out})
             for side in ("cpu", "gpu")}
 
 
-def jackknife(phone, networks, latency_ms):
-    """Rates as (least, most) when any one network is left out, and the errors of its latencies in
+def jackknife(costs, phone, networks, latency_ms):
+    """Shares as (least, most) when any one network is left out, and the errors of its latencies in
     percent by network and processor."""
-    phone_data = mace_model.PHONES[phone]
-    fits = {name: fit_phone(phone, networks, latency_ms, left_out=name) for name in networks}
-    ranges = {side: {rate: (min(fit[side][rate] for fit in fits.values()),
-                            max(fit[side][rate] for fit in fits.values()))
-                     for rate in next(iter(fits.values()))[side]} for side in ("cpu", "gpu")}
-    errors = {}
-    for name, fit in fits.items():
-        cpu = sum(mace_model.cpu_ms(op, fit["cpu"]) for op in networks[name])
-        gpu = sum(mace_model.gpu_ms(op, fit["gpu"], phone_data) for op in networks[name])
-        errors[name] = {"cpu": 100 * (cpu / latency_ms[name]["cpu"] - 1),
-                        "gpu": 100 * (gpu / latency_ms[name]["gpu"] - 1)}
+    terms = terms_of(costs, phone, networks)
+    fits = {name: fit_phone(costs, phone, networks, latency_ms, left_out=name) for name in networks}
+    ranges = {side: {share: (min(fit[side][share] for fit in fits.values()), max(fit[side][share] for fit in fits.values()))
+                     for share in mace_model.SHARES[side]} for side in ("cpu", "gpu")}
+    errors = {name: {side: 100 * (ms_of(terms[side][name], fit[side]) / latency_ms[name][side] - 1)
+                     for side in ("cpu", "gpu")} for name, fit in fits.items()}
     return ranges, errors
 
 
@@ -117,13 +127,13 @@ def four_digits(values):
 
 
 def main():
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=mace_model.BIN)
+    costs = mace_model.Costs(parser.parse_args().bin)
     data = paper.read_data()
-    fits = {}
-    for phone in mace_model.PHONES:
-        rates = four_digits(fit_phone(phone, data.networks, data.latency_ms[phone]))
-        fits[phone] = {"rates": rates}
-        print(phone, json.dumps(rates))
+    fits = {phone: four_digits(fit_phone(costs, phone, data.networks, data.latency_ms[phone]))
+            for phone in mace_model.PHONES}
+    costs.close()
     with open(paper.FITS, "w") as file:
         json.dump(fits, file, indent=1)
         file.write("\n")

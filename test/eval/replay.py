@@ -1,6 +1,6 @@
 """CoDL's co-execution in virtual time: operators cut at a ratio, chains, exchanges.
 
-Needs mace_model.py for what a step costs. Latency is counted as the released code of CoDL counts
+What a step costs is mace_model.py's. Latency is counted as the released code of CoDL counts
 it: the time of kernels, maps and waits; what the host does between them is left out.
 """
 import dataclasses
@@ -10,25 +10,27 @@ import mace_model
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """What a profile says of a phone: rates by name, exchange costs in milliseconds."""
-    phone: mace_model.Phone
+    """A phone: shares by name, exchange costs in milliseconds."""
+    name: str
+    costs: mace_model.Costs
     cpu: dict
     gpu: dict
+    has_images: bool
     transform_ms_per_melems: float
     map_ms_per_melems: float
     map_ms: float
     sync_ms: float
 
     def cpu_ms(self, op):
-        return mace_model.cpu_ms(op, self.cpu)
+        return self.costs.ms(self.name, "cpu", op, self.cpu)
 
     def gpu_ms(self, op):
-        return mace_model.gpu_ms(op, self.gpu, self.phone)
+        return self.costs.ms(self.name, "gpu", op, self.gpu)
 
     def exchange_ms(self, elems):
         """In and out of the CPU, for an operator or a chain that shares `elems` elements."""
         per_melems = self.map_ms_per_melems
-        if self.phone.has_images:
+        if self.has_images:
             per_melems += self.transform_ms_per_melems
         return per_melems * elems * 1e-6 + 2 * self.map_ms + self.sync_ms
 
