@@ -10,7 +10,7 @@ data/phone_rows.json lists the rows. codlc plans each for the CPU or the GPU alo
     CPU  three factors on the built-in shares of families, the same for all chips: of arithmetic, of memory, and of
          Winograd's kernels; times one of each chip, log-normal around 1
     GPU  shares of arithmetic and of weights of each chip, log-normal around those of its kind of GPU, which are
-         log-normal around those of all
+         log-normal around those of all; plans without Winograd's method, as MACE's on a GPU are
 
 Rows are judged by fits that have seen no row of their network, and by fits that have seen none of their chip.
 """
@@ -141,8 +141,10 @@ class Planner:
         device = os.path.join(self.folder, "row.json")
         with open(device, "w", encoding="utf-8") as file:
             json.dump(profile, file)
+        # MACE's GPU rows are of direct convolutions.
+        flags = ["--no-winograd"] if row.processor == "gpu" else []
         return subprocess.run([self.codlc, self.path_of(row.network), "--device=" + device,
-                               "--strategy=" + row.processor, "--explain"],
+                               "--strategy=" + row.processor, "--explain", *flags],
                               check=True, capture_output=True, text=True).stdout
 
     def predicted_ms(self, row):

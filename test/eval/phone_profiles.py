@@ -21,6 +21,7 @@ ROOT = os.path.join(HERE, "..", "..")
 MOST_WORKERS = 4  # published latencies are of four threads
 CPU_MEMORY_TERMS = {"l2", "last_level", "memory", "read", "written", "weights", "cold"}
 FIXED_TERMS = {"start", "step"}
+GPU_WINOGRAD_KERNELS = ("conv2d_winograd4_f32_cl_buffer", "conv2d_winograd2_f32_cl_tiled")
 WINOGRAD_KERNELS = ("conv2d_winograd2_f32_cpu", "conv2d_winograd4_f32_cpu")
 STEP_US = 30  # of a GPU's step: assumed, as in mace_model.STEP_MS
 # Assumed, as few units of newer parts publish them: waves and KiB of registers that a unit holds, KiB of its first
@@ -34,6 +35,9 @@ RULE = ("Rules where nothing is published: two loads a cycle (three of cores wit
         "and 10 from the last level, "
         "15 us to wake four workers; of the GPU 64 bytes a cycle from the first level of a unit, three times the "
         "memory's rate from L2, 400 ns to memory; waves and registers as usual of its kind.")
+WINOGRAD = ("No published latency has Winograd's method on a GPU: it is taken to be as much slower than direct convolution, "
+            "for each multiply-add, as on CPUs.")
+ORIGINS = ("published", "assumed")  # from the surest on
 SVM = {True: "coarse and fine-grained buffers", False: "coarse buffers"}
 
 
@@ -90,6 +94,14 @@ def gpu_families(factors):
     }
 
 
+def gpu_winograd(factors, cpu_factors, interval):
+    """Of Winograd's kernels on a GPU: as much slower than direct ones, for each multiply-add, as on CPUs."""
+    slower = cpu_factors["winograd"] / cpu_factors["arithmetic"]
+    shares = {term: three_digits(share * slower) if term in ("compute", "operations", "special") else share
+              for term, share in gpu_families(factors)["convolution"].items()}
+    return calibrated({kernel: shares for kernel in GPU_WINOGRAD_KERNELS}, interval, lambda _: ("facts", "assumed", "winograd"))
+
+
 def calibrated(families, interval, level_of):
     """With what they stand on: `level_of(family)` is (level, origin, source)."""
     return {family: {**dict(zip(("level", "origin", "source"), level_of(family))), "shares": shares, "interval": interval}
@@ -113,6 +125,12 @@ class Profile:
         source = self.table["sources"][pair[1]]
         self.sources[pair[1]] = source["text"]
         return {"value": pair[0] if value is None else value, "origin": source["origin"], "source": pair[1]}
+
+    def weakest(self, *pairs):
+        """Origin and source of what follows from several numbers."""
+        facts = [self.fact(pair) for pair in pairs]
+        worst = max(facts, key=lambda fact: ORIGINS.index(fact["origin"]))
+        return {key: worst[key] for key in ("origin", "source")}
 
     def of_memory(self, part):
         value, source = self.chip["memory_gb_per_s"]
@@ -143,14 +161,15 @@ class Profile:
         for cluster in self.chip["clusters"]:
             key = cluster["core"] if cluster["core"] not in clusters else f"{cluster['core']} at {cluster['ghz'][0]} GHz"
             clusters[key] = {"cores": cluster["cores"], "mhz": round(1000 * cluster["ghz"][0])}
-            self.fact(cluster["ghz"])
         self.sources["speeds"] = "clock x pipes for multiply-adds of 128 bits, over the fastest core's"
         return {
             "name": ", ".join(f"{count} x {cluster['core']} at {cluster['ghz'][0]} GHz" for cluster, count in used),
             "threads": len(workers),
             "worker_speeds": {"values": [round(peak / fastest, 4) for _, peak in workers],
-                              "origin": self.fact(first["ghz"])["origin"], "source": "speeds"},
-            "facts": {key: self.fact(first["ghz"])[key] for key in ("origin", "source")} | {"clusters": clusters},
+                              "origin": self.weakest(*(pair for cluster, _ in workers for pair in (
+                                  cluster["ghz"], self.table["cores"][cluster["core"]]["fma_per_cycle"])))["origin"],
+                              "source": "speeds"},
+            "facts": self.weakest(*(cluster["ghz"] for cluster in self.chip["clusters"])) | {"clusters": clusters},
             "machine": {
                 "origin": "assumed", "source": "rule",
                 "ghz": self.fact(first["ghz"]),
@@ -171,15 +190,10 @@ class Profile:
     def gpu(self):
         gpu, kind = self.chip["gpu"], GPU_KINDS[self.chip["gpu"]["kind"]]
         ghz, memory = gpu["mhz"][0] / 1000, self.chip["memory_gb_per_s"][0]
-        facts = {**{key: self.fact(gpu["opencl_name"])[key] for key in ("origin", "source")},
-                 "alus": gpu["alus"][0], "max_work_group": gpu["max_work_group"][0]}
-        for key in ("opencl_name", "opencl_version"):
-            if key in gpu:
-                facts[key] = gpu[key][0]
-                self.fact(gpu[key])
+        known = [key for key in ("alus", "max_work_group", "opencl_name", "opencl_version") if key in gpu]
+        facts = self.weakest(*(gpu[key] for key in known)) | {key: gpu[key][0] for key in known}
         if "fine_svm" in gpu:
             facts["svm"] = SVM[gpu["fine_svm"][0]]
-            self.fact(gpu["fine_svm"])
         made = {
             "name": gpu["name"],
             "device_type": "gpu",
@@ -233,7 +247,7 @@ def profile_of(table, anchors, name):
                        "origin": source["origin"], "source": chip["soc"]["source"]}
     made["cpu"], made["gpu"] = profile.cpu(), profile.gpu()
     made |= {key: own[key] for key in ("exchange", "power") if key in own}
-    made["families"] = {}
+    made["families"], made["kernels"] = {}, {}
     if "cpu" in own:
         profile.sources["latencies"] = own["cpu"]["source"]
         made["families"]["cpu"], made["kernels"] = cpu_part(own["cpu"]["factors"], common["cpu"]["interval"],
@@ -250,6 +264,8 @@ def profile_of(table, anchors, name):
         profile.sources["kin"] = common["gpu"]["source"][kind]
         level_of = lambda family: ("facts", "assumed", "kin")
     made["families"]["gpu"] = calibrated(gpu_families(factors), interval, level_of)
+    made["kernels"] = made["kernels"] | gpu_winograd(factors, common["cpu"]["factors"], common["gpu"]["extrapolated_interval"])
+    profile.sources["winograd"] = WINOGRAD
     profile.sources |= own.get("sources", {})
     device = f" ({own['device']})" if "device" in own else ""
     made["description"] = f"{chip['name']}{device}: {made['cpu']['name']}; nothing measured on it"
@@ -262,7 +278,7 @@ def profile_of(table, anchors, name):
 
 def text_of(value, depth=0):
     """JSON, an object of objects a member a line, what is deeper in one line."""
-    if isinstance(value, dict) and (depth < 2 or depth == 2 and any(isinstance(item, dict) for item in value.values())):
+    if isinstance(value, dict) and "shares" not in value and (depth < 2 or depth == 2 and any(isinstance(item, dict) for item in value.values())):
         indent = "  " * (depth + 1)
         return "{\n" + ",\n".join(f"{indent}{json.dumps(key)}: {text_of(item, depth + 1)}"
                                   for key, item in value.items()) + "\n" + "  " * depth + "}"
@@ -279,8 +295,9 @@ def all_profiles():
     template["families"] = {"cpu": families,
                             "gpu": calibrated(gpu_families(gpu["factors"]["any"]), gpu["extrapolated_interval"],
                                               lambda family: ("facts", "assumed", "guess"))}
+    template["kernels"] |= gpu_winograd(gpu["factors"]["any"], cpu["factors"], gpu["extrapolated_interval"])
     sources = template.pop("sources")
-    template["sources"] = {**sources, "kernels": cpu["source"]}
+    template["sources"] = {**sources, "kernels": cpu["source"], "winograd": WINOGRAD}
     return {**made, "template": template}
 
 
