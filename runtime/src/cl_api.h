@@ -38,6 +38,7 @@ namespace codl::rt {
   CODL_CL(clEnqueueMapBuffer)                        \
   CODL_CL(clEnqueueUnmapMemObject)                   \
   CODL_CL(clEnqueueReadBuffer)                       \
+  CODL_CL(clEnqueueReadImage)                        \
   CODL_CL(clEnqueueWriteBuffer)                      \
   CODL_CL(clEnqueueReadBufferRect)                   \
   CODL_CL(clEnqueueWriteBufferRect)                  \

@@ -1,5 +1,6 @@
 #include "runtime/src/executor.h"
 
+#include "runtime/src/cpu_job.h"
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
 #include "schema/session_memory.h"
@@ -8,27 +9,6 @@
 namespace codl::rt {
 
 namespace {
-
-// What the workers of one CPU step share.
-struct CpuJob {
-  const Step* step;
-  uint8_t* scratch;
-  size_t scratch_stride;
-  uint8_t* shared;
-  int32_t phase;
-};
-
-void run_tasks(void* context, const CpuPool::Piece& piece) {
-  const CpuJob& job = *static_cast<const CpuJob*>(context);
-  kernels::KernelArgs args = job.step->args;
-  args.scratch = job.scratch + static_cast<size_t>(piece.worker) * job.scratch_stride;
-  args.shared = job.shared;
-  args.phase = job.phase;
-  args.task_begin = piece.task_begin;
-  args.task_end = piece.task_end;
-  args.continues = !piece.is_first;
-  job.step->function(args);
-}
 
 const char* kernel_name(const plan::StepDef& step) {
   return kind_of(step) == StepKind::Kernel ? find_kernel(step.kernel())->symbol
@@ -92,7 +72,10 @@ codl_status_t Executor::run(codl_diag_t* diag) {
   } else {
     AffinityScope caller;
     pool_->enter(&caller);
-    status = has_user_events_ ? run_gated(&failure_) : run_in_order(&failure_);
+    checked_step_ = checker_ != nullptr ? checker_->begin_run() : kNoStep;
+    // A step whose operands are looked at runs between those before and those behind it.
+    status = has_user_events_ && checked_step_ == kNoStep ? run_gated(&failure_)
+                                                          : run_in_order(&failure_);
     if (gpu_ != nullptr) {
       if (status == CODL_OK) status = wait_for_queues(&failure_);
       if (status == CODL_OK && timeline_.count() != 0) read_gpu_times();
@@ -108,10 +91,26 @@ codl_status_t Executor::run(codl_diag_t* diag) {
 codl_status_t Executor::run_in_order(codl_diag_t* diag) {
   const Array<Step>& steps = steps_->steps();
   for (uint32_t i = 0; i < steps.count(); ++i) {
-    const codl_status_t status = steps[i].is_cpu() ? run_cpu_step(i, diag) : enqueue(i, diag);
+    const codl_status_t status = steps[i].is_cpu()    ? run_cpu_step(i, diag)
+                                 : i == checked_step_ ? run_checked(i, diag)
+                                                      : enqueue(i, diag);
     if (status != CODL_OK) return status;
   }
   return CODL_OK;
+}
+
+codl_status_t Executor::run_checked(uint32_t index, codl_diag_t* diag) {
+  const auto finish_all = [this, diag] {
+    codl_status_t status = CODL_OK;
+    for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
+      if (gpu_->queue(q) != nullptr) status = gpu_->finish(q, diag);
+    return status;
+  };
+  codl_status_t status = finish_all();
+  if (status == CODL_OK) status = checker_->read_inputs(diag);
+  if (status == CODL_OK) status = enqueue(index, diag);
+  if (status == CODL_OK) status = finish_all();
+  return status == CODL_OK ? checker_->compare(diag) : status;
 }
 
 // UserEvent: all GPU steps go into their queues at once; CPU steps open the gates in them.
@@ -158,7 +157,9 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
     if (status != CODL_OK) return status;
     waits[wait_count++] = events_[step.queue_waits[q]];
   }
-  if (step.cpu_wait != kNoStep) waits[wait_count++] = events_[step.cpu_wait];
+  // No event: this run is in order, and the CPU step is done.
+  if (step.cpu_wait != kNoStep && events_[step.cpu_wait] != nullptr)
+    waits[wait_count++] = events_[step.cpu_wait];
   if (timeline_.count() != 0) timeline_[index].start_ns = timeline_[index].end_ns = now_ns();
   return submit(index, wait_count, wait_count != 0 ? waits : nullptr,
                 step.needs_event ? &events_[index] : nullptr, diag);
@@ -239,13 +240,9 @@ codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
     if (status != CODL_OK) return status;
   }
   for (uint32_t i = 0; i < step.args.operand_count; ++i) step.views[i].data = *step.sources[i];
-  uint8_t* const shared =
-      scratch_.data() + static_cast<size_t>(pool_->worker_count()) * scratch_stride_;
   if (timeline_.count() != 0) timeline_[index].start_ns = now_ns();
-  for (int32_t phase = 0; phase < step.phase_count; ++phase) {
-    CpuJob job = {&step, scratch_.data(), scratch_stride_, shared, phase};
-    pool_->run(step.task_count, run_tasks, &job);
-  }
+  run_cpu_kernel(*pool_, step.function, step.args, step.task_count, step.phase_count,
+                 {scratch_.data(), scratch_stride_});
   if (timeline_.count() != 0) timeline_[index].end_ns = now_ns();
   return CODL_OK;
 }

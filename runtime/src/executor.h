@@ -7,6 +7,7 @@
 #include "runtime/src/arena.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/gpu_queue.h"
+#include "runtime/src/step_checker.h"
 #include "runtime/src/step_list.h"
 
 namespace codl::rt {
@@ -22,9 +23,13 @@ class Executor {
   codl_status_t create(const codl_allocator_t& allocator, Gate gate, StepList& steps, CpuPool& pool,
                        GpuQueue* gpu, bool record_timeline, codl_diag_t* diag);
 
+  // Has some of the GPU steps checked from now on. Borrowed.
+  void set_checker(StepChecker* checker) { checker_ = checker; }
+
   // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one.
   // Then the queues are empty and nothing is mapped, so that the next run begins like the first;
   // where that could not be brought about, is_lost(), and every later run reports the same.
+  // WRONG_RESULT if a check says so.
   codl_status_t run(codl_diag_t* diag);
   bool is_lost() const { return is_lost_; }
 
@@ -35,6 +40,7 @@ class Executor {
  private:
   codl_status_t run_in_order(codl_diag_t* diag);
   codl_status_t run_gated(codl_diag_t* diag);
+  codl_status_t run_checked(uint32_t index, codl_diag_t* diag);
   codl_status_t enqueue_all(codl_diag_t* diag);
   codl_status_t enqueue(uint32_t index, codl_diag_t* diag);
   codl_status_t submit(uint32_t index, cl_uint wait_count, const cl_event* waits,
@@ -58,6 +64,8 @@ class Executor {
   // By step. Of a GPU or Transfer step: its command; of a CPU step that is a gate: its user event.
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
+  StepChecker* checker_ = nullptr;
+  uint32_t checked_step_ = kNoStep;  // of this run
   bool is_lost_ = false;
   codl_diag_t failure_ = {};  // of the run that failed last
 };

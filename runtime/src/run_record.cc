@@ -15,7 +15,7 @@ void RunRecord::say(const char* format, ...) const {
   log_.write(log_.context, line.message);
 }
 
-void RunRecord::note_failure(const codl_diag_t& reason, bool has_fallback, bool is_lost) {
+void RunRecord::note_failure(const codl_diag_t& reason, bool has_fallback, const char* end) {
   const uint64_t count = failed_runs_.load(std::memory_order_relaxed);
   if (count == 0) {
     first_failure_ = reason;
@@ -24,9 +24,9 @@ void RunRecord::note_failure(const codl_diag_t& reason, bool has_fallback, bool 
   }
   failed_runs_.store(count + 1, std::memory_order_release);
   ++failures_in_a_row_;
-  if (!has_fallback || (!is_lost && failures_in_a_row_ < kMostFailuresInARow)) return;
-  say("the device is not used any more: %s", is_lost ? "it does not come back from a failed run"
-                                                     : "it failed in runs one after the other");
+  if (!has_fallback || (end == nullptr && failures_in_a_row_ < kMostFailuresInARow)) return;
+  say("the device is not used any more: %s",
+      end != nullptr ? end : "it failed in runs one after the other");
   has_given_up_.store(true, std::memory_order_release);
 }
 

@@ -22,7 +22,8 @@ class RunRecord {
 
   // By the thread that runs.
   void note_success() { failures_in_a_row_ = 0; }
-  void note_failure(const codl_diag_t& reason, bool has_fallback, bool is_lost);
+  // `end`: why the device is not to be tried again; null: it may be.
+  void note_failure(const codl_diag_t& reason, bool has_fallback, const char* end);
 
   // By any thread.
   uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_acquire); }

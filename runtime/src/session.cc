@@ -53,6 +53,10 @@ codl_status_t check_options(const codl_session_options_t& options, codl_diag_t* 
     set_diag(diag, "fallback: expected a codl_fallback_t, found %d", options.fallback);
     return CODL_INVALID_ARGUMENT;
   }
+  if (options.check_every < 0) {
+    set_diag(diag, "check_every: expected 0 or a number of runs, found %d", options.check_every);
+    return CODL_INVALID_ARGUMENT;
+  }
   if (options.log != nullptr && options.log->write == nullptr)
     return refuse_null("a log's write", diag);
   const codl_program_cache_t* cache = options.program_cache;
@@ -163,6 +167,22 @@ void bind_hidden_outputs(const codl_session& session, StepList& steps) {
     steps.set_io(first + i, &session.hidden_outputs[i]);
 }
 
+codl_status_t prepare_checker(codl_session& session, const codl_session_options_t& options,
+                              codl_diag_t* diag) {
+  if (!session.has_gpu || options.check_every == 0) return CODL_OK;
+  session.checker = create_object<StepChecker>(session.allocator);
+  if (session.checker == nullptr) {
+    set_diag(diag, "no memory for checks");
+    return CODL_OUT_OF_MEMORY;
+  }
+  const StepCheckerInputs inputs = {
+      session.plan, session.variant, &session.gpu_memory,
+      &session.gpu, &session.pool,   static_cast<uint32_t>(options.check_every)};
+  const codl_status_t status = session.checker->create(session.allocator, inputs, diag);
+  session.executor.set_checker(session.checker);
+  return status;
+}
+
 // What a run with GPU steps falls back to, if the host allowed that.
 codl_status_t prepare_spare(codl_session& session, const codl_session_options_t& options,
                             codl_diag_t* diag) {
@@ -223,6 +243,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
     status = session.executor.create(session.allocator, inputs.gate, session.steps, session.pool,
                                      session.has_gpu ? &session.gpu : nullptr,
                                      options.record_timeline != 0, diag);
+  if (status == CODL_OK) status = prepare_checker(session, options, diag);
   return status == CODL_OK ? prepare_spare(session, options, diag) : status;
 }
 
@@ -321,7 +342,10 @@ codl_status_t run_steps(codl_session& session, codl_diag_t* diag) {
       record.note_success();
       return status;
     }
-    record.note_failure(reason, session.spare != nullptr, session.executor.is_lost());
+    const char* end = status == CODL_WRONG_RESULT  ? "it computed a wrong result"
+                      : session.executor.is_lost() ? "it does not come back from a failed run"
+                                                   : nullptr;
+    record.note_failure(reason, session.spare != nullptr, end);
     if (session.spare == nullptr) {
       set_diag(diag, "%s", reason.message);
       return status;

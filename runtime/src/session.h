@@ -13,6 +13,7 @@
 #include "runtime/src/plan.h"
 #include "runtime/src/run_record.h"
 #include "runtime/src/spare_variant.h"
+#include "runtime/src/step_checker.h"
 #include "runtime/src/step_list.h"
 
 // Members are released in the reverse order: workers and queues stop before memory goes.
@@ -20,6 +21,7 @@ struct codl_session {
   codl_session() = default;
   ~codl_session() {
     if (spare != nullptr) codl::rt::destroy_object(allocator, spare);
+    if (checker != nullptr) codl::rt::destroy_object(allocator, checker);
   }
   codl_allocator_t allocator = {};
   const codl_plan_t* plan = nullptr;
@@ -32,7 +34,8 @@ struct codl_session {
   codl::rt::StepList steps;
   codl::rt::CpuPool pool;
   codl::rt::Executor executor;
-  codl::rt::SpareVariant* spare = nullptr;  // null: no fallback in a run
+  codl::rt::SpareVariant* spare = nullptr;   // null: no fallback in a run
+  codl::rt::StepChecker* checker = nullptr;  // null: nothing is checked
   codl::rt::RunRecord record;
   bool has_gpu = false;
   bool records_timeline = false;

@@ -23,6 +23,10 @@ SessionMemory memory_of(const codl_session& session) {
   memory.weight_copy_bytes = session.gpu_memory.weight_copy_bytes();
   memory.table_bytes = session.plan->file.private_bytes() +
                        list_bytes(*session.plan->def, *session.variant, lists, page_bytes);
+  if (session.checker != nullptr) {
+    memory.scratch_bytes += block_bytes(session.checker->memory_bytes(), page_bytes);
+    memory.table_bytes += sizeof(StepChecker) + session.checker->list_bytes();
+  }
   if (session.spare != nullptr) {
     const SpareVariant& spare = *session.spare;
     memory.host_bytes += block_bytes(spare.host_bytes(), page_bytes);

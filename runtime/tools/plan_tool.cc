@@ -26,6 +26,7 @@ ExitCode exit_code_of(codl_status_t status) {
       return ExitCode::Unsupported;
     case CODL_OUT_OF_MEMORY:
     case CODL_DEVICE_ERROR:
+    case CODL_WRONG_RESULT:
       break;
   }
   return ExitCode::Internal;
@@ -162,7 +163,10 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
          "part of the platform's name"},
         {"opencl-device",
          text_value("TEXT", &flags->opencl_device, "the first GPU, else the first device"),
-         "part of the device's name"}}},
+         "part of the device's name"},
+        {"check-every", integer_value<int32_t>("N", &flags->check_every, 1, INT32_MAX, "no checks"),
+         "compute rows of one GPU step again on the CPU in each N-th run, and fail if they "
+         "differ"}}},
       {"What is reported",
        {{"output", text_value("FILE", &flags->output_path, "stdout"), "where the report is written",
          'o'},
@@ -219,6 +223,7 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   options.gpu_core_count = flags.gpu_cores.size();
   options.opencl_platform = text_or_null(flags.opencl_platform);
   options.opencl_device = text_or_null(flags.opencl_device);
+  options.check_every = flags.check_every;
   options.require_variant = flags.require_variant ? 1 : 0;
   options.record_timeline = record_timeline ? 1 : 0;
   Result<Session> session = Session::create(plan, options);

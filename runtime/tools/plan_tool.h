@@ -26,6 +26,7 @@ struct PlanFlags {
   std::vector<int32_t> gpu_cores;
   std::string opencl_platform;
   std::string opencl_device;
+  int32_t check_every = 0;          // runs; 0: no checks
   std::vector<std::string> inputs;  // NAME=FILE.npy
   uint64_t seed = 0;
   std::string output_path;  // of the report; empty or "-": stdout

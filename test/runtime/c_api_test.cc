@@ -203,6 +203,7 @@ class WrongCalls {
     for (const codl_program_cache_t& cache : wrong_caches_)
       add([&cache](auto& o) { o.program_cache = &cache; });
     add([this](auto& o) { o.log = &deaf_log_; });
+    for (int32_t runs : {-1, INT32_MIN}) add([runs](auto& o) { o.check_every = runs; });
     return all;
   }
 

@@ -51,7 +51,8 @@ typedef enum codl_status {
   CODL_UNSUPPORTED_VERSION = 5,
   CODL_OUT_OF_MEMORY = 6,
   CODL_NO_DEVICE = 7,
-  CODL_DEVICE_ERROR = 8
+  CODL_DEVICE_ERROR = 8,
+  CODL_WRONG_RESULT = 9 /* see check_every of codl_session_options_t */
 } codl_status_t;
 
 CODL_API const char* codl_status_text(codl_status_t status);
@@ -209,6 +210,12 @@ typedef struct codl_session_options {
    * other or cannot be brought back to where a run begins; then the session goes on with the CPU
    * variant. A plan without a CPU variant is CODL_INVALID_ARGUMENT. */
   int32_t fallback;
+  /* N > 0: each N-th run computes rows of one GPU step again on the CPU, from the same inputs, and
+   * compares: one step after the other, and of a large one some rows each time. Where they differ
+   * by more than rounding the run ends with CODL_WRONG_RESULT (`diag` names step, kernel and rows)
+   * and the next runs go on with the device; with CODL_FALLBACK_PER_RUN the run is finished on the
+   * CPU variant and the session stays with that. 0: no checks. */
+  int32_t check_every;
 } codl_session_options_t;
 
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
@@ -232,9 +239,9 @@ typedef struct codl_buffer {
  * A run that fails leaves inputs as they are. With CODL_INVALID_ARGUMENT nothing has been written
  * and the session is as before. With CODL_DEVICE_ERROR (never where `fallback` of the options
  * allows the CPU variant) outputs hold anything and the device has stopped using buffers; the next
- * run tries anew. Where the driver did not even let the run be taken back, every later run returns
- * the same, and all that is left to do is to destroy the session. Other sessions and the plan are
- * not affected by codl. */
+ * run tries anew; so with CODL_WRONG_RESULT. Where the driver did not even let the run be taken
+ * back, every later run returns the same, and all that is left to do is to destroy the session.
+ * Other sessions and the plan are not affected by codl. */
 CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
@@ -261,10 +268,11 @@ typedef struct codl_session_info {
   size_t weight_copy_bytes; /* the driver's copies, where a GPU cannot read the plan's */
   size_t table_bytes;       /* the plan's structure, once for all its sessions, and what a session
                                keeps of its steps, tensors and workers */
-  /* host, scratch and table bytes include those of a variant that is kept to fall back to. When
+  /* host, scratch and table bytes include those of a variant that is kept to fall back to, and of
+   * checks. When
    * the device failed so often that a session goes on with the CPU variant, `variant` and
    * `fallback_reason` tell of that. */
-  uint64_t failed_runs;    /* runs in which a driver call failed, however they ended */
+  uint64_t failed_runs;    /* runs in which a driver call failed or a check, however they ended */
   const char* run_failure; /* which call failed in the first of them; empty: none */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,

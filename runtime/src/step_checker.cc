@@ -1,0 +1,410 @@
+#include "runtime/src/step_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+#include "runtime/src/cpu_job.h"
+#include "runtime/src/diag.h"
+#include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
+
+namespace codl::rt {
+
+using kernels::OperandShape;
+
+namespace {
+
+// Memory for a slice. More makes checks rarer in time of the CPU and seldom finer: each costs a
+// copy of it in two directions beside the kernel.
+constexpr uint64_t kSliceBytes = uint64_t{512} << 10;
+
+// Inputs are changed by so much, relatively, up or down by turns without a period, to see what
+// rounding makes of a result: an output that is a small difference of large products moves by far
+// more than its own last place.
+constexpr float kPerturbation = 0x1p-13f;
+// A kernel that adds in another order is off by some 2^-24 of the products that it adds; the
+// perturbation shows them times 2^-13. 8 of it, and 2^-10 of the largest output, is far from both
+// rounding and from what a work-group that did not run or read elsewhere leaves.
+constexpr float kPerturbedShare = 8;
+constexpr float kShare = 0x1p-10f;
+constexpr float kHalfShare = 0x1p-9f;  // more, of an output that is stored as halves
+constexpr float kLargestHalf = 65504;
+
+bool has_rows(const OperandShape& shape) {
+  return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
+}
+
+OperandShape on_cpu(OperandShape shape) {
+  if (shape.layout == Layout::Image2d) shape.layout = Layout::Nhwc;
+  if (shape.dtype == DType::F16) shape.dtype = DType::F32;
+  return shape;
+}
+
+void set_bytes(OperandShape& shape) {
+  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+}
+
+// Any half but NaN is exact.
+float float_of_half(uint16_t half) {
+  const uint32_t magnitude = half & 0x7fffu;
+  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
+  const uint32_t bits =
+      magnitude >= 0x7c00u
+          ? (magnitude << 13) | 0x7f800000u
+          : __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, magnitude << 13) * 0x1p112f);
+  return __builtin_bit_cast(float, bits | sign);
+}
+
+void perturb(float* values, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    // The top bit of a multiplicative hash (Knuth, volume 3, section 6.4).
+    const bool is_up = (static_cast<uint32_t>(i) * 2654435761u >> 31) != 0;
+    values[i] *= is_up ? 1 + kPerturbation : 1 - kPerturbation;
+  }
+}
+
+// Calls visit(element) for all elements of the step's output that it computes.
+template <typename Visit>
+void for_each_output(const kernels::StepShape& shape, const Visit& visit) {
+  const OperandShape& y = shape.output();
+  const kernels::TensorView view = kernels::make_view(y, nullptr);
+  const Range channels = kernels::channels_of_part(shape.part_dim, shape.part, y);
+  if (y.rank == 4) {
+    const Range rows = kernels::rows_of_part(shape.part_dim, shape.part, y);
+    for (int32_t n = 0; n < y.dims[0]; ++n)
+      for (int32_t h = rows.begin - y.row_begin; h < rows.end - y.row_begin; ++h)
+        for (int32_t w = 0; w < y.dims[3]; ++w)
+          for (int32_t c = channels.begin; c < channels.end; ++c)
+            visit(static_cast<size_t>(n * view.strides[0] + c * view.strides[1] +
+                                      h * view.strides[2] + w * view.strides[3]));
+    return;
+  }
+  const auto count = static_cast<size_t>(kernels::element_count(y));
+  const size_t column_bytes = y.rank >= 2 ? static_cast<size_t>(view.strides[1]) : 1;
+  for (size_t i = 0; i < count; ++i) {
+    const auto channel =
+        static_cast<int32_t>(y.rank >= 2 ? i / column_bytes % static_cast<size_t>(y.dims[1]) : 0);
+    if (channel >= channels.begin && channel < channels.end) visit(i);
+  }
+}
+
+}  // namespace
+
+const plan::StepDef& StepChecker::step_of(const Checked& checked) const {
+  return *inputs_.variant->steps()->Get(checked.step);
+}
+
+const plan::TensorDef& StepChecker::tensor_of(const plan::StepDef& step, uint32_t operand) const {
+  return *inputs_.variant->tensors()->Get(step.operands()->Get(operand));
+}
+
+bool StepChecker::is_constant(const plan::StepDef& step, uint32_t operand) const {
+  return storage_of(tensor_of(step, operand)) == Storage::Weights;
+}
+
+Range StepChecker::all_rows(const plan::StepDef& step) const {
+  OperandShape shapes[kernels::kMaxOperands];
+  const kernels::StepShape shape = step_shape_of(*inputs_.variant, step, shapes);
+  return kernels::rows_of_part(shape.part_dim, shape.part, shape.output());
+}
+
+codl_status_t StepChecker::create(const codl_allocator_t& allocator,
+                                  const StepCheckerInputs& inputs, codl_diag_t* diag) {
+  inputs_ = inputs;
+  const auto& steps = *inputs.variant->steps();
+  uint64_t bytes = 0;
+  const auto visit = [&](const auto& take) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < steps.size(); ++i) {
+      if (lane_of(*steps.Get(i)) != Lane::Gpu || kind_of(*steps.Get(i)) != StepKind::Kernel)
+        continue;
+      Checked checked;
+      checked.step = i;
+      uint64_t most = 0;
+      uint64_t least = 0;
+      if (!find_row(checked, &most, &least)) continue;
+      checked.next_row = all_rows(step_of(checked)).begin;
+      // Twice: another row may need one more of its inputs.
+      bytes = std::max(bytes, std::max(std::min(most, kSliceBytes), std::min(most, 2 * least)));
+      take(count++, checked);
+    }
+    return count;
+  };
+  const uint32_t count = visit([](uint32_t, const Checked&) {});
+  if (!checked_.allocate(allocator, count) || !memory_.allocate(allocator, bytes, kHostAlignment)) {
+    set_diag(diag, "no memory for checks of %u steps, %llu bytes", count,
+             static_cast<unsigned long long>(bytes));
+    return CODL_OUT_OF_MEMORY;
+  }
+  visit([this](uint32_t i, const Checked& checked) { checked_[i] = checked; });
+  return CODL_OK;
+}
+
+// The CPU's row with the step's operator and packing, those of a dtype first; and the memory that
+// all of the step takes, and one row of it.
+bool StepChecker::find_row(Checked& checked, uint64_t* out_most, uint64_t* out_least) {
+  const plan::StepDef& step = step_of(checked);
+  const KernelRow& gpu_row = *find_kernel(step.kernel());
+  const Range rows = all_rows(step);
+  for (const bool is_any : {false, true})
+    for (const KernelRow& row : kKernelRows) {
+      if (row.processor != Processor::Cpu || row.op != gpu_row.op ||
+          row.packing != gpu_row.packing || (row.dtype == DType::Any) != is_any ||
+          kernels::cpu_kernel(row) == nullptr)
+        continue;
+      checked.row = &row;
+      if (!cut(checked, rows)) continue;
+      *out_most = *out_least = slice_.total_bytes;
+      const int32_t middle = rows.begin + rows.count() / 2;
+      if (rows.count() > 1 && cut(checked, {middle, middle + 1})) *out_least = slice_.total_bytes;
+      return true;
+    }
+  return false;
+}
+
+// Aims slice_ at some rows of a step. False if its row does not compute them alone.
+bool StepChecker::cut(const Checked& checked, Range rows) {
+  const plan::StepDef& step = step_of(checked);
+  slice_.shape = step_shape_of(*inputs_.variant, step, slice_.operands);
+  slice_.shape.row = checked.row;
+  slice_.shape.tile = nullptr;
+  slice_.shape.tile_count = 0;
+  slice_.rows = rows;
+  const uint32_t last = slice_.shape.operand_count - 1;
+  OperandShape& output = slice_.operands[last];
+  const bool is_whole = rows == all_rows(step);
+  if (!is_whole && !has_rows(output)) return false;
+  for (uint32_t i = 0; i <= last; ++i)
+    if (!is_constant(step, i)) slice_.operands[i] = on_cpu(slice_.operands[i]);
+  if (has_rows(output)) {
+    output.row_begin = rows.begin;
+    output.row_end = rows.end;
+    if (slice_.shape.part_dim == SplitDim::Height) slice_.shape.part = rows;
+  }
+  for (uint32_t i = 0; i <= last; ++i)
+    if (!is_constant(step, i)) set_bytes(slice_.operands[i]);
+  if (kernels::check_step(slice_.shape, &slice_.needs) != nullptr) return false;
+  for (uint32_t i = 0; i < last; ++i)
+    if (!is_constant(step, i) && has_rows(slice_.operands[i]) && !narrow(i)) return false;
+  // Of the narrowed operands.
+  if (kernels::check_step(slice_.shape, &slice_.needs) != nullptr) return false;
+  place(step);
+  return true;
+}
+
+// Leaves an input the rows that its kernel asks for: the contract says which are enough. False
+// never happens; an operand is back at its rows then.
+bool StepChecker::narrow(uint32_t operand) {
+  OperandShape& shape = slice_.operands[operand];
+  const auto is_enough = [&](int32_t begin, int32_t end) {
+    shape.row_begin = begin;
+    shape.row_end = end;
+    set_bytes(shape);
+    kernels::StepNeeds needs;
+    return kernels::check_step(slice_.shape, &needs) == nullptr;
+  };
+  const int32_t end = shape.row_end;
+  int32_t first = shape.row_begin;  // is enough
+  for (int32_t step = end - first; step > 0; step /= 2)
+    while (first + step < end && is_enough(first + step, end)) first += step;
+  int32_t last = end;  // is enough
+  for (int32_t step = end - first; step > 0; step /= 2)
+    while (last - step > first && is_enough(first, last - step)) last -= step;
+  return is_enough(first, last);
+}
+
+void StepChecker::place(const plan::StepDef& step) {
+  uint64_t bytes = 0;
+  const auto take = [&bytes](uint64_t size) {
+    const uint64_t begin = bytes;
+    bytes = round_up(bytes + size, uint64_t{kHostAlignment});
+    return static_cast<size_t>(begin);
+  };
+  const uint32_t last = slice_.shape.operand_count - 1;
+  for (uint32_t i = 0; i < last; ++i)
+    if (!is_constant(step, i)) slice_.places[i] = take(slice_.operands[i].bytes);
+  slice_.expected = take(slice_.operands[last].bytes);
+  slice_.perturbed = take(slice_.operands[last].bytes);
+  slice_.found = take(slice_.operands[last].bytes);
+  const bool fits =
+      scratch_sizes(slice_.needs.scratch_bytes, slice_.needs.shared_bytes,
+                    static_cast<uint64_t>(inputs_.pool->worker_count()), &slice_.scratch);
+  slice_.scratch_place = take(slice_.scratch.total_bytes);
+  slice_.total_bytes = fits ? bytes : UINT64_MAX;
+}
+
+uint32_t StepChecker::begin_run() {
+  if (checked_.count() == 0 || ++runs_ < inputs_.every) return kNoStep;
+  runs_ = 0;
+  const uint32_t first = current_;
+  do {
+    current_ = current_ + 1 == checked_.count() ? 0 : current_ + 1;
+    if (cut_next(checked_[current_])) return checked_[current_].step;
+  } while (current_ != first);
+  return kNoStep;
+}
+
+// As many of the rows that come next as there is memory for. False: not one.
+bool StepChecker::cut_next(Checked& checked) {
+  const Range all = all_rows(step_of(checked));
+  const int32_t begin = checked.next_row;
+  for (int32_t count = all.end - begin; count > 0; count /= 2) {
+    if (!cut(checked, {begin, begin + count}) || slice_.total_bytes > memory_.size_bytes())
+      continue;
+    checked.next_row = begin + count == all.end ? all.begin : begin + count;
+    return true;
+  }
+  checked.next_row = begin + 1 >= all.end ? all.begin : begin + 1;
+  return false;
+}
+
+// Copies rows of a tensor as they are stored; when it returns they may be on their way.
+codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_diag_t* diag) {
+  const OperandShape held = operand_shape_of(*inputs_.variant->tensors()->Get(tensor));
+  const ClApi& api = inputs_.gpu->api();
+  const cl_command_queue queue = inputs_.gpu->queue(kComputeQueue);
+  const size_t element = dtype_bytes(held.dtype);
+  const bool is_cut = has_rows(held);
+  const auto batches = static_cast<size_t>(is_cut ? held.dims[0] : 1);
+  const auto count = static_cast<size_t>(is_cut ? rows.count() : 1);
+  const auto held_count = static_cast<size_t>(is_cut ? kernels::rows_held(held) : 1);
+  const auto first = static_cast<size_t>(is_cut ? rows.begin - held.row_begin : 0);
+  const size_t row_bytes =
+      static_cast<size_t>(kernels::stored_elements(held)) * element / (batches * held_count);
+  // Halves into the second half of the place: they are widened from its beginning on.
+  uint8_t* to = memory_.data() + place;
+  if (held.dtype == DType::F16) to += batches * count * row_bytes;
+  const auto* pointer = static_cast<const uint8_t*>(inputs_.memory->pointer_of(tensor));
+  const cl_mem memory = inputs_.memory->buffer_of(tensor);
+  for (size_t n = 0; n < batches; ++n, to += count * row_bytes) {
+    const size_t row = n * held_count + first;
+    cl_int error = CL_SUCCESS;
+    if (pointer != nullptr) {
+      std::memcpy(to, pointer + row * row_bytes, count * row_bytes);
+    } else if (held.layout == Layout::Image2d) {
+      const size_t origin[3] = {0, row, 0};
+      const size_t region[3] = {static_cast<size_t>(kernels::image_width(held)), count, 1};
+      error = api.clEnqueueReadImage(queue, memory, CL_FALSE, origin, region, 0, 0, to, 0, nullptr,
+                                     nullptr);
+      if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueReadImage", error);
+    } else {
+      error = api.clEnqueueReadBuffer(queue, memory, CL_FALSE, row * row_bytes, count * row_bytes,
+                                      to, 0, nullptr, nullptr);
+      if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueReadBuffer", error);
+    }
+  }
+  return CODL_OK;
+}
+
+void StepChecker::widen_halves(uint32_t tensor, const OperandShape& shape, size_t place) {
+  if (static_cast<DType>(inputs_.variant->tensors()->Get(tensor)->dtype()) != DType::F16) return;
+  const auto count = static_cast<size_t>(kernels::stored_elements(shape));
+  uint8_t* const to = memory_.data() + place;
+  const uint8_t* from = to + count * sizeof(uint16_t);
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t half;
+    std::memcpy(&half, from + i * sizeof(half), sizeof(half));
+    const float value = float_of_half(half);
+    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
+  }
+}
+
+codl_status_t StepChecker::read_inputs(codl_diag_t* diag) {
+  const plan::StepDef& step = step_of(checked_[current_]);
+  const uint32_t last = slice_.shape.operand_count - 1;
+  for (uint32_t i = 0; i < last; ++i) {
+    if (is_constant(step, i)) continue;
+    const OperandShape& shape = slice_.operands[i];
+    const codl_status_t status =
+        read(step.operands()->Get(i), {shape.row_begin, shape.row_end}, slice_.places[i], diag);
+    if (status != CODL_OK) return status;
+  }
+  const codl_status_t status = inputs_.gpu->finish(kComputeQueue, diag);
+  if (status != CODL_OK) return status;
+  for (uint32_t i = 0; i < last; ++i)
+    if (!is_constant(step, i))
+      widen_halves(step.operands()->Get(i), slice_.operands[i], slice_.places[i]);
+  return CODL_OK;
+}
+
+void StepChecker::compute(size_t output) {
+  const plan::StepDef& step = step_of(checked_[current_]);
+  const uint32_t last = slice_.shape.operand_count - 1;
+  kernels::TensorView views[kernels::kMaxOperands];
+  for (uint32_t i = 0; i <= last; ++i) {
+    void* data = memory_.data() + (i == last ? output : slice_.places[i]);
+    if (is_constant(step, i))
+      data = const_cast<uint8_t*>(inputs_.plan->blob_data(tensor_of(step, i).index()));
+    views[i] = kernels::make_view(slice_.operands[i], data);
+  }
+  kernels::KernelArgs args;
+  args.params = slice_.shape.params;
+  args.operands = views;
+  args.operand_count = slice_.shape.operand_count;
+  args.part_dim = slice_.shape.part_dim;
+  args.part = slice_.shape.part;
+  run_cpu_kernel(
+      *inputs_.pool, kernels::cpu_kernel(*slice_.shape.row), args, slice_.needs.task_count,
+      slice_.needs.phase_count,
+      {memory_.data() + slice_.scratch_place, static_cast<size_t>(slice_.scratch.stride_bytes)});
+}
+
+// How far a right result may be from the CPU's.
+float StepChecker::limit() const {
+  const float* expected = floats(slice_.expected);
+  const float* perturbed = floats(slice_.perturbed);
+  float largest = 0;
+  float largest_change = 0;
+  for_each_output(slice_.shape, [&](size_t i) {
+    const float change = std::fabs(expected[i] - perturbed[i]);
+    if (!std::isfinite(expected[i]) || !std::isfinite(change)) return;
+    largest = std::max(largest, std::fabs(expected[i]));
+    largest_change = std::max(largest_change, change);
+  });
+  const plan::StepDef& step = step_of(checked_[current_]);
+  const bool is_half =
+      static_cast<DType>(tensor_of(step, slice_.shape.operand_count - 1).dtype()) == DType::F16;
+  return (is_half ? kShare + kHalfShare : kShare) * largest + kPerturbedShare * largest_change;
+}
+
+codl_status_t StepChecker::compare(codl_diag_t* diag) {
+  const plan::StepDef& step = step_of(checked_[current_]);
+  const uint32_t last = slice_.shape.operand_count - 1;
+  const uint32_t output = step.operands()->Get(last);
+  codl_status_t status = read(output, slice_.rows, slice_.found, diag);
+  if (status == CODL_OK) status = inputs_.gpu->finish(kComputeQueue, diag);
+  if (status != CODL_OK) return status;
+  widen_halves(output, slice_.operands[last], slice_.found);
+  compute(slice_.expected);
+  for (uint32_t i = 0; i < last; ++i)
+    if (!is_constant(step, i))
+      perturb(floats(slice_.places[i]),
+              static_cast<size_t>(slice_.operands[i].bytes / sizeof(float)));
+  compute(slice_.perturbed);
+  const float* expected = floats(slice_.expected);
+  const float* perturbed = floats(slice_.perturbed);
+  const float* found = floats(slice_.found);
+  const float most = limit();
+  const bool is_half = static_cast<DType>(tensor_of(step, last).dtype()) == DType::F16;
+  size_t wrong = SIZE_MAX;
+  for_each_output(slice_.shape, [&](size_t i) {
+    // Of what is not finite the lanes may make different things, and so may halves of what they
+    // cannot hold.
+    const float size = std::fabs(expected[i]);
+    if (!std::isfinite(size) || !std::isfinite(perturbed[i]) ||
+        (is_half && size > kLargestHalf / 2))
+      return;
+    if (!(std::fabs(found[i] - expected[i]) <= most)) wrong = std::min(wrong, i);
+  });
+  if (wrong == SIZE_MAX) return CODL_OK;
+  set_diag(diag, "%s (%s), rows %d to %d: expected %.9g within %.3g, found %.9g",
+           step.name()->c_str(), find_kernel(step.kernel())->symbol, slice_.rows.begin,
+           slice_.rows.end, static_cast<double>(expected[wrong]), static_cast<double>(most),
+           static_cast<double>(found[wrong]));
+  return CODL_WRONG_RESULT;
+}
+
+}  // namespace codl::rt

@@ -1,0 +1,98 @@
+// Computes again on the CPU what a GPU step has computed, now and then, and compares.
+//
+// A GPU kernel and the CPU kernels of its operator with the same packing read the same weights, and
+// an image's bytes are those of the layout Nhwc. So a check needs nothing of a plan but the step:
+// its inputs are copied to the host before it runs, its output after, both as far as a slice of the
+// output's rows needs.
+#pragma once
+
+#include <cstdint>
+
+#include "codl/codl.h"
+#include "runtime/src/arena.h"
+#include "runtime/src/cpu_pool.h"
+#include "runtime/src/gpu_memory.h"
+#include "runtime/src/gpu_queue.h"
+#include "runtime/src/plan.h"
+#include "runtime/src/step_list.h"
+#include "schema/session_memory.h"
+
+namespace codl::rt {
+
+struct StepCheckerInputs {
+  const codl_plan* plan = nullptr;
+  const plan::VariantDef* variant = nullptr;
+  const GpuMemory* memory = nullptr;
+  GpuQueue* gpu = nullptr;
+  CpuPool* pool = nullptr;
+  uint32_t every = 1;  // runs
+};
+
+class StepChecker {
+ public:
+  StepChecker() = default;
+  StepChecker(const StepChecker&) = delete;
+  StepChecker& operator=(const StepChecker&) = delete;
+
+  // Everything given is borrowed and must outlive this. Once per object.
+  codl_status_t create(const codl_allocator_t& allocator, const StepCheckerInputs& inputs,
+                       codl_diag_t* diag);
+
+  // The GPU step that the run which begins shall check; kNoStep: none. One after the other, and of
+  // a step that is too large one slice after the other.
+  uint32_t begin_run();
+
+  // Of that step: before it is enqueued, when all before it is complete ...
+  codl_status_t read_inputs(codl_diag_t* diag);
+  // ... and when it is complete itself. WRONG_RESULT if the CPU computes something else.
+  codl_status_t compare(codl_diag_t* diag);
+
+  uint32_t step_count() const { return static_cast<uint32_t>(checked_.count()); }
+  uint64_t list_bytes() const { return checked_.count() * sizeof(Checked); }
+  uint64_t memory_bytes() const { return memory_.size_bytes(); }
+
+ private:
+  struct Checked {
+    uint32_t step = 0;
+    const KernelRow* row = nullptr;  // of the CPU
+    int32_t next_row = 0;            // of the output, where the next slice begins
+  };
+  // A slice of a step, as the CPU computes it, and where its operands are in `memory_`.
+  struct Slice {
+    kernels::StepShape shape;
+    kernels::OperandShape operands[kernels::kMaxOperands];
+    kernels::StepNeeds needs;
+    ScratchSizes scratch;
+    Range rows;                            // of the output
+    size_t places[kernels::kMaxOperands];  // of inputs; of weights none
+    size_t expected = 0;                   // the output as the CPU computes it,
+    size_t perturbed = 0;                  // of inputs that are a little different,
+    size_t found = 0;                      // and as the GPU did
+    size_t scratch_place = 0;
+    uint64_t total_bytes = 0;
+  };
+
+  const plan::StepDef& step_of(const Checked& checked) const;
+  const plan::TensorDef& tensor_of(const plan::StepDef& step, uint32_t operand) const;
+  bool is_constant(const plan::StepDef& step, uint32_t operand) const;
+  Range all_rows(const plan::StepDef& step) const;
+  bool find_row(Checked& checked, uint64_t* out_most, uint64_t* out_least);
+  bool cut(const Checked& checked, Range rows);
+  bool narrow(uint32_t operand);
+  void place(const plan::StepDef& step);
+  bool cut_next(Checked& checked);
+  codl_status_t read(uint32_t tensor, Range rows, size_t place, codl_diag_t* diag);
+  void widen_halves(uint32_t tensor, const kernels::OperandShape& shape, size_t place);
+  void compute(size_t output);
+  float limit() const;
+  float* floats(size_t place) const { return reinterpret_cast<float*>(memory_.data() + place); }
+
+  StepCheckerInputs inputs_;
+  Array<Checked> checked_;
+  Arena memory_;
+  Slice slice_;
+  uint32_t current_ = 0;  // of checked_
+  uint32_t runs_ = 0;     // since the last check
+};
+
+}  // namespace codl::rt

@@ -1,0 +1,222 @@
+// Checks while running, on drivers that are right and on ones made wrong on purpose.
+#include <string>
+#include <vector>
+
+#include "test/runtime/gpu_halves.h"
+#include "test/runtime/relu_session.h"
+#include "test/support/counting_allocator.h"
+#include "test/support/fake_cl.h"
+
+namespace codl::test {
+namespace {
+
+using Options = codl_session_options_t;
+
+// Lets the last work-group (the last work-items, where the driver chooses groups) of a chosen
+// kernel launch not run, now and then: what it should have written keeps an older run's numbers.
+struct LazyDriver {
+  rt::ClApi api;
+  int launch = 0;    // which of a run's launches, by number
+  int every = 1;     // runs
+  int runs = 0;      // so far
+  int launches = 0;  // of this run so far
+
+  static LazyDriver*& current() {
+    static LazyDriver* driver = nullptr;
+    return driver;
+  }
+
+  explicit LazyDriver(const rt::ClApi& real) : api(real) {
+    current() = this;
+    real_ = real.clEnqueueNDRangeKernel;
+    api.clEnqueueNDRangeKernel = enqueue;
+  }
+  LazyDriver(const LazyDriver&) = delete;
+  LazyDriver& operator=(const LazyDriver&) = delete;
+  ~LazyDriver() { current() = nullptr; }
+
+  void begin_run() {
+    ++runs;
+    launches = 0;
+  }
+
+ private:
+  static cl_int enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                        const size_t* offset, const size_t* global, const size_t* local,
+                        cl_uint wait_count, const cl_event* waits, cl_event* event) {
+    LazyDriver& driver = *current();
+    size_t sizes[3] = {global[0], global[1], global[2]};
+    if (driver.runs > 0 && driver.launches++ == driver.launch && driver.runs % driver.every == 0) {
+      int dim = 0;  // the one with most groups
+      for (int i = 1; i < 3; ++i)
+        if (sizes[i] / (local ? local[i] : 1) > sizes[dim] / (local ? local[dim] : 1)) dim = i;
+      sizes[dim] -= local ? local[dim] : 1;
+    }
+    return driver.real_(queue, kernel, dims, offset, sizes, local, wait_count, waits, event);
+  }
+
+  decltype(rt::ClApi::clEnqueueNDRangeKernel) real_;
+};
+
+Options checking(int32_t every, int32_t fallback = CODL_FALLBACK_NEVER) {
+  Options options = ReluSession::defaults();
+  options.require_variant = 1;
+  options.check_every = every;
+  options.fallback = fallback;
+  return options;
+}
+
+bool has_images(GpuHalf half) {
+  return half == GpuHalf::FineSvmImages || half == GpuHalf::SubBufferImages ||
+         half == GpuHalf::SeparateImages;
+}
+
+// GPU kernels of a relu plan.
+int launch_count(GpuHalf half) { return has_images(half) ? 3 : 1; }
+
+TEST_CASE("a right driver passes every check") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : halves_here())
+    for (Gate gate : kGates) {
+      INFO(describe(half, gate));
+      const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+      FakeCl cl(*machine_opencl());
+      CountingAllocator allocator;
+      {
+        Options options = checking(1);
+        options.allocator = allocator.get();
+        ReluSession session(plan, options, &cl.api());
+        REQUIRE(session.status == CODL_OK);
+        CHECK(session.get()->checker->step_count() == static_cast<uint32_t>(launch_count(half)));
+        const codl_session_info_t info = session.info();
+        CHECK(static_cast<int64_t>(info.host_bytes + info.scratch_bytes + info.table_bytes) ==
+              allocator.live_bytes);
+        const int64_t allocations = allocator.allocation_count;
+        const int live = cl.live_count();
+        for (int round = 0; round < 20; ++round) {
+          const codl_status_t status = session.run(round);
+          INFO(session.diag.message);
+          REQUIRE(status == CODL_OK);
+          CHECK(session.is_right());
+        }
+        CHECK(allocator.allocation_count == allocations);
+        CHECK(cl.live_count() == live);
+      }
+      CHECK(allocator.live_count == 0);
+      CHECK(cl.live_count() == 0);
+    }
+}
+
+TEST_CASE("a work-group that does not run is found, whichever kernel it is of") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : halves_here())
+    for (Gate gate : kGates)
+      for (int launch = 0; launch < launch_count(half); ++launch) {
+        INFO(describe(half, gate) << ", launch " << launch);
+        const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+        LazyDriver driver(*machine_opencl());
+        driver.launch = launch;
+        constexpr int32_t kEvery = 3;
+        ReluSession session(plan, checking(kEvery), &driver.api);
+        REQUIRE(session.status == CODL_OK);
+        int found = 0;
+        for (int round = 1; round <= kEvery * launch_count(half); ++round) {
+          driver.begin_run();
+          const codl_status_t status = session.run(round);
+          INFO(session.diag.message);
+          CHECK((status == CODL_OK || status == CODL_WRONG_RESULT));
+          if (status != CODL_WRONG_RESULT) continue;
+          ++found;
+          CHECK(round % kEvery == 0);
+          CHECK_THAT(session.diag.message, Catch::Contains("_cl_"));
+          CHECK_THAT(session.diag.message, Catch::Contains("expected"));
+        }
+        // Once in a round through the steps.
+        CHECK(found == 1);
+        CHECK(session.info().failed_runs == 1);
+        driver.every = 1 << 30;
+        driver.begin_run();
+        REQUIRE(session.run() == CODL_OK);
+        CHECK(session.is_right());
+      }
+}
+
+TEST_CASE("a fault of one run in many is found, and the CPU goes on") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : halves_here()) {
+    INFO(describe(half, Gate::UserEvent));
+    const OpenPlan plan(relu_plan({.half = half, .gate = Gate::UserEvent}));
+    LazyDriver driver(*machine_opencl());
+    // Both are prime to the number of steps and to each other: in so many runs each step is checked
+    // in a run that is wrong.
+    driver.every = 7;
+    constexpr int32_t kEvery = 5;
+    ReluSession session(plan, checking(kEvery, CODL_FALLBACK_PER_RUN), &driver.api);
+    REQUIRE(session.status == CODL_OK);
+    for (int round = 1; round <= driver.every * kEvery * launch_count(half); ++round) {
+      driver.begin_run();
+      REQUIRE(session.run(round) == CODL_OK);
+      if (round % driver.every != 0) CHECK(session.is_right());
+      if (session.info().failed_runs == 0) continue;
+      CHECK(session.is_right());
+      break;
+    }
+    CHECK(session.info().failed_runs == 1);
+    CHECK(session.info().variant == std::string("cpu"));
+    CHECK_THAT(session.info().fallback_reason, Catch::Contains("expected"));
+    for (int round = 0; round < driver.every; ++round) {
+      driver.begin_run();
+      REQUIRE(session.run(round) == CODL_OK);
+      CHECK(session.is_right());
+      CHECK(driver.launches == 0);
+    }
+  }
+}
+
+TEST_CASE("a large step is checked some rows after the other") {
+  if (machine_opencl() == nullptr || lacks_fine_svm()) return;
+  // 2 MiB each way: five slices or more of half a MiB for inputs and results.
+  const OpenPlan plan(relu_plan({.dims = {1, 16, 256, 128}, .cut_row = 4}));
+  LazyDriver driver(*machine_opencl());
+  ReluSession session(plan, checking(1), &driver.api);
+  REQUIRE(session.status == CODL_OK);
+  CHECK(session.info().scratch_bytes < (1u << 20));
+  std::vector<int> found;  // runs
+  for (int round = 1; round <= 60; ++round) {
+    driver.begin_run();
+    const codl_status_t status = session.run(round);
+    if (status == CODL_WRONG_RESULT) found.push_back(round);
+  }
+  REQUIRE(found.size() >= 2);
+  // The last rows come once in each turn.
+  const int turn = found[1] - found[0];
+  CHECK(turn >= 5);
+  CHECK(found[0] == turn);
+}
+
+TEST_CASE("whichever call of a checked run fails, the CPU variant finishes it") {
+  for (GpuHalf half : kHalves)
+    for (Gate gate : kGates) {
+      const OpenPlan plan(relu_plan({.half = half, .gate = gate}));
+      for (int fail_at = 0;; ++fail_at) {
+        FakeCl cl;
+        INFO(describe(half, gate) << ", call " << fail_at);
+        bool is_over = false;
+        {
+          ReluSession session(plan, checking(1, CODL_FALLBACK_PER_RUN), &cl.api());
+          REQUIRE(session.status == CODL_OK);
+          cl.clear_calls();
+          cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
+          // The simulated device computes nothing: what does not fail is found to be wrong.
+          REQUIRE(session.run() == CODL_OK);
+          is_over = static_cast<int>(cl.calls().size()) <= fail_at;
+          if (session.info().failed_runs != 0) CHECK(session.is_right());
+        }
+        CHECK(cl.live_count() == 0);
+        if (is_over) break;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace codl::test
