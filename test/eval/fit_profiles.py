@@ -4,7 +4,7 @@
     fit_profiles.py --codl-profile build/release/bin/codl-profile [NAME ...]
 
 Of every test/eval/data/NAME.csv.xz that has a profiles/NAME.json: `codl-profile --fit-only` with the name and the
-description that the profile has. After it: family_shares.py, if counts or terms have changed.
+description that the profile has. After it: family_shares.py, if counts or terms have changed, and after that phone_networks.py --write.
 """
 import argparse
 import json

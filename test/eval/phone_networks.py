@@ -163,8 +163,7 @@ class Planner:
         found = collections.Counter()
         for kernel, us, terms in STEP.findall(text):
             rest = float(us)
-            for term in terms.split(", "):
-                name, value, _ = term.split(" ")
+            for name, value in re.findall(r"(\w+) ([0-9.]+) us", terms):
                 found[self.kind_of(row.processor, name, kernel)] += float(value)
                 rest -= float(value)
             found["fixed"] += rest  # rounding
