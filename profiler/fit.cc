@@ -2,94 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <span>
+
+#include "profiler/least_squares.h"
+#include "profiler/tiles.h"
 
 namespace codl::profiler {
 
-std::vector<double> solve_positive(std::vector<std::vector<double>> a, std::vector<double> b) {
-  const size_t n = b.size();
-  std::vector<double> scale(n);
-  for (size_t i = 0; i < n; ++i) scale[i] = a[i][i];
-  for (size_t j = 0; j < n; ++j) {
-    for (size_t k = 0; k < j; ++k) a[j][j] -= a[j][k] * a[j][k];
-    const bool depends = a[j][j] <= 1e-12 * scale[j];
-    a[j][j] = depends ? 0 : std::sqrt(a[j][j]);
-    for (size_t i = j + 1; i < n; ++i) {
-      for (size_t k = 0; k < j; ++k) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] = depends ? 0 : a[i][j] / a[j][j];
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
-    b[i] = a[i][i] > 0 ? b[i] / a[i][i] : 0;
-  }
-  for (size_t i = n; i-- > 0;) {
-    for (size_t k = i + 1; k < n; ++k) b[i] -= a[k][i] * b[k];
-    b[i] = a[i][i] > 0 ? b[i] / a[i][i] : 0;
-  }
-  return b;
-}
-
 namespace {
 
-using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;
-
-struct NormalEquations {
-  Matrix gram;   // A^T A
-  Vector right;  // A^T b
-};
-
-NormalEquations normal_equations(const Matrix& rows, const Vector& b) {
-  const size_t n = rows.empty() ? 0 : rows[0].size();
-  NormalEquations normal = {Matrix(n, Vector(n)), Vector(n)};
-  for (size_t r = 0; r < rows.size(); ++r)
-    for (size_t i = 0; i < n; ++i) {
-      normal.right[i] += rows[r][i] * b[r];
-      for (size_t j = 0; j <= i; ++j) normal.gram[i][j] += rows[r][i] * rows[r][j];
-    }
-  for (size_t i = 0; i < n; ++i)
-    for (size_t j = 0; j < i; ++j) normal.gram[j][i] = normal.gram[i][j];
-  return normal;
-}
-
-// Least squares over the columns of the set; 0 elsewhere.
-Vector solve_subset(const NormalEquations& normal, const std::vector<bool>& in_set) {
-  std::vector<size_t> columns;
-  for (size_t i = 0; i < in_set.size(); ++i)
-    if (in_set[i]) columns.push_back(i);
-  Matrix gram(columns.size(), Vector(columns.size()));
-  Vector right(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    right[i] = normal.right[columns[i]];
-    for (size_t j = 0; j < columns.size(); ++j) gram[i][j] = normal.gram[columns[i]][columns[j]];
-  }
-  const Vector solved = solve_positive(std::move(gram), std::move(right));
-  Vector x(in_set.size());
-  for (size_t i = 0; i < columns.size(); ++i) x[columns[i]] = solved[i];
-  return x;
-}
-
-// The column outside the set along which the error falls fastest, or in_set.size().
-size_t steepest_column(const NormalEquations& normal, const Vector& x,
-                       const std::vector<bool>& in_set, const std::vector<bool>& refused) {
-  size_t best = in_set.size();
-  double best_slope = 0;
-  for (size_t i = 0; i < in_set.size(); ++i) {
-    if (in_set[i] || refused[i] || normal.gram[i][i] <= 0) continue;
-    double slope = normal.right[i];
-    for (size_t j = 0; j < x.size(); ++j) slope -= normal.gram[i][j] * x[j];
-    slope /= std::sqrt(normal.gram[i][i]);
-    if (slope <= best_slope + 1e-10 * std::abs(normal.right[i])) continue;
-    best = i;
-    best_slope = slope;
-  }
-  return best;
-}
-
+using compiler::JointShare;
 using compiler::kTermCount;
 using compiler::Term;
 using Terms = std::vector<int>;  // indices
+
+// What there are shares of.
+struct Basis {
+  Terms terms;
+  std::vector<JointShare> joints;
+};
 
 // Whether steps of a row with weights have them warm, too: else what cold ones take cannot be told
 // from what weights take.
@@ -125,9 +58,10 @@ Terms told_terms(const std::vector<Observation>& observations) {
 }
 
 // Terms over the time: shares are exact where the row times them is 1.
-Vector relative_row(const TermTimes& times, const Terms& terms, double us) {
+Vector relative_row(const TermTimes& times, const Basis& basis, double us) {
   Vector row;
-  for (const int term : terms) row.push_back(times.us[term] / us);
+  for (const int term : basis.terms) row.push_back(times.us[term] / us);
+  for (const JointShare& joint : basis.joints) row.push_back(joint_us(times, joint) / us);
   return row;
 }
 
@@ -141,44 +75,6 @@ double quantile(std::vector<double> values, double share) {
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
-                                               const std::vector<double>& b) {
-  const NormalEquations normal = normal_equations(rows, b);
-  const size_t n = normal.right.size();
-  Vector x(n);
-  std::vector<bool> in_set(n);
-  std::vector<bool> refused(n);  // since x last changed: adding them took them out again
-  for (size_t round = 0; round < 10 * n; ++round) {
-    const size_t added = steepest_column(normal, x, in_set, refused);
-    if (added == n) break;
-    in_set[added] = true;
-    const Vector before = x;
-    for (;;) {
-      const Vector target = solve_subset(normal, in_set);
-      // As far towards the target as no coefficient turns negative.
-      double step = 1;
-      for (size_t i = 0; i < n; ++i)
-        if (in_set[i] && target[i] <= 0 && x[i] - target[i] > 0)
-          step = std::min(step, x[i] / (x[i] - target[i]));
-        else if (in_set[i] && target[i] <= 0)
-          step = 0;
-      for (size_t i = 0; i < n; ++i)
-        if (in_set[i]) x[i] += step * (target[i] - x[i]);
-      if (step >= 1) break;
-      for (size_t i = 0; i < n; ++i)
-        if (in_set[i] && target[i] <= 0 && x[i] <= 1e-12 * std::abs(target[i])) {
-          in_set[i] = false;
-          x[i] = 0;
-        }
-    }
-    if (x == before)
-      refused[added] = true;
-    else
-      refused.assign(n, false);
-  }
-  return x;
-}
-
 namespace {
 
 double dot(const Vector& a, const Vector& b) {
@@ -187,72 +83,274 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-Shares fit_terms(const std::vector<Observation>& observations, const Terms& terms) {
+// 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
+constexpr double kErrorScale = 0.12;
+
+Matrix rows_of(const std::vector<Observation>& observations, const Basis& basis) {
   Matrix rows;
+  for (const Observation& observation : observations)
+    rows.push_back(relative_row(observation.times, basis, observation.us));
+  return rows;
+}
+
+// What errors of long steps do to a network's time counts for more. A higher power would leave
+// the many short ones to chance.
+Vector weights_of(const std::vector<Observation>& observations) {
+  constexpr double kPower = 0.2;
   Vector weights;
-  for (const Observation& observation : observations) {
-    rows.push_back(relative_row(observation.times, terms, observation.us));
-    weights.push_back(observation.weight);
-  }
-  const Vector solved = nearest_to_one(rows, weights);
+  for (const Observation& observation : observations)
+    weights.push_back(observation.weight * std::pow(observation.us, kPower));
+  return weights;
+}
+
+// What the family's shares say of each term, times the factor by which they are nearest.
+Vector scaled_family(const std::vector<Observation>& observations, const Basis& basis,
+                     const Shares& family) {
+  Matrix rows;
+  for (const Observation& observation : observations)
+    rows.push_back({weigh(observation.times, family) / observation.us});
+  const Vector factor = nearest_to_one(rows, weights_of(observations));
+  if (factor.empty() || factor[0] <= 0) return {};
+  Vector scaled;
+  for (const int term : basis.terms) scaled.push_back(factor[0] * family.of[term]);
+  for (size_t i = 0; i < basis.joints.size(); ++i) scaled.push_back(-1);
+  return scaled;
+}
+
+Shares fit_basis(const std::vector<Observation>& observations, const Basis& basis,
+                 const Shares* family) {
+  // What 8 to 20 samples of a kernel predict of its others, on four machines, is as good with up to
+  // a tenth of a sample, worse with none or with one; what is exact should stay so.
+  constexpr double kSamplesOfFamily = 0.02;
+  const Vector pulled_to = family ? scaled_family(observations, basis, *family) : Vector();
+  const Vector solved = nearest_to_one(rows_of(observations, basis), weights_of(observations),
+                                       pulled_to, kSamplesOfFamily);
   Shares shares;
-  for (size_t i = 0; i < solved.size(); ++i) shares.of[terms[i]] = solved[i];
+  if (solved.empty()) return shares;
+  for (size_t i = 0; i < basis.terms.size(); ++i) shares.of[basis.terms[i]] = solved[i];
+  for (size_t i = 0; i < basis.joints.size(); ++i) {
+    const double share = solved[basis.terms.size() + i];
+    if (share <= 0) continue;
+    JointShare& joint = shares.joint[shares.joint_count++];
+    joint = basis.joints[i];
+    joint.share = share;
+  }
   return shares;
 }
 
 // Those that are kLeastPart or more of some observation's predicted time.
-Terms terms_that_matter(const std::vector<Observation>& observations, const Terms& terms,
-                        const Shares& shares) {
+Basis what_matters(const std::vector<Observation>& observations, const Basis& basis,
+                   const Shares& shares) {
   constexpr double kLeastPart = 0.0025;
   bool matters[kTermCount] = {};
+  bool joint_matters[compiler::kMostJointShares] = {};
   for (const Observation& observation : observations) {
-    const double us = weigh(observation.times, shares);
+    const double least_us = kLeastPart * weigh(observation.times, shares);
     for (int term = 0; term < kTermCount; ++term)
-      if (shares.of[term] > 0 && observation.times.us[term] * shares.of[term] >= kLeastPart * us)
+      if (shares.of[term] > 0 && observation.times.us[term] * shares.of[term] >= least_us)
         matters[term] = true;
+    for (int i = 0; i < shares.joint_count; ++i)
+      if (joint_us(observation.times, shares.joint[i]) * shares.joint[i].share >= least_us)
+        joint_matters[i] = true;
   }
-  Terms mattering;
-  for (const int term : terms)
-    if (matters[term]) mattering.push_back(term);
+  Basis mattering;
+  for (const int term : basis.terms)
+    if (matters[term]) mattering.terms.push_back(term);
+  for (int i = 0; i < shares.joint_count; ++i)
+    if (joint_matters[i]) mattering.joints.push_back(shares.joint[i]);
   return mattering;
+}
+
+// Joint shares that the observations could tell: of terms that are part of the time, at
+// thresholds and factors that have observations on both sides.
+std::vector<JointShare> joint_candidates(const std::vector<Observation>& observations,
+                                         const Terms& terms) {
+  constexpr double kLeastPart = 0.02;
+  constexpr double kThresholds[] = {0.3, 0.6, 0.8, 0.9, 0.97};
+  constexpr double kFactors[] = {0.15, 0.35, 0.5, 0.65, 0.85};
+  constexpr int kDigits = 3;  // profiles have these
+  const size_t least_count = std::max<size_t>(10, observations.size() / 50);
+  Terms parts;
+  for (const int term : terms) {
+    size_t count = 0;
+    for (const Observation& observation : observations)
+      if (observation.times.us[term] > kLeastPart * observation.us) ++count;
+    if (term != static_cast<int>(Term::Step) && count >= least_count) parts.push_back(term);
+  }
+  std::vector<JointShare> candidates;
+  const auto add = [&](int term, Term other, const Vector& values,
+                       std::span<const double> quantiles) {
+    for (const double at : quantiles) {
+      if (std::min(at, 1 - at) * static_cast<double>(values.size()) <
+          static_cast<double>(least_count))
+        continue;
+      const double factor = rounded(quantile(values, at), kDigits);
+      const bool is_new = candidates.empty() || candidates.back().factor != factor ||
+                          candidates.back().other != other ||
+                          candidates.back().term != static_cast<Term>(term);
+      if (is_new && factor > 0) candidates.push_back({static_cast<Term>(term), other, factor, 0});
+    }
+  };
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Vector times;
+    for (const Observation& observation : observations)
+      if (observation.times.us[parts[i]] > 0) times.push_back(observation.times.us[parts[i]]);
+    add(parts[i], Term::Step, times, kThresholds);
+    for (size_t j = i + 1; j < parts.size(); ++j) {
+      Vector ratios;
+      for (const Observation& observation : observations)
+        if (observation.times.us[parts[i]] > 0 && observation.times.us[parts[j]] > 0)
+          ratios.push_back(observation.times.us[parts[i]] / observation.times.us[parts[j]]);
+      add(parts[i], static_cast<Term>(parts[j]), ratios, kFactors);
+    }
+  }
+  return candidates;
+}
+
+// A fit as far as it is: what each observation is off by, and how much it then counts.
+struct Misfit {
+  Vector errors;  // predicted / measured - 1
+  Vector weights;
+  double loss = 0;
+};
+
+Misfit misfit_of(const std::vector<Observation>& observations, const Shares& shares) {
+  Misfit misfit;
+  misfit.weights = weights_of(observations);
+  for (size_t i = 0; i < observations.size(); ++i) {
+    const double error = weigh(observations[i].times, shares) / observations[i].us - 1;
+    const double scaled = error / kErrorScale;
+    misfit.errors.push_back(error);
+    misfit.loss += misfit.weights[i] * std::log1p(scaled * scaled);
+    misfit.weights[i] /= 1 + scaled * scaled;
+  }
+  return misfit;
+}
+
+// Those along which the error falls fastest, the fastest first.
+std::vector<JointShare> steepest(const std::vector<Observation>& observations, const Misfit& misfit,
+                                 const std::vector<JointShare>& candidates, size_t most) {
+  std::vector<std::pair<double, size_t>> slopes;
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    double slope = 0;
+    double square = 0;
+    for (size_t i = 0; i < observations.size(); ++i) {
+      const double value = joint_us(observations[i].times, candidates[c]) / observations[i].us;
+      slope -= misfit.weights[i] * misfit.errors[i] * value;
+      square += value * value;
+    }
+    if (slope > 0) slopes.emplace_back(-slope / std::sqrt(square), c);
+  }
+  std::sort(slopes.begin(), slopes.end());
+  std::vector<JointShare> found;
+  for (size_t i = 0; i < std::min(most, slopes.size()); ++i)
+    found.push_back(candidates[slopes[i].second]);
+  return found;
+}
+
+// The candidate with which the errors, weighed as they are, become least.
+const JointShare* best_of(const std::vector<Observation>& observations, const Basis& basis,
+                          const Misfit& misfit, const std::vector<JointShare>& candidates) {
+  const JointShare* best = nullptr;
+  double best_square = std::numeric_limits<double>::infinity();
+  Basis trial = basis;
+  trial.joints.emplace_back();
+  for (const JointShare& candidate : candidates) {
+    trial.joints.back() = candidate;
+    Matrix rows = rows_of(observations, trial);
+    Vector right;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      right.push_back(std::sqrt(misfit.weights[i]));
+      for (double& value : rows[i]) value *= right[i];
+    }
+    const Vector x = non_negative_least_squares(rows, right);
+    double square = 0;
+    for (size_t i = 0; i < rows.size(); ++i) square += std::pow(dot(rows[i], x) - right[i], 2);
+    if (square >= best_square) continue;
+    best = &candidate;
+    best_square = square;
+  }
+  return best;
+}
+
+// Adds joint shares to the basis of a fit.
+void add_joint_shares(const std::vector<Observation>& observations, const FitOptions& options,
+                      Shares shares, Basis* basis) {
+  // Fewer would be told by chance.
+  constexpr size_t kManyObservations = 60;
+  constexpr size_t kTried = 8;
+  constexpr double kLeastFall = 0.01;
+  if (observations.size() < kManyObservations) return;
+  const std::vector<JointShare> candidates = joint_candidates(observations, basis->terms);
+  Misfit misfit = misfit_of(observations, shares);
+  for (int i = 0; i < options.most_joint_shares; ++i) {
+    const std::vector<JointShare> tried = steepest(observations, misfit, candidates, kTried);
+    const JointShare* best = best_of(observations, *basis, misfit, tried);
+    if (!best) return;
+    basis->joints.push_back(*best);
+    shares = fit_basis(observations, *basis, options.family);
+    Misfit next = misfit_of(observations, shares);
+    if (next.loss > (1 - kLeastFall) * misfit.loss) {
+      basis->joints.pop_back();
+      return;
+    }
+    misfit = std::move(next);
+  }
 }
 
 }  // namespace
 
 std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
-                                   const std::vector<double>& weights) {
-  // 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
-  constexpr double kScale = 0.12;
+                                   const std::vector<double>& weights,
+                                   const std::vector<double>& pulled_to, double pull) {
   constexpr int kReweightings = 8;
   Vector x;
   Vector square_roots(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) square_roots[i] = std::sqrt(weights[i]);
+  // A row for each column, as long as those are in the mean (of squares), of the mean weight.
+  Matrix pulling;
+  Vector targets;
+  for (size_t j = 0; j < pulled_to.size(); ++j) {
+    if (pulled_to[j] < 0) continue;
+    double square = 0;
+    for (size_t i = 0; i < rows.size(); ++i) square += weights[i] * rows[i][j] * rows[i][j];
+    pulling.emplace_back(pulled_to.size());
+    pulling.back()[j] = std::sqrt(pull * square / static_cast<double>(rows.size()));
+    targets.push_back(pulling.back()[j] * pulled_to[j]);
+  }
   for (int round = 0; round < kReweightings; ++round) {
     Matrix weighted = rows;
     Vector right = square_roots;
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (round > 0) right[i] /= std::hypot(1, (dot(rows[i], x) - 1) / kScale);
+      if (round > 0) right[i] /= std::hypot(1, (dot(rows[i], x) - 1) / kErrorScale);
       for (double& value : weighted[i]) value *= right[i];
     }
+    weighted.insert(weighted.end(), pulling.begin(), pulling.end());
+    right.insert(right.end(), targets.begin(), targets.end());
     x = non_negative_least_squares(weighted, right);
   }
   return x;
 }
 
-Shares fit_shares(const std::vector<Observation>& observations) {
-  const Terms terms = told_terms(observations);
-  const Shares shares = fit_terms(observations, terms);
-  return fit_terms(observations, terms_that_matter(observations, terms, shares));
+Shares fit_shares(const std::vector<Observation>& observations, const FitOptions& options) {
+  Basis basis = {told_terms(observations), {}};
+  Shares shares = fit_basis(observations, basis, options.family);
+  if (options.most_joint_shares > 0) {
+    add_joint_shares(observations, options, shares, &basis);
+    shares = fit_basis(observations, basis, options.family);
+  }
+  return fit_basis(observations, what_matters(observations, basis, shares), options.family);
 }
 
 std::vector<double> predict_held_out(const std::vector<Observation>& observations,
-                                     const std::vector<size_t>& folds, size_t fold_count) {
+                                     const std::vector<size_t>& folds, size_t fold_count,
+                                     const FitOptions& options) {
   Vector predictions(observations.size());
   for (size_t fold = 0; fold < fold_count; ++fold) {
     std::vector<Observation> seen;
     for (size_t i = 0; i < observations.size(); ++i)
       if (folds[i] != fold) seen.push_back(observations[i]);
-    const Shares shares = fit_shares(seen);
+    const Shares shares = fit_shares(seen, options);
     for (size_t i = 0; i < observations.size(); ++i)
       if (folds[i] == fold) predictions[i] = weigh(observations[i].times, shares);
   }
@@ -284,8 +382,8 @@ Residuals residuals_of(std::vector<double> errors_percent) {
 }
 
 double leverage(const std::vector<Observation>& observations, const TermTimes& times, double us) {
-  Terms all_terms(kTermCount);
-  std::iota(all_terms.begin(), all_terms.end(), 0);
+  Basis all_terms = {Terms(kTermCount), {}};
+  std::iota(all_terms.terms.begin(), all_terms.terms.end(), 0);
   Matrix rows;
   for (const Observation& observation : observations)
     rows.push_back(relative_row(observation.times, all_terms, observation.us));

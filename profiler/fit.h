@@ -27,25 +27,27 @@ struct Residuals {
   double p90 = 0;
 };
 
-// Solves the symmetric positive definite system by Cholesky's method. A pivot that is nothing but
-// rounding gives 0: the column depends on those before.
-std::vector<double> solve_positive(std::vector<std::vector<double>> a, std::vector<double> b);
-
-// The least x >= 0 of |A x - b|^2 after Lawson and Hanson, "Solving Least Squares Problems", 1974,
-// chapter 23. `rows` of A have equal lengths.
-std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
-                                               const std::vector<double>& b);
-
 // The x >= 0 by which the rows times x are nearest to 1, each row counting `weights[i]` times.
 // Minimises the Cauchy loss of the difference (scale 12 %) by reweighting: rows that are disturbed
-// do not turn it.
+// do not turn it. `pulled_to`, if not empty: of each column what x is drawn to, with the weight
+// `pull` of one row; less than 0: to nothing.
 std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
-                                   const std::vector<double>& weights);
+                                   const std::vector<double>& weights,
+                                   const std::vector<double>& pulled_to = {}, double pull = 0);
 
-// The shares by which the times are nearest, by nearest_to_one() of terms over times. Without terms
-// that no fit can tell from others, or that are less than 0.25 % of every time. `observations` may
-// be empty: shares of 0.
-Shares fit_shares(const std::vector<Observation>& observations);
+// What a fit knows or may do beyond the observations.
+struct FitOptions {
+  // Of the kernel's family. Few observations leave room for many shares: those that they do not
+  // tell are drawn to these times the factor by which the kernel is faster or slower.
+  const Shares* family = nullptr;
+  int most_joint_shares = 0;
+};
+
+// The shares by which the times are nearest, by nearest_to_one() of terms over times, longer steps
+// counting a little more. Without terms that no fit can tell from others, or that are less than
+// 0.25 % of every time. Joint shares are added one after the other, each the one that makes the
+// error least, while it falls by 1 % or more. `observations` may be empty: shares of 0.
+Shares fit_shares(const std::vector<Observation>& observations, const FitOptions& options = {});
 
 // Where a `share`, 0 to 1, of the values is below; between two values in proportion. Of one value
 // or more.
@@ -54,7 +56,8 @@ double quantile(std::vector<double> values, double share);
 // Each observation predicted by shares of a fit that has not seen it nor the others of its fold:
 // observation i belongs to fold folds[i], from 0 to fold_count - 1. Returns the predictions.
 std::vector<double> predict_held_out(const std::vector<Observation>& observations,
-                                     const std::vector<size_t>& folds, size_t fold_count);
+                                     const std::vector<size_t>& folds, size_t fold_count,
+                                     const FitOptions& options = {});
 
 // Of predictions of the observations, in percent.
 std::vector<double> errors_of(const std::vector<Observation>& observations,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "kernels/kernel_table.h"
@@ -15,6 +16,8 @@
 
 namespace codl::profiler {
 namespace {
+
+using compiler::kMostJointShares;
 
 constexpr size_t kFolds = 5;
 // Of shares, of which a profile has some hundreds and a step ten: half of the last digit is 0.5 %
@@ -28,24 +31,58 @@ std::vector<size_t> folds_of(size_t count) {
 }
 
 // Shares as a profile has them, and what held-out predictions say of them.
-Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out) {
+Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out,
+           const FitOptions& options) {
   constexpr double kLeastRatio = 0.05;  // of a prediction over what was measured
   Fit fit;
-  fit.shares = fit_shares(observations);
+  fit.shares = fit_shares(observations, options);
   for (double& share : fit.shares.of) share = rounded(share, kShareDigits);
+  // No step takes nothing: a nanosecond, the unit that predictions are rounded to.
+  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], 1e-3);
+  for (compiler::JointShare& joint : fit.shares.joint)
+    joint.share = rounded(joint.share, kShareDigits);
   fit.held_out = held_out;
   fit.interval_low = 1 / std::max(kLeastRatio, 1 + held_out.p90 / 100);
   fit.interval_high = 1 / std::max(kLeastRatio, 1 + held_out.p10 / 100);
   return fit;
 }
 
-Fit fit_kernel(const std::vector<Observation>& observations) {
+Fit fit_kernel(const std::vector<Observation>& observations, const FitOptions& options) {
   const std::vector<double> predictions =
-      predict_held_out(observations, folds_of(observations.size()), kFolds);
-  return fit_of(observations, residuals_of(errors_of(observations, predictions)));
+      predict_held_out(observations, folds_of(observations.size()), kFolds, options);
+  return fit_of(observations, residuals_of(errors_of(observations, predictions)), options);
 }
 
 using ObservationsOfRows = std::map<uint16_t, std::vector<Observation>>;
+
+// Of all of them, each kernel as often.
+std::vector<Observation> weighed_alike(
+    const std::vector<const std::vector<Observation>*>& kernels) {
+  std::vector<Observation> all;
+  for (const std::vector<Observation>* kernel : kernels)
+    for (Observation observation : *kernel) {
+      observation.weight = 1 / static_cast<double>(kernel->size());
+      all.push_back(observation);
+    }
+  return all;
+}
+
+// What the other kernels of a row's family reach on this machine; on others, if there are none.
+Shares other_shares(const KernelRow& row, const ObservationsOfRows& by_row,
+                    bool is_gpu_a_processor) {
+  std::vector<const std::vector<Observation>*> others;
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow& other = *find_kernel(id);
+    if (id != row.id && other.processor == row.processor &&
+        kernels::family_of(other) == kernels::family_of(row) &&
+        observations.size() >= kSamplesOfFit)
+      others.push_back(&observations);
+  }
+  if (others.empty())
+    return compiler::family_calibration(kernels::family_of(row), row.processor, is_gpu_a_processor)
+        .shares;
+  return fit_shares(weighed_alike(others));
+}
 
 ObservationsOfRows observations_to_fit(const std::vector<Sample>& samples, const LaneFacts& lane) {
   ObservationsOfRows by_row;
@@ -70,22 +107,26 @@ std::vector<double> errors_of_kernels(const std::vector<double>& errors,
   return all;
 }
 
+std::map<uint16_t, Shares> other_shares_of_rows(const ObservationsOfRows& by_row,
+                                                const LaneFacts& lane) {
+  std::map<uint16_t, Shares> shares;
+  for (const auto& [id, observations] : by_row)
+    shares[id] = other_shares(*find_kernel(id), by_row, lane.machine.is_gpu_a_processor);
+  return shares;
+}
+
 // Of the kernels, each with observations.
 Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
-  std::vector<Observation> all;
+  const std::vector<Observation> all = weighed_alike(kernels);
   std::vector<size_t> kernel_of;
   for (size_t kernel = 0; kernel < kernels.size(); ++kernel)
-    for (Observation observation : *kernels[kernel]) {
-      observation.weight = 1 / static_cast<double>(kernels[kernel]->size());
-      all.push_back(observation);
-      kernel_of.push_back(kernel);
-    }
-  if (kernels.size() == 1) return fit_kernel(all);
+    kernel_of.insert(kernel_of.end(), kernels[kernel]->size(), kernel);
+  if (kernels.size() == 1) return fit_kernel(all, {});
   const std::vector<double> errors =
       errors_of(all, predict_held_out(all, kernel_of, kernels.size()));
   Residuals held_out = residuals_of(errors_of_kernels(errors, kernel_of, kernels.size()));
   held_out.count = all.size();
-  return fit_of(all, held_out);
+  return fit_of(all, held_out, {});
 }
 
 std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gpu_a_processor) {
@@ -167,11 +208,16 @@ class ProfileWriter {
 
  private:
   // codlc refuses a file with any other number (JsonValue::as_number()). `owner` is for the error.
-  void number(const std::string& owner, const std::string& key, double value, int digits = 4) {
+  static double checked(const std::string& owner, const std::string& key, double value,
+                        int digits) {
     if (!(value >= 0 && value <= 1e12))
       tools::fail_input("profile: " + owner + ": " + key,
                         "samples that give a number from 0 to 10^12", std::to_string(value));
-    json_.key(key).number(rounded(value, digits));
+    return rounded(value, digits);
+  }
+
+  void number(const std::string& owner, const std::string& key, double value, int digits = 4) {
+    json_.key(key).number(checked(owner, key, value, digits));
   }
 
   void quantity(const char* key, double value, const char* origin = "measured",
@@ -315,6 +361,7 @@ class ProfileWriter {
       if (fit.shares.of[term] != 0)
         number(name, compiler::kTermNames[term], fit.shares.of[term], kShareDigits);
     json_.end_object();
+    write_joint_shares(name, fit.shares.joints());
     json_.key("interval").begin_array();
     json_.number(rounded(fit.interval_low, kShareDigits));
     json_.number(rounded(fit.interval_high, kShareDigits));
@@ -328,6 +375,20 @@ class ProfileWriter {
     json_.end_object();
   }
 
+  void write_joint_shares(const char* owner, std::span<const compiler::JointShare> joints) {
+    if (joints.empty()) return;
+    json_.key("joint").begin_array();
+    for (const compiler::JointShare& joint : joints) {
+      json_.begin_array();
+      for (const compiler::Term term : {joint.term, joint.other})
+        json_.string(compiler::kTermNames[static_cast<size_t>(term)]);
+      json_.number(checked(owner, "joint", joint.factor, kShareDigits));
+      json_.number(checked(owner, "joint", joint.share, kShareDigits));
+      json_.end_array();
+    }
+    json_.end_array();
+  }
+
   const DeviceFacts& facts_;
   const compiler::Machine& machine_;
   tools::JsonWriter json_;
@@ -337,10 +398,12 @@ class ProfileWriter {
 
 Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane) {
   const ObservationsOfRows by_row = observations_to_fit(samples, lane);
+  std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
   Fits fits;
   for (const auto& [id, observations] : by_row)
     if (observations.size() >= kSamplesOfFit)
-      fits.kernels.push_back({find_kernel(id), fit_kernel(observations)});
+      fits.kernels.push_back(
+          {find_kernel(id), fit_kernel(observations, {&families[id], kMostJointShares})});
   fits.families = fit_families(by_row, lane.machine.is_gpu_a_processor);
   return fits;
 }
@@ -369,6 +432,7 @@ std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
 
 std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane) {
   const ObservationsOfRows by_row = observations_to_fit(samples, lane);
+  std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
   std::string text;
   const auto add_line = [&](const KernelRow& row, int fold, const Observation& observation,
                             double predicted_us) {
@@ -386,7 +450,8 @@ std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts&
   };
   for (const auto& [id, observations] : by_row) {
     const std::vector<size_t> folds = folds_of(observations.size());
-    const std::vector<double> predictions = predict_held_out(observations, folds, kFolds);
+    const std::vector<double> predictions =
+        predict_held_out(observations, folds, kFolds, {&families[id], kMostJointShares});
     for (size_t i = 0; i < observations.size(); ++i)
       add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i], predictions[i]);
   }
@@ -396,7 +461,8 @@ std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts&
     const auto found = by_row.find(sample.row->id);
     if (sample.role != SampleRole::Network || found == by_row.end()) continue;
     auto [shares, is_new] = shares_of_rows.try_emplace(sample.row->id);
-    if (is_new) shares->second = fit_shares(found->second);
+    if (is_new)
+      shares->second = fit_shares(found->second, {&families[found->first], kMostJointShares});
     const Observation observation = {times_of(*sample.row, sample.item, lane), sample.us};
     add_line(*sample.row, -1, observation, weigh(observation.times, shares->second));
   }

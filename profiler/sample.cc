@@ -9,6 +9,7 @@
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
+#include "profiler/least_squares.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {

@@ -1,6 +1,8 @@
 #include "compiler/cost/calibration.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace codl::compiler {
 namespace {
@@ -24,9 +26,27 @@ constexpr FamilyShares kFamilyShares[] = {
 
 }  // namespace
 
+double joint_us(const TermTimes& times, const JointShare& joint) {
+  const double us = times[joint.term];
+  return joint.is_beyond() ? std::max(us - joint.factor, 0.0)
+                           : std::max(us, joint.factor * times[joint.other]);
+}
+
+std::string name_of(const JointShare& joint) {
+  char text[96];
+  const char* term = kTermNames[static_cast<int>(joint.term)];
+  if (joint.is_beyond())
+    std::snprintf(text, sizeof(text), "%s beyond %.3g us", term, joint.factor);
+  else
+    std::snprintf(text, sizeof(text), "longer of %s and %.3g x %s", term, joint.factor,
+                  kTermNames[static_cast<int>(joint.other)]);
+  return text;
+}
+
 double weigh(const TermTimes& times, const Shares& shares) {
   double us = 0;
   for (int i = 0; i < kTermCount; ++i) us += times.us[i] * shares.of[i];
+  for (const JointShare& joint : shares.joints()) us += joint_us(times, joint) * joint.share;
   return std::floor(us * 1e3 + 0.5) * 1e-3;
 }
 

@@ -2,20 +2,45 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "compiler/cost/step_cost.h"
 
 namespace codl::compiler {
 
+// Where what a step waits for is no sum of its terms: a share of
+//   of the longer of `term` and `factor` x `other`, which are at work at the same time, or
+//   where `other` is Term::Step, what `term` takes beyond `factor` microseconds: more of it takes
+//   longer than little of it, as what no buffer or page table holds does.
+// Neither falls where a term rises.
+struct JointShare {
+  Term term = Term::Compute;  // never Step
+  Term other = Term::Step;    // never `term`
+  double factor = 1;          // more than 0
+  double share = 0;           // 0 or more
+
+  bool is_beyond() const { return other == Term::Step; }
+};
+inline constexpr int kMostJointShares = 4;
+
 // By Term, 0 or more. 1: a step waits for all of it; less: what else it does hides the rest; more:
 // the kernel does not reach the machine's rate.
 struct Shares {
   double of[kTermCount] = {};
+  int32_t joint_count = 0;
+  JointShare joint[kMostJointShares] = {};  // beside the terms' own
 
   double& operator[](Term term) { return of[static_cast<int>(term)]; }
   double operator[](Term term) const { return of[static_cast<int>(term)]; }
+  std::span<const JointShare> joints() const { return {joint, static_cast<size_t>(joint_count)}; }
 };
+
+// Microseconds that the share is of.
+double joint_us(const TermTimes& times, const JointShare& joint);
+
+// "longer of compute and 0.8 x l2", "l1 beyond 12.5 us".
+std::string name_of(const JointShare& joint);
 
 // Microseconds of a step, in whole nanoseconds: the same plan on every build machine.
 double weigh(const TermTimes& times, const Shares& shares);

@@ -57,6 +57,8 @@ void print_calibration(llvm::raw_ostream& os, llvm::StringRef name, const Calibr
     if (known.shares.of[term] > 0)
       text += llvm::formatv("{0}{1} {2:f3}", text.empty() ? "" : ", ", kTermNames[term],
                             known.shares.of[term]);
+  for (const JointShare& joint : known.shares.joints())
+    text += llvm::formatv("{0}{1} {2:f3}", text.empty() ? "" : ", ", name_of(joint), joint.share);
   os << llvm::formatv("  {0,-34} {1,-8} {2,-9} {3:f2} to {4:f2}  {5}\n", name,
                       kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
                       known.interval_low, known.interval_high, text);

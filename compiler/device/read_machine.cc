@@ -38,6 +38,34 @@ void read_fields(const JsonValue& json, llvm::StringRef owner, const Fields& fie
   }
 }
 
+// ["compute", "l2", 0.75, 0.4]; Term::Step is the last of the names.
+JointShare read_joint_share(const JsonValue& json) {
+  JointShare joint;
+  const std::vector<JsonValue> parts = json.elements();
+  if (parts.size() != 4) {
+    json.expected("two terms, a factor and a share");
+    return joint;
+  }
+  const std::vector<llvm::StringRef> names(std::begin(kTermNames), std::end(kTermNames));
+  joint.term = static_cast<Term>(parts[0].as_choice(llvm::ArrayRef(names).drop_back()));
+  joint.other = static_cast<Term>(parts[1].as_choice(names));
+  if (joint.term == joint.other) parts[1].expected("another term");
+  joint.factor = parts[2].as_number();
+  if (!(joint.factor > 0)) parts[2].expected("a number over 0");
+  joint.share = parts[3].as_number();
+  return joint;
+}
+
+void read_joint_shares(const JsonValue& json, Shares& shares) {
+  const std::vector<JsonValue> joints = json.elements();
+  if (joints.empty() || joints.size() > kMostJointShares) {
+    json.expected(llvm::formatv("1 to {0} arrays", kMostJointShares));
+    return;
+  }
+  for (const JsonValue& joint : joints)
+    shares.joint[shares.joint_count++] = read_joint_share(joint);
+}
+
 Calibration read_calibration(const JsonValue& json, const Sources& sources) {
   Calibration calibration;
   calibration.level = static_cast<Level>(
@@ -54,6 +82,8 @@ Calibration read_calibration(const JsonValue& json, const Sources& sources) {
     is_empty = false;
   }
   if (is_empty) shares.expected("one term or more");
+  if (const JsonValue joint = json.optional_member("joint"))
+    read_joint_shares(joint, calibration.shares);
   const JsonValue interval = json.member("interval");
   const std::vector<JsonValue> ends = interval.elements();
   if (ends.size() == 2) {

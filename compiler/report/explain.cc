@@ -16,19 +16,22 @@ namespace {
 
 // "compute 812.0 us, l2 31.5 us": largest first, without what is less than a thousandth.
 std::string terms_text(const TermTimes& times, const Shares& shares) {
-  std::vector<std::pair<double, int>> terms;
+  std::vector<std::pair<double, std::string>> terms;
   double sum_us = 0;
-  for (int term = 0; term < kTermCount; ++term) {
-    terms.emplace_back(times.us[term] * shares.of[term], term);
-    sum_us += terms.back().first;
-  }
-  llvm::sort(terms, [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
+  const auto add = [&](double us, std::string name) {
+    terms.emplace_back(us, std::move(name));
+    sum_us += us;
+  };
+  for (int term = 0; term < kTermCount; ++term)
+    add(times.us[term] * shares.of[term], kTermNames[term]);
+  for (const JointShare& joint : shares.joints())
+    add(joint_us(times, joint) * joint.share, name_of(joint));
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
-  for (const auto& [us, term] : terms)
+  for (const auto& [us, name] : terms)
     if (us > sum_us * 1e-3)
-      text += llvm::formatv("{0}{1} {2:f1} us", text.empty() ? "" : ", ", kTermNames[term], us);
+      text += llvm::formatv("{0}{1} {2:f1} us", text.empty() ? "" : ", ", name, us);
   return text;
 }
 

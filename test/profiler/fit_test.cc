@@ -1,7 +1,9 @@
 #include "profiler/fit.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "profiler/least_squares.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
@@ -131,6 +133,78 @@ TEST_CASE("a step unlike all others has a leverage of almost 1, one seen often h
   for (int i = 0; i < 20; ++i) observations.push_back({times_with(1, 0), 10});
   CHECK(leverage(observations, times_with(1, 0), 10) < 0.1);
   CHECK(leverage(observations, times_with(100, 0), 10) > 0.9);
+}
+
+// 100 steps of arithmetic and reading in all proportions, of so many microseconds by `time_of`.
+template <typename TimeOf>
+std::vector<Observation> observations_by(const TimeOf& time_of) {
+  std::vector<Observation> observations;
+  for (int i = 0; i < 100; ++i) {
+    const double compute_us = 5 + 7 * (i % 10);
+    const double read_us = 3 + 6 * static_cast<double>(i / 10);
+    observations.push_back({times_with(compute_us, read_us), time_of(compute_us, read_us)});
+  }
+  return observations;
+}
+
+double worst_percent(const std::vector<Observation>& observations, const FitOptions& options) {
+  std::vector<double> predictions;
+  const Shares shares = fit_shares(observations, options);
+  for (const Observation& observation : observations)
+    predictions.push_back(weigh(observation.times, shares));
+  double worst = 0;
+  for (const double error : errors_of(observations, predictions))
+    worst = std::max(worst, std::abs(error));
+  return worst;
+}
+
+TEST_CASE("steps that wait for the longer of two terms are found by a joint share") {
+  const std::vector<Observation> observations = observations_by(
+      [](double compute_us, double read_us) { return 2 + std::max(compute_us, 0.9 * read_us); });
+  CHECK(worst_percent(observations, {}) > 15);
+  CHECK(worst_percent(observations, {nullptr, 2}) < 8);
+  const Shares shares = fit_shares(observations, {nullptr, 2});
+  REQUIRE(shares.joint_count >= 1);
+  CHECK_FALSE(shares.joint[0].is_beyond());
+  CHECK(shares.joint[0].factor == Approx(0.9).epsilon(0.3));
+}
+
+TEST_CASE("steps that bend are found by a joint share, and straight ones have none") {
+  const std::vector<Observation> bent = observations_by([](double compute_us, double read_us) {
+    return 2 + compute_us + 0.1 * read_us + 3 * std::max(read_us - 35.4, 0.0);
+  });
+  CHECK(worst_percent(bent, {}) > 20);
+  CHECK(worst_percent(bent, {nullptr, 4}) < 3);
+  const Shares shares = fit_shares(bent, {nullptr, 4});
+  REQUIRE(shares.joint_count >= 1);
+  CHECK(shares.joint[0].is_beyond());
+  CHECK(shares.joint[0].term == Term::Read);
+  const std::vector<Observation> straight = observations_by(
+      [](double compute_us, double read_us) { return 2 + compute_us + 0.5 * read_us; });
+  CHECK(fit_shares(straight, {nullptr, 4}).joint_count == 0);
+}
+
+TEST_CASE("few observations have no joint share") {
+  std::vector<Observation> few = observations_by(
+      [](double compute_us, double read_us) { return 2 + std::max(compute_us, 0.9 * read_us); });
+  few.resize(50);
+  CHECK(fit_shares(few, {nullptr, 4}).joint_count == 0);
+}
+
+TEST_CASE("what few observations do not tell is drawn to the family's shares by a factor") {
+  // All have as much reading as arithmetic: nothing says which of them they wait for.
+  std::vector<Observation> observations;
+  for (int i = 1; i <= 8; ++i) observations.push_back({times_with(10 * i, 10 * i), 2 * (40.0 * i)});
+  Shares family;  // twice as fast
+  family[Term::Compute] = 1;
+  family[Term::Read] = 3;
+  const Shares drawn = fit_shares(observations, {&family, 0});
+  CHECK(drawn[Term::Compute] == Approx(2).epsilon(0.02));
+  CHECK(drawn[Term::Read] == Approx(6).epsilon(0.02));
+  CHECK(weigh(times_with(50, 10), fit_shares(observations)) != Approx(160).epsilon(0.2));
+  // What they tell, they tell: a fiftieth of an observation is in the way.
+  const std::vector<Observation> exact = exact_observations();
+  CHECK(weigh(times_with(40, 40), fit_shares(exact, {&family, 0})) == Approx(83).epsilon(0.03));
 }
 
 TEST_CASE("a term that is nothing but rounding has no share") {

@@ -56,6 +56,15 @@ def damaged(profile):
     yield with_change("no shares", of_family(shares={}))
     yield with_change("a share of no term", of_family(shares={"mmacs": 1}))
     yield with_change("a negative share", of_family(shares={"compute": -1}))
+    for what, joint in [("no joint share", []), ("five joint shares", [["l1", "l2", 1, 1]] * 5),
+                        ("a joint share of one term", [["l1", 1, 1]]),
+                        ("a joint share of no term", [["l1", "l9", 1, 1]]),
+                        ("a joint share of a step", [["step", "l1", 1, 1]]),
+                        ("a factor of 0", [["l1", "l2", 0, 1]]),
+                        ("a negative joint share", [["l1", "step", 1, -1]]),
+                        ("a joint share without a factor", [["l1", "l2", 1]]),
+                        ("a joint share with more", [["l1", "l2", 1, 1, 1]])]:
+        yield with_change(what, of_family(joint=joint))
     yield with_change("an interval of one end", of_family(interval=[1]))
     yield with_change("an interval from 0", of_family(interval=[0, 1]))
     yield with_change("a family of no kernels", lambda p: p["families"]["gpu"].update(

@@ -24,7 +24,7 @@ TEST_CASE("a step's time is the terms by their shares, in whole nanoseconds") {
   times = {};
   times[Term::Compute] = 1;
   const auto weighed = [&](double share) {
-    shares = {};
+    shares = Shares();
     shares[Term::Compute] = share;
     return weigh(times, shares);
   };
@@ -32,6 +32,47 @@ TEST_CASE("a step's time is the terms by their shares, in whole nanoseconds") {
   CHECK(weighed(1.2346) == 1235 * 1e-3);
   CHECK(weighed(0.0005) == 1e-3);
   CHECK(weighed(0.0004) == 0);
+}
+
+// Shares of two terms of 2 and 3 us together, in place of their own.
+Shares with_joint(const JointShare& joint) {
+  Shares shares;
+  shares.joint_count = 1;
+  shares.joint[0] = joint;
+  return shares;
+}
+
+TEST_CASE("a joint share is of the longer of two terms, or of what a term takes beyond a time") {
+  TermTimes times;
+  times[Term::Compute] = 2;
+  times[Term::L2] = 3;
+  CHECK(weigh(times, with_joint({Term::Compute, Term::L2, 1, 0.5})) == Approx(1.5));
+  CHECK(weigh(times, with_joint({Term::Compute, Term::L2, 0.5, 0.5})) == Approx(1));
+  CHECK(weigh(times, with_joint({Term::L2, Term::Step, 2.5, 4})) == Approx(2));
+  CHECK(weigh(times, with_joint({Term::L2, Term::Step, 3.5, 4})) == 0);
+  Shares both = with_joint({Term::L2, Term::Step, 2.5, 4});
+  both[Term::Compute] = 10;
+  CHECK(weigh(times, both) == Approx(22));
+  CHECK(name_of(JointShare{Term::Compute, Term::L2, 0.5, 1}) == "longer of compute and 0.5 x l2");
+  CHECK(name_of(JointShare{Term::L2, Term::Step, 12.5, 1}) == "l2 beyond 12.5 us");
+}
+
+TEST_CASE("no time falls where a term rises, whatever the joint shares") {
+  Shares shares = with_joint({Term::Compute, Term::L2, 0.7, 0.5});
+  shares.joint[shares.joint_count++] = {Term::L2, Term::Step, 4, 2};
+  shares.joint[shares.joint_count++] = {Term::Memory, Term::Compute, 2, 1};
+  shares[Term::Memory] = 0.25;
+  for (const Term rising : {Term::Compute, Term::L2, Term::Memory})
+    for (double other_us = 0; other_us < 10; other_us += 2.5) {
+      TermTimes times;
+      for (const Term term : {Term::Compute, Term::L2, Term::Memory}) times[term] = other_us;
+      double before = -1;
+      for (times[rising] = 0; times[rising] < 12; times[rising] += 0.5) {
+        const double us = weigh(times, shares);
+        CHECK(us >= before);
+        before = us;
+      }
+    }
 }
 
 TEST_CASE("every family has shares for each kind of processor that can run it") {

@@ -389,6 +389,49 @@ TEST_CASE("what no kernel can reach is refused with the place") {
         kernel + "/fit: expected the key \"samples\", found none");
 }
 
+// With joint shares of the kernel that has samples.
+std::string with_joint(const std::string& joint) {
+  return changed("\"l2\": 0.5}", "\"l2\": 0.5}, \"joint\": " + joint);
+}
+
+TEST_CASE("joint shares are read, and shown with the terms") {
+  const DeviceProfile profile = value_of(parse_device_profile(
+      with_joint("[[\"compute\", \"l2\", 0.75, 0.5], [\"l1\", \"step\", 12.5, 3]]"), "box.json"));
+  const auto joints = calibration_of(profile, "conv2d_f32_cl_image").shares.joints();
+  REQUIRE(joints.size() == 2);
+  CHECK(joints[0].term == Term::Compute);
+  CHECK(joints[0].other == Term::L2);
+  CHECK(joints[0].factor == 0.75);
+  CHECK(joints[0].share == 0.5);
+  CHECK(joints[1].is_beyond());
+  CHECK(joints[1].term == Term::L1);
+  CHECK(joints[1].factor == 12.5);
+  CHECK(joints[1].share == 3);
+  CHECK(describe(profile).find("longer of compute and 0.75 x l2 0.500, l1 beyond 12.5 us 3.000") !=
+        std::string::npos);
+  CHECK(calibration_of(profile, "conv2d_f32_cpu").shares.joints().empty());
+}
+
+TEST_CASE("a joint share of nothing is refused with the place") {
+  const std::string joint = "box.json: /kernels/conv2d_f32_cl_image/joint";
+  const auto error_with = [](const std::string& text) { return error_of(with_joint(text)); };
+  const std::string one = "[\"l1\", \"l2\", 1, 1]";
+  CHECK(error_with("[]") == joint + ": expected 1 to 4 arrays, found an array");
+  CHECK(error_with("[" + one + "," + one + "," + one + "," + one + "," + one + "]") ==
+        joint + ": expected 1 to 4 arrays, found an array");
+  for (const char* parts : {"[]", "[\"l1\", \"l2\", 1]", "[\"l1\", \"l2\", 1, 1, 1]"})
+    CHECK(error_with("[" + one + ", " + parts + "]") ==
+          joint + "/1: expected two terms, a factor and a share, found an array");
+  CHECK(error_with("[[\"step\", \"l1\", 1, 1]]").find(joint + "/0/0: expected \"compute\", ") == 0);
+  CHECK(error_with("[[\"l1\", \"l9\", 1, 1]]").find(joint + "/0/1: expected \"compute\", ") == 0);
+  CHECK(error_with("[[\"l1\", \"l1\", 1, 1]]") ==
+        joint + "/0/1: expected another term, found \"l1\"");
+  CHECK(error_with("[[\"l1\", \"l2\", 0, 1]]") ==
+        joint + "/0/2: expected a number over 0, found 0");
+  CHECK(error_with("[[\"l1\", \"step\", 1, -1]]") ==
+        joint + "/0/3: expected a number from 0 to 10^12, found -1");
+}
+
 TEST_CASE("a damaged profile is refused with the place and the reason") {
   const std::string share = "box.json: /kernels/conv2d_f32_cl_image/shares/compute";
   CHECK(error_of(changed("1.125", "1e300")) ==
@@ -601,6 +644,8 @@ TEST_CASE("a profile with any byte changed is refused with the file, or holds wh
       for (const Calibration& known : profile->kernels) {
         is_allowed &= known.interval_low > 0 && known.interval_low <= known.interval_high;
         for (const double share : known.shares.of) is_allowed &= share >= 0 && share <= 1e12;
+        for (const JointShare& joint : known.shares.joints())
+          is_allowed &= joint.term != joint.other && joint.factor > 0 && joint.share >= 0;
       }
       for (const double speed : profile->cpu_worker_speeds)
         is_allowed &= speed >= 0.0001 && speed <= 1;
