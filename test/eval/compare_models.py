@@ -69,8 +69,12 @@ def perturbed(profile, seed):
     limit = math.log(PERTURBATION)
 
     def shares(calibration):
-        return dict(calibration, shares={term: share * math.exp(draw.uniform(-limit, limit))
-                                         for term, share in calibration["shares"].items()})
+        def drawn(share):
+            return share * math.exp(draw.uniform(-limit, limit))
+        changed = dict(calibration, shares={term: drawn(share) for term, share in calibration["shares"].items()})
+        if "joint" in calibration:
+            changed["joint"] = [[*which, drawn(share)] for *which, share in calibration["joint"]]
+        return changed
 
     changed = dict(profile, kernels={name: shares(found) for name, found in profile.get("kernels", {}).items()})
     changed["families"] = {processor: {name: shares(found) for name, found in families.items()}

@@ -287,6 +287,16 @@ def held_out_accuracy(device, kernels, steps, profiles):
     return found
 
 
+def predicted_us(times, calibration):
+    """What a kernel's calibration of a profile says of times by term: compiler/cost/calibration.h."""
+    column = {term: times[:, i] for i, term in enumerate(family_shares.TERMS)}
+    us = sum(share * column[term] for term, share in calibration["shares"].items())
+    for term, other, factor, share in calibration.get("joint", []):
+        beyond = numpy.maximum(column[term] - factor, 0)
+        us += share * (beyond if other == "step" else numpy.maximum(column[term], factor * column[other]))
+    return us
+
+
 def other_day_accuracy(evaluations, steps, profiles):
     """Every model fitted to the first machine of OTHER_DAY, held against the second's samples."""
     first, second = OTHER_DAY
@@ -297,8 +307,7 @@ def other_day_accuracy(evaluations, steps, profiles):
         if symbol not in other or symbol not in shares or len(other[symbol].us) < MIN_SAMPLES:
             continue
         us = other[symbol].us
-        own = numpy.array([shares[symbol]["shares"].get(term, 0) for term in family_shares.TERMS])
-        found[symbol] = {"ours": accuracy(other[symbol].times @ own, us)}
+        found[symbol] = {"ours": accuracy(predicted_us(other[symbol].times, shares[symbol]), us)}
         for name, make in makers_of(first, symbol, profiles).items():
             model = make()
             model.fit(steps[first][symbol], fitted[symbol].us)
