@@ -1,6 +1,7 @@
 // codlc: ONNX model + device profile -> plan file. Flags and messages; the work is in pipeline.cc.
 
 #include "compiler/device/device_profile.h"
+#include "compiler/device/quirks.h"
 #include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx_model.h"
 #include "compiler/partition/partition.h"
@@ -38,6 +39,7 @@ struct Flags {
   PartitionOptions partition;
   Precision precision = Precision::Fp32;
   bool no_winograd = false;
+  std::string avoid;  // path; empty: nothing
   std::optional<SupportFormat> support;
   std::optional<double> max_fallback_percent;
   std::optional<uint32_t> max_handoffs;
@@ -124,7 +126,9 @@ tools::CommandLine command_line_of(Flags* flags) {
          "bytes, arithmetic in fp32, results off by what rounding to 11 bits makes (bound: 1e-2 "
          "relative L2), infinite beyond 65504"},
         {"no-winograd", switch_value(&flags->no_winograd),
-         "no convolution by Winograd's method: larger weights, results further from exact"}}},
+         "no convolution by Winograd's method: larger weights, results further from exact"},
+        {"avoid", text_value("QUIRKS.json", &flags->avoid, "none"),
+         "use no kernel that this file of `codl-run --self-test --json` found to be wrong"}}},
       {"Reports and limits",
        {{"report-support",
          optional_choice_value<SupportFormat>(
@@ -289,6 +293,8 @@ llvm::Error run(const Flags& flags, llvm::raw_ostream& os) {
   if (flags.no_winograd)
     for (const KernelRow& row : kKernelRows)
       if (kernels::winograd_outputs(row.packing) != 0) profile.unused_kernels.push_back(row.id);
+  if (!flags.avoid.empty())
+    if (llvm::Error error = avoid_quirks(flags.avoid, profile)) return error;
   // Of more bytes than protobuf reads nothing is read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   const std::string path = output_path(flags);

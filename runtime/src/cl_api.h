@@ -40,6 +40,7 @@ namespace codl::rt {
   CODL_CL(clEnqueueReadBuffer)                       \
   CODL_CL(clEnqueueReadImage)                        \
   CODL_CL(clEnqueueWriteBuffer)                      \
+  CODL_CL(clEnqueueWriteImage)                       \
   CODL_CL(clEnqueueReadBufferRect)                   \
   CODL_CL(clEnqueueWriteBufferRect)                  \
   CODL_CL(clEnqueueMarkerWithWaitList)               \

@@ -452,3 +452,17 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   if (session->spare != nullptr) bind(session->spare->steps());
   return codl::rt::run_steps(*session, diag);
 }
+
+codl_status_t codl_session_self_test(codl_session_t* session, codl_step_report_t report,
+                                     void* context, codl_diag_t* diag) {
+  codl::rt::clear_diag(diag);
+  if (session == nullptr) return codl::rt::refuse_null("a session", diag);
+  const codl::rt::RunScope scope(*session);
+  if (!scope.is_entered() || session->checker == nullptr) {
+    codl::rt::set_diag(diag, session->checker == nullptr
+                                 ? "session: expected GPU steps and check_every, found none"
+                                 : "session: expected one run at a time, found another thread");
+    return CODL_INVALID_ARGUMENT;
+  }
+  return session->checker->test_all(session->steps, report, context, diag);
+}

@@ -47,6 +47,12 @@ class StepChecker {
   // ... and when it is complete itself. WRONG_RESULT if the CPU computes something else.
   codl_status_t compare(codl_diag_t* diag);
 
+  // Runs every step that can be checked, by itself, on several inputs, and compares all of its
+  // rows. Overwrites the memory of the variant, which the next run writes before it reads. Calls
+  // `report` once for each step; WRONG_RESULT, and the first difference in `diag`, if there is any.
+  codl_status_t test_all(const StepList& steps, codl_step_report_t report, void* context,
+                         codl_diag_t* diag);
+
   uint32_t step_count() const { return static_cast<uint32_t>(checked_.count()); }
   uint64_t list_bytes() const { return checked_.count() * sizeof(Checked); }
   uint64_t memory_bytes() const { return memory_.size_bytes(); }
@@ -81,6 +87,10 @@ class StepChecker {
   bool narrow(uint32_t operand);
   void place(const plan::StepDef& step);
   bool cut_next(Checked& checked);
+  codl_status_t test(Checked& checked, const GpuKernel& kernel, uint32_t pattern,
+                     codl_diag_t* diag);
+  codl_status_t write_inputs(const plan::StepDef& step, uint32_t pattern, codl_diag_t* diag);
+  codl_status_t write(uint32_t tensor, uint32_t pattern, codl_diag_t* diag);
   codl_status_t read(uint32_t tensor, Range rows, size_t place, codl_diag_t* diag);
   void widen_halves(uint32_t tensor, const kernels::OperandShape& shape, size_t place);
   void compute(size_t output);

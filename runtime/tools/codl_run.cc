@@ -31,6 +31,7 @@ constexpr size_t kMaxNameBytes = 180;
 
 struct RunFlags {
   PlanFlags plan;
+  bool is_self_test = false;
   std::string output_dir;  // empty: nothing is written
 };
 
@@ -160,6 +161,79 @@ std::string report_json(const PlanFlags& flags, const SessionFacts& facts,
   return json.text() + "\n";
 }
 
+struct StepResult {
+  std::string name, kernel, message;
+  std::vector<int32_t> tile, dims;
+};
+
+// {"plan", ... as of a run, "step_count", "quirks": [{"step", "kernel", "tile": [], "output_dims":
+// [], "message"}]}: steps that the device computes wrongly.
+std::string self_test_json(const PlanFlags& flags, const SessionFacts& facts,
+                           const std::vector<StepResult>& steps) {
+  JsonWriter json;
+  json.begin_object();
+  write_session(json, flags.plan_path, facts);
+  json.key("step_count").integer(static_cast<int64_t>(steps.size()));
+  json.key("quirks").begin_array();
+  for (const StepResult& step : steps) {
+    if (step.message.empty()) continue;
+    json.begin_object();
+    json.key("step").string(step.name);
+    json.key("kernel").string(step.kernel);
+    json.key("tile").begin_array();
+    for (int32_t value : step.tile) json.integer(value);
+    json.end_array();
+    json.key("output_dims").begin_array();
+    for (int32_t value : step.dims) json.integer(value);
+    json.end_array();
+    json.key("message").string(step.message);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.text() + "\n";
+}
+
+std::string numbers_text(const std::vector<int32_t>& numbers) {
+  std::string text;
+  for (int32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return "[" + text + "]";
+}
+
+std::string self_test_text(const SessionFacts& facts, const std::vector<StepResult>& steps) {
+  std::string text = describe_session(facts) + "\n";
+  size_t wrong_count = 0;
+  for (const StepResult& step : steps) {
+    if (step.message.empty()) continue;
+    ++wrong_count;
+    text += "wrong: " + printable(step.message) + "; tile " + numbers_text(step.tile) +
+            ", output " + numbers_text(step.dims) + "\n";
+  }
+  return text + std::to_string(steps.size()) + " GPU steps, " + std::to_string(wrong_count) +
+         " of them wrong\n";
+}
+
+// Exit code 70 if a step is wrong, like a run that a check ends.
+int self_test(const Plan& plan, PlanFlags flags) {
+  flags.check_every = 1;
+  flags.require_variant = true;
+  Session session = create_session(plan, flags, false);
+  std::vector<StepResult> steps;
+  const auto keep = [](void* context, const codl_step_result_t* found) {
+    static_cast<std::vector<StepResult>*>(context)->push_back(
+        {found->name, found->kernel, found->message,
+         std::vector<int32_t>(found->tile, found->tile + found->tile_count),
+         std::vector<int32_t>(found->output_dims, found->output_dims + found->output_rank)});
+  };
+  const Status status = session.self_test(keep, &steps);
+  if (!status.ok() && status.code() != CODL_WRONG_RESULT)
+    throw ToolError(exit_code_of(status.code()), "self-test: " + std::string(status.message()));
+  const SessionFacts facts = facts_of(plan, session);
+  print_to(flags.output_path,
+           flags.is_json ? self_test_json(flags, facts, steps) : self_test_text(facts, steps));
+  return static_cast<int>(exit_code_of(status.code()));
+}
+
 int codl_run(const std::vector<std::string>& arguments) {
   RunFlags flags;
   CommandLine own;
@@ -171,10 +245,15 @@ int codl_run(const std::vector<std::string>& arguments) {
       "machine's speed.";
   own.groups = {{"Outputs",
                  {{"output-dir", text_value("DIR", &flags.output_dir, "nothing is written"),
-                   "write each output as DIR/NAME.npy"}}}};
+                   "write each output as DIR/NAME.npy"}}},
+                {"Tests",
+                 {{"self-test", switch_value(&flags.is_self_test),
+                   "run nothing but each GPU step by itself, on inputs of its own, and compare it "
+                   "with the CPU's kernel"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
+  if (flags.is_self_test) return self_test(plan, flags.plan);
   std::vector<Tensor> inputs = inputs_of(plan, flags.plan);
   std::vector<Tensor> outputs = empty_outputs(plan);
   const std::vector<std::string> paths = output_paths(flags.output_dir, outputs);

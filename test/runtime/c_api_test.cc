@@ -216,6 +216,8 @@ class WrongCalls {
       info.struct_size = size;
       REFUSES(codl_session_get_info, session_, &info);
     }
+    REFUSES(codl_session_self_test, nullptr, nullptr, nullptr, diag);
+    REFUSES(codl_session_self_test, const_cast<codl_session_t*>(session_), nullptr, nullptr, diag);
     int64_t dims[CODL_MAX_RANK];
     int32_t rank = 99;
     REFUSES(codl_session_get_output_dims, nullptr, 0, dims, CODL_MAX_RANK, &rank);

@@ -16,10 +16,11 @@ using Options = codl_session_options_t;
 // kernel launch not run, now and then: what it should have written keeps an older run's numbers.
 struct LazyDriver {
   rt::ClApi api;
-  int launch = 0;    // which of a run's launches, by number
-  int every = 1;     // runs
-  int runs = 0;      // so far
-  int launches = 0;  // of this run so far
+  int launch = 0;          // which of a run's launches, by number
+  int every = 1;           // runs
+  int runs = 0;            // so far
+  int launches = 0;        // of this run so far
+  int each_launch_of = 1;  // so many launches in a row count as one
 
   static LazyDriver*& current() {
     static LazyDriver* driver = nullptr;
@@ -46,7 +47,8 @@ struct LazyDriver {
                         cl_uint wait_count, const cl_event* waits, cl_event* event) {
     LazyDriver& driver = *current();
     size_t sizes[3] = {global[0], global[1], global[2]};
-    if (driver.runs > 0 && driver.launches++ == driver.launch && driver.runs % driver.every == 0) {
+    if (driver.runs > 0 && driver.launches++ / driver.each_launch_of == driver.launch &&
+        driver.runs % driver.every == 0) {
       int dim = 0;  // the one with most groups
       for (int i = 1; i < 3; ++i)
         if (sizes[i] / (local ? local[i] : 1) > sizes[dim] / (local ? local[dim] : 1)) dim = i;
@@ -192,6 +194,43 @@ TEST_CASE("a large step is checked some rows after the other") {
   const int turn = found[1] - found[0];
   CHECK(turn >= 5);
   CHECK(found[0] == turn);
+}
+
+struct Tested {
+  std::vector<std::string> wrong, right;  // kernels
+  static void keep(void* context, const codl_step_result_t* result) {
+    Tested& self = *static_cast<Tested*>(context);
+    (result->is_wrong != 0 ? self.wrong : self.right).push_back(result->kernel);
+  }
+};
+
+TEST_CASE("the self-test names the kernel that is wrong, and none of a right driver") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : halves_here()) {
+    const OpenPlan plan(relu_plan({.half = half}));
+    for (int launch = -1; launch < launch_count(half); ++launch) {
+      INFO(describe(half, Gate::HostEnqueue) << ", launch " << launch);
+      LazyDriver driver(*machine_opencl());
+      driver.launch = launch;
+      ReluSession session(plan, checking(1000), &driver.api);
+      REQUIRE(session.status == CODL_OK);
+      // The first input that a wrong kernel is run on shows it: each kernel before it is run on
+      // three.
+      driver.runs = 1;
+      driver.each_launch_of = 3;
+      Tested tested;
+      const codl_status_t status =
+          codl_session_self_test(session.get(), Tested::keep, &tested, &session.diag);
+      INFO(session.diag.message);
+      CHECK(status == (launch < 0 ? CODL_OK : CODL_WRONG_RESULT));
+      CHECK(tested.wrong.empty() == (launch < 0));
+      CHECK(tested.wrong.size() + tested.right.size() == static_cast<size_t>(launch_count(half)));
+      // What it leaves in memory is no harm.
+      driver.launch = -1;
+      REQUIRE(session.run() == CODL_OK);
+      CHECK(session.is_right());
+    }
+  }
 }
 
 TEST_CASE("whichever call of a checked run fails, the CPU variant finishes it") {

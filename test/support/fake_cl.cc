@@ -237,6 +237,9 @@ rt::ClApi simulated_api() {
   api.clEnqueueWriteBuffer = [](cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void*,
                                 cl_uint, const cl_event*,
                                 cl_event* event) { return make_event(event); };
+  api.clEnqueueWriteImage = [](cl_command_queue, cl_mem, cl_bool, const size_t*, const size_t*,
+                               size_t, size_t, const void*, cl_uint, const cl_event*,
+                               cl_event* event) { return make_event(event); };
   api.clEnqueueReadBufferRect = [](cl_command_queue, cl_mem, cl_bool, const size_t*, const size_t*,
                                    const size_t*, size_t, size_t, size_t, size_t, void*, cl_uint,
                                    const cl_event*, cl_event* event) { return make_event(event); };

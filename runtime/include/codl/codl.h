@@ -246,6 +246,28 @@ CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
 
+/* What the self-test found of one GPU step. Borrowed for the call. */
+typedef struct codl_step_result {
+  const char* name;    /* of the node */
+  const char* kernel;  /* symbol of its OpenCL kernel */
+  const int32_t* tile; /* constants of the kernel that codlc chose; null: the kernel's own */
+  size_t tile_count;
+  int32_t output_rank;
+  int32_t output_dims[CODL_MAX_RANK];
+  int32_t is_wrong;    /* 1: the CPU computes something else */
+  const char* message; /* what was expected where; empty if it is right */
+} codl_step_result_t;
+typedef void (*codl_step_report_t)(void* context, const codl_step_result_t* result);
+
+/* Runs every GPU step by itself on inputs of its own (numbers in [-1, 1], larger ones, zeros,
+ * infinities, NaN), and the CPU kernel of the same operator on the same inputs, and compares. Takes
+ * as long as some runs on the CPU. Needs a session with `check_every` and `require_variant`. Calls
+ * `report` (null allowed) for each step, on this thread. CODL_OK: all are right; CODL_WRONG_RESULT:
+ * one is not, `diag` tells of the first. */
+CODL_CHECKED codl_status_t codl_session_self_test(codl_session_t* session,
+                                                  codl_step_report_t report, void* context,
+                                                  codl_diag_t* diag);
+
 typedef struct codl_session_info {
   size_t struct_size;
   const char* variant;         /* the one in use */

@@ -152,6 +152,12 @@ class Session {
     });
   }
 
+  // By codl_session_self_test.
+  Status self_test(codl_step_report_t report, void* context) {
+    return Status::of(
+        [&](codl_diag_t* diag) { return codl_session_self_test(get(), report, context, diag); });
+  }
+
   // In the last run, by codl_session_get_output_dims; rank 0 for an index that there is not.
   OutputDims output_dims(std::size_t index) const {
     OutputDims result;

@@ -1,0 +1,38 @@
+#include "compiler/device/quirks.h"
+
+#include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
+#include "compiler/support/json_reader.h"
+#include "schema/tables.h"
+
+namespace codl::compiler {
+namespace {
+
+// A report of some thousand steps.
+constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
+
+const KernelRow* find_gpu_kernel(llvm::StringRef symbol) {
+  for (const KernelRow& row : kKernelRows)
+    if (row.processor == Processor::Gpu && symbol == row.symbol) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile) {
+  CODL_ASSIGN_OR_RETURN(text, read_input(path, kMaxBytes));
+  CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(text, path));
+  const JsonValue root = document->root();
+  root.keys();  // what else the report says is for people
+  for (const JsonValue& quirk : root.member("quirks").elements()) {
+    quirk.keys();
+    const JsonValue kernel = quirk.member("kernel");
+    if (const KernelRow* row = find_gpu_kernel(kernel.as_string()))
+      profile.unused_kernels.push_back(row->id);
+    else
+      kernel.expected("a GPU kernel of schema/kernels.def");
+  }
+  return document->finish();
+}
+
+}  // namespace codl::compiler

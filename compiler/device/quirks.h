@@ -1,0 +1,16 @@
+// Kernels that a device was found to compute wrongly: what `codl-run --self-test --json` writes.
+#pragma once
+
+#include "compiler/device/device_profile.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// Adds the kernels that the file names to profile.unused_kernels: nodes that would use one get
+// another kernel or the CPU. A kernel is avoided whole, whatever shape and tile it failed with: a
+// driver that is wrong for one is not known to be right for the next. Input error if the file
+// cannot be read or names what is no GPU kernel.
+llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile);
+
+}  // namespace codl::compiler

@@ -1,0 +1,164 @@
+// The self-test of a session's GPU steps: StepChecker on inputs that are made for it.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/common/tensor_view.h"
+#include "runtime/src/diag.h"
+#include "runtime/src/step_checker.h"
+#include "schema/verify_plan.h"
+
+namespace codl::rt {
+namespace {
+
+// Inputs: numbers in [-1, 1], numbers of another size, numbers with special ones among them.
+enum : uint32_t { kUnit = 0, kLarge = 1, kSpecial = 2, kPatternCount = 3 };
+
+// 17 bits: all values are halves, too.
+constexpr float kSpecials[] = {
+    0.0f, -0.0f, 0x1p-14f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
+// Every so many elements one is special: few enough that most results of a window stay finite.
+constexpr uint64_t kSpecialEvery = 997;
+
+float value_of(uint32_t pattern, uint64_t element) {
+  // SplitMix64's last steps. Source: Steele, Lea and Flood, OOPSLA 2014, figure 18.
+  uint64_t bits = (element + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  bits ^= bits >> 31;
+  if (pattern == kSpecial && bits % kSpecialEvery == 0)
+    return kSpecials[element % std::size(kSpecials)];
+  // Multiples of 1/64 in [-1, 1]: exact as halves.
+  const float unit = static_cast<float>(static_cast<int32_t>(bits >> 57) - 64) / 64;
+  return pattern == kLarge ? 32 * unit : unit;
+}
+
+// Of what is a half exactly.
+uint16_t half_of_float(float value) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude == 0) return static_cast<uint16_t>(sign);
+  if (magnitude > 0x7f800000u) return 0x7e00u;
+  if (magnitude == 0x7f800000u) return static_cast<uint16_t>(sign | 0x7c00u);
+  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u) >> 13));
+}
+
+}  // namespace
+
+codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t* diag) {
+  const kernels::OperandShape held = operand_shape_of(*inputs_.variant->tensors()->Get(tensor));
+  const ClApi& api = inputs_.gpu->api();
+  const cl_command_queue queue = inputs_.gpu->queue(kComputeQueue);
+  const bool is_cut = held.layout == Layout::Nhwc || held.layout == Layout::Image2d;
+  const size_t element_bytes = dtype_bytes(held.dtype);
+  const auto channels = static_cast<uint64_t>(is_cut ? held.dims[1] : 1);
+  const auto padded = static_cast<uint64_t>(is_cut ? kernels::padded_channels(held) : 1);
+  const auto count = static_cast<size_t>(kernels::stored_elements(held));
+  const size_t image_row =
+      held.layout == Layout::Image2d ? static_cast<size_t>(kernels::image_width(held)) * 4 : 1;
+  // Whole rows of an image.
+  const size_t room = memory_.size_bytes() / element_bytes / image_row * image_row;
+  if (room == 0) {
+    set_diag(diag, "no room for a row of an image");
+    return CODL_OUT_OF_MEMORY;
+  }
+  auto* pointer = static_cast<uint8_t*>(inputs_.memory->pointer_of(tensor));
+  const cl_mem memory = inputs_.memory->buffer_of(tensor);
+  for (size_t begin = 0; begin < count; begin += room) {
+    const size_t some = std::min(room, count - begin);
+    uint8_t* to = pointer != nullptr ? pointer + begin * element_bytes : memory_.data();
+    for (size_t i = 0; i < some; ++i) {
+      // Pad lanes are zeros, which kernels may count on.
+      const float value = (begin + i) % padded < channels
+                              ? value_of(pattern, (uint64_t{tensor} << 32) + begin + i)
+                              : 0.0f;
+      if (held.dtype == DType::F16) {
+        const uint16_t half = half_of_float(value);
+        std::memcpy(to + i * sizeof(half), &half, sizeof(half));
+      } else {
+        std::memcpy(to + i * sizeof(value), &value, sizeof(value));
+      }
+    }
+    if (pointer != nullptr) continue;
+    cl_int error = CL_SUCCESS;
+    if (held.layout == Layout::Image2d) {
+      const size_t origin[3] = {0, begin / image_row, 0};
+      const size_t region[3] = {image_row / 4, some / image_row, 1};
+      error = api.clEnqueueWriteImage(queue, memory, CL_TRUE, origin, region, 0, 0, to, 0, nullptr,
+                                      nullptr);
+      if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueWriteImage", error);
+    } else {
+      error = api.clEnqueueWriteBuffer(queue, memory, CL_TRUE, begin * element_bytes,
+                                       some * element_bytes, to, 0, nullptr, nullptr);
+      if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueWriteBuffer", error);
+    }
+  }
+  return CODL_OK;
+}
+
+codl_status_t StepChecker::write_inputs(const plan::StepDef& step, uint32_t pattern,
+                                        codl_diag_t* diag) {
+  for (uint32_t i = 0; i + 1 < step.operands()->size(); ++i) {
+    if (is_constant(step, i)) continue;
+    const codl_status_t status = write(step.operands()->Get(i), pattern, diag);
+    if (status != CODL_OK) return status;
+  }
+  return CODL_OK;
+}
+
+// One slice after the other, each from inputs written anew: the output may lie where they are.
+codl_status_t StepChecker::test(Checked& checked, const GpuKernel& kernel, uint32_t pattern,
+                                codl_diag_t* diag) {
+  const plan::StepDef& step = step_of(checked);
+  const int32_t first_row = all_rows(step).begin;
+  checked.next_row = first_row;
+  do {
+    const bool is_cut = cut_next(checked);
+    if (!is_cut) continue;
+    codl_status_t status = write_inputs(step, pattern, diag);
+    if (status == CODL_OK) status = read_inputs(diag);
+    if (status != CODL_OK) return status;
+    const cl_int error = kernel.enqueue(*inputs_.gpu, 0, nullptr, nullptr);
+    if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueNDRangeKernel", error);
+    status = inputs_.gpu->finish(kComputeQueue, diag);
+    if (status == CODL_OK) status = compare(diag);
+    if (status != CODL_OK) return status;
+  } while (checked.next_row != first_row);
+  return CODL_OK;
+}
+
+codl_status_t StepChecker::test_all(const StepList& steps, codl_step_report_t report, void* context,
+                                    codl_diag_t* diag) {
+  codl_status_t result = CODL_OK;
+  for (current_ = 0; current_ < checked_.count(); ++current_) {
+    Checked& checked = checked_[current_];
+    const plan::StepDef& step = step_of(checked);
+    codl_diag_t message = {};
+    codl_status_t status = CODL_OK;
+    for (uint32_t pattern = 0; pattern < kPatternCount && status == CODL_OK; ++pattern)
+      status = test(checked, steps.steps()[checked.step].gpu_kernel, pattern, &message);
+    checked.next_row = all_rows(step).begin;
+    if (status != CODL_OK && result == CODL_OK) {
+      result = status;
+      set_diag(diag, "%s", message.message);
+    }
+    if (status != CODL_OK && status != CODL_WRONG_RESULT) return status;
+    if (report == nullptr) continue;
+    const plan::TensorDef& output = tensor_of(step, step.operands()->size() - 1);
+    codl_step_result_t found = {};
+    found.name = step.name()->c_str();
+    found.kernel = find_kernel(step.kernel())->symbol;
+    found.tile = step.tile()->size() != 0 ? step.tile()->data() : nullptr;
+    found.tile_count = step.tile()->size();
+    found.output_rank = static_cast<int32_t>(output.dims()->size());
+    for (uint32_t i = 0; i < output.dims()->size(); ++i)
+      found.output_dims[i] = output.dims()->Get(i);
+    found.is_wrong = status != CODL_OK;
+    found.message = message.message;
+    report(context, &found);
+  }
+  current_ = 0;
+  return result;
+}
+
+}  // namespace codl::rt

@@ -1,0 +1,49 @@
+#include "compiler/device/quirks.h"
+
+#include <string>
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include "test/support/catch.h"
+
+namespace codl::compiler {
+namespace {
+
+// What avoid_quirks() makes of a file with this text: an error's message, or "".
+std::string read_text(const std::string& text, DeviceProfile& profile) {
+  llvm::SmallString<128> path;
+  int file = -1;
+  REQUIRE(!llvm::sys::fs::createTemporaryFile("quirks", "json", file, path));
+  llvm::raw_fd_ostream(file, true) << text;
+  std::string message = llvm::toString(avoid_quirks(path, profile));
+  REQUIRE(!llvm::sys::fs::remove(path));
+  return message;
+}
+
+TEST_CASE("kernels that a self-test found to be wrong are not used") {
+  auto profile = load_device_profile("host");
+  REQUIRE(!!profile);
+  CHECK(read_text(R"({"plan": "x.codl", "step_count": 3, "quirks": []})", *profile).empty());
+  CHECK(profile->unused_kernels.empty());
+  CHECK(read_text(R"({"plan": "x.codl", "quirks": [{"step": "conv", "kernel":
+      "conv2d_f32_cl_tiled", "tile": [16, 2], "output_dims": [1, 8, 4, 4], "message": "m"}]})",
+                  *profile)
+            .empty());
+  REQUIRE(profile->unused_kernels.size() == 1);
+  CHECK(profile->unused_kernels[0] == 73);  // schema/kernels.def
+}
+
+TEST_CASE("a file that is no quirk list is refused") {
+  auto profile = load_device_profile("host");
+  REQUIRE(!!profile);
+  CHECK_THAT(read_text("{}", *profile), Catch::Contains("quirks"));
+  CHECK_THAT(read_text(R"({"quirks": [{"kernel": "conv2d_f32_cpu"}]})", *profile),
+             Catch::Contains("expected a GPU kernel of schema/kernels.def"));
+  CHECK_THAT(read_text("[", *profile), Catch::Contains("quirks"));
+  CHECK(profile->unused_kernels.empty());
+  CHECK(!llvm::toString(avoid_quirks("no/such/file.json", *profile)).empty());
+}
+
+}  // namespace
+}  // namespace codl::compiler
