@@ -87,13 +87,21 @@ codl_status_t Executor::run(codl_diag_t* diag) {
   return status;
 }
 
+codl_status_t Executor::check_cancel(codl_diag_t* diag) const {
+  if (cancel_ == nullptr || !cancel_->load(std::memory_order_relaxed)) return CODL_OK;
+  set_diag(diag, "codl_session_cancel was called");
+  return CODL_CANCELLED;
+}
+
 // HostEnqueue: a GPU step goes into its queue once the CPU steps before it are done.
 codl_status_t Executor::run_in_order(codl_diag_t* diag) {
   const Array<Step>& steps = steps_->steps();
   for (uint32_t i = 0; i < steps.count(); ++i) {
-    const codl_status_t status = steps[i].is_cpu()    ? run_cpu_step(i, diag)
-                                 : i == checked_step_ ? run_checked(i, diag)
-                                                      : enqueue(i, diag);
+    codl_status_t status = check_cancel(diag);
+    if (status != CODL_OK) return status;
+    status = steps[i].is_cpu()    ? run_cpu_step(i, diag)
+             : i == checked_step_ ? run_checked(i, diag)
+                                  : enqueue(i, diag);
     if (status != CODL_OK) return status;
   }
   return CODL_OK;
@@ -119,7 +127,8 @@ codl_status_t Executor::run_gated(codl_diag_t* diag) {
   codl_status_t status = enqueue_all(diag);
   for (uint32_t i = 0; i < steps.count() && status == CODL_OK; ++i) {
     if (!steps[i].is_cpu()) continue;
-    status = run_cpu_step(i, diag);
+    status = check_cancel(diag);
+    if (status == CODL_OK) status = run_cpu_step(i, diag);
     if (status == CODL_OK && steps[i].is_gate) status = open_gate(i, diag);
   }
   return status;

@@ -1,6 +1,7 @@
 // The loop over a variant's steps: CPU steps on the pool, GPU and Transfer steps into the queues.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "codl/codl.h"
@@ -23,6 +24,9 @@ class Executor {
   codl_status_t create(const codl_allocator_t& allocator, Gate gate, StepList& steps, CpuPool& pool,
                        GpuQueue* gpu, bool record_timeline, codl_diag_t* diag);
 
+  // Ends a run once it is set: before the next step, CANCELLED. Borrowed.
+  void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
+
   // Has some of the GPU steps checked from now on. Borrowed.
   void set_checker(StepChecker* checker) { checker_ = checker; }
 
@@ -40,6 +44,7 @@ class Executor {
  private:
   codl_status_t run_in_order(codl_diag_t* diag);
   codl_status_t run_gated(codl_diag_t* diag);
+  codl_status_t check_cancel(codl_diag_t* diag) const;
   codl_status_t run_checked(uint32_t index, codl_diag_t* diag);
   codl_status_t enqueue_all(codl_diag_t* diag);
   codl_status_t enqueue(uint32_t index, codl_diag_t* diag);
@@ -64,6 +69,7 @@ class Executor {
   // By step. Of a GPU or Transfer step: its command; of a CPU step that is a gate: its user event.
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
+  const std::atomic<bool>* cancel_ = nullptr;
   StepChecker* checker_ = nullptr;
   uint32_t checked_step_ = kNoStep;  // of this run
   bool is_lost_ = false;

@@ -199,6 +199,7 @@ codl_status_t prepare_spare(codl_session& session, const codl_session_options_t&
   }
   const codl_status_t status = session.spare->create(session.allocator, *session.plan, *variant,
                                                      session.pool, session.records_timeline, diag);
+  session.spare->set_cancel(&session.is_cancelled);
   if (status == CODL_OK) bind_hidden_outputs(session, session.spare->steps());
   return status;
 }
@@ -243,6 +244,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
     status = session.executor.create(session.allocator, inputs.gate, session.steps, session.pool,
                                      session.has_gpu ? &session.gpu : nullptr,
                                      options.record_timeline != 0, diag);
+  session.executor.set_cancel(&session.is_cancelled);
   if (status == CODL_OK) status = prepare_checker(session, options, diag);
   return status == CODL_OK ? prepare_spare(session, options, diag) : status;
 }
@@ -340,6 +342,10 @@ codl_status_t run_steps(codl_session& session, codl_diag_t* diag) {
     const codl_status_t status = session.executor.run(&reason);
     if (status == CODL_OK) {
       record.note_success();
+      return status;
+    }
+    if (status == CODL_CANCELLED) {
+      set_diag(diag, "%s", reason.message);
       return status;
     }
     const char* end = status == CODL_WRONG_RESULT  ? "it computed a wrong result"
@@ -444,6 +450,7 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   if (status == CODL_OK)
     status = codl::rt::check_overlaps(plan, inputs, input_count, outputs, output_count, diag);
   if (status != CODL_OK) return status;
+  session->is_cancelled = false;
   const auto bind = [&](codl::rt::StepList& steps) {
     for (size_t i = 0; i < input_count; ++i) steps.set_io(i, inputs[i].data);
     for (size_t i = 0; i < output_count; ++i) steps.set_io(input_count + i, outputs[i].data);
@@ -451,6 +458,12 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   bind(session->steps);
   if (session->spare != nullptr) bind(session->spare->steps());
   return codl::rt::run_steps(*session, diag);
+}
+
+codl_status_t codl_session_cancel(codl_session_t* session) {
+  if (session == nullptr) return CODL_INVALID_ARGUMENT;
+  session->is_cancelled = true;
+  return CODL_OK;
 }
 
 codl_status_t codl_session_self_test(codl_session_t* session, codl_step_report_t report,

@@ -46,6 +46,7 @@ struct codl_session {
   double program_us = 0;
   // Held for the length of a run, so that a second thread is refused and not mixed in.
   std::atomic<bool> is_running{false};
+  std::atomic<bool> is_cancelled{false};  // the run in progress is to end
 };
 
 namespace codl::rt {

@@ -28,6 +28,7 @@ class SpareVariant {
                        const plan::VariantDef& variant, CpuPool& pool, bool record_timeline,
                        codl_diag_t* diag);
 
+  void set_cancel(const std::atomic<bool>* cancel) { executor_.set_cancel(cancel); }
   codl_status_t run(codl_diag_t* diag) { return executor_.run(diag); }
 
   const plan::VariantDef& variant() const { return *variant_; }

@@ -27,6 +27,7 @@ ExitCode exit_code_of(codl_status_t status) {
     case CODL_OUT_OF_MEMORY:
     case CODL_DEVICE_ERROR:
     case CODL_WRONG_RESULT:
+    case CODL_CANCELLED:
       break;
   }
   return ExitCode::Internal;

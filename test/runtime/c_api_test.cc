@@ -216,6 +216,7 @@ class WrongCalls {
       info.struct_size = size;
       REFUSES(codl_session_get_info, session_, &info);
     }
+    REFUSES(codl_session_cancel, nullptr);
     REFUSES(codl_session_self_test, nullptr, nullptr, nullptr, diag);
     REFUSES(codl_session_self_test, const_cast<codl_session_t*>(session_), nullptr, nullptr, diag);
     int64_t dims[CODL_MAX_RANK];

@@ -1,6 +1,8 @@
 // Drivers that fail in a run: every call in turn, in the first and in a later run, on every kind of
 // sharing, with and without the CPU variant to fall back to.
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "test/runtime/gpu_halves.h"
@@ -220,6 +222,39 @@ TEST_CASE("a session that is to fall back says what it lacks, and no memory leak
     if (status == CODL_OK) break;
     CHECK(status == CODL_OUT_OF_MEMORY);
   }
+}
+
+TEST_CASE("a run is cancelled from another thread, and the next one is right") {
+  const bool has_device = machine_opencl() != nullptr;
+  for (GpuHalf half : has_device ? halves_here() : std::vector<GpuHalf>())
+    for (Gate gate : kGates) {
+      INFO(describe(half, gate));
+      // Long enough a run to be met.
+      const OpenPlan plan(relu_plan({.half = half, .gate = gate, .dims = {1, 64, 128, 128}}));
+      Lines said;
+      ReluSession session(plan, options_with(CODL_FALLBACK_PER_RUN, said));
+      REQUIRE(session.status == CODL_OK);
+      std::atomic<bool> is_over{false};
+      std::thread other([&] {
+        while (!is_over) {
+          (void)codl_session_cancel(session.get());
+          std::this_thread::yield();
+        }
+      });
+      int cancelled = 0;
+      for (int round = 0; round < 2000 && cancelled < 5; ++round) {
+        const codl_status_t status = session.run(round);
+        if (status == CODL_OK) CHECK(session.is_right());
+        if (status != CODL_OK) CHECK(status == CODL_CANCELLED);
+        if (status == CODL_CANCELLED) ++cancelled;
+      }
+      is_over = true;
+      other.join();
+      CHECK(cancelled == 5);
+      CHECK(session.info().failed_runs == 0);
+      REQUIRE(session.run() == CODL_OK);
+      CHECK(session.is_right());
+    }
 }
 
 TEST_CASE("falling back when a session is made is said once") {

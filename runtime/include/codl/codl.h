@@ -16,9 +16,9 @@
  * share the plan, which nobody changes, the OpenCL library and the processors; nothing else, so
  * different sessions may run at the same time. One session runs in one thread at a time: a
  * codl_session_run that finds another in it returns CODL_INVALID_ARGUMENT at once and leaves the
- * other as it is. Beside a run codl_session_get_info may be called; codl_session_get_output_dims
- * and codl_session_timeline, which tell of the last run, refuse; codl_session_destroy must not be
- * called.
+ * other as it is. Beside a run codl_session_get_info and codl_session_cancel may be called;
+ * codl_session_get_output_dims and codl_session_timeline, which tell of the last run, refuse;
+ * codl_session_destroy must not be called.
  *
  * Fork: the child of a fork may use the parent's open plans and create sessions of its own (with a
  * GPU only if the parent had created no session with one: OpenCL does not survive a fork). Sessions
@@ -52,7 +52,8 @@ typedef enum codl_status {
   CODL_OUT_OF_MEMORY = 6,
   CODL_NO_DEVICE = 7,
   CODL_DEVICE_ERROR = 8,
-  CODL_WRONG_RESULT = 9 /* see check_every of codl_session_options_t */
+  CODL_WRONG_RESULT = 9, /* see check_every of codl_session_options_t */
+  CODL_CANCELLED = 10
 } codl_status_t;
 
 CODL_API const char* codl_status_text(codl_status_t status);
@@ -222,6 +223,12 @@ CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
                                                const codl_session_options_t* options,
                                                codl_session_t** out_session, codl_diag_t* diag);
 CODL_API void codl_session_destroy(codl_session_t* session); /* null allowed */
+
+/* From any thread: ends the run that is in progress, which returns CODL_CANCELLED after the step
+ * that the CPU computes and what the device has been given; outputs hold anything, and the next run
+ * is as if there had been none. Does not wait. Without a run it does nothing, and a run that begins
+ * while it is called may or may not be ended. */
+CODL_API codl_status_t codl_session_cancel(codl_session_t* session);
 
 typedef struct codl_buffer {
   void* data; /* aligned to 4 and to its elements; null allowed for 0 bytes; inputs are only read */

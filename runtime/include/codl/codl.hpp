@@ -152,6 +152,9 @@ class Session {
     });
   }
 
+  // From any thread, by codl_session_cancel.
+  void cancel() { (void)codl_session_cancel(get()); }
+
   // By codl_session_self_test.
   Status self_test(codl_step_report_t report, void* context) {
     return Status::of(
