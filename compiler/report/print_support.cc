@@ -123,6 +123,7 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
     json.attribute("device", report.device);
     json.attribute("has_gpu", report.has_gpu);
     json.attribute("variant", report.variant);
+    json.attribute("predicted_us", report.predicted_us);
     json.attribute("macs", std::llround(report.macs));
     json.attribute("fallback_share", report.fallback_share);
     print_number(json, "handoffs", report.handoffs);

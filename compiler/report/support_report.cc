@@ -29,6 +29,7 @@ class ReportBuilder {
     report.device = profile_.name;
     report.has_gpu = profile_.has_gpu;
     report.variant = chosen.schedule.name;
+    report.predicted_us = chosen.schedule.predicted_us;
     report.handoffs = count_handoffs(chosen.schedule);
     report.plain_loops = plain_loops(chosen.schedule);
     for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) add_node(id);

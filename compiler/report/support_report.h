@@ -35,6 +35,7 @@ struct SupportReport {
   std::string device;
   bool has_gpu = false;
   std::string variant;                     // the plan's first
+  double predicted_us = 0;                 // of a run of it
   std::vector<OperatorSupport> operators;  // in the order of ops.def
   double macs = 0;                         // of the network
   // Share of the multiply-adds that the GPU has no kernel for; of the nodes, Converts left out, in
