@@ -36,7 +36,9 @@ void add_splits(const CostModel& costs, ir::NodeId node, SplitDim dim, std::vect
 std::vector<Share> shares_of(const CostModel& costs, ir::NodeId node) {
   std::vector<Share> shares;
   if (const auto cpu = costs.whole(node, Processor::Cpu)) shares.push_back({cpu->compute_us, 0});
-  if (const auto gpu = costs.whole(node, Processor::Gpu)) shares.push_back({0, gpu->compute_us});
+  for (Layout maps : costs.gpu_maps())
+    if (const auto gpu = costs.whole(node, Processor::Gpu, maps))
+      shares.push_back({0, gpu->compute_us});
   for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
     add_splits(costs, node, dim, shares);
   return shares;

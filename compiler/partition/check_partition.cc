@@ -52,6 +52,14 @@ class Checker {
           part.kernel->processor != part.processor)
         return internal_error(name,
                               "expected a kernel of the node's operator on the part's processor");
+      const bool has_images = part.maps == Layout::Image2d;
+      if (part.maps != Layout::Nhwc && !(has_images && part.processor == Processor::Gpu))
+        return internal_error(name, "expected maps in buffers, or on the GPU in images");
+      if (view.output().layout == Layout::Nhwc &&
+          (part.kernel->layout == Layout::Image2d) != has_images)
+        return internal_error(name,
+                              "expected a kernel that writes maps in the part's layout, found {0}",
+                              part.kernel->symbol);
       if (!part.kernel->can_split(division.dim))
         return internal_error(name, "expected a kernel that computes parts, found {0}",
                               part.kernel->symbol);

@@ -9,6 +9,7 @@ namespace codl::compiler {
 namespace {
 
 constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
+constexpr bool is_image(Layout layout) { return layout == Layout::Image2d; }
 
 // The GPU lane may not touch the application's buffers (schema/plan.fbs, Storage).
 bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
@@ -21,47 +22,75 @@ bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
 
 CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor)
     : graph_(graph), predictor_(predictor), known_parts_(graph.nodes().size()) {
-  for (const ir::Node& node : graph.nodes()) {
-    const ir::NodeView view{graph, node};
-    whole_[index_of(Processor::Cpu)].push_back(
-        choose_kernel(view, Processor::Cpu, SplitDim::None, {}, predictor, false));
-    const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, node);
-    whole_[index_of(Processor::Gpu)].push_back(
-        gpu_may ? choose_kernel(view, Processor::Gpu, SplitDim::None, {}, predictor, false)
-                : std::nullopt);
+  for (auto& by_value : conversions_) by_value.resize(graph.values().size());
+  for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
+    const auto whole = [&](Processor processor, Layout maps) {
+      return choose(node, processor, maps, SplitDim::None, {}, false);
+    };
+    on_cpu_.push_back(whole(Processor::Cpu, Layout::Nhwc));
+    const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, graph.node(node));
+    for (Layout maps : gpu_maps())
+      on_gpu_[is_image(maps)].push_back(gpu_may ? whole(Processor::Gpu, maps) : std::nullopt);
   }
+  if (on_gpu_[1].empty()) on_gpu_[1] = on_gpu_[0];
 }
 
-std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor) const {
-  const std::optional<KernelChoice>& choice = whole_[index_of(processor)][node];
+llvm::ArrayRef<Layout> CostModel::gpu_maps() const {
+  static constexpr Layout kLayouts[] = {Layout::Image2d, Layout::Nhwc};
+  return llvm::makeArrayRef(kLayouts).drop_front(is_image(profile().gpu_layout) ? 0 : 1);
+}
+
+std::optional<KernelChoice> CostModel::choose(ir::NodeId node, Processor processor, Layout maps,
+                                              SplitDim dim, Range part,
+                                              bool other_processor_busy) const {
+  const ir::NodeView view{graph_, graph_.node(node)};
+  std::optional<KernelChoice> other;
+  for (Layout layout : map_layouts(view, processor, profile())) {
+    auto choice =
+        choose_kernel(view, processor, layout, dim, part, predictor_, other_processor_busy);
+    if (choice && layout == maps) return choice;
+    if (choice && !other) other = choice;
+  }
+  return other;
+}
+
+const std::optional<KernelChoice>& CostModel::choose_whole(ir::NodeId node, Processor processor,
+                                                           Layout maps) const {
+  return processor == Processor::Cpu ? on_cpu_[node] : on_gpu_[is_image(maps)][node];
+}
+
+std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, Layout maps) const {
+  const std::optional<KernelChoice>& choice = choose_whole(node, processor, maps);
   if (!choice) return std::nullopt;
   Segment segment;
-  segment.placement = processor == Processor::Cpu ? Placement::Cpu : Placement::Gpu;
+  segment.place = {processor == Processor::Cpu ? Placement::Cpu : Placement::Gpu, choice->maps};
   segment.compute_us = choice->predicted_us;
   Division division;
   division.node = node;
-  division.parts.push_back({processor, choice->row, {0, 1}, {0, 1}, choice->predicted_us});
+  division.parts.push_back(
+      {processor, choice->row, choice->maps, {0, 1}, {0, 1}, choice->predicted_us});
   segment.divisions.push_back(std::move(division));
   return segment;
 }
 
 std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
-                                                   SplitDim dim, Range part) const {
+                                                   Layout maps, SplitDim dim, Range part) const {
   std::vector<KnownPart>& known_parts = known_parts_[node];
   for (const KnownPart& known : known_parts)
-    if (known.processor == processor && known.dim == dim && known.part == part) return known.choice;
-  const auto choice =
-      choose_kernel({graph_, graph_.node(node)}, processor, dim, part, predictor_, true);
-  known_parts.push_back({processor, dim, part, choice});
+    if (known.processor == processor && known.maps == maps && known.dim == dim &&
+        known.part == part)
+      return known.choice;
+  const auto choice = choose(node, processor, maps, dim, part, true);
+  known_parts.push_back({processor, maps, dim, part, choice});
   return choice;
 }
 
 std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, SplitDim dim,
-                                        double ratio) const {
+                                        double ratio, Layout maps) const {
   std::vector<ir::NodeId> nodes;
   std::vector<Range> owned[2];  // by processor
   for (ir::NodeId id = first; id <= last; ++id) {
-    if (!whole_[0][id] || !whole_[1][id]) return std::nullopt;
+    if (!can_be_split(id)) return std::nullopt;
     const std::optional<SplitRule> rule = split_rule({graph_, graph_.node(id)}, dim);
     const std::optional<int32_t> cut = rule ? cut_at(*rule, ratio) : std::nullopt;
     if (!cut) return std::nullopt;
@@ -73,66 +102,106 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
     return std::nullopt;
 
   Segment segment;
-  segment.placement = dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
   segment.divisions.resize(nodes.size());
+  double lane_us[2] = {};  // by processor
+  // The CPU lane's thread gives the GPU its steps first.
+  lane_us[index_of(Processor::Cpu)] =
+      predictor_.transfer().enqueue_time_us() * static_cast<double>(nodes.size());
   for (Processor processor : {Processor::Gpu, Processor::Cpu}) {
     const std::vector<Range>& own = owned[index_of(processor)];
     const std::vector<Range> computed =
         dim == SplitDim::Height ? computed_rows(graph_, nodes, own) : own;
-    // The CPU lane's thread gives the GPU its steps first.
-    double lane_us = processor == Processor::Cpu ? predictor_.transfer().enqueue_time_us() *
-                                                       static_cast<double>(nodes.size())
-                                                 : 0;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const auto choice = choose_part(nodes[i], processor, dim, computed[i]);
+      const Layout layout = processor == Processor::Gpu ? maps : Layout::Nhwc;
+      const auto choice = choose_part(nodes[i], processor, layout, dim, computed[i]);
       if (!choice) return std::nullopt;
-      lane_us += choice->predicted_us;
+      lane_us[index_of(processor)] += choice->predicted_us;
       segment.divisions[i].node = nodes[i];
       segment.divisions[i].dim = dim;
       segment.divisions[i].parts.push_back(
-          {processor, choice->row, own[i], computed[i], choice->predicted_us});
+          {processor, choice->row, choice->maps, own[i], computed[i], choice->predicted_us});
     }
-    segment.compute_us = std::max(segment.compute_us, lane_us);
   }
+  lane_us[index_of(Processor::Gpu)] += convert_inside_us(segment.divisions);
+  segment.compute_us = std::max(lane_us[0], lane_us[1]);
+  segment.place = {dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
+                   segment.divisions.back().part_on(Processor::Gpu)->maps};
   return segment;
+}
+
+double CostModel::convert_inside_us(llvm::ArrayRef<Division> divisions) const {
+  double us = 0;
+  llvm::SmallVector<ir::ValueId, 4> converted;
+  for (const Division& user : divisions)
+    for (ir::ValueId input : graph_.node(user.node).inputs) {
+      const ir::Value& value = graph_.value(input);
+      if (value.producer == ir::kNoId || value.producer < divisions.front().node ||
+          value.type.layout != Layout::Nhwc || llvm::is_contained(converted, input))
+        continue;
+      const Part* maker =
+          divisions[value.producer - divisions.front().node].part_on(Processor::Gpu);
+      const Layout read_in = user.part_on(Processor::Gpu)->maps;
+      if (maker->maps == read_in) continue;
+      converted.push_back(input);
+      const double share = maker->computed.count() / static_cast<double>(value.type.dims[2]);
+      us += convert_us(input, share, is_image(read_in));
+    }
+  return us;
 }
 
 std::optional<double> CostModel::part_us(ir::NodeId node, Processor processor, SplitDim dim,
                                          Range part) const {
-  if (!whole_[0][node] || !whole_[1][node]) return std::nullopt;  // such nodes are not split
-  const auto choice =
-      choose_kernel({graph_, graph_.node(node)}, processor, dim, part, predictor_, false);
-  return choice ? std::optional(choice->predicted_us) : std::nullopt;
+  if (!can_be_split(node)) return std::nullopt;
+  const ir::NodeView view{graph_, graph_.node(node)};
+  std::optional<double> least_us;
+  for (Layout maps : map_layouts(view, processor, profile())) {
+    const auto choice = choose_kernel(view, processor, maps, dim, part, predictor_, false);
+    if (choice) least_us = std::min(least_us.value_or(choice->predicted_us), choice->predicted_us);
+  }
+  return least_us;
 }
 
-std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId last) const {
+std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId last,
+                                                Layout maps) const {
   double cpu_us = 0, gpu_us = 0;
   for (ir::NodeId id = first; id <= last; ++id) {
-    if (!whole_[0][id] || !whole_[1][id]) return std::nullopt;
-    cpu_us += whole_[index_of(Processor::Cpu)][id]->predicted_us;
-    gpu_us += whole_[index_of(Processor::Gpu)][id]->predicted_us;
+    if (!can_be_split(id)) return std::nullopt;
+    cpu_us += choose_whole(id, Processor::Cpu, maps)->predicted_us;
+    gpu_us += choose_whole(id, Processor::Gpu, maps)->predicted_us;
   }
   return cpu_us + gpu_us > 0 ? cpu_us / (cpu_us + gpu_us) : 0.5;
 }
 
-double CostModel::move_us(const ir::Value& value, double share, bool to_gpu) const {
+double CostModel::move_us(ir::ValueId value, double share, bool to_gpu, Layout maps) const {
   if (share <= 0) return 0;
-  const kernels::OperandShape buffer = value_shape(value.type, value.type.layout, {});
-  double us = predictor_.transfer().hand_off_us(share * static_cast<double>(buffer.bytes), to_gpu);
-  if (layout_on(value.type, Processor::Gpu, profile()) != Layout::Image2d) return us;
-  // Through a convert kernel between the buffer and the image.
-  const kernels::OperandShape image = value_shape(value.type, Layout::Image2d, {});
-  const kernels::OperandShape shapes[2] = {to_gpu ? buffer : image, to_gpu ? image : buffer};
-  kernels::StepShape step;
-  step.operands = shapes;
-  step.operand_count = 2;
-  step.row = choose_mover(step, predictor_);
-  return step.row != nullptr ? us + share * predictor_.predict_us(step, false) : us;
+  const ir::TensorType& type = graph_.value(value).type;
+  const kernels::OperandShape buffer = value_shape(type, type.layout, {});
+  const double us =
+      predictor_.transfer().hand_off_us(share * static_cast<double>(buffer.bytes), to_gpu);
+  return is_image(layout_with(type, maps)) ? us + convert_us(value, share, to_gpu) : us;
 }
 
-double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, Placement before,
+double CostModel::convert_us(ir::ValueId value, double share, bool to_image) const {
+  Conversion& known = conversions_[to_image][value];
+  if (known.kernel_us < 0) {
+    const ir::TensorType& type = graph_.value(value).type;
+    const kernels::OperandShape buffer = value_shape(type, Layout::Nhwc, {});
+    const kernels::OperandShape image = value_shape(type, Layout::Image2d, {});
+    const kernels::OperandShape shapes[2] = {to_image ? buffer : image, to_image ? image : buffer};
+    kernels::StepShape step;
+    step.operands = shapes;
+    step.operand_count = 2;
+    step.row = choose_mover(step, predictor_);
+    known = step.row != nullptr
+                ? Conversion{predictor_.predict_us(step, false), predictor_.launch_us(*step.row)}
+                : Conversion{0, 0};
+  }
+  return share * known.kernel_us + known.launch_us;
+}
+
+double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
                               const Segment& segment) const {
-  const Placement after = segment.placement;
+  const Placement after = segment.place.placement;
   const Division& head = segment.divisions.front();
   const Part* gpu = head.part_on(Processor::Gpu);
   const Part* cpu = head.part_on(Processor::Cpu);
@@ -142,18 +211,20 @@ double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, Placement befor
   // Shares of a value that change lane. Two height splits exchange rows at the cut only: a
   // hundredth stands for "few, but a hand-off each way".
   double to_gpu = 0, to_cpu = 0;
-  const bool is_split_before = before == Placement::Height || before == Placement::OutputChannel;
-  const double gpu_has = before == Placement::Gpu ? 1 : is_split_before ? 0.5 : 0;
+  const bool is_split_before =
+      before.placement == Placement::Height || before.placement == Placement::OutputChannel;
+  const double gpu_has = before.placement == Placement::Gpu ? 1 : is_split_before ? 0.5 : 0;
   const double gpu_reads = after == Placement::Cpu ? 0 : after == Placement::Height ? gpu_share : 1;
   const double cpu_reads = after == Placement::Gpu      ? 0
                            : after == Placement::Height ? 1 - gpu_share
                                                         : 1;
-  if (before == Placement::Height && after == Placement::Height) {
+  if (before.placement == Placement::Height && after == Placement::Height) {
     to_gpu = to_cpu = 0.01;
   } else {
     to_gpu = std::max(0.0, gpu_reads - gpu_has);
     to_cpu = std::max(0.0, cpu_reads - (1 - gpu_has));
   }
+  const double stays_on_gpu = std::min(gpu_has, gpu_reads);
 
   double us = 0;
   std::vector<ir::ValueId> seen;
@@ -165,7 +236,11 @@ double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, Placement befor
           std::find(seen.begin(), seen.end(), input) != seen.end())
         continue;
       seen.push_back(input);
-      us += move_us(value, to_gpu, true) + move_us(value, to_cpu, false);
+      const Part* reader = segment.divisions[id - first].part_on(Processor::Gpu);
+      const Layout read_in = reader != nullptr ? reader->maps : before.maps;
+      us += move_us(input, to_gpu, true, read_in) + move_us(input, to_cpu, false, before.maps);
+      if (stays_on_gpu > 0 && value.type.layout == Layout::Nhwc && read_in != before.maps)
+        us += convert_us(input, stays_on_gpu, is_image(read_in));
     }
   }
   return us;

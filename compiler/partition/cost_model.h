@@ -11,10 +11,16 @@ namespace codl::compiler {
 // Where a value's parts are after the node that made it.
 enum class Placement { Cpu, Gpu, Height, OutputChannel };
 
+// The same, and how the GPU has its part of a map: Nhwc or Image2d (Nhwc where it has none).
+struct ValuePlace {
+  Placement placement = Placement::Cpu;
+  Layout maps = Layout::Nhwc;
+};
+
 // A run of consecutive nodes that are placed alike: one node, or a chain.
 struct Segment {
   std::vector<Division> divisions;
-  Placement placement = Placement::Cpu;
+  ValuePlace place;       // of what its last node makes
   double compute_us = 0;  // of the slower lane
 };
 
@@ -26,44 +32,79 @@ class CostModel {
   const ir::Graph& graph() const { return graph_; }
   const DeviceProfile& profile() const { return predictor_.profile(); }
 
+  // The layouts that maps may have on the GPU, the device's own first.
+  llvm::ArrayRef<Layout> gpu_maps() const;
+
+  // The layout that the node's maps have on the GPU where `preferred` is asked for; Nhwc where no
+  // kernel runs it there.
+  Layout gpu_maps_of(ir::NodeId node, Layout preferred) const {
+    const auto& choice = choose_whole(node, Processor::Gpu, preferred);
+    return choice ? choice->maps : Layout::Nhwc;
+  }
+
   // One node on one processor. Nothing if no kernel of the device runs it, or if the GPU would have
-  // to touch the application's memory (a graph input or output).
-  std::optional<Segment> whole(ir::NodeId node, Processor processor) const;
+  // to touch the application's memory (a graph input or output). The GPU has its maps in layout
+  // `maps` where it has a kernel for that, else in another; Image2d stands for the device's own.
+  std::optional<Segment> whole(ir::NodeId node, Processor processor,
+                               Layout maps = Layout::Image2d) const;
 
   // Nodes [first, last] in graph order, each cut along `dim` at about `ratio` (GPU share), with the
-  // halo that a chain computes twice. Nothing if a node cannot be cut so or the nodes do not hang
-  // together.
-  std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio) const;
+  // halo that a chain computes twice, and what the GPU converts between them. Nothing if a node
+  // cannot be cut so or the nodes do not hang together.
+  std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio,
+                               Layout maps = Layout::Image2d) const;
 
-  // The least time of a part of a node alone on a processor, the other one idle; nothing if no
-  // kernel runs it.
+  // The least time of a part of a node alone on a processor, the other one idle, in whatever
+  // layout; nothing if no kernel runs it.
   std::optional<double> part_us(ir::NodeId node, Processor processor, SplitDim dim,
                                 Range part) const;
 
   // The GPU share at which both lanes of [first, last] would end together if time were linear.
-  std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last) const;
+  std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last,
+                                       Layout maps = Layout::Image2d) const;
 
-  // Time to bring what [first, last] reads from outside to where it is read, if the nodes before
-  // left their values at `before`.
-  double exchange_us(ir::NodeId first, ir::NodeId last, Placement before,
+  // Time to bring what [first, last] reads from outside to where it is read and into the layout in
+  // which it is read, if the nodes before left their values at `before`.
+  double exchange_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
                      const Segment& segment) const;
 
  private:
-  // choose_kernel() for a part of a split node. Longer and longer chains ask for the same ones.
-  std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, SplitDim dim,
-                                          Range part) const;
-  double move_us(const ir::Value& value, double share, bool to_gpu) const;
+  // Both processors have a kernel for all of it.
+  bool can_be_split(ir::NodeId node) const { return on_cpu_[node] && on_gpu_[0][node]; }
+  // choose_kernel() with maps in layout `maps`, or where there is no kernel for that, in another.
+  std::optional<KernelChoice> choose(ir::NodeId node, Processor processor, Layout maps,
+                                     SplitDim dim, Range part, bool other_processor_busy) const;
+  // Of the whole node, from those made at the start.
+  const std::optional<KernelChoice>& choose_whole(ir::NodeId node, Processor processor,
+                                                  Layout maps) const;
+  // choose() for a part of a split node. Longer and longer chains ask for the same ones.
+  std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Layout maps,
+                                          SplitDim dim, Range part) const;
+  // A share of a value from one lane to the other; the GPU has its map in layout `maps`.
+  double move_us(ir::ValueId value, double share, bool to_gpu, Layout maps) const;
+  // A share of a map between a buffer and an image, on the GPU.
+  double convert_us(ir::ValueId value, double share, bool to_image) const;
+  // What the GPU converts between the nodes of a chain.
+  double convert_inside_us(llvm::ArrayRef<Division> divisions) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
-  std::vector<std::optional<KernelChoice>> whole_[2];  // by processor and node
+  std::vector<std::optional<KernelChoice>> on_cpu_;     // by node
+  std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
   struct KnownPart {
     Processor processor;
+    Layout maps;
     SplitDim dim;
     Range part;
     std::optional<KernelChoice> choice;
   };
   mutable std::vector<std::vector<KnownPart>> known_parts_;  // by node
+  // Of a whole map and of its launch: by direction and value. Negative: not asked for yet.
+  struct Conversion {
+    double kernel_us = -1;
+    double launch_us = 0;
+  };
+  mutable std::vector<Conversion> conversions_[2];
 };
 
 }  // namespace codl::compiler

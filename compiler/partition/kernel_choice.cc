@@ -7,10 +7,15 @@
 
 namespace codl::compiler {
 
-Layout layout_on(const ir::TensorType& type, Processor processor, const DeviceProfile& profile) {
-  const bool is_image = processor == Processor::Gpu && type.layout == Layout::Nhwc &&
-                        profile.gpu_layout == Layout::Image2d;
-  return is_image ? Layout::Image2d : type.layout;
+llvm::ArrayRef<Layout> map_layouts(const ir::NodeView& node, Processor processor,
+                                   const DeviceProfile& profile) {
+  static constexpr Layout kLayouts[] = {Layout::Image2d, Layout::Nhwc};
+  bool has_map = node.output().layout == Layout::Nhwc;
+  for (uint32_t i = 0; i < node.input_count(); ++i)
+    has_map = has_map || node.input(i).layout == Layout::Nhwc;
+  const bool may_be_image =
+      has_map && processor == Processor::Gpu && profile.gpu_layout == Layout::Image2d;
+  return llvm::makeArrayRef(kLayouts).drop_front(may_be_image ? 0 : 1);
 }
 
 kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows) {
@@ -70,8 +75,8 @@ void each_row(OpKind op, Processor processor, kernels::StepShape& step,
 
 }  // namespace
 
-void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Range part,
-                 const LatencyPredictor& predictor,
+void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
+                 Range part, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit) {
   const DeviceProfile& profile = predictor.profile();
   kernels::OperandShape shapes[kernels::kMaxOperands];
@@ -79,11 +84,9 @@ void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Ra
   if (input_count + 1 > kernels::kMaxOperands) return;
   for (uint32_t i = 0; i < input_count; ++i) {
     const ir::Value& value = node.input_value(i);
-    if (!value.is_constant)
-      shapes[i] = value_shape(value.type, layout_on(value.type, processor, profile), {});
+    if (!value.is_constant) shapes[i] = value_shape(value.type, layout_with(value.type, maps), {});
   }
-  shapes[input_count] =
-      value_shape(node.output(), layout_on(node.output(), processor, profile), {});
+  shapes[input_count] = value_shape(node.output(), layout_with(node.output(), maps), {});
 
   for (const kernels::OperandShape& shape : llvm::makeArrayRef(shapes, input_count + 1))
     if (shape.layout == Layout::Image2d &&
@@ -112,15 +115,22 @@ void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Ra
   each_row(node.node.op, processor, step, predictor, prepare, visit);
 }
 
+void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
+                 llvm::function_ref<void(const kernels::StepShape& step)> visit) {
+  for (Layout maps : map_layouts(node, processor, predictor.profile()))
+    each_kernel(node, processor, maps, SplitDim::None, {}, predictor, visit);
+}
+
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          SplitDim dim, Range part,
+                                          Layout maps, SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,
                                           bool other_processor_busy) {
   std::optional<KernelChoice> best;
-  each_kernel(node, processor, dim, part, predictor, [&](const kernels::StepShape& step) {
+  each_kernel(node, processor, maps, dim, part, predictor, [&](const kernels::StepShape& step) {
     const double predicted_us =
         predictor.predict_us(step, other_processor_busy) + predictor.launch_us(*step.row);
-    if (!best || predicted_us < best->predicted_us) best = KernelChoice{step.row, predicted_us};
+    if (!best || predicted_us < best->predicted_us)
+      best = KernelChoice{step.row, maps, predicted_us};
   });
   return best;
 }

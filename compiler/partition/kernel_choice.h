@@ -7,13 +7,20 @@
 #include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
 #include "kernels/common/contract.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 
-// The layout in which `processor` holds a value of this type: its own, or Image2d for an Nhwc value
-// on a GPU that works on images.
-Layout layout_on(const ir::TensorType& type, Processor processor, const DeviceProfile& profile);
+// The layouts in which a part of the node on `processor` may have its maps, its values of type
+// Nhwc: Nhwc, and before it Image2d on a GPU that works on images.
+llvm::ArrayRef<Layout> map_layouts(const ir::NodeView& node, Processor processor,
+                                   const DeviceProfile& profile);
+
+// The layout of a value on a processor that has its maps in `maps`.
+constexpr Layout layout_with(const ir::TensorType& type, Layout maps) {
+  return type.layout == Layout::Nhwc ? maps : type.layout;
+}
 
 // The operand of a step that reads or writes a value on `processor`. Not for packed constants.
 // rows: the window held; empty: all rows.
@@ -26,22 +33,28 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 // int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);
 
-// Every row of kernels.def that can compute `part` along `dim` of the node on `processor`: layouts
-// and the device's image limits fit, its contract accepts the step, and the profile has a model.
-// Rows of any dtype only where none is made for the dtype. The step lives as long as the call.
-void each_kernel(const ir::NodeView& node, Processor processor, SplitDim dim, Range part,
-                 const LatencyPredictor& predictor,
+// Every row of kernels.def that can compute `part` along `dim` of the node on `processor` with maps
+// in layout `maps`: the device's image limits fit, its contract accepts the step, and the profile
+// has a model. Rows of any dtype only where none is made for the dtype. The step lives as long as
+// the call.
+void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
+                 Range part, const LatencyPredictor& predictor,
+                 llvm::function_ref<void(const kernels::StepShape& step)> visit);
+
+// The same for the whole node, in each layout that its maps may have.
+void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
 struct KernelChoice {
   const KernelRow* row = nullptr;
+  Layout maps = Layout::Nhwc;
   double predicted_us = 0;  // with its launch
 };
 
 // The one of each_kernel() with the least predicted time. Of equals the first in the table; nothing
 // if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          SplitDim dim, Range part,
+                                          Layout maps, SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,
                                           bool other_processor_busy);
 

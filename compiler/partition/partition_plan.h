@@ -12,6 +12,9 @@ namespace codl::compiler {
 struct Part {
   Processor processor = Processor::Cpu;
   const KernelRow* kernel = nullptr;
+  // Nhwc or Image2d: how it reads and writes values of type Nhwc. Where another part on the GPU
+  // made or left them in the other layout, the schedule converts them there.
+  Layout maps = Layout::Nhwc;
   // Along the division's dim (Height: rows, OutputChannel: channels; None: [0, 1)). `owned` of the
   // parts tile the extent exactly once; `computed` contains `owned` and what the same lane's later
   // nodes in the chain read (the halo, computed twice instead of exchanged).
@@ -49,9 +52,10 @@ struct PartitionPlan {
 };
 
 // Independent of how the plan was made: owned ranges tile each node exactly, cuts keep to the
-// granularity and the kernels' splits, computed ranges cover what the lane's consumers in the chain
-// demand (found by walking input_range), chains are connected, convex and split along Height.
-// Internal error at the first violation; `node: expected ..., found ...`.
+// granularity and the kernels' splits, maps are where the kernels write them, computed ranges cover
+// what the lane's consumers in the chain demand (found by walking input_range), chains are
+// connected, convex and split along Height. Internal error at the first violation; `node: expected
+// ..., found ...`.
 llvm::Error check_partition(const ir::Graph& graph, const PartitionPlan& plan);
 
 }  // namespace codl::compiler

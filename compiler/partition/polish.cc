@@ -9,18 +9,25 @@
 namespace codl::compiler {
 namespace {
 
-// Consecutive nodes of the graph that are placed alike: Segment, before kernels are chosen.
-struct Run {
-  ir::NodeId first = 0;
-  ir::NodeId last = 0;
+// How nodes are placed, before kernels are chosen.
+struct How {
   Placement placement = Placement::Cpu;
-  double gpu_share = 0;  // of a split
-  Segment segment;       // what it comes to
+  double gpu_share = 0;        // of a split
+  Layout maps = Layout::Nhwc;  // that the GPU prefers
 
-  size_t count() const { return last - first + 1; }
   bool is_split() const {
     return placement == Placement::Height || placement == Placement::OutputChannel;
   }
+};
+
+// Consecutive nodes of the graph that are placed alike.
+struct Run {
+  ir::NodeId first = 0;
+  ir::NodeId last = 0;
+  How how;
+  Segment segment;  // what it comes to
+
+  size_t count() const { return last - first + 1; }
 };
 using Runs = std::vector<Run>;
 
@@ -71,14 +78,17 @@ class Polisher {
         Run& run = runs.emplace_back();
         run.first = run.last = division.node;
         if (division.is_split()) {
-          run.placement =
+          run.how.placement =
               division.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
           const double gpu = division.part_on(Processor::Gpu)->owned.count();
-          run.gpu_share = gpu / (gpu + division.part_on(Processor::Cpu)->owned.count());
+          run.how.gpu_share = gpu / (gpu + division.part_on(Processor::Cpu)->owned.count());
         } else {
-          run.placement = division.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
+          run.how.placement = division.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
         }
       }
+      // Of a chain the nodes that have no kernel for the preferred layout are in another.
+      const Part* gpu = division.part_on(Processor::Gpu);
+      if (gpu != nullptr && gpu->maps == Layout::Image2d) runs.back().how.maps = gpu->maps;
       runs.back().segment.divisions.push_back(division);
     }
     return runs;
@@ -91,18 +101,18 @@ class Polisher {
   }
 
   // Nothing if the nodes cannot be placed so.
-  std::optional<Run> make_run(ir::NodeId first, ir::NodeId last, Placement placement,
-                              double gpu_share) const {
-    Run run{first, last, placement, gpu_share, {}};
+  std::optional<Run> make_run(ir::NodeId first, ir::NodeId last, const How& how) const {
+    Run run{first, last, how, {}};
     std::optional<Segment> segment;
-    if (run.is_split()) {
-      const bool is_height = placement == Placement::Height;
+    if (how.is_split()) {
+      const bool is_height = how.placement == Placement::Height;
       if (run.count() > static_cast<size_t>(is_height ? options_.max_chain : 1))
         return std::nullopt;
       segment = costs_.split(first, last, is_height ? SplitDim::Height : SplitDim::OutputChannel,
-                             gpu_share);
+                             how.gpu_share, how.maps);
     } else if (first == last) {
-      segment = costs_.whole(first, placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu);
+      segment = costs_.whole(
+          first, how.placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu, how.maps);
     }
     if (!segment) return std::nullopt;
     run.segment = std::move(*segment);
@@ -110,22 +120,21 @@ class Polisher {
   }
 
   // Runs of one node each; a node that cannot be there stays where it can.
-  bool add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, Placement placement) const {
-    const Placement other = placement == Placement::Cpu ? Placement::Gpu : Placement::Cpu;
+  bool add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const {
+    How other = how;
+    other.placement = how.placement == Placement::Cpu ? Placement::Gpu : Placement::Cpu;
     for (ir::NodeId node = first; node <= last; ++node) {
-      std::optional<Run> run = make_run(node, node, placement, 0);
-      if (!run) run = make_run(node, node, other, 0);
+      std::optional<Run> run = make_run(node, node, how);
+      if (!run) run = make_run(node, node, other);
       if (!run) return false;
       runs.push_back(std::move(*run));
     }
     return true;
   }
 
-  bool add_run(Runs& runs, ir::NodeId first, ir::NodeId last, Placement placement,
-               double gpu_share) const {
-    if (placement == Placement::Cpu || placement == Placement::Gpu)
-      return add_whole(runs, first, last, placement);
-    std::optional<Run> run = make_run(first, last, placement, gpu_share);
+  bool add_run(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const {
+    if (!how.is_split()) return add_whole(runs, first, last, how);
+    std::optional<Run> run = make_run(first, last, how);
     if (!run) return false;
     runs.push_back(std::move(*run));
     return true;
@@ -155,8 +164,11 @@ class Polisher {
     constexpr Placement kPlacements[] = {Placement::Cpu, Placement::Gpu, Placement::Height,
                                          Placement::OutputChannel};
     const Placement placement = kPlacements[draw(4)];
+    const double gpu_share = (1 + draw(7)) / 8.0;
+    const llvm::ArrayRef<Layout> layouts = costs_.gpu_maps();
+    const Layout maps = layouts[layouts.size() > 1 ? draw(2) : 0];
     best_ns_ = INT64_MAX;  // whatever comes is kept
-    try_apart(first, last, placement, (1 + draw(7)) / 8.0);
+    try_apart(first, last, {placement, gpu_share, maps});
     if (best_ns_ != INT64_MAX)
       improve(first < kAround ? 0 : first - kAround, std::min(last + kAround, node_count_ - 1));
     if (best_ns_ < ns) return;
@@ -172,18 +184,16 @@ class Polisher {
 
   // Puts nodes [first, last] into one run, or, on one processor, runs of one node. True if the plan
   // is kept.
-  bool try_place(ir::NodeId first, ir::NodeId last, Placement placement, double gpu_share) {
-    return try_runs(first, last,
-                    [&](Runs& runs) { return add_run(runs, first, last, placement, gpu_share); });
+  bool try_place(ir::NodeId first, ir::NodeId last, const How& how) {
+    return try_runs(first, last, [&](Runs& runs) { return add_run(runs, first, last, how); });
   }
 
   // The same with a run for each node; those that cannot be split so stay on the CPU.
-  bool try_apart(ir::NodeId first, ir::NodeId last, Placement placement, double gpu_share) {
+  bool try_apart(ir::NodeId first, ir::NodeId last, const How& how) {
     return try_runs(first, last, [&](Runs& runs) {
+      const How on_cpu{Placement::Cpu, 0, how.maps};
       for (ir::NodeId node = first; node <= last; ++node)
-        if (!add_run(runs, node, node, placement, gpu_share) &&
-            !add_whole(runs, node, node, Placement::Cpu))
-          return false;
+        if (!add_run(runs, node, node, how) && !add_whole(runs, node, node, on_cpu)) return false;
       return true;
     });
   }
@@ -194,7 +204,7 @@ class Polisher {
     if (is_over() || last >= node_count_ || first > last) return false;
     Runs runs;
     const auto add_rest = [&](const Run& run, ir::NodeId from, ir::NodeId to) {
-      return from > to || add_run(runs, from, to, run.placement, run.gpu_share);
+      return from > to || add_run(runs, from, to, run.how);
     };
     for (const Run& run : runs_) {
       if (run.last < first || run.first > last) {
@@ -245,10 +255,11 @@ class Polisher {
       for (double sign : {1.0, -1.0}) {
         while (!is_over()) {
           const Run run = run_at(node);
-          if (!run.is_split()) return has_improved;
-          const double share = run.gpu_share + sign * step;
-          if (share <= 0 || share >= 1 || is_same_cut(run, share)) break;
-          if (!try_place(run.first, run.last, run.placement, share)) break;
+          if (!run.how.is_split()) return has_improved;
+          How how = run.how;
+          how.gpu_share += sign * step;
+          if (how.gpu_share <= 0 || how.gpu_share >= 1 || is_same_cut(run, how.gpu_share)) break;
+          if (!try_place(run.first, run.last, how)) break;
           has_improved = true;
         }
       }
@@ -258,11 +269,11 @@ class Polisher {
 
   bool is_same_cut(const Run& run, double share) const {
     const SplitDim dim =
-        run.placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
+        run.how.placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
     for (ir::NodeId node = run.first; node <= run.last; ++node) {
       const std::optional<SplitRule> rule =
           split_rule({costs_.graph(), costs_.graph().node(node)}, dim);
-      if (!rule || cut_at(*rule, share) != cut_at(*rule, run.gpu_share)) return false;
+      if (!rule || cut_at(*rule, share) != cut_at(*rule, run.how.gpu_share)) return false;
     }
     return true;
   }
@@ -275,17 +286,16 @@ class Polisher {
       const Run run = run_at(node);
       if (run.last + 1 >= node_count_) break;
       const Run next = run_at(run.last + 1);
-      const double share = run.is_split() ? run.gpu_share : next.gpu_share;
-      const bool both_split =
-          run.placement == Placement::Height && next.placement == Placement::Height;
-      const bool can_join =
-          run.placement == Placement::Height || next.placement == Placement::Height;
-      if (can_join && try_place(run.first, next.last, Placement::Height, share)) {
+      How joined = run.how.is_split() ? run.how : next.how;
+      joined.placement = Placement::Height;
+      const bool is_chain = run.how.placement == Placement::Height;
+      const bool is_chain_next = next.how.placement == Placement::Height;
+      if ((is_chain || is_chain_next) && try_place(run.first, next.last, joined)) {
         has_improved = true;
         continue;
       }
-      if (both_split && next.count() > 1 &&
-          try_place(run.first, run.last + 1, Placement::Height, share)) {
+      if (is_chain && is_chain_next && next.count() > 1 &&
+          try_place(run.first, run.last + 1, joined)) {
         has_improved = true;
         continue;
       }
@@ -294,27 +304,40 @@ class Polisher {
     const Run run = run_at(node);
     if (run.count() > 1) {
       const ir::NodeId middle = run.first + (run.last - run.first) / 2;
-      has_improved |= try_place(run.first, middle, run.placement, run.gpu_share);
+      has_improved |= try_place(run.first, middle, run.how);
       const Run now = run_at(node);
-      if (now.count() > 1)
-        has_improved |= try_place(now.last, now.last, now.placement, now.gpu_share);
+      if (now.count() > 1) has_improved |= try_place(now.last, now.last, now.how);
     }
     return has_improved;
   }
 
+  // The places on one processor.
+  llvm::SmallVector<How, 3> whole_places() const {
+    llvm::SmallVector<How, 3> places = {How{}};
+    for (Layout maps : costs_.gpu_maps()) places.push_back({Placement::Gpu, 0, maps});
+    return places;
+  }
+
   bool improve_placement(ir::NodeId node) {
     bool has_improved = false;
-    for (Placement placement : {Placement::Cpu, Placement::Gpu}) {
+    for (const How& how : whole_places()) {
       const Run run = run_at(node);
-      if (run.placement != placement) has_improved |= try_place(run.first, run.last, placement, 0);
+      if (!is_placed(run.first, run.first, how))
+        has_improved |= try_place(run.first, run.last, how);
     }
     for (Placement placement : {Placement::Height, Placement::OutputChannel}) {
       const Run run = run_at(node);
       const ir::NodeId last = placement == Placement::Height ? run.last : run.first;
-      const std::optional<double> balanced = costs_.balanced_ratio(run.first, last);
-      if (run.placement == placement || !balanced) continue;
-      for (double share : {*balanced, 0.25, 0.5, 0.75})
-        has_improved |= try_place(run.first, last, placement, share);
+      const std::optional<BestSplit> best = best_split(run.first, last);
+      if (!best) continue;
+      if (run.how.placement == placement) {
+        for (Layout maps : costs_.gpu_maps())
+          if (maps != run.how.maps)
+            has_improved |= try_place(run.first, last, {placement, run.how.gpu_share, maps});
+        continue;
+      }
+      for (double share : {best->gpu_share, 0.25, 0.5, 0.75})
+        has_improved |= try_place(run.first, last, {placement, share, best->maps});
     }
     return has_improved;
   }
@@ -325,22 +348,42 @@ class Polisher {
     for (ir::NodeId length : {2, 4, 8, 16}) {
       const ir::NodeId last = node + length - 1;
       if (last >= node_count_) break;
-      for (Placement placement : {Placement::Cpu, Placement::Gpu})
-        if (!is_placed(node, last, placement)) has_improved |= try_place(node, last, placement, 0);
-      const std::optional<double> balanced = costs_.balanced_ratio(node, last);
-      if (!balanced) continue;
-      if (!is_placed(node, last, Placement::Height))
-        has_improved |= try_place(node, last, Placement::Height, *balanced);
-      has_improved |= try_apart(node, last, Placement::Height, *balanced);
+      for (const How& how : whole_places())
+        if (!is_placed(node, last, how)) has_improved |= try_place(node, last, how);
+      const std::optional<BestSplit> best = best_split(node, last);
+      if (!best) continue;
+      const How split{Placement::Height, best->gpu_share, best->maps};
+      if (!is_placed(node, last, split)) has_improved |= try_place(node, last, split);
+      has_improved |= try_apart(node, last, split);
     }
     return has_improved;
   }
 
-  bool is_placed(ir::NodeId first, ir::NodeId last, Placement placement) const {
-    if (placement == Placement::Height)
-      return run_at(first).placement == placement && run_at(first).last >= last;
+  // The GPU's share at which both processors would end together, and the layout in which that is
+  // most. Nothing if the nodes cannot be split.
+  struct BestSplit {
+    double gpu_share = 0;
+    Layout maps = Layout::Nhwc;
+  };
+  std::optional<BestSplit> best_split(ir::NodeId first, ir::NodeId last) const {
+    std::optional<BestSplit> best;
+    for (Layout maps : costs_.gpu_maps()) {
+      const std::optional<double> balanced = costs_.balanced_ratio(first, last, maps);
+      if (balanced && (!best || *balanced > best->gpu_share)) best = BestSplit{*balanced, maps};
+    }
+    return best;
+  }
+
+  bool is_placed(ir::NodeId first, ir::NodeId last, const How& how) const {
+    const auto is_so = [&](const Run& run) {
+      if (run.how.placement != how.placement || how.placement == Placement::Cpu)
+        return run.how.placement == how.placement;
+      if (how.is_split()) return run.how.maps == how.maps;
+      return costs_.gpu_maps_of(run.first, how.maps) == run.segment.place.maps;
+    };
+    if (how.is_split()) return is_so(run_at(first)) && run_at(first).last >= last;
     for (ir::NodeId node = first; node <= last; ++node)
-      if (run_at(node).placement != placement) return false;
+      if (!is_so(run_at(node))) return false;
     return true;
   }
 

@@ -1,6 +1,7 @@
 // Ranges, halos and cuts: integer arithmetic on nodes, no costs.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -13,12 +14,20 @@ namespace codl::compiler {
 // The smallest range that holds both; an empty one adds nothing.
 Range hull(Range a, Range b);
 
+// What both hold; empty if nothing.
+inline Range intersection(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
 // Rows and channels of a value; values without rows have rows [0, 1). The unit of "who computes,
 // reads or exchanges what".
 struct Region {
   Range rows;
   Range channels;
   bool empty() const { return rows.empty() || channels.empty(); }
+  bool contains(const Region& other) const {
+    return rows.contains(other.rows) && channels.contains(other.channels);
+  }
   bool overlaps(const Region& other) const {
     return rows.overlaps(other.rows) && channels.overlaps(other.channels);
   }

@@ -31,15 +31,14 @@ AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& p
       if (processor == Processor::Gpu && !uses_gpu) continue;
       Times* best = nullptr;
       double best_us = 0;
-      each_kernel({graph, node}, processor, SplitDim::None, {}, predictor,
-                  [&](const kernels::StepShape& step) {
-                    Times& sum = times[step.row->id];
-                    const double us = predictor.predict_us(step, false);
-                    sum.all_us += us;
-                    if (best != nullptr && us >= best_us) return;
-                    best = &sum;
-                    best_us = us;
-                  });
+      each_kernel({graph, node}, processor, predictor, [&](const kernels::StepShape& step) {
+        Times& sum = times[step.row->id];
+        const double us = predictor.predict_us(step, false);
+        sum.all_us += us;
+        if (best != nullptr && us >= best_us) return;
+        best = &sum;
+        best_us = us;
+      });
       if (best != nullptr) best->best_us += best_us;
     }
   std::vector<std::pair<std::pair<double, double>, std::string>> assumed;

@@ -100,10 +100,9 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
             "    kernels that could run all of it:\n";
     for (const Processor processor : {Processor::Cpu, Processor::Gpu})
       if (processor == Processor::Cpu || predictor.profile().has_gpu)
-        each_kernel({graph, of}, processor, SplitDim::None, {}, predictor,
-                    [&](const kernels::StepShape& step) {
-                      text += "      " + kernel_text(step, predictor);
-                    });
+        each_kernel({graph, of}, processor, predictor, [&](const kernels::StepShape& step) {
+          text += "      " + kernel_text(step, predictor);
+        });
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/split_geometry.h"
@@ -59,15 +60,16 @@ class Scheduler {
   llvm::Error emit_segment(ir::NodeId first, ir::NodeId last) {
     for (ir::NodeId id = first; id <= last; ++id)
       for (const Part& part : plan_.divisions[id].parts)
-        if (llvm::Error error = bring_operands(id, part.processor, first)) return error;
+        if (llvm::Error error = bring_operands(id, part, first)) return error;
     // Ahead of the segment's kernels, so that no map waits in the queue behind them.
     read_by_gpu_.clear();
     for (ir::NodeId id = first; id <= last; ++id)
-      if (plan_.divisions[id].part_on(Processor::Gpu))
-        for (ir::ValueId value : graph_.node(id).inputs)
-          if (const TensorId tensor = placements_.values[value].tensor_on(Processor::Gpu);
-              tensor != kNoTensor)
-            read_by_gpu_.insert(tensor);
+      if (const Part* part = plan_.divisions[id].part_on(Processor::Gpu))
+        for (ir::ValueId value : graph_.node(id).inputs) {
+          const ValuePlacement& placement = placements_.values[value];
+          for (TensorId tensor : {placement.tensor_for(*part), placement.tensor_on(Processor::Gpu)})
+            if (tensor != kNoTensor) read_by_gpu_.insert(tensor);
+        }
     for (ir::NodeId id = first; id <= last; ++id) map_operands(id);
     for (ir::NodeId id = first; id <= last; ++id)
       for (const Part& part : plan_.divisions[id].parts)
@@ -81,19 +83,39 @@ class Scheduler {
   // Exchanges what the lane reads and has not computed, once per value, before the first segment
   // that reads it from outside. Inside the chain that makes a value nothing is missing, and nothing
   // is there yet to exchange: what is missing then, nodes behind the chain read.
-  llvm::Error bring_operands(ir::NodeId node, Processor processor, ir::NodeId segment_first) {
+  llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first) {
     for (ir::ValueId value : graph_.node(node).inputs) {
       const ir::NodeId producer = graph_.value(value).producer;
       if (producer != ir::kNoId && producer >= segment_first) continue;
       ValuePlacement& placement = placements_.values[value];
-      for (Region& region : placement.missing_on(processor)) {
+      const Processor home = placement.home_of(part);
+      for (Region& region : placement.missing_on(home)) {
         if (region.empty()) continue;
         const Region missing = region;
         region = {};
-        if (llvm::Error error = exchange(value, placement, processor, missing)) return error;
+        if (llvm::Error error = exchange(value, placement, home, missing)) return error;
+        if (home == Processor::Gpu)
+          if (llvm::Error error = convert_layout(value, missing)) return error;
       }
     }
     return llvm::Error::success();
+  }
+
+  // To the GPU's tensor of the other layout, if there is one, what has come to be in its first: of
+  // its `piece`, a range of rows or of channels, all that is read there.
+  llvm::Error convert_layout(ir::ValueId value, Region piece) {
+    const ValuePlacement& placement = placements_.values[value];
+    if (placement.other_layout == kNoTensor) return llvm::Error::success();
+    const Region whole = whole_region(graph_.value(value).type);
+    const Region& read = placement.converted;
+    if (piece.channels == whole.channels && !(read.rows == whole.rows))
+      piece.rows = intersection(piece.rows, read.rows);
+    else if (piece.rows == whole.rows)
+      piece.channels = intersection(piece.channels, read.channels);
+    if (piece.empty()) return llvm::Error::success();
+    const TensorId from = placement.tensor_on(Processor::Gpu);
+    if (mapped_[from] == Mapped::Write) unmap(from);
+    return copy_on_gpu(value, from, placement.other_layout, piece);
   }
 
   llvm::Error exchange(ir::ValueId value, const ValuePlacement& placement, Processor to,
@@ -229,6 +251,11 @@ class Scheduler {
     const TensorId output = placements_.values[node.output].tensor_on(part.processor);
     step.operands.push_back(output);
     if (part.processor == Processor::Gpu) {
+      for (ir::ValueId value : node.inputs)
+        if (placements_.values[value].reads_converted(part)) {
+          const Region made = std::exchange(placements_.values[value].made, {});
+          if (llvm::Error error = convert_layout(value, made)) return error;
+        }
       step.tile = tile_of(step);
       for (TensorId tensor : step.operands)
         if (mapped_[tensor] == Mapped::Write) unmap(tensor);
@@ -253,8 +280,7 @@ class Scheduler {
   TensorId operand_tensor(ir::NodeId id, uint32_t operand, const Part& part) {
     const ir::NodeView view{graph_, graph_.node(id)};
     const ir::ValueId value = view.node.inputs[operand];
-    if (!graph_.value(value).is_constant)
-      return placements_.values[value].tensor_on(part.processor);
+    if (!graph_.value(value).is_constant) return placements_.values[value].tensor_for(part);
     const kernels::OperandShape shape = constant_shape(view, operand, *part.kernel);
     const Blob blob{value, part.kernel->packing_of(operand), groups_of(view.node), shape.bytes};
     // A constant has as many blobs as there are ways to pack it.

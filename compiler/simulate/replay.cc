@@ -234,8 +234,10 @@ class Replayer {
 
   llvm::Error add_op(const ReplayOp& op, Processor processor, uint32_t after) {
     const ir::Graph graph = graph_of(op);
+    const ir::NodeView node{graph, graph.node(0)};
     const auto choice =
-        choose_kernel({graph, graph.node(0)}, processor, SplitDim::None, {}, predictor_, false);
+        choose_kernel(node, processor, map_layouts(node, processor, profile_).front(),
+                      SplitDim::None, {}, predictor_, false);
     if (!choice)
       return input_error(replay_.name,
                          "expected a profile with a kernel for every operator, found none for {0}",

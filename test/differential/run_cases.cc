@@ -28,6 +28,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
+#include "kernels/kernel_table.h"
 #include "runtime/tools/npy.h"
 #include "runtime/tools/plan_tool.h"
 
@@ -45,33 +46,45 @@ struct Mode {
   SplitDim split_dim = SplitDim::None;
   double ratio = 0;  // of a forced split; 0: none
   int32_t max_chain = compiler::kMaxChainLength;
+  // The GPU's kernels take what is drawn for the case: its maps are in images and in buffers, as it
+  // comes.
+  bool draws_times = false;
 };
 
-// Every strategy, both layouts of a GPU's maps, all kinds of memory sharing, forced splits with and
-// without chains.
+// Every strategy, both layouts of a GPU's maps, each alone and side by side, all kinds of memory
+// sharing, forced splits with and without chains.
 constexpr Mode kModes[] = {
     {"cpu", "host", "cpu"},
     {"gpu-buffer", "host", "gpu"},
-    {"gpu-image", "sd855", "gpu"},
+    {"gpu-image", "sd855_images.json", "gpu"},
     {"auto", "host"},
-    {"auto-image", "sd855"},
+    {"auto-image", "sd855_images.json"},
     {"auto-kirin", "kirin990"},
     {"coarse", "host", "coarse"},
-    {"fine-image", "sd855", "fine"},
+    {"fine-image", "sd855_images.json", "fine"},
     {"mulayer", "host", "mulayer"},
-    {"codl-image", "sd855", "codl"},
+    {"codl-image", "sd855_images.json", "codl"},
     {"codl-kirin", "kirin990", "codl"},
     {"segments", "host", "segments"},
     {"h", "host", "auto", SplitDim::Height, 0.5, 4},
-    {"h-image", "sd855", "auto", SplitDim::Height, 0.5, 4},
+    {"h-image", "sd855_images.json", "auto", SplitDim::Height, 0.5, 4},
     {"h-no-chain", "host", "auto", SplitDim::Height, 0.3, 1},
     {"h-sub-buffer", "host_sub_buffer.json", "auto", SplitDim::Height, 0.7, 8},
     {"h-separate", "host_separate.json", "auto", SplitDim::Height, 0.4, 8},
     {"oc", "host", "auto", SplitDim::OutputChannel, 0.5, 1},
-    {"oc-image", "sd855", "auto", SplitDim::OutputChannel, 0.4, 1},
+    {"oc-image", "sd855_images.json", "auto", SplitDim::OutputChannel, 0.4, 1},
     {"oc-sub-buffer", "host_sub_buffer.json", "auto", SplitDim::OutputChannel, 0.6, 1},
     {"oc-separate", "host_separate.json", "auto", SplitDim::OutputChannel, 0.5, 1},
     {"gpu-separate", "host_separate.json", "gpu"},
+    {"gpu-layouts", "sd855", "gpu", SplitDim::None, 0, 1, true},
+    {"auto-layouts", "sd855", "auto", SplitDim::None, 0, 8, true},
+    {"h-layouts", "sd855", "auto", SplitDim::Height, 0.5, 4, true},
+    {"h-layouts-svm", "host_images.json", "auto", SplitDim::Height, 0.6, 4, true},
+    {"h-layouts-separate", "host_separate_images.json", "auto", SplitDim::Height, 0.4, 4, true},
+    {"oc-layouts", "sd855", "auto", SplitDim::OutputChannel, 0.5, 1, true},
+    {"oc-layouts-svm", "host_images.json", "auto", SplitDim::OutputChannel, 0.5, 1, true},
+    {"oc-layouts-separate", "host_separate_images.json", "auto", SplitDim::OutputChannel, 0.5, 1,
+     true},
 };
 
 // A verdict that ends a mode before there is anything to compare.
@@ -101,6 +114,22 @@ const compiler::DeviceProfile& profile_of(const Mode& mode) {
   return loaded.back().second;
 }
 
+// Steps of a GPU's kernel take up to so long; a hand-off takes as long on a phone.
+constexpr double kMostStepUs = 1000;
+
+compiler::DeviceProfile with_drawn_times(compiler::DeviceProfile profile, const std::string& name) {
+  std::mt19937_64 random(compiler::hash_of(name));
+  for (const KernelRow& row : kKernelRows) {
+    if (row.processor != Processor::Gpu) continue;
+    compiler::Shares& shares = profile.kernels[row.id - 1].shares;
+    shares = compiler::Shares();
+    // What takes nothing itself is no reason to stay with a layout.
+    if (row.op == OpKind::Convert) continue;
+    shares[compiler::Term::Step] = static_cast<double>(random() % 1000) / 1000 * kMostStepUs;
+  }
+  return profile;
+}
+
 compiler::LargeBytes compile_case(const std::string& model, const fs::path& folder,
                                   const Mode& mode) {
   CompileOptions options;
@@ -108,8 +137,10 @@ compiler::LargeBytes compile_case(const std::string& model, const fs::path& fold
   options.partition.split_dim = mode.split_dim;
   if (mode.ratio > 0) options.partition.ratio = mode.ratio;
   options.partition.max_chain = mode.max_chain;
-  auto result =
-      compiler::compile(model, (folder / "model.onnx").string(), profile_of(mode), options);
+  const compiler::DeviceProfile profile =
+      mode.draws_times ? with_drawn_times(profile_of(mode), folder.filename().string())
+                       : profile_of(mode);
+  auto result = compiler::compile(model, (folder / "model.onnx").string(), profile, options);
   if (result) return std::move(result->plan);
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -152,9 +152,9 @@ codl_session_info_t info_of(const codl_plan_t* plan, const char* variant, const 
 
 TEST_CASE("a session holds what codlc says, by kind") {
   const size_t network = GENERATE(range(size_t{0}, size_t{7}));
-  const std::string device = GENERATE(as<std::string>{}, "host", "sd855", "kirin990",
-                                      CODL_TEST_PROFILES "/host_sub_buffer.json",
-                                      CODL_TEST_PROFILES "/host_separate.json");
+  const std::string device = GENERATE(
+      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json", "kirin990",
+      CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   struct Mode {
     const char* strategy;
     SplitDim dim;
@@ -213,7 +213,7 @@ TEST_CASE("a session holds what codlc says, by kind") {
 }
 
 TEST_CASE("the memory of images is most of what a network of large maps takes of a phone's GPU") {
-  const DeviceProfile profile = load_profile("sd855");
+  const DeviceProfile profile = load_profile(CODL_TEST_PROFILES "/sd855_images.json");
   CompileOptions options;
   options.partition.strategy = "gpu";
   auto result = compile(networks()[2].model, "large_maps", profile, options);

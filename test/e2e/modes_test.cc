@@ -109,9 +109,9 @@ CompileResult compile_for(const std::string& model, const std::string& device,
 }
 
 TEST_CASE("every mode on every kind of device gives the interpreter's numbers") {
-  const std::string device =
-      GENERATE(as<std::string>{}, "host", "sd855", CODL_TEST_PROFILES "/host_sub_buffer.json",
-               CODL_TEST_PROFILES "/host_separate.json");
+  const std::string device = GENERATE(
+      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json",
+      CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   struct Mode {
     const char* name;
     const char* strategy;
@@ -186,9 +186,9 @@ TEST_CASE("co-execution that promises too little is left") {
 constexpr double kMaxHalvesError = 1e-2;
 
 TEST_CASE("halves on the GPU lane round the result, within their bound") {
-  const std::string device =
-      GENERATE(as<std::string>{}, "host", "sd855", CODL_TEST_PROFILES "/host_sub_buffer.json",
-               CODL_TEST_PROFILES "/host_separate.json");
+  const std::string device = GENERATE(
+      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json",
+      CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   const SplitDim dim = GENERATE(SplitDim::None, SplitDim::Height, SplitDim::OutputChannel);
   CAPTURE(device, dim);
   if (is_for_another_machine(device)) return;
@@ -210,9 +210,9 @@ TEST_CASE("halves on the GPU lane round the result, within their bound") {
 }
 
 TEST_CASE("both lanes of a split write what the result is made of") {
-  const std::string device =
-      GENERATE(as<std::string>{}, "host", "sd855", CODL_TEST_PROFILES "/host_sub_buffer.json",
-               CODL_TEST_PROFILES "/host_separate.json");
+  const std::string device = GENERATE(
+      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json",
+      CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   const SplitDim dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
   const test::FaultLane lane = GENERATE(test::FaultLane::Cpu, test::FaultLane::Gpu);
   CAPTURE(device, dim, lane);

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   std::filesystem::create_directories(argv[1]);
   const std::pair<const char*, const char*> devices[] = {
       {"svm", "host"},
-      {"image", "sd855"},
+      {"image", CODL_TEST_PROFILES "/sd855_images.json"},
       {"sub", CODL_TEST_PROFILES "/host_sub_buffer.json"},
       {"separate", CODL_TEST_PROFILES "/host_separate.json"}};
   for (int i = 2; i < argc; ++i) {

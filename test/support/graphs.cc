@@ -2,6 +2,7 @@
 
 #include "compiler/ops/op_spec.h"
 #include "kernels/conv2d/winograd.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::test {
 namespace {
@@ -61,6 +62,17 @@ ir::Graph GraphBuilder::finish(ir::ValueId value) {
   return std::move(graph_);
 }
 
+namespace {
+
+// Whether an operator, not a copy, writes images.
+bool has_image_kernel(OpKind op) {
+  return op != OpKind::Convert && llvm::any_of(kKernelRows, [&](const KernelRow& row) {
+           return row.op == op && row.layout == Layout::Image2d;
+         });
+}
+
+}  // namespace
+
 compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout) {
   compiler::DeviceProfile profile;
   profile.name = "test";
@@ -77,7 +89,10 @@ compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout) {
         symbol == "conv2d_f32_cl_tiled")
       profile.unused_kernels.push_back(row.id);
     compiler::Calibration& calibration = profile.kernels[row.id - 1];
-    calibration.shares[compiler::Term::Compute] = calibration.shares[compiler::Term::Step] = 1;
+    const bool is_slow = gpu_layout == Layout::Image2d && row.processor == Processor::Gpu &&
+                         row.layout != Layout::Image2d && has_image_kernel(row.op);
+    calibration.shares[compiler::Term::Compute] = calibration.shares[compiler::Term::Step] =
+        is_slow ? 10 : 1;
     calibration.source = "test";
   }
   return profile;

@@ -1,6 +1,7 @@
 // Subgraphs: each node whole on one processor, changing where that pays for the transfer. The other
 // extreme of the founding study, and what frameworks that fall back from a GPU do.
 #include <array>
+#include <iterator>
 
 #include "compiler/partition/strategies/strategy.h"
 
@@ -10,43 +11,63 @@ namespace {
 struct Reached {
   double us = 0;
   bool is_reached = false;
-  Placement before = Placement::Cpu;
+  size_t before = 0;  // the place of the node before
 };
 
-constexpr Placement kOnProcessor[] = {Placement::Cpu, Placement::Gpu};
+// Where a node may be. Of equals the first is taken.
+constexpr ValuePlace kWholePlaces[] = {{Placement::Cpu, Layout::Nhwc},
+                                       {Placement::Gpu, Layout::Image2d},
+                                       {Placement::Gpu, Layout::Nhwc}};
+size_t place_of(const Segment& segment) {
+  if (segment.place.placement == Placement::Cpu) return 0;
+  return segment.place.maps == Layout::Image2d ? 1 : 2;
+}
+using Places = std::array<Reached, std::size(kWholePlaces)>;
+
+std::optional<Segment> node_at(const CostModel& costs, ir::NodeId node, size_t place) {
+  const Processor processor = place == 0 ? Processor::Cpu : Processor::Gpu;
+  auto segment = costs.whole(node, processor, kWholePlaces[place].maps);
+  if (segment && place_of(*segment) != place) return std::nullopt;  // it is offered as what it is
+  return segment;
+}
 
 }  // namespace
 
-llvm::Expected<PartitionPlan> strategy_coarse(const CostModel& costs, const PartitionOptions&) {
+llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu) {
   const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
-  std::vector<std::array<Reached, 2>> states(node_count +
-                                             1);  // by nodes done and where the last was
-  states[0][0].is_reached = true;                 // the inputs are the application's
+  std::vector<Places> states(node_count + 1);  // by nodes done and where the last was
+  states[0][0].is_reached = true;              // the inputs are the application's
   for (ir::NodeId node = 0; node < node_count; ++node)
-    for (size_t to = 0; to < 2; ++to) {
-      const auto segment = costs.whole(node, static_cast<Processor>(to));
+    for (size_t to = 0; to < std::size(kWholePlaces); ++to) {
+      if (to == 0 && must_use_gpu && costs.whole(node, Processor::Gpu)) continue;
+      const auto segment = node_at(costs, node, to);
       if (!segment) continue;
       Reached& end = states[node + 1][to];
-      for (size_t from = 0; from < 2; ++from) {
+      for (size_t from = 0; from < std::size(kWholePlaces); ++from) {
         if (!states[node][from].is_reached) continue;
         const double us = states[node][from].us + segment->compute_us +
-                          costs.exchange_us(node, node, kOnProcessor[from], *segment);
-        if (!end.is_reached || us < end.us) end = {us, true, kOnProcessor[from]};
+                          costs.exchange_us(node, node, kWholePlaces[from], *segment);
+        if (!end.is_reached || us < end.us) end = {us, true, from};
       }
     }
-  size_t at = states[node_count][0].is_reached ? 0 : 1;
-  if (!states[node_count][at].is_reached) return prefer_processor(costs, Processor::Cpu);
-  if (states[node_count][1].is_reached && states[node_count][1].us < states[node_count][at].us)
-    at = 1;
-  std::vector<Processor> chosen(node_count);
+  const Reached* last = nullptr;
+  for (const Reached& end : states[node_count])
+    if (end.is_reached && (last == nullptr || end.us < last->us)) last = &end;
+  if (last == nullptr) return prefer_processor(costs, Processor::Cpu);  // names what is missing
+  std::vector<size_t> chosen(node_count);
+  size_t at = static_cast<size_t>(last - states[node_count].data());
   for (ir::NodeId node = node_count; node-- > 0;) {
-    chosen[node] = static_cast<Processor>(at);
-    at = states[node + 1][at].before == Placement::Cpu ? 0 : 1;
+    chosen[node] = at;
+    at = states[node + 1][at].before;
   }
   PartitionPlan plan;
   for (ir::NodeId node = 0; node < node_count; ++node)
-    append_segment(plan, std::move(*costs.whole(node, chosen[node])));
+    append_segment(plan, std::move(*node_at(costs, node, chosen[node])));
   return plan;
+}
+
+llvm::Expected<PartitionPlan> strategy_coarse(const CostModel& costs, const PartitionOptions&) {
+  return best_whole_nodes(costs, /*must_use_gpu=*/false);
 }
 
 }  // namespace codl::compiler

@@ -25,9 +25,10 @@ struct Choice {
   double gpu_share = 0;
 };
 
-// A plan of the paper's has its values on the GPU between operators.
+// A plan of the paper's has its values on the GPU between operators, in its layout.
 double us_of(const CostModel& costs, ir::NodeId first, ir::NodeId last, const Segment& segment) {
-  return segment.compute_us + costs.exchange_us(first, last, Placement::Gpu, segment);
+  const ValuePlace before{Placement::Gpu, costs.gpu_maps().front()};
+  return segment.compute_us + costs.exchange_us(first, last, before, segment);
 }
 
 void offer(const CostModel& costs, ir::NodeId first, ir::NodeId last,

@@ -1,10 +1,11 @@
-// Every node on the GPU that has a kernel there; the rest on the CPU.
+// Every node on the GPU that has a kernel there, in the layout that takes least; the rest on the
+// CPU.
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {
 
 llvm::Expected<PartitionPlan> strategy_gpu(const CostModel& costs, const PartitionOptions&) {
-  return prefer_processor(costs, Processor::Gpu);
+  return best_whole_nodes(costs, /*must_use_gpu=*/true);
 }
 
 }  // namespace codl::compiler

@@ -1,7 +1,7 @@
 // uLayer (EuroSys'19), as the CoDL paper rebuilt it: every operator that can be is split along its
 // output channels, at the share at which times that are linear in multiply-adds would end together;
-// no chains, so that each operator is followed by a synchronisation. Ours on the kernels, layouts
-// and costs of the profile.
+// no chains, so that each operator is followed by a synchronisation; the GPU works on buffers. Ours
+// on the kernels and costs of the profile.
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
@@ -10,6 +10,8 @@
 namespace codl::compiler {
 namespace {
 
+constexpr Layout kMaps = Layout::Nhwc;
+
 // Microseconds for a multiply-add on a processor: the line through the origin nearest to the times
 // of the nodes that both run, by least squares.
 double us_per_mac(const CostModel& costs, Processor processor) {
@@ -17,9 +19,9 @@ double us_per_mac(const CostModel& costs, Processor processor) {
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
     const ir::NodeView view{costs.graph(), costs.graph().node(node)};
     const double macs = multiply_adds(view);
-    const auto here = costs.whole(node, processor);
+    const auto here = costs.whole(node, processor, kMaps);
     const auto there =
-        costs.whole(node, processor == Processor::Cpu ? Processor::Gpu : Processor::Cpu);
+        costs.whole(node, processor == Processor::Cpu ? Processor::Gpu : Processor::Cpu, kMaps);
     if (macs == 0 || !here || !there) continue;
     products += macs * here->compute_us;
     squares += macs * macs;
@@ -33,10 +35,10 @@ llvm::Expected<PartitionPlan> strategy_mulayer(const CostModel& costs, const Par
   const double cpu = us_per_mac(costs, Processor::Cpu);
   const double gpu = us_per_mac(costs, Processor::Gpu);
   const double share = cpu + gpu > 0 ? cpu / (cpu + gpu) : 0.5;
-  CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs, Processor::Gpu));
+  CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs, Processor::Gpu, kMaps));
   PartitionPlan plan;
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
-    if (auto split = costs.split(node, node, SplitDim::OutputChannel, share))
+    if (auto split = costs.split(node, node, SplitDim::OutputChannel, share, kMaps))
       append_segment(plan, std::move(*split));
     else
       plan.divisions.push_back(on_gpu.divisions[node]);

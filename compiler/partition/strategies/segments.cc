@@ -1,6 +1,6 @@
 // The least predicted time over all ways to cut the graph's order into segments, each whole on one
-// processor, split along one dim, or a chain split along Height: dynamic programming over (nodes
-// done, placement of the last segment).
+// processor, split along one dim, or a chain split along Height, with the GPU's maps in either
+// layout: dynamic programming over (nodes done, place of the last segment).
 //
 // Approximations, which polishing on the simulator (polish.h) makes up for: every value a segment
 // reads is taken to lie where the segment just before it left its values, and both lanes wait for
@@ -15,7 +15,14 @@
 namespace codl::compiler {
 namespace {
 
-constexpr size_t kPlacements = 4;
+// Placements, each with two layouts of the GPU's maps.
+constexpr size_t kPlaceCount = 8;
+constexpr ValuePlace place_at(size_t place) {
+  return {static_cast<Placement>(place / 2), place % 2 == 0 ? Layout::Image2d : Layout::Nhwc};
+}
+constexpr size_t index_of(const ValuePlace& place) {
+  return 2 * static_cast<size_t>(place.placement) + (place.maps == Layout::Image2d ? 0 : 1);
+}
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Ratios tried around the balanced one; CoDL's grid has steps of 0.1.
@@ -23,9 +30,9 @@ constexpr double kRatioSteps[] = {-0.1, 0.0, 0.1};
 
 struct State {
   double us = kInfinity;
-  Segment segment;                    // that ends here
-  ir::NodeId first = ir::kNoId;       // of that segment
-  Placement before = Placement::Cpu;  // placement of the segment before it
+  Segment segment;               // that ends here
+  ir::NodeId first = ir::kNoId;  // of that segment
+  size_t before = 0;             // place of the segment before it
 };
 
 class Search {
@@ -35,7 +42,7 @@ class Search {
         options_(options),
         node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())) {
     states_.resize(node_count_ + 1);
-    states_[0][static_cast<size_t>(Placement::Cpu)].us = 0;  // the inputs are the application's
+    states_[0][index_of(ValuePlace{})].us = 0;  // the inputs are the application's
   }
 
   llvm::Expected<PartitionPlan> run() {
@@ -59,8 +66,11 @@ class Search {
   void extend_from(ir::NodeId first) {
     const bool must_split = options_.forces_split() && can_split_as_forced(first);
     if (!must_split) {
-      for (Processor processor : {Processor::Cpu, Processor::Gpu})
-        if (auto segment = costs_.whole(first, processor)) offer(first, first, std::move(*segment));
+      if (auto segment = costs_.whole(first, Processor::Cpu))
+        offer(first, first, std::move(*segment));
+      for (Layout maps : costs_.gpu_maps())
+        if (auto segment = costs_.whole(first, Processor::Gpu, maps))
+          offer(first, first, std::move(*segment));
     }
     for (SplitDim dim : kDims) {
       if (!is_allowed(dim)) continue;
@@ -74,30 +84,31 @@ class Search {
   // False if [first, last] cannot be split along dim at any ratio: neither can a longer run.
   bool offer_splits(ir::NodeId first, ir::NodeId last, SplitDim dim) {
     if (!split_rule({costs_.graph(), costs_.graph().node(last)}, dim)) return false;
-    if (options_.ratio) {
-      offer_split(first, last, dim, *options_.ratio);
-      return true;
+    for (Layout maps : costs_.gpu_maps()) {
+      if (options_.ratio) {
+        offer_split(first, last, dim, *options_.ratio, maps);
+        continue;
+      }
+      const std::optional<double> balanced = costs_.balanced_ratio(first, last, maps);
+      if (!balanced) return false;
+      for (double step : kRatioSteps)
+        offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0), maps);
     }
-    const std::optional<double> balanced = costs_.balanced_ratio(first, last);
-    if (!balanced) return false;
-    for (double step : kRatioSteps)
-      offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0));
     return true;
   }
 
-  void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio) {
-    if (auto segment = costs_.split(first, last, dim, ratio))
+  void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio, Layout maps) {
+    if (auto segment = costs_.split(first, last, dim, ratio, maps))
       offer(first, last, std::move(*segment));
   }
 
   void offer(ir::NodeId first, ir::NodeId last, Segment segment) {
-    State& end = states_[last + 1][static_cast<size_t>(segment.placement)];
-    for (size_t p = 0; p < kPlacements; ++p) {
-      const double us_before = states_[first][p].us;
+    State& end = states_[last + 1][index_of(segment.place)];
+    for (size_t before = 0; before < kPlaceCount; ++before) {
+      const double us_before = states_[first][before].us;
       if (us_before + segment.compute_us >= end.us) continue;
-      const auto before = static_cast<Placement>(p);
-      const double us =
-          us_before + segment.compute_us + costs_.exchange_us(first, last, before, segment);
+      const double us = us_before + segment.compute_us +
+                        costs_.exchange_us(first, last, place_at(before), segment);
       if (us >= end.us) continue;  // ties keep the first found: a fixed order
       end = {us, segment, first, before};
     }
@@ -115,7 +126,7 @@ class Search {
     const State* state = best_end();
     while (state->first != ir::kNoId) {
       path.push_back(state);
-      state = &states_[state->first][static_cast<size_t>(state->before)];
+      state = &states_[state->first][state->before];
     }
     PartitionPlan plan;
     for (auto it = path.rbegin(); it != path.rend(); ++it) append_segment(plan, (*it)->segment);
@@ -131,7 +142,7 @@ class Search {
   const CostModel& costs_;
   const PartitionOptions& options_;
   const ir::NodeId node_count_;
-  std::vector<std::array<State, kPlacements>> states_;  // by nodes done and placement
+  std::vector<std::array<State, kPlaceCount>> states_;  // by nodes done and place
 };
 
 }  // namespace

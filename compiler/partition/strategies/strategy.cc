@@ -26,13 +26,14 @@ void append_segment(PartitionPlan& plan, Segment segment) {
   }
 }
 
-llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred) {
+llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred,
+                                               Layout maps) {
   const Processor other = preferred == Processor::Cpu ? Processor::Gpu : Processor::Cpu;
   PartitionPlan plan;
   std::string missing;
   for (ir::NodeId id = 0; id < costs.graph().nodes().size(); ++id) {
-    std::optional<Segment> segment = costs.whole(id, preferred);
-    if (!segment) segment = costs.whole(id, other);
+    std::optional<Segment> segment = costs.whole(id, preferred, maps);
+    if (!segment) segment = costs.whole(id, other, maps);
     if (segment) {
       append_segment(plan, std::move(*segment));
       continue;

@@ -33,7 +33,15 @@ llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
 // Appends a segment's divisions, as a chain if they are more than one.
 void append_segment(PartitionPlan& plan, Segment segment);
 
-// Every node on `preferred` where it can run there, else on the other processor.
-llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred);
+// Each node whole on one processor, and the GPU's maps in one layout or the other, at the least
+// predicted time with what is exchanged and converted: dynamic programming over the graph's order,
+// every value being taken to lie where the node just before left its own. `must_use_gpu`: nodes
+// that can be on the GPU are.
+llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu);
+
+// Every node on `preferred` where it can run there, else on the other processor; the GPU's maps as
+// CostModel::whole() has them.
+llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred,
+                                               Layout maps = Layout::Image2d);
 
 }  // namespace codl::compiler

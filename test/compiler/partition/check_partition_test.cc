@@ -18,7 +18,8 @@ const KernelRow* row_of(OpKind op, Processor processor) {
 Division whole(ir::NodeId node, OpKind op) {
   Division division;
   division.node = node;
-  division.parts.push_back({Processor::Cpu, row_of(op, Processor::Cpu), {0, 1}, {0, 1}, 1});
+  division.parts.push_back(
+      {Processor::Cpu, row_of(op, Processor::Cpu), Layout::Nhwc, {0, 1}, {0, 1}, 1});
   return division;
 }
 
@@ -26,10 +27,18 @@ Division split(ir::NodeId node, SplitDim dim, int32_t cut, int32_t extent) {
   Division division;
   division.node = node;
   division.dim = dim;
-  division.parts.push_back(
-      {Processor::Gpu, row_of(OpKind::Conv2d, Processor::Gpu), {0, cut}, {0, cut}, 1});
-  division.parts.push_back(
-      {Processor::Cpu, row_of(OpKind::Conv2d, Processor::Cpu), {cut, extent}, {cut, extent}, 1});
+  division.parts.push_back({Processor::Gpu,
+                            row_of(OpKind::Conv2d, Processor::Gpu),
+                            Layout::Nhwc,
+                            {0, cut},
+                            {0, cut},
+                            1});
+  division.parts.push_back({Processor::Cpu,
+                            row_of(OpKind::Conv2d, Processor::Cpu),
+                            Layout::Nhwc,
+                            {cut, extent},
+                            {cut, extent},
+                            1});
   return division;
 }
 

@@ -35,8 +35,8 @@ std::string row_for(const DeviceProfile& profile, int32_t kernel, SplitDim dim =
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 32, kernel));
   for (const ir::Node& node : graph.nodes()) {
     if (node.op != OpKind::Conv2d) continue;
-    const auto choice =
-        choose_kernel({graph, node}, Processor::Cpu, dim, part, LatencyPredictor(profile), false);
+    const auto choice = choose_kernel({graph, node}, Processor::Cpu, Layout::Nhwc, dim, part,
+                                      LatencyPredictor(profile), false);
     return choice ? choice->row->symbol : "none";
   }
   return "no convolution";

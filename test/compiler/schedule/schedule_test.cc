@@ -1,11 +1,14 @@
 #include "compiler/schedule/schedule.h"
 
 #include <algorithm>
+#include <random>
 
 #include "compiler/memory/memory_plan.h"
+#include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/partition.h"
 #include "compiler/simulate/simulate.h"
 #include "test/support/catch.h"
+#include "test/support/expected.h"
 #include "test/support/graphs.h"
 
 namespace codl::compiler {
@@ -79,6 +82,67 @@ TEST_CASE("neighbours may be split along different dims") {
   auto schedule = make_schedule(graph, plan, LatencyPredictor(profile), "test");
   REQUIRE(bool(schedule));
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
+}
+
+// Of a random node's part on the GPU, or of none: its maps in the other layout.
+void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std::mt19937& random,
+                  PartitionPlan& plan) {
+  for (Division& division : plan.divisions)
+    for (Part& part : division.parts) {
+      const ir::NodeView view{graph, graph.node(division.node)};
+      const llvm::ArrayRef<Layout> layouts = map_layouts(view, part.processor, predictor.profile());
+      const Layout maps = layouts[random() % layouts.size()];
+      const Range computed = division.is_split() ? part.computed : Range{};
+      const auto choice =
+          choose_kernel(view, part.processor, maps, division.dim, computed, predictor, true);
+      if (!choice) continue;
+      part.kernel = choice->row;
+      part.maps = choice->maps;
+    }
+}
+
+// Values are read in the layout that they are not made in: by nodes of their chain and behind it,
+// on both sides of a cut, and by the CPU, too.
+TEST_CASE("maps of any node in either layout") {
+  std::mt19937 random(31);
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
+  const DeviceProfile profile = test::test_profile(sharing, Layout::Image2d);
+  const LatencyPredictor predictor(profile);
+  test::GraphBuilder builder(16, 16, 16);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 32);
+  const ir::ValueId c = builder.conv("c", b, 32, 5);
+  const ir::ValueId d = builder.conv("d", a, 32, 1);
+  const ir::Graph graph =
+      builder.finish(builder.add("sum", builder.add("ab", a, b), builder.add("cd", c, d)));
+  std::vector<PartitionPlan> ways;
+  for (const char* strategy : {"cpu", "gpu"}) {
+    PartitionOptions options;
+    options.strategy = strategy;
+    ways.push_back(test::value_of(partition(graph, predictor, options)));
+  }
+  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+    ways.push_back(test::value_of(partition(graph, predictor, forced(dim, 1))));
+  const PartitionPlan chains[] = {
+      test::value_of(partition(graph, predictor, forced(SplitDim::Height, 2))),
+      test::value_of(partition(graph, predictor, forced(SplitDim::Height, 8)))};
+  size_t converted_count = 0;
+  for (int i = 0; i < 300; ++i) {
+    PartitionPlan plan = i % 3 == 0 ? chains[random() % 2] : ways[0];
+    if (i % 3 != 0)
+      for (Division& division : plan.divisions)
+        division = ways[random() % ways.size()].divisions[division.node];
+    draw_layouts(graph, predictor, random, plan);
+    CAPTURE(i);
+    CHECK(test::error_of(check_partition(graph, plan)) == "");
+    Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
+    CHECK(test::error_of(check_races(graph, schedule)) == "");
+    CHECK(test::error_of(plan_memory(schedule, profile)) == "");
+    CHECK(test::error_of(check_memory_plan(schedule)) == "");
+    CHECK(count(schedule, StepKind::Map) == count(schedule, StepKind::Unmap));
+    for (const Tensor& tensor : schedule.tensors) converted_count += tensor.name == "a_out";
+  }
+  CHECK(converted_count > 600);  // a has two tensors, and often more
 }
 
 // Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own lane made.

@@ -193,5 +193,76 @@ image 1 16x8 f32
 )");
 }
 
+TEST_CASE("images and buffers on the GPU: it converts between them, and nothing waits") {
+  const ir::Graph graph = test::three_convs();
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::SubBuffer, Layout::Image2d), R"(
+    to_nhwc cpu
+    a gpu
+    b gpu buffer
+    c gpu
+    to_plain cpu)");
+  CHECK(texts.steps == R"(variant test
+0 gpu map x_nhwc in=t1 waits=[]
+1 cpu convert_f32_cpu to_nhwc in=t0 out=t1 waits=[0]
+2 gpu unmap x_nhwc in=t1 waits=[1]
+3 gpu convert_f32_cl_to_image x_nhwc in=t1 out=t2 waits=[]
+4 gpu conv2d_f32_cl_image a in=t2,t10,t11 out=t3 waits=[]
+5 gpu convert_f32_cl_from_image a_out in=t3 out=t4 waits=[]
+6 gpu conv2d_f32_cl_buffer b in=t4,t12,t13,t4 out=t5 waits=[]
+7 gpu convert_f32_cl_to_image b_out in=t5 out=t6 waits=[]
+8 gpu conv2d_f32_cl_image c in=t6,t14,t15 out=t8 waits=[]
+9 gpu convert_f32_cl_from_image c_out in=t8 out=t7 waits=[]
+10 gpu map c_out in=t7 waits=[]
+11 cpu convert_f32_cpu to_plain in=t7 out=t9 waits=[10]
+12 gpu unmap c_out in=t7 waits=[11]
+)");
+}
+
+TEST_CASE("images and buffers in a chain: each lane still has what it reads") {
+  const ir::Graph graph = two_convs();
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::SubBuffer, Layout::Image2d), R"(
+    to_nhwc cpu
+    a rows 4 chain=0
+    b rows 4 buffer chain=0
+    to_plain cpu)");
+  CHECK(texts.steps == R"(variant test
+0 gpu map x_nhwc in=t1 waits=[]
+1 cpu convert_f32_cpu to_nhwc in=t0 out=t1 waits=[0]
+2 gpu unmap x_nhwc in=t1 waits=[1]
+3 gpu convert_f32_cl_to_image x_nhwc rows[0,6) in=t1 out=t2 waits=[]
+4 gpu map x_nhwc in=t1 waits=[]
+5 gpu map b_out in=t6 waits=[]
+6 gpu conv2d_f32_cl_image a rows[0,5) in=t2,t9,t10 out=t4 waits=[]
+7 gpu convert_f32_cl_from_image a_out rows[0,5) in=t4 out=t5 waits=[]
+8 gpu conv2d_f32_cl_buffer b rows[0,4) in=t5,t11,t12 out=t7 waits=[]
+9 cpu conv2d_f32_cpu a rows[3,8) in=t1,t9,t10 out=t3 waits=[4]
+10 gpu unmap x_nhwc in=t1 waits=[9]
+11 cpu conv2d_f32_cpu b rows[4,8) in=t3,t11,t12 out=t6 waits=[5]
+12 gpu unmap b_out in=t6 waits=[11]
+13 gpu convert_f32_cl_buffer b_out rows[0,4) in=t7 out=t6 waits=[]
+14 gpu map b_out in=t6 waits=[]
+15 cpu convert_f32_cpu to_plain in=t6 out=t8 waits=[14]
+16 gpu unmap b_out in=t6 waits=[15]
+)");
+}
+
+TEST_CASE("a buffer that both processors share is where the GPU reads it, too") {
+  const ir::Graph graph = two_convs();
+  const Texts texts = texts_of(graph, test::test_profile(Sharing::FineSvm, Layout::Image2d), R"(
+    to_nhwc cpu
+    a rows 4
+    b gpu buffer
+    to_plain cpu)");
+  CHECK(texts.steps == R"(variant test
+0 cpu convert_f32_cpu to_nhwc in=t0 out=t1 waits=[]
+1 gpu convert_f32_cl_to_image x_nhwc rows[0,5) in=t1 out=t2 waits=[0]
+2 gpu conv2d_f32_cl_image a rows[0,4) in=t2,t7,t8 out=t4 waits=[]
+3 gpu convert_f32_cl_from_image a_out rows[0,4) in=t4 out=t3 waits=[]
+4 cpu conv2d_f32_cpu a rows[4,8) in=t1,t7,t8 out=t3 waits=[]
+5 gpu conv2d_f32_cl_buffer b in=t3,t9,t10 out=t5 waits=[4]
+6 cpu convert_f32_cpu to_plain in=t5 out=t6 waits=[5]
+)");
+}
+
 }  // namespace
 }  // namespace codl::compiler

@@ -2,9 +2,11 @@
 // order.
 //
 //   a cpu                       the node named a, whole on the CPU
-//   b gpu                       whole on the GPU
+//   b gpu                       whole on the GPU, its maps as the device has them
+//   b gpu buffer                the same, its maps in buffers
 //   c rows 6                    split along the height: the GPU has rows [0, 6), the CPU the others
 //   d channels 16               the same, output channels
+//   d rows 6 buffer             the GPU's part with its maps in buffers
 //   e rows 6 chain=0            and in chain 0: of its rows each processor computes what its later
 //   nodes of the
 //                               chain read, too
@@ -46,27 +48,37 @@ inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& p
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::string name, how, chain;
+    std::string name, how, word;
     int32_t cut = 0;
     if (!(words >> name)) continue;
     words >> how;
     if (how == "rows" || how == "channels") words >> cut;
-    words >> chain;
+    bool has_buffers = false;
+    int32_t chain = -1;
+    while (words >> word) {
+      if (word == "buffer")
+        has_buffers = true;
+      else
+        chain = std::stoi(word.substr(word.find('=') + 1));
+    }
     const ir::NodeId node = node_named(graph, name);
     const ir::NodeView view{graph, graph.node(node)};
     Division& division = plan.divisions[node];
     division.node = node;
     if (how == "cpu" || how == "gpu") {
       const Processor processor = how == "gpu" ? Processor::Gpu : Processor::Cpu;
-      division.parts.push_back({processor, nullptr, {0, 1}, {0, 1}});
+      division.parts.push_back({processor, nullptr, Layout::Nhwc, {0, 1}, {0, 1}});
     } else {
       division.dim = how == "rows" ? SplitDim::Height : SplitDim::OutputChannel;
       const int32_t extent = view.output().dims[how == "rows" ? 2 : 1];
-      division.parts.push_back({Processor::Gpu, nullptr, {0, cut}, {0, cut}});
-      division.parts.push_back({Processor::Cpu, nullptr, {cut, extent}, {cut, extent}});
+      division.parts.push_back({Processor::Gpu, nullptr, Layout::Nhwc, {0, cut}, {0, cut}});
+      division.parts.push_back(
+          {Processor::Cpu, nullptr, Layout::Nhwc, {cut, extent}, {cut, extent}});
     }
-    if (!chain.empty()) {
-      division.chain = std::stoi(chain.substr(chain.find('=') + 1));
+    for (Part& part : division.parts)
+      if (!has_buffers) part.maps = map_layouts(view, part.processor, profile).front();
+    if (chain >= 0) {
+      division.chain = chain;
       if (plan.chains.size() <= static_cast<size_t>(division.chain))
         plan.chains.resize(division.chain + 1);
       plan.chains[division.chain].nodes.push_back(node);
@@ -78,7 +90,7 @@ inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& p
     for (Part& part : division.parts) {
       const ir::NodeView view{graph, graph.node(division.node)};
       const Range computed = division.is_split() ? part.computed : Range{};
-      const auto choice = choose_kernel(view, part.processor, division.dim, computed,
+      const auto choice = choose_kernel(view, part.processor, part.maps, division.dim, computed,
                                         LatencyPredictor(profile), division.is_split());
       REQUIRE(choice.has_value());
       part.kernel = choice->row;
