@@ -44,28 +44,8 @@ cores=()
 if taskset -c 0 true 2>/dev/null && taskset -c 1 true 2>/dev/null; then
   cores=(--cpu-cores=0 --gpu-cores=1)
 fi
-rounds=5
-declare -A predicted medians
-for ((round = 1; round <= rounds; ++round)); do
-  for variant in coexec cpu; do
-    bench=($build/bin/codl-bench $plan --variant=$variant --num-runs=20 "${cores[@]}")
-    [ $round -gt 1 ] || printf '$ %s\n' "${bench[*]}"
-    report=$("${bench[@]}")
-    # With the timeline of one run: what each processor does, and when.
-    [ $round -gt 1 ] || echo "$report"
-    read -r measured predicted[$variant] < <(sed -nE 's/^ +median +([0-9.]+) us +predicted ([0-9.]+) us/\1 \2/p' <<<"$report")
-    medians[$variant]+="$measured "
-  done
-done
-middle() { tr ' ' '\n' <<<"$1" | sort -g | sed -n "$((rounds / 2 + 2))p"; }  # behind an empty line
-coexec=$(middle "${medians[coexec]}")
-cpu=$(middle "${medians[cpu]}")
-
-printf '\n%-10s %14s %14s\n' variant 'predicted us' 'measured us'
-LC_ALL=C printf '%-10s %14.0f %14.0f\n' coexec "${predicted[coexec]}" "$coexec" cpu "${predicted[cpu]}" "$cpu"
-echo "Predicted: from profiles/$device.json. Measured: the middle one of $rounds medians of 20 runs on this machine."
-awk -v coexec="$coexec" -v cpu="$cpu" 'BEGIN {
-  if (coexec < cpu) printf "Two cores at once are %.2f times as fast as one.\n", cpu / coexec
-  else printf "Two cores at once are %.2f times slower than one: here the cores are not those of the profile, or not free.\n", coexec / cpu
-}'
+show $build/bin/codl-bench $plan --all-variants --rounds=5 --num-runs=20 "${cores[@]}"
+echo "Predicted: from profiles/$device.json. If co-execution is not the fastest, the cores are not those of the profile, or not free."
+echo "What each processor does, and when, in one run:"
+show $build/bin/codl-bench $plan --num-runs=20 "${cores[@]}"
 echo "A phone adds a GPU as fast as its CPU, beside it and not of its cores: the gain there is larger than between two cores."

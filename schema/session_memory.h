@@ -59,7 +59,7 @@ uint64_t mapped_bytes(const plan::BlobDef& blob);
 // equal to its structs on 64-bit machines; on others it keeps less.
 inline constexpr uint64_t kSessionBytes = 3264;
 inline constexpr uint64_t kStepBytes = 296;
-inline constexpr uint64_t kStepTimeBytes = 40;
+inline constexpr uint64_t kStepTimeBytes = 48;
 inline constexpr uint64_t kProgramBytes = 624;
 inline constexpr uint64_t kViewBytes = 128;
 inline constexpr uint64_t kWorkerBytes = 64;

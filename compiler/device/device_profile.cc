@@ -17,6 +17,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Threading.h"
 #include "schema/plan_layout.h"
 #include "tools/files.h"
 #include "tools/nearest.h"
@@ -146,6 +147,12 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
     json.member("gate").expected("\"host_enqueue\" with separate sharing");
   profile.machine.is_gpu_a_processor = json.member("device_type").as_choice({"gpu", "cpu"}) == 1;
   read_machine(json.member("machine"), Processor::Gpu, sources, profile);
+  if (const JsonValue cores = json.optional_member("cores")) {
+    profile.shares_cores = cores.as_choice({"own", "shared"}) == 1;
+    if (profile.shares_cores && !profile.machine.is_gpu_a_processor)
+      cores.expected("\"own\" of a GPU that is no processor");
+    if (profile.shares_cores) profile.machine.gpu.units = profile.machine.cpu_threads;
+  }
   set_gpu_facts(profile.machine, &profile.gpu_facts);
   if (const JsonValue tiles = json.optional_member("tiles")) read_tiles(tiles, sources, profile);
   if (const JsonValue launch = json.optional_member("launch_us"))
@@ -283,6 +290,10 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   profile.cpu_name = cpu.member("name").as_string();
   profile.machine.cpu_threads =
       static_cast<int32_t>(cpu.member("threads").as_integer(1, kMaxThreads));
+  if (const JsonValue workers = cpu.optional_member("workers"))
+    if (workers.as_choice({"threads", "every_core"}) == 1)
+      profile.machine.cpu_threads = static_cast<int32_t>(
+          std::min(llvm::hardware_concurrency().compute_thread_count(), kMaxThreads));
   read_machine(cpu.member("machine"), Processor::Cpu, sources, profile);
   if (const JsonValue speeds = cpu.optional_member("worker_speeds"))
     read_worker_speeds(speeds, sources, profile);
@@ -298,6 +309,9 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
     profile.exchange = read_exchange(root.member("exchange"), profile.exchange.sharing, sources);
+    // Each has half of them while both are busy.
+    if (profile.shares_cores)
+      for (Quantity& percent : profile.exchange.contention_percent) percent.value = 100;
     if (const JsonValue power = root.optional_member("power"))
       profile.power = read_power(power, sources);
   }

@@ -48,6 +48,7 @@ struct DeviceProfile {
   std::vector<double> cpu_worker_speeds;
   std::string gpu_name;
   bool has_gpu = false;
+  bool shares_cores = false;         // OpenCL computes on the cores of the CPU lane
   Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
   kernels::GpuFacts gpu_facts;
   Gate gate = Gate::HostEnqueue;

@@ -23,6 +23,16 @@ llvm::Expected<bool> is_empty(const OnnxNode& node, Importer& importer, size_t i
 
 // ---- gathered ----
 
+// The one index that a Gather picks along an axis of `count`, if it is known now and in range: then
+// it is a Slice, which every processor has and which can be fused. -1: something else.
+llvm::Expected<int64_t> only_index(const OnnxNode& node, Importer& importer, int64_t count) {
+  if (!importer.is_constant(node, 1)) return -1;
+  CODL_ASSIGN_OR_RETURN(indices, importer.int_constant(node, 1, IntegerUse::Data));
+  if (indices.size() != 1) return -1;
+  const int64_t index = indices[0] < 0 ? indices[0] + count : indices[0];
+  return index < count ? index : -1;
+}
+
 llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 0));
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
@@ -40,6 +50,9 @@ llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(operand, index_operand(node, importer, c, 1));
   ir::ValueId indices = operand;
   const std::vector<Importer::Extent> extents = importer.extents_of(node, 0).vec();
+  CODL_ASSIGN_OR_RETURN(index, only_index(node, importer, dims[axis]));
+  if (index >= 0 && extents.empty())
+    return c.bind(c.reshape(c.slice(data, axis, index, 1), result));
   // Negative indices count from the last of the elements that are meant.
   for (Importer::Extent extent : extents)
     if (extent.dim == axis) indices = from_front(c, indices, c.reshape(extent.count, {}));

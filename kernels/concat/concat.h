@@ -4,12 +4,13 @@
 //   y                Plain of any rank >= 1 and any axis; Nhwc; or Image2d (image row)
 //
 // Every input has y's layout and dtype: f32, or any on the row of any dtype, which is Plain only.
-// Nhwc on the CPU row: any axis. GPU rows: axis 1 (channels); the image row at most 8 inputs.
+// Nhwc on the CPU row: any axis. GPU rows: of buffers and of images axis 1 (channels), the latter
+// at most 8 inputs; of runs every axis of a Plain output and all but axis 1 of an Nhwc one.
 // Channels need not be multiples of 4: the real channels of the inputs follow each other without
 // gaps, their pad lanes are not copied, the pad lanes of y are written as zero.
-// Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2: every
-// operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. y must not
-// overlap an input. Nothing past the end is read.
+// Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2, and the row
+// of runs: every operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3.
+// y must not overlap an input. Nothing past the end is read.
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
@@ -41,6 +42,11 @@ constexpr ConcatWork concat_work(SplitDim part_dim, Range part, const OperandSha
   work.units = int64_t{y.dims[0]} * work.rows.count();
   work.task_count = task_count_for(work.units, work.units * y.dims[3] * padded_channels(y));
   return work;
+}
+
+// The row that copies, per index in front of the axis, a run of each input.
+constexpr bool joins_runs(const KernelRow& row) {
+  return row.processor == Processor::Gpu && row.layout == Layout::Any;
 }
 
 void concat_ref(const KernelArgs& args);

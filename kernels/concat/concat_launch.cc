@@ -1,9 +1,41 @@
 #include "kernels/common/cl_launch.h"
+#include "kernels/common/move_elements.h"
 #include "kernels/concat/concat.h"
 
 namespace codl::kernels {
+namespace {
+
+// Elements in memory that belong to one index along the axis and one in front of it.
+int64_t elements_behind(const OperandShape& shape, int32_t axis) {
+  if (has_pixels(shape)) {
+    int64_t count = padded_channels(shape);
+    if (axis != 3) count *= shape.dims[3];
+    if (axis == 0) count *= shape.dims[2];
+    return count;
+  }
+  return element_count(shape, axis + 1, shape.rank);
+}
+
+void launch_runs(const StepShape& step, ClLaunch* out_launch) {
+  constexpr int64_t kWidth = 4;
+  const int32_t axis = step.params_as<ConcatParams>().axis;
+  const OperandShape& y = step.output();
+  const int64_t behind = elements_behind(y, axis);
+  bool is_wide = true;  // every run is whole vectors
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+    is_wide = is_wide && behind * step.operands[i].dims[axis] % kWidth == 0;
+  const int64_t width = is_wide ? kWidth : 1;
+  out_launch->define("INPUTS", static_cast<int32_t>(step.operand_count - 1));
+  out_launch->define("WIDTH", static_cast<int32_t>(width));
+  set_line(step, stored_elements(y) / width, out_launch);
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    out_launch->add_int(static_cast<int32_t>(behind * step.operands[i].dims[axis] / width));
+}
+
+}  // namespace
 
 void concat_launch(const StepShape& step, ClLaunch* out_launch) {
+  if (joins_runs(*step.row)) return launch_runs(step, out_launch);
   const OperandShape& y = step.output();
   const uint32_t input_count = step.operand_count - 1;
   const int32_t first_row = rows_of_part(step.part_dim, step.part, y).begin;

@@ -61,6 +61,7 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, Gate gate, Ste
     timeline_[i].name = step.def->name()->c_str();
     timeline_[i].kernel = kernel_name(*step.def);
     timeline_[i].lane = static_cast<int32_t>(step.lane);
+    timeline_[i].predicted_us = step.def->predicted_us();
   }
   return CODL_OK;
 }

@@ -9,17 +9,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/tools/clock_probe.h"
+#include "runtime/tools/compare_variants.h"
 #include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
 #include "tools/messages.h"
+#include "tools/printable.h"
 
 namespace codl::tools {
 namespace {
@@ -37,6 +40,17 @@ struct BenchFlags {
   int32_t min_ms = 0;
   int32_t warmup_runs = 5;
   std::vector<int32_t> probe_cores;
+  bool compares_variants = false;
+  int32_t rounds = 0;  // 0: kRounds
+  bool lists_steps = false;
+};
+
+// Odd, so that the median is one of them.
+constexpr int32_t kRounds = 5;
+
+struct StepTimes {
+  codl_step_time_t step;
+  double median_us;  // of the recorded runs
 };
 
 struct Report {
@@ -50,6 +64,7 @@ struct Report {
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
   RunTimes lanes;
   std::string timeline;  // text_timeline()
+  std::vector<StepTimes> steps;
 };
 
 double now_us() {
@@ -104,10 +119,10 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   report->session = facts_of(plan, session);
 }
 
-// Of kRecordedRuns runs after one to warm up, the one with the median time.
-Timeline record_median_run(const Plan& plan, const PlanFlags& flags,
-                           const std::vector<codl_buffer_t>& inputs,
-                           const std::vector<codl_buffer_t>& outputs) {
+// Of kRecordedRuns runs after one to warm up.
+std::vector<Timeline> record_runs(const Plan& plan, const PlanFlags& flags,
+                                  const std::vector<codl_buffer_t>& inputs,
+                                  const std::vector<codl_buffer_t>& outputs) {
   Session session = create_session(plan, flags, true);
   run_session(session, inputs, outputs);
   std::vector<Timeline> timelines;
@@ -115,12 +130,59 @@ Timeline record_median_run(const Plan& plan, const PlanFlags& flags,
     run_session(session, inputs, outputs);
     timelines.push_back(timeline_of(session));
   }
+  return timelines;
+}
+
+// The one with the median time.
+Timeline median_run(std::vector<Timeline> timelines) {
   const auto median = timelines.begin() + kRecordedRuns / 2;
   std::nth_element(timelines.begin(), median, timelines.end(),
                    [](const Timeline& a, const Timeline& b) {
                      return run_times_of(a).wall_us < run_times_of(b).wall_us;
                    });
   return *median;
+}
+
+std::vector<StepTimes> step_times_of(const std::vector<Timeline>& timelines) {
+  std::vector<StepTimes> steps;
+  for (size_t i = 0; i < timelines[0].size(); ++i) {
+    std::vector<double> times_us;
+    for (const Timeline& timeline : timelines)
+      times_us.push_back(static_cast<double>(timeline[i].end_ns - timeline[i].start_ns) / 1000);
+    steps.push_back({timelines[0][i], latencies_of(std::move(times_us)).median_us});
+  }
+  return steps;
+}
+
+const char* lane_name(int32_t lane) {
+  return lane >= 0 && lane < static_cast<int32_t>(kLaneCount)
+             ? kLaneNames[static_cast<size_t>(lane)]
+             : "unknown";
+}
+
+std::string steps_text(const std::vector<StepTimes>& steps) {
+  std::string text =
+      formatted("steps, medians of %d recorded runs\n  %-8s %12s %12s  %s\n", kRecordedRuns, "lane",
+                "predicted us", "measured us", "node, kernel");
+  for (const StepTimes& times : steps)
+    text += formatted("  %-8s %12.1f %12.1f  %s, %s\n", lane_name(times.step.lane),
+                      static_cast<double>(times.step.predicted_us), times.median_us,
+                      printable(times.step.name).c_str(), times.step.kernel);
+  return text;
+}
+
+void write_steps(JsonWriter& json, const std::vector<StepTimes>& steps) {
+  json.key("steps").begin_array();
+  for (const StepTimes& times : steps) {
+    json.begin_object();
+    json.key("node").string(times.step.name);
+    json.key("kernel").string(times.step.kernel);
+    json.key("lane").string(lane_name(times.step.lane));
+    json.key("predicted_us").number(static_cast<double>(times.step.predicted_us));
+    json.key("median_us").number(times.median_us);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 std::string memory_line(const char* name, int64_t bytes) {
@@ -162,7 +224,8 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
                       times.busy_us, times.idle_us, times.step_count);
   }
   text += formatted("  cpu and gpu  %10.1f us both busy\n", report.lanes.overlap_us);
-  return text + report.timeline;
+  text += report.timeline;
+  return flags.lists_steps ? text + steps_text(report.steps) : text;
 }
 
 void write_lanes(JsonWriter& json, const RunTimes& times) {
@@ -189,7 +252,8 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 //  (part of session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes",
 //  "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes",
 //  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes":
-//  [{"lane", "step_count", "busy_us", "idle_us"}]}}
+//  [{"lane", "step_count", "busy_us", "idle_us"}]}, with --steps "steps": [{"node", "kernel",
+//  "lane", "predicted_us", "median_us"}]}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;
@@ -211,8 +275,85 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   for (const SessionFacts::Memory& kind : session.memory) json.key(kind.key).integer(kind.bytes);
   json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
   write_lanes(json, report.lanes);
+  if (flags.lists_steps) write_steps(json, report.steps);
   json.end_object();
   return json.text() + "\n";
+}
+
+// {"plan", "plan_device", "rounds", "num_runs" (of a variant in a round), "variants": [{"variant",
+//  "predicted_us", "median_us" (of the rounds'), "min_us", "p90_us", "p99_us", "rounds_us": [],
+//  with --steps "steps"}], "missing": [], "fastest", "predicted_fastest", "advice": []}
+std::string comparison_json(const BenchFlags& flags, const Comparison& comparison,
+                            const std::vector<std::vector<StepTimes>>& steps) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("plan").string(flags.plan.plan_path);
+  if (!comparison.variants.empty())
+    json.key("plan_device").string(comparison.variants[0].session.plan_device);
+  json.key("rounds").integer(flags.rounds);
+  json.key("num_runs").integer(comparison.run_count);
+  json.key("variants").begin_array();
+  for (size_t i = 0; i < comparison.variants.size(); ++i) {
+    const VariantTimes& variant = comparison.variants[i];
+    json.begin_object();
+    json.key("variant").string(variant.session.variant);
+    json.key("predicted_us").number(variant.predicted_us);
+    json.key("median_us").number(variant.median_us);
+    json.key("min_us").number(variant.runs.min_us);
+    json.key("p90_us").number(variant.runs.p90_us);
+    json.key("p99_us").number(variant.runs.p99_us);
+    json.key("rounds_us").begin_array();
+    for (double us : variant.rounds_us) json.number(us);
+    json.end_array();
+    if (flags.lists_steps) write_steps(json, steps[i]);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("missing").begin_array();
+  for (const std::string& line : comparison.missing) json.string(line);
+  json.end_array();
+  if (!comparison.variants.empty()) {
+    const auto name_of = [&](size_t i) { return comparison.variants[i].session.variant; };
+    json.key("fastest").string(name_of(fastest_variant(comparison)));
+    json.key("predicted_fastest").string(name_of(predicted_fastest_variant(comparison)));
+  }
+  json.key("advice").begin_array();
+  for (const std::string& line : advice_on(comparison, flags.plan)) json.string(line);
+  json.end_array();
+  json.end_object();
+  return json.text() + "\n";
+}
+
+void bench_all_variants(const Plan& plan, BenchFlags flags,
+                        const std::vector<codl_buffer_t>& inputs,
+                        const std::vector<codl_buffer_t>& outputs) {
+  flags.rounds = flags.rounds > 0 ? flags.rounds : kRounds;
+  const Comparison comparison = compare_variants(
+      plan, flags.plan, {flags.rounds, flags.num_runs, flags.warmup_runs}, inputs, outputs);
+  std::vector<std::vector<StepTimes>> steps;
+  std::string text = comparison_text(comparison, flags.plan);
+  for (const VariantTimes& variant : comparison.variants) {
+    if (!flags.lists_steps) break;
+    PlanFlags own = flags.plan;
+    own.variant = variant.session.variant;
+    steps.push_back(step_times_of(record_runs(plan, own, inputs, outputs)));
+    text += "variant " + printable(own.variant) + ": " + steps_text(steps.back());
+  }
+  print_to(flags.plan.output_path,
+           flags.plan.is_json ? comparison_json(flags, comparison, steps) : text);
+}
+
+// What only one of both ways to measure has.
+void check_flags(const BenchFlags& flags) {
+  if (!flags.compares_variants && flags.rounds > 0)
+    fail_input("--rounds", "--all-variants beside it", "none");
+  if (!flags.compares_variants) return;
+  const std::pair<const char*, bool> others[] = {{"--variant", !flags.plan.variant.empty()},
+                                                 {"--trace", !flags.plan.trace_path.empty()},
+                                                 {"--min-ms", flags.min_ms > 0},
+                                                 {"--probe-cores", !flags.probe_cores.empty()}};
+  for (const auto& [name, is_given] : others)
+    if (is_given) fail_input(name, "one variant", "--all-variants");
 }
 
 int codl_bench(const std::vector<std::string>& arguments) {
@@ -222,16 +363,26 @@ int codl_bench(const std::vector<std::string>& arguments) {
   own.summary =
       "Measures a plan on this machine: latency of a run, load time, memory, and what each lane "
       "does. Inputs without --input are random.";
-  own.groups = {{"What is measured",
-                 {{"num-runs", integer_value("N", &flags.num_runs, 1), "runs that are timed"},
-                  {"min-ms", integer_value("N", &flags.min_ms, 0),
-                   "go on with timed runs for so many milliseconds at least"},
-                  {"warmup-runs", integer_value("N", &flags.warmup_runs, 0),
-                   "runs before those, besides the first"},
-                  {"probe-cores", cores_value(&flags.probe_cores, "none"),
-                   "after each run, time a chain of multiplications on these cores: how high their "
-                   "clock is"}}}};
+  own.groups = {
+      {"What is measured",
+       {{"num-runs", integer_value("N", &flags.num_runs, 1), "runs that are timed"},
+        {"min-ms", integer_value("N", &flags.min_ms, 0),
+         "go on with timed runs for so many milliseconds at least"},
+        {"warmup-runs", integer_value("N", &flags.warmup_runs, 0),
+         "runs before those, besides the first"},
+        {"probe-cores", cores_value(&flags.probe_cores, "none"),
+         "after each run, time a chain of multiplications on these cores: how high their "
+         "clock is"},
+        {"all-variants", switch_value(&flags.compares_variants),
+         "time all variants in turns, say which is the fastest, and what to do if it is "
+         "not the predicted one"},
+        {"rounds",
+         integer_value<int32_t>("N", &flags.rounds, 1, std::numeric_limits<int32_t>::max(),
+                                std::to_string(kRounds)),
+         "of --all-variants, of --num-runs of each variant"},
+        {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
+  check_flags(flags);
 
   Report report;
   Plan plan;
@@ -242,9 +393,15 @@ int codl_bench(const std::vector<std::string>& arguments) {
   const std::vector<codl_buffer_t> inputs = buffers_of(input_tensors);
   const std::vector<codl_buffer_t> outputs = buffers_of(output_tensors);
 
+  if (flags.compares_variants) {
+    bench_all_variants(plan, flags, inputs, outputs);
+    return 0;
+  }
   measure(plan, flags, inputs, outputs, &report);
   report.predicted_us = predicted_us_of(plan, report.session.variant);
-  const Timeline timeline = record_median_run(plan, flags.plan, inputs, outputs);
+  const std::vector<Timeline> recorded = record_runs(plan, flags.plan, inputs, outputs);
+  report.steps = step_times_of(recorded);
+  const Timeline timeline = median_run(recorded);
   report.lanes = run_times_of(timeline);
   report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())

@@ -153,7 +153,7 @@ codl_session_info_t info_of(const codl_plan_t* plan, const char* variant, const 
 TEST_CASE("a session holds what codlc says, by kind") {
   const size_t network = GENERATE(range(size_t{0}, size_t{7}));
   const std::string device = GENERATE(
-      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json", "kirin990",
+      as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json", "kirin990",
       CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   struct Mode {
     const char* strategy;

@@ -110,7 +110,7 @@ CompileResult compile_for(const std::string& model, const std::string& device,
 
 TEST_CASE("every mode on every kind of device gives the interpreter's numbers") {
   const std::string device = GENERATE(
-      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json",
+      as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json",
       CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   struct Mode {
     const char* name;
@@ -165,7 +165,7 @@ TEST_CASE("results are the same bytes whatever shares the workers begin with") {
 }
 
 TEST_CASE("co-execution that promises too little is left") {
-  auto profile = load_device_profile("host");
+  auto profile = load_device_profile("host-pair");
   REQUIRE(!!profile);
   profile->exchange.host.reset();
   profile->exchange.map_us.value = 0;
@@ -187,7 +187,7 @@ constexpr double kMaxHalvesError = 1e-2;
 
 TEST_CASE("halves on the GPU lane round the result, within their bound") {
   const std::string device = GENERATE(
-      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json",
+      as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json",
       CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   const SplitDim dim = GENERATE(SplitDim::None, SplitDim::Height, SplitDim::OutputChannel);
   CAPTURE(device, dim);
@@ -211,7 +211,7 @@ TEST_CASE("halves on the GPU lane round the result, within their bound") {
 
 TEST_CASE("both lanes of a split write what the result is made of") {
   const std::string device = GENERATE(
-      as<std::string>{}, "host", CODL_TEST_PROFILES "/sd855_images.json",
+      as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json",
       CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   const SplitDim dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
   const test::FaultLane lane = GENERATE(test::FaultLane::Cpu, test::FaultLane::Gpu);
@@ -231,7 +231,7 @@ TEST_CASE("both lanes of a split write what the result is made of") {
 
 TEST_CASE("equal input gives equal bytes") {
   const std::string model = read_model();
-  CHECK(compile_for(model, "host", {}).plan == compile_for(model, "host", {}).plan);
+  CHECK(compile_for(model, "host-pair", {}).plan == compile_for(model, "host-pair", {}).plan);
 }
 
 }  // namespace

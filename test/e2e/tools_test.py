@@ -392,7 +392,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
 
     def test_modes_do_what_they_say_and_agree(self):
         reference = self.output_of(self.compile(*MODES["cpu"]), "--variant=cpu")
-        for device in ("host", "sd855", os.path.join(PROFILES, "host_sub_buffer.json"),
+        for device in ("host-pair", "sd855", os.path.join(PROFILES, "host_sub_buffer.json"),
                        os.path.join(PROFILES, "host_separate.json")):
             for mode, flags in MODES.items():
                 with self.subTest(device=device, mode=mode):
@@ -628,11 +628,39 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         tracks = {event["tid"] for event in events if event["ph"] == "X"}
         self.assertGreaterEqual(len(tracks), 2)
 
+    def test_bench_compares_all_variants_in_turns(self):
+        plan = self.compile(*MODES["h"])
+        flags = ("--all-variants", "--rounds=3", "--num-runs=2", "--warmup-runs=0", "--steps")
+        report = json.loads(self.run_ok("codl-bench", plan, *flags, "--json"))
+        self.assertEqual([variant["variant"] for variant in report["variants"]], ["coexec", "cpu"])
+        medians = {variant["variant"]: variant["median_us"] for variant in report["variants"]}
+        self.assertEqual(report["fastest"], min(medians, key=medians.get))
+        for variant in report["variants"]:
+            self.assertEqual(sorted(variant["rounds_us"])[1], variant["median_us"])
+            self.assertGreater(sum(step["predicted_us"] for step in variant["steps"]), 0)
+        # Another variant than the predicted one, or rounds far apart: there is something to do.
+        if report["fastest"] != report["predicted_fastest"]:
+            self.assertIn("codl-profile", " ".join(report["advice"]))
+        text = self.run_ok("codl-bench", plan, *flags)
+        self.assertRegex(text, r"(coexec|cpu) is [0-9.]+ times as fast as (coexec|cpu) \(")
+        for other in ("--variant=cpu", "--min-ms=5", "--probe-cores=0", f"--trace={self.path('t.json')}"):
+            with self.subTest(other):
+                self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
+        self.expect_error(1, run("codl-bench", plan, "--rounds=3"))
+
+    def test_bench_says_which_variant_did_not_run(self):
+        plan = self.compile(*MODES["h"])
+        nowhere = {"OCL_ICD_VENDORS": self.path("no_vendors"), "OCL_ICD_FILENAMES": ""}
+        report = json.loads(self.run_ok("codl-bench", plan, "--all-variants", "--rounds=1", "--num-runs=1", "--json",
+                                        env=nowhere))
+        self.assertEqual([variant["variant"] for variant in report["variants"]], ["cpu"])
+        self.assertRegex(report["missing"][0], "^coexec: ")
+
     def test_codlc_and_codl_bench_name_the_same_memory(self):
         keys = {"host arena": "host_bytes", "scratch": "scratch_bytes", "shared arena": "shared_bytes",
                 "device arena": "device_bytes", "images": "image_bytes", "weights": "weight_bytes",
                 "weight copies": "weight_copy_bytes", "tables": "table_bytes"}
-        for device in ("host", "sd855"):
+        for device in ("host-pair", "sd855"):
             plan = self.path(f"{device}.codl")
             said = self.run_ok("codlc", MODEL, f"--device={device}", "-o", plan, *MODES["h"])
             lines = [line.strip() for line in said.splitlines() if line.strip().startswith("memory:")]

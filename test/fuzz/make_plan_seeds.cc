@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 1;
   std::filesystem::create_directories(argv[1]);
   const std::pair<const char*, const char*> devices[] = {
-      {"svm", "host"},
+      {"svm", "host-pair"},
       {"image", CODL_TEST_PROFILES "/sd855_images.json"},
       {"sub", CODL_TEST_PROFILES "/host_sub_buffer.json"},
       {"separate", CODL_TEST_PROFILES "/host_separate.json"}};

@@ -27,7 +27,9 @@ const std::set<std::string_view> kLimits = {
     "output in the kernel's layout",
     "operands of the kernel's dtype",
     "the input layout of the kernel's row",
-    "axis 1 on a GPU",
+    "axis 1 for a GPU row of channels",
+    "another axis than 1 for the row of runs",
+    "all rows in memory for this axis and row",
     "pads of rows and columns",
     "at most 8 images",
     "inputs like the output, scalar, per channel or of one pixel on a GPU",
@@ -298,7 +300,16 @@ TEST_CASE("as many inputs as an OpenCL concat has", "[opencl]") {
   for (int32_t channels : {1, 2, 3, 4, 5, 6, 7, 18})
     item.operands.push_back(nhwc_operand({2, channels, 3, 4}));
   item.operands.push_back(nhwc_operand({2, 46, 3, 4}));
-  check_rows(OpKind::Concat, {item});
+  check_rows(OpKind::Concat, {item}, {}, "_cl_buffer");
+  check_rows(OpKind::Concat, {item}, {}, "_cl_image");
+  params.axis = 2;
+  item.name = "fifteen inputs";
+  item.params = words_of(params);
+  item.operands.clear();
+  for (int32_t count = 1; count <= 15; ++count)
+    item.operands.push_back(plain_operand({2, 3, count}));
+  item.operands.push_back(plain_operand({2, 3, 120}));
+  check_rows(OpKind::Concat, {item}, {}, "_cl_runs");
 }
 
 TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {

@@ -31,9 +31,9 @@ TEST_CASE("concat takes inputs that add up to the output") {
         "input rows of the part inside the operand");
   params.axis = 2;
   CHECK(check_cpu({nhwc({1, 3, 2, 5}), nhwc({1, 3, 2, 5}), nhwc({1, 3, 4, 5}, {0, 3})}) ==
-        "all rows in memory for axis 0 or 2");
+        "all rows in memory for this axis and row");
   CHECK(check_cpu({nhwc({1, 3, 2, 5}, {0, 1}), nhwc({1, 3, 2, 5}), nhwc({1, 3, 4, 5})}) ==
-        "all rows in memory for axis 0 or 2");
+        "all rows in memory for this axis and row");
   CHECK(check({"concat_f32_cpu",
                &params,
                {nhwc({1, 3, 4, 5}), nhwc({1, 3, 4, 5})},
@@ -63,7 +63,19 @@ TEST_CASE("concat on a GPU joins inputs along the channels, at most eight images
   CHECK(check_images(9) == "at most 8 images");
   CHECK(check_buffers(15) == "ok");
   params.axis = 3;
-  CHECK(check_buffers(2) == "axis 1 on a GPU");
+  CHECK(check_buffers(2) == "axis 1 for a GPU row of channels");
+}
+
+TEST_CASE("concat on a GPU joins runs of elements along the other axes") {
+  ConcatParams params;
+  StepForTest step = {
+      "concat_f32_cl_runs", &params, {nhwc({1, 2, 3, 3}), nhwc({1, 2, 3, 3}), nhwc({1, 2, 3, 6})}};
+  params.axis = 3;
+  CHECK(check(step) == "ok");
+  step.operands[1].row_end = 2;
+  CHECK(check(step) == "all rows in memory for this axis and row");
+  params.axis = 1;
+  CHECK(check(step) == "another axis than 1 for the row of runs");
 }
 
 TEST_CASE("transpose takes a permutation of the axes") {

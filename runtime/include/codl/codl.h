@@ -325,6 +325,7 @@ typedef struct codl_step_time {
   int32_t lane;       /* 0 CPU, 1 GPU, 2 transfer */
   int64_t start_ns;
   int64_t end_ns;
+  float predicted_us; /* launch included, nothing else running; 0: nothing was predicted */
 } codl_step_time_t;
 /* Borrowed until the next run; count 0 unless record_timeline was set, and while the session runs.
  */

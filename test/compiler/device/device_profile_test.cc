@@ -7,6 +7,8 @@
 #include "kernels/common/work_counts.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
+#include "llvm/Support/Threading.h"
+#include "schema/plan_layout.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 
@@ -320,7 +322,7 @@ TEST_CASE("every rule of the format has its error, with the place") {
                          "1.5, \"origin\": \"measured\", \"source\": \"u\"")) ==
         "box.json: /exchange/sync_us/source: expected a key of /sources, found \"u\"");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
-        "box.json: /cpu: expected a key of \"name\", \"threads\", \"machine\", "
+        "box.json: /cpu: expected a key of \"name\", \"threads\", \"workers\", \"machine\", "
         "\"worker_speeds\", \"disturbance_percent\", \"warm_weight_mbytes\", \"probe_us\" or "
         "\"facts\", "
         "found \"core\"");
@@ -675,10 +677,27 @@ TEST_CASE("each value of a profile removed, or made another, is refused with its
   }
 }
 
+TEST_CASE("host is the machine that codlc runs on, its OpenCL device the same cores") {
+  const DeviceProfile host = value_of(load_device_profile("host"));
+  CHECK(host.machine.cpu_threads ==
+        static_cast<int32_t>(
+            std::min(llvm::hardware_concurrency().compute_thread_count(), kMaxThreads)));
+  CHECK(host.shares_cores);
+  CHECK(host.machine.gpu.units == host.machine.cpu_threads);
+  CHECK(host.exchange.contention_percent[0].value == 100);
+  CHECK(host.exchange.contention_percent[1].value == 100);
+  const DeviceProfile pair = value_of(load_device_profile("host-pair"));
+  CHECK(pair.machine.cpu_threads == 1);
+  CHECK(!pair.shares_cores);
+  CHECK(error_of(R"({"format_version": 3, "base": "sd855", "name": "x", "sources": {},
+    "gpu": {"cores": "shared"}})") ==
+        "box.json: /gpu/cores: expected \"own\" of a GPU that is no processor, found \"shared\"");
+}
+
 TEST_CASE("a profile over another has what it does not say itself from there") {
-  const DeviceProfile base = value_of(load_device_profile("host"));
+  const DeviceProfile base = value_of(load_device_profile("host-pair"));
   const DeviceProfile profile = value_of(parse_device_profile(R"({
-    "format_version": 3, "base": "host", "name": "mine",
+    "format_version": 3, "base": "host-pair", "name": "mine",
     "cpu": {"threads": 3},
     "exchange": {"sync_us": {"value": 77, "origin": "assumed", "source": "me"}},
     "sources": {"me": "I say so"}})",

@@ -247,6 +247,15 @@ TEST_CASE("Transpose reverses by default") {
         "%y y = Transpose(%x) {perm_0=2, perm_1=1} : f32[4,3,2]\n");
 }
 
+TEST_CASE("Gather of one constant index is a slice") {
+  CHECK(
+      nodes_of(
+          "g (float[2,3,4] x) => (float[2,4] y) <int64 i = {-1}> { y = Gather<axis = 1>(x, i) }") ==
+      "%y.slice y.slice = Slice(%x) {start_1=2, step_0=1, step_1=1, step_2=1, "
+      "count_0=2, count_1=1, count_2=4} : f32[2,1,4]\n"
+      "%y y = Reshape(%y.slice) : f32[2,4]\n");
+}
+
 TEST_CASE("Concat: a negative axis, one input, and more inputs than a step has") {
   CHECK(nodes_of("g (float[2,3] x) => (float[2,6] y) { y = Concat<axis = -1>(x, x) }") ==
         "%y y = Concat(%x, %x) {axis=1} : f32[2,6]\n");

@@ -1,0 +1,166 @@
+#include "runtime/tools/compare_variants.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "tools/messages.h"
+#include "tools/printable.h"
+
+namespace codl::tools {
+namespace {
+
+// Rounds of one variant that lie further apart say that the machine does something else meanwhile.
+constexpr double kQuietSpread = 1.10;
+
+double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,
+              const std::vector<codl_buffer_t>& outputs) {
+  const auto start = std::chrono::steady_clock::now();
+  run_session(session, inputs, outputs);
+  const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+  return taken.count();
+}
+
+struct Running {
+  VariantTimes times;
+  Session session;
+  std::vector<double> runs_us;
+};
+
+// Of both variants in each round: how many times as long the other took.
+std::vector<double> round_ratios(const VariantTimes& other, const VariantTimes& fastest) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < other.rounds_us.size(); ++i)
+    ratios.push_back(other.rounds_us[i] / fastest.rounds_us[i]);
+  return ratios;
+}
+
+template <typename Less>
+size_t least(const std::vector<VariantTimes>& variants, Less less) {
+  return static_cast<size_t>(std::min_element(variants.begin(), variants.end(), less) -
+                             variants.begin());
+}
+
+std::string table_line(const VariantTimes& variant) {
+  return formatted("  %-14s %12.1f %12.1f %9.2f %12.1f %12.1f %12.1f\n",
+                   printable(variant.session.variant).c_str(), variant.predicted_us,
+                   variant.median_us, variant.median_us / variant.predicted_us, variant.runs.min_us,
+                   variant.runs.p90_us, variant.runs.p99_us);
+}
+
+}  // namespace
+
+Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const CompareOptions& options,
+                            const std::vector<codl_buffer_t>& inputs,
+                            const std::vector<codl_buffer_t>& outputs) {
+  Comparison comparison;
+  comparison.run_count = options.runs;
+  std::vector<Running> all;
+  for (size_t i = 0; i < plan.variant_count(); ++i) {
+    PlanFlags own = flags;
+    own.variant = plan.variant(i).name;
+    Running running = {.times = {}, .session = create_session(plan, own, false), .runs_us = {}};
+    running.times.session = facts_of(plan, running.session);
+    running.times.predicted_us = static_cast<double>(plan.variant(i).predicted_us);
+    if (running.times.session.variant != own.variant) {
+      comparison.missing.push_back(own.variant + ": " + running.times.session.fallback_reason);
+      continue;
+    }
+    for (int32_t run = 0; run <= options.warmup_runs; ++run)
+      run_us(running.session, inputs, outputs);
+    all.push_back(std::move(running));
+  }
+  for (int32_t round = 0; round < options.rounds; ++round) {
+    for (Running& running : all) {
+      std::vector<double> runs_us;
+      for (int32_t run = 0; run < options.runs; ++run)
+        runs_us.push_back(run_us(running.session, inputs, outputs));
+      running.runs_us.insert(running.runs_us.end(), runs_us.begin(), runs_us.end());
+      running.times.rounds_us.push_back(latencies_of(std::move(runs_us)).median_us);
+    }
+    std::reverse(all.begin(), all.end());
+  }
+  if (options.rounds % 2 != 0) std::reverse(all.begin(), all.end());
+  for (Running& running : all) {
+    running.times.median_us = latencies_of(running.times.rounds_us).median_us;
+    running.times.runs = latencies_of(std::move(running.runs_us));
+    comparison.variants.push_back(std::move(running.times));
+  }
+  return comparison;
+}
+
+size_t fastest_variant(const Comparison& comparison) {
+  return least(comparison.variants, [](const VariantTimes& a, const VariantTimes& b) {
+    return a.median_us < b.median_us;
+  });
+}
+
+size_t predicted_fastest_variant(const Comparison& comparison) {
+  return least(comparison.variants, [](const VariantTimes& a, const VariantTimes& b) {
+    return a.predicted_us < b.predicted_us;
+  });
+}
+
+double round_spread(const Comparison& comparison) {
+  double spread = 1;
+  for (const VariantTimes& variant : comparison.variants) {
+    const auto [least, most] =
+        std::minmax_element(variant.rounds_us.begin(), variant.rounds_us.end());
+    spread = std::max(spread, *most / *least);
+  }
+  return spread;
+}
+
+std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags& flags) {
+  std::vector<std::string> lines;
+  if (comparison.variants.empty()) return lines;
+  const double spread = round_spread(comparison);
+  const bool is_busy = spread > kQuietSpread;
+  if (is_busy)
+    lines.push_back(formatted(
+        "rounds of one variant lie %.0f %% apart: the machine does something else meanwhile, or "
+        "its clock moves; close other programs, or measure again with more --rounds",
+        100 * (spread - 1)));
+  const VariantTimes& fastest = comparison.variants[fastest_variant(comparison)];
+  const VariantTimes& predicted = comparison.variants[predicted_fastest_variant(comparison)];
+  if (&fastest == &predicted) return lines;
+  const std::string& device = predicted.session.plan_device;
+  lines.push_back(formatted(
+      "%s was predicted to be the fastest for device %s; use --variant=%s here, or plan for this "
+      "machine: codl-profile -o mine.json, then codlc --device=mine.json",
+      printable(predicted.session.variant).c_str(), printable(device).c_str(),
+      printable(fastest.session.variant).c_str()));
+  if (flags.cpu_cores.empty() && flags.gpu_cores.empty())
+    lines.push_back(
+        "if the OpenCL device computes on cores of the CPU, both processors share them: give each "
+        "its own with --cpu-cores and --gpu-cores, as the profile was measured");
+  return lines;
+}
+
+std::string comparison_text(const Comparison& comparison, const PlanFlags& flags) {
+  std::string text;
+  for (const std::string& line : comparison.missing) text += "not run: " + printable(line) + "\n";
+  if (comparison.variants.empty()) return text;
+  text += "planned for device " + printable(comparison.variants[0].session.plan_device) +
+          formatted(", %zu rounds of %d runs, variants in turns\n",
+                    comparison.variants[0].rounds_us.size(), comparison.run_count);
+  text += formatted("  %-14s %12s %12s %9s %12s %12s %12s\n", "variant", "predicted us",
+                    "median us", "ratio", "min us", "p90 us", "p99 us");
+  for (const VariantTimes& variant : comparison.variants) text += table_line(variant);
+  const size_t best = fastest_variant(comparison);
+  const VariantTimes& fastest = comparison.variants[best];
+  for (size_t i = 0; i < comparison.variants.size(); ++i) {
+    if (i == best) continue;
+    const VariantTimes& other = comparison.variants[i];
+    const std::vector<double> ratios = round_ratios(other, fastest);
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    text += formatted("%s is %.2f times as fast as %s (%.2f to %.2f over the rounds)\n",
+                      printable(fastest.session.variant).c_str(), latencies_of(ratios).median_us,
+                      printable(other.session.variant).c_str(), *least, *most);
+  }
+  for (const std::string& line : advice_on(comparison, flags)) text += "note: " + line + "\n";
+  return text;
+}
+
+}  // namespace codl::tools

@@ -1,0 +1,53 @@
+// All variants of a plan timed beside each other, and what to make of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/tools/plan_tool.h"
+#include "runtime/tools/statistics.h"
+
+namespace codl::tools {
+
+struct VariantTimes {
+  SessionFacts session;
+  double predicted_us = 0;
+  std::vector<double> rounds_us;  // the median of each round
+  double median_us = 0;           // of the rounds
+  Latencies runs;                 // of all rounds
+};
+
+struct Comparison {
+  std::vector<VariantTimes> variants;  // in the plan's order; those that ran
+  std::vector<std::string> missing;    // "coexec: why" of those that did not
+  int32_t run_count = 0;               // of a variant in a round
+};
+
+struct CompareOptions {
+  int32_t rounds = 5;
+  int32_t runs = 20;  // of a variant in a round
+  int32_t warmup_runs = 5;
+};
+
+// One session a variant, all at once; in each round every variant in turn, the order reversed from
+// round to round, so that what slows the machine for a while meets all of them.
+Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const CompareOptions& options,
+                            const std::vector<codl_buffer_t>& inputs,
+                            const std::vector<codl_buffer_t>& outputs);
+
+// The variant of the least median, and the one that was predicted to be.
+size_t fastest_variant(const Comparison& comparison);
+size_t predicted_fastest_variant(const Comparison& comparison);
+
+// How far the rounds of a variant lie apart, of all variants the most: greatest over least median.
+double round_spread(const Comparison& comparison);
+
+// What to do where the fastest variant is not the predicted one, or rounds lie far apart. A line
+// each; none where all is well.
+std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags& flags);
+
+// A table with a line a variant, which is the fastest and by how much, and the advice.
+std::string comparison_text(const Comparison& comparison, const PlanFlags& flags);
+
+}  // namespace codl::tools
