@@ -41,6 +41,18 @@ constexpr Pass kFrontendPasses[] = {
     {"assign_layouts", assign_layouts},            // its Converts would stand between, too
 };
 
+// --robust: what so many of the draws stay below. While it searches, of the first draws only.
+constexpr double kRobustShare = 0.9;
+constexpr int kDrawsOfSearch = 40;
+
+// Co-execution is kept where it is faster in so many of the draws of the profile's calibrations
+// than one processor in the same ones.
+constexpr double kSureShare = 0.9;
+// Of fewer draws somewhat more.
+constexpr double kSureShareOfSearch = 0.95;
+// A search for a plan that is sure counts a plan as so much slower for what it lacks of that share.
+constexpr double kDoubtWeight = 4;
+
 // One way to run the graph, through all stages that depend on it.
 struct Candidate {
   PartitionPlan division;
@@ -49,15 +61,28 @@ struct Candidate {
   double bound_us = 0;       // that the search cannot go below; 0: not known
 };
 
+// `rival_us`: of a plan in each of the first draws, which the one looked for is surely to be faster
+// than; empty: none.
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                         Precision precision, const PartitionOptions& options) {
+                                         Precision precision, const PartitionOptions& options,
+                                         llvm::ArrayRef<double> rival_us = {}) {
   Optimum optimum;
+  const Draws draws(predictor.profile(), options.is_optimal() ? kDrawsOfSearch : 0);
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
       CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, ""));
       if (precision == Precision::Fp16) store_halves(schedule);
       if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-      return std::llround(schedule.predicted_us * 1e3);
+      double us = schedule.predicted_us;
+      if (options.is_robust || !rival_us.empty()) {
+        CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(schedule));
+        if (options.is_robust)
+          us = quantile_of(std::move(drawn_us), kRobustShare);
+        else
+          us *= 1 + kDoubtWeight *
+                        std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_us), 0.0);
+      }
+      return std::llround(us * 1e3);
     };
     CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, options, judge));
     optimum = std::move(found);
@@ -107,29 +132,46 @@ class SingleProcessor {
   std::optional<Candidate> made_[2];  // by processor
 };
 
-// What co-execution has to promise over one processor alone. Two lanes and what passes between them
-// must all come out as predicted; a gain of less is as often a loss (docs/DECISIONS.md).
-constexpr double kLeastGain = 1.05;
-
 size_t count_gpu_nodes(const Candidate& variant) {
   return static_cast<size_t>(llvm::count_if(
       variant.division.divisions,
       [](const Division& division) { return division.part_on(Processor::Gpu) != nullptr; }));
 }
 
-// A way to run the graph that was predicted and not taken.
-struct Rejected {
-  std::string what;
-  double predicted_us;
-};
-
 struct FirstVariant {
   Candidate variant;
-  std::vector<Rejected> rejected;  // those with work for the GPU
+  std::string one_processor_reason;  // CompileReport::Variant's
 };
 
+const char* name_of(Processor processor) {
+  return processor == Processor::Cpu ? "the CPU alone" : "the GPU";
+}
+
+// The best of one processor alone: by what the options have plans judged by.
+struct BestSingle {
+  Processor processor = Processor::Cpu;
+  const Candidate* variant = nullptr;
+  std::vector<double> drawn_us;
+};
+
+llvm::Expected<BestSingle> best_single(SingleProcessor& single, const Draws& draws,
+                                       bool is_robust) {
+  BestSingle best;
+  double least_us = 0;
+  for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+    CODL_ASSIGN_OR_RETURN(variant, single.on(processor));
+    CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(variant->schedule));
+    const double us =
+        is_robust ? quantile_of(drawn_us, kRobustShare) : variant->schedule.predicted_us;
+    if (best.variant != nullptr && us >= least_us) continue;
+    best = {processor, variant, std::move(drawn_us)};
+    least_us = us;
+  }
+  return best;
+}
+
 // The first variant of the plan: what the options ask for. One processor alone where co-execution
-// is not predicted kLeastGain times as fast, unless a split is forced.
+// is not surely faster, unless a split is forced.
 llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
                                                 const LatencyPredictor& predictor,
                                                 Precision precision,
@@ -139,54 +181,51 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
        {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
     if (options.strategy != strategy || options.forces_split()) continue;
     CODL_ASSIGN_OR_RETURN(asked, single.on(processor));
-    return FirstVariant{*asked, {}};
+    return FirstVariant{*asked, ""};
   }
   CODL_ASSIGN_OR_RETURN(best, make_candidate(graph, predictor, precision, options));
-  FirstVariant first{std::move(best), {}};
-  if (!options.is_optimal() || options.forces_split() || !predictor.profile().has_gpu) return first;
-  const auto reject = [&](const Candidate& variant, const char* what) {
-    if (count_gpu_nodes(variant) > 0)
-      first.rejected.push_back({what, variant.schedule.predicted_us});
-  };
-  double least_us = kLeastGain * first.variant.schedule.predicted_us;
-  const char* best_name = "both processors";
-  for (const auto& [processor, what] : {std::pair(Processor::Gpu, "the GPU where it can"),
-                                        std::pair(Processor::Cpu, "the CPU alone")}) {
-    CODL_ASSIGN_OR_RETURN(other, single.on(processor));
-    if (other->schedule.predicted_us >= least_us) {
-      reject(*other, what);
-      continue;
-    }
-    reject(first.variant, best_name);
-    least_us = other->schedule.predicted_us;
-    const uint32_t evaluations = first.variant.evaluations;
-    const double bound_us = first.variant.bound_us;
-    first.variant = *other;
-    first.variant.schedule.name = "coexec";
-    first.variant.evaluations = evaluations;
-    first.variant.bound_us = bound_us;
-    best_name = what;
+  FirstVariant first{std::move(best), ""};
+  const DeviceProfile& profile = predictor.profile();
+  if (!profile.has_gpu) {
+    first.one_processor_reason = "the device has no GPU that can be used";
+    return first;
   }
+  if (count_gpu_nodes(first.variant) == 0)
+    first.one_processor_reason = "the GPU is of no use for any node of this network";
+  if (!options.is_optimal() || options.forces_split()) return first;
+  const Draws draws(profile);
+  CODL_ASSIGN_OR_RETURN(alone, best_single(single, draws, options.is_robust));
+  CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(first.variant.schedule));
+  double sure_share = share_of_wins(drawn_us, alone.drawn_us);
+  const bool is_better = options.is_robust ? quantile_of(drawn_us, kRobustShare) <
+                                                 quantile_of(alone.drawn_us, kRobustShare)
+                                           : sure_share >= kSureShare;
+  if (is_better) return first;
+  // The fastest is not sure; one that is may be a little slower.
+  if (!options.is_robust && sure_share > 1 - kSureShare) {
+    const auto rival_us = llvm::ArrayRef(alone.drawn_us).take_front(kDrawsOfSearch);
+    CODL_ASSIGN_OR_RETURN(sure, make_candidate(graph, predictor, precision, options, rival_us));
+    CODL_ASSIGN_OR_RETURN(sure_us, draws.latencies_us(sure.schedule));
+    sure.evaluations += first.variant.evaluations;
+    first.variant = std::move(sure);
+    sure_share = share_of_wins(sure_us, alone.drawn_us);
+    if (sure_share >= kSureShare) return first;
+  }
+  if (first.one_processor_reason.empty())
+    first.one_processor_reason =
+        llvm::formatv(
+            "{0} takes {1:f2} ms; {2:f2} ms on both are less in {3:f0} % of {4} draws of what the "
+            "profile leaves open, {5:f0} % are asked for",
+            name_of(alone.processor), alone.variant->schedule.predicted_us / 1e3,
+            first.variant.schedule.predicted_us / 1e3, 100 * sure_share, kDraws, 100 * kSureShare)
+            .str();
+  const uint32_t evaluations = first.variant.evaluations;
+  const double bound_us = first.variant.bound_us;
+  first.variant = *alone.variant;
+  first.variant.schedule.name = "coexec";
+  first.variant.evaluations = evaluations;
+  first.variant.bound_us = bound_us;
   return first;
-}
-
-// CompileReport::Variant::no_gpu_reason.
-std::string no_gpu_reason(const FirstVariant& first, const DeviceProfile& profile) {
-  if (!profile.has_gpu) return "the device has no GPU that can be used";
-  const size_t gpu_nodes = count_gpu_nodes(first.variant);
-  if (gpu_nodes > 0)
-    return llvm::formatv("it has {0} of {1} nodes, none with multiply-adds", gpu_nodes,
-                         first.variant.division.divisions.size())
-        .str();
-  if (first.rejected.empty()) return "it has no kernel for any node of this network";
-  std::string text =
-      llvm::formatv("predicted slower, or faster by less than {0:f0} %:", 100 * (kLeastGain - 1))
-          .str();
-  for (const Rejected& rejected : first.rejected)
-    text += llvm::formatv("{0} {1} {2:f2} ms", &rejected == &first.rejected.front() ? "" : ",",
-                          rejected.what, rejected.predicted_us / 1e3)
-                .str();
-  return text;
 }
 
 std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan) {
@@ -331,8 +370,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     *options.dump_to << text;
   }
   if (!options.builds_plan) return result;
-  const std::string reason =
-      options.partition.strategy == "cpu" ? "" : no_gpu_reason(first, profile);
   std::vector<Candidate> variants;
   variants.push_back(std::move(first.variant));
   if (options.partition.strategy != "cpu") {
@@ -350,8 +387,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     result.report.variants.push_back(report_of(graph, variant));
     CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
     result.report.variants.back().uncertainty = uncertainty;
-    if (&variant == &variants.front() && result.report.variants.back().gpu_mac_share == 0)
-      result.report.variants.back().no_gpu_reason = reason;
+    if (&variant == &variants.front())
+      result.report.variants.back().one_processor_reason = first.one_processor_reason;
     for (ir::NodeId node : variant.division.not_split_as_forced)
       result.report.not_split_as_forced.push_back(
           llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)

@@ -54,8 +54,8 @@ struct CompileReport {
     double bound_us = 0;       // no plan takes less; 0: not known
     SessionMemory memory;      // that a session will hold
     double gpu_mac_share = 0;  // of the multiply-adds
-    // Why the GPU has none of them; empty where it has some, and where only the CPU is asked for.
-    std::string no_gpu_reason;
+    // Why it is not on both processors; empty where it is, and where that was not asked for.
+    std::string one_processor_reason;
     size_t split_nodes = 0;
     size_t chains = 0;
     size_t longest_chain = 0;

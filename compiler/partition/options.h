@@ -21,6 +21,10 @@ struct PartitionOptions {
 
   uint32_t search_budget = 1000;  // of optimal: whole plans that are judged
 
+  // Of optimal: the least of what nine tenths of the profile's draws stay below, not of the time
+  // predicted.
+  bool is_robust = false;
+
   bool is_optimal() const { return strategy == "optimal" || strategy == "auto"; }
   bool forces_split() const { return split_dim != SplitDim::None || ratio.has_value(); }
 };

@@ -1,11 +1,17 @@
 // How sure a plan's predicted latency is.
 #pragma once
 
+#include <vector>
+
 #include "compiler/device/device_profile.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/plan_model.h"
 
 namespace codl::compiler {
+
+// Draws of a profile's calibrations.
+inline constexpr int kDraws = 200;
 
 struct Uncertainty {
   // Nine tenths of the draws lie between.
@@ -15,9 +21,32 @@ struct Uncertainty {
   double assumed_share = 0;
 };
 
-// From 200 draws of the profile's calibrations, log-normal within their intervals: one factor for
-// all steps of a kernel, which share its error, and one for all hand-offs. Always the same draws:
-// two plans are compared within the same one. Input error: a kernel that the device cannot run.
+// Draws of what the profile leaves open: log-normal within the intervals of its calibrations, one
+// factor for all steps of a kernel, which share its error, and one for all hand-offs. Always the
+// same ones: two plans are compared within the same draw. Borrows the profile.
+class Draws {
+ public:
+  explicit Draws(const DeviceProfile& profile, int count = kDraws);
+
+  // The variant's latency in each of them. Input error: a kernel that the device cannot run.
+  llvm::Expected<std::vector<double>> latencies_us(const Variant& variant) const;
+
+ private:
+  struct Factors {
+    double kernels[kKernelCount];  // by id - 1
+    double hand_offs;
+  };
+  const DeviceProfile& profile_;
+  std::vector<Factors> draws_;
+};
+
+// From kDraws of them.
 llvm::Expected<Uncertainty> uncertainty_of(const Variant& variant, const DeviceProfile& profile);
+
+// The value that a share of them does not exceed: the least of which so many are at most it.
+double quantile_of(std::vector<double> latencies_us, double share);
+
+// In which share of the draws the first plan is faster. As many of both.
+double share_of_wins(llvm::ArrayRef<double> latencies_us, llvm::ArrayRef<double> others_us);
 
 }  // namespace codl::compiler

@@ -109,6 +109,9 @@ tools::CommandLine command_line_of(Flags* flags) {
          "segments"},
         {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
          "whole plans that the search of optimal judges"},
+        {"robust", switch_value(&flags->partition.is_robust),
+         "of optimal: the least of what the time stays below in nine tenths of the draws of what "
+         "the profile leaves open, not of the time predicted"},
         {"split-dim",
          tools::choice_value(
              &flags->partition.split_dim,
@@ -257,9 +260,10 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
           "fitted to fp32, at half the bytes\n",
           variant.name, variant.half_tensors, variant.gpu_tensors);
   for (const CompileReport::Variant& variant : report.variants)
-    if (!variant.no_gpu_reason.empty())
+    if (!variant.one_processor_reason.empty())
       os << "  " << variant.name
-         << " gives the GPU no multiply-adds: " << tools::printable(variant.no_gpu_reason) << "\n";
+         << " is not on both processors: " << tools::printable(variant.one_processor_reason)
+         << "\n";
   if (report.not_split_as_forced.empty()) return;
   os << "  not split as forced:";
   for (const std::string& node : report.not_split_as_forced) os << " " << tools::printable(node);

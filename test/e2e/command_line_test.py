@@ -335,17 +335,17 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         del profile["gpu"], profile["exchange"]
         profile.pop("kernels", None)
         no_gpu = self.write("no_gpu.json", json.dumps(profile).encode())
-        reason = "coexec gives the GPU no multiply-adds: "
-        for model, device, text in ((no_kernel, "host", "it has no kernel for any node"),
-                                    (MODEL, "sd855", "predicted slower"), (MODEL, no_gpu, "the device has no GPU")):
+        reason = "coexec is not on both processors: "
+        for model, device, text in ((no_kernel, "host", "the GPU is of no use for any node"),
+                                    (MODEL, "sd855", "the CPU alone takes "), (MODEL, no_gpu, "the device has no GPU")):
             with self.subTest(text):
                 said = self.run_ok("codlc", model, f"--device={device}", "-o", self.path("x.codl"))
                 self.assertIn("GPU   0 % of MACs", said)
                 self.assertIn(reason + text, said)
-        said = self.run_ok("codlc", MODEL, "--device=host", "--ratio=0.5", "-o", self.path("x.codl"))
+        said = self.run_ok("codlc", MODEL, "--device=host-pair", "--ratio=0.5", "-o", self.path("x.codl"))
         self.assertNotIn(reason, said)
         said = self.run_ok("codlc", MODEL, "--strategy=cpu", "-o", self.path("x.codl"))
-        self.assertNotIn("gives the GPU", said)
+        self.assertNotIn("not on both processors", said)
 
     def test_dumps_name_the_variants(self):
         for stage in ("partition", "schedule", "memory"):

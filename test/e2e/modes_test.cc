@@ -92,7 +92,7 @@ Bytes run_plan(llvm::ArrayRef<uint8_t> plan_bytes, const char* variant, const By
 
 // A plan for shared memory without mapping needs a device that has it.
 bool is_for_another_machine(const std::string& device) {
-  return device == "host" && test::lacks_fine_svm();
+  return device == "host-pair" && test::lacks_fine_svm();
 }
 
 CompileResult compile_for(const std::string& model, const std::string& device,

@@ -68,6 +68,30 @@ TEST_CASE("wider intervals of kernels make a plan less sure, around the same mid
   }
 }
 
+TEST_CASE("two plans are compared within the same draws") {
+  const DeviceProfile profile = profile_of(2, Origin::Fitted);
+  const Schedule alone = schedule_of(profile, "cpu", 0);
+  const std::vector<double> drawn_us = value_of(Draws(profile).latencies_us(alone));
+  REQUIRE(drawn_us.size() == kDraws);
+  CHECK(share_of_wins(drawn_us, drawn_us) == 0);
+  // However far the draws lie apart, what takes a tenth more takes more in each.
+  DeviceProfile slower = profile;
+  for (Calibration& known : slower.kernels)
+    for (double& share : known.shares.of) share *= 1.1;
+  const std::vector<double> slower_us = value_of(Draws(slower).latencies_us(alone));
+  CHECK(share_of_wins(drawn_us, slower_us) == 1);
+  CHECK(share_of_wins(slower_us, drawn_us) == 0);
+  // A search looks at the first of them.
+  const std::vector<double> first_us = value_of(Draws(profile, 20).latencies_us(alone));
+  CHECK(first_us == std::vector<double>(drawn_us.begin(), drawn_us.begin() + 20));
+}
+
+TEST_CASE("what a share of the draws does not exceed") {
+  CHECK(quantile_of({5, 1, 4, 2, 3, 10, 9, 8, 7, 6}, 0.9) == 9);
+  CHECK(quantile_of({5, 1, 4, 2, 3, 10, 9, 8, 7, 6}, 0.05) == 1);
+  CHECK(quantile_of({2, 1}, 1) == 2);
+}
+
 TEST_CASE("how much of a plan is assumed") {
   const auto share_of = [](const DeviceProfile& profile) {
     return value_of(uncertainty_of(schedule_of(profile, "auto", 0.5), profile)).assumed_share;
