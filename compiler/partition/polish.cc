@@ -355,6 +355,10 @@ class Polisher {
       const How split{Placement::Height, best->gpu_share, best->maps};
       if (!is_placed(node, last, split)) has_improved |= try_place(node, last, split);
       has_improved |= try_apart(node, last, split);
+      // Elsewhere, too: to cut one of a chain apart ends it, and may only pay for both.
+      if (length == 2)
+        for (double share : {0.25, 0.5, 0.75})
+          has_improved |= try_apart(node, last, {Placement::Height, share, best->maps});
     }
     return has_improved;
   }
