@@ -206,6 +206,7 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(row, cases[i]);
       if (is_small_run && !is_for_oclgrind(item)) continue;
+      if (!row.can_split(item.part_dim)) continue;  // the row says that it computes no such part
       std::vector<Halves> choices = {Halves::None};
       if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
         choices.push_back(some);
