@@ -68,14 +68,15 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
                                          Precision precision, const PartitionOptions& options,
                                          llvm::ArrayRef<double> rival_us = {}) {
   Optimum optimum;
-  const Draws draws(predictor.profile(), options.is_optimal() ? kDrawsOfSearch : 0);
+  const bool needs_draws = options.is_robust || !rival_us.empty();
+  const Draws draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
       CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, ""));
       if (precision == Precision::Fp16) store_halves(schedule);
       if (llvm::Error error = predict(schedule, predictor.profile())) return error;
       double us = schedule.predicted_us;
-      if (options.is_robust || !rival_us.empty()) {
+      if (needs_draws) {
         CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(schedule));
         if (options.is_robust)
           us = quantile_of(std::move(drawn_us), kRobustShare);

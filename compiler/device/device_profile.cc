@@ -309,9 +309,9 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
     profile.exchange = read_exchange(root.member("exchange"), profile.exchange.sharing, sources);
-    // Each has half of them while both are busy.
     if (profile.shares_cores)
-      for (Quantity& percent : profile.exchange.contention_percent) percent.value = 100;
+      for (Quantity& percent : profile.exchange.contention_percent)
+        percent = {100, Origin::Assumed, "each lane has half of the cores while both are busy"};
     if (const JsonValue power = root.optional_member("power"))
       profile.power = read_power(power, sources);
   }

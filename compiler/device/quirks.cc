@@ -1,5 +1,6 @@
 #include "compiler/device/quirks.h"
 
+#include "compiler/device/profile_parts.h"
 #include "compiler/support/error.h"
 #include "compiler/support/input_file.h"
 #include "compiler/support/json_reader.h"
@@ -11,12 +12,6 @@ namespace {
 // A report of some thousand steps.
 constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
 
-const KernelRow* find_gpu_kernel(llvm::StringRef symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Gpu && symbol == row.symbol) return &row;
-  return nullptr;
-}
-
 }  // namespace
 
 llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile) {
@@ -27,7 +22,8 @@ llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile) {
   for (const JsonValue& quirk : root.member("quirks").elements()) {
     quirk.keys();
     const JsonValue kernel = quirk.member("kernel");
-    if (const KernelRow* row = find_gpu_kernel(kernel.as_string()))
+    const KernelRow* row = find_symbol(kernel.as_string());
+    if (row != nullptr && row->processor == Processor::Gpu)
       profile.unused_kernels.push_back(row->id);
     else
       kernel.expected("a GPU kernel of schema/kernels.def");

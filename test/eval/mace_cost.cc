@@ -3,11 +3,16 @@
 //
 //   mace_cost < REQUESTS     answers each line with one
 //
-//   terms PHONE cpu|gpu OP                the kernel's class, and microseconds of compute, read,
-//   written, weights, step shares PHONE cpu|gpu CLASS C R W WEIGHTS STEP   from now on a step of
-//   the class takes these shares; answers "ok" time PHONE cpu|gpu OP                 microseconds
-//   OP: conv|pool|fc KERNEL STRIDE IN_ROWS IN_COLS IN_CHANNELS OUT_CHANNELS, the input with its
-//   padding
+// terms PHONE cpu|gpu OP: the kernel's class, and microseconds of compute, read, written, weights
+// and step.
+//
+// shares PHONE cpu|gpu CLASS C R W WEIGHTS STEP: from now on a step of the class takes these
+// shares; the answer is "ok".
+//
+// time PHONE cpu|gpu OP: microseconds.
+//
+// OP is conv|pool|fc KERNEL STRIDE IN_ROWS IN_COLS IN_CHANNELS OUT_CHANNELS, the input with its
+// padding.
 //
 // PHONE is a profile, whose machine it is. How a step is cut into blocks, threads, work-groups and
 // waves follows from the shapes and from the constants that CoDL's released code holds for the
