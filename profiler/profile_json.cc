@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "kernels/kernel_table.h"
@@ -375,7 +374,7 @@ class ProfileWriter {
     json_.end_object();
   }
 
-  void write_joint_shares(const char* owner, std::span<const compiler::JointShare> joints) {
+  void write_joint_shares(const char* owner, compiler::JointShareRange joints) {
     if (joints.empty()) return;
     json_.key("joint").begin_array();
     for (const compiler::JointShare& joint : joints) {

@@ -1,8 +1,8 @@
 // What measurements say of kernels: which part of each term's time a step really waits for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "compiler/cost/step_cost.h"
@@ -24,6 +24,18 @@ struct JointShare {
 };
 inline constexpr int kMostJointShares = 4;
 
+// Borrowed. No std::span: files with LLVM's JSON are C++17 where Clang compiles them.
+struct JointShareRange {
+  const JointShare* first;
+  const JointShare* last;
+
+  const JointShare* begin() const { return first; }
+  const JointShare* end() const { return last; }
+  bool empty() const { return first == last; }
+  size_t size() const { return static_cast<size_t>(last - first); }
+  const JointShare& operator[](size_t i) const { return first[i]; }
+};
+
 // By Term, 0 or more. 1: a step waits for all of it; less: what else it does hides the rest; more:
 // the kernel does not reach the machine's rate.
 struct Shares {
@@ -33,7 +45,7 @@ struct Shares {
 
   double& operator[](Term term) { return of[static_cast<int>(term)]; }
   double operator[](Term term) const { return of[static_cast<int>(term)]; }
-  std::span<const JointShare> joints() const { return {joint, static_cast<size_t>(joint_count)}; }
+  JointShareRange joints() const { return {joint, joint + joint_count}; }
 };
 
 // Microseconds that the share is of.
