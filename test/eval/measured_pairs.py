@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""Co-execution measured on this machine, by profiles that codl-profile makes first.
+
+    measured_pairs.py BIN MODELS --work DIR [--time-budget 25m] [--conditions unpinned,pinned] [--old OLDBIN]
+
+BIN is a folder with codlc, codl-profile, codl-bench and codl-dump; MODELS has networks with weights as NAME.onnx. Needs
+Python's standard library only. OpenCL is what the environment says (OCL_ICD_VENDORS). Nothing else may run meanwhile.
+
+Two conditions, each with a profile of its own:
+
+  unpinned  codl-profile with its defaults. For every network the co-execution plan and the CPU plan in turns, in one
+            process (codl-bench --all-variants): no co-execution plan may be slower than 0.97 times the CPU plan,
+            unless it is the CPU plan to the byte (two variants that differ in their names only; these are not timed).
+  pinned    one core a processor (--cpu-cores, --gpu-cores): how many networks are split between the processors, how
+            many times as fast each is as the better processor alone (S), and predicted against measured times of all
+            variants and of the GPU's plan: median and worst error. With --old OLDBIN also S of the plans of another
+            build, with a profile that its own codl-profile makes, in the same rounds.
+
+DIR keeps profiles, samples, plans and results.json, written anew after each network: the same command goes on where
+an earlier one was cut off, and --time-budget ends a run between two networks. `DIR/results.md` has the tables. Exit
+code 1 if a condition fails, 3 if something is left to do.
+"""
+import argparse
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import results
+
+NETWORKS = ("squeezenet1_1_ts13", "mobilenet_v2_ts13", "mobilenet_v3_large_ts13", "efficientnet_b0_ts13",
+            "resnet18_ts13", "densenet121_ts13", "resnet50_ts13", "inception_v3_ts13", "deeplabv3_mobilenet_ts13",
+            "fast_style_transfer_ts13")
+CONDITIONS = ("unpinned", "pinned")
+LEAST_OF_CPU = 0.97  # of the CPU plan's speed
+LEAST_SPLIT = 0.7  # of the networks
+MOST_ERROR = (10, 20)  # percent: median, worst
+ROUND_MS = 200  # of a variant
+MOST_RUNS = 50
+LEAST_RUNS = 3
+SECONDS = 1200  # that a program other than codl-profile may take
+LEFT = 3  # exit code: something is left to do
+
+
+class OutOfTime(Exception):
+    pass
+
+
+def seconds_of(text):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"expected a duration like 90s or 25m, found '{text}'")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def run(binaries, tool, *arguments, seconds=SECONDS):
+    """What the tool prints. Ends this program with the tool's own words if it fails."""
+    path = os.path.join(binaries, tool)
+    libraries = [binaries, os.path.join(binaries, "..", "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    environment = dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, libraries)))
+    try:
+        done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=seconds, env=environment)
+    except OSError as error:
+        sys.exit(f"measured_pairs.py: error: {path}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        sys.exit(f"measured_pairs.py: error: {path} {' '.join(arguments)}: no end after {seconds:.0f} s")
+    if done.returncode:
+        sys.exit(f"measured_pairs.py: error: {path} {' '.join(arguments)}: {done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def write_whole(path, text):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
+class Build:
+    """The programs of one build, under one condition: its profile and its plans."""
+
+    def __init__(self, options, binaries, name, condition):
+        self.options, self.binaries, self.name = options, binaries, name
+        self.pins = []
+        if condition == "pinned":
+            self.pins = [f"--cpu-cores={options.cpu_cores}", f"--gpu-cores={options.gpu_cores}"]
+        self.folder = os.path.join(options.work, f"{condition}-{name}")
+        os.makedirs(self.folder, exist_ok=True)
+        self.profile = os.path.join(self.folder, "profile.json")
+
+    def make_profile(self):
+        """Seconds that it took; None if it is there."""
+        if os.path.exists(self.profile):
+            return None
+        samples = self.profile + ".samples.csv"
+        flags = [*self.pins, *(["--num-threads=1"] if self.pins else []), *self.options.profile_flags]
+        flags += ["--resume"] if os.path.exists(samples) else []
+        start = time.monotonic()
+        text = run(self.binaries, "codl-profile", "-o", self.profile,
+                   f"--time-budget={self.options.profile_budget:.0f}s", *flags,
+                   seconds=3 * self.options.profile_budget + 600)
+        write_whole(os.path.join(self.folder, "profile.log"), text)
+        return time.monotonic() - start
+
+    def plan(self, network, strategy):
+        path = os.path.join(self.folder, f"{network}.{strategy}.codl")
+        if not os.path.exists(path):
+            run(self.binaries, "codlc", os.path.join(self.options.models, network + ".onnx"),
+                f"--device={self.profile}", f"--strategy={strategy}", "-q", "-o", path + ".new")
+            os.replace(path + ".new", path)
+        return path
+
+    def variants(self, plan):
+        return {v["name"]: v for v in json.loads(run(self.binaries, "codl-dump", plan, "--json"))["variants"]}
+
+    def bench(self, plan, runs):
+        """By variant: its predicted time and the median of each round."""
+        report = json.loads(run(self.binaries, "codl-bench", plan, "--all-variants", "--json", *self.pins,
+                                f"--rounds={self.options.rounds}", f"--num-runs={runs}", "--warmup-runs=2"))
+        if report["missing"]:
+            sys.exit(f"measured_pairs.py: error: {plan}: not run: {'; '.join(report['missing'])}")
+        return {v["variant"]: {"predicted_us": v["predicted_us"], "rounds_us": v["rounds_us"]}
+                for v in report["variants"]}
+
+    def bench_one(self, plan, variant, runs):
+        """The same of one variant, in one round."""
+        report = json.loads(run(self.binaries, "codl-bench", plan, f"--variant={variant}", "--require-variant",
+                                "--json", *self.pins, f"--num-runs={runs}", "--warmup-runs=2"))
+        return {"predicted_us": report["predicted_us"], "rounds_us": [report["median_us"]]}
+
+
+def is_cpu_plan(variants):
+    """Whether co-execution is the CPU plan to the byte: two variants that differ in their names only."""
+    if "coexec" not in variants:
+        return True
+    return dict(variants["coexec"], name="") == dict(variants["cpu"], name="")
+
+
+def is_split(variants):
+    lanes = {step["lane"] for step in variants.get("coexec", {"steps": []})["steps"] if step["kind"] == "kernel"}
+    return {"cpu", "gpu"} <= lanes
+
+
+def runs_of(us):
+    return max(LEAST_RUNS, min(MOST_RUNS, round(ROUND_MS * 1e3 / max(us, 1))))
+
+
+def join(into, name, times):
+    """Rounds of another pass behind those there are."""
+    known = into.setdefault(name, {"predicted_us": times["predicted_us"], "rounds_us": []})
+    known["rounds_us"] += times["rounds_us"]
+
+
+def measure_unpinned(network, new, _):
+    plan = new.plan(network, "auto")
+    variants = new.variants(plan)
+    found = {"is_cpu_plan": is_cpu_plan(variants), "is_split": is_split(variants), "times": {}}
+    if found["is_cpu_plan"]:
+        first = new.bench_one(plan, "cpu", LEAST_RUNS)
+        join(found["times"], "cpu", new.bench_one(plan, "cpu", runs_of(first["rounds_us"][0])))
+        return found
+    first = new.bench_one(plan, "cpu", LEAST_RUNS)
+    for _ in range(new.options.passes):
+        for name, times in new.bench(plan, runs_of(first["rounds_us"][0])).items():
+            join(found["times"], name, times)
+    return found
+
+
+def measure_pinned(network, new, old):
+    """Passes over: this build's variants, the GPU's plan, the other build's variants; the order turned around."""
+    plan, gpu_plan = new.plan(network, "auto"), new.plan(network, "gpu")
+    variants = new.variants(plan)
+    found = {"is_cpu_plan": is_cpu_plan(variants), "is_split": is_split(variants), "times": {}}
+    runs = runs_of(new.bench_one(plan, "cpu", LEAST_RUNS)["rounds_us"][0])
+    # A network whose GPU plan has no GPU step has no such variant.
+    gpu_variant = next((name for name in ("gpu", "coexec") if name in new.variants(gpu_plan)), None)
+
+    def bench_new():
+        for name, times in new.bench(plan, runs).items():
+            join(found["times"], name, times)
+
+    def bench_gpu():
+        if gpu_variant:
+            join(found["times"], "gpu", new.bench_one(gpu_plan, gpu_variant, runs))
+
+    def bench_old():
+        for name, times in old.bench(old_plan, runs).items():
+            join(found["times"], "old " + name, times)
+
+    order = [bench_new, bench_gpu]
+    if old:
+        old_plan = old.plan(network, "auto")
+        found["old_is_split"] = is_split(old.variants(old_plan))
+        order.append(bench_old)
+    for _ in range(new.options.passes):
+        for bench in order:
+            bench()
+        order.reverse()
+    return found
+
+
+def median_us(found, name):
+    return statistics.median(found["times"][name]["rounds_us"])
+
+
+def paired_ratios(found, name="coexec"):
+    """Of each round: how many times as fast as the CPU plan."""
+    prefix = "old " if name.startswith("old ") else ""
+    return [cpu / own for cpu, own in zip(found["times"][prefix + "cpu"]["rounds_us"],
+                                          found["times"][name]["rounds_us"])]
+
+
+def speedup(found, name="coexec"):
+    """S: over the better processor alone, which is also what a plan without co-execution has."""
+    alone = [statistics.median(paired_ratios(found, name))] if name in found["times"] else [1.0]
+    if "gpu" in found["times"] and name in found["times"]:
+        alone.append(median_us(found, "gpu") / median_us(found, name))
+    return min(alone)
+
+
+def errors_of(found):
+    """By variant, of this build: predicted over measured, in percent off."""
+    return {name: 100 * (times["predicted_us"] / median_us(found, name) - 1)
+            for name, times in found["times"].items()
+            if not name.startswith("old ") and times["predicted_us"] > 0}
+
+
+def ms(found, name):
+    return f"{median_us(found, name) / 1e3:.2f}" if name in found["times"] else "-"
+
+
+def judge_unpinned(networks):
+    rows, ratios = [], []
+    for name, found in networks.items():
+        if found["is_cpu_plan"]:
+            rows.append((name, ms(found, "cpu"), "-", "the CPU plan to the byte", "", "yes"))
+            continue
+        own = paired_ratios(found)
+        ratios.append(statistics.median(own))
+        rows.append((name, ms(found, "cpu"), ms(found, "coexec"), f"{ratios[-1]:.3f}",
+                     f"{min(own):.3f} to {max(own):.3f}", "yes" if ratios[-1] >= LEAST_OF_CPU else "NO"))
+    same = sum(found["is_cpu_plan"] for found in networks.values())
+    is_met = all(ratio >= LEAST_OF_CPU for ratio in ratios)
+    worst = f"; the slowest runs at {min(ratios):.3f} times the CPU plan's speed" if ratios else ""
+    lines = [f"{len(networks)} networks: {same} are the CPU plan to the byte{worst} (target {LEAST_OF_CPU}): "
+             f"{'met' if is_met else 'MISSED'}.", ""]
+    return is_met, lines + results.table(["network", "CPU plan, ms", "co-execution, ms", "CPU / co-execution", "rounds",
+                                          "holds"], rows)
+
+
+def judge_pinned(networks):
+    has_old = any("old cpu" in found["times"] for found in networks.values())
+    rows, errors = [], []
+    for name, found in networks.items():
+        own = errors_of(found)
+        errors += [abs(error) for error in own.values()]
+        rows.append([name, ms(found, "cpu"), ms(found, "gpu"), ms(found, "coexec"), "yes" if found["is_split"] else "no",
+                     f"{speedup(found):.3f}", *(f"{own[v]:+.1f}" if v in own else "-" for v in ("cpu", "gpu", "coexec"))])
+        if has_old:
+            rows[-1] += [ms(found, "old coexec"), f"{speedup(found, 'old coexec'):.3f}"]
+    split = sum(found["is_split"] for found in networks.values())
+    mean = statistics.mean(speedup(found) for found in networks.values())
+    checks = [split >= LEAST_SPLIT * len(networks), statistics.median(errors) <= MOST_ERROR[0],
+              max(errors) <= MOST_ERROR[1]]
+    lines = [f"{split} of {len(networks)} networks are split (target {LEAST_SPLIT:.0%}); S is {mean:.3f} in the mean; "
+             f"predictions are {statistics.median(errors):.1f} % off in the median and {max(errors):.1f} % in the worst "
+             f"case (targets {MOST_ERROR[0]} and {MOST_ERROR[1]})"]
+    head = ["network", "CPU, ms", "GPU, ms", "co-execution, ms", "split", "S", "CPU predicted, % off", "GPU",
+            "co-execution"]
+    if has_old:
+        old_mean = statistics.mean(speedup(found, "old coexec") for found in networks.values())
+        checks.append(mean >= old_mean)
+        lines[0] += f"; S of the other build is {old_mean:.3f} in the mean, of the same rounds"
+        head += ["other build's, ms", "its S"]
+    lines[0] += f": {'met' if all(checks) else 'MISSED'}."
+    return all(checks), [*lines, "", *results.table(head, rows)]
+
+
+MEASURE = {"unpinned": measure_unpinned, "pinned": measure_pinned}
+JUDGE = {"unpinned": judge_unpinned, "pinned": judge_pinned}
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.end = time.monotonic() + options.time_budget
+        self.path = os.path.join(options.work, "results.json")
+        self.data = {"machine": results.machine_text(), "opencl": os.environ.get("OCL_ICD_VENDORS", ""),
+                     "conditions": {}}
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                self.data = json.load(file)
+        self.longest = {}  # by condition: seconds that a network took, at most
+
+    def check_time(self, needed):
+        if self.end - time.monotonic() < needed:
+            raise OutOfTime
+
+    def save(self):
+        write_whole(self.path, json.dumps(self.data, indent=1) + "\n")
+        write_whole(os.path.join(self.options.work, "results.md"), "\n".join(self.page()) + "\n")
+
+    def page(self):
+        lines = ["# Co-execution, measured", "",
+                 *results.wrapped(f"Measured on {self.data['machine']}; OpenCL of {self.data['opencl'] or 'the system'}. "
+                                  f"Medians of {self.options.passes} passes of {self.options.rounds} rounds, variants in "
+                                  "turns. `test/eval/measured_pairs.py`.")]
+        for condition, data in self.data["conditions"].items():
+            lines += [f"## {condition}", ""]
+            for build, seconds in data["profile_seconds"].items():
+                lines += [f"The profile of the {build} build took {seconds:.0f} s; load before it "
+                          f"{data['load'][build]:.2f}.", ""]
+            if data["networks"]:
+                lines += JUDGE[condition](data["networks"])[1]
+        return lines
+
+    def profile(self, build, data):
+        if os.path.exists(build.profile):
+            return
+        self.check_time(self.options.profile_budget)
+        load = os.getloadavg()[0]
+        print(f"{build.folder}: profile, {self.options.profile_budget:.0f} s", flush=True)
+        data["profile_seconds"][build.name] = build.make_profile()
+        data["load"][build.name] = load
+        self.save()
+
+    def condition(self, condition):
+        data = self.data["conditions"].setdefault(condition, {"profile_seconds": {}, "load": {}, "networks": {}})
+        options = self.options
+        new = Build(options, options.bin, "new", condition)
+        old = Build(options, options.old, "old", condition) if options.old and condition == "pinned" else None
+        for build in filter(None, (new, old)):
+            self.profile(build, data)
+        for network in options.networks:
+            if network in data["networks"]:
+                continue
+            self.check_time(self.longest.get(condition, 0))
+            start = time.monotonic()
+            data["networks"][network] = MEASURE[condition](network, new, old)
+            self.longest[condition] = max(self.longest.get(condition, 0), time.monotonic() - start)
+            self.save()
+            print(f"{condition} {network}: {time.monotonic() - start:.0f} s", flush=True)
+
+    def all(self):
+        try:
+            for condition in self.options.conditions:
+                self.condition(condition)
+        except OutOfTime:
+            print("time is up: the same command goes on with what is left", flush=True)
+            return LEFT
+        finally:
+            self.save()
+        print("\n".join(self.page()))
+        return int(not all(JUDGE[condition](data["networks"])[0]
+                           for condition, data in self.data["conditions"].items() if data["networks"]))
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = lambda text: text.split(",")
+    parser.add_argument("bin", help="folder of this build's programs")
+    parser.add_argument("models", help="folder of NAME.onnx, with weights")
+    parser.add_argument("--work", required=True, metavar="DIR", help="what is kept between runs, and the results")
+    parser.add_argument("--time-budget", type=seconds_of, default="60m", metavar="DURATION", help="of all (default: 60m)")
+    parser.add_argument("--profile-budget", type=seconds_of, default="5m", metavar="DURATION",
+                        help="of each profile (default: codl-profile's own, 5m)")
+    parser.add_argument("--profile-flags", type=str.split, default=[], metavar="FLAGS",
+                        help="more for codl-profile, as --profile-flags='--no-tiles'")
+    parser.add_argument("--conditions", type=names, default=list(CONDITIONS), metavar=",".join(CONDITIONS))
+    parser.add_argument("--networks", type=names, default=list(NETWORKS), metavar="NAME,...",
+                        help="without .onnx (default: ten of networks.md)")
+    parser.add_argument("--cpu-cores", default="0", help="of pinned (default: 0)")
+    parser.add_argument("--gpu-cores", default="1", help="of pinned (default: 1)")
+    parser.add_argument("--passes", type=int, default=3, help="over the plans of a network (default: 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each pass (default: 5)")
+    parser.add_argument("--old", metavar="OLDBIN", help="folder of another build's programs, for S of pinned")
+    options = parser.parse_args()
+    for condition in options.conditions:
+        if condition not in CONDITIONS:
+            parser.error(f"--conditions: expected some of {','.join(CONDITIONS)}, found '{condition}'")
+    missing = [name for name in options.networks if not os.path.exists(os.path.join(options.models, name + ".onnx"))]
+    if missing:
+        parser.error(f"{options.models}: expected {missing[0]}.onnx, found no such file")
+    os.makedirs(options.work, exist_ok=True)
+    return options
+
+
+def main():
+    # A call that is stopped leaves results.json whole.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    sys.exit(Run(parse_options()).all())
+
+
+if __name__ == "__main__":
+    main()
