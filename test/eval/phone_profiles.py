@@ -21,6 +21,7 @@ ROOT = os.path.join(HERE, "..", "..")
 MOST_WORKERS = 4  # published latencies are of four threads
 CPU_MEMORY_TERMS = {"l2", "last_level", "memory", "read", "written", "weights", "cold"}
 FIXED_TERMS = {"start", "step"}
+ARITHMETIC_TERMS = {"compute", "operations", "special"}
 GPU_WINOGRAD_KERNELS = ("conv2d_winograd4_f32_cl_buffer", "conv2d_winograd2_f32_cl_tiled")
 WINOGRAD_KERNELS = ("conv2d_winograd2_f32_cpu", "conv2d_winograd4_f32_cpu")
 STEP_US = 30  # of a GPU's step: assumed, as in mace_model.STEP_MS
@@ -35,6 +36,14 @@ RULE = ("Rules where nothing is published: two loads a cycle (three of cores wit
         "and 10 from the last level, "
         "15 us to wake four workers; of the GPU 64 bytes a cycle from the first level of a unit, three times the "
         "memory's rate from L2, 400 ns to memory; waves and registers as usual of its kind.")
+# Kernels that read a map's neighbours again and again from buffers: on Adreno the texture cache serves images only.
+GPU_BUFFER_KERNELS = ("conv2d_f32_cl_buffer", "conv2d_f32_cl_tiled", "conv2d_f32_cl_quad", "depthwise_conv2d_f32_cl_buffer",
+                      *GPU_WINOGRAD_KERNELS)
+BUFFERS_MEASURED = {"sd865": ("conv2d_f32_cl_buffer",)}  # what Fig. 2 is of; of its siblings and other Adrenos it is assumed
+BUFFER_SLOWDOWN = 3.4
+BUFFERS = ("CoDL paper (MobiSys'22), Fig. 2, a 3x3 convolution of 64 to 64 channels on Adreno 650: on buffers 85.68, 21.53 and "
+           "4.60 ms at 256, 128 and 64 squared, on images 21.36, 5.64 and 1.74; the geometric mean of 4.0, 3.8 and 2.6, times "
+           "the arithmetic of the kernel on images. Of other kernels and other Adreno GPUs it is assumed.")
 WINOGRAD = ("No published latency has Winograd's method on a GPU: it is taken to be as much slower than direct convolution, "
             "for each multiply-add, as on CPUs.")
 ORIGINS = ("published", "assumed")  # from the surest on
@@ -97,9 +106,26 @@ def gpu_families(factors):
 def gpu_winograd(factors, cpu_factors, interval):
     """Of Winograd's kernels on a GPU: as much slower than direct ones, for each multiply-add, as on CPUs."""
     slower = cpu_factors["winograd"] / cpu_factors["arithmetic"]
-    shares = {term: three_digits(share * slower) if term in ("compute", "operations", "special") else share
+    shares = {term: three_digits(share * slower) if term in ARITHMETIC_TERMS else share
               for term, share in gpu_families(factors)["convolution"].items()}
     return calibrated({kernel: shares for kernel in GPU_WINOGRAD_KERNELS}, interval, lambda _: ("facts", "assumed", "winograd"))
+
+
+def gpu_buffers(name, kind, families, winograd, interval, extrapolated_interval):
+    """Of an Adreno's kernels on buffers: their arithmetic takes BUFFER_SLOWDOWN times as long as on images. Where that was
+    measured, the product is as sure as the fitted shares of images."""
+    if kind != "adreno":
+        return {}
+
+    def slowed(kernel):
+        source = winograd[kernel] if kernel in winograd else families["depthwise" if "depthwise" in kernel else "convolution"]
+        shares = {term: three_digits(share * BUFFER_SLOWDOWN) if term in ARITHMETIC_TERMS else share
+                  for term, share in source["shares"].items()}
+        is_measured = kernel in BUFFERS_MEASURED.get(name, ())
+        level = ("anchors", "fitted", "buffers") if is_measured else ("facts", "assumed", "buffers")
+        return calibrated({kernel: shares}, interval if is_measured else extrapolated_interval, lambda _: level)[kernel]
+
+    return {kernel: slowed(kernel) for kernel in GPU_BUFFER_KERNELS}
 
 
 def calibrated(families, interval, level_of):
@@ -264,8 +290,12 @@ def profile_of(table, anchors, name):
         profile.sources["kin"] = common["gpu"]["source"][kind]
         level_of = lambda family: ("facts", "assumed", "kin")
     made["families"]["gpu"] = calibrated(gpu_families(factors), interval, level_of)
-    made["kernels"] = made["kernels"] | gpu_winograd(factors, common["cpu"]["factors"], common["gpu"]["extrapolated_interval"])
+    winograd = gpu_winograd(factors, common["cpu"]["factors"], common["gpu"]["extrapolated_interval"])
+    buffers = gpu_buffers(name, chip["gpu"]["kind"], made["families"]["gpu"], winograd, interval, common["gpu"]["extrapolated_interval"])
+    made["kernels"] |= winograd | buffers
     profile.sources["winograd"] = WINOGRAD
+    if buffers:
+        profile.sources["buffers"] = BUFFERS
     profile.sources |= own.get("sources", {})
     device = f" ({own['device']})" if "device" in own else ""
     made["description"] = f"{chip['name']}{device}: {made['cpu']['name']}; nothing measured on it"
