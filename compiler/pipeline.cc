@@ -14,6 +14,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/report/assumed_kernels.h"
 #include "compiler/report/explain.h"
+#include "compiler/report/pass_savings.h"
 #include "compiler/report/plain_loops.h"
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
@@ -30,11 +31,13 @@ namespace {
 
 constexpr Pass kFrontendPasses[] = {
     {"fold_constants", fold_constants},            // the fusions may use what becomes constant
+    {"merge_common", merge_common},                // before readers are counted
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"sink_transposes", sink_transposes},          // from between what fuses
     {"sink_reshapes", sink_reshapes},              // likewise
     {"eliminate_dead", eliminate_dead},            // those that met there
+    {"fuse_pads", fuse_pads},                      // where a convolution reads what is padded
     {"fold_batch_norm", fold_batch_norm},          // before a convolution has an activation
     {"fuse_residual", fuse_residual},              // the same
     {"fuse_activation", fuse_activation},          // the last thing a node does
@@ -334,6 +337,19 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
+llvm::Error run_frontend_passes(ir::Graph& graph, const DeviceProfile& profile,
+                                const CompileOptions& options) {
+  PassSavings savings(profile);
+  PassOptions passes = options.passes;
+  if (options.reports_passes)
+    passes.on_graph = [&](llvm::StringRef pass, const ir::Graph& after) {
+      return savings.add(pass, after);
+    };
+  if (llvm::Error error = run_passes(graph, kFrontendPasses, passes)) return error;
+  if (options.dump_to != nullptr) savings.print(*options.dump_to);
+  return llvm::Error::success();
+}
+
 // Of the constants as the model has them: what kernels make of these is not known before kernels
 // are chosen (weight_mbytes() of a variant).
 double constant_mbytes(const ir::Graph& graph) {
@@ -354,7 +370,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);
   ir::Graph graph = std::move(*imported);
-  if (llvm::Error error = run_passes(graph, kFrontendPasses, options.passes)) return error;
+  if (llvm::Error error = run_frontend_passes(graph, profile, options)) return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
   SingleProcessor single(graph, predictor, options.precision, options.partition);

@@ -41,7 +41,8 @@ struct CompileOptions {
   // of the nodes, in percent; waits between the lanes in the first variant.
   std::optional<double> max_fallback_percent;
   std::optional<uint32_t> max_handoffs;
-  bool builds_plan = true;  // false: the report and the limits are all that is asked for
+  bool reports_passes = false;  // print what each pass saved (report/pass_savings) to dump_to
+  bool builds_plan = true;      // false: the report and the limits are all that is asked for
 };
 
 // What codlc tells the user about a plan.

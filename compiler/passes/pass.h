@@ -1,6 +1,7 @@
 // What a pass is. Order and choice of passes: compiler/pipeline.cc; list: passes.h.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "compiler/ir/graph.h"
@@ -17,6 +18,8 @@ struct Pass {
 struct PassOptions {
   std::string dump_after;  // pass name, or empty
   llvm::raw_ostream* dump_to = nullptr;
+  // Told of the graph before the first pass (an empty name) and after each; null: nobody.
+  std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> on_graph = {};
 };
 
 // Runs the passes in order; verifies the graph after each, dumps it after `dump_after`.

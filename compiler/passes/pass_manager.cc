@@ -11,10 +11,14 @@ llvm::Error run_passes(ir::Graph& graph, llvm::ArrayRef<Pass> passes, const Pass
     return input_error("--dump-after", "expected one of {0}, found '{1}'", names,
                        options.dump_after);
   }
+  if (options.on_graph)
+    if (llvm::Error error = options.on_graph("", graph)) return error;
   for (const Pass& pass : passes) {
     if (llvm::Error error = pass.run(graph)) return error;
     if (llvm::Error error = ir::verify(graph, pass.name)) return error;
     if (has_name(pass) && options.dump_to != nullptr) *options.dump_to << ir::print(graph);
+    if (options.on_graph)
+      if (llvm::Error error = options.on_graph(pass.name, graph)) return error;
   }
   return llvm::Error::success();
 }

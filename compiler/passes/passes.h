@@ -8,10 +8,12 @@
 namespace codl::compiler {
 
 llvm::Error fold_constants(ir::Graph& graph);
+llvm::Error merge_common(ir::Graph& graph);
 llvm::Error eliminate_dead(ir::Graph& graph);
 llvm::Error fuse_unary_patterns(ir::Graph& graph);
 llvm::Error sink_transposes(ir::Graph& graph);
 llvm::Error sink_reshapes(ir::Graph& graph);
+llvm::Error fuse_pads(ir::Graph& graph);
 llvm::Error fold_batch_norm(ir::Graph& graph);
 llvm::Error fuse_activation(ir::Graph& graph);
 llvm::Error fuse_residual(ir::Graph& graph);

@@ -41,6 +41,7 @@ struct Flags {
   bool no_winograd = false;
   std::string avoid;  // path; empty: nothing
   std::optional<SupportFormat> support;
+  bool reports_passes = false;
   std::optional<double> max_fallback_percent;
   std::optional<uint32_t> max_handoffs;
   std::optional<bool> lists_ops;  // as markdown
@@ -138,6 +139,9 @@ tools::CommandLine command_line_of(Flags* flags) {
              &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
          "print where the model's operators can run and what falling back to the CPU costs; a plan "
          "is written only with -o"},
+        {"report-passes", switch_value(&flags->reports_passes),
+         "print what each pass of the front end saved: nodes (launches), bytes that they move, "
+         "predicted time on the CPU"},
         {"max-fallback", number_value("PERCENT", &flags->max_fallback_percent, 0, 100, "no limit"),
          "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
          "nodes, if there are none)"},
@@ -203,6 +207,7 @@ llvm::Expected<CompileOptions> options_of(const Flags& flags, llvm::raw_ostream&
   options.precision = flags.precision;
   options.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty();
+  options.reports_passes = flags.reports_passes;
   options.max_fallback_percent = flags.max_fallback_percent;
   options.max_handoffs = flags.max_handoffs;
   for (const std::string& shape : flags.input_shapes)

@@ -1,0 +1,34 @@
+// What each pass saved: launches, bytes and predicted time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/device/latency_predictor.h"
+#include "compiler/ir/graph.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// Of a graph, whatever passes it has been through.
+struct GraphCost {
+  size_t nodes = 0;
+  double bytes = 0;         // of all nodes' operands and results, as if each were moved once
+  double predicted_us = 0;  // each node whole on the CPU, one after the other
+};
+
+// Collects the graph's cost before the first pass and after each.
+class PassSavings {
+ public:
+  explicit PassSavings(const DeviceProfile& profile) : profile_(profile) {}
+  // As PassOptions::on_graph.
+  llvm::Error add(llvm::StringRef pass, const ir::Graph& graph);
+  // A line a pass that changed something, and a sum.
+  void print(llvm::raw_ostream& os) const;
+
+ private:
+  const DeviceProfile& profile_;
+  std::vector<std::pair<std::string, GraphCost>> costs_;
+};
+
+}  // namespace codl::compiler
