@@ -17,19 +17,6 @@
 namespace codl::rt {
 namespace {
 
-bool read_all(MappedFile::ReadAt read_at, int file, void* bytes, size_t count, off_t offset) {
-  auto* target = static_cast<uint8_t*>(bytes);
-  while (count != 0) {
-    const ssize_t got = read_at(file, target, count, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    target += got;
-    count -= static_cast<size_t>(got);
-    offset += got;
-  }
-  return true;
-}
-
 // Where a page is asked for, Linux maps those of the file that are in memory for so much around it
 // (its fault_around_bytes; aligned), in a quarter of the time that asking for each takes.
 constexpr uintptr_t kMappedTogetherBytes = 64 << 10;
@@ -46,59 +33,89 @@ size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
 
 // Replaces the first pages of the mapping, those of the structure that `head` tells of, by a copy:
 // of `head`, which is not read again, and of what the file has behind it.
-bool make_private(MappedFile::ReadAt read_at, int file, const PlanHead& head, void* mapping,
+bool make_private(const MappedFile::Source& source, const PlanHead& head, void* mapping,
                   size_t mapping_bytes, size_t private_bytes) {
   if (mmap(mapping, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
            -1, 0) == MAP_FAILED)
     return false;
   memcpy(mapping, &head, sizeof(head));
-  return read_all(read_at, file, static_cast<uint8_t*>(mapping) + sizeof(head),
-                  std::min(private_bytes, mapping_bytes) - sizeof(head), sizeof(head)) &&
+  return source.read(static_cast<uint8_t*>(mapping) + sizeof(head),
+                     std::min(private_bytes, mapping_bytes) - sizeof(head), sizeof(head)) &&
          mprotect(mapping, private_bytes, PROT_READ) == 0;
 }
 
 }  // namespace
 
+bool MappedFile::Source::read(void* bytes, size_t count, off_t offset) const {
+  auto* target = static_cast<uint8_t*>(bytes);
+  while (count != 0) {
+    const ssize_t got = read_at(file, target, count, begin + offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    target += got;
+    count -= static_cast<size_t>(got);
+    offset += got;
+  }
+  return true;
+}
+
 codl_status_t MappedFile::open(const char* path, codl_diag_t* diag, ReadAt read_at) {
-  if (read_at == nullptr) read_at = pread;
   // Not to wait for the other end of a pipe; of a regular file it means nothing.
   const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     set_diag(diag, "%s: %s", path, strerror(errno));
     return errno == ENOENT || errno == ENOTDIR ? CODL_NOT_FOUND : CODL_IO_ERROR;
   }
-  codl_status_t status = CODL_OK;
-  struct stat info = {};
-  PlanHead head = {};
-  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    set_diag(diag, "%s: expected a regular file", path);
-    status = CODL_IO_ERROR;
-  } else if (static_cast<uint64_t>(info.st_size) < sizeof(head)) {
-    set_diag(diag, "%s: head: expected at least %zu bytes, found %lld", path, sizeof(head),
-             static_cast<long long>(info.st_size));
-    status = CODL_CORRUPT_PLAN;
-  } else if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX ||
-             !read_all(read_at, file, &head, sizeof(head), 0)) {
-    set_diag(diag, "%s: expected a readable file, found %s", path, strerror(errno));
-    status = CODL_IO_ERROR;
-  } else {
-    const size_t size = static_cast<size_t>(info.st_size);
-    void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapping == MAP_FAILED) {
-      status = errno == ENOMEM ? CODL_OUT_OF_MEMORY : CODL_IO_ERROR;
-      set_diag(diag, "%s: mmap of %zu bytes: %s", path, size, strerror(errno));
-    } else {
-      bytes_ = mapping;
-      size_bytes_ = size;
-      private_bytes_ = round_up(structure_bytes(head, size), page_bytes());
-      if (!make_private(read_at, file, head, mapping, size, private_bytes_)) {
-        status = errno == ENOMEM ? CODL_OUT_OF_MEMORY : CODL_IO_ERROR;
-        set_diag(diag, "%s: reading the plan's structure: %s", path, strerror(errno));
-      }
-    }
-  }
+  const codl_status_t status = open_part(file, path, 0, kToTheEnd, diag, read_at);
   close(file);
   return status;
+}
+
+codl_status_t MappedFile::open_part(int file, const char* name, uint64_t offset, uint64_t size,
+                                    codl_diag_t* diag, ReadAt read_at) {
+  struct stat info = {};
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    set_diag(diag, "%s: expected a regular file", name);
+    return CODL_IO_ERROR;
+  }
+  const auto file_bytes = static_cast<uint64_t>(info.st_size);
+  if (size == kToTheEnd) size = file_bytes - std::min(offset, file_bytes);
+  if (offset > file_bytes || size > file_bytes - offset) {
+    set_diag(diag, "%s: expected %llu bytes from %llu on, found a file of %llu", name,
+             static_cast<unsigned long long>(size), static_cast<unsigned long long>(offset),
+             static_cast<unsigned long long>(file_bytes));
+    return CODL_CORRUPT_PLAN;
+  }
+  if (size < sizeof(PlanHead)) {
+    set_diag(diag, "%s: head: expected at least %zu bytes, found %llu", name, sizeof(PlanHead),
+             static_cast<unsigned long long>(size));
+    return CODL_CORRUPT_PLAN;
+  }
+  return map({read_at == nullptr ? pread : read_at, file, static_cast<off_t>(offset)}, name,
+             static_cast<size_t>(size), diag);
+}
+
+codl_status_t MappedFile::map(const Source& source, const char* name, size_t size,
+                              codl_diag_t* diag) {
+  PlanHead head = {};
+  if (size > PTRDIFF_MAX || !source.read(&head, sizeof(head), 0)) {
+    set_diag(diag, "%s: expected a readable file, found %s", name, strerror(errno));
+    return CODL_IO_ERROR;
+  }
+  const bool is_whole_pages = static_cast<size_t>(source.begin) % page_bytes() == 0;
+  void* mapping = is_whole_pages
+                      ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, source.file, source.begin)
+                      : mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) {
+    set_diag(diag, "%s: mmap of %zu bytes: %s", name, size, strerror(errno));
+    return errno == ENOMEM ? CODL_OUT_OF_MEMORY : CODL_IO_ERROR;
+  }
+  bytes_ = mapping;
+  size_bytes_ = size;
+  private_bytes_ = round_up(is_whole_pages ? structure_bytes(head, size) : size, page_bytes());
+  if (make_private(source, head, mapping, size, private_bytes_)) return CODL_OK;
+  set_diag(diag, "%s: reading the plan's structure: %s", name, strerror(errno));
+  return errno == ENOMEM ? CODL_OUT_OF_MEMORY : CODL_IO_ERROR;
 }
 
 void MappedFile::prefetch(const uint8_t* first, size_t count) const {

@@ -1,9 +1,10 @@
-// A plan file in memory, read-only.
+// A plan file, or a plan inside another file, in memory, read-only.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "codl/codl.h"
 
@@ -22,8 +23,24 @@ class MappedFile {
   // pread, or what a test puts in its place.
   using ReadAt = ssize_t (*)(int file, void* bytes, size_t count, off_t offset);
 
-  // Once per object.
+  // Some bytes of an open file.
+  struct Source {
+    ReadAt read_at = nullptr;
+    int file = -1;
+    off_t begin = 0;
+
+    // All of them, or false with errno set.
+    bool read(void* bytes, size_t count, off_t offset) const;
+  };
+
+  static constexpr uint64_t kToTheEnd = UINT64_MAX;
+
+  // One of these, once per object.
   codl_status_t open(const char* path, codl_diag_t* diag, ReadAt read_at = nullptr);
+  // `size` bytes from `offset` on of a file that stays the caller's. Where they do not begin on a
+  // page all of them are copied: there is no mapping that is aligned for kernels then.
+  codl_status_t open_part(int file, const char* name, uint64_t offset, uint64_t size,
+                          codl_diag_t* diag, ReadAt read_at = nullptr);
 
   // Has the pages of [first, first + count) read and mapped, so that nobody meets a page fault for
   // each sixteen of them later: 8 us each on a virtual machine, a tenth of that here. Where the
@@ -35,6 +52,8 @@ class MappedFile {
   size_t private_bytes() const { return private_bytes_; }  // of the copy, whole pages
 
  private:
+  codl_status_t map(const Source& source, const char* name, size_t size, codl_diag_t* diag);
+
   void* bytes_ = nullptr;
   size_t size_bytes_ = 0;
   size_t private_bytes_ = 0;

@@ -69,10 +69,13 @@ codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, int32_t 
   return CODL_OK;
 }
 
-// Opens `path`, or `bytes` if path is null.
-codl_status_t open_plan(const char* path, const void* bytes, size_t size,
-                        const codl_plan_options_t* options, codl_plan_t** out_plan,
-                        codl_diag_t* diag) {
+// `load` gives the bytes: from the caller, or from a file that it maps.
+template <typename Load>
+codl_status_t open_plan(const char* name, const codl_plan_options_t* options,
+                        codl_plan_t** out_plan, codl_diag_t* diag, Load load) {
+  clear_diag(diag);
+  if (out_plan == nullptr) return refuse_null("out_plan", diag);
+  *out_plan = nullptr;
   codl_plan_options_t given;
   if (!read_options("codl_plan_options_t", options, &given, diag)) return CODL_INVALID_ARGUMENT;
   if (given.verify != CODL_VERIFY_STRUCTURE && given.verify != CODL_VERIFY_ALL) {
@@ -88,14 +91,10 @@ codl_status_t open_plan(const char* path, const void* bytes, size_t size,
     return CODL_OUT_OF_MEMORY;
   }
   plan->allocator = allocator;
-  codl_status_t status = CODL_OK;
-  if (path != nullptr) {
-    status = plan->file.open(path, diag);
-    bytes = plan->file.bytes();
-    size = plan->file.size_bytes();
-  }
-  if (status == CODL_OK)
-    status = verify(*plan, bytes, size, given.verify, path != nullptr ? path : "plan", diag);
+  const void* bytes = nullptr;
+  size_t size = 0;
+  codl_status_t status = load(plan->file, &bytes, &size);
+  if (status == CODL_OK) status = verify(*plan, bytes, size, given.verify, name, diag);
   if (status == CODL_OK)
     *out_plan = plan;
   else
@@ -137,23 +136,47 @@ static_assert(CODL_BFLOAT16 + 1 == codl::kDTypeEnd, "a dtype that codl.h does no
 
 codl_status_t codl_plan_open(const void* bytes, size_t size, const codl_plan_options_t* options,
                              codl_plan_t** out_plan, codl_diag_t* diag) {
-  codl::rt::clear_diag(diag);
-  if (out_plan == nullptr) return codl::rt::refuse_null("out_plan", diag);
-  *out_plan = nullptr;
-  if (bytes == nullptr || reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
-    codl::rt::set_diag(diag, "plan: expected bytes aligned to 8, found %p", bytes);
-    return CODL_INVALID_ARGUMENT;
-  }
-  return codl::rt::open_plan(nullptr, bytes, size, options, out_plan, diag);
+  return codl::rt::open_plan(
+      "plan", options, out_plan, diag,
+      [&](codl::rt::MappedFile&, const void** out_bytes, size_t* out_size) {
+        if (bytes == nullptr || reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
+          codl::rt::set_diag(diag, "plan: expected bytes aligned to 8, found %p", bytes);
+          return CODL_INVALID_ARGUMENT;
+        }
+        *out_bytes = bytes;
+        *out_size = size;
+        return CODL_OK;
+      });
 }
 
 codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
                                   codl_plan_t** out_plan, codl_diag_t* diag) {
-  codl::rt::clear_diag(diag);
-  if (out_plan == nullptr) return codl::rt::refuse_null("out_plan", diag);
-  *out_plan = nullptr;
-  if (path == nullptr) return codl::rt::refuse_null("a path", diag);
-  return codl::rt::open_plan(path, nullptr, 0, options, out_plan, diag);
+  return codl::rt::open_plan(
+      path, options, out_plan, diag,
+      [&](codl::rt::MappedFile& file, const void** out_bytes, size_t* out_size) {
+        if (path == nullptr) return codl::rt::refuse_null("a path", diag);
+        const codl_status_t status = file.open(path, diag);
+        *out_bytes = file.bytes();
+        *out_size = file.size_bytes();
+        return status;
+      });
+}
+
+codl_status_t codl_plan_open_descriptor(int file, uint64_t offset, uint64_t size,
+                                        const codl_plan_options_t* options, codl_plan_t** out_plan,
+                                        codl_diag_t* diag) {
+  return codl::rt::open_plan(
+      "plan", options, out_plan, diag,
+      [&](codl::rt::MappedFile& mapped, const void** out_bytes, size_t* out_size) {
+        if (file < 0) {
+          codl::rt::set_diag(diag, "plan: expected an open file, found descriptor %d", file);
+          return CODL_INVALID_ARGUMENT;
+        }
+        const codl_status_t status = mapped.open_part(file, "plan", offset, size, diag);
+        *out_bytes = mapped.bytes();
+        *out_size = mapped.size_bytes();
+        return status;
+      });
 }
 
 void codl_plan_close(codl_plan_t* plan) {

@@ -165,6 +165,8 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
         {"opencl-device",
          text_value("TEXT", &flags->opencl_device, "the first GPU, else the first device"),
          "part of the device's name"},
+        {"program-cache", text_value("FOLDER", &flags->program_cache, "none"),
+         "keep built OpenCL programs there, and take them from there"},
         {"check-every", integer_value<int32_t>("N", &flags->check_every, 1, INT32_MAX, "no checks"),
          "compute rows of one GPU step again on the CPU in each N-th run, and fail if they "
          "differ"}}},
@@ -227,7 +229,16 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   options.check_every = flags.check_every;
   options.require_variant = flags.require_variant ? 1 : 0;
   options.record_timeline = record_timeline ? 1 : 0;
+  codl_program_cache_t cache = {};
+  if (!flags.program_cache.empty()) {
+    check(Status::of([&](codl_diag_t* diag) {
+            return codl_dir_cache_create(flags.program_cache.c_str(), &cache, diag);
+          }),
+          "--program-cache");
+    options.program_cache = &cache;
+  }
   Result<Session> session = Session::create(plan, options);
+  codl_dir_cache_destroy(&cache);
   check(session.status(), flags.plan_path);
   return std::move(*session);
 }

@@ -26,6 +26,7 @@ struct PlanFlags {
   std::vector<int32_t> gpu_cores;
   std::string opencl_platform;
   std::string opencl_device;
+  std::string program_cache;        // a folder; empty: none
   int32_t check_every = 0;          // runs; 0: no checks
   std::vector<std::string> inputs;  // NAME=FILE.npy
   uint64_t seed = 0;

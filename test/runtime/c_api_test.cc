@@ -49,6 +49,7 @@ class WrongCalls {
   std::set<std::string> run() {
     names();
     opening();
+    program_caches();
     plans();
     creating();
     sessions();
@@ -98,7 +99,14 @@ class WrongCalls {
     out = stale;
     REFUSES(codl_plan_open_file, nullptr, nullptr, &out, diag);
     CHECK(out == nullptr);
+    REFUSES(codl_plan_open_descriptor, 0, 0, size, nullptr, nullptr, diag);
+    out = stale;
+    REFUSES(codl_plan_open_descriptor, -1, 0, size, nullptr, &out, diag);
+    CHECK(out == nullptr);
     for (const codl_plan_options_t& options : wrong_plan_options()) {
+      out = stale;
+      REFUSES(codl_plan_open_descriptor, 0, 0, size, &options, &out, diag);
+      CHECK(out == nullptr);
       out = stale;
       REFUSES(codl_plan_open, bytes, size, &options, &out, diag);
       CHECK(out == nullptr);
@@ -108,6 +116,15 @@ class WrongCalls {
     }
     codl_plan_close(nullptr);
     ANSWERS(codl_plan_close, true);
+  }
+
+  void program_caches() {
+    codl_program_cache_t cache = {};
+    REFUSES(codl_dir_cache_create, nullptr, &cache, diag);
+    REFUSES(codl_dir_cache_create, ".", nullptr, diag);
+    codl_dir_cache_destroy(nullptr);
+    codl_dir_cache_destroy(&cache);
+    ANSWERS(codl_dir_cache_destroy, true);
   }
 
   std::vector<codl_plan_options_t> wrong_plan_options() {

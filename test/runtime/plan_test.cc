@@ -162,6 +162,60 @@ TEST_CASE("what is verified is what is used, whenever the file changes") {
   }
 }
 
+TEST_CASE("a plan opens inside another file, mapped or copied") {
+  TestPlan test_plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  const float weights[] = {1, 2, 3};
+  add_blob(test_plan, "w", weights);
+  const std::vector<uint8_t> plan = to_bytes(test_plan);
+  for (const size_t offset : {size_t{0}, size_t{4}, size_t{65536}, size_t{65540}})
+    for (const bool is_open_ended : {false, true}) {
+      INFO("offset " << offset << ", up to the end " << is_open_ended);
+      std::vector<uint8_t> bytes(offset, 0xff);
+      bytes.insert(bytes.end(), plan.begin(), plan.end());
+      if (!is_open_ended) bytes.insert(bytes.end(), 100, 0xff);
+      const TemporaryFile file(bytes);
+      const int descriptor = ::open(file.path.c_str(), O_RDONLY);
+      REQUIRE(descriptor >= 0);
+      Opened opened;
+      opened.status =
+          codl_plan_open_descriptor(descriptor, offset, is_open_ended ? UINT64_MAX : plan.size(),
+                                    nullptr, &opened.plan, &opened.diag);
+      close(descriptor);
+      INFO(opened.diag.message);
+      REQUIRE(opened.status == CODL_OK);
+      CHECK(opened.plan->file.private_bytes() >= (offset % 4096 == 0 ? 4096 : plan.size()));
+      CHECK(reinterpret_cast<uintptr_t>(opened.plan->blob_data(0)) % 64 == 0);
+      CHECK(std::memcmp(opened.plan->blob_data(0), weights, sizeof(weights)) == 0);
+    }
+}
+
+TEST_CASE("bytes that are not in a file are refused") {
+  const std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  const TemporaryFile file(bytes);
+  const int descriptor = ::open(file.path.c_str(), O_RDONLY);
+  REQUIRE(descriptor >= 0);
+  const auto open_part = [&](int of, uint64_t offset, uint64_t size) {
+    codl_plan_t* plan = nullptr;
+    const codl_status_t status =
+        codl_plan_open_descriptor(of, offset, size, nullptr, &plan, nullptr);
+    CHECK(plan == nullptr);
+    return status;
+  };
+  CHECK(open_part(descriptor, 0, bytes.size() + 1) == CODL_CORRUPT_PLAN);
+  CHECK(open_part(descriptor, bytes.size() + 1, 0) == CODL_CORRUPT_PLAN);
+  CHECK(open_part(descriptor, bytes.size() + 1, UINT64_MAX) == CODL_CORRUPT_PLAN);
+  CHECK(open_part(descriptor, UINT64_MAX, UINT64_MAX) == CODL_CORRUPT_PLAN);
+  CHECK(open_part(descriptor, UINT64_MAX - 1, UINT64_MAX - 1) == CODL_CORRUPT_PLAN);
+  CHECK(open_part(descriptor, 4096, bytes.size() - 4096) == CODL_CORRUPT_PLAN);
+  close(descriptor);
+  CHECK(open_part(descriptor, 0, bytes.size()) == CODL_IO_ERROR);
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  CHECK(open_part(ends[0], 0, bytes.size()) == CODL_IO_ERROR);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST_CASE("a fault is reported with its place, what was expected and what was found") {
   TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
   plan.variants[0].steps[1].operands[0] = 99;

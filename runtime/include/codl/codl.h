@@ -132,6 +132,13 @@ CODL_CHECKED codl_status_t codl_plan_open(const void* bytes, size_t size,
  * touches no other memory; truncating the file then ends the process with SIGBUS. */
 CODL_CHECKED codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
                                                codl_plan_t** out_plan, codl_diag_t* diag);
+/* The same of `size` bytes from `offset` on of an open regular file, such as an asset of an Android
+ * package (AAsset_openFileDescriptor64). The descriptor stays the caller's, who may close it. The
+ * weights stay mapped where `offset` is a multiple of the page size; else all bytes are copied to
+ * memory. UINT64_MAX as `size` means up to the file's end. */
+CODL_CHECKED codl_status_t codl_plan_open_descriptor(int file, uint64_t offset, uint64_t size,
+                                                     const codl_plan_options_t* options,
+                                                     codl_plan_t** out_plan, codl_diag_t* diag);
 CODL_API void codl_plan_close(codl_plan_t* plan); /* null allowed; after its sessions */
 
 /* "" and 0 for null. */
@@ -169,6 +176,16 @@ typedef struct codl_program_cache {
   size_t (*load)(void* context, const char* key, void* data, size_t capacity);
   void (*store)(void* context, const char* key, const void* data, size_t size);
 } codl_program_cache_t;
+
+/* A program cache in a folder, which is made if there is none (its parent must exist): a file for
+ * each program, written whole or not at all, and read only where it is this user's. CODL_IO_ERROR
+ * for a folder that is not this user's or that others can write. Sessions, threads and processes
+ * may share the folder, and anybody may empty it. What cannot be stored is built again next time.
+ * Destroy it after the last codl_session_create that uses it; null and all zeros allowed. */
+CODL_CHECKED codl_status_t codl_dir_cache_create(const char* folder,
+                                                 codl_program_cache_t* out_cache,
+                                                 codl_diag_t* diag);
+CODL_API void codl_dir_cache_destroy(codl_program_cache_t* cache);
 
 /* Takes what the library says by itself: one line of text without its end, seldom more than once in
  * the life of a session. Called on the thread that creates or runs the session; must not call

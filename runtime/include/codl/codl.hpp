@@ -83,6 +83,15 @@ class Plan {
     return {status, Plan(plan)};
   }
 
+  static Result<Plan> open_descriptor(int file, std::uint64_t offset, std::uint64_t size,
+                                      const codl_plan_options_t& options = plan_options()) {
+    codl_plan_t* plan = nullptr;
+    Status status = Status::of([&](codl_diag_t* diag) {
+      return codl_plan_open_descriptor(file, offset, size, &options, &plan, diag);
+    });
+    return {status, Plan(plan)};
+  }
+
   codl_plan_t* get() const { return plan_.get(); }
   explicit operator bool() const { return plan_ != nullptr; }
 
