@@ -17,13 +17,16 @@
 #include <type_traits>
 
 #include "kernels/kernel_table.h"
-#include "profiler/contention.h"
+#include "profiler/confinement.h"
+#include "profiler/context.h"
 #include "profiler/cpu_lane.h"
-#include "profiler/exchange.h"
+#include "profiler/device_facts.h"
 #include "profiler/gpu_lane.h"
 #include "profiler/map_layout.h"
 #include "profiler/measure_machine.h"
+#include "profiler/notices.h"
 #include "profiler/plan_steps.h"
+#include "profiler/profile_flags.h"
 #include "profiler/profile_json.h"
 #include "profiler/session.h"
 #include "profiler/tune_tiles.h"
@@ -38,108 +41,15 @@
 namespace codl::profiler {
 namespace {
 
-constexpr char kTool[] = "codl-profile";
-
-enum class MapLayout { Auto, Image, Buffer };
-
-struct ProfileFlags {
-  std::string output;
-  std::string evaluation;
-  std::string samples;  // empty: beside the output
-  std::string name;
-  std::string description;
-  double budget_s = 300;
-  bool resumes = false;
-  bool fits_only = false;
-  bool replaces = false;
-  bool cpu_only = false;
-  bool leaves_tiles = false;
-  std::vector<std::string> plans;
-  std::string kernels;
-  int32_t samples_percent = 100;
-  int32_t seed = 0;
-  int32_t thread_count = 1;
-  MapLayout layout = MapLayout::Auto;
-  std::vector<int32_t> cpu_cores;
-  std::vector<int32_t> gpu_cores;
-  std::string platform;
-  std::string device;
-};
-
 // The most bytes of a sample file. A line has some 200, and takes milliseconds to measure.
 constexpr uint64_t kMaxSampleBytes = 1 << 30;
 
-// Of the time: what the search for tiles may take.
+// Of the time: what the search for tiles may take, and the networks at the end.
 constexpr double kTilesShare = 0.1;
+constexpr double kContextShare = 0.1;
+constexpr double kMostContextS = 30;
 
 volatile std::sig_atomic_t interrupted = 0;
-
-tools::CommandLine command_line_of(ProfileFlags* flags) {
-  using tools::cores_value;
-  using tools::integer_value;
-  using tools::switch_value;
-  using tools::text_value;
-  tools::CommandLine line;
-  line.tool = kTool;
-  line.version = tools::runtime_version();
-  line.usage = {"-o FILE.json [flags]", "-o FILE.json --fit-only [flags]"};
-  line.summary =
-      "Times codl's kernels on this machine and writes a device profile for codlc "
-      "--device=FILE.json.";
-  line.exit_codes =
-      "0 ok, 1 the input is wrong (flag, sample file), 2 not supported here, 70 internal or device "
-      "error, 130 interrupted: --resume goes on";
-  line.groups = {
-      {"Files",
-       {{"output", text_value("FILE.json", &flags->output), "the profile", 'o'},
-        {"samples", text_value("FILE", &flags->samples, "the output's name and .samples.csv"),
-         "what was measured"},
-        {"force", switch_value(&flags->replaces),
-         "replace the profile, and the samples, that are there"},
-        {"evaluation", text_value("FILE", &flags->evaluation, "not written"),
-         "write every sample's terms and held-out prediction"},
-        {"name", text_value("NAME", &flags->name, "the output's name"), "of the device"},
-        {"description", text_value("TEXT", &flags->description, "the processors' names"),
-         "one line for people"}}},
-      {"What is measured",
-       {{"time-budget", tools::duration_value(&flags->budget_s, "5m"),
-         "for sampling, like 90s or 10m"},
-        {"resume", switch_value(&flags->resumes),
-         "go on with the samples of a run that was interrupted"},
-        {"fit-only", switch_value(&flags->fits_only), "measure nothing; fit the samples there are"},
-        {"plan", tools::texts_value("FILE", &flags->plans),
-         "measure this plan's steps too and say how well they are predicted; they are not fitted"},
-        {"kernels", text_value("TEXT", &flags->kernels, "all"),
-         "only kernels whose names have this"},
-        {"samples-percent", integer_value("N", &flags->samples_percent, 1, 10000),
-         "of the usual number of samples"},
-        {"seed", integer_value("N", &flags->seed, 0),
-         "draw other steps, in another order: for a process beside another"},
-        {"cpu-only", switch_value(&flags->cpu_only), "leave OpenCL devices alone"},
-        {"no-tiles", switch_value(&flags->leaves_tiles),
-         "do not look for the GPU's best tiles, which takes up to a tenth of the time budget"},
-        {"layout",
-         tools::choice_value(&flags->layout, {{"auto", MapLayout::Auto},
-                                              {"image", MapLayout::Image},
-                                              {"buffer", MapLayout::Buffer}}),
-         "of feature maps on the GPU: buffer (kernels on images are not timed), image, or auto, "
-         "the "
-         "faster one"}}},
-      {"Where it runs",
-       {{"num-threads",
-         integer_value("N", &flags->thread_count, 1, static_cast<int32_t>(kMaxThreads)),
-         "CPU threads of a plan"},
-        {"cpu-cores", cores_value(&flags->cpu_cores, "not pinned"),
-         "cores for the CPU threads, like 0,2,4-7"},
-        {"gpu-cores", cores_value(&flags->gpu_cores, "not pinned"),
-         "cores for an OpenCL implementation that computes on the CPU"},
-        {"opencl-platform", text_value("TEXT", &flags->platform, "the first with a device"),
-         "part of the platform's name"},
-        {"opencl-device",
-         text_value("TEXT", &flags->device, "the first GPU, else the first device"),
-         "part of the device's name"}}}};
-  return line;
-}
 
 // The first "model name" of /proc/cpuinfo, or "Hardware" (Android).
 std::string cpu_model() {
@@ -157,136 +67,6 @@ std::string today() {
   const std::time_t now = std::time(nullptr);
   std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
   return text;
-}
-
-// Numbers behind the sample file's first "#probe,": all times in it are at that clock.
-void read_probe(const std::string& text, double (&probe_us)[2]) {
-  double cpu = 0;
-  double gpu = 0;
-  const size_t at = text.find("#probe,");
-  if (at == std::string::npos || std::sscanf(text.c_str() + at, "#probe,%lf,%lf", &cpu, &gpu) != 2)
-    return;
-  probe_us[0] = cpu;
-  probe_us[1] = gpu;
-}
-
-// Every fact with its name in a sample file.
-template <typename Visit>
-void each_fact(DeviceFacts& facts, Visit visit) {
-  visit("source", facts.source);
-  visit("year", facts.year);
-  visit("cpu_name", facts.cpu_name);
-  visit("threads", facts.machine.machine.cpu_threads);
-  visit("machine_source", facts.machine_source);
-  visit("has_gpu", facts.has_gpu);
-  visit("gpu_name", facts.gpu_name);
-  visit("gpu_is_processor", facts.machine.machine.is_gpu_a_processor);
-  visit("sharing", facts.sharing);
-  visit("image_max_width", facts.image_max_width);
-  visit("image_max_height", facts.image_max_height);
-  visit("image_row_texels", facts.image_row_texels);
-  visit("weights", facts.weights);
-  visit("cpu_warm_weight_mbytes", facts.warm_weight_mbytes[0]);
-  visit("gpu_warm_weight_mbytes", facts.warm_weight_mbytes[1]);
-  visit("sync_us", facts.sync_us);
-  visit("launch_us", facts.launch_us);
-  visit("map_us", facts.map_us);
-  visit("map_us_per_mb", facts.map_us_per_mb);
-  visit("copy_us_per_mb", facts.copy_us_per_mb);
-  visit("cpu_contention_percent", facts.cpu_contention_percent);
-  visit("gpu_contention_percent", facts.gpu_contention_percent);
-  visit("contention_is_assumed", facts.contention_is_assumed);
-}
-
-// Before an exchange point in a sample file.
-constexpr char kExchangeMark[] = "#exchange,";
-
-std::string fact_lines(DeviceFacts facts) {
-  std::ostringstream text;
-  each_fact(facts, [&](const char* name, const auto& value) {
-    text << "#fact," << name << ',' << value << '\n';
-  });
-  text << machine_lines(facts.machine);
-  for (const ExchangePoint& point : facts.exchange)
-    text << kExchangeMark << point.name << ',' << point.bytes << ',' << point.us << '\n';
-  return text.str();
-}
-
-// Those that were written last.
-std::vector<ExchangePoint> read_exchange(const std::string& text) {
-  std::vector<ExchangePoint> points;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kExchangeMark)) continue;
-    ExchangePoint point;
-    char comma = 0;
-    std::istringstream fields(line.substr(std::strlen(kExchangeMark)));
-    if (!std::getline(fields, point.name, ',') || !(fields >> point.bytes >> comma >> point.us))
-      tools::fail_input("sample file", "a name, bytes and microseconds", line);
-    const auto known = std::find_if(points.begin(), points.end(), [&](const ExchangePoint& other) {
-      return other.name == point.name && other.bytes == point.bytes;
-    });
-    if (known == points.end())
-      points.push_back(point);
-    else
-      *known = point;
-  }
-  return points;
-}
-
-void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts) {
-  const std::map<std::string, std::string> known = read_facts(text);
-  // Sample files from before there were machine facts tell it by a processor's registers.
-  const auto registers = known.find("registers");
-  facts->machine.machine.is_gpu_a_processor = registers != known.end() && registers->second != "0";
-  each_fact(*facts, [&](const char* name, auto& value) {
-    const auto found = known.find(name);
-    if (found == known.end()) return;
-    if constexpr (std::is_same_v<decltype(value), std::string&>)
-      value = found->second;
-    else
-      std::istringstream(found->second) >> value;
-  });
-  if (std::vector<ExchangePoint> points = read_exchange(text); !points.empty())
-    set_exchange(std::move(points), facts);
-  read_machine_lines(text, path, &facts->machine);
-  // Those that the samples of the file were measured with.
-  facts->tiles = read_found_tiles(text, path);
-}
-
-void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
-  const rt::GpuDevice& device = lane.device();
-  facts->has_gpu = true;
-  facts->gpu_name = std::string(device.device_name) + ", " +
-                    std::to_string(lane.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
-  facts->sharing = device.has_fine_svm      ? "fine_svm"
-                   : device.has_host_memory ? "sub_buffer"
-                                            : "separate";
-  // 16384: the least of a full profile, for devices that have no images to limit.
-  facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
-  facts->image_max_height =
-      device.has_images ? static_cast<double>(device.max_image_height) : 16384;
-  if (device.has_images) facts->image_row_texels = static_cast<double>(lane.image_row_texels());
-  facts->weights = device.has_host_memory ? "in_place" : "copied";
-  set_exchange(time_exchanges(lane, cpu), facts);
-  const ExchangeTimes times = exchange_times_of(facts->exchange);
-  // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
-  facts->launch_us = lane.is_processor() ? times.launch_us : 0;
-  facts->machine.set(&GpuMachine::launch_us, times.launch_us, Origin::Measured);
-  std::fprintf(stderr,
-               "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
-               "us, other queue "
-               "%.1f us, upload %.1f us + %.1f us/MB, download %.1f us + %.1f us/MB; behind the "
-               "GPU %.1f us + %.1f us/MB, behind the CPU %.1f us/MB\n",
-               times.launch_us, times.enqueue_us, times.submit_us, times.start_us, times.wake_us,
-               times.queue_us, times.upload.call.fixed_us + times.upload.rest.fixed_us,
-               times.upload.call.us_per_mb + times.upload.rest.us_per_mb,
-               times.download.call.fixed_us + times.download.rest.fixed_us,
-               times.download.call.us_per_mb + times.download.rest.us_per_mb,
-               times.cpu_resume.fixed_us, times.cpu_resume.us_per_mb, times.gpu_cold_us_per_mb);
-  if (lane.is_processor()) facts->warm_weight_mbytes[1] = facts->warm_weight_mbytes[0];
-  facts->source +=
-      "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
 }
 
 void print_accuracy(const Fits& fits, const std::vector<Sample>& samples) {
@@ -355,74 +135,148 @@ void warn_of_shared_cores(CpuLane& cpu) {
                          cpu.thread_count(), time));
 }
 
+void warn(const std::string& text) {
+  if (!text.empty()) tools::print_message(kTool, tools::Severity::Warning, text);
+}
+
+// Samples, and what is known of the device.
+struct Measured {
+  std::vector<Sample> samples;
+  double probe_us[2] = {};
+  DeviceFacts facts;
+};
+
+struct Lanes {
+  std::unique_ptr<GpuLane> gpu;  // null: none
+  std::unique_ptr<CpuLane> cpu;
+};
+
+// Says what is in the way of a good profile.
+Lanes start_lanes(const ProfileFlags& flags) {
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? nullptr : text.c_str();
+  };
+  Lanes lanes;
+  // OpenCL first: its workers are to start on their cores.
+  if (!flags.cpu_only) {
+    lanes.gpu = std::make_unique<GpuLane>(text_or_null(flags.platform), text_or_null(flags.device),
+                                          flags.gpu_cores);
+    if (const std::string why = lanes.gpu->unconfined(); !why.empty())
+      warn("the OpenCL device cannot be confined to --gpu-cores: it " + why +
+           "; the profile holds where it computes as it does now");
+  }
+  lanes.cpu = std::make_unique<CpuLane>(flags.thread_count, flags.cpu_cores);
+  warn(busy_notice(lanes.cpu->share_of_others()));
+  warn_of_shared_cores(*lanes.cpu);
+  return lanes;
+}
+
+// The machine's facts, unless the sample file has them: tiles depend on them.
+void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* facts) {
+  CpuLane& cpu = *lanes.cpu;
+  GpuLane* const gpu = lanes.gpu.get();
+  facts->warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
+  if (!facts->machine.missing(gpu != nullptr).empty()) {
+    measure_cpu_machine(cpu, &facts->machine);
+    if (gpu != nullptr) measure_gpu_machine(*gpu, &facts->machine);
+  }
+  facts->machine_source = kMachineRules;
+  if (gpu == nullptr) return;
+  add_gpu_facts(*gpu, cpu, facts);
+  facts->machine.machine.is_gpu_a_processor = gpu->is_processor();
+  facts->shares_cores =
+      gpu->is_processor() && shares_all_cores(flags.cpu_cores, flags.thread_count, flags.gpu_cores,
+                                              gpu->gpu_facts().units);
+  if (facts->shares_cores)
+    tools::print_message(
+        kTool, tools::Severity::Note,
+        "the OpenCL device computes on the cores of the CPU threads: each has half "
+        "of them while both work (gpu.cores: shared)");
+  gpu->set_facts(facts->lane().gpu);
+}
+
+// Not where both share all cores, of which a profile says all there is.
+void measure_context(const Lanes& lanes, double budget_s, DeviceFacts* facts) {
+  if (!lanes.gpu || facts->shares_cores) return;
+  const int64_t start_ns = rt::now_ns();
+  std::fputs("small networks on both processors\n", stderr);
+  const ContextOptions options = {
+      .idle_sync_us = 2 * facts->sync_us,
+      .now_us = [] { return static_cast<double>(rt::now_ns()) / 1000; },
+      .is_over = [&] { return interrupted != 0 || micros_since(start_ns) * 1e-6 > budget_s; }};
+  const std::optional<Context> context =
+      fit_context(run_context_networks(*lanes.cpu, *lanes.gpu, options), options.idle_sync_us);
+  if (!context) return;
+  std::fprintf(stderr,
+               "beside the other processor the CPU takes %.1f %% longer, the GPU %.1f %%; a "
+               "synchronisation takes %.1f us (an idle one %.1f); whole networks so within %.1f %% "
+               "(median)\n",
+               context->cpu_contention_percent, context->gpu_contention_percent, context->sync_us,
+               options.idle_sync_us, context->median_error_percent);
+  facts->contention_is_assumed = false;
+  facts->cpu_contention_percent = context->cpu_contention_percent;
+  facts->gpu_contention_percent = context->gpu_contention_percent;
+  facts->network_sync_us = context->sync_us;
+}
+
+// Tiles and samples within the time. False: interrupted.
+bool measure_steps(const ProfileFlags& flags, const Lanes& lanes, double budget_s,
+                   SessionOptions options, tools::LogFile& file, Measured* measured) {
+  const auto append_line = [&](const std::string& line) { file.append(line + '\n'); };
+  const auto is_interrupted = [] { return interrupted != 0; };
+  const int64_t start_ns = rt::now_ns();
+  DeviceFacts& facts = measured->facts;
+  if (lanes.gpu && !flags.leaves_tiles && budget_s > 0) {
+    if (!tune_tiles(*lanes.gpu, measured->samples,
+                    {flags.kernels, options.has_images, kTilesShare * budget_s, is_interrupted,
+                     append_line},
+                    &facts.tiles))
+      return false;
+    lanes.gpu->set_facts(facts.lane().gpu);
+  }
+  options.facts = facts.lane();
+  std::vector<Lane*> both = {lanes.cpu.get()};
+  if (lanes.gpu) both.push_back(lanes.gpu.get());
+  Session session(both, std::move(options), std::move(measured->samples), measured->probe_us,
+                  append_line);
+  return session.run(budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
+}
+
 // Adds to the sample file. False: interrupted.
 bool measure(const ProfileFlags& flags, const std::string& sample_path,
              const std::string& sample_text, const DeviceFacts& machine) {
-  DeviceFacts facts = machine;
-  facts.contention_is_assumed = true;  // until it is measured
-  std::vector<Sample> samples = read_samples(sample_text, sample_path);
-  double probe_us[2] = {};
-  read_probe(sample_text, probe_us);
+  const int64_t start_ns = rt::now_ns();
+  Measured measured;
+  measured.facts = machine;
+  measured.facts.contention_is_assumed = true;  // until it is measured
+  measured.samples = read_samples(sample_text, sample_path);
+  read_probe(sample_text, measured.probe_us);
+  measured.facts.tiles = read_found_tiles(sample_text, sample_path);
+  read_machine_lines(sample_text, sample_path, &measured.facts.machine);
   SessionOptions options;
-  options.sample_share = flags.samples_percent / 100.0;
+  options.samples_per_kernel = static_cast<size_t>(flags.samples_per_kernel);
   options.kernels = flags.kernels;
-  options.has_images = flags.layout != MapLayout::Buffer;
   options.needed = read_needed(sample_text, sample_path);
   options.seed = static_cast<uint64_t>(flags.seed);
-  options.network_steps = network_steps(flags, samples);
-  // OpenCL first: its workers are to start on their cores.
-  std::unique_ptr<GpuLane> gpu;
-  if (!flags.cpu_only)
-    gpu = std::make_unique<GpuLane>(flags.platform.empty() ? nullptr : flags.platform.c_str(),
-                                    flags.device.empty() ? nullptr : flags.device.c_str(),
-                                    flags.gpu_cores);
-  CpuLane cpu(flags.thread_count, flags.cpu_cores);
-  warn_of_shared_cores(cpu);
-  facts.warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
-  facts.tiles = read_found_tiles(sample_text, sample_path);
-  // Tiles depend on it, so that of samples that are gone on with stays.
-  read_machine_lines(sample_text, sample_path, &facts.machine);
-  if (!facts.machine.missing(gpu != nullptr).empty()) {
-    measure_cpu_machine(cpu, &facts.machine);
-    if (gpu) measure_gpu_machine(*gpu, &facts.machine);
-  }
-  facts.machine_source = kMachineRules;
-  if (gpu) {
-    add_gpu_facts(*gpu, cpu, &facts);
-    facts.machine.machine.is_gpu_a_processor = gpu->is_processor();
-    gpu->set_facts(facts.lane().gpu);
-  }
+  options.network_steps = network_steps(flags, measured.samples);
+  const Lanes lanes = start_lanes(flags);
+  // A processor has no images of its own: they are computed in its caches.
+  options.has_images =
+      flags.layout == MapLayout::Image ||
+      (flags.layout == MapLayout::Auto && !(lanes.gpu && lanes.gpu->is_processor()));
+  measure_facts(flags, lanes, &measured.facts);
   tools::LogFile file;
-  file.create(sample_path, sample_text + fact_lines(facts), flags.resumes);
-  std::vector<Lane*> lanes = {&cpu};
-  if (gpu) lanes.push_back(gpu.get());
-  const auto append_line = [&](const std::string& line) { file.append(line + '\n'); };
-  const auto is_interrupted = [] { return interrupted != 0; };
+  file.create(sample_path, sample_text + fact_lines(measured.facts), flags.resumes);
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  const int64_t start_ns = rt::now_ns();
-  if (gpu && !flags.leaves_tiles) {
-    if (!tune_tiles(*gpu, samples,
-                    {flags.kernels, options.has_images, kTilesShare * flags.budget_s,
-                     is_interrupted, append_line},
-                    &facts.tiles))
-      return false;
-    gpu->set_facts(facts.lane().gpu);
-  }
-  options.facts = facts.lane();
-  Session session(lanes, std::move(options), std::move(samples), probe_us, append_line);
-  const bool is_done = session.run(flags.budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
-  if (is_done) {
-    if (gpu) {
-      if (const std::optional<Contention> contention =
-              measure_contention(cpu, *gpu, session.samples())) {
-        facts.contention_is_assumed = false;
-        facts.cpu_contention_percent = contention->cpu_percent;
-        facts.gpu_contention_percent = contention->gpu_percent;
-      }
-    }
-    file.append(fact_lines(facts));
-  }
-  return is_done;
+  const double context_s = std::min(kContextShare * flags.budget_s, kMostContextS);
+  const double left_s = std::max(flags.budget_s - context_s - micros_since(start_ns) * 1e-6, 0.0);
+  if (!flags.facts_only &&
+      !measure_steps(flags, lanes, left_s, std::move(options), file, &measured))
+    return false;
+  measure_context(lanes, context_s, &measured.facts);
+  if (interrupted != 0) return false;
+  file.append(fact_lines(measured.facts));
+  return true;
 }
 
 // An input error if codlc would refuse a profile of that name.
@@ -458,25 +312,33 @@ void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::refuse_to_replace(flags.output, "no such file, or --force to replace it");
 }
 
-// An input error if a fit or a fact of the machine is missing that the run was to make: what is not
-// measured is no profile.
-void check_is_complete(const DeviceFacts& facts, const std::string& sample_text,
-                       const std::string& sample_path, const std::vector<Sample>& samples,
-                       const std::string& kernels) {
-  const std::vector<std::string> missing =
-      kernels_without_fit(samples, read_needed(sample_text, sample_path), kernels);
-  std::string names;
-  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
-  if (!missing.empty())
-    tools::fail_input(sample_path, "enough samples of every kernel for a profile",
-                      "too few, for want of time, of " + std::to_string(missing.size()) + ": " +
-                          names + " (--resume goes on with them)");
-  const auto is_fitted = [](const Sample& sample) { return sample.role == SampleRole::Fit; };
-  if (std::none_of(samples.begin(), samples.end(), is_fitted))
-    tools::fail_input(sample_path, "samples to fit to", "none");
+// An input error if a fact of the machine is missing: what is not measured is no profile.
+void check_is_complete(const DeviceFacts& facts, const std::string& sample_path) {
   if (const std::string field = facts.machine.missing(facts.has_gpu); !field.empty())
     tools::fail_input(sample_path, "#machine lines of all fields of the machine",
                       "none of " + field);
+}
+
+// What there is to say of a profile of these samples.
+void print_result(const ProfileFlags& flags, const std::string& sample_text,
+                  const std::string& sample_path, const Fits& fits,
+                  const std::vector<Sample>& samples) {
+  if (samples.empty())
+    tools::print_message(kTool, tools::Severity::Note,
+                         "a profile of the machine's facts alone; --resume times kernels");
+  else
+    print_accuracy(fits, samples);
+  warn(unfitted_notice(
+      kernels_without_fit(samples, read_needed(sample_text, sample_path), flags.kernels)));
+  for (const std::string& line : worth_notices(samples)) warn(line);
+}
+
+// CPU threads of the lane: those asked for, else as many as there are cores for.
+int32_t thread_count_of(const ProfileFlags& flags) {
+  if (flags.thread_count != 0) return flags.thread_count;
+  if (flags.fits_only) return 1;  // unless the samples say
+  const auto cores = static_cast<int32_t>(flags.cpu_cores.size());
+  return std::min(cores != 0 ? cores : rt::allowed_core_count(), static_cast<int32_t>(kMaxThreads));
 }
 
 int codl_profile(const std::vector<std::string>& arguments) {
@@ -504,6 +366,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
   check_kernels(flags.kernels);
   check_files(flags, sample_path);
 
+  flags.thread_count = thread_count_of(flags);
   facts.machine.machine.cpu_threads = flags.thread_count;
   facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();
   facts.source = "codl-profile " CODL_VERSION " on " + facts.cpu_name + ", " + today();
@@ -524,7 +387,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
   read_probe(sample_text, probe_us);
   facts.cpu_probe_us = probe_us[0] * usual_probes[0];
   read_device_facts(sample_text, sample_path, &facts);
-  check_is_complete(facts, sample_text, sample_path, samples, flags.kernels);
+  check_is_complete(facts, sample_path);
   const LaneFacts lane = facts.lane();
   const Fits fits = fit_samples(samples, lane);
   facts.uses_images =
@@ -538,7 +401,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
                           : flags.description;
   tools::print_to(flags.output, tools::pretty_json(profile_json(facts, fits), 2));
   if (!flags.evaluation.empty()) tools::print_to(flags.evaluation, evaluation_text(samples, lane));
-  print_accuracy(fits, samples);
+  print_result(flags, sample_text, sample_path, fits, samples);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "profiler/cpu_lane.h"
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +36,13 @@ void write_again(uint8_t* data, size_t bytes) {
     asm volatile("" : "+r"(byte));
     data[i] = byte;
   }
+}
+
+// What the calling thread has computed.
+double thread_us() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
 }
 
 }  // namespace
@@ -375,6 +383,23 @@ double CpuLane::time_of_all_beside_one() {
     return least_us;
   };
   return least_us_of(pool_.worker_count()) / least_us_of(1);
+}
+
+double CpuLane::share_of_others() {
+  // Some turns of a scheduler's.
+  constexpr double kLeastUs = 100e3;
+  std::vector<double> own_us(probes_us_.size());
+  std::vector<double> wall_us(probes_us_.size());
+  all_us([&](int32_t worker) {
+    const auto index = static_cast<size_t>(worker);
+    const int64_t start_ns = rt::now_ns();
+    const double start_own_us = thread_us();
+    while (micros_since(start_ns) < kLeastUs) tools::multiply_and_add<6>();
+    own_us[index] = thread_us() - start_own_us;
+    wall_us[index] = micros_since(start_ns);
+  });
+  return std::max(0.0, 1 - std::reduce(own_us.begin(), own_us.end()) /
+                               std::reduce(wall_us.begin(), wall_us.end()));
 }
 
 }  // namespace codl::profiler

@@ -47,6 +47,9 @@ class CpuLane : public Lane {
   // each has a core, up to 2 where they are threads of one, which virtual machines do not tell.
   double time_of_all_beside_one();
 
+  // Of the workers' time while all of them compute: the share that other programs had their cores.
+  double share_of_others();
+
   // So many million bytes the last cache still has when they are read again, up to 256; alone.
   double warm_weight_mbytes();
 

@@ -93,7 +93,7 @@ class Exchange {
   }
 
   void finish() {
-    for (cl_command_queue queue : queues_) lane_.check("clFinish", api_.clFinish(queue));
+    for (cl_command_queue queue : queues_) lane_.finish(queue);
   }
   void flush(Queue queue) { lane_.check("clFlush", api_.clFlush(queues_[queue])); }
 
@@ -115,16 +115,7 @@ class Exchange {
                                                host_.data(), wait_count, wait, out_event));
   }
 
-  // As GpuQueue::wait() does.
-  void wait(cl_event event) {
-    for (cl_int state = CL_QUEUED; state != CL_COMPLETE;) {
-      lane_.check("clGetEventInfo", api_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                        sizeof(state), &state, nullptr));
-      if (state < 0) lane_.check("a command", state);
-      for (int i = 0; i < 32; ++i) rt::pause_core();
-    }
-    lane_.check("clWaitForEvents", api_.clWaitForEvents(1, &event));
-  }
+  void wait(cl_event event) { lane_.wait(event); }
 
   void time_launches() {
     const auto launch_all = [&](int count) {

@@ -7,6 +7,7 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
+#include "profiler/confinement.h"
 #include "profiler/contents.h"
 #include "profiler/fit.h"
 #include "runtime/tools/plan_tool.h"
@@ -267,7 +268,8 @@ void GpuStep::start() {
   lane_->api_.clFlush(lane_->queue_);
 }
 
-GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int32_t>& cores) {
+GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int32_t>& cores)
+    : cores_(cores) {
   codl_diag_t diag = {};
   rt::AffinityScope scope;
   codl_status_t status = rt::start_opencl(cores.data(), cores.size(), &scope, &api_, &diag);
@@ -421,8 +423,25 @@ double GpuLane::read_us(cl_mem buffer, size_t bytes) {
   return wait_and_time_us(touch(buffer, bytes));
 }
 
-double GpuLane::wait_and_time_us(cl_event event) {
+void GpuLane::wait(cl_event event) {
+  cl_int state = CL_QUEUED;
+  check("clGetEventInfo", rt::poll_event(api_, event, rt::kPollNs, rt::kPollForever, &state));
+  if (state < 0) check("a command", state);
   check("clWaitForEvents", api_.clWaitForEvents(1, &event));
+}
+
+void GpuLane::finish(cl_command_queue queue) {
+  cl_event marker = nullptr;
+  check("clEnqueueMarkerWithWaitList",
+        api_.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker));
+  check("clFlush", api_.clFlush(queue));
+  wait(marker);
+  api_.clReleaseEvent(marker);
+}
+
+double GpuLane::wait_and_time_us(cl_event event) {
+  check("clFlush", api_.clFlush(queue_));
+  wait(event);
   cl_ulong start = 0;
   cl_ulong end = 0;
   check("clGetEventProfilingInfo", api_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START,
@@ -538,6 +557,14 @@ double GpuLane::time_call() {
   return quantile(times_us, 0.5);
 }
 
-void GpuLane::finish() { check("clFinish", api_.clFinish(queue_)); }
+void GpuLane::finish() { finish(queue_); }
+
+std::string GpuLane::unconfined() const {
+  if (cores_.empty() || !is_processor()) return {};
+  if (static_cast<size_t>(facts_.units) > cores_.size())
+    return "has " + std::to_string(facts_.units) + " units on " + std::to_string(cores_.size()) +
+           " cores";
+  return thread_off_cores(cores_) < 0 ? "" : "has a thread that may use other cores";
+}
 
 }  // namespace codl::profiler

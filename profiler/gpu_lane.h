@@ -35,6 +35,9 @@ class GpuLane : public Lane {
   // What codlc chooses tiles by: what OpenCL tells, until others were set.
   const kernels::GpuFacts& gpu_facts() const { return facts_; }
   void set_facts(const kernels::GpuFacts& facts) { facts_ = facts; }
+  // Why the device computes on other cores than it was told to; empty: it does not, or was told
+  // none.
+  std::string unconfined() const;
   // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
   bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
@@ -56,6 +59,9 @@ class GpuLane : public Lane {
   cl_kernel probe_kernel() const { return probe_; }  // in groups of 64
   // Gives the queue work of at least so many microseconds.
   void keep_busy(cl_command_queue queue, double us);
+  // Waits as a plan does (rt::poll_event), and for all that is in a queue so.
+  void wait(cl_event event);
+  void finish(cl_command_queue queue);
   // What a kernel takes that reads the buffer. Waits.
   double read_us(cl_mem buffer, size_t bytes);
   size_t probe_items() const { return 64 * kProbeGroups * static_cast<size_t>(facts_.units); }
@@ -84,6 +90,7 @@ class GpuLane : public Lane {
   rt::GpuDevice device_;
   cl_context context_ = nullptr;
   cl_device_type type_ = 0;
+  std::vector<int32_t> cores_;
   kernels::GpuFacts facts_;
   cl_command_queue queue_ = nullptr;
   cl_command_queue plain_queue_ = nullptr;  // does not keep times, as a plan's does not

@@ -200,6 +200,10 @@ class ProfileWriter {
     json_.key("machine").string(facts_.machine_source);
     if (facts_.has_gpu && facts_.contention_is_assumed)
       json_.key("alone").string("no steps were timed on both processors at once");
+    if (facts_.has_gpu && !facts_.contention_is_assumed)
+      json_.key("networks")
+          .string(
+              "fitted to the whole times of small networks, each processor alone and both at once");
     json_.end_object();
     json_.end_object();
     return json_.text();
@@ -261,6 +265,7 @@ class ProfileWriter {
     json_.key("gpu").begin_object();
     json_.key("name").string(facts_.gpu_name);
     json_.key("device_type").string(machine_.is_gpu_a_processor ? "cpu" : "gpu");
+    if (facts_.shares_cores) json_.key("cores").string("shared");
     write_machine(compiler::kGpuMachineFields, machine_.gpu, facts_.machine.gpu_origins);
     json_.key("layout").string(facts_.uses_images ? "image" : "buffer");
     json_.key("sharing").string(facts_.sharing);
@@ -276,13 +281,13 @@ class ProfileWriter {
     write_tiles();
     json_.end_object();
     json_.key("exchange").begin_object();
-    quantity("sync_us", facts_.sync_us);
+    quantity("sync_us", facts_.network_sync_us > 0 ? facts_.network_sync_us / 2 : facts_.sync_us);
     quantity("map_us", facts_.map_us);
     quantity("map_us_per_mb", facts_.map_us_per_mb);
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
-    if (!facts_.exchange.empty()) write_host_times(exchange_times_of(facts_.exchange));
-    const char* origin = facts_.contention_is_assumed ? "assumed" : "measured";
-    const char* source = facts_.contention_is_assumed ? "alone" : "device";
+    if (!facts_.exchange.empty()) write_host_times(facts_.exchange_times());
+    const char* origin = facts_.contention_is_assumed ? "assumed" : "fitted";
+    const char* source = facts_.contention_is_assumed ? "alone" : "networks";
     quantity("cpu_contention_percent", facts_.cpu_contention_percent, origin, source);
     quantity("gpu_contention_percent", facts_.gpu_contention_percent, origin, source);
     json_.end_object();
@@ -330,8 +335,10 @@ class ProfileWriter {
   void write_host_times(const ExchangeTimes& times) {
     quantity("enqueue_us", times.enqueue_us);
     quantity("submit_us", times.submit_us);
-    quantity("start_us", times.start_us);
-    quantity("wake_us", times.wake_us);
+    const char* origin = facts_.network_sync_us > 0 ? "fitted" : "measured";
+    const char* source = facts_.network_sync_us > 0 ? "networks" : "device";
+    quantity("start_us", times.start_us, origin, source);
+    quantity("wake_us", times.wake_us, origin, source);
     quantity("cpu_resume_us", times.cpu_resume.fixed_us);
     quantity("cpu_cold_us_per_mb", times.cpu_resume.us_per_mb);
     quantity("gpu_cold_us_per_mb", times.gpu_cold_us_per_mb);
@@ -507,6 +514,14 @@ void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {
     return copy.call.us_per_mb + copy.rest.us_per_mb;
   };
   facts->copy_us_per_mb = (per_mb(times.upload) + per_mb(times.download)) / 2;
+}
+
+ExchangeTimes DeviceFacts::exchange_times() const {
+  ExchangeTimes times = exchange_times_of(exchange);
+  // The host's call is measured; of the rest nothing tells where it is spent.
+  if (network_sync_us > 0)
+    times.start_us = times.wake_us = std::max(network_sync_us - times.submit_us, 0.0) / 2;
+  return times;
 }
 
 std::string profile_json(const DeviceFacts& facts, const Fits& fits) {

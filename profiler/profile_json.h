@@ -92,13 +92,18 @@ struct DeviceFacts {
   double map_us_per_mb = 0;
   double copy_us_per_mb = 0;
   std::vector<ExchangePoint> exchange;
+  double network_sync_us = 0;  // there and back, in whole networks; 0: not measured
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
+  bool shares_cores = false;           // OpenCL computes on the CPU lane's own cores
   bool contention_is_assumed = false;  // old sample files do not say so: they measured it
   double disturbance_percent[2] = {};  // by processor
   double warm_weight_mbytes[2] = {};   // by processor
   double cpu_probe_us = 0;             // at the clock that the CPU's fits are for; 0: not known
   std::string source;                  // which device, tool, driver, date
+
+  // With what whole networks say of synchronisations, where they do.
+  ExchangeTimes exchange_times() const;
 
   LaneFacts lane() const { return lane_facts(machine.machine, gpu_tiles_of(tiles)); }
 };

@@ -145,8 +145,10 @@ void Session::make_rows() {
     if (!has_lane || !is_wanted(row, options_.kernels, options_.has_images)) continue;
     RowState state;
     state.row = &row;
-    state.wanted = static_cast<size_t>(
-        std::ceil(options_.sample_share * static_cast<double>(wanted_samples(row))));
+    state.wanted = options_.samples_per_kernel == 0 ? wanted_samples(row)
+                   : row.dtype == DType::Any
+                       ? std::min(options_.samples_per_kernel, kReferenceSamples)
+                       : options_.samples_per_kernel;
     // Plain kernels have a family, to which each adds what it has.
     state.needed = row.is_reference() ? std::min(state.wanted, kSamplesOfFit) : kSamplesOfFit;
     state.wanted = std::max(state.wanted, state.needed);
@@ -285,7 +287,10 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
   std::vector<Timed> batch;
   size_t bytes = 0;
   size_t taken = 0;
+  // Of the last batch's steps each is run once.
+  const auto is_over = [this] { return rt::now_ns() >= end_ns_; };
   for (; taken < samples.size() && batch.size() < kBatch && bytes < kBatchBytes; ++taken) {
+    if (taken > 0 && is_over()) break;
     Sample* sample = samples[taken];
     std::unique_ptr<PreparedStep> step = lane->prepare(*sample->row, sample->item);
     if (!step) continue;
@@ -297,7 +302,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
   std::vector<double>& crowdings = crowdings_[static_cast<size_t>(lane->processor())];
   const double usual_crowding = quantile(crowdings, 0.5);
   std::vector<double> probes;  // of the usual one
-  for (size_t run = 0; run < 2 * kRuns; ++run) {
+  for (size_t run = 0; run < 2 * kRuns && (run == 0 || !is_over()); ++run) {
     // What a step finds in predictors of branches and in caches is chance, and another each time.
     std::shuffle(batch.begin(), batch.end(), random_);
     for (Timed& timed : batch) {
@@ -360,9 +365,9 @@ bool Session::draw_samples(Clock& clock) {
       std::vector<Sample*> pointers;
       for (Sample& sample : drawn) pointers.push_back(&sample);
       const size_t before = samples_.size();
-      for (std::span<Sample* const> rest = pointers; !rest.empty();)
-        rest = rest.subspan(measure(lane, rest));
-      for (size_t i = 0; i < drawn.size(); ++i) {
+      std::span<Sample* const> rest = pointers;
+      while (!rest.empty() && !clock.is_after(1)) rest = rest.subspan(measure(lane, rest));
+      for (size_t i = 0; i < drawn.size() - rest.size(); ++i) {
         if (drawn[i].visits_us.empty()) {
           ++states[i]->refused;
           continue;
@@ -373,7 +378,7 @@ bool Session::draw_samples(Clock& clock) {
         samples_.push_back(std::move(drawn[i]));
       }
       for (RowState* state : states)
-        if (!state->is_exhausted &&
+        if (rest.empty() && !state->is_exhausted &&
             (samples_.size() == before ||
              (state->observations.empty() && state->refused >= kRefusedSteps)))
           exhaust(state);
@@ -459,6 +464,7 @@ void Session::choose_repeats() {
 
 bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) {
   Clock clock = {.budget_s = budget_s, .is_interrupted = is_interrupted};
+  end_ns_ = rt::now_ns() + static_cast<int64_t>(budget_s * 1e9);
   for (Lane* lane : lanes_) set_limits(lane);
   if (!draw_samples(clock) || !measure_networks(clock)) return false;
   choose_repeats();

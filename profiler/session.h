@@ -30,7 +30,7 @@ struct RowState {
 
 struct SessionOptions {
   LaneFacts facts;
-  double sample_share = 1;               // of the samples that a row usually gets
+  size_t samples_per_kernel = 0;         // 0: as many as a row usually gets
   std::string kernels;                   // rows that have this in their symbol only
   bool has_images = true;                // else rows that read or write images are left out
   std::vector<Sample> network_steps;     // of plans, not yet measured; SampleRole::Network
@@ -72,7 +72,8 @@ class Session {
   bool visit_again(Clock& clock);
   void choose_repeats();
   // Times the first samples in turns, as many as go into memory at once, and adds a visit to each
-  // that the lane can hold. Says how many these were.
+  // that the lane can hold. Says how many these were: fewer if the run's time is over, at least
+  // one.
   size_t measure(Lane* lane, std::span<Sample* const> samples);
 
   std::vector<Lane*> lanes_;
@@ -82,6 +83,7 @@ class Session {
   std::vector<double> crowdings_[2];  // by processor, of all runs; the median is what is usual
   std::function<void(const std::string&)> append_;
   std::vector<RowState> rows_;
+  int64_t end_ns_ = 0;  // of a run's time
   std::mt19937_64 random_{20};
 };
 

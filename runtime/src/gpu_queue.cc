@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstdio>
@@ -17,14 +18,12 @@ namespace {
 // and their cores are settled.
 std::atomic<bool> opencl_is_started{false};
 
-// How long wait() polls before it lets the driver put the thread to sleep: on PoCL a polled
-// hand-over takes about 20 us, one through clFinish 80, nearly all of it waking up. After some
-// milliseconds that difference is below a percent and the core is better used by others.
-constexpr int64_t kPollNs = 3'000'000;
 // From here on the polling thread offers its core to others, PoCL's workers among them.
 constexpr int64_t kYieldAfterNs = 50'000;
 // Between two polls, about a microsecond: a poll takes a lock that the device's thread needs too.
 constexpr int32_t kPausesPerPoll = 32;
+// Of a wait that is long already.
+constexpr timespec kSleep = {0, 50'000};
 
 // Before the first OpenCL call of the process. PoCL starts one worker per core of the machine
 // unless told otherwise, and pins worker i to core i if POCL_AFFINITY is set, which would undo
@@ -54,6 +53,23 @@ codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScop
   return load_cl_api(out_api, diag);
 }
 
+cl_int poll_event(const ClApi& api, cl_event event, int64_t busy_ns, int64_t most_ns,
+                  cl_int* out_state) {
+  const int64_t start_ns = now_ns();
+  for (;;) {
+    const cl_int error = api.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                            sizeof(*out_state), out_state, nullptr);
+    if (error != CL_SUCCESS || *out_state <= CL_COMPLETE) return error;
+    const int64_t waited_ns = now_ns() - start_ns;
+    if (waited_ns > most_ns) return CL_SUCCESS;
+    if (waited_ns > busy_ns)
+      nanosleep(&kSleep, nullptr);
+    else if (waited_ns > kYieldAfterNs)
+      sched_yield();
+    for (int32_t i = 0; i < kPausesPerPoll; ++i) pause_core();
+  }
+}
+
 codl_status_t GpuQueue::open(const ClApi* api, const plan::VariantDef& variant,
                              const GpuQueueOptions& options, codl_diag_t* diag) {
   AffinityScope scope;
@@ -76,6 +92,7 @@ codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
   if (status != CODL_OK) return status;
   status = check_device(device_, variant, diag);
   if (status != CODL_OK) return status;
+  is_confined_ = options.core_count != 0 && is_processor();
   cl_int error = CL_SUCCESS;
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
@@ -88,6 +105,13 @@ codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
     if (queues_[i] == nullptr) return cl_fault(diag, "clCreateCommandQueue", error);
   }
   return CODL_OK;
+}
+
+bool GpuQueue::is_processor() const {
+  cl_device_type type = 0;
+  return api_.clGetDeviceInfo(device_.device, CL_DEVICE_TYPE, sizeof(type), &type, nullptr) ==
+             CL_SUCCESS &&
+         (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
 void GpuQueue::close() {
@@ -156,19 +180,11 @@ codl_status_t GpuQueue::finish(uint32_t index, codl_diag_t* diag) {
 }
 
 codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
-  const int64_t start_ns = now_ns();
-  for (;;) {
-    cl_int state = CL_QUEUED;
-    const cl_int error = api_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                             sizeof(state), &state, nullptr);
-    if (error != CL_SUCCESS) return cl_fault(diag, "clGetEventInfo", error);
-    if (state < 0) return cl_fault(diag, "a command of the GPU lane", state);
-    if (state == CL_COMPLETE) break;
-    const int64_t waited_ns = now_ns() - start_ns;
-    if (waited_ns > kPollNs) break;
-    if (waited_ns > kYieldAfterNs) sched_yield();
-    for (int32_t i = 0; i < kPausesPerPoll; ++i) pause_core();
-  }
+  cl_int state = CL_QUEUED;
+  const cl_int polled =
+      poll_event(api_, event, kPollNs, is_confined_ ? kPollForever : kPollNs, &state);
+  if (polled != CL_SUCCESS) return cl_fault(diag, "clGetEventInfo", polled);
+  if (state < 0) return cl_fault(diag, "a command of the GPU lane", state);
   // A polled event is no synchronisation point (OpenCL 1.2, clGetEventInfo): what the command wrote
   // is certain to be seen only after this.
   const cl_int error = api_.clWaitForEvents(1, &event);

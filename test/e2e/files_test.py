@@ -102,7 +102,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
 
     def profiled(self, *flags):
         """A run of some five seconds that ends with a model."""
-        return ["--cpu-only", "--kernels=softmax_f32_cpu", "--time-budget=60s", "--samples-percent=10", *flags]
+        return ["--cpu-only", "--kernels=softmax_f32_cpu", "--time-budget=60s", "--samples-per-kernel=16", *flags]
 
     def writers(self):
         """Every way that a tool writes a file."""

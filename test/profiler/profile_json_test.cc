@@ -107,7 +107,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.exchange.host->submit_us.value == Approx(5));
   CHECK(profile.exchange.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.exchange.host->download_call_waits);
-  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Measured);
+  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Fitted);
   REQUIRE(fits.kernels.size() == 3);
   for (const KernelFit& kernel : fits.kernels) {
     const compiler::Calibration& read = profile.calibration_of(*kernel.row);
@@ -186,6 +186,34 @@ TEST_CASE("OpenCL on a processor is said to be one, with its launch") {
   CHECK(profile.machine.is_gpu_a_processor);
   CHECK(profile.gpu_facts.is_processor);
   CHECK(profile.launch_us.value == Approx(2.5));
+}
+
+TEST_CASE("OpenCL on the CPU lane's own cores is said to share them") {
+  DeviceFacts facts = box();
+  facts.machine.machine.is_gpu_a_processor = true;
+  facts.shares_cores = true;
+  const compiler::DeviceProfile profile =
+      test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box.json"));
+  CHECK(profile.shares_cores);
+  CHECK(profile.exchange.contention_percent[0].value == 100);
+}
+
+TEST_CASE("what networks say of contention and synchronisations is in the profile") {
+  DeviceFacts facts = box();
+  facts.exchange = {{"turn_call", 0, 6}, {"turn", 0, 14}};
+  facts.cpu_contention_percent = 12;
+  facts.gpu_contention_percent = 34;
+  facts.network_sync_us = 30;
+  const compiler::DeviceProfile profile =
+      test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box.json"));
+  CHECK(profile.exchange.contention_percent[0].value == 12);
+  CHECK(profile.exchange.contention_percent[1].value == 34);
+  CHECK(profile.exchange.contention_percent[1].origin == compiler::Origin::Fitted);
+  CHECK(profile.exchange.sync_us.value == 15);
+  REQUIRE(profile.exchange.host);
+  CHECK(profile.exchange.host->submit_us.value == 6);
+  CHECK(profile.exchange.host->start_us.value == 12);
+  CHECK(profile.exchange.host->wake_us.value == 12);
 }
 
 TEST_CASE("contention that was not measured says so") {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/src/gpu_queue.h"
 #include "test/runtime/gpu_halves.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
@@ -185,6 +186,29 @@ TEST_CASE("only events that somebody waits for are made, and the lanes are flush
   const std::vector<std::string> expected = {"clEnqueueNDRangeKernel", "clFlush", "clGetEventInfo",
                                              "clWaitForEvents", "clReleaseEvent"};
   CHECK(cl.calls() == expected);
+}
+
+TEST_CASE("an event is polled until it is complete, or for as long as was said") {
+  static int polls_left = 0;
+  rt::ClApi api;
+  api.clGetEventInfo = [](cl_event, cl_event_info, size_t, void* out, size_t*) {
+    *static_cast<cl_int*>(out) = polls_left-- > 0 ? CL_RUNNING : CL_COMPLETE;
+    return cl_int{CL_SUCCESS};
+  };
+  cl_int state = CL_QUEUED;
+  polls_left = 5;
+  CHECK(rt::poll_event(api, nullptr, 0, rt::kPollForever, &state) == CL_SUCCESS);
+  CHECK(state == CL_COMPLETE);
+  CHECK(polls_left == -1);
+  polls_left = 5;
+  CHECK(rt::poll_event(api, nullptr, 0, -1, &state) == CL_SUCCESS);
+  CHECK(state == CL_RUNNING);
+  api.clGetEventInfo = [](cl_event, cl_event_info, size_t, void* out, size_t*) {
+    *static_cast<cl_int*>(out) = -5;
+    return cl_int{CL_SUCCESS};
+  };
+  CHECK(rt::poll_event(api, nullptr, 0, rt::kPollForever, &state) == CL_SUCCESS);
+  CHECK(state == -5);
 }
 
 TEST_CASE("with user events the GPU lane is enqueued before the CPU lane starts") {

@@ -1,0 +1,21 @@
+// What a run of codl-profile tells of the machine, and of what its result is worth.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiler/sample.h"
+
+namespace codl::profiler {
+
+// `others`: CpuLane::share_of_others(). Empty: the machine is quiet.
+std::string busy_notice(double others);
+
+// A line for each processor whose steps, timed again, took another time too often for a profile of
+// them to be worth much, by its repeats or, without any, by how far runs of a step lie apart.
+std::vector<std::string> worth_notices(const std::vector<Sample>& samples);
+
+// Of kernels that were to be timed and have too few samples; empty without any.
+std::string unfitted_notice(const std::vector<std::string>& kernels);
+
+}  // namespace codl::profiler

@@ -1,0 +1,55 @@
+#include "profiler/confinement.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "runtime/src/affinity.h"
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+TEST_CASE("a processor that computes on the CPU lane's cores shares them if it has no others") {
+  CHECK(shares_all_cores({}, 4, {}, 4));
+  CHECK(shares_all_cores({0, 1}, 2, {1, 0}, 2));
+  CHECK_FALSE(shares_all_cores({0}, 1, {1}, 1));
+  CHECK_FALSE(shares_all_cores({0, 1}, 2, {2, 3}, 2));
+  // Some of them: what that costs is measured.
+  CHECK_FALSE(shares_all_cores({}, 4, {}, 16));
+  CHECK_FALSE(shares_all_cores({0, 1, 2, 3}, 4, {0, 1}, 2));
+}
+
+// A thread that waits meanwhile, on the cores of the caller.
+template <typename Check>
+void beside_a_thread(Check check) {
+  std::atomic<bool> is_over = false;
+  std::thread other([&] { is_over.wait(false); });
+  check();
+  is_over = true;
+  is_over.notify_all();
+  other.join();
+}
+
+TEST_CASE("a thread on other cores than the named is found, the caller's own is not one") {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  REQUIRE(sched_getaffinity(0, sizeof(all), &all) == 0);
+  std::vector<int32_t> allowed;
+  for (int32_t core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(static_cast<size_t>(core), &all)) allowed.push_back(core);
+  CHECK(thread_off_cores({}) == -1);
+  beside_a_thread([&] {
+    CHECK(thread_off_cores({}) > 0);
+    CHECK(thread_off_cores(allowed) == -1);
+  });
+  // Threads have the cores of the one that starts them.
+  rt::AffinityScope scope;
+  scope.enter(allowed.data(), 1);
+  beside_a_thread([&] { CHECK(thread_off_cores({allowed[0]}) == -1); });
+}
+
+}  // namespace
+}  // namespace codl::profiler

@@ -1,0 +1,148 @@
+#include "profiler/context.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/kernel_table.h"
+#include "profiler/context_networks.h"
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+// Two lanes and a clock that they advance: a multiply-add of the CPU takes as long as two of the
+// GPU, and either is slower by a factor of its own while the other works.
+struct FakeMachine {
+  double cpu_factor = 1;
+  double gpu_factor = 1;
+  double sync_us = 0;
+  double now_us = 0;
+  double gpu_left_us = 0;
+
+  void run_cpu(double us) {
+    const double both_us = std::min(us * cpu_factor, gpu_left_us * gpu_factor);
+    gpu_left_us -= both_us / gpu_factor;
+    now_us += both_us + us - both_us / cpu_factor;
+  }
+  void finish_gpu() {
+    now_us += gpu_left_us + sync_us;
+    gpu_left_us = 0;
+  }
+};
+
+class FakeLane : public Lane {
+ public:
+  FakeLane(Processor processor, FakeMachine* machine) : processor_(processor), machine_(machine) {}
+  Processor processor() const override { return processor_; }
+  double probe_us() override { return 1; }
+  void finish() override { machine_->finish_gpu(); }
+  std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) override {
+    kernels::StepNeeds needs;
+    CHECK(row.processor == processor_);
+    CHECK(kernels::check_step(step_of(row, item), &needs) == nullptr);
+    ++prepared;
+    if (prepared > most_steps) return nullptr;
+    const double us = 10.0 * item.part.count();
+    return std::make_unique<Step>(machine_, processor_, processor_ == Processor::Cpu ? 2 * us : us);
+  }
+
+  int prepared = 0;
+  int most_steps = 1 << 20;
+
+ private:
+  class Step : public PreparedStep {
+   public:
+    Step(FakeMachine* machine, Processor processor, double us)
+        : machine_(machine), processor_(processor), us_(us) {}
+    double run_us() override { return us_; }
+    void start() override {
+      if (processor_ == Processor::Cpu)
+        machine_->run_cpu(us_);
+      else
+        machine_->gpu_left_us += us_;
+    }
+
+   private:
+    FakeMachine* machine_;
+    Processor processor_;
+    double us_;
+  };
+
+  Processor processor_;
+  FakeMachine* machine_;
+};
+
+std::vector<ContextRun> runs_of(FakeMachine* machine, double idle_sync_us) {
+  FakeLane cpu(Processor::Cpu, machine);
+  FakeLane gpu(Processor::Gpu, machine);
+  return run_context_networks(
+      cpu, gpu, {idle_sync_us, [machine] { return machine->now_us; }, [] { return false; }});
+}
+
+TEST_CASE("networks on both processors tell contention in both directions, and a synchronisation") {
+  FakeMachine machine = {.cpu_factor = 1.3, .gpu_factor = 1.72, .sync_us = 40};
+  const std::vector<ContextRun> runs = runs_of(&machine, 40);
+  REQUIRE(runs.size() == 3 * std::size(kContextNetworks));
+  const std::optional<Context> context = fit_context(runs, 40);
+  REQUIRE(context);
+  CHECK(context->cpu_contention_percent == Approx(30).margin(1));
+  CHECK(context->gpu_contention_percent == Approx(72).margin(1));
+  CHECK(context->sync_us == Approx(40).epsilon(0.05));
+  CHECK(context->median_error_percent < 1);
+}
+
+TEST_CASE("lanes that leave each other alone have no contention") {
+  FakeMachine machine = {.sync_us = 25};
+  // An idle GPU is given work in less than what a network's wait takes.
+  const std::optional<Context> context = fit_context(runs_of(&machine, 25), 25);
+  REQUIRE(context);
+  CHECK(context->cpu_contention_percent == Approx(0).margin(0.5));
+  CHECK(context->gpu_contention_percent == Approx(0).margin(0.5));
+  CHECK(context->sync_us == Approx(25));
+}
+
+TEST_CASE("a synchronisation takes no less than an idle one") {
+  ContextRun run = {"short", 0.5, {100}, {100}, 100, 101};
+  CHECK(fit_context({run}, 30)->sync_us == 30);
+  CHECK_FALSE(fit_context({}, 30));
+}
+
+TEST_CASE("what both have to do is slowed down, and the rest is not") {
+  const ContextRun run = {"", 0.5, {100, 300}, {200, 50}, 0, 0};
+  const Context context = {
+      .cpu_contention_percent = 50, .gpu_contention_percent = 100, .sync_us = 10};
+  // First layer: 150 us side by side, in which the GPU does 75 of its 200. Second: 100 us, in which
+  // the CPU does 66.7 of its 300.
+  const ContextTimes times = predict_run(run, context);
+  CHECK(times.cpu_us == Approx(150 + 100 + 300 - 100 / 1.5));
+  CHECK(times.whole_us == Approx(150 + 125 + 10 + 100 + 300 - 100 / 1.5 + 10));
+}
+
+TEST_CASE("networks that a lane cannot hold are left out, and none is begun when time is up") {
+  FakeMachine machine;
+  FakeLane cpu(Processor::Cpu, &machine);
+  FakeLane gpu(Processor::Gpu, &machine);
+  int begun = 0;
+  const auto options = [&](int most) {
+    return ContextOptions{0, [&] { return machine.now_us; },
+                          [&begun, most] { return begun++ >= most; }};
+  };
+  CHECK(run_context_networks(cpu, gpu, options(2)).size() == 2);
+  begun = 0;
+  gpu.most_steps = 0;
+  CHECK(run_context_networks(cpu, gpu, options(100)).empty());
+}
+
+TEST_CASE("both parts of a layer are all of it, in every network") {
+  for (const ContextNetwork& network : kContextNetworks)
+    for (const double share : {0.25, 0.5, 0.75})
+      for (const ContextLayer& layer : layers_of(network, share)) {
+        CHECK(layer.cpu.part.begin == 0);
+        CHECK(layer.cpu.part.end == layer.gpu.part.begin);
+        const OperandShape& output = layer.gpu.operands.back();
+        CHECK(layer.gpu.part.end == output.dims[layer.gpu.part_dim == SplitDim::Height ? 2 : 1]);
+      }
+}
+
+}  // namespace
+}  // namespace codl::profiler
