@@ -176,7 +176,9 @@ llvm::Expected<BestSingle> best_single(SingleProcessor& single, const Draws& dra
 }
 
 // The first variant of the plan: what the options ask for. One processor alone where co-execution
-// is not surely faster, unless a split is forced.
+// is not surely faster, unless a split is forced. The CPU where both are the same cores: what a GPU
+// kernel is predicted to gain there is a difference of kernels, which the next profile may not
+// have.
 llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
                                                 const LatencyPredictor& predictor,
                                                 Precision precision,
@@ -188,9 +190,15 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
     CODL_ASSIGN_OR_RETURN(asked, single.on(processor));
     return FirstVariant{*asked, ""};
   }
+  const DeviceProfile& profile = predictor.profile();
+  if (profile.shares_cores && options.is_optimal() && !options.forces_split()) {
+    CODL_ASSIGN_OR_RETURN(alone, single.on(Processor::Cpu));
+    FirstVariant first{*alone, "the OpenCL device computes on the cores of the CPU lane"};
+    first.variant.schedule.name = "coexec";
+    return first;
+  }
   CODL_ASSIGN_OR_RETURN(best, make_candidate(graph, predictor, precision, options));
   FirstVariant first{std::move(best), ""};
-  const DeviceProfile& profile = predictor.profile();
   if (!profile.has_gpu) {
     first.one_processor_reason = "the device has no GPU that can be used";
     return first;

@@ -387,7 +387,7 @@ double CpuLane::time_of_all_beside_one() {
 
 double CpuLane::share_of_others() {
   // Some turns of a scheduler's.
-  constexpr double kLeastUs = 100e3;
+  constexpr double kLeastUs = 200e3;
   std::vector<double> own_us(probes_us_.size());
   std::vector<double> wall_us(probes_us_.size());
   all_us([&](int32_t worker) {

@@ -8,7 +8,7 @@ namespace codl::profiler {
 namespace {
 
 // Cores that are others' for so much of the time make steps longer at random.
-constexpr double kMostOfOthers = 0.03;
+constexpr double kMostOfOthers = 0.05;
 // Of a quiet machine's repeats 90 to 100 % are within 10 %.
 constexpr double kLeastWithin10 = 75;
 // Half the range of the middle half of a step's runs, in percent.

@@ -336,7 +336,8 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         profile.pop("kernels", None)
         no_gpu = self.write("no_gpu.json", json.dumps(profile).encode())
         reason = "coexec is not on both processors: "
-        for model, device, text in ((no_kernel, "host", "the GPU is of no use for any node"),
+        for model, device, text in ((no_kernel, "host-pair", "the GPU is of no use for any node"),
+                                    (MODEL, "host", "the OpenCL device computes on the cores of the CPU lane"),
                                     (MODEL, "sd855", "the GPU is of no use for any node"), (MODEL, no_gpu, "the device has no GPU")):
             with self.subTest(text):
                 said = self.run_ok("codlc", model, f"--device={device}", "-o", self.path("x.codl"))
