@@ -173,6 +173,7 @@ Lanes start_lanes(const ProfileFlags& flags) {
 
 // The machine's facts, unless the sample file has them: tiles depend on them.
 void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* facts) {
+  std::fputs("facts of the machine\n", stderr);
   CpuLane& cpu = *lanes.cpu;
   GpuLane* const gpu = lanes.gpu.get();
   facts->warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
@@ -184,9 +185,8 @@ void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* f
   if (gpu == nullptr) return;
   add_gpu_facts(*gpu, cpu, facts);
   facts->machine.machine.is_gpu_a_processor = gpu->is_processor();
-  facts->shares_cores =
-      gpu->is_processor() && shares_all_cores(flags.cpu_cores, flags.thread_count, flags.gpu_cores,
-                                              gpu->gpu_facts().units);
+  facts->shares_cores = gpu->is_processor() && shares_all_cores(flags.cpu_cores, flags.thread_count,
+                                                                flags.gpu_cores, flags.core_count);
   if (facts->shares_cores)
     tools::print_message(
         kTool, tools::Severity::Note,
@@ -338,7 +338,7 @@ int32_t thread_count_of(const ProfileFlags& flags) {
   if (flags.thread_count != 0) return flags.thread_count;
   if (flags.fits_only) return 1;  // unless the samples say
   const auto cores = static_cast<int32_t>(flags.cpu_cores.size());
-  return std::min(cores != 0 ? cores : rt::allowed_core_count(), static_cast<int32_t>(kMaxThreads));
+  return std::min(cores != 0 ? cores : flags.core_count, static_cast<int32_t>(kMaxThreads));
 }
 
 int codl_profile(const std::vector<std::string>& arguments) {
@@ -366,6 +366,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
   check_kernels(flags.kernels);
   check_files(flags, sample_path);
 
+  flags.core_count = rt::allowed_core_count();  // before this thread is pinned
   flags.thread_count = thread_count_of(flags);
   facts.machine.machine.cpu_threads = flags.thread_count;
   facts.cpu_name = std::to_string(flags.thread_count) + " thread(s) of " + cpu_model();

@@ -13,13 +13,13 @@
 namespace codl::profiler {
 
 bool shares_all_cores(const std::vector<int32_t>& cpu_cores, int32_t threads,
-                      const std::vector<int32_t>& gpu_cores, int32_t units) {
-  const bool can_meet =
-      cpu_cores.empty() || gpu_cores.empty() ||
-      std::any_of(cpu_cores.begin(), cpu_cores.end(), [&](int32_t core) {
-        return std::find(gpu_cores.begin(), gpu_cores.end(), core) != gpu_cores.end();
-      });
-  return can_meet && threads == units;
+                      const std::vector<int32_t>& gpu_cores, int32_t core_count) {
+  const auto busy_cores = cpu_cores.empty() ? core_count : static_cast<int32_t>(cpu_cores.size());
+  if (threads < busy_cores) return false;
+  if (cpu_cores.empty() || gpu_cores.empty()) return busy_cores >= core_count;
+  return std::all_of(gpu_cores.begin(), gpu_cores.end(), [&](int32_t core) {
+    return std::find(cpu_cores.begin(), cpu_cores.end(), core) != cpu_cores.end();
+  });
 }
 
 int64_t thread_off_cores(const std::vector<int32_t>& cores) {

@@ -7,10 +7,10 @@
 
 namespace codl::profiler {
 
-// Whether an OpenCL device of `units` that computes on the CPU has the very cores of a CPU lane of
-// so many threads. Of cores that were not named each may use any.
+// Whether every core that OpenCL on a processor may use has a thread of the CPU lane. Of cores that
+// were not named each lane may use all `core_count` that the process has.
 bool shares_all_cores(const std::vector<int32_t>& cpu_cores, int32_t threads,
-                      const std::vector<int32_t>& gpu_cores, int32_t units);
+                      const std::vector<int32_t>& gpu_cores, int32_t core_count);
 
 // A thread of this process, not the calling one, that may run on other cores than these; -1: there
 // is none, or the system does not tell.

@@ -30,6 +30,7 @@ struct ProfileFlags {
   std::string kernels;
   int32_t samples_per_kernel = 0;  // 0: as many as it usually gets
   int32_t seed = 0;
+  int32_t core_count = 0;    // that this process may use
   int32_t thread_count = 0;  // 0: a thread for each core that it may use
   MapLayout layout = MapLayout::Auto;
   std::vector<int32_t> cpu_cores;

@@ -44,6 +44,10 @@ struct Fits {
   std::vector<FamilyFit> families;
 };
 
+// Digits of a share, of which a profile has some hundreds and a step ten: half of the last digit is
+// 0.5 % of a term at most.
+inline constexpr int kShareDigits = 3;
+
 // Fewer samples say nothing.
 inline constexpr size_t kSamplesOfFit = 8;
 

@@ -12,14 +12,18 @@
 namespace codl::profiler {
 namespace {
 
-TEST_CASE("a processor that computes on the CPU lane's cores shares them if it has no others") {
+TEST_CASE("OpenCL shares cores where the CPU lane has a thread on each that it may use") {
   CHECK(shares_all_cores({}, 4, {}, 4));
-  CHECK(shares_all_cores({0, 1}, 2, {1, 0}, 2));
-  CHECK_FALSE(shares_all_cores({0}, 1, {1}, 1));
-  CHECK_FALSE(shares_all_cores({0, 1}, 2, {2, 3}, 2));
-  // Some of them: what that costs is measured.
+  CHECK(shares_all_cores({}, 4, {2}, 4));
+  CHECK(shares_all_cores({0, 1, 2, 3}, 4, {}, 4));
+  CHECK(shares_all_cores({0, 1}, 2, {1, 0}, 16));
+  CHECK(shares_all_cores({0, 1, 2, 3}, 4, {0, 1}, 16));
+  CHECK_FALSE(shares_all_cores({0}, 1, {1}, 2));
+  CHECK_FALSE(shares_all_cores({0, 1}, 2, {1, 2}, 4));
+  // Cores are left: what the others cost is measured.
   CHECK_FALSE(shares_all_cores({}, 4, {}, 16));
-  CHECK_FALSE(shares_all_cores({0, 1, 2, 3}, 4, {0, 1}, 2));
+  CHECK_FALSE(shares_all_cores({0, 1}, 2, {}, 16));
+  CHECK_FALSE(shares_all_cores({0, 1}, 1, {0, 1}, 16));
 }
 
 // A thread that waits meanwhile, on the cores of the caller.
