@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "runtime/tools/json_writer.h"
-#include "runtime/tools/npy.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
 #include "tools/files.h"
 #include "tools/messages.h"
+#include "tools/npy.h"
 #include "tools/printable.h"
 
 namespace codl::tools {

@@ -5,9 +5,9 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/tools/npy.h"
 #include "tools/files.h"
 #include "tools/messages.h"
+#include "tools/npy.h"
 #include "tools/printable.h"
 
 namespace codl::tools {

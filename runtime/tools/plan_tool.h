@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "codl/codl.hpp"
-#include "runtime/tools/dtype.h"
 #include "runtime/tools/json_writer.h"
+#include "tools/dtype.h"
 #include "tools/flags.h"
 #include "tools/tool_error.h"
 

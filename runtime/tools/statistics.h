@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/tools/dtype.h"
+#include "tools/dtype.h"
 
 namespace codl::tools {
 

@@ -29,8 +29,8 @@
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "kernels/kernel_table.h"
-#include "runtime/tools/npy.h"
 #include "runtime/tools/plan_tool.h"
+#include "tools/npy.h"
 
 namespace codl::test {
 namespace {

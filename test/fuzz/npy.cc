@@ -1,5 +1,5 @@
 // Fuzz target: any bytes as an .npy file. What is read is written and read again as the same.
-#include "runtime/tools/npy.h"
+#include "tools/npy.h"
 
 #include "test/fuzz/target.h"
 #include "tools/tool_error.h"

@@ -1,4 +1,4 @@
-#include "runtime/tools/dtype.h"
+#include "tools/dtype.h"
 
 #include <cmath>
 #include <cstring>

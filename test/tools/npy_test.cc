@@ -1,4 +1,4 @@
-#include "runtime/tools/npy.h"
+#include "tools/npy.h"
 
 #include <cstring>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codl/codl.h"
-#include "runtime/tools/dtype.h"
+#include "tools/dtype.h"
 
 namespace codl::tools {
 
