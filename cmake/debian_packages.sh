@@ -13,6 +13,7 @@ build=(
   libonnx-dev libprotobuf-dev protobuf-compiler        # frontend
   llvm-14-dev libtinfo-dev zlib1g-dev                  # LLVM Support and what it links
   nlohmann-json3-dev                                   # profiles
+  libeigen3-dev                                        # pruning and low rank
   libflatbuffers-dev flatbuffers-compiler libxxhash-dev  # plan format
   libhwy-dev                                           # CPU kernels (headers only)
   opencl-c-headers                                     # OpenCL declarations; the library is opened at run time

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
@@ -345,25 +346,57 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
-llvm::Error run_frontend_passes(ir::Graph& graph, const DeviceProfile& profile,
-                                const CompileOptions& options) {
-  PassSavings savings(profile);
-  PassOptions passes = options.passes;
-  if (options.reports_passes)
-    passes.on_graph = [&](llvm::StringRef pass, const ir::Graph& after) {
-      return savings.add(pass, after);
-    };
-  if (llvm::Error error = run_passes(graph, kFrontendPasses, passes)) return error;
-  if (options.dump_to != nullptr) savings.print(*options.dump_to);
-  return llvm::Error::success();
-}
-
 // Of the constants as the model has them: what kernels make of these is not known before kernels
 // are chosen (weight_mbytes() of a variant).
 double constant_mbytes(const ir::Graph& graph) {
   double bytes = 0;
   for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
   return bytes * 1e-6;
+}
+
+// Microseconds of a graph in front of assign_layouts: by the strategy asked for, of optimal by its
+// seeds, for the search judges a thousand plans where this one is asked for hundreds of graphs.
+llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile& profile,
+                                     const CompileOptions& options) {
+  ir::Graph laid_out = graph;
+  if (llvm::Error error = assign_layouts(laid_out)) return error;
+  const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
+  std::vector<std::string> strategies = {options.partition.strategy};
+  if (options.partition.is_optimal()) strategies = {"cpu", "gpu", "segments"};
+  if (!profile.has_gpu) strategies = {"cpu"};
+  double least_us = std::numeric_limits<double>::infinity();
+  for (const std::string& strategy : strategies) {
+    PartitionOptions partition = options.partition;
+    partition.strategy = strategy;
+    CODL_ASSIGN_OR_RETURN(candidate,
+                          make_candidate(laid_out, predictor, options.precision, partition));
+    least_us = std::min(least_us, candidate.schedule.predicted_us);
+  }
+  return least_us;
+}
+
+llvm::Error run_frontend_passes(ir::Graph& graph, const DeviceProfile& profile,
+                                const CompileOptions& options, CompileReport& report) {
+  PassSavings savings(profile);
+  PassOptions passes = options.passes;
+  if (options.reports_passes)
+    passes.on_graph = [&](llvm::StringRef pass, const ir::Graph& after) {
+      return savings.add(pass, after);
+    };
+  passes.inserted_before = "assign_layouts";
+  passes.inserted = [&](ir::Graph& plain) -> llvm::Error {
+    if (options.compress.is_asked()) {
+      CODL_ASSIGN_OR_RETURN(compressed,
+                            compress(plain, options.compress, [&](const ir::Graph& tried) {
+                              return judge_latency(tried, profile, options);
+                            }));
+      report.compress = std::move(compressed);
+    }
+    return options.on_optimised ? options.on_optimised(plain) : llvm::Error::success();
+  };
+  if (llvm::Error error = run_passes(graph, kFrontendPasses, passes)) return error;
+  if (options.dump_to != nullptr) savings.print(*options.dump_to);
+  return llvm::Error::success();
 }
 
 }  // namespace
@@ -378,7 +411,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);
   ir::Graph graph = std::move(*imported);
-  if (llvm::Error error = run_frontend_passes(graph, profile, options)) return error;
+  if (llvm::Error error = run_frontend_passes(graph, profile, options, result.report)) return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
   SingleProcessor single(graph, predictor, options.precision, options.partition);

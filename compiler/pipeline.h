@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/compress/compress.h"
 #include "compiler/device/device_profile.h"
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/options.h"
@@ -41,6 +43,9 @@ struct CompileOptions {
   // of the nodes, in percent; waits between the lanes in the first variant.
   std::optional<double> max_fallback_percent;
   std::optional<uint32_t> max_handoffs;
+  CompressOptions compress;
+  std::function<llvm::Error(const ir::Graph& graph)>
+      on_optimised;             // before layouts are chosen; or null
   bool reports_passes = false;  // print what each pass saved (report/pass_savings) to dump_to
   bool builds_plan = true;      // false: the report and the limits are all that is asked for
 };
@@ -66,7 +71,8 @@ struct CompileReport {
   std::vector<Variant> variants;
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
-  uint64_t winograd_bytes = 0;     // of them filters transformed by Winograd's method
+  uint64_t winograd_bytes = 0;  // of them filters transformed by Winograd's method
+  CompressReport compress;
   std::vector<std::string> notes;  // of the importer, one line each
   // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
   std::string plain_loops_warning;

@@ -131,6 +131,11 @@ bool EvaluationBudget::take_bytes(int64_t bytes) {
 }
 
 llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs) {
+  return interpret(graph, inputs, evaluate_node);
+}
+
+llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs,
+                                             NodeEvaluator evaluate) {
   if (inputs.size() != graph.inputs().size())
     return input_error(graph.name, "expected {0} inputs, found {1}", graph.inputs().size(),
                        inputs.size());
@@ -157,7 +162,7 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
     const ir::Node& node = graph.nodes()[i];
     llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> operands;
     for (ir::ValueId input : node.inputs) operands.push_back(bytes_at(input));
-    CODL_ASSIGN_OR_RETURN(output, evaluate_node(ir::NodeView{graph, node}, operands));
+    CODL_ASSIGN_OR_RETURN(output, evaluate(ir::NodeView{graph, node}, operands));
     computed[node.output] = std::move(output);
     for (ir::ValueId input : node.inputs)
       if (last_reader[input] == i && !graph.is_output(input)) LargeBytes().swap(computed[input]);

@@ -48,4 +48,10 @@ class EvaluationBudget {
 // the graph has. Input error if the sizes of `inputs` are not those of the graph.
 llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs);
 
+// The same with nodes evaluated by `evaluate`, which may look at operands and results on their way.
+using NodeEvaluator = llvm::function_ref<llvm::Expected<LargeBytes>(
+    const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs)>;
+llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs,
+                                             NodeEvaluator evaluate);
+
 }  // namespace codl::compiler

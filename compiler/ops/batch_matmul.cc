@@ -62,6 +62,21 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(node.node.name, a.dtype, y);
 }
 
+// Rows, columns and what is summed over; the dims in front stay.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const auto params = node.params<BatchMatMulParams>();
+  const int32_t a = node.input(0).rank() - 2, b = node.input(1).rank() - 2;
+  const int32_t y = node.output().rank() - 2;
+  if (a < 0 || b < 0 || y < 0) return;
+  const int32_t rows_of_a = a + (params.is_a_transposed ? 1 : 0);
+  const int32_t sum_of_a = a + (params.is_a_transposed ? 0 : 1);
+  const int32_t sum_of_b = b + (params.is_b_transposed ? 1 : 0);
+  const int32_t columns_of_b = b + (params.is_b_transposed ? 0 : 1);
+  links.tie({0, rows_of_a}, {ChannelLinks::kResult, y}, node.output().dims[y]);
+  links.tie({0, sum_of_a}, {1, sum_of_b}, node.input(0).dims[sum_of_a]);
+  links.tie({1, columns_of_b}, {ChannelLinks::kResult, y + 1}, node.output().dims[y + 1]);
+}
+
 }  // namespace
 
 extern const OpSpec kBatchMatMulSpec;
@@ -74,6 +89,7 @@ const OpSpec kBatchMatMulSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

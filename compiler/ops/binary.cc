@@ -34,6 +34,8 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   return split_rules(node.output(), has_rows, has_rows);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) { link_same_dims(node, links); }
+
 }  // namespace
 
 extern const OpSpec kBinarySpec;
@@ -54,6 +56,7 @@ const OpSpec kBinarySpec = {
     .input_range = same_range,
     .computes_in_nhwc = has_f32_rows,
     .follows_layout = true,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -15,6 +15,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) { link_same_dims(node, links); }
+
 }  // namespace
 
 extern const OpSpec kCastSpec;
@@ -26,6 +28,7 @@ const OpSpec kCastSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

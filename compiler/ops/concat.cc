@@ -34,6 +34,17 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   return split_rules(node.output(), joins_channels(node), false);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const int32_t axis = node.params<ConcatParams>().axis;
+  int32_t begin = 0;
+  for (uint32_t slot = 0; slot < node.input_count(); ++slot) {
+    for (int32_t d = 0; d < node.output().rank(); ++d)
+      for (int32_t i = 0; i < node.input(slot).dims[d]; ++i)
+        links.tie({slot, d}, i, {ChannelLinks::kResult, d}, d == axis ? begin + i : i);
+    begin += node.input(slot).dims[axis];
+  }
+}
+
 }  // namespace
 
 extern const OpSpec kConcatSpec;
@@ -44,6 +55,7 @@ const OpSpec kConcatSpec = {
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = joins_channels,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -35,6 +35,10 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return whole_extent(node.input(operand), dim);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  link_convolution(node, links, node.params<Conv2dParams>().groups);
+}
+
 }  // namespace
 
 extern const OpSpec kConv2dSpec;
@@ -45,6 +49,7 @@ const OpSpec kConv2dSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

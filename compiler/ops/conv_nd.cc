@@ -97,6 +97,16 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, DType::F32, dims);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const auto params = node.params<ConvNdParams>();
+  if (!params.is_transposed) return link_convolution(node, links, params.groups);
+  if (params.groups != 1) return;
+  links.tie({0, 1}, {1, 0}, node.input(0).dims[1]);
+  links.tie({1, 1}, {ChannelLinks::kResult, 1}, node.output().dims[1]);
+  links.makes({1, 1});
+  if (params.has_bias) links.tie({2, 0}, {ChannelLinks::kResult, 1}, node.output().dims[1]);
+}
+
 }  // namespace
 
 extern const OpSpec kConvNdSpec;
@@ -106,6 +116,7 @@ const OpSpec kConvNdSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -54,6 +54,16 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
                                  : whole_extent(node.input(operand), dim);
 }
 
+// A channel of the result is a block of channels of x.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const auto params = node.params<DepthToSpaceParams>();
+  const int32_t block = params.block_h * params.block_w;
+  const int32_t result = node.output().dims[1];
+  for (int32_t i = 0; i < node.input(0).dims[1]; ++i)
+    links.tie({0, 1}, i, {ChannelLinks::kResult, 1},
+              params.is_channel_major ? i / block : i % result);
+}
+
 }  // namespace
 
 extern const OpSpec kDepthToSpaceSpec;
@@ -64,6 +74,7 @@ const OpSpec kDepthToSpaceSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

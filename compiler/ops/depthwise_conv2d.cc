@@ -41,6 +41,7 @@ const OpSpec kDepthwiseConv2dSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .channels = link_depthwise,
 };
 
 }  // namespace codl::compiler

@@ -32,6 +32,13 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return whole_extent(node.input(operand), dim);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  links.tie({kX, 1}, {kW, 0}, node.input(kX).dims[1]);
+  links.tie({kW, 1}, {ChannelLinks::kResult, 1}, node.output().dims[1]);
+  links.tie({kBias, 0}, {ChannelLinks::kResult, 1}, node.output().dims[1]);
+  links.makes({kW, 1});
+}
+
 }  // namespace
 
 extern const OpSpec kMatMulSpec;
@@ -43,6 +50,7 @@ const OpSpec kMatMulSpec = {
     .infer = infer,
     .splits = splits,
     .input_range = input_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -44,6 +44,11 @@ bool computes_in_nhwc(const ir::NodeView& node) {
   return (node.params<NormalizeParams>().axes_mask & 1) == 0;
 }
 
+// What the mean is over stays whole.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  link_same_dims(node, links, static_cast<uint32_t>(node.params<NormalizeParams>().axes_mask));
+}
+
 }  // namespace
 
 extern const OpSpec kNormalizeSpec;
@@ -58,6 +63,7 @@ const OpSpec kNormalizeSpec = {
     .input_range = whole_range,
     .computes_in_nhwc = computes_in_nhwc,
     .follows_layout = true,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

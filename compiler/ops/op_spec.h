@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ops/channel_links.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
@@ -37,6 +38,11 @@ struct OpSpec {
   // True where all of its rows for Nhwc compute in Plain as well, as fast: a node whose operands
   // are Plain stays so.
   bool follows_layout = false;
+  // What of the node's operands and result goes together when channels are pruned; null: nothing of
+  // them can be removed.
+  void (*channels)(const ir::NodeView& node, ChannelLinks& links) = nullptr;
+  // The parameters of the node without the places that are not kept; null: they stay as they are.
+  ir::OpParams (*params_of_kept)(const ir::NodeView& node, KeptPlaces kept) = nullptr;
 };
 
 const OpSpec& op_spec(OpKind op);

@@ -43,6 +43,35 @@ bool computes_in_nhwc(const ir::NodeView& node) {
          (node.input(0).layout == Layout::Nhwc || node.input_value(0).is_input);
 }
 
+// What is added belongs to the result alone; of what repeats elements nothing goes.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const auto params = node.params<PadParams>();
+  const kernels::PadAxes pads = kernels::pad_axes(params);
+  for (int32_t d = 0; d < node.output().rank(); ++d)
+    if (params.kind == kPadConstant || (pads.begin[d] == 0 && pads.end[d] == 0))
+      for (int32_t i = 0; i < node.input(0).dims[d]; ++i)
+        links.tie({0, d}, i, {ChannelLinks::kResult, d}, pads.begin[d] + i);
+}
+
+ir::OpParams params_of_kept(const ir::NodeView& node, KeptPlaces kept) {
+  PadParams params = node.params<PadParams>();
+  int32_t* const begin[kMaxRank] = {&params.begin_0, &params.begin_1, &params.begin_2,
+                                    &params.begin_3, &params.begin_4, &params.begin_5,
+                                    &params.begin_6, &params.begin_7};
+  int32_t* const end[kMaxRank] = {&params.end_0, &params.end_1, &params.end_2, &params.end_3,
+                                  &params.end_4, &params.end_5, &params.end_6, &params.end_7};
+  for (int32_t d = 0; d < node.output().rank(); ++d) {
+    const llvm::BitVector& of_y = kept({ChannelLinks::kResult, d});
+    const int32_t of_x = node.input(0).dims[d];
+    int32_t in_front = 0, behind = 0;
+    for (int32_t i = 0; i < *begin[d]; ++i) in_front += of_y[i] ? 1 : 0;
+    for (int32_t i = *begin[d] + of_x; i < node.output().dims[d]; ++i) behind += of_y[i] ? 1 : 0;
+    *begin[d] = in_front;
+    *end[d] = behind;
+  }
+  return ir::OpParams::of(OpKind::Pad, params);
+}
+
 }  // namespace
 
 extern const OpSpec kPadSpec;
@@ -53,6 +82,8 @@ const OpSpec kPadSpec = {
     .splits = no_splits,
     .input_range = whole_range,
     .computes_in_nhwc = computes_in_nhwc,
+    .channels = channels,
+    .params_of_kept = params_of_kept,
 };
 
 }  // namespace codl::compiler

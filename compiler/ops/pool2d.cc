@@ -75,6 +75,7 @@ const OpSpec kPool2dSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .channels = link_channels,
 };
 
 }  // namespace codl::compiler

@@ -63,6 +63,11 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, dtype, dims);
 }
 
+// The index of a maximum counts the elements of all channels in front.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  if (node.params<PoolNdParams>().kind != kPoolNdMaxIndex) link_channels(node, links);
+}
+
 }  // namespace
 
 extern const OpSpec kPoolNdSpec;
@@ -72,6 +77,7 @@ const OpSpec kPoolNdSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

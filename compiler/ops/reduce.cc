@@ -32,6 +32,11 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return y;
 }
 
+// What is reduced stays whole.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  link_same_dims(node, links, static_cast<uint32_t>(node.params<ReduceParams>().axes_mask));
+}
+
 }  // namespace
 
 extern const OpSpec kReduceSpec;
@@ -44,6 +49,7 @@ const OpSpec kReduceSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -77,6 +77,11 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
                                      node.input(0).dims[2]);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  if (node.output().rank() > 1 && node.input(0).dims[1] == node.output().dims[1])
+    link_channels(node, links);
+}
+
 }  // namespace
 
 extern const OpSpec kResizeSpec;
@@ -87,6 +92,7 @@ const OpSpec kResizeSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -28,6 +28,32 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, x.dtype, dims);
 }
 
+// What is between the elements taken is not read: it may go.
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const kernels::SliceAxes axes = kernels::slice_axes(node.params<SliceParams>());
+  for (int32_t d = 0; d < node.output().rank(); ++d)
+    for (int32_t i = 0; i < axes.count[d]; ++i)
+      if (axes.step[d] == 1) links.tie({0, d}, axes.start[d] + i, {ChannelLinks::kResult, d}, i);
+}
+
+ir::OpParams params_of_kept(const ir::NodeView& node, KeptPlaces kept) {
+  SliceParams params = node.params<SliceParams>();
+  int32_t* const start[kMaxRank] = {&params.start_0, &params.start_1, &params.start_2,
+                                    &params.start_3, &params.start_4, &params.start_5,
+                                    &params.start_6, &params.start_7};
+  int32_t* const count[kMaxRank] = {&params.count_0, &params.count_1, &params.count_2,
+                                    &params.count_3, &params.count_4, &params.count_5,
+                                    &params.count_6, &params.count_7};
+  for (int32_t d = 0; d < node.output().rank(); ++d) {
+    const llvm::BitVector& of_x = kept({0, d});
+    int32_t removed_in_front = 0;
+    for (int32_t i = 0; i < *start[d]; ++i) removed_in_front += of_x[i] ? 0 : 1;
+    *start[d] -= removed_in_front;
+    *count[d] = static_cast<int32_t>(kept({ChannelLinks::kResult, d}).count());
+  }
+  return ir::OpParams::of(OpKind::Slice, params);
+}
+
 }  // namespace
 
 extern const OpSpec kSliceSpec;
@@ -39,6 +65,8 @@ const OpSpec kSliceSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .channels = channels,
+    .params_of_kept = params_of_kept,
 };
 
 }  // namespace codl::compiler

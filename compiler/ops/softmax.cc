@@ -22,6 +22,10 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return whole_extent(node.input(operand), dim);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  link_same_dims(node, links, 1u << node.params<SoftmaxParams>().axis);
+}
+
 }  // namespace
 
 extern const OpSpec kSoftmaxSpec;
@@ -33,6 +37,7 @@ const OpSpec kSoftmaxSpec = {
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
     .follows_layout = true,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -29,6 +29,14 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return whole_extent(node.input(operand), dim);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) {
+  const auto p = node.params<TransposeParams>();
+  const int32_t perm[kMaxRank] = {p.perm_0, p.perm_1, p.perm_2, p.perm_3,
+                                  p.perm_4, p.perm_5, p.perm_6, p.perm_7};
+  for (int32_t d = 0; d < node.output().rank(); ++d)
+    links.tie({0, perm[d]}, {ChannelLinks::kResult, d}, node.output().dims[d]);
+}
+
 }  // namespace
 
 extern const OpSpec kTransposeSpec;
@@ -38,6 +46,7 @@ const OpSpec kTransposeSpec = {
     .infer = infer,
     .splits = splits,
     .input_range = input_range,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

@@ -32,6 +32,8 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   return split_rules(node.output(), has_rows, has_rows);
 }
 
+void channels(const ir::NodeView& node, ChannelLinks& links) { link_same_dims(node, links); }
+
 }  // namespace
 
 extern const OpSpec kUnarySpec;
@@ -50,6 +52,7 @@ const OpSpec kUnarySpec = {
     .input_range = same_range,
     .computes_in_nhwc = has_f32_rows,
     .follows_layout = true,
+    .channels = channels,
 };
 
 }  // namespace codl::compiler

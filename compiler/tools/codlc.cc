@@ -4,6 +4,7 @@
 #include "compiler/device/quirks.h"
 #include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx_model.h"
+#include "compiler/frontend/onnx_writer.h"
 #include "compiler/partition/partition.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
@@ -41,6 +42,8 @@ struct Flags {
   bool no_winograd = false;
   std::string avoid;  // path; empty: nothing
   std::optional<SupportFormat> support;
+  CompressOptions compress;
+  std::string emitted_onnx;  // path; empty: none
   bool reports_passes = false;
   std::optional<double> max_fallback_percent;
   std::optional<uint32_t> max_handoffs;
@@ -61,6 +64,36 @@ std::vector<std::string> pass_names() {
 tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names) {
   return {std::move(form), *target, [=](const std::string& flag, const std::string& value) {
             *target = names[tools::parse_choice(flag, value, names)];
+          }};
+}
+
+// A ratio between 0 and 1, or auto.
+tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target) {
+  return {std::move(form), "off", [=](const std::string& flag, const std::string& value) {
+            *target = value == "auto"
+                          ? CompressRatio{true, 0}
+                          : CompressRatio{false, tools::parse_number(flag, value, 0, 1)};
+          }};
+}
+
+// "0.5%", "0.5": a share of 1.
+tools::FlagValue percent_value(std::string form, double* target) {
+  return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
+          [=](const std::string& flag, const std::string& value) {
+            const llvm::StringRef number = llvm::StringRef(value).rtrim('%');
+            *target = tools::parse_number(flag, number.str(), 0, 100) / 100;
+          }};
+}
+
+// One of the choices, or nothing.
+template <typename Enum>
+tools::FlagValue named_value(std::optional<Enum>* target, const tools::Choices<Enum>& choices,
+                             std::string default_text) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return {llvm::join(names, "|"), std::move(default_text),
+          [=](const std::string& flag, const std::string& value) {
+            *target = choices[tools::parse_choice(flag, value, names)].second;
           }};
 }
 
@@ -133,6 +166,38 @@ tools::CommandLine command_line_of(Flags* flags) {
          "no convolution by Winograd's method: larger weights, results further from exact"},
         {"avoid", text_value("QUIRKS.json", &flags->avoid, "none"),
          "use no kernel that this file of `codl-run --self-test --json` found to be wrong"}}},
+      {"Smaller networks",
+       {{"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
+         "decompose weights (SVD; of convolutions channel-wise, spatial, Tucker-2) keeping this "
+         "share of their squares, where the plan is predicted to be faster; auto: as little as "
+         "the accuracy budget allows"},
+        {"prune", ratio_value("RATIO|auto", &flags->compress.prune),
+         "remove this share of the channels of each group that hangs together, where the plan is "
+         "predicted to be faster; auto: as much as the accuracy budget allows"},
+        {"calibration", text_value("DIR", &flags->compress.calibration, "none"),
+         "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
+         "where there is one input; labels.npy, optional: the index of the largest output. Every "
+         "other sample is fitted to, the rest measured on"},
+        {"metric",
+         named_value<Metric>(
+             &flags->compress.metric,
+             {{"top1", Metric::Top1}, {"relative", Metric::Relative}, {"cosine", Metric::Cosine}},
+             "top1 with labels, else relative"),
+         "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
+         "error of the outputs, 1 - cosine"},
+        {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
+         "what of it may be lost by auto"},
+        {"importance",
+         named_value<Importance>(&flags->compress.importance,
+                                 {{"l1", Importance::L1},
+                                  {"l2", Importance::L2},
+                                  {"activation", Importance::Activation},
+                                  {"repair", Importance::Repair}},
+                                 "repair with --calibration, else l2"),
+         "which channels go first: the least weights (l1, l2), what adds least to what reads them "
+         "(activation), or of that what the others cannot replace (repair)"},
+        {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
+         "write the network as ONNX after fusion, pruning and low rank"}}},
       {"Reports and limits",
        {{"report-support",
          optional_choice_value<SupportFormat>(
@@ -207,6 +272,9 @@ llvm::Expected<CompileOptions> options_of(const Flags& flags, llvm::raw_ostream&
   options.precision = flags.precision;
   options.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty();
+  options.compress = flags.compress;
+  if (!flags.compress.calibration.empty() && !flags.compress.is_asked())
+    return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
   options.reports_passes = flags.reports_passes;
   options.max_fallback_percent = flags.max_fallback_percent;
   options.max_handoffs = flags.max_handoffs;
@@ -308,6 +376,15 @@ llvm::Error run(const Flags& flags, llvm::raw_ostream& os) {
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   const std::string path = output_path(flags);
   if (options.builds_plan) tools::claim_output(path);
+  std::string emitted;
+  if (!flags.emitted_onnx.empty()) {
+    tools::claim_output(flags.emitted_onnx);
+    options.on_optimised = [&](const ir::Graph& graph) -> llvm::Error {
+      CODL_ASSIGN_OR_RETURN(written, write_onnx(graph));
+      emitted = std::move(written);
+      return llvm::Error::success();
+    };
+  }
   options.import.on_read = [&] { model->dontNeedIfMmap(); };
   CODL_ASSIGN_OR_RETURN(result, compile(model->getBuffer(), flags.model, profile, options));
   if (!flags.is_quiet) {  // not among what is asked for on stdout
@@ -317,6 +394,8 @@ llvm::Error run(const Flags& flags, llvm::raw_ostream& os) {
          {result.report.assumed_kernels_warning, result.report.plain_loops_warning})
       if (!warning.empty()) tools::print_message(kTool, tools::Severity::Warning, warning);
   }
+  if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, emitted);
+  if (!flags.is_quiet) print(result.report.compress, os);
   if (!options.builds_plan) return llvm::Error::success();
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (!flags.is_quiet) print_report(result.report, path, result.plan.size(), os);

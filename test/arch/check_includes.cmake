@@ -14,19 +14,20 @@ endfunction()
 layer(schema ^schema/ schema/ kernels/common/)  # a step's contract is part of checking a plan
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
-layer(tools ^tools/ tools/)
+layer(tools ^tools/ tools/ codl/codl[.]h)  # its types: of elements
 layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
 # Times kernels as the runtime runs them: from its parts, not through its API.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp)
 # The compiler is a line: a folder may include itself and those before it.
-set(line support ir ops interp frontend passes cost device partition schedule simulate memory emit report)
+set(line support ir ops interp frontend passes compress cost device partition schedule simulate memory emit report)
 set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h)
 foreach(folder ${line})
   list(APPEND may compiler/${folder}/)
   layer(compiler_${folder} ^compiler/${folder}/ ${may})
 endforeach()
+list(APPEND compiler_compress_may tools/npy[.]h tools/tool_error[.]h)  # calibration data
 # What a step costs is asked on the device, too: without LLVM.
 layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
 # The graph's verifier compares types with what each operator infers.
@@ -39,6 +40,7 @@ layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h tools/ compil
 # while planning.
 set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
+  "^Eigen/=^(compiler/compress|test)/"
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"

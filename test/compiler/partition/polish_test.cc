@@ -7,9 +7,11 @@
 
 #include "compiler/partition/bound.h"
 #include "compiler/partition/partition.h"
+#include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"

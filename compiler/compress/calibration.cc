@@ -1,0 +1,244 @@
+#include "compiler/compress/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "compiler/compress/fast_node.h"
+#include "compiler/support/error.h"
+#include "compiler/support/input_file.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "tools/npy.h"
+#include "tools/tool_error.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
+constexpr char kLabels[] = "labels.npy";
+
+static_assert(static_cast<int>(DType::F32) == CODL_FLOAT32);
+
+codl_dtype_t dtype_in_file(DType dtype) { return static_cast<codl_dtype_t>(dtype); }
+
+llvm::Expected<tools::Npy> read_npy(const std::string& path) {
+  CODL_ASSIGN_OR_RETURN(file, read_input(path, kMaxFileBytes));
+  try {
+    return tools::parse_npy(path, file);
+  } catch (const tools::ToolError& error) {
+    llvm::StringRef text = error.what();
+    text.consume_front(path + ": ");
+    return make_error(ErrorKind::Input, path, text.str());
+  }
+}
+
+// The paths of the folder's .npy files but the labels, by name.
+llvm::Expected<std::vector<std::string>> npy_files(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (llvm::sys::path::extension(entry->path()) == ".npy" &&
+        llvm::sys::path::filename(entry->path()) != kLabels)
+      paths.push_back(entry->path());
+  if (error)
+    return input_error(folder, "expected a folder with .npy files, found {0}", error.message());
+  llvm::sort(paths);
+  return paths;
+}
+
+// A name as a file may have it.
+std::string file_name(const std::string& input) {
+  std::string name = input;
+  for (char& c : name)
+    if (c == '/' || c == '\\' || c == ':') c = '_';
+  return name + ".npy";
+}
+
+// Dims of one sample, without a leading 1 that stands for the batch.
+std::vector<int64_t> sample_dims(const ir::TensorType& type) {
+  std::vector<int64_t> dims(type.dims.begin(), type.dims.end());
+  if (!dims.empty() && dims[0] == 1) dims.erase(dims.begin());
+  return dims;
+}
+
+bool is_finite(const tools::Npy& npy) {
+  const size_t bytes = tools::element_bytes(npy.dtype);
+  for (size_t i = 0; i + bytes <= npy.data.size(); i += bytes)
+    if (!std::isfinite(tools::read_element(npy.dtype, npy.data.data() + i))) return false;
+  return true;
+}
+
+// How many samples of the input the array has.
+llvm::Expected<size_t> checked_samples(const std::string& path, const tools::Npy& npy,
+                                       const ir::Value& input) {
+  const std::vector<int64_t> dims = sample_dims(input.type);
+  const bool has_dims = npy.dims.size() == dims.size() + 1 &&
+                        std::equal(dims.begin(), dims.end(), npy.dims.begin() + 1);
+  if (npy.dtype != dtype_in_file(input.type.dtype) || !has_dims) {
+    std::vector<int64_t> any = dims;
+    any.insert(any.begin(), 0);
+    std::string expected = tools::describe_tensor(dtype_in_file(input.type.dtype), any);
+    expected.replace(expected.find("[0") + 1, 1, "samples");
+    return input_error(path, "expected {0} for input {1}, found {2}", expected, input.name,
+                       tools::describe_tensor(npy.dtype, npy.dims));
+  }
+  if (!is_finite(npy)) return input_error(path, "expected finite numbers, found NaN or infinity");
+  return static_cast<size_t>(npy.dims[0]);
+}
+
+llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t count) {
+  CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
+  const bool is_integer = npy.dtype == CODL_INT64 || npy.dtype == CODL_INT32 ||
+                          npy.dtype == CODL_INT16 || npy.dtype == CODL_INT8 ||
+                          npy.dtype == CODL_UINT8;
+  if (!is_integer || npy.dims.size() != 1 || static_cast<size_t>(npy.dims[0]) != count)
+    return input_error(path, "expected int64[{0}], a label a sample, found {1}", count,
+                       tools::describe_tensor(npy.dtype, npy.dims));
+  std::vector<int64_t> labels;
+  for (size_t i = 0; i < count; ++i)
+    labels.push_back(static_cast<int64_t>(
+        tools::read_element(npy.dtype, npy.data.data() + i * tools::element_bytes(npy.dtype))));
+  return labels;
+}
+
+// ---- deviation ----
+
+double element(const Bytes& bytes, DType dtype, size_t i) {
+  return tools::read_element(dtype_in_file(dtype), bytes.data() + i * dtype_bytes(dtype));
+}
+
+size_t largest(const Bytes& bytes, DType dtype) {
+  const size_t count = bytes.size() / dtype_bytes(dtype);
+  size_t best = 0;
+  for (size_t i = 1; i < count; ++i)
+    if (element(bytes, dtype, i) > element(bytes, dtype, best)) best = i;
+  return best;
+}
+
+}  // namespace
+
+llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
+                                                      const ir::Graph& graph) {
+  CODL_ASSIGN_OR_RETURN(all_files, npy_files(folder));
+  CalibrationData calibration;
+  for (ir::ValueId id : graph.inputs()) {
+    const ir::Value& value = graph.value(id);
+    Input input;
+    input.sample_bytes =
+        static_cast<size_t>(value.type.element_count()) * dtype_bytes(value.type.dtype);
+    std::vector<std::string> paths = all_files;
+    if (graph.inputs().size() > 1) paths = {std::string(folder) + "/" + file_name(value.name)};
+    if (paths.empty())
+      return input_error(folder, "expected .npy files of input {0}, found none", value.name);
+    size_t count = 0;
+    for (const std::string& path : paths) {
+      CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
+      CODL_ASSIGN_OR_RETURN(samples, checked_samples(path, npy, value));
+      input.files.push_back({path, samples, ""});
+      count += samples;
+    }
+    if (calibration.inputs_.empty()) calibration.count_ = count;
+    if (count != calibration.count_)
+      return input_error(paths.back(), "expected {0} samples, as of the other inputs, found {1}",
+                         calibration.count_, count);
+    if (count < kMinSamples)
+      return input_error(paths.back(), "expected {0} samples or more, found {1}", kMinSamples,
+                         count);
+    calibration.inputs_.push_back(std::move(input));
+  }
+  const std::string labels = folder + "/" + kLabels;
+  if (llvm::sys::fs::exists(labels)) {
+    CODL_ASSIGN_OR_RETURN(read, read_labels(labels, calibration.count_));
+    calibration.labels_ = std::move(read);
+  }
+  return calibration;
+}
+
+llvm::Expected<std::vector<Bytes>> CalibrationData::inputs(size_t sample) {
+  std::vector<Bytes> result;
+  for (Input& input : inputs_) {
+    size_t at = sample;
+    auto file = input.files.begin();
+    while (at >= file->samples) at -= file++->samples;
+    if (file->data.empty()) {
+      for (File& other : input.files) std::string().swap(other.data);
+      CODL_ASSIGN_OR_RETURN(npy, read_npy(file->path));
+      if (npy.data.size() != file->samples * input.sample_bytes)
+        return input_error(file->path, "expected the {0} samples it had, found others",
+                           file->samples);
+      file->data = std::move(npy.data);
+    }
+    const auto* first =
+        reinterpret_cast<const uint8_t*>(file->data.data()) + at * input.sample_bytes;
+    result.emplace_back(first, first + input.sample_bytes);
+  }
+  return result;
+}
+
+double Deviation::loss(Metric metric) const {
+  if (metric == Metric::Relative) return relative;
+  if (metric == Metric::Cosine) return 1 - cosine;
+  return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : 1 - agreement;
+}
+
+bool Deviation::is_within(Metric metric, double budget) const {
+  if (metric == Metric::Top1 && budget == 0) return agreement == 1;
+  return loss(metric) <= budget;  // false where it is not a number
+}
+
+llvm::Expected<DeviationMeter> DeviationMeter::make(const ir::Graph& untouched,
+                                                    CalibrationData& calibration,
+                                                    std::vector<size_t> samples) {
+  DeviationMeter meter(calibration, std::move(samples));
+  for (ir::ValueId output : untouched.outputs())
+    meter.dtypes_.push_back(untouched.value(output).type.dtype);
+  for (size_t sample : meter.samples_) {
+    CODL_ASSIGN_OR_RETURN(inputs, calibration.inputs(sample));
+    CODL_ASSIGN_OR_RETURN(outputs, interpret(untouched, inputs, evaluate_fast));
+    meter.outputs_.push_back(std::move(outputs));
+  }
+  return meter;
+}
+
+llvm::Expected<Deviation> DeviationMeter::measure(const ir::Graph& changed) const {
+  double difference = 0, norm = 0, cosines = 0;
+  size_t same = 0, right = 0, right_before = 0;
+  for (size_t s = 0; s < samples_.size(); ++s) {
+    CODL_ASSIGN_OR_RETURN(inputs, calibration_->inputs(samples_[s]));
+    CODL_ASSIGN_OR_RETURN(outputs, interpret(changed, inputs, evaluate_fast));
+    double product = 0, norm_new = 0, norm_old = 0;
+    for (size_t o = 0; o < outputs.size(); ++o)
+      for (size_t i = 0; i < outputs[o].size() / dtype_bytes(dtypes_[o]); ++i) {
+        const double is = element(outputs[o], dtypes_[o], i);
+        const double was = element(outputs_[s][o], dtypes_[o], i);
+        difference += (is - was) * (is - was);
+        product += is * was;
+        norm_new += is * is;
+        norm_old += was * was;
+      }
+    norm += norm_old;
+    cosines += norm_new > 0 && norm_old > 0 ? product / std::sqrt(norm_new * norm_old)
+                                            : (norm_new == norm_old ? 1.0 : 0.0);
+    const size_t is = largest(outputs[0], dtypes_[0]);
+    const size_t was = largest(outputs_[s][0], dtypes_[0]);
+    same += is == was;
+    if (!calibration_->has_labels()) continue;
+    right += static_cast<int64_t>(is) == calibration_->label(samples_[s]);
+    right_before += static_cast<int64_t>(was) == calibration_->label(samples_[s]);
+  }
+  const auto count = static_cast<double>(samples_.size());
+  Deviation deviation;
+  deviation.samples = samples_.size();
+  deviation.relative = std::sqrt(difference / std::max(norm, 1e-30));
+  deviation.cosine = cosines / count;
+  deviation.agreement = static_cast<double>(same) / count;
+  if (calibration_->has_labels()) {
+    deviation.accuracy = static_cast<double>(right) / count;
+    deviation.accuracy_before = static_cast<double>(right_before) / count;
+  }
+  return deviation;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,58 @@
+// Low rank and pruning of channels, as asked: accepted by the predicted latency of the whole plan,
+// rolled back by measured deviation.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compress/calibration.h"
+#include "compiler/compress/pruning.h"
+
+namespace codl::compiler {
+
+// A ratio, or as much as the budget allows.
+struct CompressRatio {
+  bool is_auto = false;
+  double value = 0;
+};
+
+struct CompressOptions {
+  std::optional<CompressRatio> low_rank;  // share of the squares of the weights that is kept
+  std::optional<CompressRatio> prune;     // share of each group's channels that goes
+  std::optional<Importance> importance;   // none: Repair with calibration data, else L2
+  std::string calibration;                // folder; empty: none
+  std::optional<Metric> metric;           // none: Top1 with labels, else Relative
+  double budget = 0.005;                  // of loss by the metric; for auto
+  bool is_asked() const { return low_rank || prune; }
+};
+
+// Microseconds that the best plan of a graph in front of assign_layouts is predicted to take.
+using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
+
+// The network, as it is after a rewrite.
+struct NetworkCost {
+  double predicted_us = 0;
+  double macs = 0;
+  double weight_bytes = 0;
+};
+
+struct CompressReport {
+  struct Step {
+    std::string what;  // "none", "low rank", "pruning", "both"
+    NetworkCost cost;
+    std::optional<Deviation> deviation;  // on samples that nothing was fitted to
+  };
+  std::vector<Step> steps;
+  std::vector<std::string> rewrites;   // accepted, a line each
+  std::vector<std::string> untouched;  // a line each: what, and why
+};
+
+// Rewrites the graph. Errors: Input (calibration data; auto without any), Internal.
+llvm::Expected<CompressReport> compress(ir::Graph& graph, const CompressOptions& options,
+                                        const LatencyJudge& judge);
+
+void print(const CompressReport& report, llvm::raw_ostream& os);
+
+}  // namespace codl::compiler

@@ -1,0 +1,107 @@
+// Removes channels of a network: which go together, how much they matter, a network without some,
+// and the rest of the weights fitted again.
+//
+// A channel is a set of places (ops/channel_links.h): an index of some dims of values, weights
+// among them, that can only be removed together. Channels whose places lie in the same dims are a
+// group: all maps of a residual branch, what a depthwise convolution passes on, a concatenated
+// operand.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/compress/calibration.h"
+#include "compiler/ir/graph.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace codl::compiler {
+
+struct DimOfValue {
+  ir::ValueId value = ir::kNoId;
+  int32_t dim = 0;
+  friend bool operator<(const DimOfValue& a, const DimOfValue& b) {
+    return std::pair(a.value, a.dim) < std::pair(b.value, b.dim);
+  }
+};
+
+struct Place {
+  DimOfValue dim;
+  int32_t index = 0;
+};
+
+struct Channel {
+  std::vector<Place> places;
+};
+
+struct ChannelGroup {
+  std::string name;                // of the first node whose weights make it
+  std::vector<Channel> channels;   // in the order of the weights
+  std::vector<DimOfValue> makers;  // dims of the weights that make the channels
+};
+
+// Channels that no pass can remove, and what holds them.
+struct HeldChannels {
+  std::string name;  // of the node that makes them
+  int32_t count = 0;
+  std::string reason;  // "the output y of the network", "Softmax p"
+};
+
+struct ChannelGroups {
+  std::vector<ChannelGroup> groups;
+  std::vector<HeldChannels> held;
+};
+
+// Of a plain graph. Every dim of the graph's inputs and outputs stays, and what the operators'
+// rules do not let go.
+ChannelGroups find_channel_groups(const ir::Graph& graph);
+
+// The graph without the channels. Each dim must keep one place at least. Internal error if the rest
+// is no graph.
+llvm::Expected<ir::Graph> without_channels(const ir::Graph& graph,
+                                           llvm::ArrayRef<const Channel*> channels);
+
+enum class Importance { L1, L2, Activation, Repair };
+
+// What calibration data says of the maps and vectors that weights sum up: by value, sums of
+// products of its channels over samples and pixels, with a constant 1 behind the channels.
+struct Moments {
+  int64_t rows = 0;
+  std::vector<double> products;  // [channels + 1, channels + 1]
+};
+
+class ActivationMoments {
+ public:
+  // Over `samples` in turn; of a map at most kPixelsPerSample pixels each. Values of more than
+  // kMaxChannels, and what is beyond kMaxBytes of sums, are left out.
+  static llvm::Expected<ActivationMoments> collect(const ir::Graph& graph,
+                                                   CalibrationData& calibration,
+                                                   llvm::ArrayRef<size_t> samples);
+  const Moments* find(ir::ValueId value) const {
+    const auto found = moments_.find(value);
+    return found == moments_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<ir::ValueId, Moments> moments_;
+};
+
+// By group and channel; larger matters more. L1, L2: of the weights that make the channel.
+// Activation: of what it adds to the sums that read it, on calibration data. Repair: of what of
+// that the other channels cannot replace. The last two need `moments`.
+std::vector<std::vector<double>> importances(const ir::Graph& graph, const ChannelGroups& groups,
+                                             Importance importance,
+                                             const ActivationMoments* moments);
+
+// How many of `count` channels are kept if `ratio` of them may go: panels of 16 where there are
+// many, of 4 where there are few, for kernels compute whole ones.
+int32_t kept_channels(int32_t count, double ratio);
+
+// The graph without the channels; the weights that read them take over, by least squares on the
+// moments, what the channels kept can say of those removed. Weights whose moments are not known
+// stay as they are.
+llvm::Expected<ir::Graph> pruned_and_repaired(const ir::Graph& graph,
+                                              llvm::ArrayRef<const Channel*> channels,
+                                              const ActivationMoments* moments);
+
+}  // namespace codl::compiler

@@ -1,0 +1,310 @@
+// What calibration data says of channels: moments, importances, and weights fitted again.
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/compress/fast_node.h"
+#include "compiler/compress/pruning.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr int64_t kPixelsPerSample = 256;
+constexpr int32_t kMaxChannels = 2048;
+constexpr int64_t kMaxBytes = int64_t{1} << 29;
+// Of the mean of the squares: keeps what few samples leave open small.
+constexpr double kRidge = 1e-4;
+
+constexpr uint32_t kX = 0, kW = 1, kBias = 2;
+
+// Whether the node sums up the channels of its first operand, each with weights of its own.
+bool sums_channels(const ir::NodeView& node) {
+  if (node.node.op == OpKind::MatMul) return node.input_value(kW).is_constant;
+  return node.node.op == OpKind::Conv2d && node.params<Conv2dParams>().groups == 1 &&
+         node.input_value(kW).is_constant;
+}
+
+// A weight of the node as [its channel of the operand, everything else]: place of an element.
+struct WeightIndex {
+  explicit WeightIndex(const ir::NodeView& node) {
+    const ir::Dims& dims = node.input(kW).dims;
+    if (node.node.op == OpKind::MatMul) {
+      channels = dims[0];
+      outputs = dims[1];
+      channel_step = outputs;
+      output_step = 1;
+    } else {
+      outputs = dims[0];
+      channels = dims[1];
+      taps = int64_t{dims[2]} * dims[3];
+      channel_step = taps;
+      output_step = channels * taps;
+    }
+  }
+  int64_t at(int64_t output, int64_t channel, int64_t tap) const {
+    return output * output_step + channel * channel_step + tap;
+  }
+  int64_t channels = 0, outputs = 0, taps = 1, channel_step = 0, output_step = 0;
+};
+
+// A row a pixel (some of them) or a vector: the channels, and 1.
+Rows rows_of(const ir::TensorType& type, const float* x) {
+  const int64_t channels = type.dims[1];
+  const int64_t pixels = type.rank() == 4 ? int64_t{type.dims[2]} * type.dims[3] : 1;
+  const int64_t all = type.dims[0] * pixels;
+  const int64_t count = std::min(all, kPixelsPerSample);
+  Rows rows(count, channels + 1);
+  for (int64_t r = 0; r < count; ++r) {
+    const int64_t row = r * all / count;
+    const float* first = x + row / pixels * channels * pixels + row % pixels;
+    for (int64_t c = 0; c < channels; ++c) rows(r, c) = first[c * pixels];
+    rows(r, channels) = 1;
+  }
+  return rows;
+}
+
+// Squares of the weights that read each channel of the node's operand, summed up.
+std::vector<double> reading_norms(const ir::NodeView& node) {
+  const WeightIndex index(node);
+  const auto weights = node.input_value(kW).as<float>();
+  std::vector<double> norms(static_cast<size_t>(index.channels), 0);
+  for (int64_t c = 0; c < index.channels; ++c)
+    for (int64_t o = 0; o < index.outputs; ++o)
+      for (int64_t t = 0; t < index.taps; ++t) {
+        const double weight = weights[index.at(o, c, t)];
+        norms[c] += weight * weight;
+      }
+  return norms;
+}
+
+Matrix regularized(const Moments& moments) {
+  const auto size = static_cast<int64_t>(std::sqrt(moments.products.size()) + 0.5);
+  Matrix products = Eigen::Map<const Matrix>(moments.products.data(), size, size);
+  const double ridge = kRidge * products.diagonal().head(size - 1).mean() + 1e-12;
+  products.diagonal().array() += ridge;
+  return products;
+}
+
+// By channel of the value: the mean square of it, or of what the others cannot say of it.
+std::vector<double> channel_energies(const Moments& moments, bool after_repair) {
+  const Matrix products = regularized(moments);
+  const auto rows = static_cast<double>(std::max<int64_t>(moments.rows, 1));
+  std::vector<double> energies;
+  Matrix inverse;
+  if (after_repair)
+    inverse = products.llt().solve(Matrix::Identity(products.rows(), products.cols()));
+  for (int64_t c = 0; c + 1 < products.rows(); ++c)
+    energies.push_back((after_repair ? 1 / inverse(c, c) : products(c, c)) / rows);
+  return energies;
+}
+
+double weight_norm(const ir::Graph& graph, const std::vector<DimOfValue>& makers,
+                   const Channel& channel, bool is_l1) {
+  double sum = 0;
+  for (const Place& place : channel.places) {
+    const bool is_maker = llvm::any_of(makers, [&](const DimOfValue& maker) {
+      return maker.value == place.dim.value && maker.dim == place.dim.dim;
+    });
+    if (!is_maker) continue;
+    const ir::Value& value = graph.value(place.dim.value);
+    int64_t inner = 1;
+    for (int32_t d = place.dim.dim + 1; d < value.type.rank(); ++d) inner *= value.type.dims[d];
+    const int64_t extent = value.type.dims[place.dim.dim];
+    const auto weights = value.as<float>();
+    for (int64_t i = place.index * inner; i < static_cast<int64_t>(weights.size());
+         i += extent * inner)
+      for (int64_t k = i; k < i + inner; ++k)
+        sum += is_l1 ? std::fabs(double{weights[k]}) : double{weights[k]} * double{weights[k]};
+  }
+  return sum;
+}
+
+// What each place (value, channel of dim 1) adds to the sums that read it.
+std::map<ir::ValueId, std::vector<double>> reading_energies(const ir::Graph& graph,
+                                                            const ActivationMoments& moments,
+                                                            bool after_repair) {
+  std::map<ir::ValueId, std::vector<double>> energies;
+  for (const ir::Node& node : graph.nodes()) {
+    const ir::NodeView view{graph, node};
+    if (!sums_channels(view)) continue;
+    const Moments* of_value = moments.find(node.inputs[kX]);
+    if (of_value == nullptr) continue;
+    const std::vector<double> norms = reading_norms(view);
+    const std::vector<double> squares = channel_energies(*of_value, after_repair);
+    std::vector<double>& of_channels = energies[node.inputs[kX]];
+    of_channels.resize(norms.size(), 0);
+    for (size_t c = 0; c < norms.size(); ++c) of_channels[c] += norms[c] * squares[c];
+  }
+  return energies;
+}
+
+// Adds to what the node's weights of the kept channels make of its operand what those of the
+// removed ones made of it, as far as it follows from the kept ones.
+void repair(ir::Graph& graph, NewNames& names, ir::NodeId id, const llvm::BitVector& kept,
+            const Moments& moments) {
+  const ir::NodeView view{graph, graph.node(id)};
+  const WeightIndex index(view);
+  // At a border padded with zeros nothing is added that is no product.
+  const bool has_offset = index.taps == 1 && graph.value(graph.node(id).inputs[kBias]).is_constant;
+  const Matrix products = regularized(moments);
+  std::vector<int64_t> kept_ids, removed_ids;
+  for (int64_t c = 0; c < index.channels; ++c)
+    (kept[static_cast<unsigned>(c)] ? kept_ids : removed_ids).push_back(c);
+  if (has_offset) kept_ids.push_back(index.channels);
+  const Matrix of_kept = products(kept_ids, kept_ids);
+  const Matrix across = products(kept_ids, removed_ids);
+  const Matrix fit = of_kept.ldlt().solve(across);  // [kept, removed]
+
+  const auto weights = graph.value(graph.node(id).inputs[kW]).as<float>();
+  LargeVector<float> repaired(weights.begin(), weights.end());
+  std::vector<float> bias = graph.value(graph.node(id).inputs[kBias]).as<float>().vec();
+  for (int64_t o = 0; o < index.outputs; ++o)
+    for (int64_t t = 0; t < index.taps; ++t) {
+      Eigen::VectorXd removed(removed_ids.size());
+      for (size_t r = 0; r < removed_ids.size(); ++r)
+        removed[static_cast<int64_t>(r)] = weights[index.at(o, removed_ids[r], t)];
+      const Eigen::VectorXd added = fit * removed;
+      for (size_t k = 0; k < kept_ids.size(); ++k) {
+        const double value = added[static_cast<int64_t>(k)];
+        if (kept_ids[k] == index.channels)
+          bias[o] = static_cast<float>(bias[o] + value);
+        else
+          repaired[index.at(o, kept_ids[k], t)] += static_cast<float>(value);
+      }
+    }
+  const ir::Value of_weights = graph.value(graph.node(id).inputs[kW]);
+  const ir::Value of_bias = graph.value(graph.node(id).inputs[kBias]);
+  graph.node(id).inputs[kW] =
+      graph.add_constant(names.take(of_weights.name + ".repaired"), of_weights.type,
+                         bytes_of(llvm::ArrayRef<float>(repaired.data(), repaired.size())));
+  if (has_offset)
+    graph.node(id).inputs[kBias] =
+        graph.add_constant(names.take(of_bias.name + ".repaired"), of_bias.type,
+                           bytes_of(llvm::ArrayRef<float>(bias)));
+}
+
+}  // namespace
+
+llvm::Expected<ActivationMoments> ActivationMoments::collect(const ir::Graph& graph,
+                                                             CalibrationData& calibration,
+                                                             llvm::ArrayRef<size_t> samples) {
+  ActivationMoments result;
+  int64_t bytes_left = kMaxBytes;
+  for (const ir::Node& node : graph.nodes()) {
+    const ir::NodeView view{graph, node};
+    if (!sums_channels(view) || view.input_value(kX).is_constant) continue;
+    const int64_t size = int64_t{view.input(kX).dims[1]} + 1;
+    const auto bytes = static_cast<int64_t>(size * size * sizeof(double));
+    if (size > kMaxChannels + 1 || bytes > bytes_left || result.find(node.inputs[kX])) continue;
+    bytes_left -= bytes;
+    result.moments_[node.inputs[kX]].products.resize(static_cast<size_t>(size * size), 0);
+  }
+  for (size_t sample : samples) {
+    CODL_ASSIGN_OR_RETURN(inputs, calibration.inputs(sample));
+    std::vector<bool> is_added(graph.values().size(), false);
+    auto outputs = interpret(
+        graph, inputs,
+        [&](const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> operands) {
+          const ir::ValueId x = node.node.inputs.empty() ? ir::kNoId : node.node.inputs[kX];
+          const auto found = result.moments_.find(x);
+          if (found != result.moments_.end() && sums_channels(node) && !is_added[x]) {
+            is_added[x] = true;
+            const Rows rows =
+                rows_of(node.input(kX), reinterpret_cast<const float*>(operands[kX].data()));
+            const Rows products = rows.transpose() * rows;
+            Eigen::Map<Matrix>(found->second.products.data(), rows.cols(), rows.cols()) +=
+                products.cast<double>();
+            found->second.rows += rows.rows();
+          }
+          return evaluate_fast(node, operands);
+        });
+    if (!outputs) return outputs.takeError();
+  }
+  return result;
+}
+
+std::vector<std::vector<double>> importances(const ir::Graph& graph, const ChannelGroups& groups,
+                                             Importance importance,
+                                             const ActivationMoments* moments) {
+  std::map<ir::ValueId, std::vector<double>> energies;
+  const bool of_data = importance == Importance::Activation || importance == Importance::Repair;
+  if (of_data && moments != nullptr)
+    energies = reading_energies(graph, *moments, importance == Importance::Repair);
+  std::vector<std::vector<double>> result;
+  for (const ChannelGroup& group : groups.groups) {
+    std::vector<double>& of_group = result.emplace_back();
+    bool has_energies = false;
+    for (const Channel& channel : group.channels) {
+      double sum = 0;
+      for (const Place& place : channel.places) {
+        const auto found = energies.find(place.dim.value);
+        if (found == energies.end() || place.dim.dim != 1) continue;
+        has_energies = true;
+        sum += found->second[place.index];
+      }
+      of_group.push_back(sum);
+    }
+    if (has_energies) continue;
+    for (size_t c = 0; c < group.channels.size(); ++c)
+      of_group[c] =
+          weight_norm(graph, group.makers, group.channels[c], importance == Importance::L1);
+  }
+  return result;
+}
+
+int32_t kept_channels(int32_t count, double ratio) {
+  const int32_t panel = count >= 64 ? 16 : 4;
+  const auto wanted = static_cast<int32_t>(std::ceil(count * (1 - ratio) - 1e-9));
+  return std::clamp((wanted + panel - 1) / panel * panel, 1, count);
+}
+
+llvm::Expected<ir::Graph> pruned_and_repaired(const ir::Graph& graph,
+                                              llvm::ArrayRef<const Channel*> channels,
+                                              const ActivationMoments* moments) {
+  if (moments == nullptr) return without_channels(graph, channels);
+  std::map<ir::ValueId, llvm::BitVector> kept;  // dim 1 of values that lose some of it
+  for (const Channel* channel : channels)
+    for (const Place& place : channel->places) {
+      const ir::Value& value = graph.value(place.dim.value);
+      if (value.is_constant || place.dim.dim != 1) continue;
+      const auto [entry, is_new] = kept.try_emplace(
+          place.dim.value, llvm::BitVector(static_cast<unsigned>(value.type.dims[1]), true));
+      entry->second.reset(static_cast<unsigned>(place.index));
+    }
+  ir::Graph repaired = graph;
+  NewNames names(repaired);
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> copies;  // of a constant, and it
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+    const ir::NodeView view{graph, graph.node(id)};
+    if (!sums_channels(view) || !view.input_value(kBias).is_constant) continue;
+    const auto found = kept.find(view.node.inputs[kX]);
+    const Moments* of_value = moments->find(view.node.inputs[kX]);
+    if (found == kept.end() || of_value == nullptr || of_value->rows == 0) continue;
+    repair(repaired, names, id, found->second, *of_value);
+    for (uint32_t slot : {kW, kBias})
+      if (repaired.node(id).inputs[slot] != view.node.inputs[slot])
+        copies.emplace_back(repaired.node(id).inputs[slot], view.node.inputs[slot]);
+  }
+  // The channels' places in a constant are in what it was fitted to, too.
+  std::vector<Channel> with_copies;
+  for (const Channel* channel : channels) {
+    Channel& changed = with_copies.emplace_back(*channel);
+    for (const Place& place : channel->places)
+      for (const auto& [copy, original] : copies)
+        if (place.dim.value == original)
+          changed.places.push_back({{copy, place.dim.dim}, place.index});
+  }
+  std::vector<const Channel*> pointers;
+  for (const Channel& channel : with_copies) pointers.push_back(&channel);
+  CODL_ASSIGN_OR_RETURN(pruned, without_channels(repaired, pointers));
+  pruned.remove_unused_values();
+  return pruned;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,168 @@
+#include "compiler/compress/calibration.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/compress/compress.h"
+#include "test/compiler/compress/compress_graphs.h"
+#include "tools/npy.h"
+
+namespace codl::test {
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "codl_XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path); }
+  void write(const std::string& name, codl_dtype_t dtype, const std::vector<int64_t>& dims,
+             std::string_view data) const {
+    std::ofstream(path + "/" + name, std::ios::binary) << tools::format_npy(dtype, dims, data);
+  }
+  void write(const std::string& name, const std::vector<int64_t>& dims,
+             const std::vector<float>& data) const {
+    write(name, CODL_FLOAT32, dims,
+          {reinterpret_cast<const char*>(data.data()), data.size() * sizeof(float)});
+  }
+  std::string path;
+};
+
+// x [1, 4] with a layer in between whose channel 3 is the sum of channels 0 and 1.
+ir::Graph redundant_network(RandomGraph& r) {
+  std::vector<float> weights = r.floats(4 * 8);
+  for (int i = 0; i < 4; ++i) weights[i * 8 + 3] = weights[i * 8] + weights[i * 8 + 1];
+  const ir::ValueId x = r.input({1, 4});
+  const ir::ValueId a =
+      r.node(OpKind::MatMul,
+             {x, r.constant({4, 8}, weights), r.constant({8}, std::vector<float>(8, 0.0f))},
+             MatMulParams{});
+  r.graph.set_outputs({r.matmul(a, 3)});
+  r.graph.name = "redundant";
+  return r.graph;
+}
+
+std::string opening_error(const Folder& folder, const ir::Graph& graph) {
+  auto opened = compiler::CalibrationData::open(folder.path, graph);
+  std::string text = opened ? "" : error_of(opened.takeError());
+  const size_t at = text.find(folder.path);
+  if (at != std::string::npos) text.replace(at, folder.path.size(), "DIR");
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("calibration data that do not fit are refused with the file's name") {
+  RandomGraph r(1);
+  const ir::Graph graph = redundant_network(r);
+  const auto refused = [&](const std::vector<int64_t>& dims, std::vector<float> data) {
+    const Folder folder;
+    folder.write("a.npy", dims, data);
+    return opening_error(folder, graph);
+  };
+  CHECK(refused({16, 4}, r.floats(64)) == "");
+  CHECK(refused({16, 5}, r.floats(80)) ==
+        "DIR/a.npy: expected float32[samples,4] for input x, found float32[16,5]");
+  CHECK(refused({15, 4}, r.floats(60)) == "DIR/a.npy: expected 16 samples or more, found 15");
+  std::vector<float> with_nan = r.floats(64);
+  with_nan[63] = NAN;
+  CHECK(refused({16, 4}, with_nan) == "DIR/a.npy: expected finite numbers, found NaN or infinity");
+  const Folder folder;
+  CHECK(opening_error(folder, graph) == "DIR: expected .npy files of input x, found none");
+  folder.write("a.npy", CODL_FLOAT64, {16, 4}, std::string(16 * 4 * 8, '\0'));
+  CHECK(opening_error(folder, graph) ==
+        "DIR/a.npy: expected float32[samples,4] for input x, found float64[16,4]");
+  folder.write("a.npy", {16, 4}, r.floats(64));
+  folder.write("labels.npy", CODL_INT64, {15}, std::string(15 * 8, '\0'));
+  CHECK(opening_error(folder, graph) ==
+        "DIR/labels.npy: expected int64[16], a label a sample, found int64[15]");
+  std::ofstream(folder.path + "/b.npy") << "no array";
+  CHECK(opening_error(folder, graph).rfind("DIR/b.npy: expected an .npy file", 0) == 0);
+}
+
+TEST_CASE("samples come from several files, in the order of their names") {
+  RandomGraph r(2);
+  const ir::Graph graph = redundant_network(r);
+  const Folder folder;
+  const std::vector<float> first = r.floats(40), second = r.floats(40);
+  folder.write("1.npy", {10, 4}, first);
+  folder.write("2.npy", {10, 4}, second);
+  auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
+  CHECK(data.count() == 20);
+  for (size_t sample : {0, 19, 9, 10}) {
+    const auto inputs = value_of(data.inputs(sample));
+    const std::vector<float>& file = sample < 10 ? first : second;
+    CHECK(std::memcmp(inputs[0].data(), file.data() + sample % 10 * 4, 16) == 0);
+  }
+}
+
+TEST_CASE("what other channels say of a removed one is repaired") {
+  RandomGraph r(3);
+  const ir::Graph graph = redundant_network(r);
+  const Folder folder;
+  folder.write("x.npy", {64, 4}, r.floats(256));
+  auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
+  std::vector<size_t> samples;
+  for (size_t i = 0; i < 32; ++i) samples.push_back(i);
+  const auto moments = value_of(compiler::ActivationMoments::collect(graph, data, samples));
+  const auto groups = compiler::find_channel_groups(graph);
+  REQUIRE(groups.groups.size() == 1);
+  // The eight channels are functions of four inputs: four of them say the rest.
+  const auto& channels = groups.groups[0].channels;
+  const std::vector<const compiler::Channel*> removed = {&channels[3], &channels[7]};
+  const auto meter = value_of(compiler::DeviationMeter::make(graph, data, {40, 41, 42, 43}));
+  const ir::Graph repaired = value_of(compiler::pruned_and_repaired(graph, removed, &moments));
+  const ir::Graph cut = value_of(compiler::pruned_and_repaired(graph, removed, nullptr));
+  CHECK(value_of(meter.measure(repaired)).relative < 1e-2);
+  CHECK(value_of(meter.measure(cut)).relative > 0.05);
+  CHECK(value_of(meter.measure(graph)).relative == 0);
+}
+
+TEST_CASE("a budget of nothing rolls back what changes a prediction") {
+  RandomGraph r(4);
+  const ir::ValueId x = r.input({1, 8});
+  r.graph.set_outputs({r.matmul(r.matmul(x, 64), 10)});
+  r.graph.name = "dense";
+  const ir::Graph untouched = r.graph;
+  const Folder folder;
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  compiler::CompressOptions options;
+  options.prune = compiler::CompressRatio{true, 0};
+  options.low_rank = compiler::CompressRatio{true, 0};
+  options.calibration = folder.path;
+  options.metric = compiler::Metric::Top1;
+  const compiler::LatencyJudge by_weights = [](const ir::Graph& graph) -> llvm::Expected<double> {
+    double us = 0;
+    for (const ir::Value& value : graph.values()) us += static_cast<double>(value.bytes.size());
+    return us;
+  };
+  for (const double budget : {0.0, 0.5}) {
+    options.budget = budget;
+    ir::Graph graph = untouched;
+    const auto report = value_of(compiler::compress(graph, options, by_weights));
+    REQUIRE(report.steps.size() == 3);
+    CHECK(report.steps.back().deviation->is_within(compiler::Metric::Top1, budget));
+    ir::Graph again = untouched;
+    value_of(compiler::compress(again, options, by_weights));
+    CHECK(ir::print(again) == ir::print(graph));
+    if (budget > 0)
+      CHECK(report.steps.back().cost.weight_bytes < report.steps.front().cost.weight_bytes);
+    else
+      CHECK(report.steps.back().deviation->agreement == 1);
+  }
+}
+
+TEST_CASE("what needs calibration data says so") {
+  RandomGraph r(5);
+  ir::Graph graph = redundant_network(r);
+  compiler::CompressOptions options;
+  options.prune = compiler::CompressRatio{true, 0};
+  const compiler::LatencyJudge judge = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
+  CHECK(error_of(compiler::compress(graph, options, judge).takeError()) ==
+        "--calibration: expected a folder with --low-rank=auto and --prune=auto, found none");
+}
+
+}  // namespace codl::test

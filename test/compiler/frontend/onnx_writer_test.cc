@@ -1,0 +1,69 @@
+#include "compiler/frontend/onnx_writer.h"
+
+#include "compiler/interp/interpreter.h"
+#include "test/passes/pass_text.h"
+
+namespace codl::test {
+namespace {
+
+const compiler::Pass kFusions[] = {{"fold_batch_norm", compiler::fold_batch_norm},
+                                   {"fuse_residual", compiler::fuse_residual},
+                                   {"fuse_activation", compiler::fuse_activation},
+                                   {"eliminate_dead", compiler::eliminate_dead}};
+
+// The graph's lines without names: what is written gets new ones.
+std::string operators_of(const ir::Graph& graph) {
+  std::string text;
+  for (const ir::Node& node : graph.nodes())
+    text += std::string(op_row(node.op).name) + " " + ir::to_string(graph.value(node.output).type) +
+            "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a graph written as ONNX is the same graph when it is read") {
+  for (const char* model : {R"(
+    g (float[1,2,6,6] x) => (float[1,3] y) <float[4,2,3,3] w, float[4,1,3,3] d, float[144,3] m>
+    { c = Conv<pads = [1, 1, 1, 1]>(x, w)
+      e = Conv<pads = [1, 1, 1, 1], group = 4>(c, d)
+      s = Add(e, c)
+      r = HardSigmoid(s)
+      l = LeakyRelu<alpha = 0.3>(r)
+      shape = Constant<value_ints = [1, 144]>()
+      f = Reshape(l, shape)
+      y = MatMul(f, m) })",
+                            R"(
+    g (float[1,4,6] x) => (float[1,6,2] y, float[1,1,6] z)
+    { t = Transpose<perm = [0, 2, 1]>(x)
+      starts = Constant<value_ints = [3]>()
+      ends = Constant<value_ints = [-100]>()
+      axes = Constant<value_ints = [2]>()
+      steps = Constant<value_ints = [-2]>()
+      y = Slice(t, starts, ends, axes, steps)
+      p = Softmax<axis = 1>(x)
+      z = ReduceMax<axes = [1]>(p) })"}) {
+    ir::Graph graph = value_of(compiler::import_onnx(onnx_model(model), "test"));
+    REQUIRE(error_of(compiler::run_passes(graph, kFusions, {})) == "");
+    const std::string bytes = value_of(compiler::write_onnx(graph));
+    ir::Graph again = value_of(compiler::import_onnx(bytes, "test"));
+    REQUIRE(error_of(compiler::run_passes(again, kFusions, {})) == "");
+    CHECK(operators_of(again) == operators_of(graph));
+    CHECK(again.value(again.inputs()[0]).name == graph.value(graph.inputs()[0]).name);
+    CHECK(again.output_name(0) == graph.output_name(0));
+    std::vector<compiler::Bytes> inputs;
+    for (ir::ValueId id : graph.inputs())
+      inputs.emplace_back(static_cast<size_t>(graph.value(id).type.element_count()) * 4, 0x3e);
+    CHECK(value_of(compiler::interpret(again, inputs)) ==
+          value_of(compiler::interpret(graph, inputs)));
+  }
+}
+
+TEST_CASE("operators that no rule writes are named") {
+  ir::Graph graph = value_of(compiler::import_onnx(
+      onnx_model("g (float[4] x) => (int64[1,n] y) { y = NonZero(x) }"), "test"));
+  const std::string error = error_of(compiler::write_onnx(graph).takeError());
+  CHECK(error.rfind("--emit-onnx: expected operators that can be written, found NonZero", 0) == 0);
+}
+
+}  // namespace codl::test
