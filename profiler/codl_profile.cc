@@ -125,14 +125,15 @@ std::string read_samples_to_resume(const std::string& path, const DeviceFacts& f
 }
 
 // Steps of such workers take more or less by what both do just then, which no model tells.
-void warn_of_shared_cores(CpuLane& cpu) {
+std::string shared_cores_notice(CpuLane& cpu) {
   constexpr double kMostTime = 1.3;
-  if (const double time = cpu.time_of_all_beside_one(); time > kMostTime)
-    tools::print_message(
-        kTool, tools::Severity::Warning,
-        tools::formatted("%d CPU threads take %.2f times as long as one alone for the same work: "
-                         "they share a core, or others use it; choose cores with --cpu-cores",
-                         cpu.thread_count(), time));
+  const double time = cpu.time_of_all_beside_one();
+  if (time <= kMostTime) return {};
+  return tools::formatted(
+      "%d CPU threads take %.2f times as long as one alone for the same work: they share a core, "
+      "or "
+      "others use it; choose cores with --cpu-cores",
+      cpu.thread_count(), time);
 }
 
 void warn(const std::string& text) {
@@ -149,9 +150,9 @@ struct Measured {
 struct Lanes {
   std::unique_ptr<GpuLane> gpu;  // null: none
   std::unique_ptr<CpuLane> cpu;
+  std::vector<std::string> notices;  // of what is in the way of a good profile; some empty
 };
 
-// Says what is in the way of a good profile.
 Lanes start_lanes(const ProfileFlags& flags) {
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? nullptr : text.c_str();
@@ -162,18 +163,17 @@ Lanes start_lanes(const ProfileFlags& flags) {
     lanes.gpu = std::make_unique<GpuLane>(text_or_null(flags.platform), text_or_null(flags.device),
                                           flags.gpu_cores);
     if (const std::string why = lanes.gpu->unconfined(); !why.empty())
-      warn("the OpenCL device cannot be confined to --gpu-cores: it " + why +
-           "; the profile holds where it computes as it does now");
+      lanes.notices.push_back("the OpenCL device cannot be confined to --gpu-cores: it " + why +
+                              "; the profile holds where it computes as it does now");
   }
   lanes.cpu = std::make_unique<CpuLane>(flags.thread_count, flags.cpu_cores);
-  warn(busy_notice(lanes.cpu->share_of_others()));
-  warn_of_shared_cores(*lanes.cpu);
+  lanes.notices.push_back(busy_notice(lanes.cpu->share_of_others()));
+  lanes.notices.push_back(shared_cores_notice(*lanes.cpu));
   return lanes;
 }
 
 // The machine's facts, unless the sample file has them: tiles depend on them.
 void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* facts) {
-  std::fputs("facts of the machine\n", stderr);
   CpuLane& cpu = *lanes.cpu;
   GpuLane* const gpu = lanes.gpu.get();
   facts->warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
@@ -188,10 +188,9 @@ void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* f
   facts->shares_cores = gpu->is_processor() && shares_all_cores(flags.cpu_cores, flags.thread_count,
                                                                 flags.gpu_cores, flags.core_count);
   if (facts->shares_cores)
-    tools::print_message(
-        kTool, tools::Severity::Note,
-        "the OpenCL device computes on the cores of the CPU threads: each has half "
-        "of them while both work (gpu.cores: shared)");
+    tools::print_message(kTool, tools::Severity::Note,
+                         "the OpenCL device computes on cores that all have a CPU thread "
+                         "(gpu.cores: shared): plans are the CPU's");
   gpu->set_facts(facts->lane().gpu);
 }
 
@@ -267,6 +266,8 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   measure_facts(flags, lanes, &measured.facts);
   tools::LogFile file;
   file.create(sample_path, sample_text + fact_lines(measured.facts), flags.resumes);
+  // What cannot be written is told of in one line.
+  for (const std::string& notice : lanes.notices) warn(notice);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const double context_s = std::min(kContextShare * flags.budget_s, kMostContextS);
   const double left_s = std::max(flags.budget_s - context_s - micros_since(start_ns) * 1e-6, 0.0);
@@ -294,6 +295,11 @@ void check_kernels(const std::string& kernels) {
       }))
     tools::fail_input("--kernels", "a part of a kernel's name (codlc --list-ops)",
                       "'" + kernels + "'");
+}
+
+void check_cores(const char* flag, const std::vector<int32_t>& cores) {
+  if (const int64_t core = rt::first_unusable_core(cores.data(), cores.size()); core >= 0)
+    tools::fail_input(flag, "cores that this process may use", std::to_string(core));
 }
 
 // Before anything is measured.
@@ -364,6 +370,8 @@ int codl_profile(const std::vector<std::string>& arguments) {
   facts.name = flags.name.empty() ? output.stem().string() : flags.name;
   check_name(facts.name);
   check_kernels(flags.kernels);
+  check_cores("--cpu-cores", flags.cpu_cores);
+  check_cores("--gpu-cores", flags.gpu_cores);
   check_files(flags, sample_path);
 
   flags.core_count = rt::allowed_core_count();  // before this thread is pinned

@@ -45,7 +45,7 @@ tools::CommandLine command_line_of(ProfileFlags* flags) {
         {"kernels", text_value("TEXT", &flags->kernels, "all"),
          "only kernels whose names have this"},
         {"samples-per-kernel",
-         integer_value<int32_t>("N", &flags->samples_per_kernel, 1, 100000,
+         integer_value<int32_t>("N", &flags->samples_per_kernel, 8, 100000,
                                 "12 to 320, by what it computes"),
          "steps to time of each kernel"},
         {"seed", integer_value("N", &flags->seed, 0),

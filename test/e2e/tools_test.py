@@ -561,6 +561,13 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(list(refined["kernels"]), ["unary_f32_cpu"])
         self.assertEqual(refined["cpu"]["machine"], facts["cpu"]["machine"])
 
+    def test_cores_that_are_not_there_are_refused(self):
+        for flag in ("--cpu-cores", "--gpu-cores"):
+            with self.subTest(flag):
+                self.expect_error(1, run("codl-profile", flag + "=1000", "-o", self.path("p.json")), flag,
+                                  "cores that this process may use, found 1000")
+        self.assertEqual(os.listdir(self.work), [])
+
     def test_samples_without_facts_of_the_machine_are_no_profile(self):
         profile = self.path("here.json")
         for text in (b"", b"#probe,3,0\n#fact,cpu_name,box\n"):
