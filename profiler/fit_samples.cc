@@ -17,6 +17,8 @@ namespace {
 using compiler::kMostJointShares;
 
 constexpr size_t kFolds = 5;
+// No step takes nothing: a nanosecond, the unit that predictions are rounded to.
+constexpr double kLeastStepShare = 1e-3;
 
 std::vector<size_t> folds_of(size_t count) {
   std::vector<size_t> folds;
@@ -31,8 +33,7 @@ Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_o
   Fit fit;
   fit.shares = fit_shares(observations, options);
   for (double& share : fit.shares.of) share = rounded(share, kShareDigits);
-  // No step takes nothing: a nanosecond, the unit that predictions are rounded to.
-  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], 1e-3);
+  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], kLeastStepShare);
   for (compiler::JointShare& joint : fit.shares.joint)
     joint.share = rounded(joint.share, kShareDigits);
   fit.held_out = held_out;
@@ -123,6 +124,30 @@ Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
   return fit_of(all, held_out, {});
 }
 
+// The family's shares on other machines, all times the factor by which these steps take longer: few
+// steps tell how fast a machine is, not what of.
+Fit fit_few(const std::vector<const std::vector<Observation>*>& kernels,
+            const compiler::Calibration& known) {
+  std::vector<Observation> all = weighed_alike(kernels);
+  std::vector<double> ratios;
+  for (const Observation& observation : all)
+    ratios.push_back(observation.us / std::max(weigh(observation.times, known.shares), 1e-3));
+  const double factor = quantile(ratios, 0.5);
+  Fit fit;
+  fit.shares = known.shares;
+  for (double& share : fit.shares.of) share = rounded(share * factor, kShareDigits);
+  for (compiler::JointShare& joint : fit.shares.joint)
+    joint.share = rounded(joint.share * factor, kShareDigits);
+  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], kLeastStepShare);
+  std::vector<double> predictions;
+  for (const Observation& observation : all)
+    predictions.push_back(weigh(observation.times, fit.shares));
+  fit.held_out = residuals_of(errors_of(all, predictions));
+  fit.interval_low = known.interval_low;
+  fit.interval_high = known.interval_high;
+  return fit;
+}
+
 std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gpu_a_processor) {
   std::map<std::pair<Processor, kernels::KernelFamily>,
            std::vector<const std::vector<Observation>*>>
@@ -136,12 +161,12 @@ std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gp
     const size_t count = std::transform_reduce(
         kernels.begin(), kernels.end(), size_t{0}, std::plus<>(),
         [](const std::vector<Observation>* observations) { return observations->size(); });
-    if (count < kSamplesOfFit) continue;
+    if (count < kSamplesOfFactor) continue;
     const auto& [processor, family] = key;
-    Fit fit = fit_family(kernels);
+    const compiler::Calibration known =
+        compiler::family_calibration(family, processor, is_gpu_a_processor);
+    Fit fit = count < kSamplesOfFamily ? fit_few(kernels, known) : fit_family(kernels);
     if (kernels.size() == 1) {
-      const compiler::Calibration known =
-          compiler::family_calibration(family, processor, is_gpu_a_processor);
       fit.interval_low = std::min(fit.interval_low, known.interval_low);
       fit.interval_high = std::max(fit.interval_high, known.interval_high);
     }

@@ -56,7 +56,7 @@ class ProfileWriter {
     json_.key("machine").string(facts_.machine_source);
     if (facts_.has_gpu && facts_.contention_is_assumed)
       json_.key("alone").string("no steps were timed on both processors at once");
-    if (facts_.has_gpu && !facts_.contention_is_assumed)
+    if (facts_.has_gpu && has_networks())
       json_.key("networks")
           .string(
               "fitted to the whole times of small networks, each processor alone and both at once");
@@ -66,6 +66,8 @@ class ProfileWriter {
   }
 
  private:
+  bool has_networks() const { return facts_.network_sync_us > 0; }
+
   // codlc refuses a file with any other number (JsonValue::as_number()). `owner` is for the error.
   static double checked(const std::string& owner, const std::string& key, double value,
                         int digits) {
@@ -137,13 +139,17 @@ class ProfileWriter {
     write_tiles();
     json_.end_object();
     json_.key("exchange").begin_object();
-    quantity("sync_us", facts_.network_sync_us > 0 ? facts_.network_sync_us / 2 : facts_.sync_us);
+    quantity("sync_us", has_networks() ? facts_.network_sync_us / 2 : facts_.sync_us);
     quantity("map_us", facts_.map_us);
     quantity("map_us_per_mb", facts_.map_us_per_mb);
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
     if (!facts_.exchange.empty()) write_host_times(facts_.exchange_times());
-    const char* origin = facts_.contention_is_assumed ? "assumed" : "fitted";
-    const char* source = facts_.contention_is_assumed ? "alone" : "networks";
+    // Sample files from before there were networks have what steps beside a load took.
+    const char* told = has_networks() ? "networks" : "device";
+    const char* origin = facts_.contention_is_assumed ? "assumed"
+                         : has_networks()             ? "fitted"
+                                                      : "measured";
+    const char* source = facts_.contention_is_assumed ? "alone" : told;
     quantity("cpu_contention_percent", facts_.cpu_contention_percent, origin, source);
     quantity("gpu_contention_percent", facts_.gpu_contention_percent, origin, source);
     json_.end_object();
@@ -191,8 +197,8 @@ class ProfileWriter {
   void write_host_times(const ExchangeTimes& times) {
     quantity("enqueue_us", times.enqueue_us);
     quantity("submit_us", times.submit_us);
-    const char* origin = facts_.network_sync_us > 0 ? "fitted" : "measured";
-    const char* source = facts_.network_sync_us > 0 ? "networks" : "device";
+    const char* origin = has_networks() ? "fitted" : "measured";
+    const char* source = has_networks() ? "networks" : "device";
     quantity("start_us", times.start_us, origin, source);
     quantity("wake_us", times.wake_us, origin, source);
     quantity("cpu_resume_us", times.cpu_resume.fixed_us);

@@ -50,6 +50,9 @@ inline constexpr int kShareDigits = 3;
 
 // Fewer samples say nothing.
 inline constexpr size_t kSamplesOfFit = 8;
+// Of a family: for shares of its own, and for a factor on those that it has on other machines.
+inline constexpr size_t kSamplesOfFamily = 20;
+inline constexpr size_t kSamplesOfFactor = 3;
 
 // Of every row and of every family of a processor with enough samples.
 Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane);

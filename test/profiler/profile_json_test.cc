@@ -107,7 +107,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.exchange.host->submit_us.value == Approx(5));
   CHECK(profile.exchange.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.exchange.host->download_call_waits);
-  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Fitted);
+  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Measured);
   REQUIRE(fits.kernels.size() == 3);
   for (const KernelFit& kernel : fits.kernels) {
     const compiler::Calibration& read = profile.calibration_of(*kernel.row);
@@ -149,6 +149,26 @@ TEST_CASE("a kernel without samples is as its family, and reference rows are one
   CHECK(shares_are("transpose_f32_cpu", moves));
   CHECK(shares_are("top_k_any_cpu", loops));
   CHECK(profile.calibration_of(row_of("conv2d_f32_cpu")).level == compiler::Level::Facts);
+}
+
+TEST_CASE("few steps of a family say how much slower it is than on other machines") {
+  const compiler::Calibration known =
+      compiler::family_calibration(kernels::KernelFamily::Move, Processor::Cpu, false);
+  std::vector<Sample> samples = samples_of({"reshape_f32_cpu"});
+  samples.resize(5);
+  for (Sample& sample : samples)
+    sample.us = 3 * weigh(times_of(*sample.row, sample.item, box().lane()), known.shares);
+  samples[4].us *= 10;  // disturbed
+  const Fits fits = fit_samples(samples, box().lane());
+  CHECK(fits.kernels.empty());
+  const FamilyFit* moves = family_of(fits, Processor::Cpu, kernels::KernelFamily::Move);
+  REQUIRE(moves != nullptr);
+  for (int term = 0; term < compiler::kTermCount; ++term)
+    CHECK(moves->fit.shares.of[term] == Approx(3 * known.shares.of[term]).epsilon(0.01));
+  CHECK(moves->fit.interval_low == known.interval_low);
+  CHECK(moves->fit.held_out.count == 5);
+  samples.resize(2);
+  CHECK(fit_samples(samples, box().lane()).families.empty());
 }
 
 TEST_CASE("a family's interval is what its kernels say of each other") {
