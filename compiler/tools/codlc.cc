@@ -138,9 +138,10 @@ tools::CommandLine command_line_of(Flags* flags) {
                     strategy_names()),
          "optimal (auto is the same): the least predicted time that is found, from the plans of "
          "all others; "
-         "cpu, gpu: all that it can on one processor; coarse: whole nodes, on either; fine: nodes "
-         "whole or split, no chains; mulayer, codl: as in the papers; segments: by costs of single "
-         "segments"},
+         "cpu, gpu, gpu-image, gpu-buffer: all that it can on one processor; coarse: whole nodes, "
+         "on either; branches: whole branches on both; fine: nodes whole or split, no chains; "
+         "mulayer, codl, codl-buffer: as in the papers; codl-released: plans of CoDL's released "
+         "code, codl where it has none; segments: by costs of single segments"},
         {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
          "whole plans that the search of optimal judges"},
         {"robust", switch_value(&flags->partition.is_robust),

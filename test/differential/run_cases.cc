@@ -63,6 +63,8 @@ constexpr Mode kModes[] = {
     {"coarse", "host-pair", "coarse"},
     {"fine-image", "sd855_images.json", "fine"},
     {"mulayer", "host-pair", "mulayer"},
+    {"branches", "host_sub_buffer.json", "branches"},
+    {"codl-buffer", "sd855", "codl-buffer", SplitDim::None, 0, 8, true},
     {"codl-image", "sd855_images.json", "codl"},
     {"codl-kirin", "kirin990", "codl"},
     {"segments", "host-pair", "segments"},

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-STRATEGIES = ("cpu", "gpu", "coarse", "fine", "mulayer", "codl", "segments", "optimal")
+STRATEGIES = ("cpu", "gpu", "gpu-image", "gpu-buffer", "coarse", "branches", "fine", "mulayer", "codl", "codl-buffer", "codl-released",
+              "segments", "optimal")
 SECONDS = 900  # of one compilation
 
 
@@ -57,7 +58,7 @@ def main():
         os.path.basename(path)[:-5] for path in glob.glob(os.path.join(arguments.models, "*.onnx")))
     text = ["# Strategies, simulated", "",
             "Predicted milliseconds of each strategy's plan by the profiles of this tree; nothing here was measured.",
-            "`optimal` is one processor alone where co-execution is not predicted to be 1.05 times as fast.",
+            "`optimal` is one processor alone where co-execution is not faster in enough of the profile's draws.",
             "Made by `test/eval/strategies.py`.", ""]
     with tempfile.TemporaryDirectory() as folder:
         for device in arguments.devices.split(","):

@@ -9,9 +9,9 @@
 //
 // It differs from the paper in one point: all operators of a chain have one share. Algorithm 1 lets
 // each keep its own within kDelta, which moves rows between the processors inside a chain.
-#include <algorithm>
+#include "compiler/partition/strategies/codl.h"
 
-#include "compiler/partition/strategies/strategy.h"
+#include <algorithm>
 
 namespace codl::compiler {
 namespace {
@@ -25,48 +25,56 @@ struct Choice {
   double gpu_share = 0;
 };
 
-// A plan of the paper's has its values on the GPU between operators, in its layout.
-double us_of(const CostModel& costs, ir::NodeId first, ir::NodeId last, const Segment& segment) {
-  const ValuePlace before{Placement::Gpu, costs.gpu_maps().front()};
-  return segment.compute_us + costs.exchange_us(first, last, before, segment);
-}
+class Chooser {
+ public:
+  Chooser(const CostModel& costs, Layout maps) : costs_(costs), maps_(maps) {}
 
-void offer(const CostModel& costs, ir::NodeId first, ir::NodeId last,
-           std::optional<Segment> segment, double gpu_share, std::optional<Choice>& best) {
-  if (!segment) return;
-  const double us = us_of(costs, first, last, *segment);
-  if (!best || us < best->us) best = Choice{std::move(*segment), us, gpu_share};
-}
-
-std::optional<Choice> best_alone(const CostModel& costs, ir::NodeId node) {
-  std::optional<Choice> best;
-  offer(costs, node, node, costs.whole(node, Processor::Gpu), 1, best);
-  offer(costs, node, node, costs.whole(node, Processor::Cpu), 0, best);
-  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
-    for (int tenth = 1; tenth < 10; ++tenth)
-      offer(costs, node, node, costs.split(node, node, dim, tenth * kStep), tenth * kStep, best);
-  return best;
-}
-
-std::optional<Choice> best_chain(const CostModel& costs, ir::NodeId first, ir::NodeId last,
-                                 double head_share) {
-  std::optional<Choice> best;
-  const int steps = static_cast<int>(kDelta / kStep + 0.5);
-  for (int step = -steps; step <= steps; ++step) {
-    const double share = head_share + step * kStep;
-    if (share > 0 && share < 1)
-      offer(costs, first, last, costs.split(first, last, SplitDim::Height, share), share, best);
+  std::optional<Choice> best_alone(ir::NodeId node) const {
+    std::optional<Choice> best;
+    offer(node, node, costs_.whole(node, Processor::Gpu, maps_), 1, best);
+    offer(node, node, costs_.whole(node, Processor::Cpu), 0, best);
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+      for (int tenth = 1; tenth < 10; ++tenth) offer_split(node, node, dim, tenth * kStep, best);
+    return best;
   }
-  return best;
-}
+
+  std::optional<Choice> best_chain(ir::NodeId first, ir::NodeId last, double head_share) const {
+    std::optional<Choice> best;
+    const int steps = static_cast<int>(kDelta / kStep + 0.5);
+    for (int step = -steps; step <= steps; ++step) {
+      const double share = head_share + step * kStep;
+      if (share > 0 && share < 1) offer_split(first, last, SplitDim::Height, share, best);
+    }
+    return best;
+  }
+
+ private:
+  void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double share,
+                   std::optional<Choice>& best) const {
+    offer(first, last, costs_.split(first, last, dim, share, maps_), share, best);
+  }
+
+  // A plan of the paper's has its values on the GPU between operators, in its layout.
+  void offer(ir::NodeId first, ir::NodeId last, std::optional<Segment> segment, double gpu_share,
+             std::optional<Choice>& best) const {
+    if (!segment) return;
+    const double us =
+        segment->compute_us + costs_.exchange_us(first, last, {Placement::Gpu, maps_}, *segment);
+    if (!best || us < best->us) best = Choice{std::move(*segment), us, gpu_share};
+  }
+
+  const CostModel& costs_;
+  const Layout maps_;
+};
 
 }  // namespace
 
-llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
-                                            const PartitionOptions& options) {
+llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOptions& options,
+                                      Layout maps) {
+  const Chooser chooser(costs, maps);
   const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
   std::vector<std::optional<Choice>> alone;
-  for (ir::NodeId node = 0; node < node_count; ++node) alone.push_back(best_alone(costs, node));
+  for (ir::NodeId node = 0; node < node_count; ++node) alone.push_back(chooser.best_alone(node));
   if (std::any_of(alone.begin(), alone.end(), [](const auto& choice) { return !choice; }))
     return prefer_processor(costs, Processor::Cpu);  // names what is missing
 
@@ -78,7 +86,7 @@ llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
     double apart_us = kept.us;
     double gain_us = 0;
     while (last + 1 < node_count && last + 1 - first < static_cast<ir::NodeId>(options.max_chain)) {
-      std::optional<Choice> longer = best_chain(costs, first, last + 1, head_share);
+      std::optional<Choice> longer = chooser.best_chain(first, last + 1, head_share);
       const double longer_apart_us = apart_us + alone[last + 1]->us;
       if (!longer || longer_apart_us - longer->us <= gain_us) break;
       ++last;
@@ -90,6 +98,17 @@ llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
     first = last + 1;
   }
   return plan;
+}
+
+std::optional<Segment> codl_alone(const CostModel& costs, ir::NodeId node, Layout maps) {
+  std::optional<Choice> best = Chooser(costs, maps).best_alone(node);
+  if (!best) return std::nullopt;
+  return std::move(best->segment);
+}
+
+llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
+                                            const PartitionOptions& options) {
+  return codl_on(costs, options, costs.gpu_maps().front());
 }
 
 }  // namespace codl::compiler

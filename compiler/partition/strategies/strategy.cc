@@ -7,8 +7,17 @@ namespace codl::compiler {
 
 llvm::ArrayRef<StrategyRow> strategy_rows() {
   static constexpr StrategyRow kRows[] = {
-      {"cpu", strategy_cpu},           {"gpu", strategy_gpu},         {"coarse", strategy_coarse},
-      {"fine", strategy_fine},         {"mulayer", strategy_mulayer}, {"codl", strategy_codl},
+      {"cpu", strategy_cpu},
+      {"gpu", strategy_gpu},
+      {"gpu-image", strategy_gpu_image},
+      {"gpu-buffer", strategy_gpu_buffer},
+      {"coarse", strategy_coarse},
+      {"branches", strategy_branches},
+      {"fine", strategy_fine},
+      {"mulayer", strategy_mulayer},
+      {"codl", strategy_codl},
+      {"codl-buffer", strategy_codl_buffer},
+      {"codl-released", strategy_codl_released},
       {"segments", strategy_segments},
   };
   return kRows;

@@ -19,6 +19,10 @@ llvm::ArrayRef<StrategyRow> strategy_rows();
 
 llvm::Expected<PartitionPlan> strategy_cpu(const CostModel& costs, const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_gpu(const CostModel& costs, const PartitionOptions& options);
+llvm::Expected<PartitionPlan> strategy_gpu_image(const CostModel& costs,
+                                                 const PartitionOptions& options);
+llvm::Expected<PartitionPlan> strategy_gpu_buffer(const CostModel& costs,
+                                                  const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_coarse(const CostModel& costs,
                                               const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_fine(const CostModel& costs,
@@ -27,6 +31,12 @@ llvm::Expected<PartitionPlan> strategy_mulayer(const CostModel& costs,
                                                const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
                                             const PartitionOptions& options);
+llvm::Expected<PartitionPlan> strategy_codl_buffer(const CostModel& costs,
+                                                   const PartitionOptions& options);
+llvm::Expected<PartitionPlan> strategy_codl_released(const CostModel& costs,
+                                                     const PartitionOptions& options);
+llvm::Expected<PartitionPlan> strategy_branches(const CostModel& costs,
+                                                const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
                                                 const PartitionOptions& options);
 

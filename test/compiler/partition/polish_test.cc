@@ -242,6 +242,31 @@ TEST_CASE("the search of a network that cannot be split ends") {
   CHECK(best.evaluations <= options.search_budget);
 }
 
+TEST_CASE("branches of the same size are on different processors") {
+  test::GraphBuilder builder(64, 32, 32);
+  const ir::ValueId start = builder.conv("start", builder.input(), 64);
+  const ir::ValueId left = builder.conv("left1", builder.conv("left0", start, 64), 64);
+  const ir::ValueId right = builder.conv("right1", builder.conv("right0", start, 64), 64);
+  const ir::Graph graph = builder.finish(builder.add("join", left, right));
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile, 0);
+  PartitionOptions options;
+  options.strategy = "branches";
+  const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
+  const auto processor_of = [&](llvm::StringRef name) {
+    for (const Division& division : plan.divisions)
+      if (graph.node(division.node).name == name) return division.parts.front().processor;
+    FAIL("no node " << name.str());
+    return Processor::Cpu;
+  };
+  CHECK(processor_of("left0") == processor_of("left1"));
+  CHECK(processor_of("right0") == processor_of("right1"));
+  CHECK(processor_of("left0") != processor_of("right0"));
+  options.strategy = "coarse";
+  const PartitionPlan in_turn = test::value_of(partition(graph, predictor, options));
+  CHECK(time_ns(graph, plan, predictor) < time_ns(graph, in_turn, predictor));
+}
+
 TEST_CASE("strategies keep to what makes them what they are") {
   // 38 million multiply-adds each: 38 us on either processor, where a synchronisation takes 5.
   test::GraphBuilder builder(64, 32, 32);
@@ -262,6 +287,8 @@ TEST_CASE("strategies keep to what makes them what they are") {
   for (const char* strategy : {"fine", "mulayer", "codl", "segments"})
     CHECK(llvm::count_if(plan_of(strategy).divisions,
                          [](const Division& division) { return division.is_split(); }) == 3);
+  for (const char* strategy : {"branches", "gpu-image", "gpu-buffer"})
+    for (const Division& division : plan_of(strategy).divisions) CHECK_FALSE(division.is_split());
   CHECK_FALSE(plan_of("codl").chains.empty());  // they save a synchronisation for a row of halo
 }
 

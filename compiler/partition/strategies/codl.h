@@ -1,0 +1,15 @@
+// CoDL's planner, of which there are two strategies.
+#pragma once
+
+#include "compiler/partition/strategies/strategy.h"
+
+namespace codl::compiler {
+
+// Algorithm 1 with the GPU's maps in layout `maps`, where it has kernels for that.
+llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOptions& options,
+                                      Layout maps);
+
+// One operator by itself as Algorithm 1 starts from it; nothing if no kernel runs it.
+std::optional<Segment> codl_alone(const CostModel& costs, ir::NodeId node, Layout maps);
+
+}  // namespace codl::compiler

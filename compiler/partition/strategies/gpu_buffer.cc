@@ -1,0 +1,10 @@
+// Every node on the GPU that has a kernel there, on buffers. The rest on the CPU.
+#include "compiler/partition/strategies/strategy.h"
+
+namespace codl::compiler {
+
+llvm::Expected<PartitionPlan> strategy_gpu_buffer(const CostModel& costs, const PartitionOptions&) {
+  return prefer_processor(costs, Processor::Gpu, Layout::Nhwc);
+}
+
+}  // namespace codl::compiler
