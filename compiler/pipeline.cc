@@ -13,6 +13,7 @@
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
+#include "compiler/report/alternatives.h"
 #include "compiler/report/assumed_kernels.h"
 #include "compiler/report/explain.h"
 #include "compiler/report/pass_savings.h"
@@ -49,12 +50,11 @@ constexpr Pass kFrontendPasses[] = {
 constexpr double kRobustShare = 0.9;
 constexpr int kDrawsOfSearch = 40;
 
-// Co-execution is kept where it is faster in two of three draws of the profile's calibrations than
-// one processor in the same ones. Nine of ten is the aim: with what is known of phones today, that
-// leaves nearly all networks on one processor (docs/DECISIONS.md).
-constexpr double kSureShare = 2.0 / 3;
+// Co-execution is kept where it is faster in nine of ten draws of the profile's calibrations than
+// one processor in the same ones.
+constexpr double kSureShare = 0.9;
 // Of fewer draws somewhat more.
-constexpr double kSureShareOfSearch = 0.75;
+constexpr double kSureShareOfSearch = 0.95;
 // A search for a plan that is sure counts a plan as so much slower for what it lacks of that share.
 constexpr double kDoubtWeight = 4;
 
@@ -426,7 +426,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.explained_node && options.dump_to != nullptr) {
     CODL_ASSIGN_OR_RETURN(
         text, explain(graph, first.variant.schedule, predictor, *options.explained_node));
-    *options.dump_to << text;
+    CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, first.variant.division, predictor,
+                                                       *options.explained_node));
+    *options.dump_to << text << others;
   }
   if (!options.builds_plan) return result;
   std::vector<Candidate> variants;

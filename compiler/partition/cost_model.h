@@ -63,6 +63,11 @@ class CostModel {
   std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last,
                                        Layout maps = Layout::Image2d) const;
 
+  // Of a synchronisation to the GPU and one back, with nothing to move.
+  double hand_off_us() const {
+    return predictor_.transfer().hand_off_us(0, true) + predictor_.transfer().hand_off_us(0, false);
+  }
+
   // Time to bring what [first, last] reads from outside to where it is read and into the layout in
   // which it is read, if the nodes before left their values at `before`.
   double exchange_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,

@@ -5,6 +5,7 @@
 
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
+#include "compiler/partition/work_beside.h"
 
 namespace codl::compiler {
 namespace {
@@ -31,6 +32,10 @@ struct Run {
 };
 using Runs = std::vector<Run>;
 
+// A change is not judged where costs of segments say that it takes so many times as long and a
+// hand-off more: they are right about the half of all changes that cannot pay.
+constexpr double kHopeless = 1.05;
+
 // Nodes before and behind those that were moved, in which the plan is improved again.
 constexpr ir::NodeId kAround = 1;
 
@@ -42,7 +47,8 @@ class Polisher {
         options_(options),
         node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())),
         budget_(budget),
-        judge_(judge) {}
+        judge_(judge),
+        beside_us_(work_beside_us(costs)) {}
 
   llvm::Expected<Polished> run(const PartitionPlan& seed) {
     runs_ = runs_of(seed);
@@ -215,7 +221,48 @@ class Polisher {
       if (run.first <= first && !add(runs)) return false;
       if (run.last > last && !add_rest(run, last + 1, run.last)) return false;
     }
+    if (best_ns_ != INT64_MAX && is_hopeless(runs, run_at(first).first, run_at(last).last))
+      return false;
     return keep_if_faster(std::move(runs));
+  }
+
+  // Whether nodes [first, last], where runs of both begin and end, take much longer in `runs` by
+  // costs of segments, with what else could be done meanwhile: that costs of segments leave out.
+  bool is_hopeless(const Runs& runs, ir::NodeId first, ir::NodeId last) const {
+    const double hidden_us =
+        *std::max_element(beside_us_.begin() + first, beside_us_.begin() + last + 1);
+    return segments_us(runs, first, last) >
+           kHopeless * segments_us(runs_, first, last) + costs_.hand_off_us() + hidden_us;
+  }
+
+  // Of the runs of nodes [first, last], with what is exchanged before them and behind.
+  double segments_us(const Runs& runs, ir::NodeId first, ir::NodeId last) const {
+    double us = 0;
+    ValuePlace before;
+    auto run = std::partition_point(runs.begin(), runs.end(),
+                                    [&](const Run& other) { return other.last < first; });
+    if (run != runs.begin()) before = place_of(*std::prev(run));
+    for (; run != runs.end(); ++run) {
+      us += costs_.exchange_us(run->first, run->last, before, run->segment);
+      if (run->first > last) break;
+      us += compute_us(*run);
+      before = place_of(*run);
+    }
+    return us;
+  }
+
+  static ValuePlace place_of(const Run& run) {
+    const Part* gpu = run.segment.divisions.back().part_on(Processor::Gpu);
+    return {run.how.placement, gpu != nullptr ? gpu->maps : Layout::Nhwc};
+  }
+
+  // Of the slower lane.
+  static double compute_us(const Run& run) {
+    double lane_us[2] = {};
+    for (const Division& division : run.segment.divisions)
+      for (const Part& part : division.parts)
+        lane_us[static_cast<size_t>(part.processor)] += part.predicted_us;
+    return std::max(lane_us[0], lane_us[1]);
   }
 
   bool keep_if_faster(Runs runs) {
@@ -396,7 +443,8 @@ class Polisher {
   const ir::NodeId node_count_;
   const uint32_t budget_;
   JudgePlan judge_;
-  Runs runs_;  // of best_plan_
+  const std::vector<double> beside_us_;  // by node
+  Runs runs_;                            // of best_plan_
   PartitionPlan best_plan_;
   int64_t best_ns_ = 0;
   uint32_t evaluations_ = 0;

@@ -221,8 +221,9 @@ tools::CommandLine command_line_of(Flags* flags) {
          "print a stage: graph, partition, schedule or memory"},
         {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
          "print, for the first variant, which terms the predicted time of a node's steps is made "
-         "of, what it stands on, and what other kernels would take; a plan is written only with "
-         "-o"},
+         "of, what it stands on, and what other kernels would take, and of one NODE what else "
+         "could be "
+         "done with it; a plan is written only with -o"},
         {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
          "print the graph after a pass"},
         {"list-passes", switch_value(&flags->lists_passes),

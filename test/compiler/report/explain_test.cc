@@ -1,6 +1,7 @@
 #include "compiler/report/explain.h"
 
 #include "compiler/partition/partition.h"
+#include "compiler/report/alternatives.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
 #include "test/support/catch.h"
@@ -82,6 +83,27 @@ TEST_CASE("a node that the graph has not is answered with the nearest") {
   CHECK(error.find("--explain: expected a node of the graph") == 0);
   CHECK(error.find("found \"to_nhcw\"") != std::string::npos);
   CHECK(error.find("to_nhwc") != std::string::npos);
+}
+
+TEST_CASE("alternatives of a node have the whole plan's time and what makes the difference") {
+  // 38 million multiply-adds on either processor, where a hand-off takes 5 us.
+  test::GraphBuilder builder(64, 32, 32);
+  const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 64));
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile);
+  PartitionOptions options;
+  options.strategy = "cpu";
+  const PartitionPlan plan = value_of(partition(graph, predictor, options));
+  const std::string text = value_of(explain_alternatives(graph, plan, predictor, "a"));
+  CAPTURE(text);
+  CHECK(text.find("chosen") != std::string::npos);
+  CHECK(text.find("cpu conv2d_f32_cpu\n") != std::string::npos);
+  // All on the GPU is as slow and has hand-offs; about half of it each is faster, by its balance.
+  CHECK(text.find("gpu conv2d_f32_cl_buffer: synchronisation +") != std::string::npos);
+  const size_t split = text.find("rows, 47 % on the GPU: balance -");
+  REQUIRE(split != std::string::npos);
+  CHECK(text.find("\n  - ") != std::string::npos);
+  CHECK(value_of(explain_alternatives(graph, plan, predictor, "none")) == "");
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// codlc --explain=NODE: what else could be done with a node of a plan, and why the plan does not.
+#pragma once
+
+#include <string>
+
+#include "compiler/device/latency_predictor.h"
+#include "compiler/ir/graph.h"
+#include "compiler/partition/partition_plan.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// The node on either processor, in each layout of the GPU, and split along each dim, all other
+// nodes as in `plan`: of each the whole plan's predicted time, and what makes the difference:
+// balance of the lanes, exchanges (conversions and maps), or synchronisations. The chain of the
+// node is cut around it. Empty where there is no such node. Errors: those of make_schedule and
+// predict.
+llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const PartitionPlan& plan,
+                                                 const LatencyPredictor& predictor,
+                                                 llvm::StringRef node);
+
+}  // namespace codl::compiler
