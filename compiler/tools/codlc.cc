@@ -133,9 +133,7 @@ tools::CommandLine command_line_of(Flags* flags) {
          "the plan", 'o'},
         {"quiet", switch_value(&flags->is_quiet), "print errors only", 'q'}}},
       {"Who computes what",
-       {{"strategy",
-         name_value(llvm::join(strategy_names(), "|"), &flags->partition.strategy,
-                    strategy_names()),
+       {{"strategy", name_value("NAME", &flags->partition.strategy, strategy_names()),
          "optimal (auto is the same): the least predicted time that is found, from the plans of "
          "all others; "
          "cpu, gpu, gpu-image, gpu-buffer: all that it can on one processor; coarse: whole nodes, "
