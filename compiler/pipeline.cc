@@ -18,6 +18,7 @@
 #include "compiler/report/explain.h"
 #include "compiler/report/pass_savings.h"
 #include "compiler/report/plain_loops.h"
+#include "compiler/report/plan_report.h"
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
@@ -25,6 +26,7 @@
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "kernels/conv2d/winograd.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/printable.h"
 
@@ -310,24 +312,30 @@ llvm::Error check_limits(const SupportReport& report, const CompileOptions& opti
   return llvm::Error::success();
 }
 
-// Prints the support report and holds it against the limits, where either is asked for.
-llvm::Error report_support(const ir::Graph& graph, const LatencyPredictor& predictor,
-                           const Candidate& chosen, SingleProcessor& single,
-                           const CompileOptions& options) {
+// Prints the support report and holds it against the limits, where either is asked for; nothing if
+// nobody asks.
+llvm::Expected<std::optional<SupportReport>> report_support(const ir::Graph& graph,
+                                                            const LatencyPredictor& predictor,
+                                                            const Candidate& chosen,
+                                                            SingleProcessor& single,
+                                                            const CompileOptions& options) {
   const bool has_limits = options.max_fallback_percent || options.max_handoffs;
-  if (options.support == SupportFormat::None && !has_limits) return llvm::Error::success();
+  if (options.support == SupportFormat::None && !has_limits && !options.wants_report)
+    return std::nullopt;
   std::optional<PlannedVariant> planned_on_gpu;
   if (predictor.profile().has_gpu) {
     CODL_ASSIGN_OR_RETURN(on_gpu, single.on(Processor::Gpu));
     planned_on_gpu.emplace(PlannedVariant{on_gpu->division, on_gpu->schedule});
   }
-  const SupportReport report = support_report(graph, predictor, {chosen.division, chosen.schedule},
-                                              planned_on_gpu ? &*planned_on_gpu : nullptr);
+  SupportReport report = support_report(graph, predictor, {chosen.division, chosen.schedule},
+                                        planned_on_gpu ? &*planned_on_gpu : nullptr);
   if (options.dump_to != nullptr && options.support == SupportFormat::Text)
     print_text(report, *options.dump_to);
   if (options.dump_to != nullptr && options.support == SupportFormat::Json)
     print_json(report, *options.dump_to);
-  return has_limits ? check_limits(report, options) : llvm::Error::success();
+  if (has_limits)
+    if (llvm::Error error = check_limits(report, options)) return error;
+  return report;
 }
 
 // The error itself, after its reasons have been printed where a report is asked for.
@@ -375,11 +383,11 @@ llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile
   return least_us;
 }
 
-llvm::Error run_frontend_passes(ir::Graph& graph, const DeviceProfile& profile,
-                                const CompileOptions& options, CompileReport& report) {
-  PassSavings savings(profile);
+llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
+                                PassSavings& savings, const DeviceProfile& profile,
+                                CompileReport& report) {
   PassOptions passes = options.passes;
-  if (options.reports_passes)
+  if (options.reports_passes || options.wants_report)
     passes.on_graph = [&](llvm::StringRef pass, const ir::Graph& after) {
       return savings.add(pass, after);
     };
@@ -395,7 +403,7 @@ llvm::Error run_frontend_passes(ir::Graph& graph, const DeviceProfile& profile,
     return options.on_optimised ? options.on_optimised(plain) : llvm::Error::success();
   };
   if (llvm::Error error = run_passes(graph, kFrontendPasses, passes)) return error;
-  if (options.dump_to != nullptr) savings.print(*options.dump_to);
+  if (options.reports_passes && options.dump_to != nullptr) savings.print(*options.dump_to);
   return llvm::Error::success();
 }
 
@@ -406,20 +414,27 @@ llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& profile, const CompileOptions& options) {
   CompileResult result;
+  const auto begin = [&](const char* stage) {
+    if (options.on_stage) options.on_stage(stage);
+  };
+  begin("import");
   if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
   const std::string model_hash = to_hex(hash_of(onnx));
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);
   ir::Graph graph = std::move(*imported);
-  if (llvm::Error error = run_frontend_passes(graph, profile, options, result.report)) return error;
+  begin("passes");
+  PassSavings savings(profile);
+  if (llvm::Error error = run_frontend_passes(graph, options, savings, profile, result.report))
+    return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
+  begin("partition");
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
   SingleProcessor single(graph, predictor, options.precision, options.partition);
 
   CODL_ASSIGN_OR_RETURN(
       first, make_first_variant(graph, predictor, options.precision, options.partition, single));
-  if (llvm::Error error = report_support(graph, predictor, first.variant, single, options))
-    return error;
+  CODL_ASSIGN_OR_RETURN(support, report_support(graph, predictor, first.variant, single, options));
   result.report.plain_loops_warning = warning(plain_loops(first.variant.schedule));
   result.report.assumed_kernels_warning =
       warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
@@ -457,16 +472,42 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     schedules.push_back(std::move(variant.schedule));
   }
 
+  begin("pack weights");
   CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
   result.report.weight_bytes = weights.data_bytes;
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
+  begin("emit");
   const PlanInfo info{profile.name, model_hash, to_hex(profile.hash),
                       static_cast<uint32_t>(profile.machine.cpu_threads), profile.worker_speeds()};
+  std::optional<ir::Graph> reported;  // the plan takes the graph
+  if (options.wants_report) reported = graph;
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
   const std::vector<SessionMemory> held = memory_of_plan(result.plan, profile);
   for (size_t i = 0; i < held.size(); ++i) result.report.variants[i].memory = held[i];
+  if (options.wants_report) {
+    std::vector<PlannedVariant> planned;
+    for (size_t i = 0; i < schedules.size(); ++i)
+      planned.push_back({variants[i].division, schedules[i]});
+    const ReportedPlan of = {.graph = *reported,
+                             .predictor = predictor,
+                             .report = result.report,
+                             .passes = savings.costs(),
+                             .support = *support,
+                             .variants = planned,
+                             .strategy = options.partition.strategy,
+                             .precision = options.precision == Precision::Fp16 ? "fp16" : "fp32",
+                             .max_fallback_percent = options.max_fallback_percent,
+                             .max_handoffs = options.max_handoffs,
+                             .measured_json = options.measured_json,
+                             .measured_path = options.measured_path,
+                             .model_name = llvm::sys::path::filename(path).str(),
+                             .model_hash = info.model_hash,
+                             .plan_bytes = result.plan.size()};
+    CODL_ASSIGN_OR_RETURN(json, report_json(of));
+    result.report_json = std::move(json);
+  }
   return result;
 }
 

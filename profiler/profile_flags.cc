@@ -22,7 +22,7 @@ tools::CommandLine command_line_of(ProfileFlags* flags) {
       "error, 130 interrupted: --resume goes on";
   line.groups = {
       {"Files",
-       {{"output", text_value("FILE.json", &flags->output), "the profile", 'o'},
+       {{"output", text_value("FILE.json", &flags->output), "the profile", "o"},
         {"samples", text_value("FILE", &flags->samples, "the output's name and .samples.csv"),
          "what was measured"},
         {"force", switch_value(&flags->replaces),

@@ -14,7 +14,8 @@
 #   node_tests ONNX's own node tests in two modes each
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
 #   drivers    the runtime's tests on a second OpenCL implementation, Mesa's Rusticl (test/drivers.sh has more)
-#   examples   examples/cmake_project against an installed package
+#   examples   examples/cmake_project against an installed package; a project outside the tree against the install and
+#              the Debian packages (test/package)
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
 #   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
 #
@@ -147,6 +148,7 @@ stage_drivers() { release_build && check rusticl test/drivers.sh --short build/r
 
 stage_examples() {
   local prefix=$PWD/build/install project=build/cmake_project
+  release_build && check packages python3 test/package/package_test.py --build build/release
   rm -rf "$prefix" $project
   release_build && check install cmake --install build/release --prefix "$prefix" &&
     check configure cmake -S examples/cmake_project -B $project -G Ninja \
@@ -157,6 +159,8 @@ stage_examples() {
 
 stage_aarch64() {
   configure aarch64 && check ctest ctest_run aarch64 -LE release_only
+  release_build && check cross_package python3 test/package/package_test.py --build build/release \
+    --aarch64 build/aarch64 -k cross
   release_build && check phone_plan test/e2e/phone_plan.sh build/release build/aarch64
 }
 

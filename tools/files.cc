@@ -252,6 +252,23 @@ class Temporary {
   bool is_renamed_ = false;
 };
 
+// True of a regular file, not of a link to one, with these bytes.
+bool has_contents(const std::string& path, std::string_view contents) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat entry = {};
+  if (file.value < 0 || fstat(file.value, &entry) != 0 || !S_ISREG(entry.st_mode) ||
+      static_cast<uint64_t>(entry.st_size) != contents.size())
+    return false;
+  char block[65536];
+  while (!contents.empty()) {
+    const ssize_t count = read(file.value, block, std::min(sizeof(block), contents.size()));
+    if (count <= 0 || std::memcmp(block, contents.data(), static_cast<size_t>(count)) != 0)
+      return false;
+    contents.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
 void write_stdout(std::string_view contents) {
   int error = std::fflush(stdout) == 0 ? 0 : errno;
   if (error == 0) error = write_all(STDOUT_FILENO, contents);
@@ -313,6 +330,8 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
   return contents;
 }
 
+const std::vector<std::string>& inputs_read() { return known_files().inputs; }
+
 void note_input(const std::string& path) {
   InputFile file;
   const FileFault fault = file.open(path, UINT64_MAX);
@@ -345,7 +364,7 @@ std::FILE* text_stream() { return known_files().has_stdout ? stderr : stdout; }
 void write_file(const std::string& path, std::string_view contents) {
   const Target target = check_output(path);
   if (target == Target::Stdout) return write_stdout(contents);
-  if (target == Target::Null) return;
+  if (target == Target::Null || has_contents(path, contents)) return;
   Temporary file(path);
   file.write(contents);
   file.commit();

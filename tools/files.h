@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace codl::tools {
 
@@ -52,6 +53,9 @@ class InputFile {
 // All of a file; an input error names the path.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
+// The paths of all inputs so far, in order.
+const std::vector<std::string>& inputs_read();
+
 // For an input that other code opens (libcodl). An input error as of InputFile::open().
 void note_input(const std::string& path);
 
@@ -68,7 +72,8 @@ void refuse_to_replace(const std::string& path, const std::string& expected);
 // Where text goes that is not an output's: stdout, or stderr if "-" is claimed.
 std::FILE* text_stream();
 
-// Written under a temporary name in the same folder, synced and renamed: nobody sees half a file.
+// Written under a temporary name in the same folder, synced and renamed: nobody sees half a file. A
+// file with these bytes already is left untouched, so that a build system sees no change.
 // On failure nothing is left behind; if the tool is killed, at most the temporary. What is there is
 // replaced: of a link the link itself, not what it leads to. Input errors, which name the path.
 void write_file(const std::string& path, std::string_view contents);

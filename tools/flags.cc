@@ -96,10 +96,10 @@ class ResponseFiles {
 
 // ---- parsing ----
 
-// "--name"; of a flag's letter "-x".
+// "--name"; of a flag's short name "-x".
 std::vector<std::string> spellings(const Flag& flag) {
   std::vector<std::string> all = {"--" + flag.name};
-  if (flag.letter != '\0') all.push_back({'-', flag.letter});
+  if (!flag.short_name.empty()) all.push_back("-" + flag.short_name);
   return all;
 }
 
@@ -195,7 +195,7 @@ std::string wrapped(const std::string& text, size_t column) {
 
 std::string describe(const Flag& flag) {
   std::string head = "  ";
-  if (flag.letter != '\0') head += std::string({'-', flag.letter}) + ", ";
+  if (!flag.short_name.empty()) head += "-" + flag.short_name + ", ";
   head += "--" + flag.name;
   if (!flag.value.form.empty())
     head += flag.value.may_stand_alone ? "[=" + flag.value.form + "]" : "=" + flag.value.form;
@@ -214,7 +214,7 @@ std::string describe(const Flag& flag) {
 // --help and --version.
 FlagGroup general_group(bool* asks_help, bool* asks_version) {
   return {"General",
-          {{"help", switch_value(asks_help), "print this text and exit", 'h'},
+          {{"help", switch_value(asks_help), "print this text and exit", "h"},
            {"version", switch_value(asks_version), "print the version and exit"}}};
 }
 

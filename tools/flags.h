@@ -1,8 +1,8 @@
 // The command line of a tool as a table: parsing, --help, --version and messages follow from it.
 //
-// A flag is --name=value or --name value, or -x=value, -x value where it has a letter; a value that
-// begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--" ends
-// the flags. "@FILE" stands for the arguments in a file. docs/COMMAND_LINE.md has the rules.
+// A flag is --name=value or --name value, or -x=value, -x value where it has a short name; a value
+// that begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--"
+// ends the flags. "@FILE" stands for the arguments in a file. docs/COMMAND_LINE.md has the rules.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ struct FlagValue {
 struct Flag {
   std::string name;  // "num-runs", without dashes
   FlagValue value;
-  std::string help;    // what it does; the default is added
-  char letter = '\0';  // 'o': -o is the same flag
+  std::string help;             // what it does; the default is added
+  std::string short_name = {};  // "o": -o is the same flag
 };
 
 struct FlagGroup {

@@ -94,8 +94,13 @@ int run_tool(const char* tool, int argc, char** argv,
   std::set_terminate(terminate);
   // A limit on the size of files is an error of write(), with a message, and not the end.
   std::signal(SIGXFSZ, SIG_IGN);
+  return run_guarded(
+      tool, [&] { return body(std::vector<std::string>(argv + (argc > 0), argv + argc)); });
+}
+
+int run_guarded(const char* tool, const std::function<int()>& body) {
   try {
-    const int code = body(std::vector<std::string>(argv + (argc > 0), argv + argc));
+    const int code = body();
     // Output that could not be written is found at the latest here.
     if (std::fflush(stdout) != 0) fail_stdout();
     return code;

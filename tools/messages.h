@@ -1,6 +1,7 @@
 // What the tools print, and how they end.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,5 +27,8 @@ void print_message(std::string_view tool, Severity severity, std::string_view te
 // closed stay closed to the tool's files. `body` returns the exit code; `tool` lives on.
 int run_tool(const char* tool, int argc, char** argv,
              int (*body)(const std::vector<std::string>& arguments));
+
+// What of run_tool() ends a body: its exit code, or that of what it throws, with the message.
+int run_guarded(const char* tool, const std::function<int()>& body);
 
 }  // namespace codl::tools

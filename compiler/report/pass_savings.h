@@ -23,6 +23,8 @@ class PassSavings {
   explicit PassSavings(const DeviceProfile& profile) : profile_(profile) {}
   // As PassOptions::on_graph.
   llvm::Error add(llvm::StringRef pass, const ir::Graph& graph);
+  // The model's before the first pass, without a name, then those after each; empty: not asked for.
+  llvm::ArrayRef<std::pair<std::string, GraphCost>> costs() const { return costs_; }
   // A line a pass that changed something, and a sum.
   void print(llvm::raw_ostream& os) const;
 

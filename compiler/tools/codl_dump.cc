@@ -43,7 +43,7 @@ tools::CommandLine command_line_of(Flags* flags) {
         {"device", text_value("NAME|FILE.json", &flags->device),
          "a device profile in place of a plan: facts, known problems, costs and models, with the "
          "origin of the numbers; a name of codlc --list-devices, or a file"},
-        {"output", text_value("FILE", &flags->output, "stdout"), "where it is written", 'o'}}}};
+        {"output", text_value("FILE", &flags->output, "stdout"), "where it is written", "o"}}}};
   return line;
 }
 

@@ -65,7 +65,7 @@ tools::CommandLine command_line_of(Flags* flags) {
          "of the GPU's time that drawing takes"}}},
       {"What is reported",
        {{"output", text_value("FILE", &flags->output, "stdout"), "where the report is written",
-         'o'},
+         "o"},
         {"json", switch_value(&flags->is_json), "one line of JSON in place of text"},
         {"trace", text_value("FILE", &flags->trace, "none"),
          "write the last variant's lanes, in wall time, as codl-bench --trace does"}}}};

@@ -51,6 +51,8 @@ constexpr int32_t kRounds = 5;
 struct StepTimes {
   codl_step_time_t step;
   double median_us;  // of the recorded runs
+  double start_us;   // in the recorded run with the median time, from its first step on
+  double end_us;
 };
 
 struct Report {
@@ -145,11 +147,16 @@ Timeline median_run(std::vector<Timeline> timelines) {
 
 std::vector<StepTimes> step_times_of(const std::vector<Timeline>& timelines) {
   std::vector<StepTimes> steps;
-  for (size_t i = 0; i < timelines[0].size(); ++i) {
+  const Timeline median = median_run(timelines);
+  int64_t begin_ns = std::numeric_limits<int64_t>::max();
+  for (const codl_step_time_t& step : median) begin_ns = std::min(begin_ns, step.start_ns);
+  for (size_t i = 0; i < median.size(); ++i) {
     std::vector<double> times_us;
     for (const Timeline& timeline : timelines)
       times_us.push_back(static_cast<double>(timeline[i].end_ns - timeline[i].start_ns) / 1000);
-    steps.push_back({timelines[0][i], latencies_of(std::move(times_us)).median_us});
+    steps.push_back({median[i], latencies_of(std::move(times_us)).median_us,
+                     static_cast<double>(median[i].start_ns - begin_ns) / 1000,
+                     static_cast<double>(median[i].end_ns - begin_ns) / 1000});
   }
   return steps;
 }
@@ -180,6 +187,8 @@ void write_steps(JsonWriter& json, const std::vector<StepTimes>& steps) {
     json.key("lane").string(lane_name(times.step.lane));
     json.key("predicted_us").number(static_cast<double>(times.step.predicted_us));
     json.key("median_us").number(times.median_us);
+    json.key("start_us").number(times.start_us);
+    json.key("end_us").number(times.end_us);
     json.end_object();
   }
   json.end_array();
@@ -253,7 +262,7 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 //  "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes",
 //  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes":
 //  [{"lane", "step_count", "busy_us", "idle_us"}]}, with --steps "steps": [{"node", "kernel",
-//  "lane", "predicted_us", "median_us"}]}
+//  "lane", "predicted_us", "median_us", "start_us", "end_us"}]}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;

@@ -172,7 +172,7 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
          "differ"}}},
       {"What is reported",
        {{"output", text_value("FILE", &flags->output_path, "stdout"), "where the report is written",
-         'o'},
+         "o"},
         {"json", switch_value(&flags->is_json), "one JSON object in place of text"},
         {"trace", text_value("FILE", &flags->trace_path, "none"),
          "write the timeline of one run: Chrome trace JSON, one track per lane"}}},

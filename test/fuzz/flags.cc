@@ -52,8 +52,8 @@ CommandLine command_line_of(Values* values) {
   line.exit_codes = "0 ok";
   line.groups = {
       {"Texts",
-       {{"on", switch_value(&values->is_on), "a switch", 'n'},
-        {"output", text_value("FILE", &values->text), "a text", 'o'},
+       {{"on", switch_value(&values->is_on), "a switch", "n"},
+        {"output", text_value("FILE", &values->text), "a text", "o"},
         {"input", texts_value("TEXT", &values->texts), "texts"}}},
       {"Numbers",
        {{"cpu-cores", cores_value(&values->cores, "none"), "cores"},

@@ -37,7 +37,7 @@ CommandLine command_line_of(Values* values) {
   line.groups = {
       {"Texts",
        {{"name", text_value("TEXT", &values->name, "nobody"), "a text"},
-        {"output", text_value("FILE", &values->output), "a file", 'o'},
+        {"output", text_value("FILE", &values->output), "a file", "o"},
         {"input", texts_value("TEXT", &values->inputs), "several"},
         {"json", switch_value(&values->is_json), "a switch"}}},
       {"Numbers",

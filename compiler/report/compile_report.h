@@ -1,0 +1,44 @@
+// What codlc says of a plan that it made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/compress/compress.h"
+#include "compiler/simulate/uncertainty.h"
+#include "schema/session_memory.h"
+
+namespace codl::compiler {
+
+// What codlc tells the user about a plan.
+struct CompileReport {
+  struct Variant {
+    std::string name;
+    double predicted_us = 0;
+    Uncertainty uncertainty;   // of predicted_us
+    uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
+    double bound_us = 0;       // no plan takes less; 0: not known
+    SessionMemory memory;      // that a session will hold
+    double gpu_mac_share = 0;  // of the multiply-adds
+    // Why it is not on both processors; empty where it is, and where that was not asked for.
+    std::string one_processor_reason;
+    size_t split_nodes = 0;
+    size_t chains = 0;
+    size_t longest_chain = 0;
+    size_t gpu_tensors = 0;   // that only the GPU touches
+    size_t half_tensors = 0;  // of them stored as halves
+  };
+  std::vector<Variant> variants;
+  std::vector<std::string> not_split_as_forced;  // "node (Op)"
+  uint64_t weight_bytes = 0;
+  uint64_t winograd_bytes = 0;  // of them filters transformed by Winograd's method
+  CompressReport compress;
+  std::vector<std::string> notes;  // of the importer, one line each
+  // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
+  std::string plain_loops_warning;
+  // One line if kernels that the network could use have times that the profile assumes.
+  std::string assumed_kernels_warning;
+};
+
+}  // namespace codl::compiler

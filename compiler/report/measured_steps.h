@@ -1,0 +1,41 @@
+// What codl-bench --json --steps measured, beside what a plan predicts.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "schema/plan_model.h"
+
+namespace codl::compiler {
+
+struct MeasuredStep {
+  std::string node;
+  std::string kernel;
+  double start_us = 0;  // in the recorded run, from its begin
+  double end_us = 0;
+  double median_us = 0;
+};
+
+struct MeasuredSteps {
+  std::string variant;
+  double median_us = 0;  // of all runs, without recording
+  std::vector<MeasuredStep> steps;
+  bool is_used = false;  // a variant of the plan has that name
+
+  double end_us() const {
+    double end = 0;
+    for (const MeasuredStep& step : steps) end = std::max(end, step.end_us);
+    return end;
+  }
+};
+
+// Input error: no JSON, or not that of codl-bench.
+llvm::Expected<MeasuredSteps> read_measured_steps(llvm::StringRef json, llvm::StringRef path);
+
+// Input error: the steps are not those of the variant.
+llvm::Error check_measured_steps(const MeasuredSteps& measured, const Variant& variant);
+
+}  // namespace codl::compiler

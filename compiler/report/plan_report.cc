@@ -1,0 +1,373 @@
+#include "compiler/report/plan_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compiler/emit/plan_memory.h"
+#include "compiler/ops/multiply_adds.h"
+#include "compiler/partition/kernel_choice.h"
+#include "compiler/report/measured_steps.h"
+#include "compiler/report/memory_over_time.h"
+#include "compiler/simulate/simulate.h"
+#include "compiler/support/hash.h"
+#include "compiler/support/version.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include "schema/plan_layout.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr int kReportVersion = 1;
+
+class Writer {
+ public:
+  Writer(const ReportedPlan& plan, llvm::raw_ostream& os)
+      : plan_(plan), profile_(plan.predictor.profile()), json_(os) {}
+
+  llvm::Error write() {
+    std::optional<MeasuredSteps> measured;
+    if (!plan_.measured_json.empty()) {
+      CODL_ASSIGN_OR_RETURN(read, read_measured_steps(plan_.measured_json, plan_.measured_path));
+      measured = std::move(read);
+    }
+    llvm::Error error = llvm::Error::success();
+    json_.object([&] {
+      json_.attribute("format", "codl-report");
+      json_.attribute("format_version", kReportVersion);
+      write_made_from();
+      json_.attributeArray("variants", [&] {
+        for (size_t i = 0; i < plan_.variants.size() && !error; ++i)
+          json_.object([&] { error = write_variant(i, measured); });
+      });
+      json_.attributeArray("operators", [&] { write_operators(); });
+      json_.attributeBegin("support");
+      std::string support;
+      llvm::raw_string_ostream os(support);
+      print_json(plan_.support, os);
+      json_.rawValue(llvm::StringRef(os.str()).rtrim());
+      json_.attributeEnd();
+      json_.attributeArray("passes", [&] { write_passes(); });
+      json_.attributeArray("limits", [&] { write_limits(); });
+      json_.attributeArray("notes", [&] {
+        for (const std::string& note : plan_.report.notes) text_value(note);
+        for (const std::string& warning :
+             {plan_.report.assumed_kernels_warning, plan_.report.plain_loops_warning})
+          if (!warning.empty()) text_value(warning);
+      });
+    });
+    if (error) return error;
+    if (measured && !measured->is_used)
+      return input_error(plan_.measured_path,
+                         "expected steps of a variant of this plan, found variant \"{0}\"",
+                         measured->variant);
+    return error;
+  }
+
+ private:
+  // Whole nanoseconds: as exact as predictions are, and short.
+  void us(llvm::StringRef key, double value) { json_.attribute(key, rounded(value)); }
+  static double rounded(double value) { return std::round(value * 1e3) / 1e3; }
+  void share(llvm::StringRef key, double value) {
+    json_.attribute(key, std::round(value * 1e6) / 1e6);
+  }
+  void number(llvm::StringRef key, uint64_t value) {
+    json_.attribute(key, static_cast<int64_t>(value));
+  }
+  void text(llvm::StringRef key, llvm::StringRef value) {
+    json_.attribute(key, llvm::json::fixUTF8(value));
+  }
+  void text_value(llvm::StringRef value) { json_.value(llvm::json::fixUTF8(value)); }
+
+  void write_made_from() {
+    json_.attribute("codlc_version", codlc_version());
+    number("plan_format", kPlanVersion);
+    json_.attributeObject("model", [&] {
+      text("name", plan_.model_name);
+      text("hash", plan_.model_hash);
+      number("node_count", plan_.graph.nodes().size());
+    });
+    json_.attributeObject("device", [&] {
+      text("name", profile_.name);
+      text("description", profile_.description);
+      text("profile_hash", to_hex(profile_.hash));
+      text("cpu", profile_.cpu_name);
+      number("cpu_threads", static_cast<uint64_t>(profile_.machine.cpu_threads));
+      text("gpu", profile_.has_gpu ? profile_.gpu_name : "");
+    });
+    json_.attributeObject("plan", [&] {
+      number("bytes", plan_.plan_bytes);
+      number("weight_bytes", plan_.report.weight_bytes);
+      number("winograd_bytes", plan_.report.winograd_bytes);
+    });
+    json_.attributeObject("options", [&] {
+      text("strategy", plan_.strategy);
+      text("precision", plan_.precision);
+    });
+  }
+
+  llvm::Error write_variant(size_t index, std::optional<MeasuredSteps>& measured) {
+    const Schedule& schedule = plan_.variants[index].schedule;
+    const CompileReport::Variant& facts = plan_.report.variants[index];
+    auto lane_steps = lane_steps_of(schedule, profile_);
+    if (!lane_steps) return lane_steps.takeError();
+    const Timeline timeline = run_lanes(*lane_steps, profile_, {}, Clock::Wall);
+    text("name", facts.name);
+    us("predicted_us", facts.predicted_us);
+    us("low_us", facts.uncertainty.low_us);
+    us("high_us", facts.uncertainty.high_us);
+    share("assumed_share", facts.uncertainty.assumed_share);
+    share("gpu_mac_share", facts.gpu_mac_share);
+    number("split_nodes", facts.split_nodes);
+    number("chains", facts.chains);
+    number("longest_chain", facts.longest_chain);
+    number("evaluations", facts.evaluations);
+    us("bound_us", facts.bound_us);
+    text("one_processor_reason", facts.one_processor_reason);
+    json_.attributeObject("memory", [&] {
+      number("total_bytes", total_bytes(facts.memory));
+#define CODL_MEMORY(name, description) number(#name "_bytes", facts.memory.name##_bytes);
+#include "schema/memory.def"
+#undef CODL_MEMORY
+    });
+    us("end_us", timeline.total_us);
+    us("overlap_us", timeline.overlap_us);
+    json_.attributeObject("busy_us", [&] {
+      for (size_t lane = 0; lane < kLaneCount; ++lane) us(kLaneNames[lane], timeline.busy_us[lane]);
+    });
+    if (profile_.power) us("energy_mj", timeline.energy_j(*profile_.power) * 1e3);
+    json_.attributeArray("steps", [&] { write_steps(schedule, *lane_steps, timeline); });
+    json_.attributeArray("memory_over_time", [&] {
+      for (const LiveBytes& live :
+           memory_over_time(schedule, spans_of(schedule, *lane_steps, timeline)))
+        json_.object([&] {
+          us("us", live.us);
+          number("arena_bytes", live.arena_bytes);
+          number("image_bytes", live.image_bytes);
+        });
+    });
+    if (index == 0) json_.attributeArray("stands_on", [&] { write_stands_on(schedule); });
+    if (!measured || measured->variant != schedule.name) return llvm::Error::success();
+    measured->is_used = true;
+    if (llvm::Error error = check_measured_steps(*measured, schedule)) return error;
+    json_.attributeObject("measured", [&] {
+      us("median_us", measured->median_us);
+      us("end_us", measured->end_us());
+      json_.attributeArray("steps", [&] {
+        for (const MeasuredStep& step : measured->steps)
+          json_.object([&] {
+            us("start_us", step.start_us);
+            us("end_us", step.end_us);
+            us("median_us", step.median_us);
+          });
+      });
+    });
+    return llvm::Error::success();
+  }
+
+  // By step of the plan; calls of the host are not among them.
+  static std::vector<Timeline::Span> spans_of(const Schedule& schedule,
+                                              llvm::ArrayRef<LaneStep> steps,
+                                              const Timeline& timeline) {
+    std::vector<Timeline::Span> spans;
+    for (size_t i = 0; i < steps.size() && spans.size() < schedule.steps.size(); ++i)
+      if (steps[i].called_lane == kNoLane) spans.push_back(timeline.spans[i]);
+    return spans;
+  }
+
+  void write_steps(const Schedule& schedule, llvm::ArrayRef<LaneStep> steps,
+                   const Timeline& timeline) {
+    size_t next = 0;  // of the plan's
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const LaneStep& lane_step = steps[i];
+      const bool is_step = lane_step.called_lane == kNoLane && next < schedule.steps.size();
+      json_.object([&] {
+        json_.attribute("queue", kLaneNames[lane_step.lane]);
+        text("node", lane_step.name);
+        us("start_us", timeline.spans[i].start_us);
+        us("end_us", timeline.spans[i].end_us);
+        json_.attributeArray("waits", [&] {
+          for (const LaneWait& wait : lane_step.waits) json_.value(static_cast<int64_t>(wait.step));
+        });
+        if (is_step)
+          write_step(schedule, next);
+        else
+          json_.attribute("kind", lane_step.called_lane == kNoLane ? "wait" : "enqueue");
+      });
+      next += is_step;
+    }
+  }
+
+  void write_step(const Schedule& schedule, size_t id) {
+    const Step& step = schedule.steps[id];
+    number("step", id);
+    json_.attribute("kind", kStepKindNames[static_cast<size_t>(step.kind)]);
+    us("predicted_us", step.predicted_us);
+    if (step.part_dim != SplitDim::None && !step.part.empty())
+      json_.attributeObject("part", [&] {
+        json_.attribute("dim", step.part_dim == SplitDim::Height ? "rows" : "channels");
+        json_.attribute("begin", step.part.begin);
+        json_.attribute("end", step.part.end);
+      });
+    if (step.kind != StepKind::Kernel) {
+      number("bytes", static_cast<uint64_t>(moved_bytes(schedule, step)));
+      return;
+    }
+    json_.attribute("kernel", step.kernel->symbol);
+    write_calibration(*step.kernel, step.predicted_us);
+  }
+
+  void write_calibration(const KernelRow& row, double predicted_us) {
+    const Calibration& known = profile_.calibration_of(row);
+    json_.attribute("level", kLevelNames[static_cast<size_t>(known.level)]);
+    json_.attribute("origin", kOriginNames[static_cast<size_t>(known.origin)]);
+    us("low_us", predicted_us * known.interval_low);
+    us("high_us", predicted_us * known.interval_high);
+  }
+
+  // The time of kernels by what it stands on, the largest share first.
+  void write_stands_on(const Schedule& schedule) {
+    std::map<std::pair<std::string, std::string>, std::pair<double, std::string>> groups;
+    double all_us = 0;
+    for (const Step& step : schedule.steps) {
+      all_us += step.predicted_us;
+      if (step.kernel == nullptr) {
+        groups[{"transfers", ""}].first += step.predicted_us;
+        continue;
+      }
+      const Calibration& known = profile_.calibration_of(*step.kernel);
+      auto& [group_us, source] = groups[{kLevelNames[static_cast<size_t>(known.level)],
+                                         kOriginNames[static_cast<size_t>(known.origin)]}];
+      group_us += step.predicted_us;
+      source = known.source;
+    }
+    for (const auto& group : groups)
+      json_.object([&] {
+        text("level", group.first.first);
+        text("origin", group.first.second);
+        text("source", group.second.second);
+        us("us", group.second.first);
+        share("share", all_us > 0 ? group.second.first / all_us : 0);
+      });
+  }
+
+  // Of the first variant: the choice, and what each kernel that could run the whole node would
+  // take.
+  void write_operators() {
+    if (plan_.variants.empty()) return;
+    for (const Division& division : plan_.variants[0].division.divisions) {
+      const ir::Node& node = plan_.graph.node(division.node);
+      json_.object([&] {
+        text("node", node.name);
+        text("op", std::string(op_row(node.op).name));
+        json_.attribute("macs", std::llround(multiply_adds({plan_.graph, node})));
+        json_.attribute("chain", division.chain);
+        json_.attribute("split", division.dim == SplitDim::None     ? "none"
+                                 : division.dim == SplitDim::Height ? "rows"
+                                                                    : "channels");
+        json_.attributeArray("parts", [&] { write_parts(division); });
+        write_alternatives(node, division);
+      });
+    }
+  }
+
+  void write_parts(const Division& division) {
+    double owned = 0;
+    for (const Part& part : division.parts) owned += part.owned.count();
+    for (const Part& part : division.parts)
+      json_.object([&] {
+        json_.attribute("processor", part.processor == Processor::Cpu ? "cpu" : "gpu");
+        json_.attribute("kernel", part.kernel->symbol);
+        share("share", part.owned.count() / owned);
+        json_.attribute("begin", part.owned.begin);
+        json_.attribute("end", part.owned.end);
+        us("predicted_us", part.predicted_us);
+        write_calibration(*part.kernel, part.predicted_us);
+      });
+  }
+
+  // The whole node on one processor, the fastest first; "next_best" is the first that is not what
+  // the plan does.
+  void write_alternatives(const ir::Node& node, const Division& division) {
+    struct Alternative {
+      double predicted_us;
+      const KernelRow* row;
+    };
+    std::vector<Alternative> all;
+    for (const Processor processor : {Processor::Cpu, Processor::Gpu})
+      if (processor == Processor::Cpu || profile_.has_gpu)
+        each_kernel(
+            {plan_.graph, node}, processor, plan_.predictor, [&](const kernels::StepShape& step) {
+              const double step_us =
+                  plan_.predictor.predict_us(step, false) + plan_.predictor.launch_us(*step.row);
+              for (Alternative& known : all)
+                if (known.row == step.row) {
+                  known.predicted_us = std::min(known.predicted_us, step_us);
+                  return;
+                }
+              all.push_back({step_us, step.row});
+            });
+    std::stable_sort(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
+      return a.predicted_us < b.predicted_us;
+    });
+    json_.attributeArray("alternatives", [&] {
+      for (const Alternative& alternative : all)
+        json_.object([&] {
+          json_.attribute("processor",
+                          alternative.row->processor == Processor::Cpu ? "cpu" : "gpu");
+          json_.attribute("kernel", alternative.row->symbol);
+          us("predicted_us", alternative.predicted_us);
+        });
+    });
+    for (size_t i = 0; i < all.size(); ++i)
+      if (division.is_split() || all[i].row != division.parts[0].kernel) {
+        json_.attribute("next_best", static_cast<int64_t>(i));
+        return;
+      }
+  }
+
+  void write_passes() {
+    for (size_t i = 1; i < plan_.passes.size(); ++i) {
+      const GraphCost& after = plan_.passes[i].second;
+      const GraphCost& before = plan_.passes[i - 1].second;
+      json_.object([&] {
+        text("name", plan_.passes[i].first);
+        number("nodes_before", before.nodes);
+        number("nodes_after", after.nodes);
+        json_.attribute("saved_bytes", std::llround(before.bytes - after.bytes));
+        us("saved_cpu_us", before.predicted_us - after.predicted_us);
+      });
+    }
+  }
+
+  void write_limits() {
+    const auto limit = [&](const char* flag, double most, double found) {
+      json_.object([&] {
+        json_.attribute("flag", flag);
+        json_.attribute("most", most);
+        json_.attribute("found", rounded(found));
+      });
+    };
+    if (const auto most = plan_.max_fallback_percent)
+      limit("--max-fallback", *most, 100 * plan_.support.fallback_share);
+    if (const auto most = plan_.max_handoffs)
+      limit("--max-syncs", *most, static_cast<double>(plan_.support.handoffs));
+  }
+
+  const ReportedPlan& plan_;
+  const DeviceProfile& profile_;
+  llvm::json::OStream json_;
+};
+
+}  // namespace
+
+llvm::Expected<std::string> report_json(const ReportedPlan& plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (llvm::Error error = Writer(plan, os).write())
+    return llvm::Expected<std::string>(std::move(error));
+  return os.str() + "\n";
+}
+
+}  // namespace codl::compiler

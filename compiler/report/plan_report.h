@@ -1,0 +1,43 @@
+// codlc --report: all that the compiler knows of a plan, as JSON and as one HTML page that shows
+// it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/report/compile_report.h"
+#include "compiler/report/pass_savings.h"
+#include "compiler/report/support_report.h"
+
+namespace codl::compiler {
+
+// Borrowed.
+struct ReportedPlan {
+  const ir::Graph& graph;
+  const LatencyPredictor& predictor;
+  const CompileReport& report;                               // of the same variants
+  llvm::ArrayRef<std::pair<std::string, GraphCost>> passes;  // PassSavings::costs()
+  const SupportReport& support;
+  // By variant. Of the first the operators are told one by one.
+  llvm::ArrayRef<PlannedVariant> variants;
+  // What was asked for.
+  std::string strategy;
+  const char* precision = "fp32";
+  std::optional<double> max_fallback_percent;
+  std::optional<uint32_t> max_handoffs;
+  llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none
+  llvm::StringRef measured_path;  // for messages
+  std::string model_name;         // a file's name without its folder
+  std::string model_hash;
+  uint64_t plan_bytes = 0;
+};
+
+// One line; keys: docs/REPORT.md. Times are microseconds. Input error: measurements
+// that are no output of codl-bench --json --steps of this plan.
+llvm::Expected<std::string> report_json(const ReportedPlan& plan);
+
+// A page without anything from elsewhere, for `json` of report_json().
+std::string report_html(llvm::StringRef json);
+
+}  // namespace codl::compiler

@@ -1,0 +1,309 @@
+#include "compiler/tools/codlc_flags.h"
+
+#include "compiler/frontend/onnx_model.h"
+#include "compiler/partition/partition.h"
+#include "compiler/tools/output.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace codl::compiler {
+namespace {
+
+// One of `names`, as text.
+tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names) {
+  return {std::move(form), *target, [=](const std::string& flag, const std::string& value) {
+            *target = names[tools::parse_choice(flag, value, names)];
+          }};
+}
+
+// A ratio between 0 and 1, or auto.
+tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target) {
+  return {std::move(form), "off", [=](const std::string& flag, const std::string& value) {
+            *target = value == "auto"
+                          ? CompressRatio{true, 0}
+                          : CompressRatio{false, tools::parse_number(flag, value, 0, 1)};
+          }};
+}
+
+// "0.5%", "0.5": a share of 1.
+tools::FlagValue percent_value(std::string form, double* target) {
+  return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
+          [=](const std::string& flag, const std::string& value) {
+            const llvm::StringRef number = llvm::StringRef(value).rtrim('%');
+            *target = tools::parse_number(flag, number.str(), 0, 100) / 100;
+          }};
+}
+
+// One of the choices, or nothing.
+template <typename Enum>
+tools::FlagValue named_value(std::optional<Enum>* target, const tools::Choices<Enum>& choices,
+                             std::string default_text) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return {llvm::join(names, "|"), std::move(default_text),
+          [=](const std::string& flag, const std::string& value) {
+            *target = choices[tools::parse_choice(flag, value, names)].second;
+          }};
+}
+
+// "NAME:1x3x224x224"; no dims ("NAME:") for a scalar. NAME may hold colons.
+llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
+  const auto [name, dims_text] = text.rsplit(':');
+  const bool is_pair = !name.empty() && name.size() < text.size();
+  llvm::SmallVector<llvm::StringRef, 4> words;
+  if (!dims_text.empty()) dims_text.split(words, 'x');
+  std::vector<int64_t> dims;
+  bool are_numbers = true;
+  for (llvm::StringRef word : words) {
+    dims.emplace_back();
+    are_numbers &= !word.getAsInteger(10, dims.back()) && dims.back() >= 0;
+  }
+  if (!is_pair || !are_numbers)
+    return input_error("--input-shape", "expected NAME:DIMS like input:1x3x224x224, found \"{0}\"",
+                       text);
+  if (!options.input_shapes.try_emplace(name, std::move(dims)).second)
+    return input_error("--input-shape", "expected each input once, found \"{0}\" again", name);
+  return llvm::Error::success();
+}
+
+// "sr:16000", "size:2,3"; no values ("NAME:") for an input without elements. NAME may hold colons.
+llvm::Error parse_input_value(llvm::StringRef text, ImportOptions& options) {
+  const auto [name, values_text] = text.rsplit(':');
+  if (name.empty() || name.size() == text.size())
+    return input_error("--input-value",
+                       "expected NAME:VALUE[,VALUE...] like sr:16000, found \"{0}\"", text);
+  llvm::SmallVector<llvm::StringRef, 4> words;
+  if (!values_text.empty()) values_text.split(words, ',');
+  if (!options.input_values.try_emplace(name, words.begin(), words.end()).second)
+    return input_error("--input-value", "expected each input once, found \"{0}\" again", name);
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : frontend_passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+tools::CommandLine command_line_of(CodlcFlags* flags) {
+  using tools::integer_value;
+  using tools::number_value;
+  using tools::optional_choice_value;
+  using tools::optional_text_value;
+  using tools::switch_value;
+  using tools::text_value;
+  using tools::texts_value;
+  tools::CommandLine line;
+  line.tool = "codlc";
+  line.version = compiler_version() + ", ONNX opset " + std::to_string(kOldestOpset) + " to " +
+                 std::to_string(kNewestOpset);
+  line.usage = {"MODEL.onnx [flags]", "--list-devices | --list-ops | --list-passes"};
+  line.summary =
+      "Compiles an ONNX model to a plan that computes it on a device's CPU and GPU at the same "
+      "time.";
+  line.exit_codes =
+      "0 ok, 1 the input is wrong (model, profile, flag), 2 valid but not supported, 3 a requested "
+      "limit cannot be met, 70 internal error";
+  line.groups = {
+      {"Model",
+       {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
+         "dims of an input that the model leaves open, like input:1x3x224x224"},
+        {"input-value", texts_value("NAME:VALUE[,VALUE...]", &flags->input_values),
+         "elements of an input that is really a setting, like sr:16000 or size:2,3; the plan has "
+         "them as a constant and no longer has the input"}}},
+      {"Device",
+       {{"device", text_value("NAME|FILE.json[,...]", &flags->device),
+         "the device profile: a name of --list-devices, or a file; several with commas between: a "
+         "plan for each"},
+        {"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "a core each"),
+         "devices that are compiled for at the same time", "j"},
+        {"list-devices", switch_value(&flags->lists_devices),
+         "print the device profiles and exit"}}},
+      {"What is written",
+       {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl beside the model"),
+         "the plan; a file with the same bytes is left untouched", "o"},
+        {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
+         "where MODEL.DEVICE.codl goes in place of beside the model; made if it is not there"},
+        {"write-depfile", switch_value(&flags->writes_depfile),
+         "write a rule for Make and Ninja beside the plan (PLAN.d): all files that were read",
+         "MD"},
+        {"depfile", text_value("FILE", &flags->depfile, "PLAN.d with -MD"),
+         "where the rule is written; of several devices one file has the rules of all", "MF"},
+        {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
+         "what the rule says it is made of", "MT"},
+        {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"},
+        {"verbose", switch_value(&flags->is_verbose), "print the time of each stage", "v"}}},
+      {"Who computes what",
+       {{"strategy", name_value("NAME", &flags->partition.strategy, strategy_names()),
+         "optimal (auto is the same): the least predicted time that is found, from the plans of "
+         "all others; "
+         "cpu, gpu, gpu-image, gpu-buffer: all that it can on one processor; coarse: whole nodes, "
+         "on either; branches: whole branches on both; fine: nodes whole or split, no chains; "
+         "mulayer, codl, codl-buffer: as in the papers; codl-released: plans of CoDL's released "
+         "code, codl where it has none; segments: by costs of single segments"},
+        {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
+         "whole plans that the search of optimal judges"},
+        {"robust", switch_value(&flags->partition.is_robust),
+         "of optimal: the least of what the time stays below in nine tenths of the draws of what "
+         "the profile leaves open, not of the time predicted"},
+        {"split-dim",
+         tools::choice_value(
+             &flags->partition.split_dim,
+             {{"auto", SplitDim::None}, {"h", SplitDim::Height}, {"oc", SplitDim::OutputChannel}}),
+         "force nodes that can to be split along height (h) or output channels (oc)"},
+        {"ratio", number_value("R", &flags->partition.ratio, 0, 1, "by prediction"),
+         "force the GPU's share of a split, between 0 and 1"},
+        {"max-chain", integer_value("N", &flags->partition.max_chain, 1),
+         "nodes in one chain at most; 1: no chains"}}},
+      {"How it is computed",
+       {{"precision",
+         tools::choice_value(&flags->precision,
+                             {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}}),
+         "how the GPU stores what it alone touches; fp16: halves where its kernels can: half the "
+         "bytes, arithmetic in fp32, results off by what rounding to 11 bits makes (bound: 1e-2 "
+         "relative L2), infinite beyond 65504"},
+        {"no-winograd", switch_value(&flags->no_winograd),
+         "no convolution by Winograd's method: larger weights, results further from exact"},
+        {"avoid", text_value("QUIRKS.json", &flags->avoid, "none"),
+         "use no kernel that this file of `codl-run --self-test --json` found to be wrong"}}},
+      {"Smaller networks",
+       {{"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
+         "decompose weights (SVD; of convolutions channel-wise, spatial, Tucker-2) keeping this "
+         "share of their squares, where the plan is predicted to be faster; auto: as little as "
+         "the accuracy budget allows"},
+        {"prune", ratio_value("RATIO|auto", &flags->compress.prune),
+         "remove this share of the channels of each group that hangs together, where the plan is "
+         "predicted to be faster; auto: as much as the accuracy budget allows"},
+        {"calibration", text_value("DIR", &flags->compress.calibration, "none"),
+         "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
+         "where there is one input; labels.npy, optional: the index of the largest output. Every "
+         "other sample is fitted to, the rest measured on"},
+        {"metric",
+         named_value<Metric>(
+             &flags->compress.metric,
+             {{"top1", Metric::Top1}, {"relative", Metric::Relative}, {"cosine", Metric::Cosine}},
+             "top1 with labels, else relative"),
+         "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
+         "error of the outputs, 1 - cosine"},
+        {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
+         "what of it may be lost by auto"},
+        {"importance",
+         named_value<Importance>(&flags->compress.importance,
+                                 {{"l1", Importance::L1},
+                                  {"l2", Importance::L2},
+                                  {"activation", Importance::Activation},
+                                  {"repair", Importance::Repair}},
+                                 "repair with --calibration, else l2"),
+         "which channels go first: the least weights (l1, l2), what adds least to what reads them "
+         "(activation), or of that what the others cannot replace (repair)"},
+        {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
+         "write the network as ONNX after fusion, pruning and low rank"}}},
+      {"Reports and limits",
+       {{"report-support",
+         optional_choice_value<SupportFormat>(
+             &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
+         "print where the model's operators can run and what falling back to the CPU costs; a plan "
+         "is written only with -o"},
+        {"report-passes", switch_value(&flags->reports_passes),
+         "print what each pass of the front end saved: nodes (launches), bytes that they move, "
+         "predicted time on the CPU"},
+        {"report", text_value("FILE.html", &flags->report, "none"),
+         "write a page that shows the plan: timeline, operators and what else could run them, "
+         "memory, passes, and what its times stand on"},
+        {"report-json", text_value("FILE.json", &flags->report_json, "none"),
+         "write what that page shows as JSON (docs/REPORT.md)"},
+        {"measured", text_value("BENCH.json", &flags->measured, "none"),
+         "of codl-bench --json --steps: what was measured, beside what is predicted"},
+        {"max-fallback", number_value("PERCENT", &flags->max_fallback_percent, 0, 100, "no limit"),
+         "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
+         "nodes, if there are none)"},
+        {"max-syncs", integer_value<uint32_t>("N", &flags->max_handoffs, 0, UINT32_MAX, "no limit"),
+         "fail if CPU and GPU would wait for each other more often"},
+        {"list-ops",
+         optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
+         "print the ONNX operators, what they become and where that runs, and exit"}}},
+      {"Inside the compiler",
+       {{"dump", name_value("STAGE", &flags->dump, {"graph", "partition", "schedule", "memory"}),
+         "print a stage: graph, partition, schedule or memory"},
+        {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
+         "print, for the first variant, which terms the predicted time of a node's steps is made "
+         "of, what it stands on, and what other kernels would take, and of one NODE what else "
+         "could be done with it; a plan is written only with -o"},
+        {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
+         "print the graph after a pass"},
+        {"list-passes", switch_value(&flags->lists_passes),
+         "print the passes in their order and exit"}}}};
+  return line;
+}
+
+llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ostream& dump_to) {
+  if (!flags.output.empty() && devices_of(flags).size() > 1)
+    return input_error("--output", "expected --out-dir with several devices, found a file");
+  if (!flags.output.empty() && !flags.out_dir.empty())
+    return input_error("--output", "expected it without --out-dir, found both");
+  if (!flags.depfile_target.empty() && devices_of(flags).size() > 1)
+    return input_error("--depfile-target", "expected it with one device, found {0}",
+                       devices_of(flags).size());
+  const bool has_report = !flags.report.empty() || !flags.report_json.empty();
+  if (has_report && devices_of(flags).size() > 1)
+    return input_error("--report", "expected it with one device, found {0}",
+                       devices_of(flags).size());
+  if (!flags.measured.empty() && !has_report)
+    return input_error("--measured", "expected --report or --report-json beside it, found none");
+  CompileOptions options;
+  options.wants_report = has_report;
+  options.partition = flags.partition;
+  if (!options.partition.is_optimal() && options.partition.forces_split())
+    return input_error("--strategy",
+                       "expected optimal together with --split-dim or --ratio, found \"{0}\"",
+                       options.partition.strategy);
+  options.precision = flags.precision;
+  options.support = flags.support.value_or(SupportFormat::None);
+  options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty() ||
+                        !flags.out_dir.empty() || has_report;
+  if ((flags.writes_depfile || !flags.depfile.empty()) && !options.builds_plan)
+    return input_error("--depfile", "expected a plan to be written (-o), found none");
+  options.compress = flags.compress;
+  if (!flags.compress.calibration.empty() && !flags.compress.is_asked())
+    return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
+  if (!flags.emitted_onnx.empty() && devices_of(flags).size() > 1)
+    return input_error("--emit-onnx", "expected it with one device, found {0}",
+                       devices_of(flags).size());
+  options.reports_passes = flags.reports_passes;
+  options.max_fallback_percent = flags.max_fallback_percent;
+  options.max_handoffs = flags.max_handoffs;
+  for (const std::string& shape : flags.input_shapes)
+    if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
+  for (const std::string& value : flags.input_values)
+    if (llvm::Error error = parse_input_value(value, options.import)) return error;
+  options.passes.dump_after = flags.dump_after;
+  options.passes.dump_to = &dump_to;
+  options.dump = flags.dump;
+  options.explained_node = flags.explained_node;
+  options.dump_to = &dump_to;
+  return options;
+}
+
+std::vector<std::string> devices_of(const CodlcFlags& flags) {
+  if (llvm::sys::fs::exists(flags.device)) return {flags.device};
+  llvm::SmallVector<llvm::StringRef, 4> names;
+  llvm::StringRef(flags.device).split(names, ',');
+  return {names.begin(), names.end()};
+}
+
+// By the name that the device was given by: a profile that was copied and not renamed inside must
+// not write over the plan of the one that it came from.
+std::string output_path(const CodlcFlags& flags, llvm::StringRef device) {
+  if (!flags.output.empty()) return flags.output;
+  llvm::StringRef model = flags.model;
+  model.consume_back(".onnx");
+  device = llvm::sys::path::filename(device);
+  device.consume_back(".json");
+  if (flags.out_dir.empty()) return (model + "." + device + ".codl").str();
+  return (flags.out_dir + "/" + llvm::sys::path::filename(model) + "." + device + ".codl").str();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,63 @@
+// The command line of codlc: what it may say, and the compiler's options of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/pipeline.h"
+#include "tools/flags.h"
+
+namespace codl::compiler {
+
+// What codlc was asked for.
+struct CodlcFlags {
+  std::string model;
+  std::vector<std::string> input_shapes;
+  std::vector<std::string> input_values;
+  std::string device = "host";  // or several, with commas between
+  bool lists_devices = false;
+  std::string output;
+  std::string out_dir;
+  std::string depfile;
+  std::string depfile_target;
+  bool writes_depfile = false;
+  uint32_t job_count = 0;  // 0: as many as there are cores
+  bool is_quiet = false;
+  bool is_verbose = false;
+  PartitionOptions partition;
+  Precision precision = Precision::Fp32;
+  bool no_winograd = false;
+  std::string avoid;  // path; empty: nothing
+  std::optional<SupportFormat> support;
+  CompressOptions compress;
+  std::string emitted_onnx;  // path; empty: none
+  bool reports_passes = false;
+  std::optional<double> max_fallback_percent;
+  std::optional<uint32_t> max_handoffs;
+  std::optional<bool> lists_ops;  // as markdown
+  std::string report;             // path of the HTML page; empty: none
+  std::string report_json;        // path
+  std::string measured;           // path
+  std::string dump;
+  std::optional<std::string> explained_node;
+  std::string dump_after;
+  bool lists_passes = false;
+};
+
+// The passes of --dump-after and --list-passes, in order.
+std::vector<std::string> pass_names();
+
+tools::CommandLine command_line_of(CodlcFlags* flags);
+
+// What is dumped goes to `dump_to`. Input errors: flags that contradict each other, text that is no
+// shape or value.
+llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ostream& dump_to);
+
+// The devices of --device; a file whose name has commas is one.
+std::vector<std::string> devices_of(const CodlcFlags& flags);
+
+// Where the plan for a device goes.
+std::string output_path(const CodlcFlags& flags, llvm::StringRef device);
+
+}  // namespace codl::compiler

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""codl-matrix and codl-diff on small networks.
+
+Usage: matrix_test.py --bin build/release/bin [unittest arguments]     standard library only
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+from work_folder import WorkFolder
+
+MODELS = os.path.join(ROOT, "examples", "models")
+TOOLS = os.path.join(ROOT, "tools", "python")
+BIN = None
+DEVICES = ["sd855", "sd865", "kirin990"]
+
+
+def sha256sums(folder):
+    return subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True).returncode
+
+
+class MatrixTest(WorkFolder, unittest.TestCase):
+    def setUp(self):
+        super().setUp()
+        for name in ("tiny_resnet", "super_resolution"):
+            shutil.copy(os.path.join(MODELS, name + ".onnx"), self.path(name + ".onnx"))
+
+    def models(self, models=("tiny_resnet.onnx", "super_resolution.onnx"), devices=DEVICES, **more):
+        return self.write("models.json", json.dumps({"models": [{"model": name} for name in models], "devices": devices, **more}).encode())
+
+    def matrix(self, *flags, code=0, out="out", path=None):
+        result = subprocess.run([os.path.join(TOOLS, "codl-matrix"), path or self.path("models.json"), f"--out-dir={self.path(out)}",
+                                 f"--codlc={self.codlc()}", *flags], capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def codlc(self):
+        """Counts its calls that compile."""
+        script = self.path("codlc")
+        if not os.path.exists(script):
+            self.write("codlc", f'#!/bin/sh\n[ "$1" = --version ] || echo . >> "{self.path("calls")}"\n'
+                                f'exec "{os.path.join(BIN, "codlc")}" "$@"\n'.encode())
+            os.chmod(script, 0o755)
+        return script
+
+    def calls(self):
+        """Compilations since the last question."""
+        if not os.path.exists(self.path("calls")):
+            return 0
+        with open(self.path("calls")) as file:
+            count = len(file.readlines())
+        os.remove(self.path("calls"))
+        return count
+
+    def tree(self, out):
+        """Contents by path, without the cache."""
+        found = {}
+        for folder, folders, files in os.walk(self.path(out)):
+            folders[:] = [name for name in folders if name != ".cache"]
+            for name in files:
+                with open(os.path.join(folder, name), "rb") as file:
+                    found[os.path.relpath(os.path.join(folder, name), self.path(out))] = file.read()
+        return found
+
+    def manifest(self, out="out"):
+        with open(self.path(out, "manifest.json")) as file:
+            return json.load(file)["entries"]
+
+    def test_every_pair_has_a_folder_and_an_entry(self):
+        self.models()
+        self.matrix()
+        entries = self.manifest()
+        self.assertEqual([(e["model"], e["device"]) for e in entries],
+                         [(m, d) for m in ("tiny_resnet", "super_resolution") for d in DEVICES])
+        for entry in entries:
+            folder = self.path("out", entry["model"], entry["device"])
+            self.assertEqual(sorted(os.listdir(folder)), ["SHA256SUMS", "plan.codl", "report.html", "report.json"])
+            self.assertEqual(sha256sums(folder), 0)
+            with open(os.path.join(folder, "report.json")) as file:
+                report = json.load(file)
+            self.assertEqual(entry["inference_time"], report["variants"][0]["predicted_us"])
+            self.assertEqual(entry["plan_bytes"], os.path.getsize(os.path.join(folder, "plan.codl")))
+            low, high = entry["inference_time_interval"]
+            self.assertLess(low, high)
+
+    def test_from_empty_twice_is_byte_identical_and_from_the_cache_nothing_is_compiled(self):
+        self.models()
+        self.matrix()
+        self.matrix("--jobs=1", out="again")
+        self.assertEqual(self.tree("out"), self.tree("again"))
+        self.assertEqual(sum(name.endswith("plan.codl") for name in self.tree("out")), 6)
+        self.assertEqual(self.calls(), 12)
+        before = self.tree("out")
+        self.matrix()
+        self.matrix("--rehash")
+        self.assertEqual(self.calls(), 0)
+        self.assertEqual(self.tree("out"), before)
+        # A copy elsewhere is the same by its contents.
+        shutil.rmtree(self.path("out", "tiny_resnet"))
+        self.matrix()
+        self.assertEqual((self.calls(), self.tree("out")), (0, before))
+
+    def test_what_changed_is_compiled_again(self):
+        profile = self.write("mine.json", b'{"base": "sd855", "name": "mine"}')
+        self.models(devices=["sd865", "mine.json"])
+        self.matrix()
+        self.assertEqual(self.calls(), 4)
+        with open(profile, "w") as file:
+            file.write('{"base": "sd855", "name": "mine", "description": "another"}')
+        self.matrix()
+        self.assertEqual(self.calls(), 2)
+        self.models(devices=["sd865", "mine.json"], options=["--strategy=cpu"])
+        self.matrix()
+        self.assertEqual(self.calls(), 4)
+        self.assertEqual(self.manifest()[1]["device"], "mine")
+
+    def test_equal_files_are_stored_once(self):
+        shutil.copy(self.path("tiny_resnet.onnx"), self.path("copy.onnx"))
+        self.models(["tiny_resnet.onnx", "copy.onnx"], ["sd855"])
+        self.matrix()
+        plans = [os.stat(self.path("out", name, "sd855", "plan.codl")) for name in ("tiny_resnet", "copy")]
+        self.assertEqual(plans[0].st_ino, plans[1].st_ino)
+
+    def test_a_broken_model_does_not_lose_the_others(self):
+        self.write("broken.onnx", b"x")
+        self.models(["broken.onnx", "tiny_resnet.onnx", "missing.onnx"], ["sd855"])
+        result = self.matrix(f"--junit={self.path('j.xml')}", code=1)
+        self.assertIn("codl-matrix: error: broken on sd855: codlc: error: ", result.stderr)
+        self.assertIn("missing.onnx: expected a file that can be read", result.stderr)
+        self.assertEqual([e["job_status"] for e in self.manifest()], ["Failed", "Passed", "Failed"])
+        self.assertTrue(os.path.exists(self.path("out", "tiny_resnet", "sd855", "plan.codl")))
+        suites = xml.parse(self.path("j.xml")).getroot()
+        self.assertEqual([(s.get("name"), s.get("errors"), s.get("failures")) for s in suites],
+                         [("broken", "1", "0"), ("missing", "1", "0"), ("tiny_resnet", "0", "0")])
+
+    def test_limits_and_regressions_are_exit_code_3(self):
+        self.models(["tiny_resnet.onnx"], ["sd855"])
+        self.matrix("--fail-if=latency>1s", "--fail-if=memory>1000MB")
+        result = self.matrix("--fail-if=latency>0.001ms", f"--junit={self.path('j.xml')}", code=3)
+        self.assertIn("expected latency at most 1 (latency>0.001ms), found ", result.stderr)
+        self.assertEqual(xml.parse(self.path("j.xml")).getroot()[0].get("failures"), "1")
+        entries = self.manifest()
+        baseline = self.path("base.json")
+        for factor, code in ((1, 0), (1.02, 0), (0.9, 3)):
+            entry = {**entries[0], "inference_time": entries[0]["inference_time"] * factor}
+            self.write("base.json", json.dumps({"entries": [entry]}).encode())
+            self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=code)
+        self.matrix("--fail-if=latency>+3%", code=1)
+        self.matrix("--fail-if=speed>1", code=1)
+
+    def test_work_can_be_handed_to_other_systems(self):
+        self.models(["tiny_resnet.onnx"])
+        pairs = json.loads(self.matrix("--emit=github").stdout)["include"]
+        self.assertEqual(pairs, [{"model": "tiny_resnet", "device": device} for device in DEVICES])
+        self.matrix("--emit=ninja", out="ninja")
+        self.matrix("--only=tiny_resnet:sd865")
+        self.assertEqual([e["device"] for e in self.manifest()], ["sd865"])
+        for expected in (3, 0):
+            self.calls()
+            subprocess.run(["ninja", "-C", self.path("ninja"), "-f", "build.ninja"], check=True, capture_output=True)
+            self.assertEqual(self.calls(), expected)
+        name = os.path.join("tiny_resnet", "sd865", "plan.codl")
+        self.assertEqual(self.tree("ninja")[name], self.tree("out")[name])
+
+    def test_an_ai_pack_has_a_group_for_each_phone_and_one_for_the_others(self):
+        self.models(["tiny_resnet.onnx"])
+        pack = self.path("pack")
+        result = self.matrix(f"--ai-pack={pack}")
+        self.assertIn("kirin990: the profile has no soc names", result.stderr)
+        assets = os.path.join(pack, "src", "main", "assets")
+        self.assertEqual(sorted(os.listdir(assets)), ["model#group_other", "model#group_sd855", "model#group_sd865"])
+        config = xml.parse(os.path.join(pack, "device_targeting_configuration.xml")).getroot()
+        space = "{http://schemas.android.com/apk/config}"
+        self.assertEqual(config.tag, space + "device-targeting-config")
+        self.assertEqual([group.get(space + "name") for group in config], ["sd855", "sd865"])
+        self.assertEqual({(soc.get(space + "manufacturer"), soc.get(space + "model")) for soc in config[0][0]},
+                         {("QTI", "SM8150"), ("Qualcomm", "SM8150")})
+        dump = subprocess.run([os.path.join(BIN, "codl-dump"), os.path.join(assets, "model#group_other", "tiny_resnet.codl"), "--json"],
+                              capture_output=True, text=True, check=True)
+        self.assertEqual([variant["name"] for variant in json.loads(dump.stdout)["variants"]], ["cpu"])
+
+    def test_wrong_lists_of_models_are_refused(self):
+        for text, wanted in (("x", "expected JSON"), ("[]", "an object of models"), ('{"models": [], "devices": ["sd855"]}', "/models"),
+                             ('{"models": [{"model": "a.onnx"}]}', "/devices"), ('{"models": [{"name": "a"}], "devices": ["x"]}', "/models/0"),
+                             ('{"models": [{"model": "a.onnx", "name": "../a"}], "devices": ["x"]}', "/models/0/name"),
+                             ('{"models": [{"model": "a.onnx"}, {"model": "b/a.onnx"}], "devices": ["x"]}', "/models/1/name")):
+            with self.subTest(text):
+                result = self.matrix(path=self.write("wrong.json", text.encode()), code=1)
+                self.assertRegex(result.stderr, r"\Acodl-matrix: error: [^\n]*: expected [^\n]*, found [^\n]*\n\Z")
+                self.assertIn(wanted, result.stderr)
+        self.matrix(path=self.path("missing.json"), code=1)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_a_phone_finds_its_plan_by_what_it_says_of_itself(self):
+        profiles = {}
+        for name in sorted(name for name in os.listdir(os.path.join(ROOT, "profiles")) if name.endswith(".json")):
+            with open(os.path.join(ROOT, "profiles", name)) as file:
+                profile = json.load(file)
+            if profile.get("kind") == "phone":
+                profiles[name[:-5]] = profile
+        self.models(["tiny_resnet.onnx"], list(profiles), options=["--strategy=cpu"])
+        self.matrix()
+        program = self.path("select_plan")
+        source = os.path.join(ROOT, "examples", "select_plan")
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, os.path.join(source, "main.c"),
+                        os.path.join(source, "select_plan.c")], check=True)
+
+        def chosen(*phone):
+            return subprocess.run([program, self.path("out", "devices.tsv"), *phone], capture_output=True, text=True,
+                                  check=True).stdout.strip()
+        gpus = {}
+        for name, profile in profiles.items():
+            gpus.setdefault(profile["gpu"]["name"], name)
+        told = 0
+        for name, profile in profiles.items():
+            soc = profile.get("soc", {"manufacturer": [], "model": []})
+            for manufacturer in soc["manufacturer"]:
+                for model in soc["model"]:
+                    told += 1
+                    found = chosen(manufacturer, model, "no such GPU", "")
+                    self.assertEqual(profiles[found]["soc"]["model"], soc["model"], name)
+                    self.assertEqual(chosen(manufacturer.upper(), model.lower(), "", ""), found)
+                    self.assertEqual(chosen(manufacturer, model + "9", "", ""), "other")
+            gpu = profile["gpu"]["name"]
+            for spelt in (gpu, gpu.replace(" ", " (TM) ") + " r0p0", gpu.upper()):
+                self.assertEqual(profiles[chosen("", "", spelt, "")]["gpu"]["name"], gpu, (name, spelt))
+        self.assertGreater(told, 20)
+        self.assertEqual(chosen("QTI", "SM8150", "QUALCOMM Adreno(TM)", "OpenCL 2.0 V@0502", "OpenCL 2.0 V@0502"), "other")
+        self.assertEqual(chosen("QTI", "SM8150", "", "OpenCL 2.0 V@0615", "OpenCL 2.0 V@0502"), "sd855")
+        self.assertEqual(chosen("", "", "", ""), "other")
+        self.assertEqual(chosen("Other", "X1", "Adreno 9999", ""), "other")
+
+    # ---- codl-diff ----
+
+    def diff(self, *arguments, code=0):
+        result = subprocess.run([os.path.join(TOOLS, "codl-diff"), f"--codl-dump={os.path.join(BIN, 'codl-dump')}", *arguments],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout
+
+    def compile(self, name, *flags, model="tiny_resnet.onnx"):
+        subprocess.run([os.path.join(BIN, "codlc"), self.path(model), "-q", "-o", self.path(name), *flags], check=True, capture_output=True)
+        return self.path(name)
+
+    def test_a_diff_tells_what_runs_elsewhere(self):
+        cpu, split = self.compile("a", "--device=sd855"), self.compile("b", "--device=sd855", "--split-dim=h", "--ratio=0.5")
+        self.assertEqual(self.diff(cpu, cpu, "--fail-if=any"), "no difference\n")
+        text = self.diff(cpu, split)
+        self.assertRegex(text, r"\(Conv2d\): cpu \w+ \(.* us\) to cpu \w+ height \[.*\), gpu \w+ height \[")
+        self.diff(cpu, split, "--fail-if=any", code=3)
+        self.diff(split, cpu, "--fail-if=latency>+3%")
+        self.diff(cpu, split, "--fail-if=latency>+3%", code=3)
+        result = json.loads(self.diff(cpu, split, "--json"))
+        self.assertEqual([v["name"] for v in result["variants"]], ["coexec", "cpu"])
+        self.assertEqual((result["variants"][1]["changed"], result["made_from"]), ([], {}))
+
+    def test_names_of_nodes_are_no_difference_in_what_runs_where(self):
+        with open(self.path("tiny_resnet.onnx"), "rb") as file:
+            data = file.read()
+        name = json.loads(subprocess.run([os.path.join(BIN, "codl-dump"), self.compile("a"), "--json"], capture_output=True,
+                                         check=True).stdout)["variants"][0]["steps"][1]["name"].encode()
+        self.write("renamed.onnx", data.replace(name, b"z" * len(name)))
+        result = json.loads(self.diff(self.path("a"), self.compile("b", model="renamed.onnx"), "--json"))
+        self.assertEqual(list(result["made_from"]), ["model_hash"])
+        for variant in result["variants"]:
+            self.assertEqual((variant["changed"], variant["removed"], variant["added"]), ([], [], []))
+
+    def test_a_diff_of_no_plans_is_an_input_error(self):
+        self.diff(self.compile("a"), self.path("tiny_resnet.onnx"), code=1)
+        self.diff(self.path("a"), self.path("missing"), code=1)
+
+
+if __name__ == "__main__":
+    place = sys.argv.index("--bin")
+    BIN = os.path.abspath(sys.argv[place + 1])
+    del sys.argv[place:place + 2]
+    unittest.main()

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""An installed codl as a build of somebody else uses it: CMake with Ninja and Make, pkg-config, Debian packages.
+
+Usage: package_test.py --build build/release [--aarch64 build/aarch64] [unittest arguments]     standard library only
+
+The packages are made and unpacked into a folder, in place of a system. --aarch64: also a cross build, with the
+compiler from the host's packages and the runtime from the other ones.
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = AARCH64 = None
+
+
+def run(*command, cwd=None, env=None, code=0):
+    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env={**os.environ, **(env or {})})
+    if result.returncode != code:
+        raise AssertionError(f"{command}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout + result.stderr
+
+
+class Project:
+    """A copy of project/ in an empty folder, configured."""
+
+    def __init__(self, folder, generator, prefix, *settings):
+        self.source = os.path.join(folder, "a project")
+        self.build_folder = os.path.join(folder, "a build")
+        shutil.copytree(os.path.join(HERE, "project"), self.source)
+        shutil.copy(os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx"), self.path("my net.onnx"))
+        shutil.copy(os.path.join(ROOT, "examples", "hello.c"), self.path("hello.c"))
+        self.own_profile = self.path("mine.json")
+        self.base = os.path.join(prefix, "share", "codl", "profiles", "sd888.json")
+        with open(self.own_profile, "w") as file:
+            file.write('{"base": "sd888", "name": "mine", "description": "a phone of mine"}')
+        run("cmake", "-S", self.source, "-B", self.build_folder, "-G", generator, f"-DCMAKE_PREFIX_PATH={prefix}", *settings)
+
+    def path(self, name):
+        return os.path.join(self.source, name)
+
+    def built(self, name):
+        return os.path.join(self.build_folder, name)
+
+    def build(self):
+        """Which devices were compiled for, and whether the user of the plans ran."""
+        time.sleep(0.02)  # file times differ
+        output = run("cmake", "--build", self.build_folder)
+        return {device for device in ("sd855", "mine", "sd865") if f"Compiling net for {device}" in output}, "used " in output
+
+
+class PackageTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def install(self):
+        prefix = os.path.join(self.folder, "prefix")
+        run("cmake", "--install", BUILD, "--prefix", prefix)
+        return prefix
+
+    def check_rebuilds(self, project):
+        plans = sorted(f"net.{device}.codl" for device in ("sd855", "mine", "sd865"))
+        self.assertEqual(project.build(), ({"sd855", "mine", "sd865"}, True))
+        self.assertEqual(sorted(map(os.path.basename, glob.glob(project.built("*.codl")))), plans)
+        self.assertEqual(project.build(), (set(), False))
+        times = {plan: os.stat(project.built(plan)).st_mtime_ns for plan in plans}
+        for profile in (project.own_profile, project.base):  # itself, and what it stands on
+            with open(profile) as file:
+                text = file.read()
+            with open(profile, "w") as file:
+                file.write(text.replace('"description": "', '"description": "Another: '))
+            self.assertEqual(project.build(), ({"mine"}, True), profile)
+            self.assertEqual(project.build(), (set(), False), profile)
+            for plan in plans:
+                now = os.stat(project.built(plan)).st_mtime_ns
+                self.assertEqual(now != times[plan], plan == "net.mine.codl", plan)
+                times[plan] = now
+        # Bytes that are equal: compiled once more, and what uses the plan is not made again.
+        os.utime(project.own_profile)
+        compiled, is_used = project.build()
+        self.assertEqual(compiled, {"mine"})
+        self.assertEqual(os.stat(project.built("net.mine.codl")).st_mtime_ns, times["net.mine.codl"])
+        self.assertEqual(project.build(), (set(), False))
+        os.utime(project.path("my net.onnx"))
+        self.assertEqual(project.build()[0], {"sd855", "mine", "sd865"})
+        self.assertEqual(project.build(), (set(), False))
+        self.assertIn("[", run(project.built("hello"), project.built("net.sd855.codl")))
+
+    def test_ninja_rebuilds_what_changed(self):
+        self.check_rebuilds(Project(self.folder, "Ninja", self.install()))
+
+    def test_make_rebuilds_what_changed(self):
+        self.check_rebuilds(Project(self.folder, "Unix Makefiles", self.install()))
+
+    def test_pkg_config_gives_what_a_program_needs(self):
+        prefix = self.install()
+        config = glob.glob(os.path.join(prefix, "lib*", "**", "codl.pc"), recursive=True)[0]
+        flags = run("pkg-config", "--cflags", "--libs", "codl", env={"PKG_CONFIG_PATH": os.path.dirname(config)}).split()
+        program = os.path.join(self.folder, "hello")
+        library = next(flag[2:] for flag in flags if flag.startswith("-L"))
+        run("cc", os.path.join(ROOT, "examples", "hello.c"), "-o", program, *flags, f"-Wl,-rpath,{library}")
+        plan = os.path.join(self.folder, "net.codl")
+        run(os.path.join(prefix, "bin", "codlc"), os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx"), "-o", plan)
+        self.assertIn("[", run(program, plan))
+        for name in ("copyright", os.path.join("examples", "hello.c")):
+            self.assertTrue(os.path.exists(os.path.join(prefix, "share", "doc", "libcodl-dev", name)), name)
+
+    def unpack(self, build, architecture, system, packages):
+        """Makes the Debian packages of a build and unpacks `packages` of them into a folder."""
+        made = os.path.join(self.folder, "packages-" + architecture)
+        run("cpack", "-G", "DEB", "--config", os.path.join(build, "CPackConfig.cmake"), "-B", made)
+        files = {os.path.basename(path).split("_")[0]: path for path in glob.glob(os.path.join(made, "*.deb"))}
+        self.assertLessEqual(set(packages), set(files))
+        for package in packages:
+            self.assertEqual(run("dpkg-deb", "-f", files[package], "Architecture").strip(), architecture)
+            run("dpkg-deb", "-x", files[package], system)
+        return files
+
+    def test_debian_packages_build_a_project(self):
+        system = os.path.join(self.folder, "system")
+        files = self.unpack(BUILD, "amd64", system, ["codl-compiler", "libcodl0", "libcodl-dev"])
+        self.assertEqual(set(files), {"codl-compiler", "codl-tools", "libcodl0", "libcodl-dev"})
+        self.assertIn("libcodl0 (= ", run("dpkg-deb", "-f", files["libcodl-dev"], "Depends"))
+        self.assertIn("libprotobuf", run("dpkg-deb", "-f", files["codl-compiler"], "Depends"))
+        self.check_rebuilds(Project(self.folder, "Ninja", f"{system}/usr"))
+
+    def test_a_cross_build_has_its_hosts_compiler(self):
+        if not AARCH64:
+            self.skipTest("no --aarch64")
+        host, target = os.path.join(self.folder, "host"), os.path.join(self.folder, "target")
+        self.unpack(BUILD, "amd64", host, ["codl-compiler", "libcodl0", "libcodl-dev"])
+        self.unpack(AARCH64, "arm64", target, ["libcodl0", "libcodl-dev"])
+        # Both in the path: the package of the processor that is built for is taken.
+        project = Project(self.folder, "Ninja", f"{host}/usr",
+                          f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchain_aarch64_linux.cmake",
+                          f"-DCMAKE_PREFIX_PATH={host}/usr;{target}/usr", f"-DCODL_HOST_PREFIX={host}/usr")
+        self.assertEqual(project.build(), ({"sd855", "mine", "sd865"}, True))
+        library = glob.glob(os.path.join(target, "usr", "lib", "**", "libcodl.so.0"), recursive=True)[0]
+        self.assertIn("[", run("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E",
+                               f"LD_LIBRARY_PATH={os.path.dirname(library)}", project.built("hello"),
+                               project.built("net.mine.codl")))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--aarch64")
+    options, rest = parser.parse_known_args()
+    BUILD = os.path.abspath(options.build)
+    AARCH64 = options.aarch64 and os.path.abspath(options.aarch64)
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,78 @@
+"""What codl-matrix and codl-diff share: messages, files, command lines. Rules: docs/COMMAND_LINE.md."""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+
+class InputError(Exception):
+    """One line for the user: where, what was expected, what was found."""
+
+
+def fail(where, expected, found):
+    raise InputError(f"{where}: expected {expected}, found {found}")
+
+
+def printable(text):
+    """As tools/printable.h: nothing that a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def say(tool, kind, text):
+    print(f"{tool}: {kind}: {printable(text)}", file=sys.stderr)
+
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        fail(path, "a file that can be read", error.strerror)
+    except (ValueError, RecursionError) as error:
+        fail(path, "JSON", error)
+
+
+def write_whole(path, text):
+    """Under another name first: nobody sees half a file. Equal bytes are left untouched."""
+    data = text.encode()
+    try:
+        with open(path, "rb") as file:
+            if file.read() == data:
+                return
+    except OSError:
+        pass
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".codl-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        fail(path, "space to write to", error.strerror)
+
+
+def json_text(value):
+    return json.dumps(value, indent=1, sort_keys=True) + "\n"
+
+
+class Parser(argparse.ArgumentParser):
+    """Flags written out; a wrong one is an input error like any other."""
+
+    def __init__(self, tool, **words):
+        super().__init__(prog=tool, allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter, **words)
+
+    def error(self, message):
+        raise InputError(f"command line: {message} (see --help)")
+
+
+def end(tool, body):
+    """The exit code of a tool's body."""
+    try:
+        return body()
+    except InputError as error:
+        say(tool, "error", str(error))
+    except OSError as error:
+        say(tool, "error", f"{error.filename}: expected a file or folder that can be used, found {error.strerror}")
+    return 1
