@@ -17,6 +17,8 @@
 #   examples   examples/cmake_project against an installed package; a project outside the tree against the install and
 #              the Debian packages (test/package)
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
+#   wheel      the Python wheel in an empty virtual environment, against ONNX Runtime (fetches from PyPI); not part of
+#              "all"
 #   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
 #
 # Logs: build/logs/. Ends with a table and "N passed, N failed, N skipped"; exits 1 if any failed.
@@ -28,8 +30,8 @@ all_stages=(lint release e2e differential node_tests oclgrind drivers examples a
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
 for stage in "${stages[@]}"; do
-  if ! grep -qw -- "$stage" <<<"${all_stages[*]} dev"; then
-    echo "run.sh: expected a stage (${all_stages[*]} dev), found '$stage'" >&2
+  if ! grep -qw -- "$stage" <<<"${all_stages[*]} dev wheel"; then
+    echo "run.sh: expected a stage (${all_stages[*]} dev wheel), found '$stage'" >&2
     exit 1
   fi
 done
@@ -127,6 +129,7 @@ for path in sys.argv[1:]:
     ast.parse(open(path).read(), path)'
 }
 
+stage_wheel() { release_build && check wheel python3 test/python/wheel_test.py --build build/release; }
 stage_dev() { configure dev && check ctest ctest_run dev; }
 stage_release() {
   configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools

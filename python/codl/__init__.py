@@ -1,0 +1,44 @@
+"""codl: compiles ONNX models to plans for a phone's CPU and GPU, and runs them on numpy arrays.
+
+    import codl
+    plan = codl.compile("net.onnx", device="host")
+    session = codl.load(plan)
+    outputs = session.run({"input": array})        # {name: array}
+
+The command-line tools (codlc, codl-bench ...) are on the PATH of the environment that this is installed in.
+"""
+import os
+import subprocess
+
+from ._library import CodlError, Session, version
+from ._tools import environment, program
+
+__all__ = ["CodlError", "Session", "compile", "load", "version"]
+
+
+def compile(model, device="host", output=None, options=()):
+    """The path of the plan that codlc makes of an ONNX file.
+
+    device: a name of `codlc --list-devices`, or a profile's file. output: where the plan goes; None: MODEL.DEVICE.codl
+    beside the model. options: more flags of codlc. Raises CodlError with the text of codlc and, as exit_code, 1 where the
+    input is wrong, 2 where the model is not supported, 3 where a limit is not met.
+    """
+    model = os.fspath(model)
+    if output is None:
+        label = os.path.basename(os.fspath(device)).removesuffix(".json")
+        output = f"{model.removesuffix('.onnx')}.{label}.codl"
+    output = os.fspath(output)
+    run = subprocess.run([program("codlc"), "--quiet", f"--device={os.fspath(device)}", f"--output={output}", *options, "--", model],
+                         capture_output=True, text=True, env=environment())
+    if run.returncode != 0:
+        raise CodlError(run.stderr.strip(), run.returncode)
+    return output
+
+
+def load(plan, variant=None, threads=0, requires_variant=False):
+    """A session of a plan's file.
+
+    variant: "coexec", "cpu" ...; None: the plan's first. threads: CPU workers; 0: as many as the plan was made for.
+    requires_variant: an error where the GPU cannot be used, in place of the variant for the CPU. Raises CodlError.
+    """
+    return Session(os.fspath(plan), variant, threads, requires_variant)

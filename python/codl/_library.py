@@ -1,0 +1,170 @@
+"""libcodl by ctypes: as much of codl/codl.h as a session needs. A test holds the structs against the header."""
+import ctypes
+import glob
+import os
+
+import numpy
+
+from ._tools import HERE
+
+MAX_RANK = 8
+# CODL_FLOAT32 ...; bfloat16 has no numpy type and is shown as its 16 bits.
+DTYPES = {1: "f4", 2: "i8", 3: "?", 4: "i1", 5: "u1", 6: "i2", 7: "u2", 8: "i4", 9: "u4", 10: "u8", 11: "f8", 12: "f2", 13: "u2"}
+
+
+class CodlError(RuntimeError):
+    """The text of the tool or library that failed; exit_code as of a tool, or a codl_status_t."""
+
+    def __init__(self, message, exit_code):
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class Diag(ctypes.Structure):
+    _fields_ = [("message", ctypes.c_char * 256)]
+
+
+class TensorInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
+                ("dims", ctypes.c_int64 * MAX_RANK), ("bytes", ctypes.c_size_t)]
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
+class SessionOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("variant", ctypes.c_char_p), ("thread_count", ctypes.c_int32),
+                ("cpu_cores", ctypes.c_void_p), ("cpu_core_count", ctypes.c_size_t), ("gpu_cores", ctypes.c_void_p),
+                ("gpu_core_count", ctypes.c_size_t), ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p),
+                ("require_variant", ctypes.c_int32), ("record_timeline", ctypes.c_int32), ("allocator", ctypes.c_void_p),
+                ("program_cache", ctypes.c_void_p), ("log", ctypes.c_void_p), ("fallback", ctypes.c_int32),
+                ("check_every", ctypes.c_int32)]
+
+
+class SessionInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("variant", ctypes.c_char_p), ("fallback_reason", ctypes.c_char_p),
+                ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p), ("thread_count", ctypes.c_int32)]
+
+
+def open_library():
+    library = ctypes.CDLL(glob.glob(os.path.join(HERE, "install", "lib*", "**", "libcodl.so.0"), recursive=True)[0])
+    library.codl_version.restype = library.codl_status_text.restype = ctypes.c_char_p
+    for name in ("codl_plan_input_count", "codl_plan_output_count"):
+        getattr(library, name).restype = ctypes.c_size_t
+        getattr(library, name).argtypes = [ctypes.c_void_p]
+    for name in ("codl_plan_close", "codl_session_destroy"):
+        getattr(library, name).restype = None
+        getattr(library, name).argtypes = [ctypes.c_void_p]
+    for name in ("codl_plan_input", "codl_plan_output"):
+        getattr(library, name).argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(TensorInfo)]
+    library.codl_plan_open_file.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p),
+                                            ctypes.POINTER(Diag)]
+    library.codl_session_create.argtypes = [ctypes.c_void_p, ctypes.POINTER(SessionOptions), ctypes.POINTER(ctypes.c_void_p),
+                                            ctypes.POINTER(Diag)]
+    library.codl_session_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Buffer), ctypes.c_size_t, ctypes.POINTER(Buffer),
+                                         ctypes.c_size_t, ctypes.POINTER(Diag)]
+    library.codl_session_get_info.argtypes = [ctypes.c_void_p, ctypes.POINTER(SessionInfo)]
+    library.codl_session_get_output_dims.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_int64),
+                                                     ctypes.c_size_t, ctypes.POINTER(ctypes.c_int32)]
+    return library
+
+
+LIBRARY = open_library()
+
+
+def version():
+    """"0.1.0", of libcodl."""
+    return LIBRARY.codl_version().decode()
+
+
+def check(status, diag=None, where=""):
+    if status != 0:
+        text = diag.message.decode(errors="replace") if diag is not None else ""
+        raise CodlError(where + (text or LIBRARY.codl_status_text(status).decode()), status)
+
+
+class Tensor:
+    """An input or output: name, shape (of an output the largest) and numpy dtype."""
+
+    def __init__(self, info):
+        self.name = info.name.decode(errors="surrogateescape")
+        self.shape = tuple(info.dims[:info.rank])
+        self.dtype = numpy.dtype(DTYPES[info.dtype])
+
+    def __repr__(self):
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+
+class Session:
+    """A plan made ready to run; one run at a time."""
+
+    def __init__(self, path, variant, threads, requires_variant):
+        self._plan, self._session, diag = ctypes.c_void_p(), ctypes.c_void_p(), Diag()
+        check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
+        self.inputs = self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_input)
+        self.outputs = self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_output)
+        options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant else None,
+                                 thread_count=threads, require_variant=int(requires_variant))
+        check(LIBRARY.codl_session_create(self._plan, ctypes.byref(options), ctypes.byref(self._session), ctypes.byref(diag)),
+              diag, f"{path}: ")
+        info = SessionInfo(struct_size=ctypes.sizeof(SessionInfo))
+        check(LIBRARY.codl_session_get_info(self._session, ctypes.byref(info)))
+        self.variant, self.fallback_reason, self.device = (
+            text.decode(errors="replace") for text in (info.variant, info.fallback_reason, info.opencl_device))
+
+    def __del__(self):
+        LIBRARY.codl_session_destroy(self._session)
+        LIBRARY.codl_plan_close(self._plan)
+
+    def _tensors(self, count, get):
+        tensors = []
+        for index in range(count(self._plan)):
+            info = TensorInfo()
+            check(get(self._plan, index, ctypes.byref(info)))
+            tensors.append(Tensor(info))
+        return tensors
+
+    def run(self, inputs, outputs=None):
+        """The outputs by name, of inputs by name.
+
+        Arrays of the right type that are contiguous are read where they are; others are copied, never converted to another
+        type. outputs: arrays to write to, by name, for all or some; others are made. Raises TypeError, ValueError, CodlError.
+        """
+        unknown = set(inputs) - {tensor.name for tensor in self.inputs}
+        if unknown:
+            raise ValueError(f"expected inputs {self.inputs}, found {sorted(unknown)}")
+        arrays = [self._array(tensor, inputs.get(tensor.name)) for tensor in self.inputs]
+        given = outputs or {}
+        made = []
+        for tensor in self.outputs:
+            array = given.get(tensor.name)
+            if array is None:
+                array = numpy.empty(tensor.shape, tensor.dtype)
+            elif self._array(tensor, array) is not array or not array.flags.writeable:
+                raise ValueError(f"expected a contiguous array to write to as output {tensor.name}, found another")
+            made.append(array)
+        diag = Diag()
+        check(LIBRARY.codl_session_run(self._session, buffers(arrays), len(arrays), buffers(made), len(made), ctypes.byref(diag)),
+              diag)
+        return {tensor.name: self._found(index, array) for index, (tensor, array) in enumerate(zip(self.outputs, made))}
+
+    @staticmethod
+    def _array(tensor, array):
+        if array is None:
+            raise ValueError(f"expected an array for input {tensor}, found none")
+        if not isinstance(array, numpy.ndarray) or array.dtype != tensor.dtype:
+            raise TypeError(f"expected {tensor}, found {getattr(array, 'dtype', type(array).__name__)}")
+        if array.shape != tensor.shape:
+            raise ValueError(f"expected {tensor}, found {list(array.shape)}")
+        return array if array.flags.c_contiguous and array.flags.aligned else numpy.require(array, requirements="CA")
+
+    def _found(self, index, array):
+        """The part of an output that the last run made."""
+        dims, rank = (ctypes.c_int64 * MAX_RANK)(), ctypes.c_int32()
+        check(LIBRARY.codl_session_get_output_dims(self._session, index, dims, MAX_RANK, ctypes.byref(rank)))
+        return array[tuple(slice(0, extent) for extent in dims[:rank.value])] if rank.value else array
+
+
+def buffers(arrays):
+    return (Buffer * len(arrays))(*(Buffer(array.ctypes.data, array.nbytes) for array in arrays))

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The wheel in an empty virtual environment, against ONNX Runtime.
+
+Usage: wheel_test.py --build build/release [unittest arguments]
+
+Fetches setuptools, numpy and onnxruntime from PyPI.
+"""
+import argparse
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+import venv
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
+BUILD = None
+
+
+def run(*command, code=0, **more):
+    result = subprocess.run(command, capture_output=True, text=True, **more)
+    if result.returncode != code:
+        raise AssertionError(f"{command}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout + result.stderr
+
+
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        makes, cls.env = (os.path.join(cls.folder.name, name) for name in ("makes", "env"))
+        for env, packages in ((makes, ["setuptools>=70.1"]), (cls.env, ["onnxruntime"])):
+            venv.create(env, with_pip=True)
+            run(os.path.join(env, "bin", "pip"), "install", "--quiet", *packages)
+        run(os.path.join(makes, "bin", "python"), os.path.join(ROOT, "python", "make_wheel.py"), BUILD, "--out", cls.folder.name)
+        cls.wheel = glob.glob(os.path.join(cls.folder.name, "codl-*-py3-none-*.whl"))[0]
+        run(os.path.join(cls.env, "bin", "pip"), "install", "--quiet", cls.wheel)
+
+    def python(self, text, code=0):
+        return run(os.path.join(self.env, "bin", "python"), "-c", textwrap.dedent(text), code=code, cwd=self.folder.name)
+
+    def test_five_lines_compile_run_and_match_onnx_runtime(self):
+        self.python(f"""
+            import codl, numpy, onnxruntime
+            x = numpy.random.default_rng(1).standard_normal((1, 3, 64, 64), "f4")
+            mine = codl.load(codl.compile({MODEL!r}, output="net.codl")).run({{"input": x}})
+            theirs, = onnxruntime.InferenceSession({MODEL!r}).run(None, {{"input": x}})
+            numpy.testing.assert_allclose(*mine.values(), theirs, rtol=1e-4, atol=1e-5)
+        """)
+
+    def test_arrays_are_shared(self):
+        self.python(f"""
+            import codl, numpy
+            session = codl.load(codl.compile({MODEL!r}, output="net.codl"), variant="cpu")
+            x = numpy.ones((1, 3, 64, 64), "f4")
+            out = session.outputs[0]
+            y = numpy.zeros(out.shape, out.dtype)
+            found = session.run({{"input": x}}, {{out.name: y}})[out.name]
+            assert numpy.shares_memory(found, y) and y.any()
+            strided = numpy.ones((1, 3, 64, 128), "f4")[..., ::2]
+            assert (session.run({{"input": strided}})[out.name] == y).all()
+            assert session.variant == "cpu" and codl.version() == "{self.version()}"
+        """)
+
+    def version(self):
+        return os.path.basename(self.wheel).split("-")[1]
+
+    def test_errors_have_the_tools_text(self):
+        self.python(f"""
+            import codl, numpy
+            def text_of(kind, call):
+                try:
+                    call()
+                except kind as error:
+                    return error
+                raise AssertionError("expected an error, found none")
+            error = text_of(codl.CodlError, lambda: codl.compile("missing.onnx"))
+            assert str(error).startswith("codlc: error: missing.onnx: expected ") and error.exit_code == 1, error
+            error = text_of(codl.CodlError, lambda: codl.load({MODEL!r}))
+            assert "tiny_resnet.onnx: " in str(error), error
+            session = codl.load(codl.compile({MODEL!r}, output="net.codl"))
+            assert "expected input: float32[1, 3, 64, 64], found float64" in str(
+                text_of(TypeError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64))}})))
+            text_of(ValueError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 65), "f4")}}))
+            text_of(ValueError, lambda: session.run({{}}))
+            text_of(ValueError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64), "f4"), "other": None}}))
+        """)
+
+    def test_the_tools_are_on_the_path(self):
+        tools = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
+        for tool in tools:
+            self.assertRegex(run(os.path.join(self.env, "bin", tool), "--version"), rf"\A{tool} {self.version()}")
+        for tool in ("codl-matrix", "codl-diff"):
+            self.assertIn("usage: " + tool, run(os.path.join(self.env, "bin", tool), "--help"))
+        self.assertIn("sd855", run(os.path.join(self.env, "bin", "codlc"), "--list-devices"))
+
+    def test_the_structs_are_those_of_the_header(self):
+        structs = {"TensorInfo": "codl_tensor_info_t", "Buffer": "codl_buffer_t", "SessionOptions": "codl_session_options_t",
+                   "SessionInfo": "codl_session_info_t", "Diag": "codl_diag_t"}
+        told = self.python("from codl import _library\n" + "".join(
+            f"for name, _ in _library.{own}._fields_: print('{struct}', name, getattr(_library.{own}, name).offset)\n"
+            for own, struct in structs.items()))
+        source = "#include <stddef.h>\n#include <codl/codl.h>\n" + "".join(
+            f"_Static_assert(offsetof({struct}, {name}) == {offset}, \"{struct}.{name}\");\n"
+            for struct, name, offset in map(str.split, told.strip().split("\n")))
+        path = os.path.join(self.folder.name, "offsets.c")
+        with open(path, "w") as file:
+            file.write(source)
+        run("cc", "-std=c11", "-fsyntax-only", "-I" + os.path.join(ROOT, "runtime", "include"), path)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    options, rest = parser.parse_known_args()
+    BUILD = os.path.abspath(options.build)
+    unittest.main(argv=[sys.argv[0], *rest])
