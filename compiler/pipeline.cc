@@ -19,6 +19,7 @@
 #include "compiler/report/pass_savings.h"
 #include "compiler/report/plain_loops.h"
 #include "compiler/report/plan_report.h"
+#include "compiler/report/print_partition.h"
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
@@ -242,25 +243,6 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
   first.variant.evaluations = evaluations;
   first.variant.bound_us = bound_us;
   return first;
-}
-
-std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const Division& division : plan.divisions) {
-    os << tools::printable(graph.node(division.node).name);
-    if (division.chain >= 0) os << " chain=" << division.chain;
-    for (const Part& part : division.parts) {
-      os << (part.processor == Processor::Gpu ? " gpu " : " cpu ") << part.kernel->symbol;
-      if (division.is_split())
-        os << (division.dim == SplitDim::Height ? " rows" : " channels") << "[" << part.owned.begin
-           << "," << part.owned.end << ") computed[" << part.computed.begin << ","
-           << part.computed.end << ")";
-      os << llvm::formatv(" {0:f1}us", part.predicted_us);
-    }
-    os << "\n";
-  }
-  return text;
 }
 
 CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& variant) {

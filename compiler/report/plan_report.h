@@ -40,4 +40,9 @@ llvm::Expected<std::string> report_json(const ReportedPlan& plan);
 // A page without anything from elsewhere, for `json` of report_json().
 std::string report_html(llvm::StringRef json);
 
+// The same JSON's timelines as Perfetto and chrome://tracing load them: a process for each variant,
+// predicted and measured, a track for each queue, arrows for what waits, counters of memory and of
+// the GPU's share.
+std::string trace_events(llvm::StringRef json);
+
 }  // namespace codl::compiler

@@ -162,6 +162,7 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   if (flags.writes_depfile && flags.depfile.empty()) tools::write_file(path + ".d", *rule);
   if (!flags.report_json.empty()) tools::write_file(flags.report_json, result.report_json);
   if (!flags.report.empty()) tools::write_file(flags.report, report_html(result.report_json));
+  if (!flags.trace.empty()) tools::write_file(flags.trace, trace_events(result.report_json));
   if (!flags.is_quiet) print_report(result.report, path, result.plan.size(), os);
   return llvm::Error::success();
 }
@@ -214,7 +215,7 @@ llvm::Error claim_outputs(const std::vector<std::string>& devices, const CodlcFl
     tools::claim_output(path);
     if (flags.writes_depfile && flags.depfile.empty()) tools::claim_output(path + ".d");
   }
-  for (const std::string& path : {flags.depfile, flags.report, flags.report_json})
+  for (const std::string& path : {flags.depfile, flags.report, flags.report_json, flags.trace})
     if (!path.empty()) tools::claim_output(path);
   return llvm::Error::success();
 }

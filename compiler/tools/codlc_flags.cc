@@ -215,6 +215,8 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "memory, passes, and what its times stand on"},
         {"report-json", text_value("FILE.json", &flags->report_json, "none"),
          "write what that page shows as JSON (docs/REPORT.md)"},
+        {"trace", text_value("FILE.json", &flags->trace, "none"),
+         "write the timelines of all variants, predicted and measured, for Perfetto"},
         {"measured", text_value("BENCH.json", &flags->measured, "none"),
          "of codl-bench --json --steps: what was measured, beside what is predicted"},
         {"max-fallback", number_value("PERCENT", &flags->max_fallback_percent, 0, 100, "no limit"),
@@ -247,12 +249,14 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.depfile_target.empty() && devices_of(flags).size() > 1)
     return input_error("--depfile-target", "expected it with one device, found {0}",
                        devices_of(flags).size());
-  const bool has_report = !flags.report.empty() || !flags.report_json.empty();
+  const bool has_report =
+      !flags.report.empty() || !flags.report_json.empty() || !flags.trace.empty();
   if (has_report && devices_of(flags).size() > 1)
     return input_error("--report", "expected it with one device, found {0}",
                        devices_of(flags).size());
   if (!flags.measured.empty() && !has_report)
-    return input_error("--measured", "expected --report or --report-json beside it, found none");
+    return input_error("--measured",
+                       "expected --report, --report-json or --trace beside it, found none");
   CompileOptions options;
   options.wants_report = has_report;
   options.partition = flags.partition;

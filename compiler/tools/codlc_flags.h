@@ -38,6 +38,7 @@ struct CodlcFlags {
   std::optional<bool> lists_ops;  // as markdown
   std::string report;             // path of the HTML page; empty: none
   std::string report_json;        // path
+  std::string trace;              // path
   std::string measured;           // path
   std::string dump;
   std::optional<std::string> explained_node;

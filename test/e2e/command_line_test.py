@@ -25,7 +25,9 @@ BIN = None
 
 # A value that each kind of flag takes.
 VALUES = {"N": "1", "PERCENT": "1", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
-          "PASS": "fold_constants"}
+          "PASS": "fold_constants", "RATIO|auto": "auto"}
+# Of flags whose form does not say it.
+VALUES_OF = {"strategy": "cpu", "samples-per-kernel": "8"}
 NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
 
 
@@ -44,7 +46,7 @@ class Flag:
 
     @property
     def value(self):
-        return self.form.split("|")[0] if "|" in self.form and self.form.islower() else VALUES.get(self.form, "x")
+        return self.form.split("|")[0] if "|" in self.form and self.form.islower() else VALUES_OF.get(self.name) or VALUES.get(self.form, "x")
 
     @property
     def argument(self):

@@ -148,6 +148,33 @@ class ReportTest(WorkFolder, unittest.TestCase):
             self.assertRegex(message, r"\Acodlc: error: .*expected .*found ")
             self.assertFalse(os.path.exists(self.path("q")))
 
+    def test_a_trace_has_both_timelines_arrows_and_counters(self):
+        self.report(*FORCED)
+        bench, trace = self.path("bench.json"), self.path("t.json")
+        run("codl-bench", self.plan, "--json", "--steps", "--num-runs=3", "-o", bench)
+        report = self.report(*FORCED, f"--measured={bench}", f"--trace={trace}")
+        with open(trace) as file:
+            events = json.load(file)["traceEvents"]
+
+        def of(phase):
+            return [event for event in events if event["ph"] == phase]
+        names = {e["pid"]: e["args"]["name"] for e in of("M") if e["name"] == "process_name"}
+        self.assertEqual(list(names.values()), ["predicted, coexec", "measured, coexec", "predicted, cpu"])
+        for pid, name in names.items():
+            variant = next(v for v in report["variants"] if v["name"] == name.split(", ")[1])
+            bars = [e for e in of("X") if e["pid"] == pid]
+            predicted = name.startswith("predicted")
+            self.assertEqual(len(bars), len(variant["steps"] if predicted else variant["measured"]["steps"]))
+            end = variant["end_us"] if predicted else variant["measured"]["end_us"]
+            self.assertAlmostEqual(max(e["ts"] + e["dur"] for e in bars), end, places=2)
+            for tid in {e["tid"] for e in bars} if predicted else ():  # one after the other on a track
+                track = sorted((e["ts"], e["ts"] + e["dur"]) for e in bars if e["tid"] == tid)
+                self.assertTrue(all(a[1] <= b[0] + 0.01 for a, b in zip(track, track[1:])))
+        waits = sum(len(step["waits"]) for v in report["variants"] for step in v["steps"])
+        self.assertGreater(waits, 0)
+        self.assertEqual((len(of("s")), len(of("f"))), (waits, waits))
+        self.assertEqual({e["name"] for e in of("C")}, {"memory bytes", "GPU busy %"})
+
     # ---- in a browser ----
 
     def browse(self, *flags, scheme="light", size="1280,1600"):

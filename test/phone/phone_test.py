@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""tools/phone/phone.sh against an adb and an ssh that are a folder of this machine.
+
+Usage: phone_test.py --bin build/release/bin [unittest arguments]     standard library only
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import npy
+from work_folder import WorkFolder
+
+MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
+BIN = None
+
+# `shell`, `push` and `pull` as adb has them: the shell's command line is one text.
+ADB = """#!/bin/sh
+[ "$1" = -s ] && { [ "$2" = fake ] || exit 1; shift 2; }
+case $1 in
+  shell) shift; exec sh -c "$*" ;;
+  push | pull) exec cp -r "$2" "$3" ;;
+esac
+exit 1
+"""
+SSH = """#!/bin/sh
+[ "$1" = board ] || { echo "no such host" >&2; exit 255; }
+shift; cd "$FAKE_HOME" && exec sh -c "$*"
+"""
+SCP = """#!/bin/sh
+for last; do :; done
+while [ $# -gt 2 ]; do shift; done
+cd "$FAKE_HOME" && exec cp -r "${1#board:}" "${2#board:}"
+"""
+
+
+class PhoneTest(WorkFolder, unittest.TestCase):
+    def setUp(self):
+        super().setUp()
+        for folder in ("kit/bin", "kit/lib", "fake", "home"):
+            os.makedirs(self.path(folder))
+        for name, text in (("adb", ADB), ("ssh", SSH), ("scp", SCP)):
+            os.chmod(self.write(f"fake/{name}", text.encode()), 0o755)
+        for tool in ("codl-run", "codl-bench", "codl-profile"):
+            shutil.copy(os.path.join(BIN, tool), self.path("kit/bin"))
+        shutil.copy(os.path.join(BIN, "..", "lib", "libcodl.so.0"), self.path("kit/lib"))
+        shutil.copy(os.path.join(ROOT, "tools", "phone", "phone.sh"), self.path("kit"))
+        self.plan = self.path("net.codl")
+        subprocess.run([os.path.join(BIN, "codlc"), MODEL, "-q", "-o", self.plan], check=True)
+
+    def phone(self, *arguments, code=0, **more):
+        env = {**os.environ, "PATH": self.path("fake") + ":" + os.environ["PATH"], "FAKE_HOME": self.path("home"),
+               "CODL_PHONE_DIR": self.path("on device"), **more}
+        result = subprocess.run([self.path("kit/phone.sh"), *arguments], capture_output=True, text=True, env=env, timeout=300)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stderr
+
+    def check_bench_and_run(self, *flags, **more):
+        self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--num-runs=1", **more)
+        with open(self.path("bench.json")) as file:
+            self.assertTrue(json.load(file)["steps"])
+        npy.write(self.path("x.npy"), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
+        self.phone(*flags, "run", self.plan, self.path("outputs"), f"input={self.path('x.npy')}", **more)
+        self.assertEqual(len(os.listdir(self.path("outputs"))), 1)
+
+    def test_over_adb(self):
+        self.check_bench_and_run("--serial=fake")
+
+    def test_over_ssh(self):
+        self.check_bench_and_run("--ssh=board", CODL_PHONE_DIR="codl")
+
+    def test_the_tools_exit_codes_come_back(self):
+        self.assertIn("codl-bench: error: ", self.phone("bench", MODEL, self.path("b.json"), code=1))
+        self.assertFalse(os.path.exists(self.path("b.json")))
+        self.phone("bench", self.plan, self.path("b.json"), "--no-such-flag", code=1)
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, text in (([], "expected push, profile, bench or run"), (["fly"], "'fly'"), (["--x"], "a flag"),
+                                (["bench", self.plan], "expected PLAN.codl OUT.json"),
+                                (["bench", self.path("none"), "o"], "expected a plan's file"),
+                                (["run", self.plan, "o", "input=none.npy"], "expected NAME=FILE.npy"),
+                                (["--serial=other", "push"], "expected a device that can be reached"),
+                                (["--ssh=nowhere", "push"], "expected a device that can be reached")):
+            with self.subTest(arguments):
+                self.assertIn(text, self.phone(*arguments, code=1).split("\n")[-2])
+        self.assertEqual(self.phone("--help"), "")
+
+
+if __name__ == "__main__":
+    place = sys.argv.index("--bin")
+    BIN = os.path.abspath(sys.argv[place + 1])
+    del sys.argv[place:place + 2]
+    unittest.main()

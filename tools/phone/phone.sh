@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Runs codl's tools on a phone (adb) or a board (ssh) and brings back what they write. Of the folder that
+# `cmake --build --preset aarch64 --target phone-kit` makes, or of any other with the same programs for the device.
+#
+#   phone.sh [--ssh=USER@HOST] [--serial=ID] push
+#   phone.sh [...] profile OUT.json [flags of codl-profile]      the device's own profile, for codlc --device=OUT.json
+#   phone.sh [...] bench PLAN.codl OUT.json [flags of codl-bench]   measured times, for codlc --measured=OUT.json
+#   phone.sh [...] run PLAN.codl OUT_DIR [NAME=FILE.npy...]      the outputs of a run
+#
+# On the device everything lies in CODL_PHONE_DIR (default: /data/local/tmp/codl, of ssh: codl in the home folder).
+# Exit codes: those of the tool, 1 where the command line or the connection is wrong.
+set -euo pipefail
+kit=$(cd "$(dirname "$0")" && pwd)
+
+fail() {
+  echo "phone.sh: error: $1: expected $2, found $3" >&2
+  exit 1
+}
+
+host='' adb=(adb)
+while [ $# -gt 0 ]; do
+  case $1 in
+    --ssh=*) host=${1#--ssh=} ;;
+    --serial=*) adb+=(-s "${1#--serial=}") ;;
+    --help | -h)
+      sed -n '2,/^set /p' "$0" | grep '^#' | cut -c 3-
+      exit 0
+      ;;
+    -*) fail "command line" "a flag that --help lists" "'$1'" ;;
+    *) break ;;
+  esac
+  shift
+done
+[ $# -gt 0 ] || fail "command line" "push, profile, bench or run (see --help)" none
+command=$1
+shift
+folder=${CODL_PHONE_DIR:-$([ -n "$host" ] && echo codl || echo /data/local/tmp/codl)}
+
+# ---- the connection ----
+
+# Words as one line of the device's shell.
+quoted() {
+  local words
+  words=$(printf '%q ' "$@")
+  echo "${words% }"
+}
+shell() {
+  if [ -n "$host" ]; then
+    ssh "$host" "$1" </dev/null
+  else
+    "${adb[@]}" shell "$1" </dev/null
+  fi
+}
+put() {
+  if [ -n "$host" ]; then scp -q "$1" "$host:$2"; else "${adb[@]}" push "$1" "$2" >/dev/null; fi
+}
+get() {
+  if [ -n "$host" ]; then scp -q -r "$host:$1" "$2"; else "${adb[@]}" pull "$1" "$2" >/dev/null; fi
+}
+
+push_kit() {
+  shell "mkdir -p $(quoted "$folder/bin" "$folder/lib" "$folder/work")" ||
+    fail "${host:-adb}" "a device that can be reached" "none"
+  local file
+  for file in "$kit"/bin/*; do put "$file" "$folder/bin/$(basename "$file")"; done
+  for file in "$kit"/lib/*; do put "$file" "$folder/lib/$(basename "$file")"; done
+  shell "chmod 755 $(quoted "$folder")/bin/*"
+}
+
+# What ran where is told by the tool itself; its files are beside it on the device.
+tool() { shell "cd $(quoted "$folder/work") && LD_LIBRARY_PATH=$(quoted "$folder/lib"):\$LD_LIBRARY_PATH $(quoted "../bin/$@")"; }
+
+plan_there() {
+  [ -f "$1" ] || fail "$1" "a plan's file" "no such file"
+  put "$1" "$folder/work/plan.codl"
+}
+
+case $command in
+  push) push_kit ;;
+  profile)
+    [ $# -ge 1 ] || fail "profile" OUT.json none
+    out=$1
+    shift
+    push_kit
+    tool codl-profile -o profile.json --force "$@"
+    get "$folder/work/profile.json" "$out"
+    ;;
+  bench)
+    [ $# -ge 2 ] || fail "bench" "PLAN.codl OUT.json" "$# arguments"
+    plan=$1 out=$2
+    shift 2
+    push_kit
+    plan_there "$plan"
+    tool codl-bench plan.codl --json --steps -o bench.json "$@"
+    get "$folder/work/bench.json" "$out"
+    ;;
+  run)
+    [ $# -ge 2 ] || fail "run" "PLAN.codl OUT_DIR" "$# arguments"
+    plan=$1 out=$2
+    shift 2
+    push_kit
+    plan_there "$plan"
+    inputs=()
+    for pair in "$@"; do
+      [ -f "${pair#*=}" ] || fail "$pair" "NAME=FILE.npy" "no such file"
+      put "${pair#*=}" "$folder/work/in${#inputs[@]}.npy"
+      inputs+=("--input=${pair%%=*}=in${#inputs[@]}.npy")
+    done
+    shell "rm -rf $(quoted "$folder/work/outputs")"
+    tool codl-run plan.codl --output-dir=outputs ${inputs[@]+"${inputs[@]}"}
+    get "$folder/work/outputs" "$out"
+    ;;
+  *) fail "command line" "push, profile, bench or run" "'$command'" ;;
+esac
