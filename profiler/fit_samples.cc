@@ -124,27 +124,25 @@ Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
   return fit_of(all, held_out, {});
 }
 
-// The family's shares on other machines, all times the factor by which these steps take longer: few
-// steps tell how fast a machine is, not what of.
-Fit fit_few(const std::vector<const std::vector<Observation>*>& kernels,
-            const compiler::Calibration& known) {
-  std::vector<Observation> all = weighed_alike(kernels);
+// `known` shares, all times the factor by which these steps take longer: few steps tell how fast a
+// machine or a kernel is, not what of.
+Fit fit_few(const std::vector<Observation>& observations, const Shares& known,
+            const compiler::Calibration& family) {
   std::vector<double> ratios;
-  for (const Observation& observation : all)
-    ratios.push_back(observation.us / std::max(weigh(observation.times, known.shares), 1e-3));
+  for (const Observation& observation : observations)
+    ratios.push_back(observation.us / std::max(weigh(observation.times, known), 1e-3));
   const double factor = quantile(ratios, 0.5);
   Fit fit;
-  fit.shares = known.shares;
+  fit.shares = known;
   for (double& share : fit.shares.of) share = rounded(share * factor, kShareDigits);
   for (compiler::JointShare& joint : fit.shares.joint)
     joint.share = rounded(joint.share * factor, kShareDigits);
-  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], kLeastStepShare);
   std::vector<double> predictions;
-  for (const Observation& observation : all)
+  for (const Observation& observation : observations)
     predictions.push_back(weigh(observation.times, fit.shares));
-  fit.held_out = residuals_of(errors_of(all, predictions));
-  fit.interval_low = known.interval_low;
-  fit.interval_high = known.interval_high;
+  fit.held_out = residuals_of(errors_of(observations, predictions));
+  fit.interval_low = family.interval_low;
+  fit.interval_high = family.interval_high;
   return fit;
 }
 
@@ -165,7 +163,8 @@ std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gp
     const auto& [processor, family] = key;
     const compiler::Calibration known =
         compiler::family_calibration(family, processor, is_gpu_a_processor);
-    Fit fit = count < kSamplesOfFamily ? fit_few(kernels, known) : fit_family(kernels);
+    Fit fit = count < kSamplesOfFamily ? fit_few(weighed_alike(kernels), known.shares, known)
+                                       : fit_family(kernels);
     if (kernels.size() == 1) {
       fit.interval_low = std::min(fit.interval_low, known.interval_low);
       fit.interval_high = std::max(fit.interval_high, known.interval_high);
@@ -181,10 +180,16 @@ Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane) {
   const ObservationsOfRows by_row = observations_to_fit(samples, lane);
   std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
   Fits fits;
-  for (const auto& [id, observations] : by_row)
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow* row = find_kernel(id);
     if (observations.size() >= kSamplesOfFit)
+      fits.kernels.push_back({row, fit_kernel(observations, {&families[id], kMostJointShares})});
+    else if (observations.size() >= kSamplesOfFactor && !row->is_reference())
       fits.kernels.push_back(
-          {find_kernel(id), fit_kernel(observations, {&families[id], kMostJointShares})});
+          {row, fit_few(observations, families[id],
+                        compiler::family_calibration(kernels::family_of(*row), row->processor,
+                                                     lane.machine.is_gpu_a_processor))});
+  }
   fits.families = fit_families(by_row, lane.machine.is_gpu_a_processor);
   return fits;
 }

@@ -48,10 +48,11 @@ struct Fits {
 // 0.5 % of a term at most.
 inline constexpr int kShareDigits = 3;
 
-// Fewer samples say nothing.
+// For shares of their own: of a kernel and of a family.
 inline constexpr size_t kSamplesOfFit = 8;
-// Of a family: for shares of its own, and for a factor on those that it has on other machines.
 inline constexpr size_t kSamplesOfFamily = 20;
+// Of either, for a factor on the shares that others have: a kernel's family here, a family on other
+// machines. Fewer say nothing.
 inline constexpr size_t kSamplesOfFactor = 3;
 
 // Of every row and of every family of a processor with enough samples.

@@ -1,6 +1,8 @@
 #include "profiler/profile_json.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -160,15 +162,33 @@ TEST_CASE("few steps of a family say how much slower it is than on other machine
     sample.us = 3 * weigh(times_of(*sample.row, sample.item, box().lane()), known.shares);
   samples[4].us *= 10;  // disturbed
   const Fits fits = fit_samples(samples, box().lane());
-  CHECK(fits.kernels.empty());
+  REQUIRE(fits.kernels.size() == 1);
   const FamilyFit* moves = family_of(fits, Processor::Cpu, kernels::KernelFamily::Move);
   REQUIRE(moves != nullptr);
+  CHECK(std::equal(std::begin(moves->fit.shares.of), std::end(moves->fit.shares.of),
+                   fits.kernels[0].fit.shares.of));
   for (int term = 0; term < compiler::kTermCount; ++term)
     CHECK(moves->fit.shares.of[term] == Approx(3 * known.shares.of[term]).epsilon(0.01));
   CHECK(moves->fit.interval_low == known.interval_low);
   CHECK(moves->fit.held_out.count == 5);
   samples.resize(2);
   CHECK(fit_samples(samples, box().lane()).families.empty());
+  CHECK(fit_samples(samples, box().lane()).kernels.empty());
+}
+
+TEST_CASE("few steps of a kernel say how much slower it is than the others of its family") {
+  const LaneFacts lane = box().lane();
+  std::vector<Sample> samples = samples_of({"reshape_f32_cpu", "concat_f32_cpu"});
+  std::vector<Sample> few = samples_of({"transpose_f32_cpu"});
+  few.resize(4);
+  for (Sample& sample : few) sample.us *= 100;
+  samples.insert(samples.end(), few.begin(), few.end());
+  const Fits fits = fit_samples(samples, lane);
+  const auto found = std::find_if(fits.kernels.begin(), fits.kernels.end(), [](const auto& kernel) {
+    return kernel.row == &row_of("transpose_f32_cpu");
+  });
+  REQUIRE(found != fits.kernels.end());
+  CHECK(found->fit.held_out.median_absolute < 50);
 }
 
 TEST_CASE("a family's interval is what its kernels say of each other") {
