@@ -178,12 +178,15 @@ class Compressor {
     std::optional<ActivationMoments> moments;
     std::vector<std::vector<size_t>> order;  // by group: its channels, the least important first
 
-    llvm::Expected<ir::Graph> with(const std::vector<double>& ratios) const {
-      std::vector<const Channel*> removed;
+    std::vector<const Channel*> removed(const std::vector<double>& ratios) const {
+      std::vector<const Channel*> channels;
       for (size_t g = 0; g < groups.groups.size(); ++g)
         for (size_t i = 0; i < count_removed(g, ratios[g]); ++i)
-          removed.push_back(&groups.groups[g].channels[order[g][i]]);
-      return pruned_and_repaired(graph, removed, moments ? &*moments : nullptr);
+          channels.push_back(&groups.groups[g].channels[order[g][i]]);
+      return channels;
+    }
+    llvm::Expected<ir::Graph> with(const std::vector<double>& ratios) const {
+      return pruned_and_repaired(graph, removed(ratios), moments ? &*moments : nullptr);
     }
     size_t count_removed(size_t group, double ratio) const {
       const auto count = static_cast<int32_t>(groups.groups[group].channels.size());
@@ -212,11 +215,19 @@ class Compressor {
     return pruner;
   }
 
+  // With all weights fitted again, where there are data to fit to.
+  llvm::Expected<ir::Graph> fitted(const Pruner& pruner, const std::vector<double>& ratios) {
+    CODL_ASSIGN_OR_RETURN(pruned, pruner.with(ratios));
+    const std::vector<const Channel*> removed = pruner.removed(ratios);
+    if (!calibration_ || removed.empty()) return pruned;
+    return refitted(pruner.graph, pruned, removed, *calibration_, fitted_);
+  }
+
   // Ratios of groups without which the plan takes as long are taken back.
-  llvm::Expected<ir::Graph> keep_what_gains(const Pruner& pruner, std::vector<double> ratios) {
+  llvm::Expected<std::vector<double>> keep_what_gains(const Pruner& pruner,
+                                                      std::vector<double> ratios) {
     CODL_ASSIGN_OR_RETURN(all, pruner.with(ratios));
-    ir::Graph best = std::move(all);
-    CODL_ASSIGN_OR_RETURN(least_us, judge_(best));
+    CODL_ASSIGN_OR_RETURN(least_us, judge_(all));
     for (size_t g = 0; g < ratios.size(); ++g) {
       const ChannelGroup& group = pruner.groups.groups[g];
       const size_t removed = pruner.count_removed(g, ratios[g]);
@@ -234,7 +245,6 @@ class Compressor {
       CODL_ASSIGN_OR_RETURN(us, judge_(candidate));
       if (us <= least_us) {
         least_us = us;
-        best = std::move(candidate);
         ratios = std::move(without);
         report_.untouched.push_back(
             llvm::formatv("{0}: {1} channels stay: the plan is not predicted to be faster without",
@@ -247,7 +257,7 @@ class Compressor {
                                        .str());
       }
     }
-    return best;
+    return ratios;
   }
 
   // By group and ratio: how far the outputs are off if only this group is pruned.
@@ -291,7 +301,7 @@ class Compressor {
     for (int step = 0; step < kToleranceSteps && low < high; ++step) {
       const size_t middle = (low + high) / 2;
       std::vector<double> ratios = ratios_at(tolerances[middle]);
-      CODL_ASSIGN_OR_RETURN(pruned, pruner.with(ratios));
+      CODL_ASSIGN_OR_RETURN(pruned, fitted(pruner, ratios));
       CODL_ASSIGN_OR_RETURN(is_within, is_within_budget(pruned));
       if (is_within) {
         best = std::move(ratios);
@@ -310,9 +320,10 @@ class Compressor {
       CODL_ASSIGN_OR_RETURN(found, ratios_within_budget(pruner));
       ratios = std::move(found);
     }
-    CODL_ASSIGN_OR_RETURN(pruned, keep_what_gains(pruner, ratios));
+    CODL_ASSIGN_OR_RETURN(gaining, keep_what_gains(pruner, ratios));
+    CODL_ASSIGN_OR_RETURN(pruned, fitted(pruner, gaining));
     if (!options_.prune->is_auto) return pruned;
-    // What was taken back is repaired otherwise: measured again.
+    // Without what was taken back the fit is another one: measured again.
     CODL_ASSIGN_OR_RETURN(is_within, is_within_budget(pruned));
     if (is_within) return pruned;
     report_.rewrites.clear();

@@ -97,7 +97,31 @@ LargeBytes multiply(const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint
   return result;
 }
 
+template <typename Params>
+ir::Node without_activation(const ir::NodeView& node) {
+  auto params = node.params<Params>();
+  params.activation = kUnaryIdentity;
+  ir::Node plain = node.node;
+  plain.params = ir::OpParams::of(plain.op, params);
+  return plain;
+}
+
 }  // namespace
+
+llvm::Expected<LargeBytes> evaluate_sum(const ir::NodeView& node,
+                                        llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
+  const ir::Node plain = node.node.op == OpKind::Conv2d ? without_activation<Conv2dParams>(node)
+                                                        : without_activation<MatMulParams>(node);
+  return evaluate_fast({node.graph, plain}, inputs);
+}
+
+void apply_activation(const ir::NodeView& node, LargeBytes& sum) {
+  auto* y = reinterpret_cast<float*>(sum.data());
+  if (node.node.op == OpKind::Conv2d)
+    activate(node.params<Conv2dParams>(), y, node.output().element_count());
+  else
+    activate(node.params<MatMulParams>(), y, node.output().element_count());
+}
 
 llvm::Expected<LargeBytes> evaluate_fast(const ir::NodeView& node,
                                          llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {

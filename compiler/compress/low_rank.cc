@@ -13,7 +13,7 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr double kMostMacShare = 0.9;
-constexpr uint32_t kX = 0, kW = 1, kBias = 2;
+constexpr uint32_t kX = 0, kW = 1;
 
 // Kernels compute whole panels of 16 channels, small ones of 4.
 int64_t rounded_rank(int64_t rank) {

@@ -104,4 +104,13 @@ llvm::Expected<ir::Graph> pruned_and_repaired(const ir::Graph& graph,
                                               llvm::ArrayRef<const Channel*> channels,
                                               const ActivationMoments* moments);
 
+// A pruned network whose convolutions and MatMuls have their weights and bias fitted by least
+// squares to give, on what they read now, the sums that they gave before: layer by layer, each on
+// what those in front of it give with their new weights. As many of the samples as kMaxFitBytes of
+// values hold. The network given if the outputs are no nearer to the untouched ones. `pruned` has
+// the nodes of `untouched`, in its order.
+llvm::Expected<ir::Graph> refitted(const ir::Graph& untouched, const ir::Graph& pruned,
+                                   llvm::ArrayRef<const Channel*> removed,
+                                   CalibrationData& calibration, llvm::ArrayRef<size_t> samples);
+
 }  // namespace codl::compiler

@@ -121,6 +121,32 @@ TEST_CASE("what other channels say of a removed one is repaired") {
   CHECK(value_of(meter.measure(graph)).relative == 0);
 }
 
+TEST_CASE("weights fitted layer by layer bring a pruned network nearer to the untouched one") {
+  RandomGraph r(6);
+  const ir::ValueId x = r.conv(r.input({1, 2, 6, 6}), 8, 3);
+  const ir::ValueId y = r.conv(r.depthwise(r.conv(x, 8, 3)), 8, 1, 1, x);
+  r.graph.set_outputs({r.matmul(r.reshape(y, {1, 8 * 36}), 4)});
+  r.graph.name = "residual";
+  const Folder folder;
+  folder.write("x.npy", {640, 2, 6, 6}, r.floats(640 * 72));
+  auto data = value_of(compiler::CalibrationData::open(folder.path, r.graph));
+  std::vector<size_t> samples, held_out;
+  for (size_t i = 0; i < 640; ++i) (i < 600 ? samples : held_out).push_back(i);
+  const auto groups = compiler::find_channel_groups(r.graph);
+  REQUIRE(groups.groups.size() == 2);
+  std::vector<const compiler::Channel*> removed;
+  for (const auto& group : groups.groups)
+    for (size_t c : {1, 5}) removed.push_back(&group.channels[c]);
+  const auto meter = value_of(compiler::DeviationMeter::make(r.graph, data, held_out));
+  const ir::Graph cut = value_of(compiler::without_channels(r.graph, removed));
+  const ir::Graph fitted = value_of(compiler::refitted(r.graph, cut, removed, data, samples));
+  CHECK(error_of(ir::verify(fitted, "test")) == "");
+  CHECK(value_of(meter.measure(fitted)).relative < 0.7 * value_of(meter.measure(cut)).relative);
+  // Nothing removed: nothing to fit.
+  CHECK(value_of(meter.measure(value_of(compiler::refitted(r.graph, r.graph, {}, data, samples))))
+            .relative < 1e-5);
+}
+
 TEST_CASE("a budget of nothing rolls back what changes a prediction") {
   RandomGraph r(4);
   const ir::ValueId x = r.input({1, 8});

@@ -1,0 +1,302 @@
+// Weights of a pruned network fitted to the sums of the untouched one.
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <optional>
+
+#include "compiler/compress/fast_node.h"
+#include "compiler/compress/pruning.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr int64_t kMaxFitBytes = int64_t{1} << 29;
+constexpr int64_t kMaxFeatures = 2305;
+// Rows of the fit by its unknowns: more say little that is new.
+constexpr int64_t kRowsPerFeature = 8;
+// Of the mean square of the features: how far a weight may go for how little; more where there are
+// few rows to a feature.
+constexpr double kRidge = 3e-3;
+constexpr double kRidgeOfFewRows = 0.05;
+constexpr size_t kMeasuredSamples = 64;
+constexpr uint32_t kX = 0, kW = 1, kBias = 2, kResidual = 3;
+
+bool is_fitted(const ir::NodeView& node) {
+  const bool is_sum = node.node.op == OpKind::MatMul ||
+                      (node.node.op == OpKind::Conv2d && node.params<Conv2dParams>().groups == 1);
+  return is_sum && node.input_value(kW).is_constant && node.input_value(kBias).is_constant;
+}
+
+// Normal equations of one node.
+struct Fit {
+  int64_t rows_per_sample = 0;
+  std::vector<int32_t> kept;  // by output channel: that of the untouched network
+  Matrix gram;                // [features + 1, features + 1]
+  Matrix across;              // [features + 1, outputs]
+  Matrix targets;             // of the sample at hand, [rows, outputs]
+};
+
+int64_t pixels_of(const ir::TensorType& type) {
+  int64_t pixels = type.dims[0];
+  for (int32_t d = 2; d < type.rank(); ++d) pixels *= type.dims[d];
+  return pixels;
+}
+
+// Pixel `row` of the fit's rows of a sample; other ones in other samples.
+int64_t pixel_at(int64_t row, int64_t rows, int64_t pixels, size_t sample) {
+  return (row * pixels / rows + static_cast<int64_t>(sample)) % pixels;
+}
+
+// Channel c of pixel p of a map [n, c, ...].
+float element_at(const float* x, const ir::Dims& dims, int64_t pixel, int64_t channel) {
+  int64_t area = 1;
+  for (size_t d = 2; d < dims.size(); ++d) area *= dims[d];
+  return x[(pixel / area * dims[1] + channel) * area + pixel % area];
+}
+
+// What the node's sum at an output pixel is of: its operand's elements in the weights' order,
+// and 1.
+void features_at(const ir::NodeView& node, const float* x, int64_t pixel,
+                 Eigen::Ref<Eigen::RowVectorXd> features) {
+  const ir::Dims& in = node.input(kX).dims;
+  features[features.size() - 1] = 1;
+  if (node.node.op == OpKind::MatMul) {
+    for (int64_t c = 0; c < in[1]; ++c) features[c] = x[pixel * in[1] + c];
+    return;
+  }
+  const auto p = node.params<Conv2dParams>();
+  const ir::Dims& filter = node.input(kW).dims;
+  const ir::Dims& out = node.output().dims;
+  const int64_t area = int64_t{out[2]} * out[3];
+  const int64_t batch = pixel / area, oh = pixel % area / out[3], ow = pixel % out[3];
+  int64_t at = 0;
+  for (int64_t c = 0; c < in[1]; ++c)
+    for (int64_t kh = 0; kh < filter[2]; ++kh)
+      for (int64_t kw = 0; kw < filter[3]; ++kw, ++at) {
+        const int64_t ih = oh * p.stride_h - p.pad_top + kh * p.dilation_h;
+        const int64_t iw = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
+        const bool is_inside = ih >= 0 && ih < in[2] && iw >= 0 && iw < in[3];
+        features[at] = is_inside ? x[((batch * in[1] + c) * in[2] + ih) * in[3] + iw] : 0.0f;
+      }
+}
+
+const float* floats(llvm::ArrayRef<uint8_t> bytes) {
+  return reinterpret_cast<const float*>(bytes.data());
+}
+
+// The values of one graph that some node has yet to read, of each sample.
+class Frontier {
+ public:
+  explicit Frontier(const ir::Graph& graph) : last_reader_(graph.values().size(), 0) {
+    for (ir::NodeId id = 0; id < graph.nodes().size(); ++id)
+      for (ir::ValueId input : graph.node(id).inputs) last_reader_[input] = id;
+  }
+  // The most bytes of a sample's values at a time.
+  int64_t peak_bytes(const ir::Graph& graph) const {
+    int64_t live = 0, peak = 0;
+    for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+      live += graph.value(graph.node(id).output).type.element_count() * int64_t{sizeof(float)};
+      peak = std::max(peak, live);
+      for (ir::ValueId input : distinct(graph.node(id).inputs))
+        if (last_reader_[input] == id && graph.value(input).producer != ir::kNoId)
+          live -= graph.value(input).type.element_count() * int64_t{sizeof(float)};
+    }
+    return peak;
+  }
+  void add_sample(const ir::Graph& graph, std::vector<Bytes> inputs) {
+    auto& values = samples_.emplace_back();
+    for (size_t i = 0; i < inputs.size(); ++i)
+      values[graph.inputs()[i]].assign(inputs[i].begin(), inputs[i].end());
+  }
+  size_t count() const { return samples_.size(); }
+  llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> operands(const ir::Graph& graph, ir::NodeId id,
+                                                         size_t sample) {
+    llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> result;
+    for (ir::ValueId input : graph.node(id).inputs)
+      result.push_back(graph.value(input).is_constant
+                           ? llvm::ArrayRef<uint8_t>(graph.value(input).bytes)
+                           : llvm::ArrayRef<uint8_t>(samples_[sample][input]));
+    return result;
+  }
+  void set(const ir::Graph& graph, ir::NodeId id, size_t sample, LargeBytes result) {
+    samples_[sample][graph.node(id).output] = std::move(result);
+    for (ir::ValueId input : graph.node(id).inputs)
+      if (last_reader_[input] == id) samples_[sample].erase(input);
+  }
+
+ private:
+  static llvm::SmallVector<ir::ValueId, 4> distinct(llvm::ArrayRef<ir::ValueId> inputs) {
+    llvm::SmallVector<ir::ValueId, 4> result(inputs.begin(), inputs.end());
+    llvm::sort(result);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+  std::vector<ir::NodeId> last_reader_;  // by value of the graph as it was at first
+  std::vector<std::map<ir::ValueId, LargeBytes>> samples_;
+};
+
+// Runs both networks node by node over all samples, and fits a node's weights before the next one
+// sees what they give.
+class Refit {
+ public:
+  Refit(const ir::Graph& untouched, const ir::Graph& pruned, llvm::ArrayRef<const Channel*> removed)
+      : untouched_(untouched),
+        pruned_(pruned),
+        before_(untouched),
+        after_(pruned),
+        names_(pruned_) {
+    for (const Channel* channel : removed)
+      for (const Place& place : channel->places) {
+        const ir::Value& value = untouched.value(place.dim.value);
+        if (value.is_constant || place.dim.dim != 1) continue;
+        const auto [entry, is_new] = gone_.try_emplace(
+            place.dim.value, llvm::BitVector(static_cast<unsigned>(value.type.dims[1])));
+        entry->second.set(static_cast<unsigned>(place.index));
+      }
+  }
+
+  llvm::Expected<ir::Graph> run(CalibrationData& calibration, llvm::ArrayRef<size_t> samples) {
+    const int64_t bytes =
+        std::max<int64_t>(before_.peak_bytes(untouched_) + after_.peak_bytes(pruned_), 1);
+    const auto most = static_cast<size_t>(std::max<int64_t>(kMaxFitBytes / bytes, 1));
+    for (size_t sample : samples.take_front(most)) {
+      CODL_ASSIGN_OR_RETURN(inputs, calibration.inputs(sample));
+      before_.add_sample(untouched_, inputs);
+      after_.add_sample(pruned_, std::move(inputs));
+    }
+    for (ir::NodeId id = 0; id < pruned_.nodes().size(); ++id)
+      if (llvm::Error error = fit_node(id)) return error;
+    pruned_.remove_unused_values();
+    return std::move(pruned_);
+  }
+
+ private:
+  std::optional<Fit> make_fit(ir::NodeId id) const {
+    const ir::NodeView view{pruned_, pruned_.node(id)};
+    if (!is_fitted(view)) return std::nullopt;
+    const int64_t outputs = view.output().dims[1];
+    const int64_t features = view.input(kW).element_count() / outputs + 1;
+    if (features > kMaxFeatures) return std::nullopt;
+    Fit fit;
+    fit.gram = Matrix::Zero(features, features);
+    fit.across = Matrix::Zero(features, outputs);
+    fit.rows_per_sample =
+        std::clamp<int64_t>(kRowsPerFeature * features / static_cast<int64_t>(after_.count()) + 1,
+                            1, pixels_of(view.output()));
+    const auto found = gone_.find(untouched_.node(id).output);
+    for (int32_t c = 0; static_cast<int64_t>(fit.kept.size()) < outputs; ++c)
+      if (found == gone_.end() || !found->second[static_cast<unsigned>(c)]) fit.kept.push_back(c);
+    return fit;
+  }
+
+  llvm::Error fit_node(ir::NodeId id) {
+    std::optional<Fit> fit = make_fit(id);
+    for (size_t s = 0; s < after_.count(); ++s) {
+      const ir::NodeView was{untouched_, untouched_.node(id)};
+      const auto operands = before_.operands(untouched_, id, s);
+      auto sum = fit ? evaluate_sum(was, operands) : evaluate_fast(was, operands);
+      if (!sum) return sum.takeError();
+      if (fit) {
+        take_targets(was, *sum, s, *fit);
+        gather({pruned_, pruned_.node(id)}, after_.operands(pruned_, id, s), s, *fit);
+        apply_activation(was, *sum);
+      }
+      before_.set(untouched_, id, s, std::move(*sum));
+    }
+    if (fit) solve(pruned_, names_, id, *fit);
+    for (size_t s = 0; s < after_.count(); ++s) {
+      auto result = evaluate_fast({pruned_, pruned_.node(id)}, after_.operands(pruned_, id, s));
+      if (!result) return result.takeError();
+      after_.set(pruned_, id, s, std::move(*result));
+    }
+    return llvm::Error::success();
+  }
+
+  static void take_targets(const ir::NodeView& node, const LargeBytes& sum, size_t sample,
+                           Fit& fit) {
+    const int64_t pixels = pixels_of(node.output());
+    fit.targets.resize(fit.rows_per_sample, static_cast<int64_t>(fit.kept.size()));
+    for (int64_t r = 0; r < fit.rows_per_sample; ++r)
+      for (size_t c = 0; c < fit.kept.size(); ++c)
+        fit.targets(r, static_cast<int64_t>(c)) =
+            element_at(floats(sum), node.output().dims,
+                       pixel_at(r, fit.rows_per_sample, pixels, sample), fit.kept[c]);
+  }
+
+  static void gather(const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> operands,
+                     size_t sample, Fit& fit) {
+    const int64_t pixels = pixels_of(node.output());
+    Matrix features(fit.rows_per_sample, fit.gram.rows());
+    for (int64_t r = 0; r < fit.rows_per_sample; ++r) {
+      const int64_t pixel = pixel_at(r, fit.rows_per_sample, pixels, sample);
+      features_at(node, floats(operands[kX]), pixel, features.row(r));
+      // What is added behind the sum is what it is now.
+      if (operands.size() > kResidual)
+        for (int64_t c = 0; c < fit.targets.cols(); ++c)
+          fit.targets(r, c) -=
+              element_at(floats(operands[kResidual]), node.output().dims, pixel, c);
+    }
+    fit.gram += features.transpose() * features;
+    fit.across += features.transpose() * fit.targets;
+  }
+
+  static void solve(ir::Graph& graph, NewNames& names, ir::NodeId id, const Fit& fit) {
+    const bool is_product = graph.node(id).op == OpKind::MatMul;
+    const ir::Value w = graph.value(graph.node(id).inputs[kW]);
+    const ir::Value bias = graph.value(graph.node(id).inputs[kBias]);
+    const int64_t outputs = fit.across.cols(), features = fit.gram.rows() - 1;
+    const auto place = [&](int64_t feature, int64_t output) {
+      return is_product ? feature * outputs + output : output * features + feature;
+    };
+    Matrix weights(features + 1, outputs);
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t f = 0; f < features; ++f) weights(f, o) = w.as<float>()[place(f, o)];
+      weights(features, o) = bias.as<float>()[o];
+    }
+    Matrix gram = fit.gram;
+    // The last feature is 1 in every row.
+    const double few = static_cast<double>(features) / gram(features, features);
+    const double ridge = (kRidge + kRidgeOfFewRows * few) * gram.diagonal().head(features).mean();
+    gram.diagonal().array() += ridge + 1e-12;
+    weights += gram.ldlt().solve(fit.across - fit.gram * weights);
+    std::vector<float> fitted(static_cast<size_t>(features * outputs)), shifted;
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t f = 0; f < features; ++f)
+        fitted[place(f, o)] = static_cast<float>(weights(f, o));
+      shifted.push_back(static_cast<float>(weights(features, o)));
+    }
+    graph.node(id).inputs[kW] = graph.add_constant(names.take(w.name + ".fitted"), w.type,
+                                                   bytes_of(llvm::ArrayRef<float>(fitted)));
+    graph.node(id).inputs[kBias] = graph.add_constant(names.take(bias.name + ".fitted"), bias.type,
+                                                      bytes_of(llvm::ArrayRef<float>(shifted)));
+  }
+
+  const ir::Graph& untouched_;
+  ir::Graph pruned_;
+  Frontier before_, after_;
+  NewNames names_;
+  std::map<ir::ValueId, llvm::BitVector> gone_;  // by untouched value: places of dim 1
+};
+
+}  // namespace
+
+llvm::Expected<ir::Graph> refitted(const ir::Graph& untouched, const ir::Graph& pruned,
+                                   llvm::ArrayRef<const Channel*> removed,
+                                   CalibrationData& calibration, llvm::ArrayRef<size_t> samples) {
+  // Those that judge the fit have no part in it.
+  const size_t judging = std::min(samples.size() / 4 + 1, kMeasuredSamples);
+  const auto fitted_to = samples.drop_back(judging);
+  if (fitted_to.empty()) return pruned;
+  CODL_ASSIGN_OR_RETURN(
+      meter, DeviationMeter::make(untouched, calibration, samples.take_back(judging).vec()));
+  CODL_ASSIGN_OR_RETURN(before, meter.measure(pruned));
+  CODL_ASSIGN_OR_RETURN(fitted, Refit(untouched, pruned, removed).run(calibration, fitted_to));
+  CODL_ASSIGN_OR_RETURN(after, meter.measure(fitted));
+  return after.relative < before.relative ? std::move(fitted) : pruned;
+}
+
+}  // namespace codl::compiler
