@@ -49,7 +49,9 @@ void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out
 }
 
 KernelFamily family_of(const KernelRow& row) {
-  return row.is_reference() ? KernelFamily::Loops : work_of(row.op).family;
+  const OpWork& work = work_of(row.op);
+  if (row.is_reference()) return KernelFamily::Loops;
+  return work.is_tiled != nullptr && work.is_tiled(row) ? KernelFamily::Tiled : work.family;
 }
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {

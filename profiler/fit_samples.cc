@@ -223,8 +223,9 @@ std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts&
   const auto add_line = [&](const KernelRow& row, int fold, const Observation& observation,
                             double predicted_us) {
     char part[128];
-    std::snprintf(part, sizeof(part), "%s,%d,%.6g,%.6g,", row.symbol, fold, observation.us,
-                  predicted_us);
+    std::snprintf(part, sizeof(part), "%s,%s,%d,%.6g,%.6g,", row.symbol,
+                  kernels::kFamilyNames[static_cast<size_t>(kernels::family_of(row))], fold,
+                  observation.us, predicted_us);
     text += part;
     for (int term = 0; term < compiler::kTermCount; ++term) {
       if (observation.times.us[term] == 0) continue;

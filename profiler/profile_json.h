@@ -64,8 +64,8 @@ std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
                                              const std::map<std::string, size_t>& needed,
                                              std::string_view kernels);
 
-// For evaluations: a line per sample that is no repeat, "symbol,fold,us,held-out prediction in us,"
-// and terms "name=us" with spaces between; the folds are those of fit_samples().
+// For evaluations: a line per sample that is no repeat, "symbol,family,fold,us,held-out prediction
+// in us," and terms "name=us" with spaces between; the folds are those of fit_samples().
 std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane);
 
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.

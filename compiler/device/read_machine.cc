@@ -127,7 +127,12 @@ void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProf
     }
   for (const KernelRow& row : kKernelRows) {
     const kernels::KernelFamily family = kernels::family_of(row);
-    const auto& known = families[static_cast<size_t>(row.processor)][static_cast<size_t>(family)];
+    const auto& own = families[static_cast<size_t>(row.processor)];
+    // A rate that this device gives the operator's other kernels says more of tiled ones than what
+    // those reach on another device.
+    const bool is_said = family != kernels::KernelFamily::Tiled || own[static_cast<size_t>(family)];
+    const auto& known =
+        own[static_cast<size_t>(is_said ? family : kernels::work_of(row.op).family)];
     profile.kernels[row.id - 1] =
         known ? *known
               : family_calibration(family, row.processor, profile.machine.is_gpu_a_processor);

@@ -114,6 +114,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kBatchMatMulWork;
-const OpWork kBatchMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind};
+const OpWork kBatchMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind,
+                                 is_batch_matmul_tiled};
 
 }  // namespace codl::kernels

@@ -112,11 +112,16 @@ enum class KernelFamily : uint8_t {
   Reduction,  // softmax, normalisation, sums
   Elementwise,
   Move,  // elements change place
+  // Sums of products that work-items keep while their group waits, for each piece of the depth, for
+  // what it shares in local memory. What that costs is the device's to say: a processor that runs
+  // OpenCL puts all sums of a group away at each wait.
+  Tiled,
   Loops,
 };
-inline constexpr const char* kFamilyNames[] = {"convolution", "product",     "depthwise", "window",
-                                               "reduction",   "elementwise", "move",      "loops"};
-inline constexpr int kFamilyCount = 8;
+inline constexpr const char* kFamilyNames[] = {"convolution", "product",   "depthwise",
+                                               "window",      "reduction", "elementwise",
+                                               "move",        "tiled",     "loops"};
+inline constexpr int kFamilyCount = 9;
 
 // What a profile may say of a row's tile.
 //   Own    nothing: the numbers have a meaning of the row's, or its work-groups share local memory
@@ -127,7 +132,7 @@ enum class TileKind { Own, Local, Gemm };
 // One constant per kernels/<op>/, named k<Op>Work, in <op>_work.cc. All steps have passed
 // check_step().
 struct OpWork {
-  KernelFamily family;  // of all rows but the reference one
+  KernelFamily family;  // of all rows but the reference one and those that are tiled
   // Adds the counts of the step to `out`, which has those of a GPU's launch. A GPU step has its
   // tile.
   void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
@@ -138,6 +143,8 @@ struct OpWork {
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
   // GPU rows only; null: all are Local.
   TileKind (*tile_kind)(const KernelRow& row) = nullptr;
+  // GPU rows only; null: none is of the family Tiled.
+  bool (*is_tiled)(const KernelRow& row) = nullptr;
 };
 
 }  // namespace codl::kernels

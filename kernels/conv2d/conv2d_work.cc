@@ -71,6 +71,8 @@ TileKind tile_kind(const KernelRow& row) {
   return is_winograd_item(row) || is_winograd_group(row) ? TileKind::Own : TileKind::Local;
 }
 
+bool is_tiled(const KernelRow& row) { return is_conv2d_tiled(row) || is_winograd_group(row); }
+
 // ---- StepWork ---------------------------------------------------------------------------------
 
 // What the rows of the operator have in common.
@@ -505,6 +507,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kConv2dWork;
-const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile, tile_kind};
+const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile, tile_kind, is_tiled};
 
 }  // namespace codl::kernels

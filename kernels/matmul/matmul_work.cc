@@ -121,6 +121,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kMatMulWork;
-const OpWork kMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind};
+const OpWork kMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind, is_matmul_tiled};
 
 }  // namespace codl::kernels

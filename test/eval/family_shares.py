@@ -4,14 +4,15 @@
     family_shares.py EVALUATION... [--without NAME] [--out compiler/cost/family_shares.inc]
 
 EVALUATION is NAME.evaluation, what `codl-profile --fit-only --evaluation=FILE` writes of the samples of machine NAME:
-a line for each step, "symbol,fold,us,prediction,term=us term=us ...", fold -1 for steps of networks, which are not
+a line for each step, "symbol,family,fold,us,prediction,term=us term=us ...", fold -1 for steps of networks, which are not
 fitted here. NAME is one of MACHINES below.
 
 Shares are fitted to all kernels of a family on all machines: least squares of log(predicted / measured), shares not
 negative, each kernel of each machine with the same weight however many samples it has. In logarithms a kernel that is
 ten times slower than its family moves the fit as much as one that is ten times faster; a loss in relative errors, or a
 robust one, would give such kernels up and predict them far too fast. Of plain loops an underestimate weighs
-LOOPS_WEIGHT times an overestimate: a plan must not prefer them to a fast kernel that it knows as little of.
+LOOPS_WEIGHT times an overestimate: a plan must not prefer them to a fast kernel that it knows as little of. Tiled
+kernels of a GPU are fitted with their operators' others, too: to wait costs little there, and one GPU has few others.
 
 The interval holds the middle 80 % of measured / predicted where the machine was left out of the fit, each kernel with
 the same weight; with one machine, where the kernel was.
@@ -36,7 +37,7 @@ MACHINES = {
     "host-2core-zen5-pocl-290s": ("zen5", "processor"),
 }
 KINDS = ("cpu", "processor", "gpu")
-FAMILIES = ("convolution", "product", "depthwise", "window", "reduction", "elementwise", "move", "loops")
+FAMILIES = ("convolution", "product", "depthwise", "window", "reduction", "elementwise", "move", "tiled", "loops")
 MAX_SAMPLES = 300  # of a kernel on a machine; more would only take time
 MIN_SAMPLES = 8    # as codl-profile
 LOOPS_WEIGHT = 3
@@ -53,26 +54,12 @@ def read_terms():
 TERMS = read_terms()
 
 
-def read_families():
-    """Family by operator."""
-    found = {}
-    for folder in os.listdir(os.path.join(ROOT, "kernels")):
-        path = os.path.join(ROOT, "kernels", folder, folder + "_work.cc")
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                found[folder] = re.search(r"OpWork \w+ = \{\s*KernelFamily::(\w+)", file.read()).group(1).lower()
-    return found
-
-
-FAMILY_OF_OP = read_families()
+OPERATORS = [folder for folder in os.listdir(os.path.join(ROOT, "kernels"))
+             if os.path.exists(os.path.join(ROOT, "kernels", folder, folder + "_work.cc"))]
 
 
 def op_of(symbol):
-    return max((op for op in FAMILY_OF_OP if symbol.startswith(op + "_")), key=len)
-
-
-def family_of(symbol):
-    return "loops" if "_any_" in symbol else FAMILY_OF_OP[op_of(symbol)]
+    return max((op for op in OPERATORS if symbol.startswith(op + "_")), key=len)
 
 
 def processor_of(symbol):
@@ -80,9 +67,10 @@ def processor_of(symbol):
 
 
 class Steps:
-    """Steps of a kernel: nominal times by term, measured and predicted microseconds, folds."""
+    """Steps of a kernel: its family; nominal times by term, measured and predicted microseconds, folds."""
 
-    def __init__(self, lines):
+    def __init__(self, family, lines):
+        self.family = family
         self.times = numpy.zeros((len(lines), len(TERMS)))
         self.folds = numpy.array([int(fold) for fold, *_ in lines])
         self.us = numpy.array([float(us) for _, us, *_ in lines])
@@ -99,9 +87,9 @@ def read_evaluation(path):
     by_symbol = ({}, {})
     with open(path, encoding="utf-8") as file:
         for line in file:
-            symbol, fold, us, predicted, times = line.rstrip("\n").split(",")
-            by_symbol[fold == "-1"].setdefault(symbol, []).append((fold, us, predicted, times))
-    return tuple({symbol: Steps(lines) for symbol, lines in own.items()} for own in by_symbol)
+            symbol, family, *step = line.rstrip("\n").split(",")
+            by_symbol[step[0] == "-1"].setdefault((symbol, family), []).append(step)
+    return tuple({symbol: Steps(family, lines) for (symbol, family), lines in own.items()} for own in by_symbol)
 
 
 def fit_shares(times, us, weights, under_weight=1):
@@ -185,14 +173,19 @@ def pools_of(evaluations, without=None):
     pools, cpu_hosts = {}, set()
     for name, (kernels, _) in evaluations.items():
         host, gpu_kind = MACHINES[name]
+        of_operator = {op_of(symbol): steps.family for symbol, steps in kernels.items()
+                       if steps.family not in ("tiled", "loops")}
         if host == left_out:
             continue
         for symbol, steps in kernels.items():
             kind = "cpu" if processor_of(symbol) == "cpu" else gpu_kind
             if kind == "cpu" and host in cpu_hosts:
                 continue
-            key = kind, family_of(symbol)
-            pools.setdefault(key, Pool(key[1])).add(host, symbol, steps)
+            families = [steps.family]
+            if (kind, steps.family) == ("gpu", "tiled"):
+                families.append(of_operator[op_of(symbol)])
+            for family in families:
+                pools.setdefault((kind, family), Pool(family)).add(host, symbol, steps)
         cpu_hosts.add(host)
     return {key: pool for key, pool in pools.items() if pool.us}
 

@@ -273,7 +273,7 @@ def joined(kernels, steps):
         if len(own.us) != len(steps.get(symbol, ())):
             raise SystemExit(f"{symbol}: expected as many steps in the evaluation as in the samples, found "
                              f"{len(own.us)} and {len(steps.get(symbol, ()))}")
-        if len(own.us) >= MIN_SAMPLES and family_shares.family_of(symbol) != "loops":
+        if len(own.us) >= MIN_SAMPLES and own.family != "loops":
             yield symbol
 
 

@@ -40,7 +40,7 @@ def accuracy(kernels, device, calibrations):
     found = {"cpu": {}, "gpu": {}}
     for symbol, steps in kernels.items():
         processor = family_shares.processor_of(symbol)
-        key = kind_of(device, processor), family_shares.family_of(symbol)
+        key = kind_of(device, processor), steps.family
         if key not in calibrations or len(steps.us) < family_shares.MIN_SAMPLES:
             continue
         shares, (low90, low80, high80, high90) = calibrations[key]

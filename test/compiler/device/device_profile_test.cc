@@ -203,6 +203,35 @@ TEST_CASE("what is known of a kernel stands before its family, that before other
   }
 }
 
+TEST_CASE(
+    "tiled kernels have a family of their own, or their operator's where a profile has none") {
+  const auto with_families = [](const std::string& families) {
+    return value_of(parse_device_profile(
+        changed("\"families\": {\n", "\"families\": {\n    \"gpu\": {" + families + "},\n"),
+        "box.json"));
+  };
+  const auto calibration = [](const std::string& name, const std::string& share) {
+    return "\"" + name +
+           "\": {\"level\": \"anchors\", \"origin\": \"fitted\", \"source\": \"t\", " +
+           "\"shares\": {\"compute\": " + share + "}, \"interval\": [0.6, 1.7]}";
+  };
+  const std::string operators =
+      calibration("convolution", "2") + ", " + calibration("product", "3");
+  const auto compute_of = [](const DeviceProfile& profile, const char* symbol) {
+    return calibration_of(profile, symbol).shares[Term::Compute];
+  };
+  const DeviceProfile without = with_families(operators);
+  CHECK(compute_of(without, "conv2d_f32_cl_tiled") == 2);
+  CHECK(compute_of(without, "conv2d_winograd2_f32_cl_tiled") == 2);
+  CHECK(compute_of(without, "matmul_f32_cl_tiled") == 3);
+  const DeviceProfile with = with_families(operators + ", " + calibration("tiled", "4"));
+  for (const char* symbol : {"conv2d_f32_cl_tiled", "conv2d_winograd2_f32_cl_tiled",
+                             "matmul_f32_cl_tiled", "batch_matmul_f32_cl_tiled"})
+    CHECK(compute_of(with, symbol) == 4);
+  CHECK(compute_of(with, "conv2d_f32_cl_buffer") == 2);
+  CHECK(compute_of(with, "matmul_f32_cl_gemv") == 3);
+}
+
 TEST_CASE("OpenCL on a processor has the shares and tiles of one") {
   const DeviceProfile profile = value_of(parse_device_profile(
       changed("\"device_type\": \"gpu\"", "\"device_type\": \"cpu\""), "box.json"));
