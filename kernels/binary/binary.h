@@ -27,6 +27,7 @@
 // (one element), or, for y Nhwc, Plain with one element per channel ([1, c, 1, 1] or [c, 1, 1]) or
 // Nhwc with one pixel ([1, c, 1, 1] or [n, c, 1, 1]).
 // Image row: the same with Image2d for Nhwc.
+// Broadcast row (GPU): y, a and b Plain, a or b of none of the shapes that the buffer row takes.
 //
 // Windows of rows: an Nhwc or Image2d operand holds the rows of the part, or its one row where its
 // dim is 1. Parts: Height and OutputChannel for Nhwc and Image2d; none for Plain. Pad lanes of y
@@ -51,7 +52,7 @@ enum class BinaryOperand : int32_t {
   Scalar = 1,      // Plain, one element
   PerChannel = 2,  // Plain, one element per channel of an Nhwc or Image2d output
   OnePixel = 3,    // layout and channels of the output, one row, one column
-  General = 4,     // any other broadcast; CPU row only
+  General = 4,     // any other broadcast; CPU row, and of a Plain output the broadcast row
 };
 
 constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const OperandShape& y) {
@@ -96,6 +97,11 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
 
 // Elements of one unit of work of a Plain step; a multiple of every vector length.
 inline constexpr int64_t kBinaryPlainBlock = 4096;
+
+// The GPU row for what the others do not take.
+constexpr bool is_binary_broadcast(const KernelRow& row) {
+  return row.processor == Processor::Gpu && row.layout == Layout::Plain;
+}
 
 // The pieces of a step: (batch, row) pairs, or blocks of a Plain output.
 struct BinaryWork {

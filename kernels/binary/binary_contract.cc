@@ -8,7 +8,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
   if (operand.layout != Layout::Plain && operand.layout != y.layout)
     return "inputs Plain or of the output's layout";
   if (const char* expected = check_broadcast(operand, y)) return expected;
-  if (step.row->processor == Processor::Gpu &&
+  if (step.row->processor == Processor::Gpu && !is_binary_broadcast(*step.row) &&
       binary_operand_of(operand, y) == BinaryOperand::General)
     return "inputs like the output, scalar, per channel or of one pixel on a GPU";
   if (has_pixels(operand)) {
@@ -36,6 +36,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";
   if (const char* expected = check_input(step, a)) return expected;
   if (const char* expected = check_input(step, b)) return expected;
+  if (is_binary_broadcast(*step.row) && binary_operand_of(a, y) != BinaryOperand::General &&
+      binary_operand_of(b, y) != BinaryOperand::General)
+    return "an input that only the row of any broadcast takes";
   for (int32_t i = 0; i < y.rank; ++i)
     if (broadcast_dim(a, y, i) != y.dims[i] && broadcast_dim(b, y, i) != y.dims[i])
       return "output dims that the inputs broadcast to";

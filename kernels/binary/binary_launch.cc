@@ -1,5 +1,5 @@
 #include "kernels/binary/binary.h"
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/cl_axes.h"
 
 namespace codl::kernels {
 namespace {
@@ -26,6 +26,19 @@ void add_input(const StepShape& step, const OperandShape& operand, ClLaunch* out
   }
 }
 
+void launch_broadcast(const StepShape& step, ClLaunch* out) {
+  const OperandShape& y = step.output();
+  LoopAxes axes;
+  for (int32_t i = 0; i < y.rank; ++i)
+    axes.append(y.dims[i], broadcast_stride(step.operands[0], y, i),
+                broadcast_stride(step.operands[1], y, i));
+  out->define("AXES", axes.count);
+  set_line(step, element_count(y), out);
+  add_axes(axes, 0, out);
+  for (int32_t i = 0; i < kMaxRank; ++i)
+    out->add_int(i < axes.count ? static_cast<int32_t>(axes.steps[i][1]) : 0);
+}
+
 }  // namespace
 
 void binary_launch(const StepShape& step, ClLaunch* out_launch) {
@@ -37,6 +50,10 @@ void binary_launch(const StepShape& step, ClLaunch* out_launch) {
   const BinaryOperand b_case = binary_operand_of(b, y);
   out_launch->define("KIND", params.kind);
   out_launch->define("ACTIVATION", params.activation);
+  if (is_binary_broadcast(*step.row)) {
+    launch_broadcast(step, out_launch);
+    return add_activation(params, out_launch);
+  }
   out_launch->define("A_CASE", static_cast<int32_t>(a_case));
   out_launch->define("B_CASE", static_cast<int32_t>(b_case));
   if (y.layout == Layout::Image2d) {

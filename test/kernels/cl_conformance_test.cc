@@ -33,6 +33,7 @@ const std::set<std::string_view> kLimits = {
     "pads of rows and columns",
     "at most 8 images",
     "inputs like the output, scalar, per channel or of one pixel on a GPU",
+    "an input that only the row of any broadcast takes",
     "groups of whole texels of 4 channels for rows on texels",
     "one group for tiles in local memory",
     "a depth of whole quads for tiles in local memory",
