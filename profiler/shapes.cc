@@ -191,18 +191,26 @@ class Draw {
 };
 
 bool Draw::conv2d() {
-  // First layers: three channels. Pixels: what squeezes a map's means.
+  // First layers: three channels. Pixels: what squeezes a map's means. Last layers: colours or
+  // masks of a large map, of filters as large as first layers have.
   const bool is_first = chance(0.05);
   const bool is_pixel = !is_first && chance(0.06);
-  const int32_t kernel = is_first                  ? pick({3, 3, 7, 9})
+  const bool is_last = !is_first && !is_pixel && chance(0.04);
+  const int32_t kernel = is_first || is_last       ? pick({3, 3, 7, 9})
                          : is_pixel || chance(0.5) ? 1
                          : chance(0.8)             ? 3
                                                    : pick({5, 7});
-  const int32_t stride = !is_pixel && chance(is_first ? 0.7 : 0.2) ? 2 : 1;
-  const int32_t in = is_first ? pick({112, 160, 224, 256, 300, 320}) : is_pixel ? 1 : side();
+  const int32_t stride = !is_pixel && !is_last && chance(is_first ? 0.7 : 0.2) ? 2 : 1;
+  const int32_t in = is_first || is_last ? pick({112, 160, 224, 256, 300, 320})
+                     : is_pixel          ? 1
+                                         : side();
   const int32_t out = out_side(in, kernel, stride, (kernel - 1) / 2);
-  const int32_t in_c = is_first ? 3 : is_pixel ? 4 * log_between(1, 320) : channels(in);
+  const int32_t in_c = is_first   ? 3
+                       : is_last  ? 8 * log_between(2, 8)
+                       : is_pixel ? 4 * log_between(1, 320)
+                                  : channels(in);
   const int32_t out_c = is_first   ? 8 * log_between(2, 8)
+                        : is_last  ? between(1, 4)
                         : is_pixel ? 4 * log_between(1, 320)
                                    : output_channels(in_c, out);
   Conv2dParams params;
