@@ -26,7 +26,8 @@ COUNTED = {
     "`compiler/cost/*`": ("compiler/cost/*",),
     "`kernels/*/*_work.cc`": ("kernels/*/*_work.cc",),
     "`kernels/common/work_counts.*`": ("kernels/common/work_counts.*",),
-    "fit: `profiler/fit.*`, `profiler/least_squares.*`": ("profiler/fit.*", "profiler/least_squares.*"),
+    "fit: `profiler/fit.*`, `profiler/fit_samples.*`, `profiler/least_squares.*`":
+        ("profiler/fit.*", "profiler/fit_samples.*", "profiler/least_squares.*"),
     "sampling: `profiler/sample.*`, `profiler/session.*`": ("profiler/sample.*", "profiler/session.*"),
 }
 MAX_LINES = 2600
