@@ -124,8 +124,10 @@ class Frontier {
   }
   void set(const ir::Graph& graph, ir::NodeId id, size_t sample, LargeBytes result) {
     samples_[sample][graph.node(id).output] = std::move(result);
+    // What is added to the graph meanwhile are constants.
     for (ir::ValueId input : graph.node(id).inputs)
-      if (last_reader_[input] == id) samples_[sample].erase(input);
+      if (!graph.value(input).is_constant && last_reader_[input] == id)
+        samples_[sample].erase(input);
   }
 
  private:
