@@ -298,7 +298,8 @@ llvm::Expected<ir::Graph> refitted(const ir::Graph& untouched, const ir::Graph& 
   CODL_ASSIGN_OR_RETURN(before, meter.measure(pruned));
   CODL_ASSIGN_OR_RETURN(fitted, Refit(untouched, pruned, removed).run(calibration, fitted_to));
   CODL_ASSIGN_OR_RETURN(after, meter.measure(fitted));
-  return after.relative < before.relative ? std::move(fitted) : pruned;
+  if (after.relative >= before.relative) return pruned;
+  return std::move(fitted);
 }
 
 }  // namespace codl::compiler

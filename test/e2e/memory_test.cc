@@ -167,6 +167,7 @@ TEST_CASE("a session holds what codlc says, by kind") {
   const DeviceProfile profile = load_profile(device);
   CompileOptions options;
   options.partition.strategy = mode.strategy;
+  options.partition.search_budget = 100;  // with sanitizers each plan that is judged takes its time
   options.partition.split_dim = mode.dim;
   if (mode.dim != SplitDim::None) options.partition.ratio = 0.5;
   options.precision = mode.precision;

@@ -302,19 +302,23 @@ const std::string kWithoutIntegers =
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-constexpr int64_t kValues[] = {kMin,
-                               kMin + 1,
-                               kMax,
-                               -1,
-                               0,
-                               7,
-                               int64_t{1} << 24,
-                               (int64_t{1} << 24) + 1,
-                               INT32_MAX,
-                               INT32_MIN,
-                               int64_t{1} << 31,
-                               -(int64_t{1} << 32),
-                               int64_t{1} << 40};
+constexpr int64_t kValues[] = {
+    kMin,
+    kMax,
+    -1,
+    0,
+    INT32_MAX,
+    int64_t{1} << 40,
+#ifndef CODL_SLOW_RUN
+    kMin + 1,
+    7,
+    int64_t{1} << 24,
+    (int64_t{1} << 24) + 1,
+    INT32_MIN,
+    int64_t{1} << 31,
+    -(int64_t{1} << 32),
+#endif
+};
 
 // Calls `try_model` with each integer of the model in turn replaced by each value, and with all
 // of an attribute or a constant.
