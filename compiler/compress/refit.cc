@@ -299,7 +299,7 @@ llvm::Expected<ir::Graph> refitted(const ir::Graph& untouched, const ir::Graph& 
   CODL_ASSIGN_OR_RETURN(fitted, Refit(untouched, pruned, removed).run(calibration, fitted_to));
   CODL_ASSIGN_OR_RETURN(after, meter.measure(fitted));
   if (after.relative >= before.relative) return pruned;
-  return std::move(fitted);
+  return fitted;
 }
 
 }  // namespace codl::compiler
