@@ -15,10 +15,6 @@ using ConstMatrixView = Eigen::Map<const Matrix>;
 // Of the columns that a convolution is unfolded to at a time: about a second cache.
 constexpr int64_t kUnfoldedElements = 1 << 18;
 
-const float* floats(llvm::ArrayRef<uint8_t> bytes) {
-  return reinterpret_cast<const float*>(bytes.data());
-}
-
 template <typename Params>
 void activate(const Params& params, float* y, int64_t count) {
   if (params.activation == kUnaryIdentity) return;

@@ -5,6 +5,11 @@
 
 namespace codl::compiler {
 
+// Bytes of a value of dtype F32.
+inline const float* floats(llvm::ArrayRef<uint8_t> bytes) {
+  return reinterpret_cast<const float*>(bytes.data());
+}
+
 // As evaluate_node(). Convolutions without groups and MatMuls as products of matrices in f32: their
 // sums are rounded in another order.
 llvm::Expected<LargeBytes> evaluate_fast(const ir::NodeView& node,

@@ -84,10 +84,6 @@ void features_at(const ir::NodeView& node, const float* x, int64_t pixel,
       }
 }
 
-const float* floats(llvm::ArrayRef<uint8_t> bytes) {
-  return reinterpret_cast<const float*>(bytes.data());
-}
-
 // The values of one graph that some node has yet to read, of each sample.
 class Frontier {
  public:

@@ -51,6 +51,12 @@ struct PartitionPlan {
   std::vector<ir::NodeId> not_split_as_forced;
 };
 
+// The last node of what `first` begins: of a chain its last one, else the node itself.
+inline ir::NodeId last_of_segment(const PartitionPlan& plan, ir::NodeId first) {
+  const int32_t chain = plan.divisions[first].chain;
+  return chain < 0 ? first : plan.chains[static_cast<size_t>(chain)].nodes.back();
+}
+
 // Independent of how the plan was made: owned ranges tile each node exactly, cuts keep to the
 // granularity and the kernels' splits, maps are where the kernels write them, computed ranges cover
 // what the lane's consumers in the chain demand (found by walking input_range), chains are

@@ -109,11 +109,7 @@ class Alternatives {
   PartitionPlan with(ir::NodeId node, Segment segment) const {
     PartitionPlan plan;
     for (ir::NodeId first = 0; first < plan_.divisions.size();) {
-      ir::NodeId last = first;
-      const int32_t chain = plan_.divisions[first].chain;
-      while (chain >= 0 && last + 1 < plan_.divisions.size() &&
-             plan_.divisions[last + 1].chain == chain)
-        ++last;
+      const ir::NodeId last = last_of_segment(plan_, first);
       if (node < first || node > last) {
         append_segment(plan, copied(first, last));
       } else {

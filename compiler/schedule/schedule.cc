@@ -39,11 +39,7 @@ class Scheduler {
     placements_ = place_values(graph_, plan_, profile_, schedule_);
     mapped_.resize(schedule_.tensors.size(), Mapped::No);
     for (ir::NodeId first = 0; first < plan_.divisions.size();) {
-      ir::NodeId last = first;
-      const int32_t chain = plan_.divisions[first].chain;
-      while (chain >= 0 && last + 1 < plan_.divisions.size() &&
-             plan_.divisions[last + 1].chain == chain)
-        ++last;
+      const ir::NodeId last = last_of_segment(plan_, first);
       if (llvm::Error error = emit_segment(first, last)) return error;
       first = last + 1;
     }
