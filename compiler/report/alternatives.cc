@@ -78,9 +78,9 @@ class Alternatives {
   // Each with the division of the node in it.
   std::vector<PartitionPlan> of(ir::NodeId node) const {
     std::vector<PartitionPlan> plans;
-    const auto offer = [&](std::optional<Segment> segment) {
+    const auto offer = [&](const std::optional<Segment>& segment) {
       if (!segment) return;
-      PartitionPlan plan = with(node, std::move(*segment));
+      PartitionPlan plan = with(node, *segment);
       const auto is_same = [&](const PartitionPlan& other) {
         return are_same(other.divisions[node], plan.divisions[node]);
       };
@@ -106,7 +106,7 @@ class Alternatives {
   }
 
   // The plan with the node so, and what is left of its chain in two.
-  PartitionPlan with(ir::NodeId node, Segment segment) const {
+  PartitionPlan with(ir::NodeId node, const Segment& segment) const {
     PartitionPlan plan;
     for (ir::NodeId first = 0; first < plan_.divisions.size();) {
       const ir::NodeId last = last_of_segment(plan_, first);
@@ -114,7 +114,7 @@ class Alternatives {
         append_segment(plan, copied(first, last));
       } else {
         if (first < node) append_rest(plan, first, node - 1);
-        append_segment(plan, std::move(segment));
+        append_segment(plan, segment);
         if (node < last) append_rest(plan, node + 1, last);
       }
       first = last + 1;
