@@ -23,6 +23,7 @@
 #include "compiler/report/support_report.h"
 #include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/simulate/figures.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
@@ -65,6 +66,7 @@ constexpr double kDoubtWeight = 4;
 struct Candidate {
   PartitionPlan division;
   Schedule schedule;
+  PlanFigures figures;       // of the schedule
   uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
   double bound_us = 0;       // that the search cannot go below; 0: not known
 };
@@ -81,8 +83,17 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
       CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, ""));
       if (precision == Precision::Fp16) store_halves(schedule);
+      // The only limit, and objective, whose figure takes a memory plan.
+      if (options.limits.max_arena_bytes || options.objective == Objective::Memory)
+        if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
       if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-      double us = schedule.predicted_us;
+      PlanFigures figures;
+      figures.predicted_us = schedule.predicted_us;
+      if (options.objective != Objective::Latency || options.limits.limit_plans()) {
+        CODL_ASSIGN_OR_RETURN(all, figures_of(schedule, predictor.profile()));
+        figures = all;
+      }
+      double& us = figures.predicted_us;
       if (needs_draws) {
         CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(schedule));
         if (options.is_robust)
@@ -91,12 +102,13 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
           us *= 1 + kDoubtWeight *
                         std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_us), 0.0);
       }
-      return std::llround(us * 1e3);
+      return score_of(figures, options.objective, options.limits);
     };
     CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, options, judge));
     optimum = std::move(found);
-    // The bound is of kernels on f32; halves are moved in less.
-    if (precision == Precision::Fp16) optimum.bound_us = 0;
+    // The bound is of the time, and of kernels on f32; halves are moved in less.
+    if (precision == Precision::Fp16 || options.objective != Objective::Latency)
+      optimum.bound_us = 0;
   } else {
     CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
     optimum.plan = std::move(plan);
@@ -108,7 +120,8 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
   if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
   if (llvm::Error error = check_memory_plan(schedule)) return error;
   if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-  return Candidate{std::move(optimum.plan), std::move(schedule), optimum.evaluations,
+  CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, predictor.profile()));
+  return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations,
                    optimum.bound_us};
 }
 
@@ -121,6 +134,8 @@ class SingleProcessor {
       : graph_(graph), predictor_(predictor), precision_(precision), options_(options) {
     options_.split_dim = SplitDim::None;
     options_.ratio.reset();
+    options_.objective = Objective::Latency;
+    options_.limits.places.clear();
   }
 
   llvm::Expected<const Candidate*> on(Processor processor) {
@@ -156,19 +171,21 @@ const char* name_of(Processor processor) {
   return processor == Processor::Cpu ? "the CPU alone" : "the GPU";
 }
 
-// The best of one processor alone: by what the options have plans judged by.
+// The best of one processor alone that meets the limits: by what the options have plans judged by.
+// No variant: none does.
 struct BestSingle {
   Processor processor = Processor::Cpu;
   const Candidate* variant = nullptr;
   std::vector<double> drawn_us;
 };
 
-llvm::Expected<BestSingle> best_single(SingleProcessor& single, const Draws& draws,
-                                       bool is_robust) {
+llvm::Expected<BestSingle> best_single(SingleProcessor& single, const Draws& draws, bool is_robust,
+                                       const PlanLimits& limits) {
   BestSingle best;
   double least_us = 0;
   for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
     CODL_ASSIGN_OR_RETURN(variant, single.on(processor));
+    if (!meets(limits, variant->figures)) continue;
     CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(variant->schedule));
     const double us =
         is_robust ? quantile_of(drawn_us, kRobustShare) : variant->schedule.predicted_us;
@@ -195,7 +212,7 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
     return FirstVariant{*asked, ""};
   }
   const DeviceProfile& profile = predictor.profile();
-  if (profile.shares_cores && options.is_optimal() && !options.forces_split()) {
+  if (profile.shares_cores && options.is_optimal() && !options.forces_placement()) {
     CODL_ASSIGN_OR_RETURN(alone, single.on(Processor::Cpu));
     FirstVariant first{*alone, "the OpenCL device computes on the cores of the CPU lane"};
     first.variant.schedule.name = "coexec";
@@ -209,9 +226,12 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
   }
   if (count_gpu_nodes(first.variant) == 0)
     first.one_processor_reason = "the GPU is of no use for any node of this network";
-  if (!options.is_optimal() || options.forces_split()) return first;
+  // The search has judged both processors alone, too.
+  const bool is_of_time = options.objective == Objective::Latency;
+  if (!options.is_optimal() || options.forces_placement() || !is_of_time) return first;
   const Draws draws(profile);
-  CODL_ASSIGN_OR_RETURN(alone, best_single(single, draws, options.is_robust));
+  CODL_ASSIGN_OR_RETURN(alone, best_single(single, draws, options.is_robust, options.limits));
+  if (alone.variant == nullptr) return first;
   CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(first.variant.schedule));
   double sure_share = share_of_wins(drawn_us, alone.drawn_us);
   const bool is_better = options.is_robust ? quantile_of(drawn_us, kRobustShare) <
@@ -272,37 +292,32 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& varian
   return report;
 }
 
-llvm::Error check_limits(const SupportReport& report, const CompileOptions& options) {
-  if (!report.has_gpu)
-    return input_error(report.device,
-                       "expected a device with a GPU for --max-fallback and "
-                       "--max-syncs, found one without");
-  if (options.max_fallback_percent && 100 * report.fallback_share > *options.max_fallback_percent)
-    return make_error(
-        ErrorKind::Limit, report.device,
-        llvm::formatv("expected at most {0:f1} % of the {1} without a GPU kernel "
-                      "(--max-fallback), found {2:f1} %",
-                      *options.max_fallback_percent, report.macs > 0 ? "multiply-adds" : "nodes",
-                      100 * report.fallback_share)
-            .str());
-  if (options.max_handoffs && report.handoffs > *options.max_handoffs)
-    return make_error(ErrorKind::Limit, report.device,
-                      llvm::formatv("expected at most {0} hand-offs between CPU and GPU "
-                                    "(--max-syncs) in variant {1}, found {2}",
-                                    *options.max_handoffs, report.variant, report.handoffs)
-                          .str());
-  return llvm::Error::success();
+// All limits that were asked for, against the first variant.
+llvm::Expected<std::vector<LimitCheck>> checks_of(const Candidate& chosen,
+                                                  const SupportReport* support,
+                                                  const DeviceProfile& profile,
+                                                  const PlanLimits& limits) {
+  std::vector<LimitCheck> checks;
+  if (limits.max_fallback_percent) {
+    if (!profile.has_gpu)
+      return input_error(profile.name,
+                         "expected a device with a GPU for --max-fallback, found one without");
+    checks.push_back(*check_fallback(100 * support->fallback_share,
+                                     support->macs > 0 ? "multiply-adds" : "nodes", limits));
+  }
+  llvm::append_range(checks, check_limits(chosen.figures, limits, chosen.schedule.name));
+  return checks;
 }
 
-// Prints the support report and holds it against the limits, where either is asked for; nothing if
-// nobody asks.
+// Makes the support report where it is asked for, or a limit needs it, and prints it where it is
+// asked for; nothing if nobody asks.
 llvm::Expected<std::optional<SupportReport>> report_support(const ir::Graph& graph,
                                                             const LatencyPredictor& predictor,
                                                             const Candidate& chosen,
                                                             SingleProcessor& single,
                                                             const CompileOptions& options) {
-  const bool has_limits = options.max_fallback_percent || options.max_handoffs;
-  if (options.support == SupportFormat::None && !has_limits && !options.wants_report)
+  if (options.support == SupportFormat::None && !options.partition.limits.max_fallback_percent &&
+      !options.wants_report)
     return std::nullopt;
   std::optional<PlannedVariant> planned_on_gpu;
   if (predictor.profile().has_gpu) {
@@ -315,8 +330,6 @@ llvm::Expected<std::optional<SupportReport>> report_support(const ir::Graph& gra
     print_text(report, *options.dump_to);
   if (options.dump_to != nullptr && options.support == SupportFormat::Json)
     print_json(report, *options.dump_to);
-  if (has_limits)
-    if (llvm::Error error = check_limits(report, options)) return error;
   return report;
 }
 
@@ -417,6 +430,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   CODL_ASSIGN_OR_RETURN(
       first, make_first_variant(graph, predictor, options.precision, options.partition, single));
   CODL_ASSIGN_OR_RETURN(support, report_support(graph, predictor, first.variant, single, options));
+  CODL_ASSIGN_OR_RETURN(limits, checks_of(first.variant, support ? &*support : nullptr, profile,
+                                          options.partition.limits));
+  if (llvm::Error error = expect_limits(limits, profile.name)) return error;
   result.report.plain_loops_warning = warning(plain_loops(first.variant.schedule));
   result.report.assumed_kernels_warning =
       warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
@@ -480,8 +496,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                              .variants = planned,
                              .strategy = options.partition.strategy,
                              .precision = options.precision == Precision::Fp16 ? "fp16" : "fp32",
-                             .max_fallback_percent = options.max_fallback_percent,
-                             .max_handoffs = options.max_handoffs,
+                             .limits = limits,
                              .measured_json = options.measured_json,
                              .measured_path = options.measured_path,
                              .model_name = llvm::sys::path::filename(path).str(),

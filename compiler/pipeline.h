@@ -38,10 +38,6 @@ struct CompileOptions {
   llvm::raw_ostream* dump_to = nullptr;
   // Print what the device makes of the network (compiler/report) to dump_to.
   SupportFormat support = SupportFormat::None;
-  // Limits; a device without a GPU has neither. Share of the multiply-adds without a GPU kernel, or
-  // of the nodes, in percent; waits between the lanes in the first variant.
-  std::optional<double> max_fallback_percent;
-  std::optional<uint32_t> max_handoffs;
   CompressOptions compress;
   std::function<llvm::Error(const ir::Graph& graph)>
       on_optimised;  // before layouts are chosen; or null
@@ -61,8 +57,8 @@ struct CompileResult {
   CompileReport report;
 };
 
-// ONNX bytes to plan bytes for one device. Errors: Input, Unsupported, Limit (max_fallback_percent,
-// max_handoffs), Internal.
+// ONNX bytes to plan bytes for one device. Errors: Input, Unsupported, Limit (partition.limits),
+// Internal.
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& profile, const CompileOptions& options);
 

@@ -20,9 +20,8 @@ bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t wo
          !__builtin_add_overflow(out_sizes->total_bytes, bytes_of_all, &out_sizes->total_bytes);
 }
 
-uint64_t image_bytes(const plan::ImageDef& image, uint64_t row_texels) {
-  return round_up(uint64_t{image.width()}, row_texels) * image.height() * kChannelPad *
-         dtype_bytes(static_cast<DType>(image.dtype()));
+uint64_t image_bytes(uint32_t width, uint32_t height, DType dtype, uint64_t row_texels) {
+  return round_up(uint64_t{width}, row_texels) * height * kChannelPad * dtype_bytes(dtype);
 }
 
 uint64_t mapped_bytes(const plan::BlobDef& blob) { return round_up(blob.bytes(), kBlobAlignment); }

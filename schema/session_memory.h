@@ -50,7 +50,10 @@ bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t wo
                    ScratchSizes* out_sizes);
 
 // Rows are padded to a multiple of `row_texels`.
-uint64_t image_bytes(const plan::ImageDef& image, uint64_t row_texels);
+uint64_t image_bytes(uint32_t width, uint32_t height, DType dtype, uint64_t row_texels);
+inline uint64_t image_bytes(const plan::ImageDef& image, uint64_t row_texels) {
+  return image_bytes(image.width(), image.height(), static_cast<DType>(image.dtype()), row_texels);
+}
 
 // The blob's pages.
 uint64_t mapped_bytes(const plan::BlobDef& blob);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "schema/types.h"
+#include "compiler/partition/limits.h"
 
 namespace codl::compiler {
 
@@ -25,7 +25,11 @@ struct PartitionOptions {
   // predicted.
   bool is_robust = false;
 
+  Objective objective = Objective::Latency;  // of optimal
+  PlanLimits limits;
+
   bool is_optimal() const { return strategy == "optimal" || strategy == "auto"; }
+  bool forces_placement() const { return forces_split() || !limits.places.empty(); }
   bool forces_split() const { return split_dim != SplitDim::None || ratio.has_value(); }
 };
 

@@ -13,6 +13,11 @@ llvm::Error check_options(const DeviceProfile& profile, const PartitionOptions& 
                        *options.ratio);
   if (options.max_chain < 1)
     return input_error("--max-chain", "expected at least 1, found {0}", options.max_chain);
+  if (options.objective == Objective::Energy && !profile.power)
+    return input_error(profile.name,
+                       "expected power figures in the profile for --objective=energy, found none");
+  if (options.objective != Objective::Latency && options.is_robust)
+    return input_error("--robust", "expected --objective=latency, found another");
   if (!profile.has_gpu && (options.strategy == "gpu" || options.forces_split()))
     return input_error(profile.name, "expected a device with a GPU, found one without");
   return llvm::Error::success();

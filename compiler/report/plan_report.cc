@@ -342,17 +342,12 @@ class Writer {
   }
 
   void write_limits() {
-    const auto limit = [&](const char* flag, double most, double found) {
+    for (const LimitCheck& limit : plan_.limits)
       json_.object([&] {
-        json_.attribute("flag", flag);
-        json_.attribute("most", most);
-        json_.attribute("found", rounded(found));
+        json_.attribute("flag", limit.flag);
+        json_.attribute("most", rounded(limit.most));
+        json_.attribute("found", rounded(limit.found));
       });
-    };
-    if (const auto most = plan_.max_fallback_percent)
-      limit("--max-fallback", *most, 100 * plan_.support.fallback_share);
-    if (const auto most = plan_.max_handoffs)
-      limit("--max-syncs", *most, static_cast<double>(plan_.support.handoffs));
   }
 
   const ReportedPlan& plan_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/partition/limits.h"
 #include "compiler/report/compile_report.h"
 #include "compiler/report/pass_savings.h"
 #include "compiler/report/support_report.h"
@@ -24,8 +25,7 @@ struct ReportedPlan {
   // What was asked for.
   std::string strategy;
   const char* precision = "fp32";
-  std::optional<double> max_fallback_percent;
-  std::optional<uint32_t> max_handoffs;
+  llvm::ArrayRef<LimitCheck> limits;
   llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none
   llvm::StringRef measured_path;  // for messages
   std::string model_name;         // a file's name without its folder

@@ -2,17 +2,11 @@
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/cost_model.h"
+#include "compiler/simulate/figures.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 namespace {
-
-// Hand-offs are counted as simulate() charges them: one for each wait on a step of another lane.
-size_t count_handoffs(const Variant& variant) {
-  size_t count = 0;
-  for (const Step& step : variant.steps) count += step.waits.size();
-  return count;
-}
 
 class ReportBuilder {
  public:
@@ -30,12 +24,12 @@ class ReportBuilder {
     report.has_gpu = profile_.has_gpu;
     report.variant = chosen.schedule.name;
     report.predicted_us = chosen.schedule.predicted_us;
-    report.handoffs = count_handoffs(chosen.schedule);
+    report.handoffs = count_syncs(chosen.schedule);
     report.plain_loops = plain_loops(chosen.schedule);
     for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) add_node(id);
     for (const Division& division : chosen.division.divisions) add_placement(division);
     if (on_gpu != nullptr) {
-      report.gpu_handoffs = count_handoffs(on_gpu->schedule);
+      report.gpu_handoffs = count_syncs(on_gpu->schedule);
       add_handoffs(on_gpu->schedule);
     }
     report.macs = macs_;

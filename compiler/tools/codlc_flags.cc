@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "tools/tool_error.h"
 
 namespace codl::compiler {
 namespace {
@@ -33,6 +34,88 @@ tools::FlagValue percent_value(std::string form, double* target) {
             const llvm::StringRef number = llvm::StringRef(value).rtrim('%');
             *target = tools::parse_number(flag, number.str(), 0, 100) / 100;
           }};
+}
+
+// "60%", "60": a share of 1.
+tools::FlagValue share_value(std::string form, std::optional<double>* target) {
+  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
+            const llvm::StringRef number = llvm::StringRef(value).rtrim('%');
+            *target = tools::parse_number(flag, number.str(), 0, 100) / 100;
+          }};
+}
+
+// A number and a unit of `units`, with or without a space before it: units times their factor.
+double parse_with_unit(const std::string& flag, const std::string& value,
+                       llvm::ArrayRef<std::pair<const char*, double>> units, const char* expected) {
+  const size_t digits = value.find_last_of("0123456789.");
+  const llvm::StringRef text = value;
+  const llvm::StringRef unit =
+      digits == std::string::npos ? text : text.drop_front(digits + 1).ltrim(' ');
+  for (const auto& [name, factor] : units) {
+    if (!unit.equals_insensitive(name)) continue;
+    constexpr double kMost = 1e12;  // of the number; 10^12 GiB are no limit
+    return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMost);
+  }
+  tools::fail_input(flag, expected, '"' + value + '"');
+}
+
+tools::FlagValue slice_value(std::string form, std::optional<double>* target_us) {
+  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
+            *target_us = parse_with_unit(flag, value, {{"us", 1}, {"ms", 1e3}, {"s", 1e6}},
+                                         "a time with its unit, like 4ms");
+            if (*target_us == 0) tools::fail_input(flag, "more than 0", value);
+          }};
+}
+
+tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target) {
+  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
+            *target = static_cast<uint64_t>(std::min(parse_with_unit(flag, value,
+                                                                     {{"", 1},
+                                                                      {"B", 1},
+                                                                      {"kB", 1e3},
+                                                                      {"MB", 1e6},
+                                                                      {"GB", 1e9},
+                                                                      {"KiB", 1024},
+                                                                      {"MiB", 1 << 20},
+                                                                      {"GiB", 1 << 30}},
+                                                                     "bytes, like 64MiB"),
+                                                     1e18));
+          }};
+}
+
+// "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
+ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
+  const auto [node, where] = text.rsplit('=');
+  ForcedPlacement place;
+  place.node = node.str();
+  llvm::SmallVector<llvm::StringRef, 3> words;
+  where.split(words, ':');
+  const bool is_pair = !node.empty() && node.size() < text.size();
+  if (is_pair && where == "cpu") {
+    place.processor = Processor::Cpu;
+    return place;
+  }
+  if (is_pair && where == "gpu") {
+    place.processor = Processor::Gpu;
+    return place;
+  }
+  if (!is_pair || words.size() != 3 || words[0] != "split" || (words[1] != "h" && words[1] != "oc"))
+    tools::fail_input(flag, "NODE=cpu, NODE=gpu, NODE=split:h:R or NODE=split:oc:R",
+                      '"' + text.str() + '"');
+  place.split_dim = words[1] == "h" ? SplitDim::Height : SplitDim::OutputChannel;
+  place.gpu_share = tools::parse_number(flag, words[2].str(), 0, 1);
+  if (place.gpu_share == 0 || place.gpu_share == 1)
+    tools::fail_input(flag, "a GPU share between 0 and 1", words[2].str());
+  return place;
+}
+
+tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target) {
+  tools::FlagValue value{std::move(form), "none",
+                         [=](const std::string& flag, const std::string& text) {
+                           target->push_back(parse_place(flag, text));
+                         }};
+  value.repeats = true;
+  return value;
 }
 
 // One of the choices, or nothing.
@@ -158,6 +241,27 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "force the GPU's share of a split, between 0 and 1"},
         {"max-chain", integer_value("N", &flags->partition.max_chain, 1),
          "nodes in one chain at most; 1: no chains"}}},
+      {"What it may take",
+       {{"objective",
+         tools::choice_value(&flags->partition.objective, {{"latency", Objective::Latency},
+                                                           {"energy", Objective::Energy},
+                                                           {"memory", Objective::Memory}}),
+         "what optimal makes least: predicted time, predicted energy (by the power figures of the "
+         "profile), or memory for feature maps and weights"},
+        {"gpu-limit", share_value("PERCENT", &flags->partition.limits.gpu_share),
+         "of a run's predicted time in which the GPU may be busy, at most"},
+        {"max-gpu-slice", slice_value("TIME", &flags->partition.limits.max_gpu_slice_us),
+         "longest stretch of GPU work that nothing can interrupt, like 4ms: launches are cut and "
+         "no more than that is enqueued ahead"},
+        {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
+         "memory for feature maps (arenas and images), like 64MiB"},
+        {"max-syncs",
+         integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX,
+                                 "no limit"),
+         "how often CPU and GPU may wait for each other"},
+        {"place", places_value("NODE=cpu|gpu|split:h|oc:R", &flags->partition.limits.places),
+         "where a node is computed, like conv1=split:h:0.4 (the GPU's share of the rows; oc: of "
+         "the output channels); nodes: --dump=graph"}}},
       {"How it is computed",
        {{"precision",
          tools::choice_value(&flags->precision,
@@ -219,11 +323,10 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "write the timelines of all variants, predicted and measured, for Perfetto"},
         {"measured", text_value("BENCH.json", &flags->measured, "none"),
          "of codl-bench --json --steps: what was measured, beside what is predicted"},
-        {"max-fallback", number_value("PERCENT", &flags->max_fallback_percent, 0, 100, "no limit"),
+        {"max-fallback",
+         number_value("PERCENT", &flags->partition.limits.max_fallback_percent, 0, 100, "no limit"),
          "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
          "nodes, if there are none)"},
-        {"max-syncs", integer_value<uint32_t>("N", &flags->max_handoffs, 0, UINT32_MAX, "no limit"),
-         "fail if CPU and GPU would wait for each other more often"},
         {"list-ops",
          optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
          "print the ONNX operators, what they become and where that runs, and exit"}}},
@@ -277,8 +380,6 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
     return input_error("--emit-onnx", "expected it with one device, found {0}",
                        devices_of(flags).size());
   options.reports_passes = flags.reports_passes;
-  options.max_fallback_percent = flags.max_fallback_percent;
-  options.max_handoffs = flags.max_handoffs;
   for (const std::string& shape : flags.input_shapes)
     if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
   for (const std::string& value : flags.input_values)

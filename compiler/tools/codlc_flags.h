@@ -33,8 +33,6 @@ struct CodlcFlags {
   CompressOptions compress;
   std::string emitted_onnx;  // path; empty: none
   bool reports_passes = false;
-  std::optional<double> max_fallback_percent;
-  std::optional<uint32_t> max_handoffs;
   std::optional<bool> lists_ops;  // as markdown
   std::string report;             // path of the HTML page; empty: none
   std::string report_json;        // path

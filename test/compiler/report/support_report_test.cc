@@ -109,17 +109,17 @@ TEST_CASE("a limit that is not met is an error after the report") {
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   CompileOptions options;
   options.partition.strategy = "gpu";
-  options.max_handoffs = 1;
+  options.partition.limits.max_syncs = 1;
   Outcome outcome = compile_with(interrupted_network(), profile, options);
-  CHECK(outcome.error.find("expected at most 1 hand-offs between CPU and GPU (--max-syncs) in "
+  CHECK(outcome.error.find("expected at most 1 waits between CPU and GPU (--max-syncs) in "
                            "variant gpu, found ") != std::string::npos);
   CHECK(outcome.report.getAsObject() != nullptr);
-  options.max_handoffs = 1000;
-  options.max_fallback_percent = 0;
+  options.partition.limits.max_syncs = 1000;
+  options.partition.limits.max_fallback_percent = 0;
   CHECK(compile_with(interrupted_network(), profile, options).error == "");
 
   CompileOptions fallback;
-  fallback.max_fallback_percent = 99.5;
+  fallback.partition.limits.max_fallback_percent = 99.5;
   CHECK(compile_with(mask_network(), profile, fallback).error ==
         "test: expected at most 99.5 % of the nodes without a GPU kernel (--max-fallback), found "
         "100.0 %");

@@ -1,0 +1,103 @@
+#include "compiler/partition/limits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+// Scores of plans that meet all limits end here; beyond, a unit of excess counts as much. In int64
+// there is room for kMostExcess of them.
+constexpr double kMostMet = 1e17;
+constexpr double kMostExcess = 80;
+
+// Of the memory objective: bytes count so many times as much as a microsecond.
+constexpr double kByteWeight = 1e6;
+
+template <typename... Args>
+LimitCheck make_check(const char* flag, double most, double found, double unit, const char* text,
+                      Args&&... args) {
+  return {flag, most, found, (found - most) / std::max(most, unit),
+          llvm::formatv(text, std::forward<Args>(args)...).str()};
+}
+
+double objective_of(const PlanFigures& figures, Objective objective) {
+  switch (objective) {
+    case Objective::Latency:
+      break;
+    case Objective::Energy:
+      return figures.energy_mj.value_or(0) * 1e6;  // nanojoules
+    case Objective::Memory:
+      return kByteWeight * static_cast<double>(figures.arena_bytes + figures.weight_bytes) +
+             std::min(figures.predicted_us, kByteWeight - 1);
+  }
+  return figures.predicted_us * 1e3;  // nanoseconds
+}
+
+}  // namespace
+
+std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimits& limits,
+                                     llvm::StringRef variant) {
+  std::vector<LimitCheck> checks;
+  if (limits.gpu_share)
+    checks.push_back(make_check("--gpu-limit", 100 * *limits.gpu_share, 100 * figures.gpu_share, 1,
+                                "expected at most {0:f1} % of the predicted time on the GPU "
+                                "(--gpu-limit) in variant {1}, found {2:f1} % at best",
+                                100 * *limits.gpu_share, variant, 100 * figures.gpu_share));
+  if (limits.max_gpu_slice_us)
+    checks.push_back(make_check(
+        "--max-gpu-slice", *limits.max_gpu_slice_us / 1e3, figures.longest_slice_us / 1e3, 0.001,
+        "expected at most {0:f3} ms of GPU work that nothing interrupts "
+        "(--max-gpu-slice) in variant {1}, found {2:f3} ms at best",
+        *limits.max_gpu_slice_us / 1e3, variant, figures.longest_slice_us / 1e3));
+  if (limits.max_arena_bytes) {
+    const double most = static_cast<double>(*limits.max_arena_bytes) / kMiB;
+    const double found = static_cast<double>(figures.arena_bytes) / kMiB;
+    checks.push_back(make_check("--max-arena", most, found, 1 / kMiB,
+                                "expected at most {0:f3} MiB of arenas and images (--max-arena) in "
+                                "variant {1}, found {2:f3} MiB at best",
+                                most, variant, found));
+  }
+  if (limits.max_syncs)
+    checks.push_back(make_check("--max-syncs", *limits.max_syncs, figures.syncs, 1,
+                                "expected at most {0} waits between CPU and GPU (--max-syncs) in "
+                                "variant {1}, found {2} at best",
+                                *limits.max_syncs, variant, figures.syncs));
+  return checks;
+}
+
+bool meets(const PlanLimits& limits, const PlanFigures& figures) {
+  for (const LimitCheck& check : check_limits(figures, limits, ""))
+    if (check.excess > 0) return false;
+  return true;
+}
+
+std::optional<LimitCheck> check_fallback(double percent, const char* counted,
+                                         const PlanLimits& limits) {
+  if (!limits.max_fallback_percent) return std::nullopt;
+  return make_check("--max-fallback", *limits.max_fallback_percent, percent, 1,
+                    "expected at most {0:f1} % of the {1} without a GPU kernel (--max-fallback), "
+                    "found {2:f1} %",
+                    *limits.max_fallback_percent, counted, percent);
+}
+
+int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits) {
+  double excess = 0;
+  for (const LimitCheck& check : check_limits(figures, limits, ""))
+    excess += std::max(check.excess, 0.0);
+  double score = std::min(objective_of(figures, objective), kMostMet);
+  if (excess > 0) score += kMostMet * (1 + std::min(excess, kMostExcess));
+  return std::llround(score);
+}
+
+llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where) {
+  for (const LimitCheck& check : checks)
+    if (check.excess > 0) return make_error(ErrorKind::Limit, where, check.text);
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,83 @@
+// What the user asks of a plan beside being right: what it takes least of, and what it may take at
+// most.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "llvm/Support/Error.h"
+#include "schema/types.h"
+
+namespace codl::compiler {
+
+// What a plan is to take least of: predicted time, predicted energy, or memory for feature maps and
+// packed weights (of equal memory the least time).
+enum class Objective { Latency, Energy, Memory };
+
+// --place: where a node is computed.
+struct ForcedPlacement {
+  std::string node;  // a name of the graph behind the passes (--dump=graph)
+  // The processor that computes all of it; nothing: both do, each its part.
+  std::optional<Processor> processor;
+  SplitDim split_dim = SplitDim::None;  // of both: Height or OutputChannel
+  double gpu_share = 0;                 // of both: of the rows or channels, in (0, 1)
+};
+
+// What a variant with GPU steps may take at most. Unset fields limit nothing.
+struct PlanLimits {
+  std::optional<double> gpu_share;  // 0 to 1: GPU busy, of the run's predicted time
+  // Microseconds of GPU work that nothing can interrupt: one launch, and all that is enqueued ahead
+  // of what another program asks for.
+  std::optional<double> max_gpu_slice_us;
+  std::optional<uint64_t> max_arena_bytes;  // PlanFigures::arena_bytes
+  std::optional<uint32_t> max_syncs;        // waits of one queue for another
+  // Of the multiply-adds (of the nodes, if there are none) without a GPU kernel, 0 to 100. Of the
+  // network on the device: no plan changes it.
+  std::optional<double> max_fallback_percent;
+  std::vector<ForcedPlacement> places;
+
+  // Whether there is a limit that depends on the plan as a whole.
+  bool limit_plans() const { return gpu_share || max_gpu_slice_us || max_arena_bytes || max_syncs; }
+};
+
+// What limits and objectives are of. All predicted, with nothing else on the device.
+struct PlanFigures {
+  double predicted_us = 0;
+  double gpu_share = 0;             // GPU busy, of predicted_us
+  double longest_slice_us = 0;      // PlanLimits::max_gpu_slice_us
+  std::optional<double> energy_mj;  // nothing: the profile has no power figures
+  uint64_t arena_bytes = 0;         // host, shared and device arenas and images
+  uint64_t weight_bytes = 0;        // as the variant's kernels have them packed
+  uint32_t syncs = 0;
+};
+
+// One limit against a plan.
+struct LimitCheck {
+  const char* flag = "";  // "--max-arena"
+  double most = 0;        // in the unit of the flag: percent, ms, MiB, a count
+  double found = 0;
+  double excess = 0;  // 0 or less: met; else how far beyond, as a share of the limit
+  std::string text;   // "expected at most ..., found ..."
+};
+
+// All limits on plans that are set, in the order of PlanLimits. `variant`: for texts.
+std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimits& limits,
+                                     llvm::StringRef variant);
+
+// The one judgement of plans: less is better, and a plan that meets all limits is less than any
+// that does not; of these the one that is less far beyond is less. Whole numbers, so that equal
+// plans are equal on every machine.
+int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits);
+
+bool meets(const PlanLimits& limits, const PlanFigures& figures);
+
+// --max-fallback against what the support report found, in percent; `counted`: of which things.
+std::optional<LimitCheck> check_fallback(double percent, const char* counted,
+                                         const PlanLimits& limits);
+
+// Limit error: the first limit that is not met. `where`: the device.
+llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where);
+
+}  // namespace codl::compiler

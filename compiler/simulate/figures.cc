@@ -1,0 +1,70 @@
+#include "compiler/simulate/figures.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/step_order.h"
+#include "compiler/simulate/simulate.h"
+#include "compiler/support/error.h"
+#include "schema/session_memory.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr auto kGpuQueue = static_cast<size_t>(Lane::Gpu);
+
+// What a GPU step may take for each microsecond predicted of it alone: what usually disturbs either
+// processor, and the CPU at work beside it.
+double crowded_factor(const DeviceProfile& profile) {
+  return (1 + (profile.disturbance_percent[0].value + profile.disturbance_percent[1].value) / 100) *
+         (1 + profile.exchange.contention_percent[kGpuQueue].value / 100);
+}
+
+// The most GPU work that is in the queue and not known to be done when one more step joins it.
+// Another program's request that comes then stands behind all of it, if the GPU serves in order of
+// request; if it changes programs between launches, behind one of them at most.
+double longest_slice_us(const Variant& variant, const DeviceProfile& profile) {
+  const StepOrder order(variant);
+  StepId done = 0;  // GPU steps before this one are done
+  StepId oldest = 0;
+  double waiting_us = 0;
+  double longest_us = 0;
+  for (StepId id = 0; id < variant.steps.size(); ++id) {
+    const Step& step = variant.steps[id];
+    // Behind user events all is enqueued at once.
+    if (step.lane == Lane::Cpu && variant.gate == Gate::HostEnqueue)
+      done = order.done_before(id).count[kGpuQueue];
+    if (step.lane != Lane::Gpu) continue;
+    for (; oldest < done; ++oldest)
+      if (variant.steps[oldest].lane == Lane::Gpu) waiting_us -= variant.steps[oldest].predicted_us;
+    waiting_us += step.predicted_us;
+    longest_us = std::max(longest_us, waiting_us);
+  }
+  return longest_us * crowded_factor(profile);
+}
+
+}  // namespace
+
+uint32_t count_syncs(const Variant& variant) {
+  size_t count = 0;
+  for (const Step& step : variant.steps) count += step.waits.size();
+  return static_cast<uint32_t>(count);
+}
+
+llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfile& profile) {
+  CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, profile));
+  const Timeline timeline = run_lanes(steps, profile, {}, Clock::Wall);
+  PlanFigures figures;
+  figures.predicted_us = variant.predicted_us;
+  if (timeline.total_us > 0) figures.gpu_share = timeline.busy_us[kGpuQueue] / timeline.total_us;
+  figures.longest_slice_us = longest_slice_us(variant, profile);
+  if (profile.power) figures.energy_mj = timeline.energy_j(*profile.power) * 1e3;
+  figures.arena_bytes = variant.host_bytes + variant.shared_bytes + variant.device_bytes;
+  for (const ImageSlot& image : variant.images)
+    figures.arena_bytes += image_bytes(image.width, image.height, image.dtype,
+                                       static_cast<uint64_t>(profile.image_row_texels));
+  figures.weight_bytes = static_cast<uint64_t>(weight_mbytes(variant) * 1e6);
+  figures.syncs = count_syncs(variant);
+  return figures;
+}
+
+}  // namespace codl::compiler
