@@ -73,6 +73,42 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         with open(self.path(out, "manifest.json")) as file:
             return json.load(file)["entries"]
 
+    def bad_files(self):
+        """Files that are to be refused: path, and how an error names them."""
+        os.mkdir(self.path("a_folder"))
+        os.mkfifo(self.path("a_pipe"))
+        os.symlink("/dev/zero", self.path("a_device"))
+        return [(self.path("a_folder"), "a folder"), (self.path("a_pipe"), "a pipe"),
+                (self.path("a_device"), "a character device"), (self.path("missing"), "No such file")]
+
+    def expect_refusal(self, result, path, found):
+        self.assertRegex(result.stderr, rf"(?m)^codl-matrix: error: {path}: expected .*, found .*{found}")
+
+    def test_what_is_no_file_is_neither_read_nor_replaced(self):
+        self.models(models=("tiny_resnet.onnx",), devices=["sd855"])
+        self.matrix()
+        for path, found in self.bad_files():
+            with self.subTest(found):
+                self.expect_refusal(self.matrix(path=path, code=1), path, found)
+                self.expect_refusal(self.matrix(f"--baseline={path}", "--fail-if=latency>+3%", code=1), path, found)
+                if os.path.exists(path):
+                    before = os.lstat(path)
+                    self.expect_refusal(self.matrix(f"--junit={path}", code=1), path, found)
+                    self.assertEqual(os.lstat(path).st_ino, before.st_ino)
+        before = os.stat(os.devnull).st_ino
+        self.matrix(f"--junit={os.devnull}")
+        self.assertEqual(os.stat(os.devnull).st_ino, before)
+        self.write("empty", b"")
+        self.matrix(path=self.path("empty"), code=1)
+
+    def test_a_model_that_is_no_file_loses_itself_alone(self):
+        for number, (path, found) in enumerate(self.bad_files()):
+            with self.subTest(found):
+                self.models(models=(os.path.basename(path), "tiny_resnet.onnx"), devices=["sd855"])
+                result = self.matrix(code=1, out=f"out{number}")
+                self.assertIn(found, result.stderr)
+                self.assertEqual([e["job_status"] for e in self.manifest(f"out{number}")], ["Failed", "Passed"])
+
     def test_every_pair_has_a_folder_and_an_entry(self):
         self.models()
         self.matrix()

@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import stat
 import sys
 import tempfile
 
@@ -23,8 +24,31 @@ def say(tool, kind, text):
     print(f"{tool}: {kind}: {printable(text)}", file=sys.stderr)
 
 
+# As kMaxTextBytes of tools/files.h.
+MAX_TEXT_BYTES = 64 << 20
+
+
+def kind_of(mode):
+    for is_kind, kind in ((stat.S_ISDIR, "a folder"), (stat.S_ISCHR, "a character device"), (stat.S_ISBLK, "a block device"),
+                          (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket")):
+        if is_kind(mode):
+            return kind
+    return "no regular file"
+
+
+def stat_regular(path):
+    """Of a file that may be read: a pipe would be waited for, and a device never ends. OSError without a file."""
+    entry = os.stat(path)
+    if not stat.S_ISREG(entry.st_mode):
+        fail(path, "a regular file", kind_of(entry.st_mode))
+    return entry
+
+
 def read_json(path):
     try:
+        size = stat_regular(path).st_size
+        if size > MAX_TEXT_BYTES:
+            fail(path, f"at most {MAX_TEXT_BYTES} bytes", f"{size} bytes")
         with open(path, encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
@@ -34,8 +58,13 @@ def read_json(path):
 
 
 def write_whole(path, text):
-    """Under another name first: nobody sees half a file. Equal bytes are left untouched."""
+    """Under another name first: nobody sees half a file. Equal bytes are left untouched. What is no regular file is not
+    replaced, and the null device takes everything."""
     data = text.encode()
+    if os.path.exists(path) and not os.path.isfile(path):
+        if os.path.samefile(path, os.devnull):
+            return
+        fail(path, "a regular file or /dev/null to write to", kind_of(os.stat(path).st_mode))
     try:
         with open(path, "rb") as file:
             if file.read() == data:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
-from .common import Parser, end, fail, json_text, printable, read_json, say, write_whole
+from .common import InputError, Parser, end, fail, json_text, printable, read_json, say, stat_regular, write_whole
 from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
@@ -29,7 +29,7 @@ class Hashes:
     def of(self, path):
         path = os.path.abspath(path)
         if path not in self.used:
-            entry = os.stat(path)
+            entry = stat_regular(path)
             stamp = [entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtime_ns]
             known = self.known.get(path)
             if known and known["stamp"] == stamp:
