@@ -21,7 +21,7 @@ build=(
 # Running the co-execution variant on a machine without a GPU: an OpenCL device made of CPU cores.
 run=(ocl-icd-libopencl1 pocl-opencl-icd)
 # Tests and checks.
-test=(catch2 git python3 python3-jsonschema binutils dpkg-dev make pkg-config clang-format clang-tidy oclgrind)
+test=(catch2 git python3 python3-jsonschema python3-matplotlib binutils dpkg-dev make pkg-config clang-format clang-tidy oclgrind)
 # test/drivers.sh: another OpenCL implementation on CPU cores.
 drivers=(mesa-opencl-icd python3-venv)
 # The cross build and its emulator.

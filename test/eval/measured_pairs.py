@@ -62,14 +62,15 @@ def run(binaries, tool, *arguments, seconds=SECONDS):
     path = os.path.join(binaries, tool)
     libraries = [binaries, os.path.join(binaries, "..", "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
     environment = dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, libraries)))
+    error = f"{os.path.basename(sys.argv[0])}: error: {path}"
     try:
         done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=seconds, env=environment)
-    except OSError as error:
-        sys.exit(f"measured_pairs.py: error: {path}: {error.strerror}")
+    except OSError as failure:
+        sys.exit(f"{error}: {failure.strerror}")
     except subprocess.TimeoutExpired:
-        sys.exit(f"measured_pairs.py: error: {path} {' '.join(arguments)}: no end after {seconds:.0f} s")
+        sys.exit(f"{error} {' '.join(arguments)}: no end after {seconds:.0f} s")
     if done.returncode:
-        sys.exit(f"measured_pairs.py: error: {path} {' '.join(arguments)}: {done.stderr.strip()[-2000:]}")
+        sys.exit(f"{error} {' '.join(arguments)}: {done.stderr.strip()[-2000:]}")
     return done.stdout
 
 

@@ -10,6 +10,7 @@ data/codl_paper.json, made from the paper's figures (MobiSys'22) and the release
                             to shares of one half (Figs. 17 to 20)
   latency_ms.PHONE.NAME     bars of Figs. 15 and 16: MACE on one processor, CoDL, and others
   figures.NUMBER            what the other figures show
+  tables.NUMBER             Table 3: percent of predictions within 10 %, by phone and predictor
 """
 import dataclasses
 import json
@@ -28,6 +29,7 @@ class Paper:
     plans: dict
     latency_ms: dict
     figures: dict
+    tables: dict
 
 
 def read_data():
@@ -35,7 +37,7 @@ def read_data():
         data = json.load(file)
     networks = {name: [mace_model.parse_op(op) for op in network["ops"]]
                 for name, network in data["networks"].items()}
-    return Paper(networks, data["plans"], data["latency_ms"], data["figures"])
+    return Paper(networks, data["plans"], data["latency_ms"], data["figures"], data["tables"])
 
 
 def read_fits():

@@ -8,28 +8,22 @@ simulator; only who decides differs. Exit code 1 where one of the aims is missed
 """
 import argparse
 import os
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 
-NETWORKS = ("retinaface", "yolov2", "vgg16_paper", "posenet", "fst")
+import papers_runs
+
+NETWORKS = tuple(papers_runs.NETWORKS.values())
 PHONES = ("sd855", "sd865", "sd888")
 PLANS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "mulayer": ["--strategy=mulayer"], "codl-buffer": ["--strategy=codl-buffer"],
          "codl-released": ["--strategy=codl-released"], "codl": ["--strategy=codl"], "optimal": [], "robust": ["--robust"]}
-SECONDS = 900  # of one compilation
-LINE = re.compile(r"predicted\s+([\d.]+) ms \(([\d.]+) to ([\d.]+);")
 
 
-def compiled(binaries, model, phone, flags, folder):
+def compiled(plans, model, phone, flags):
     """(predicted ms, what 19 of 20 draws stay below)"""
-    command = [os.path.join(binaries, "codlc"), model, f"--device={phone}", *flags, "-o", os.path.join(folder, "plan.codl")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    found = LINE.search(done.stdout)
-    if done.returncode or not found:
-        sys.exit(f"simulated_gains.py: error: {' '.join(command)}: {done.stderr.strip() or 'no predicted latency printed'}")
-    return float(found[1]), float(found[3])
+    found = plans.summary(model, phone, flags)
+    return found["wall_us"] / 1e3, found["high_us"] / 1e3
 
 
 class Row:
@@ -80,7 +74,7 @@ def aims(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", help="a folder of .onnx files")
-    parser.add_argument("--bin", required=True, help="the folder with codlc")
+    parser.add_argument("--bin", required=True, help="the folder with codlc and codl-sim")
     parser.add_argument("--out", help="the table's file (default: stdout)")
     arguments = parser.parse_args()
     missing = [name for name in NETWORKS if not os.path.exists(os.path.join(arguments.models, name + ".onnx"))]
@@ -88,10 +82,10 @@ def main():
         sys.exit(f"simulated_gains.py: error: {arguments.models}: expected {', '.join(name + '.onnx' for name in missing)}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
+        plans = papers_runs.Plans(arguments.bin, arguments.models, folder)
         for phone in PHONES:
             for name in NETWORKS:
-                model = os.path.join(arguments.models, name + ".onnx")
-                rows.append(Row(phone, name, {plan: compiled(arguments.bin, model, phone, flags, folder) for plan, flags in PLANS.items()}))
+                rows.append(Row(phone, name, {plan: compiled(plans, name, phone, flags) for plan, flags in PLANS.items()}))
     results = aims(rows)
     lines = ["# The default strategy against CoDL's released plans, simulated", "",
              "Predicted milliseconds of each plan by the phones' profiles; nothing here was measured. All plans have the same kernels, schedule",

@@ -1,0 +1,119 @@
+"""What tables and figures of docs/evaluation/papers are made from: collected answers beside what was published."""
+import json
+import os
+import statistics
+
+import paper
+import papers_runs
+import results
+
+PAGES = os.path.join(paper.HERE, "..", "..", "docs", "evaluation", "papers")
+ORIGINS = ("published", "simulated")
+# Which of the paper's bars belongs to a strategy. On Kirin 990 the paper's CoDL has buffers, as the profile.
+BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl", "codl-released": "codl"}
+HALF_OF = {"height": "half_height", "channel": "half_channel", "hybrid": "half_hybrid", "single": "half_hybrid",
+           "chained": "half_chained"}
+COUNTED = ("cpu", "gpu", "coarse", "mulayer", "codl", "optimal")  # strategies of the table of unsupported operators
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def by_origin(published, simulated):
+    return dict(zip(ORIGINS, (published, simulated)))
+
+
+class Data:
+    """`collected` is papers.json; `measured` is measured.json, or None."""
+
+    def __init__(self, collected, measured):
+        self.collected, self.measured = collected, measured
+        self.simulated, self.mace = collected["simulated"], collected["mace"]
+        self.phones, self.networks = list(self.simulated), list(collected["networks"])
+        self.first = self.phones[0]
+        self.paper = paper.read_data()
+        self.paper_networks = [n for n in self.networks if n in self.paper.networks] or self.networks[:1]
+        self.strategies = [s for s in papers_runs.STRATEGIES if s != "codl-released"]
+        self.study = read_json(os.path.join(paper.HERE, "data", "study.json"))["claims"]
+
+    def run(self, phone, name, what):
+        return self.simulated[phone][name][what]
+
+    def published_ms(self, phone, name, strategy):
+        return self.paper.latency_ms.get(phone, {}).get(name, {}).get(BARS.get(strategy))
+
+    def clock_ms(self, phone, name, strategy):
+        """By CoDL's clock, to be held against the paper only."""
+        return self.run(phone, name, strategy)["clock_us"] / 1e3
+
+    def wall_ms(self, phone, name, strategy):
+        return self.run(phone, name, strategy)["wall_us"] / 1e3
+
+    def figure(self, number, *keys):
+        found = self.paper.figures[number] if self.first == "sd855" else {}
+        for key in keys:
+            found = found.get(key, {})
+        return found or None
+
+    def partitions(self, name):
+        """Of the first phone: (title, dims by operator, lengths of chains)."""
+        found = []
+        if self.figure("17", name):
+            found.append(("published", self.figure("17", name), self.figure("19", name)))
+        own = self.run(self.first, name, "codl")
+        return [*found, ("simulated, halves", self.run(self.first, name, "half_hybrid")["dims"],
+                         self.run(self.first, name, "half_chained")["lengths"]),
+                ("simulated, Algorithm 1", own["dims"], own["lengths"])]
+
+    def halves(self, name, key):
+        return by_origin(self.figure("18", name, key + "_ms"), self.clock_ms(self.first, name, HALF_OF[key]))
+
+    def sharing(self, name, key):
+        return by_origin(self.figure("20", name, key + "_ms"), self.run(self.first, name, HALF_OF[key])["sharing_us"] / 1e3)
+
+    def energy_j(self, name, strategy):
+        mj = self.run(self.first, name, strategy).get("energy_mj")
+        return by_origin(self.figure("21", "energy_j", name, strategy), mj and mj / 1e3)
+
+    def power_w(self, name, strategy):
+        joule = self.energy_j(name, strategy)["simulated"]
+        return by_origin(self.figure("21", "power_w", name, strategy), joule and 1e3 * joule / self.wall_ms(self.first, name, strategy))
+
+    def memory_mb(self, name, strategy):
+        """Published MB of MACE are under "mace"."""
+        simulated = None if strategy == "mace" else self.run(self.first, name, strategy)["memory"]["total_bytes"] / 1e6
+        return by_origin(self.figure("22", "memory_mb", name, strategy), simulated)
+
+    def added(self, name, strategy):
+        """Of a plan's operators and steps, the shares that are not the network's, or that the GPU has no kernel for."""
+        counts = self.run(self.first, name, strategy)["counts"]
+        shares = {key: count for key, count in counts.items() if key != "operators"}
+        total = counts["operators"] + sum(shares.values()) - counts["without_gpu"]
+        return {key: count / total for key, count in shares.items()}
+
+    def predictors(self):
+        """Table 3 and what four_models.py found on other machines: {group: {model: {origin: percent}}}."""
+        found = {f"{phone}, paper": {m: {"published": value} for m, value in models.items()}
+                 for phone, models in self.paper.tables["3"].items()}
+        for machine, kernels in results.read_section(results.DEFAULT, "four_models")["held_out"].items():
+            with_paper = [models for models in kernels.values() if "paper" in models]
+            found[machine] = {m: {"measured": statistics.mean(models[m]["within_10"] for models in with_paper)}
+                              for m in ("flops", "paper", "forest", "ours")}
+        return found
+
+    def study_network(self):
+        return "resnet50" if "resnet50" in self.networks else self.networks[-1]
+
+    def granularity(self):
+        """Panels: (title, origin, {strategy: ms by number of competing processes})."""
+        runs = self.simulated[self.first][self.study_network()]
+        panels = [(self.first, "simulated", {s: [us / 1e3 for us in runs[s]["loaded_us"].values()]
+                                             for s in papers_runs.GRANULARITIES})]
+        for name, strategies in (self.measured or {"networks": {}})["networks"].items():
+            for origin, key in (("simulated", "simulated_us"), ("measured", "rounds_us")):
+                panels.append((name + ", pair of cores", origin,
+                               {s: [statistics.median(loads[key]) / 1e3 for loads in by_load.values()]
+                                for s, by_load in strategies.items()}))
+        return panels

@@ -1,0 +1,357 @@
+"""The figures of docs/evaluation/papers as SVG, from what papers.py collected. Needs matplotlib.
+
+The same data make the same bytes: no dates, no random names. Text stays text, backgrounds are transparent, and all
+colours are of middling lightness, so that a figure reads on white as on black. One colour a strategy, one mark an origin:
+hollow circles are published, discs simulated, diamonds measured.
+"""
+import io
+import os
+import re
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.lines
+import matplotlib.pyplot as pyplot
+
+from papers_data import COUNTED
+from papers_pages import TITLES
+
+INK, FAINT = "#737b85", "#737b8555"
+COLOURS = {"cpu": "#d97a1f", "gpu": "#3b8fd6", "mulayer": "#b08d1e", "coarse": "#a06ad0", "fine": "#d9659c",
+           "codl-buffer": "#5f9ea0", "codl": "#2f9e56", "codl-released": "#84ad2b", "optimal": "#e0403f", "mace": INK}
+NAMES = {"retinaface": "RetinaFace", "yolov2": "YOLOv2", "vgg16": "VGG-16", "posenet": "PoseNet", "fst": "Style transfer",
+         "resnet50": "ResNet-50", "mobilenet_v2": "MobileNetV2"}
+PHONES = {"sd855": "Snapdragon 855", "sd865": "Snapdragon 865", "sd888": "Snapdragon 888", "kirin990": "Kirin 990"}
+MARKS = {"published": dict(marker="o", markerfacecolor="none", markersize=6, markeredgewidth=1.4),
+         "simulated": dict(marker="o", markersize=5, markeredgewidth=0),
+         "measured": dict(marker="D", markersize=5, markeredgewidth=0)}
+TICKS = (20, 50, 100, 200, 500, 1000, 2000)  # of logarithmic axes
+NUMBER = r"(-?[\d.]+)"
+RECTANGLE = re.compile(rf"M {NUMBER} {NUMBER}\s*L {NUMBER} \2\s*L \3 {NUMBER}\s*L \1 \4\s*z")
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "codl", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
+            "font.size": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "xtick.color": INK,
+            "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10,
+            "axes.titlelocation": "left", "axes.titlecolor": INK, "ytick.major.size": 0, "xtick.major.size": 3}
+
+
+def without_plain_groups(text):
+    """Takes away <g> without attributes, and what ends it."""
+    kept, is_plain = [], []
+    for token in re.split(r"(<g[^>]*>|</g>)", text):
+        if token == "</g>":
+            token = "" if is_plain.pop() else token
+        elif token == "<g/>":
+            token = ""
+        elif token.startswith("<g"):
+            is_plain.append(token == "<g>")
+            token = "" if token == "<g>" else token
+        kept.append(token)
+    return "".join(kept)
+
+
+def smaller(text):
+    """Without what nobody reads: metadata, names of groups, invisible backgrounds, clipping (nothing is outside)."""
+    for pattern, by in ((r"<metadata>.*?</metadata>|<!--.*?-->", ""), (r"<defs>\s*<clipPath.*?</defs>", ""),
+                        (r'\s*clip-path="[^"]*"', ""), (r'<g id="[^"]*"', "<g"),
+                        (r'<path d="[^"]*" style="fill: none"/>', ""), (r' transform="rotate\(-0 [^"]*"', ""),
+                        (r" font: 9px 'DejaVu Sans', sans-serif;?", ""),
+                        (r"(<style[^>]*>)", r"\1text{font:9px 'DejaVu Sans',sans-serif}")):
+        text = re.sub(pattern, by, text, flags=re.DOTALL)
+    # Tenths of a point are enough: of attributes, which is where double quotes are, not of what is written.
+    text = re.sub(r'"[^"]*"', lambda quoted: re.sub(r"(\d\.\d)\d+", r"\1", quoted[0]), text)
+    text = without_plain_groups(RECTANGLE.sub(r"M\1 \2H\3V\4H\1z", text))
+    return re.sub(r"\s*\n\s*", "\n", text)
+
+
+def write(figure, folder, name):
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as file:
+        file.write(smaller(buffer.getvalue()))
+
+
+def legend(figure, origins, y=1.0, more=()):
+    handles = [matplotlib.lines.Line2D([], [], color=INK, linestyle="none", label=origin, **MARKS[origin]) for origin in origins]
+    figure.legend(handles=[*handles, *more], loc="lower right", bbox_to_anchor=(0.99, y), ncol=6, frameon=False,
+                  handletextpad=0.4, columnspacing=1.4)
+
+
+def points(axes, origin, xs, ys, colours):
+    mark = MARKS[origin]
+    shape = dict(marker=mark["marker"], s=mark["markersize"]**2, clip_on=False, zorder=3)
+    if "markerfacecolor" in mark:
+        axes.scatter(xs, ys, facecolors="none", edgecolors=colours, linewidths=mark["markeredgewidth"], **shape)
+    else:
+        axes.scatter(xs, ys, c=colours, linewidths=0, **shape)
+
+
+def rows(axes, groups, title, is_logarithmic=False, is_labelled=True):
+    """Groups of rows, {group: [(label, {origin: (value, colour)})]}, from the top down: a mark for each origin, and a
+    line from the least value to the greatest."""
+    y, ticks, labels, marks = 0, [], [], {}
+    for group, members in groups.items():
+        if is_labelled and group:
+            axes.text(0, y + 0.1, NAMES.get(group, group) + "  ", transform=axes.get_yaxis_transform(), fontweight="bold",
+                      va="center", ha="right")
+        for label, values in members:
+            y += 1
+            known = [(origin, value, colour) for origin, (value, colour) in values.items() if value is not None]
+            if len(known) > 1:
+                ends = [value for _, value, _ in known]
+                axes.plot([min(ends), max(ends)], [y, y], color=known[0][2], linewidth=1.2, alpha=0.5, solid_capstyle="butt")
+            for origin, value, colour in known:
+                marks.setdefault(origin, []).append((value, y, colour))
+            ticks.append(y)
+            labels.append((label, next(iter(values.values()))[1]))
+        y += 1.4
+    for origin, found in marks.items():
+        points(axes, origin, *zip(*found))
+    axes.hlines(ticks, 0, 1, transform=axes.get_yaxis_transform(), color=INK, linewidth=0.4, alpha=0.25)
+    axes.set_ylim(y - 0.6, -0.6)
+    axes.set_yticks(ticks, [label for label, _ in labels] if is_labelled else [""] * len(labels))
+    for tick, (_, colour) in zip(axes.get_yticklabels(), labels):
+        tick.set_color(colour)
+    axes.spines["left"].set_visible(False)
+    axes.set_title(title)
+    values = [value for found in marks.values() for value, _, _ in found]
+    if is_logarithmic:
+        logarithmic([axes], min(values), max(values))
+    else:
+        axes.set_xlim(0, 1.05 * max(values))
+
+
+def logarithmic(all_axes, low, high):
+    for axes in all_axes:
+        axes.set_xscale("log")
+        axes.set_xlim(low / 1.2, high * 1.2)
+        axes.set_xticks([v for v in TICKS if low / 1.2 <= v <= high * 1.2])
+        axes.get_xaxis().set_major_formatter(matplotlib.ticker.ScalarFormatter())
+        axes.get_xaxis().set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def of_strategies(data, strategies, values):
+    """Groups of rows(): by network a row for each strategy."""
+    return {name: [(TITLES[s], {origin: (value, COLOURS[s]) for origin, value in values(name, s).items()}) for s in strategies]
+            for name in data.paper_networks}
+
+
+def latency(data, folder):
+    """Figs. 15 and 16."""
+    figure, all_axes = pyplot.subplots(1, len(data.phones), figsize=(2.6 * len(data.phones) + 0.6, 8.6), squeeze=False)
+    for axes, phone in zip(all_axes[0], data.phones):
+        values = lambda name, s: {"published": data.published_ms(phone, name, s), "simulated": data.clock_ms(phone, name, s)}
+        rows(axes, of_strategies(data, ("cpu", "gpu", "mulayer", "codl-buffer", "codl", "optimal"), values),
+             PHONES.get(phone, phone) + ", ms", is_logarithmic=True, is_labelled=axes is all_axes[0][0])
+    limits = [axes.get_xlim() for axes in all_axes[0]]
+    logarithmic(all_axes[0], 1.2 * min(low for low, _ in limits), max(high for _, high in limits) / 1.2)
+    figure.tight_layout(w_pad=0.5)
+    legend(figure, ("published", "simulated"))
+    write(figure, folder, "latency")
+
+
+def strip(axes, y, cells, colours):
+    """Runs of equal cells as blocks."""
+    begin = 0
+    for i in range(1, len(cells) + 1):
+        if i == len(cells) or cells[i] != cells[begin]:
+            axes.barh(y, i - begin - 0.12, left=begin + 0.06, height=0.7, color=colours[cells[begin]], linewidth=0)
+            begin = i
+
+
+def chain_strip(axes, y, lengths):
+    begin = 0
+    for length in lengths:
+        if length > 1:
+            axes.barh(y, length - 0.2, left=begin + 0.1, height=0.7, color=COLOURS["codl"], linewidth=0)
+        if length > 3:
+            axes.text(begin + length / 2, y, str(length), ha="center", va="center", fontsize=7, color="white")
+        begin += length
+    axes.barh(y, begin, height=0.08, color=INK, linewidth=0, zorder=0)
+
+
+def partition(data, folder):
+    """Figs. 17 and 19, on the first phone."""
+    colours = {"H": COLOURS["gpu"], "C": COLOURS["cpu"], "G": FAINT, "P": FAINT}
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 6))
+    y, ticks, labels = 0, [], []
+    for name in data.paper_networks:
+        left.text(0, y - 1, NAMES.get(name, name) + "  ", transform=left.get_yaxis_transform(), fontweight="bold", va="center",
+                  ha="right")
+        for title, dims, lengths in data.partitions(name):
+            strip(left, y, dims, colours)
+            chain_strip(right, y, lengths)
+            ticks.append(y)
+            labels.append(title)
+            y += 1
+        y += 1.2
+    for axes, title in ((left, "Split along height or output channels (Fig. 17)"), (right, "Chains and their lengths (Fig. 19)")):
+        axes.set_ylim(y - 1.2, -1.5)
+        axes.set_yticks(ticks, labels if axes is left else [""] * len(labels))
+        axes.set_xlim(0)
+        axes.set_title(title)
+        axes.set_xlabel("operator")
+        axes.spines["left"].set_visible(False)
+    patch = lambda colour, label: matplotlib.lines.Line2D([], [], color=colour, linewidth=6, label=label)
+    figure.tight_layout()
+    figure.legend(handles=[patch(COLOURS["gpu"], "height"), patch(COLOURS["cpu"], "output channels"), patch(FAINT, "one processor"),
+                           patch(COLOURS["codl"], "chain")],
+                  loc="lower right", bbox_to_anchor=(0.99, 1), ncol=4, frameon=False)
+    write(figure, folder, "partition")
+
+
+def ablation(data, folder):
+    """Figs. 18 and 20, on the first phone."""
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.4, 5.4))
+
+    def groups(kinds, values):
+        return {name: [(label, {origin: (value, colour) for origin, value in values(name, key).items()})
+                       for key, label, colour in kinds] for name in data.paper_networks}
+
+    dims = (("height", "height", COLOURS["gpu"]), ("channel", "channels", COLOURS["cpu"]), ("hybrid", "hybrid", COLOURS["optimal"]))
+    rows(left, groups(dims, data.halves), "Every operator halved, no chains, ms (Fig. 18)", is_logarithmic=True)
+    kinds = (("single", "no chains", COLOURS["fine"]), ("chained", "chains", COLOURS["codl"]))
+    rows(right, groups(kinds, data.sharing), "Time to share data, ms (Fig. 20)")
+    figure.tight_layout(w_pad=3)
+    legend(figure, ("published", "simulated"))
+    write(figure, folder, "ablation")
+
+
+def costs(data, folder):
+    """Figs. 21 and 22, on the first phone."""
+    figure, all_axes = pyplot.subplots(1, 3, figsize=(11, 6.4))
+    strategies = ("cpu", "gpu", "mulayer", "codl", "optimal")
+    rows(all_axes[0], of_strategies(data, strategies, data.power_w), "Power, W (Fig. 21)")
+    rows(all_axes[1], of_strategies(data, strategies, data.energy_j), "Energy, J (Fig. 21)", is_labelled=False)
+    rows(all_axes[2], of_strategies(data, ("mace", *strategies[:2], *strategies[3:]), data.memory_mb), "Memory, MB (Fig. 22)")
+    figure.tight_layout(w_pad=0.5)
+    legend(figure, ("published", "simulated"))
+    write(figure, folder, "costs")
+
+
+def predictors(data, folder):
+    """Table 3: a row for each place, a colour for each predictor."""
+    colours = {"flops": COLOURS["cpu"], "paper": COLOURS["codl"], "forest": COLOURS["gpu"], "ours": COLOURS["optimal"]}
+    titles = {"flops": "linear in FLOPs", "paper": "CoDL's models", "forest": "random forest", "ours": "codl's cost model"}
+    figure, axes = pyplot.subplots(figsize=(7, 3.2))
+    places = data.predictors()
+    for y, models in enumerate(places.values()):
+        for model, values in models.items():
+            for origin, value in values.items():
+                points(axes, origin, [value], [y], [colours[model]])
+    axes.hlines(range(len(places)), 0, 100, color=INK, linewidth=0.4, alpha=0.25)
+    axes.set_yticks(range(len(places)), list(places))
+    axes.set_ylim(len(places) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.spines["left"].set_visible(False)
+    axes.set_title("Predictions within 10 %, percent (Table 3)")
+    figure.tight_layout()
+    legend(figure, ("published", "measured"), more=[matplotlib.lines.Line2D([], [], color=colours[m], linewidth=5, label=titles[m])
+                                                    for m in titles])
+    write(figure, folder, "predictors")
+
+
+def strategies(data, folder):
+    """The study's comparison: time over that of the fastest strategy, by phone, two phones side by side."""
+    names, columns = list(data.networks), data.strategies
+    wide = min(2, len(data.phones))
+    high = -(-len(data.phones) // wide)
+    size = (0.5 * len(columns) * wide + 1.6, (0.27 * len(names) + 0.5) * high + 0.9)
+    figure, all_axes = pyplot.subplots(high, wide, figsize=size, squeeze=False)
+    for i, axes in enumerate(all_axes.flat):
+        if i >= len(data.phones):
+            axes.set_axis_off()
+            continue
+        phone, is_left, is_lowest = data.phones[i], i % wide == 0, i // wide == high - 1
+        for y, name in enumerate(names):
+            times = {s: data.wall_ms(phone, name, s) for s in columns}
+            least = min(times.values())
+            for x, s in enumerate(columns):
+                over = times[s] / least
+                is_best = over < 1.005
+                colour = COLOURS["codl"] if is_best else COLOURS["optimal"] if over >= 2 else INK
+                axes.text(x, y, f"{over:.2f}" if over < 9.95 else f"{over:.0f}", ha="center", va="center", fontsize=7.5, color=colour,
+                          fontweight="bold" if is_best else "normal")
+        axes.set_xlim(-0.5, len(columns) - 0.5)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xticks(range(len(columns)), [TITLES[s] for s in columns] if is_lowest else [""] * len(columns), rotation=45, ha="right",
+                        fontsize=8)
+        for tick, s in zip(axes.get_xticklabels(), columns):
+            tick.set_color(COLOURS[s])
+        axes.set_yticks(range(len(names)), [NAMES.get(n, n) for n in names] if is_left else [""] * len(names))
+        axes.set_title(PHONES.get(phone, phone))
+        for side in ("left", "bottom"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(length=0)
+    figure.tight_layout(w_pad=0.8)
+    write(figure, folder, "strategies")
+
+
+def unsupported(data, folder):
+    """By network and strategy, the shares of a plan's operators that are not the network's or not the GPU's."""
+    kinds = {"without_gpu": ("no GPU kernel", COLOURS["optimal"]), "conversions": ("conversions", COLOURS["gpu"]),
+             "maps": ("maps and unmaps", COLOURS["cpu"]), "copies": ("copies", COLOURS["fine"]),
+             "slices": ("slices and joins", COLOURS["coarse"])}
+    figure, all_axes = pyplot.subplots(1, len(data.networks), figsize=(1.45 * len(data.networks) + 1.2, 2.1), squeeze=False)
+    seen = {}
+    for axes, name in zip(all_axes[0], data.networks):
+        for y, s in enumerate(COUNTED):
+            begin = 0
+            for kind, share in data.added(name, s).items():
+                if share:
+                    axes.barh(y, 100 * share, left=begin, height=0.7, color=kinds[kind][1], linewidth=0)
+                    begin += 100 * share
+                    seen[kind] = True
+            axes.barh(y, 100 - begin, left=begin, height=0.7, color=FAINT, linewidth=0)
+        axes.set_ylim(len(COUNTED) - 0.5, -0.5)
+        axes.set_xlim(0, 100)
+        axes.set_xticks((0, 50, 100), ("0", "50", "100 %") if axes is all_axes[0][-1] else ("0", "50", ""))
+        axes.set_yticks(range(len(COUNTED)), [TITLES[s] for s in COUNTED] if axes is all_axes[0][0] else [""] * len(COUNTED))
+        for tick, s in zip(axes.get_yticklabels(), COUNTED):
+            tick.set_color(COLOURS[s])
+        axes.set_title(NAMES.get(name, name))
+        axes.spines["left"].set_visible(False)
+    figure.tight_layout(w_pad=0.3)
+    patches = [matplotlib.lines.Line2D([], [], color=colour, linewidth=6, label=label)
+               for kind, (label, colour) in kinds.items() if kind in seen]
+    figure.legend(handles=[*patches, matplotlib.lines.Line2D([], [], color=FAINT, linewidth=6, label="the network's")],
+                  loc="lower right", bbox_to_anchor=(0.99, 1), ncol=6, frameon=False)
+    write(figure, folder, "unsupported")
+
+
+def spread(values, least):
+    """Moves values apart until neighbours are `least` from each other; their order stays."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    placed = list(values)
+    for before, after in zip(order, order[1:]):
+        placed[after] = max(placed[after], placed[before] + least)
+    return placed
+
+
+def granularity(data, folder):
+    panels = data.granularity()
+    figure, all_axes = pyplot.subplots(1, len(panels), figsize=(4.2 * len(panels), 4), squeeze=False)
+    for axes, (title, origin, lines) in zip(all_axes[0], panels):
+        highest = max(max(values) for values in lines.values())
+        ends = spread([values[-1] for values in lines.values()], highest * 0.055)
+        for (s, values), end in zip(lines.items(), ends):
+            axes.plot(range(len(values)), values, color=COLOURS[s], linewidth=1.6, **MARKS[origin])
+            axes.annotate(TITLES[s], (len(values) - 1, values[-1]), xytext=(len(values) - 0.86, end), color=COLOURS[s], va="center",
+                          annotation_clip=False)
+        axes.set_xticks(range(3))
+        axes.set_xlim(-0.15, 2.1)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("competing processes")
+        axes.set_title(f"{title}, ms, {origin}")
+    figure.tight_layout(w_pad=6)
+    write(figure, folder, "granularity")
+
+
+FIGURES = (latency, partition, ablation, costs, predictors, strategies, unsupported, granularity)
+
+
+def write_all(data, folder):
+    with matplotlib.rc_context(SETTINGS):
+        for draw in FIGURES:
+            draw(data, folder)

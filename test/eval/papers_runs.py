@@ -1,0 +1,152 @@
+"""What papers.py asks codlc and codl-sim: plans of the papers' networks, strategies and phones, each asked once.
+
+Everything here is simulated. An answer stays in a folder, under the programs' and the model's contents, so that a command
+that was cut off goes on where it was.
+"""
+import hashlib
+import json
+import os
+import tempfile
+
+import measured_pairs
+import paper
+
+# Names in CoDL's data, and the files of its networks.
+NETWORKS = {"retinaface": "retinaface", "yolov2": "yolov2", "vgg16": "vgg16_paper", "posenet": "posenet", "fst": "fst"}
+OTHERS = {"resnet50": "resnet50_ts13", "mobilenet_v2": "mobilenet_v2_ts13"}  # the study's network, and a small one
+PHONES = ("sd855", "sd865", "sd888", "kirin990")
+STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", "codl-released", "optimal")
+# Figs. 17 to 20: every operator halved. The released code has such plans (phones/codl-paper.md says why it is these).
+HALVES = {"half_height": ["--ratio=0.5", "--max-chain=1", "--split-dim=h"],
+          "half_channel": ["--ratio=0.5", "--max-chain=1", "--split-dim=oc"],
+          "half_hybrid": ["--ratio=0.5", "--max-chain=1"], "half_chained": ["--ratio=0.5"]}
+GRANULARITIES = ("cpu", "gpu", "coarse", "fine", "codl", "optimal")
+# Of one core, n competing processes beside the plan's thread take n of n + 1 parts (assumed: equal shares).
+LOADS = {0: 0, 1: 50, 2: 67}
+TIMES = ("clock_us", "wall_us", "low_us", "high_us", "gpu_mac_share", "is_alone")
+LISTED = ("Conv2d", "Pool2d", "MatMul")  # operators that CoDL's lists have
+
+
+def letter(operator):
+    """H and C: split along height or output channels; else the processor that has all."""
+    if operator["split"] != "none":
+        return "H" if operator["split"] == "rows" else "C"
+    return "G" if operator["parts"][0]["processor"] == "gpu" else "P"
+
+
+def chain_lengths(operators):
+    """Of consecutive operators of one chain; 1 for each outside."""
+    lengths, last = [], -1
+    for operator in operators:
+        if operator["chain"] >= 0 and operator["chain"] == last:
+            lengths[-1] += 1
+        else:
+            lengths.append(1)
+        last = operator["chain"]
+    return lengths
+
+
+def is_transform(step):
+    return step["kind"] == "kernel" and step["kernel"].startswith("convert_")
+
+
+def counts_of(report):
+    """Operators of the network, those that the GPU has no kernel for, and what the plan adds to them."""
+    steps = [step for step in report["variants"][0]["steps"] if "step" in step]
+    own = [row for row in report["support"]["operators"] if row["op"] != "Convert"]
+    kernels = {kind: sum(step["kind"] == "kernel" and step["kernel"].startswith(kind) for step in steps)
+               for kind in ("slice_", "concat_")}
+    # A Slice or Concat of the network may be split in two parts; more kernels than that would be the plan's own.
+    parts = {kind: sum(len(o["parts"]) for o in report["operators"] if o["op"] == op)
+             for kind, op in (("slice_", "Slice"), ("concat_", "Concat"))}
+    return {"operators": sum(row["node_count"] for row in own),
+            "without_gpu": sum(row["node_count"] - row["gpu_count"] for row in own),
+            "conversions": sum(map(is_transform, steps)),
+            "maps": sum(step["kind"] in ("map", "unmap") for step in steps),
+            "copies": sum(step["kind"] in ("upload", "download") for step in steps),
+            "slices": sum(max(0, kernels[kind] - parts[kind]) for kind in kernels)}
+
+
+def sharing_us(report, sync_us):
+    """As in Fig. 20: all conversions of the GPU, maps and copies, and a synchronisation for each wait for another queue."""
+    steps = report["variants"][0]["steps"]
+    moved = sum(s["predicted_us"] for s in steps
+                if s["kind"] in ("map", "unmap", "upload", "download") or is_transform(s) and s["queue"] == "gpu")
+    waits = sum(any(steps[w]["queue"] != s["queue"] for w in s["waits"]) for s in steps)
+    return moved + waits * sync_us
+
+
+def summary(report, simulated, sync_us):
+    """What the tables have of a plan; `simulated` by load in percent, as codl-sim says of its first variant."""
+    variant = report["variants"][0]
+    listed = [o for o in report["operators"] if o["op"] in LISTED]
+    found = {"clock_us": simulated["0"]["codl_clock_us"], "wall_us": variant["predicted_us"], "low_us": variant["low_us"],
+             "high_us": variant["high_us"], "gpu_mac_share": variant["gpu_mac_share"],
+             "is_alone": bool(variant["one_processor_reason"]), "busy_us": variant["busy_us"],
+             "memory": variant["memory"], "winograd_bytes": report["plan"]["winograd_bytes"],
+             "dims": "".join(map(letter, listed)), "lengths": chain_lengths(listed), "counts": counts_of(report),
+             "sharing_us": sharing_us(report, sync_us), "loaded_us": {load: run["wall_us"] for load, run in simulated.items()}}
+    if "energy_mj" in simulated["0"]:
+        found["energy_mj"] = simulated["0"]["energy_mj"]
+    return found
+
+
+class Plans:
+    def __init__(self, binaries, models, work):
+        self.binaries, self.models, self.work = binaries, models, work
+        os.makedirs(work, exist_ok=True)
+        self.build = hashlib.sha256()
+        for tool in ("codlc", "codl-sim"):
+            with open(os.path.join(binaries, tool), "rb") as file:
+                self.build.update(file.read())
+
+    def sync_us(self, device):
+        path = device if device.endswith(".json") else os.path.join(paper.PROFILES, device + ".json")
+        return paper.read_profile(path)["exchange"]["sync_us"]["value"]
+
+    def ask(self, network, device, flags, loads):
+        model = os.path.join(self.models, network + ".onnx")
+        with tempfile.TemporaryDirectory(dir=self.work) as folder:
+            plan, answer = os.path.join(folder, "plan.codl"), os.path.join(folder, "report.json")
+            measured_pairs.run(self.binaries, "codlc", model, f"--device={device}", *flags, "-q", "-o", plan,
+                               f"--report-json={answer}")
+            with open(answer, encoding="utf-8") as file:
+                report = json.load(file)
+            simulated = {}
+            for load in loads:
+                text = measured_pairs.run(self.binaries, "codl-sim", plan, f"--device={device}", f"--cpu-load={load}",
+                                          f"--variant={report['variants'][0]['name']}", "--json")
+                simulated[str(load)] = json.loads(text)["runs"][0]
+        for variant in report["variants"]:
+            del variant["memory_over_time"]
+        for operator in report["operators"]:
+            del operator["alternatives"]
+        return {"report": report, "simulated": simulated}
+
+    def summary(self, network, device, flags, loads=(0,)):
+        """`network` is a file's name without .onnx; `loads` are percent of the CPU, the first 0."""
+        stat = os.stat(os.path.join(self.models, network + ".onnx"))
+        key = repr((self.build.hexdigest(), stat.st_size, stat.st_mtime_ns, network, device, flags, loads))
+        path = os.path.join(self.work, f"{network}.{os.path.basename(device)}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.json")
+        if not os.path.exists(path):
+            measured_pairs.write_whole(path, json.dumps(self.ask(network, device, flags, loads)))
+        with open(path, encoding="utf-8") as file:
+            answer = json.load(file)
+        return summary(answer["report"], answer["simulated"], self.sync_us(device))
+
+
+def simulate(plans, networks, phones, tell=print):
+    """By phone, network and strategy what its plan has. Of the first phone everything, also of HALVES; of the others, times."""
+    found = {}
+    for phone in phones:
+        is_first = phone == phones[0]
+        for name, file in networks.items():
+            tell(f"{phone} {name}", flush=True)
+            own = {s: plans.summary(file, phone, [f"--strategy={s}"],
+                                    tuple(LOADS.values()) if is_first and s in GRANULARITIES else (0,)) for s in STRATEGIES}
+            if is_first:
+                own.update({half: plans.summary(file, phone, flags) for half, flags in HALVES.items()})
+            else:
+                own = {s: {key: value for key, value in run.items() if key in TIMES} for s, run in own.items()}
+            found.setdefault(phone, {})[name] = own
+    return found

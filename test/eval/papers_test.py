@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""papers.py on a small network: tables have the numbers of codlc and codl-sim, and figures come out the same each time.
+
+    papers_test.py --bin BIN
+"""
+import argparse
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import papers
+import papers_data
+import papers_measure
+import papers_pages
+import papers_runs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.join(HERE, "..", "..", "examples", "models")
+NETWORK, PHONE = "tiny_resnet", "sd855"
+LARGEST = 60000  # bytes of a figure
+DEBIAN_PYTHON = "/usr/bin/python3"
+has_matplotlib = importlib.util.find_spec("matplotlib") is not None
+
+
+def cells_of(lines, head):
+    """Rows of the tables whose head contains `head`."""
+    found, is_inside = [], False
+    for line in lines:
+        if not line.startswith("|"):
+            is_inside = False
+        elif not is_inside and head in line:
+            is_inside = True
+        elif is_inside and not line.startswith("|---"):
+            found.append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def row_of(rows, *starts):
+    return next(row for row in rows if row[:len(starts)] == list(starts))
+
+
+class PapersTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        options = argparse.Namespace(bin=cls.bin, models=MODELS, work=os.path.join(cls.folder.name, "work"), networks={NETWORK: NETWORK},
+                                     phones=[PHONE])
+        cls.collected = papers.collect(options)
+        cls.data = papers_data.Data(cls.collected, None)
+        cls.lines = papers_pages.page(cls.data)
+
+    def tool(self, name, *arguments):
+        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, check=True, timeout=300)
+        return done.stdout
+
+    def plan(self, strategy):
+        """Report of codlc, and the plan's path."""
+        plan, report = (os.path.join(self.folder.name, f"{strategy}.{end}") for end in ("codl", "json"))
+        self.tool("codlc", os.path.join(MODELS, NETWORK + ".onnx"), f"--device={PHONE}", f"--strategy={strategy}", "-q", "-o", plan,
+                  f"--report-json={report}")
+        with open(report, encoding="utf-8") as file:
+            return json.load(file), plan
+
+    def simulated(self, plan, variant, load=0):
+        text = self.tool("codl-sim", plan, f"--variant={variant}", f"--cpu-load={load}", "--json")
+        return json.loads(text)["runs"][0]
+
+    def test_tables_have_the_numbers_of_the_tools(self):
+        for strategy in papers_runs.GRANULARITIES:
+            report, plan = self.plan(strategy)
+            variant, title = report["variants"][0], papers_pages.TITLES[strategy]
+            runs = {load: self.simulated(plan, variant["name"], load) for load in papers_runs.LOADS.values()}
+            row = row_of(cells_of(self.lines, "| phone | network |"), PHONE, NETWORK)
+            self.assertEqual(row[2 + papers_runs.STRATEGIES.index(strategy)], f"{variant['predicted_us'] / 1e3:.1f}")
+            row = row_of(cells_of(self.lines, "| where | strategy |"), PHONE, title)
+            self.assertEqual(row[3:], [f"{run['wall_us'] / 1e3:.1f}" for run in runs.values()])
+            if strategy in papers_pages.COMPARED:
+                row = row_of(cells_of(self.lines, "draws of the profile, ms"), NETWORK, title)
+                self.assertEqual(row[2:], ["-", "-", "-", f"{runs[0]['codl_clock_us'] / 1e3:.1f}",
+                                           f"{variant['low_us'] / 1e3:.0f} to {variant['high_us'] / 1e3:.0f}"])
+            if strategy in ("cpu", "gpu", "codl", "optimal"):
+                joule = runs[0]["energy_mj"] / 1e3
+                row = row_of(cells_of(self.lines, "published, W"), NETWORK, title)
+                self.assertEqual((row[3], row[6]), (f"{1e6 * joule / runs[0]['wall_us']:.2f}", f"{joule:.2f}"))
+                row = row_of(cells_of(self.lines, "published, MB"), NETWORK, title)
+                self.assertEqual(row[3], f"{variant['memory']['total_bytes'] / 1e6:.0f}")
+                kinds = [step["kind"] for step in variant["steps"] if "step" in step]
+                row = row_of(cells_of(self.lines, "conversions added"), NETWORK, title)
+                self.assertEqual(row[2:4] + row[5:7], [str(sum(o["op"] != "Convert" for o in report["operators"])), "0",
+                                                       str(kinds.count("map") + kinds.count("unmap")), "0"])
+
+    def test_nothing_published_is_said_of_other_networks(self):
+        for head, column in (("draws of the profile, ms", 2), ("published, W", 2), ("published, MB", 2)):
+            self.assertEqual({row[column] for row in cells_of(self.lines, head)}, {"-"})
+
+    def test_chains_are_runs_of_one_number(self):
+        operators = [{"chain": chain} for chain in (-1, 0, 0, 1, 1, 1, -1, -1)]
+        self.assertEqual(papers_runs.chain_lengths(operators), [1, 2, 3, 1, 1])
+
+    def test_competing_processes_end(self):
+        self.assertEqual(papers_measure.cores_of("0,2-3"), {0, 2, 3})
+        with papers_measure.competing(2, str(min(os.sched_getaffinity(0)))) as processes:
+            self.assertEqual([process.poll() for process in processes], [None, None])
+        self.assertNotIn(None, [process.poll() for process in processes])
+
+    def test_committed_page_is_that_of_its_data(self):
+        pages = papers_data.PAGES
+        data = papers_data.Data(papers.read(pages, "papers.json"), papers.read(pages, "measured.json"))
+        with open(os.path.join(pages, "README.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), papers.text_of(data), "papers.py --render")
+
+    def draw(self, data, name):
+        import papers_figures
+        folder = os.path.join(self.folder.name, name)
+        os.makedirs(folder)
+        papers_figures.write_all(data, folder)
+        found = {}
+        for file in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, file), "rb") as stream:
+                found[file] = stream.read()
+        return found
+
+    @unittest.skipUnless(has_matplotlib, "no matplotlib")
+    def test_figures_are_drawn_the_same_each_time(self):
+        first, second = self.draw(self.data, "first"), self.draw(self.data, "second")
+        self.assertEqual(first, second)
+        self.assertGreater(len(first), 6)
+
+    @unittest.skipUnless(has_matplotlib, "no matplotlib")
+    def test_committed_figures_are_small_and_those_of_their_data(self):
+        import matplotlib
+        pages = papers_data.PAGES
+        data = papers_data.Data(papers.read(pages, "papers.json"), papers.read(pages, "measured.json"))
+        for name, drawn in self.draw(data, "committed").items():
+            self.assertLess(len(drawn), LARGEST, name)
+            self.assertNotRegex(drawn.decode(), r"20\d\d-\d\d-\d\d")
+            if matplotlib.__version__ == papers.MATPLOTLIB:  # another version may draw otherwise
+                with open(os.path.join(pages, name), "rb") as file:
+                    self.assertEqual(file.read(), drawn, f"{name}: papers.py --render")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True, help="the folder with codlc, codl-sim and mace_cost")
+    arguments, others = parser.parse_known_args()
+    if not has_matplotlib:
+        # Debian's matplotlib is for Debian's Python, which need not be the first in PATH.
+        asked = [DEBIAN_PYTHON, "-c", "import matplotlib"]
+        if os.path.exists(DEBIAN_PYTHON) and not os.path.samefile(sys.executable, DEBIAN_PYTHON) and \
+                subprocess.run(asked, capture_output=True).returncode == 0:
+            os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, *sys.argv])
+        print("[SKIP] papers: no Python package matplotlib")
+    PapersTest.bin = arguments.bin
+    unittest.main(argv=[sys.argv[0], *others])
+
+
+if __name__ == "__main__":
+    main()
