@@ -14,8 +14,8 @@
 #   node_tests ONNX's own node tests in two modes each
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
 #   drivers    the runtime's tests on a second OpenCL implementation, Mesa's Rusticl (test/drivers.sh has more)
-#   examples   examples/cmake_project against an installed package; a project outside the tree against the install and
-#              the Debian packages (test/package)
+#   examples   examples/cmake_project and examples/java against an installed package; a project outside the tree against
+#              the install and the Debian packages (test/package)
 #   aarch64    cross build; the runtime's and kernels' tests under qemu-user
 #   wheel      the Python wheel in an empty virtual environment, against ONNX Runtime (fetches from PyPI); not part of
 #              "all"
@@ -158,6 +158,16 @@ stage_examples() {
       -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release &&
     check build cmake --build $project &&
     check ctest ctest --test-dir $project --no-tests=error --output-on-failure
+  release_build && check java java_example "$prefix" build/java
+}
+# The Java wrapper against the installed package.
+java_example() {
+  if ! command -v javac >/dev/null; then
+    echo "[SKIP] java: no JDK"
+    return 77
+  fi
+  rm -rf "$2" && cmake -S examples/java -B "$2" -G Ninja -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Release &&
+    cmake --build "$2" && ctest --test-dir "$2" --no-tests=error --output-on-failure
 }
 
 stage_aarch64() {

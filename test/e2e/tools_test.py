@@ -3,6 +3,7 @@
 
 Usage: tools_test.py --bin build/release/bin [unittest arguments]     standard library only
 """
+import array
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from random import Random
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -389,6 +391,33 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         subprocess.run([qemu, "-cpu", "Nehalem", os.path.join(BIN, "codlc"), MODEL, "-o",
                         self.path("c.codl")], check=True, capture_output=True, timeout=300)
         self.assertEqual(first, read(self.path("c.codl")))
+
+    def test_functions_are_folded_to_the_same_bytes_whatever_the_instruction_set(self):
+        """exp, sin and their like of constants: the C library has another one of each for processors with FMA."""
+        count = 2048
+        ranges = {"Exp": (-4, 4), "Log": (0.01, 4), "Sqrt": (0, 4), "Sin": (-4, 4), "Cos": (-4, 4), "Tan": (-1.5, 1.5),
+                  "Asin": (-1, 1), "Acos": (-1, 1), "Atan": (-4, 4), "Sinh": (-4, 4), "Cosh": (-4, 4), "Asinh": (-4, 4),
+                  "Acosh": (1, 4), "Atanh": (-0.99, 0.99), "Erf": (-3, 3), "Sigmoid": (-4, 4), "Tanh": (-4, 4),
+                  "Softplus": (-4, 4), "Elu": (-4, 4), "Selu": (-4, 4), "Softmax": (-4, 4), "LogSoftmax": (-4, 4)}
+        random = Random(1)
+        nodes, weights, last = [], [], "x"
+        for op, (low, high) in ranges.items():
+            self.write(op, array.array("f", (random.uniform(low, high) for _ in range(count))).tobytes())
+            weights.append(onnx_bytes.external_tensor(f"{op}_of", [1, count], op))
+            nodes.append(onnx_bytes.node(op, [f"{op}_of"], [f"{op}_folded"], op))
+            nodes.append(onnx_bytes.node("Add", [last, f"{op}_folded"], [f"{op}_sum"], f"{op}_add"))
+            last = f"{op}_sum"
+        model = self.write("fold.onnx", onnx_bytes.model(
+            nodes, [onnx_bytes.value_info("x", [1, count])], [onnx_bytes.value_info(last, [1, count])], initializers=weights))
+        masks = {"as it is": "", "without AVX-512": "-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ", "without FMA": "-FMA,-AVX2_Usable,"
+                 "-AVX2,-AVX512F", "of 2008": "-AVX512F,-AVX2,-AVX,-FMA,-FMA4,-AVX_Usable,-SSE4_1,-SSE4_2,-SSSE3,-ERMS,-FSRM"}
+        plans = {}
+        for name, mask in masks.items():
+            self.run_ok("codlc", model, "-q", "-o", self.path("plan"), env={"GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + mask})
+            plans[name] = read(self.path("plan"))
+        self.assertGreater(len(plans["as it is"]), 4 * count * len(ranges))  # folded, indeed
+        for name, plan in plans.items():
+            self.assertEqual(plan, plans["as it is"], name)
 
     def test_modes_do_what_they_say_and_agree(self):
         reference = self.output_of(self.compile(*MODES["cpu"]), "--variant=cpu")

@@ -113,6 +113,35 @@ class PackageTest(unittest.TestCase):
         for name in ("copyright", os.path.join("examples", "hello.c")):
             self.assertTrue(os.path.exists(os.path.join(prefix, "share", "doc", "libcodl-dev", name)), name)
 
+    def test_the_android_preset_asks_for_an_ndk_and_uses_it(self):
+        env = {name: value for name, value in os.environ.items() if name != "ANDROID_NDK_HOME"}
+        ndk = os.path.join(self.folder, "ndk")
+        build = os.path.join(self.folder, "android")
+        command = ["cmake", "--preset", "android", "-B", build]
+        for home, found in ((None, "none"), (ndk, f"no build/cmake/android.toolchain.cmake in {ndk}")):
+            result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
+                                    env=env if home is None else {**env, "ANDROID_NDK_HOME": home})
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(f"preset android: expected the NDK's folder in the environment's ANDROID_NDK_HOME, found {found}\n",
+                          result.stderr)
+            shutil.rmtree(build)
+        # An NDK of the host's compiler: what is the preset's own is tested.
+        toolchain = os.path.join(ndk, "build", "cmake", "android.toolchain.cmake")
+        os.makedirs(os.path.dirname(toolchain))
+        with open(toolchain, "w") as file:
+            file.write('message(STATUS "NDK for ${ANDROID_ABI}, ${ANDROID_PLATFORM}")\nset(CMAKE_SYSTEM_NAME Linux)\n'
+                       "set(CMAKE_SYSTEM_PROCESSOR aarch64)\nset(CMAKE_FIND_ROOT_PATH /none)\n"
+                       "foreach(what PROGRAM LIBRARY INCLUDE PACKAGE)\n  set(CMAKE_FIND_ROOT_PATH_MODE_${what} ONLY)\nendforeach()\n")
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**env, "ANDROID_NDK_HOME": ndk})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("NDK for arm64-v8a, android-26", result.stdout)
+        headers = os.path.join(build, "host_headers")
+        self.assertEqual(sorted(os.listdir(headers)), ["CL", "flatbuffers", "hwy", "xxhash.h"])
+        with open(os.path.join(build, "compile_commands.json")) as file:
+            commands = file.read()
+        self.assertIn(f"-isystem {headers}", commands)
+        self.assertNotIn("-isystem /usr/include ", commands)
+
     def unpack(self, build, architecture, system, packages):
         """Makes the Debian packages of a build and unpacks `packages` of them into a folder."""
         made = os.path.join(self.folder, "packages-" + architecture)

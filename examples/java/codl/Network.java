@@ -1,0 +1,173 @@
+package codl;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/**
+ * An opened plan with one session. Inputs and outputs are direct buffers in the plan's order, which a
+ * run reads and writes where they are.
+ *
+ * <p>One run at a time, from any thread; {@link #cancel} from any other. {@link #close} waits for a run
+ * that is in progress.
+ */
+public final class Network implements AutoCloseable {
+  static {
+    System.loadLibrary("codl_jni");
+  }
+
+  /** How a session is made; as codl_session_options_t, whose defaults these are. */
+  public static final class Options {
+    /** The plan's variant; null: its first. */
+    public String variant;
+    /** CPU threads; 0: what the plan was made for. */
+    public int threads;
+    /** Fails where no GPU can be used, in place of taking the CPU variant. */
+    public boolean requireVariant;
+    /** Finishes a run that the driver fails in on the CPU variant. */
+    public boolean fallback;
+    /** Each so many runs a GPU step is computed again on the CPU; 0: never. */
+    public int checkEvery;
+    /** A folder that only this app can write, for built OpenCL programs; null: none. */
+    public String programCache;
+  }
+
+  // Held for reading by what uses the native object, for writing by close().
+  private final ReadWriteLock lock = new ReentrantReadWriteLock();
+  private long handle;
+
+  private Network(long handle) {
+    this.handle = handle;
+  }
+
+  /** The plan in a file. */
+  public static Network open(String path, Options options) {
+    return new Network(openFile(path, options));
+  }
+
+  /**
+   * The plan in {@code size} bytes from {@code offset} on of an open file, such as an asset that is not
+   * compressed: {@code AssetFileDescriptor} has all three. The descriptor stays the caller's.
+   */
+  public static Network open(int descriptor, long offset, long size, Options options) {
+    return new Network(openDescriptor(descriptor, offset, size, options));
+  }
+
+  public int inputCount() {
+    return using(Network::inputCount);
+  }
+
+  public int outputCount() {
+    return using(Network::outputCount);
+  }
+
+  /** "input" or whatever the model calls it. */
+  public String inputName(int index) {
+    return using(h -> name(h, index, false));
+  }
+
+  public String outputName(int index) {
+    return using(h -> name(h, index, true));
+  }
+
+  /** Of an output the largest that it may have. */
+  public long[] inputDims(int index) {
+    return using(h -> dims(h, index, false));
+  }
+
+  public long[] outputDims(int index) {
+    return using(h -> dims(h, index, true));
+  }
+
+  /** A buffer of the input's size, of zeros. */
+  public ByteBuffer newInput(int index) {
+    return newBuffer(using(h -> bytes(h, index, false)));
+  }
+
+  public ByteBuffer newOutput(int index) {
+    return newBuffer(using(h -> bytes(h, index, true)));
+  }
+
+  /**
+   * Runs once. All of each buffer is used, whatever its position and limit. IllegalArgumentException
+   * for one that is not direct, and for an output that is read-only.
+   */
+  public void run(ByteBuffer[] inputs, ByteBuffer[] outputs) {
+    for (ByteBuffer output : outputs)
+      if (output.isReadOnly()) throw new IllegalArgumentException("expected outputs that can be written, found one read-only");
+    using(h -> {
+      run(h, inputs, outputs);
+      return null;
+    });
+  }
+
+  /** Ends the run in progress, which throws a CodlException with the status CODL_CANCELLED. */
+  public void cancel() {
+    using(h -> {
+      cancel(h);
+      return null;
+    });
+  }
+
+  /** The variant in use. */
+  public String variant() {
+    return using(h -> variant(h, false));
+  }
+
+  /** Why it is not the one asked for; empty if it is. */
+  public String fallbackReason() {
+    return using(h -> variant(h, true));
+  }
+
+  @Override
+  public void close() {
+    lock.writeLock().lock();
+    try {
+      if (handle != 0) close(handle);
+      handle = 0;
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  private interface Use<T> {
+    T of(long handle);
+  }
+
+  private <T> T using(Use<T> use) {
+    lock.readLock().lock();
+    try {
+      if (handle == 0) throw new IllegalStateException("expected an open network, found one closed");
+      return use.of(handle);
+    } finally {
+      lock.readLock().unlock();
+    }
+  }
+
+  private static ByteBuffer newBuffer(long bytes) {
+    return ByteBuffer.allocateDirect(Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
+  }
+
+  private static native long openFile(String path, Options options);
+
+  private static native long openDescriptor(int descriptor, long offset, long size, Options options);
+
+  private static native int inputCount(long handle);
+
+  private static native int outputCount(long handle);
+
+  private static native String name(long handle, int index, boolean isOutput);
+
+  private static native long[] dims(long handle, int index, boolean isOutput);
+
+  private static native long bytes(long handle, int index, boolean isOutput);
+
+  private static native void run(long handle, ByteBuffer[] inputs, ByteBuffer[] outputs);
+
+  private static native void cancel(long handle);
+
+  private static native String variant(long handle, boolean isReason);
+
+  private static native void close(long handle);
+}
