@@ -157,12 +157,38 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertEqual(self.calls(), 4)
         self.assertEqual(self.manifest()[1]["device"], "mine")
 
-    def test_equal_files_are_stored_once(self):
+    def test_what_plans_have_in_common_is_stored_once(self):
         shutil.copy(self.path("tiny_resnet.onnx"), self.path("copy.onnx"))
-        self.models(["tiny_resnet.onnx", "copy.onnx"], ["sd855"])
+        self.models(["tiny_resnet.onnx", "copy.onnx"], ["sd855", "sd865"])
         self.matrix()
-        plans = [os.stat(self.path("out", name, "sd855", "plan.codl")) for name in ("tiny_resnet", "copy")]
-        self.assertEqual(plans[0].st_ino, plans[1].st_ino)
+        size = {}
+        for kind in ("parts", "plans"):
+            folder = self.path("out", ".cache", kind)
+            size[kind] = [os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)]
+        plans = [entry["plan_bytes"] for entry in self.manifest()]
+        self.assertEqual(len(size["plans"]), 2)  # of the copy the same
+        self.assertLess(sum(size["parts"]), 0.4 * sum(plans))
+        self.assertEqual(sha256sums(self.path("out", "copy", "sd865")), 0)
+
+    def test_a_cache_that_lost_something_is_made_whole_or_refused(self):
+        self.models(["tiny_resnet.onnx"], ["sd855"])
+        self.matrix()
+        before = self.tree("out")
+        self.calls()
+        parts = self.path("out", ".cache", "parts")
+        name = sorted(os.listdir(parts))[0]
+        os.remove(os.path.join(parts, name))
+        shutil.rmtree(self.path("out", "tiny_resnet"))
+        self.matrix()
+        self.assertEqual((self.calls(), self.tree("out")), (1, before))
+        self.write(os.path.join(parts, name), b"other")
+        os.remove(self.path("out", "tiny_resnet", "sd855", "plan.codl"))
+        self.assertIn("expected parts of the plan (empty the cache), found others", self.matrix(code=1).stderr)
+        # What somebody changed is put right.
+        shutil.rmtree(self.path("out", ".cache"))
+        self.write(self.path("out", "tiny_resnet", "sd855", "plan.codl"), b"changed")
+        self.matrix()
+        self.assertEqual(self.tree("out"), before)
 
     def test_a_broken_model_does_not_lose_the_others(self):
         self.write("broken.onnx", b"x")

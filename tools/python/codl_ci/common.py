@@ -58,8 +58,8 @@ def read_json(path):
 
 
 def write_whole(path, text):
-    """Under another name first: nobody sees half a file. Equal bytes are left untouched. What is no regular file is not
-    replaced, and the null device takes everything."""
+    """As write_bytes(). Equal bytes are left untouched. What is no regular file is not replaced, and the null device takes
+    everything."""
     data = text.encode()
     if os.path.exists(path) and not os.path.isfile(path):
         if os.path.samefile(path, os.devnull):
@@ -71,6 +71,11 @@ def write_whole(path, text):
                 return
     except OSError:
         pass
+    write_bytes(path, data)
+
+
+def write_bytes(path, data):
+    """Under another name first: nobody sees half a file."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".codl-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
-from .common import InputError, Parser, end, fail, json_text, printable, read_json, say, stat_regular, write_whole
+from .common import InputError, Parser, end, fail, json_text, printable, read_json, say, stat_regular, write_bytes, write_whole
 from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
@@ -38,6 +38,11 @@ class Hashes:
                 with open(path, "rb") as file:
                     self.used[path] = {"stamp": stamp, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
         return self.used[path]["sha256"]
+
+    def forget(self, path):
+        """The file was written anew."""
+        self.used.pop(os.path.abspath(path), None)
+        self.known.pop(os.path.abspath(path), None)
 
 
 class Compiler:
@@ -77,12 +82,27 @@ def split_rule(text):
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
+PAGE_BYTES = 4096  # weights begin at multiples of it: docs/PLAN_FORMAT.md
+PAGES_IN_PART = 32  # in the mean
+
+
+def parts_of(data):
+    """Stretches of pages, cut where a page's own bytes say so: what two plans have in common, wherever it lies, is the
+    same stretches but for the first and the last."""
+    begin = 0
+    for end in range(PAGE_BYTES, len(data) + PAGE_BYTES, PAGE_BYTES):
+        if end >= len(data) or hashlib.sha256(data[end - PAGE_BYTES:end]).digest()[0] % PAGES_IN_PART == 0:
+            yield data[begin:end]
+            begin = end
+
+
 class Cache:
-    """Objects by the SHA-256 of their bytes, results by the key of what they follow from."""
+    """Objects by the SHA-256 of their bytes, results by the key of what they follow from. A plan is a list of parts, as the
+    plans of a model's devices have most of their weights in common."""
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("objects", "results", "inputs"):
+        for name in ("objects", "plans", "parts", "results", "inputs"):
             os.makedirs(os.path.join(folder, name), exist_ok=True)
 
     def path(self, kind, key):
@@ -98,7 +118,16 @@ class Cache:
     def put(self, kind, key, value):
         write_whole(self.path(kind, key), json_text(value))
 
-    def add_object(self, path):
+    def has(self, name, sha):
+        if name != "plan.codl":
+            return os.path.exists(self.path("objects", sha))
+        parts = self.get("plans", sha)
+        return parts is not None and all(os.path.exists(self.path("parts", part)) for part in parts)
+
+    def add(self, name, path):
+        """Takes the file, and returns its SHA-256."""
+        if name == "plan.codl":
+            return self.add_plan(path)
         with open(path, "rb") as file:
             sha = hashlib.file_digest(file, "sha256").hexdigest()
         target = self.path("objects", sha)
@@ -107,8 +136,32 @@ class Cache:
             os.replace(path, target)
         return sha
 
-    def link(self, sha, path):
-        """The object under a name of the user's; a hard link where the file system can."""
+    def add_plan(self, path):
+        with open(path, "rb") as file:
+            data = memoryview(file.read())
+        sha = hashlib.sha256(data).hexdigest()
+        parts = []
+        for part in parts_of(data):
+            parts.append(hashlib.sha256(part).hexdigest())
+            if not os.path.exists(self.path("parts", parts[-1])):
+                write_bytes(self.path("parts", parts[-1]), part)
+        self.put("plans", sha, parts)
+        return sha
+
+    def place(self, name, sha, path, hashes):
+        """The file under a name of the user's: a plan from its parts, another as a hard link where the file system can."""
+        if name == "plan.codl":
+            if not os.path.exists(path) or hashes.of(path) != sha:
+                data = bytearray()
+                for part in self.get("plans", sha):
+                    with open(self.path("parts", part), "rb") as file:
+                        data += file.read()
+                if hashlib.sha256(data).hexdigest() != sha:
+                    fail(self.path("plans", sha), "parts of the plan (empty the cache)", "others")
+                write_bytes(path, data)
+                hashes.forget(path)
+                hashes.of(path)
+            return
         source = self.path("objects", sha)
         if os.path.exists(path):
             if os.path.samefile(source, path):
@@ -153,7 +206,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
     inputs = cache.get("inputs", first)
     if inputs and all(map(os.path.exists, inputs)):
         result = cache.get("results", job.key(compiler_sha, hashes, inputs))
-        if result and all(os.path.exists(cache.path("objects", sha)) for sha in result["files"].values()):
+        if result and all(cache.has(name, sha) for name, sha in result["files"].items()):
             return result
     with tempfile.TemporaryDirectory(dir=cache.folder) as work:
         made = {name: os.path.join(work, name) for name in ("plan.codl", "report.html", "report.json")}
@@ -169,7 +222,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
         profiles = [hashes.of(path) for path in inputs if path.endswith(".json")]
         entry["model_sha256"] = hashes.of(job.path)
         entry["profile_sha256"] = hashlib.sha256("".join(profiles).encode()).hexdigest() if len(profiles) > 1 else profiles[0]
-        files = {name: cache.add_object(path) for name, path in made.items()}
+        files = {name: cache.add(name, path) for name, path in made.items()}
     entry["plan_sha256"] = files["plan.codl"]
     result = {"entry": entry, "files": files, "inputs": inputs}
     cache.put("inputs", first, inputs)
@@ -316,14 +369,14 @@ def names_of(inputs):
     return soc, gpu
 
 
-def finish(job, result, cache):
+def finish(job, result, cache, hashes):
     """The job's folder, and its entry of the manifest."""
     if "error" in result:
         shutil.rmtree(job.folder, ignore_errors=True)
         return {"model": job.name, "device": job.label, "options": job.options, "job_status": "Failed", **result}
     os.makedirs(job.folder, exist_ok=True)
     for name, sha in result["files"].items():
-        cache.link(sha, os.path.join(job.folder, name))
+        cache.place(name, sha, os.path.join(job.folder, name), hashes)
     write_whole(os.path.join(job.folder, "SHA256SUMS"), "".join(f"{sha}  {name}\n" for name, sha in sorted(result["files"].items())))
     return {**result["entry"], "model": job.name, "device": job.label}
 
@@ -364,8 +417,8 @@ def run(flags):
             results[job.name, job.label] = result
             if "error" in result:
                 say(TOOL, "error", f"{job.name} on {job.label}: {result['error']}")
+    entries = [finish(job, results[job.name, job.label], cache, hashes) for job in jobs]
     write_whole(record, json_text(hashes.used))
-    entries = [finish(job, results[job.name, job.label], cache) for job in jobs]
     write_whole(os.path.join(out_dir, "manifest.json"),
                 json_text({"format": "codl-manifest", "format_version": MANIFEST_VERSION, "entries": entries}))
     faults = {}
