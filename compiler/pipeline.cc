@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/device/busy_profile.h"
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
 #include "compiler/emit/plan_memory.h"
@@ -71,6 +72,21 @@ struct Candidate {
   double bound_us = 0;       // that the search cannot go below; 0: not known
 };
 
+// From the partition plan on.
+llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
+                                           const LatencyPredictor& predictor, Precision precision,
+                                           Optimum optimum, const std::string& name) {
+  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, optimum.plan, predictor, name));
+  if (precision == Precision::Fp16) store_halves(schedule);
+  if (llvm::Error error = check_races(graph, schedule)) return error;
+  if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
+  if (llvm::Error error = check_memory_plan(schedule)) return error;
+  if (llvm::Error error = predict(schedule, predictor.profile())) return error;
+  CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, predictor.profile()));
+  return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations,
+                   optimum.bound_us};
+}
+
 // `rival_us`: of a plan in each of the first draws, which the one looked for is surely to be faster
 // than; empty: none.
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
@@ -114,15 +130,7 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     optimum.plan = std::move(plan);
   }
   const std::string name = options.is_optimal() ? "coexec" : options.strategy;
-  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, optimum.plan, predictor, name));
-  if (precision == Precision::Fp16) store_halves(schedule);
-  if (llvm::Error error = check_races(graph, schedule)) return error;
-  if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
-  if (llvm::Error error = check_memory_plan(schedule)) return error;
-  if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-  CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, predictor.profile()));
-  return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations,
-                   optimum.bound_us};
+  return finish_candidate(graph, predictor, precision, std::move(optimum), name);
 }
 
 // The ways to run the graph on one processor where that can all of it, each made once: the first
@@ -265,6 +273,67 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
   return first;
 }
 
+// Of the constants as the model has them: what kernels make of these is not known before kernels
+// are chosen (weight_mbytes() of a variant).
+double constant_mbytes(const ir::Graph& graph) {
+  double bytes = 0;
+  for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
+  return bytes * 1e-6;
+}
+
+// What a variant beside the first is planned by.
+PartitionOptions options_of(const VariantRequest& request, PartitionOptions options) {
+  options.strategy = "optimal";
+  options.split_dim = SplitDim::None;
+  options.ratio.reset();
+  if (request.kind == VariantRequest::Limited)
+    options.limits.gpu_share = std::min(request.gpu_share, options.limits.gpu_share.value_or(1));
+  return options;
+}
+
+// Planned for a CPU that others use; times are those of one that nobody does, like all in a plan.
+llvm::Expected<Candidate> make_busy_variant(const ir::Graph& graph,
+                                            const LatencyPredictor& predictor,
+                                            const CompileOptions& options,
+                                            const PartitionOptions& partition) {
+  const DeviceProfile busy = busy_profile(predictor.profile());
+  const LatencyPredictor busy_predictor(busy, constant_mbytes(graph));
+  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph, busy_predictor, options.precision, partition));
+  Optimum optimum;
+  optimum.plan = std::move(found.division);
+  optimum.evaluations = found.evaluations;
+  return finish_candidate(graph, predictor, options.precision, std::move(optimum), "busy");
+}
+
+llvm::Expected<FirstVariant> make_variant(const VariantRequest& request, const ir::Graph& graph,
+                                          const LatencyPredictor& predictor,
+                                          const CompileOptions& options, SingleProcessor& single) {
+  if (request.kind == VariantRequest::Coexec)
+    return make_first_variant(graph, predictor, options.precision, options.partition, single);
+  if (request.kind == VariantRequest::Cpu) {
+    CODL_ASSIGN_OR_RETURN(alone, single.on(Processor::Cpu));
+    return FirstVariant{*alone, ""};
+  }
+  const DeviceProfile& profile = predictor.profile();
+  if (!profile.has_gpu)
+    return input_error("--variants", "expected a device with a GPU for {0}, found {1} without",
+                       request.name, profile.name);
+  if (request.kind == VariantRequest::Gpu) {
+    CODL_ASSIGN_OR_RETURN(alone, single.on(Processor::Gpu));
+    return FirstVariant{*alone, ""};
+  }
+  const PartitionOptions partition = options_of(request, options.partition);
+  CODL_ASSIGN_OR_RETURN(made, request.kind == VariantRequest::Busy
+                                  ? make_busy_variant(graph, predictor, options, partition)
+                                  : make_candidate(graph, predictor, options.precision, partition));
+  made.schedule.name = request.name;
+  made.bound_us = 0;  // it is of the least time, which is not what was looked for
+  const std::vector<LimitCheck> checks =
+      check_limits(made.figures, partition.limits, made.schedule.name);
+  if (llvm::Error error = expect_limits(checks, profile.name)) return error;
+  return FirstVariant{std::move(made), ""};
+}
+
 CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& variant) {
   CompileReport::Variant report;
   report.name = variant.schedule.name;
@@ -349,14 +418,6 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
-// Of the constants as the model has them: what kernels make of these is not known before kernels
-// are chosen (weight_mbytes() of a variant).
-double constant_mbytes(const ir::Graph& graph) {
-  double bytes = 0;
-  for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
-  return bytes * 1e-6;
-}
-
 // Microseconds of a graph in front of assign_layouts: by the strategy asked for, of optimal by its
 // seeds, for the search judges a thousand plans where this one is asked for hundreds of graphs.
 llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile& profile,
@@ -427,8 +488,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
   SingleProcessor single(graph, predictor, options.precision, options.partition);
 
-  CODL_ASSIGN_OR_RETURN(
-      first, make_first_variant(graph, predictor, options.precision, options.partition, single));
+  CODL_ASSIGN_OR_RETURN(first,
+                        make_variant(options.variants[0], graph, predictor, options, single));
   CODL_ASSIGN_OR_RETURN(support, report_support(graph, predictor, first.variant, single, options));
   CODL_ASSIGN_OR_RETURN(limits, checks_of(first.variant, support ? &*support : nullptr, profile,
                                           options.partition.limits));
@@ -446,9 +507,12 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (!options.builds_plan) return result;
   std::vector<Candidate> variants;
   variants.push_back(std::move(first.variant));
-  if (options.partition.strategy != "cpu") {
-    CODL_ASSIGN_OR_RETURN(fallback, single.on(Processor::Cpu));
-    variants.push_back(*fallback);
+  for (const VariantRequest& request : llvm::ArrayRef(options.variants).drop_front()) {
+    CODL_ASSIGN_OR_RETURN(made, make_variant(request, graph, predictor, options, single));
+    if (llvm::none_of(variants, [&](const Candidate& other) {
+          return other.schedule.name == made.variant.schedule.name;
+        }))
+      variants.push_back(std::move(made.variant));
   }
 
   std::vector<Schedule> schedules;
@@ -482,8 +546,10 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.wants_report) reported = graph;
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
-  const std::vector<SessionMemory> held = memory_of_plan(result.plan, profile);
-  for (size_t i = 0; i < held.size(); ++i) result.report.variants[i].memory = held[i];
+  const PlanMemory held = memory_of_plan(result.plan, profile);
+  for (size_t i = 0; i < held.variants.size(); ++i)
+    result.report.variants[i].memory = held.variants[i];
+  result.report.memory_of_all = held.all;
   if (options.wants_report) {
     std::vector<PlannedVariant> planned;
     for (size_t i = 0; i < schedules.size(); ++i)

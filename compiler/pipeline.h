@@ -25,11 +25,28 @@ llvm::ArrayRef<Pass> frontend_passes();
 // results change.
 enum class Precision { Fp32, Fp16 };
 
+// A variant of the plan.
+struct VariantRequest {
+  enum Kind {
+    Coexec,   // as the options of the partition say; it has the name of their strategy
+    Cpu,      // the CPU alone
+    Gpu,      // all that it can on the GPU
+    Limited,  // the best that is found with the GPU busy for at most gpu_share of the time
+    Busy,     // the best that is found for a CPU that other programs use (busy_profile.h)
+  };
+  Kind kind = Coexec;
+  std::string name = "coexec";
+  double gpu_share = 1;  // of Limited
+};
+
 enum class SupportFormat { None, Text, Json };
 
 struct CompileOptions {
   ImportOptions import;
   PartitionOptions partition;
+  // In the plan's order; the first is what a session begins with. One is made of two of the same
+  // name.
+  std::vector<VariantRequest> variants = {{}, {VariantRequest::Cpu, "cpu"}};
   PassOptions passes;
   Precision precision = Precision::Fp32;
   // Print why the steps of a node of the first variant take what is predicted; empty: of all nodes.

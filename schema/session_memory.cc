@@ -30,53 +30,101 @@ namespace {
 
 constexpr uint64_t kPointerBytes = 8;
 
+bool has_gpu_step(const plan::VariantDef& variant) {
+  for (const plan::StepDef* step : *variant.steps())
+    if (lane_of(*step) != Lane::Cpu) return true;
+  return false;
+}
+
+void raise(uint64_t* bytes, uint64_t to) {
+  if (*bytes < to) *bytes = to;
+}
+
 }  // namespace
 
-uint64_t variant_list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
-                            bool records_timeline, uint64_t page_bytes) {
-  const uint64_t steps = variant.steps()->size();
-  const uint64_t tensors = variant.tensors()->size();
-  uint64_t cpu_operands = 0;
-  for (const plan::StepDef* step : *variant.steps())
-    if (lane_of(*step) == Lane::Cpu) cpu_operands += step->operands()->size();
+ArenaSizes arena_sizes(const VariantList& variants) {
+  ArenaSizes sizes;
+  for (const plan::VariantDef* variant : variants) {
+    const bool is_svm = sharing_of(*variant) == Sharing::FineSvm;
+    raise(&sizes.host_bytes, variant->host_bytes());
+    raise(is_svm ? &sizes.svm_bytes : &sizes.buffer_bytes, variant->shared_bytes());
+    raise(&sizes.device_bytes, variant->device_bytes());
+  }
+  return sizes;
+}
+
+uint32_t image_rank(const plan::VariantDef& variant, uint32_t image) {
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < image; ++i)
+    rank += variant.images()->Get(i)->dtype() == variant.images()->Get(image)->dtype() ? 1 : 0;
+  return rank;
+}
+
+bool session_image(const VariantList& variants, DType dtype, uint32_t rank, ImageSize* out_image) {
+  *out_image = {0, 0, dtype};
+  for (const plan::VariantDef* variant : variants) {
+    uint32_t left = rank;
+    for (const plan::ImageDef* image : *variant->images()) {
+      if (static_cast<DType>(image->dtype()) != dtype || left-- != 0) continue;
+      if (out_image->width < image->width()) out_image->width = image->width();
+      if (out_image->height < image->height()) out_image->height = image->height();
+    }
+  }
+  return out_image->width != 0;
+}
+
+uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
+                    const SessionLists& lists, uint64_t page_bytes) {
   uint64_t sum = 0;
   const auto add = [&](uint64_t count, uint64_t bytes) {
     sum += block_bytes(count * bytes, page_bytes);
   };
-  // StepList
-  add(steps, kStepBytes);
-  add(steps, kPointerBytes);  // where its Map put a tensor,
-  add(steps, sizeof(bool));   // and whether it is still there
-  add(cpu_operands, kViewBytes);
-  add(cpu_operands, kPointerBytes);
-  add(tensors, kPointerBytes);
-  add(tensors, sizeof(uint32_t));
-  add(plan.inputs()->size() + uint64_t{plan.outputs()->size()}, kPointerBytes);
-  if (records_timeline) add(steps, kStepTimeBytes);
-  return sum;
-}
-
-uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
-                    const SessionLists& lists, uint64_t page_bytes) {
-  const uint64_t steps = variant.steps()->size();
-  const uint64_t tensors = variant.tensors()->size();
-  uint64_t sum = variant_list_bytes(plan, variant, lists.records_timeline, page_bytes);
-  const auto add = [&](uint64_t count, uint64_t bytes) {
-    sum += block_bytes(count * bytes, page_bytes);
-  };
+  uint64_t gpu_steps = 0, gpu_tensors = 0, most_steps = 0;
+  for (const plan::VariantDef* variant : variants) {
+    const uint64_t steps = variant->steps()->size();
+    const uint64_t tensors = variant->tensors()->size();
+    uint64_t cpu_operands = 0;
+    for (const plan::StepDef* step : *variant->steps())
+      if (lane_of(*step) == Lane::Cpu) cpu_operands += step->operands()->size();
+    add(1, kPreparedBytes);
+    // StepList
+    add(steps, kStepBytes);
+    add(steps, kPointerBytes);  // where its Map put a tensor,
+    add(steps, sizeof(bool));   // and whether it is still there
+    add(cpu_operands, kViewBytes);
+    add(cpu_operands, kPointerBytes);
+    add(tensors, kPointerBytes);
+    add(tensors, sizeof(uint32_t));
+    add(plan.inputs()->size() + uint64_t{plan.outputs()->size()}, kPointerBytes);
+    if (lists.records_timeline) add(steps, kStepTimeBytes);
+    raise(&most_steps, steps);
+    if (!has_gpu_step(*variant)) continue;
+    add(steps, kPointerBytes);  // the executor's events
+    gpu_steps += steps;
+    gpu_tensors += tensors;
+  }
   add(1, kSessionBytes);
+  add(variants.count, kPointerBytes);
+  add(variants.count, kPointerBytes);
   add(plan.outputs()->size() - visible_output_count(plan), sizeof(int64_t));
   add(lists.worker_count, kWorkerBytes);
-  if (!lists.has_gpu) return sum;
-  // GpuMemory, GpuPrograms, the executor's events
-  add(variant.images()->size(), kPointerBytes);
+  if (lists.is_adaptive) {
+    add(variants.count, kForecastBytes);
+    add(most_steps, sizeof(float));
+  }
+  if (gpu_steps == 0) return sum;
+  // GpuMemory, GpuPrograms
+  for (const DType dtype : {DType::F32, DType::F16}) {
+    ImageSize image;
+    for (uint32_t rank = 0; session_image(variants, dtype, rank, &image); ++rank)
+      add(1, kPointerBytes);
+  }
   add(plan.blobs()->size(), kPointerBytes);
-  add(tensors, kPointerBytes);
-  add(tensors, kPointerBytes);
-  add(tensors, sizeof(uint32_t));
-  add(steps, kProgramBytes);
-  add(steps, kPointerBytes);
-  add(steps, kPointerBytes);
+  add(gpu_tensors, kPointerBytes);
+  add(gpu_tensors, kPointerBytes);
+  add(gpu_tensors, sizeof(uint64_t));
+  add(gpu_steps, kProgramBytes);
+  add(gpu_steps, kPointerBytes);
   return sum;
 }
 

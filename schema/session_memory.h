@@ -49,18 +49,48 @@ struct ScratchSizes {
 bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t worker_count,
                    ScratchSizes* out_sizes);
 
+struct ImageSize {
+  uint32_t width = 0;
+  uint32_t height = 0;
+  DType dtype = DType::F32;
+};
 // Rows are padded to a multiple of `row_texels`.
 uint64_t image_bytes(uint32_t width, uint32_t height, DType dtype, uint64_t row_texels);
-inline uint64_t image_bytes(const plan::ImageDef& image, uint64_t row_texels) {
-  return image_bytes(image.width(), image.height(), static_cast<DType>(image.dtype()), row_texels);
+inline uint64_t image_bytes(const ImageSize& image, uint64_t row_texels) {
+  return image_bytes(image.width, image.height, image.dtype, row_texels);
 }
 
 // The blob's pages.
 uint64_t mapped_bytes(const plan::BlobDef& blob);
 
-// What libcodl keeps by session, step, operand of a CPU step, and worker. session.cc holds them
-// equal to its structs on 64-bit machines; on others it keeps less.
-inline constexpr uint64_t kSessionBytes = 3264;
+// Variants that a session has made ready and takes turns in. They have their memory in the same
+// places: each arena is as large as the largest of any variant.
+struct VariantList {
+  const plan::VariantDef* const* items = nullptr;
+  size_t count = 0;
+  const plan::VariantDef* const* begin() const { return items; }
+  const plan::VariantDef* const* end() const { return items + count; }
+};
+
+struct ArenaSizes {
+  uint64_t host_bytes = 0;
+  uint64_t svm_bytes = 0;     // shared arena of FineSvm variants,
+  uint64_t buffer_bytes = 0;  // and of SubBuffer variants
+  uint64_t device_bytes = 0;
+};
+ArenaSizes arena_sizes(const VariantList& variants);
+
+// Where in a session's images one of a variant's is: behind those before it of the same dtype.
+uint32_t image_rank(const plan::VariantDef& variant, uint32_t image);
+// The session's image number `rank` of a dtype, as wide and as high as any variant needs it. False:
+// there are no more.
+bool session_image(const VariantList& variants, DType dtype, uint32_t rank, ImageSize* out_image);
+
+// What libcodl keeps by session, variant, step, operand of a CPU step, and worker. session.cc holds
+// them equal to its structs on 64-bit machines; on others it keeps less.
+inline constexpr uint64_t kSessionBytes = 2752;
+inline constexpr uint64_t kPreparedBytes = 1096;
+inline constexpr uint64_t kForecastBytes = 48;
 inline constexpr uint64_t kStepBytes = 296;
 inline constexpr uint64_t kStepTimeBytes = 48;
 inline constexpr uint64_t kProgramBytes = 624;
@@ -69,14 +99,11 @@ inline constexpr uint64_t kWorkerBytes = 64;
 
 struct SessionLists {
   uint64_t worker_count = 1;  // of the CPU, the caller's thread included
-  bool has_gpu = false;
   bool records_timeline = false;
+  bool is_adaptive = false;  // CODL_VARIANT_ADAPTIVE
 };
-// Lists of the steps and tensors of one variant on the CPU, as the default allocator takes them.
-uint64_t variant_list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
-                            bool records_timeline, uint64_t page_bytes);
 // All lists of a session, as the default allocator takes them.
-uint64_t list_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant,
+uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
                     const SessionLists& lists, uint64_t page_bytes);
 
 }  // namespace codl

@@ -12,15 +12,17 @@ namespace codl::compiler {
 
 namespace {
 
-uint64_t scratch_bytes(const plan::PlanDef& plan, const plan::VariantDef& variant) {
+uint64_t scratch_bytes(const plan::PlanDef& plan, const VariantList& variants) {
   uint64_t bytes_per_worker = 0, bytes_of_all = 0;
-  for (const plan::StepDef* step : *variant.steps()) {
-    if (lane_of(*step) != Lane::Cpu) continue;
-    kernels::OperandShape shapes[kernels::kMaxOperands];
-    kernels::StepNeeds needs;
-    kernels::check_step(step_shape_of(variant, *step, shapes), &needs);
-    bytes_per_worker = std::max(bytes_per_worker, needs.scratch_bytes);
-    bytes_of_all = std::max(bytes_of_all, needs.shared_bytes);
+  for (const plan::VariantDef* variant : variants) {
+    for (const plan::StepDef* step : *variant->steps()) {
+      if (lane_of(*step) != Lane::Cpu) continue;
+      kernels::OperandShape shapes[kernels::kMaxOperands];
+      kernels::StepNeeds needs;
+      kernels::check_step(step_shape_of(*variant, *step, shapes), &needs);
+      bytes_per_worker = std::max(bytes_per_worker, needs.scratch_bytes);
+      bytes_of_all = std::max(bytes_of_all, needs.shared_bytes);
+    }
   }
   ScratchSizes sizes;
   return scratch_sizes(bytes_per_worker, bytes_of_all, plan.cpu_threads(), &sizes)
@@ -28,7 +30,7 @@ uint64_t scratch_bytes(const plan::PlanDef& plan, const plan::VariantDef& varian
              : UINT64_MAX;  // no session can be made
 }
 
-void add_weights(const plan::PlanDef& plan, const plan::VariantDef& variant, bool copies_weights,
+void add_weights(const plan::PlanDef& plan, const VariantList& variants, bool copies_weights,
                  SessionMemory& memory) {
   std::vector<bool> is_mapped(plan.blobs()->size()), is_copied(plan.blobs()->size());
   const auto is_new = [](std::vector<bool>& list, uint32_t index) {
@@ -36,50 +38,56 @@ void add_weights(const plan::PlanDef& plan, const plan::VariantDef& variant, boo
     list[index] = true;
     return !is_known;
   };
-  for (const plan::TensorDef* tensor : *variant.tensors())
-    if (storage_of(*tensor) == Storage::Weights && is_new(is_mapped, tensor->index()))
-      memory.weight_bytes += mapped_bytes(*plan.blobs()->Get(tensor->index()));
-  if (!copies_weights) return;
-  for (const plan::StepDef* step : *variant.steps()) {
-    if (lane_of(*step) == Lane::Cpu) continue;
-    for (uint32_t id : *step->operands()) {
-      const plan::TensorDef& tensor = *variant.tensors()->Get(id);
-      if (storage_of(tensor) == Storage::Weights && is_new(is_copied, tensor.index()))
-        memory.weight_copy_bytes += plan.blobs()->Get(tensor.index())->bytes();
+  for (const plan::VariantDef* variant : variants) {
+    for (const plan::TensorDef* tensor : *variant->tensors())
+      if (storage_of(*tensor) == Storage::Weights && is_new(is_mapped, tensor->index()))
+        memory.weight_bytes += mapped_bytes(*plan.blobs()->Get(tensor->index()));
+    if (!copies_weights) continue;
+    for (const plan::StepDef* step : *variant->steps()) {
+      if (lane_of(*step) == Lane::Cpu) continue;
+      for (uint32_t id : *step->operands()) {
+        const plan::TensorDef& tensor = *variant->tensors()->Get(id);
+        if (storage_of(tensor) == Storage::Weights && is_new(is_copied, tensor.index()))
+          memory.weight_copy_bytes += plan.blobs()->Get(tensor.index())->bytes();
+      }
     }
   }
 }
 
-SessionMemory memory_of_variant(const plan::PlanDef& plan, const plan::VariantDef& variant,
+SessionMemory memory_of_session(const plan::PlanDef& plan, const VariantList& variants,
                                 uint64_t structure_bytes, const DeviceProfile& profile) {
-  const bool has_gpu =
-      std::any_of(variant.steps()->begin(), variant.steps()->end(),
-                  [](const plan::StepDef* step) { return lane_of(*step) != Lane::Cpu; });
-  const SessionLists lists = {plan.cpu_threads(), has_gpu, false};
+  const SessionLists lists = {plan.cpu_threads(), false, variants.count > 1};
+  const ArenaSizes arenas = arena_sizes(variants);
   SessionMemory memory;
-  memory.host_bytes = block_bytes(variant.host_bytes(), kPageBytes);
-  memory.scratch_bytes = block_bytes(scratch_bytes(plan, variant), kPageBytes);
-  memory.shared_bytes = variant.shared_bytes();
-  memory.device_bytes = variant.device_bytes();
-  for (const plan::ImageDef* image : *variant.images())
-    memory.image_bytes += image_bytes(*image, static_cast<uint64_t>(profile.image_row_texels));
-  add_weights(plan, variant, profile.copies_weights, memory);
+  memory.host_bytes = block_bytes(arenas.host_bytes, kPageBytes);
+  memory.scratch_bytes = block_bytes(scratch_bytes(plan, variants), kPageBytes);
+  memory.shared_bytes = arenas.svm_bytes + arenas.buffer_bytes;
+  memory.device_bytes = arenas.device_bytes;
+  for (const DType dtype : {DType::F32, DType::F16}) {
+    ImageSize image;
+    for (uint32_t rank = 0; session_image(variants, dtype, rank, &image); ++rank)
+      memory.image_bytes += image_bytes(image, static_cast<uint64_t>(profile.image_row_texels));
+  }
+  add_weights(plan, variants, profile.copies_weights, memory);
   memory.table_bytes =
-      round_up(structure_bytes, kPageBytes) + list_bytes(plan, variant, lists, kPageBytes);
+      round_up(structure_bytes, kPageBytes) + list_bytes(plan, variants, lists, kPageBytes);
   return memory;
 }
 
 }  // namespace
 
-std::vector<SessionMemory> memory_of_plan(llvm::ArrayRef<uint8_t> file,
-                                          const DeviceProfile& profile) {
+PlanMemory memory_of_plan(llvm::ArrayRef<uint8_t> file, const DeviceProfile& profile) {
   PlanHead head;
   std::memcpy(&head, file.data(), sizeof(head));
   const plan::PlanDef& plan = *plan::GetPlanDef(file.data() + head.table_offset);
-  std::vector<SessionMemory> memory;
-  for (const plan::VariantDef* variant : *plan.variants())
-    memory.push_back(
-        memory_of_variant(plan, *variant, head.table_offset + head.table_bytes, profile));
+  const uint64_t structure_bytes = head.table_offset + head.table_bytes;
+  const std::vector<const plan::VariantDef*> variants(plan.variants()->begin(),
+                                                      plan.variants()->end());
+  PlanMemory memory;
+  for (const plan::VariantDef* const& variant : variants)
+    memory.variants.push_back(memory_of_session(plan, {&variant, 1}, structure_bytes, profile));
+  memory.all =
+      memory_of_session(plan, {variants.data(), variants.size()}, structure_bytes, profile);
   return memory;
 }
 

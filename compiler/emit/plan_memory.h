@@ -11,10 +11,14 @@
 
 namespace codl::compiler {
 
-// By variant of a verified plan file: a session with the plan's workers and the default allocator,
-// of the plan opened by its path, on the profile's device.
-std::vector<SessionMemory> memory_of_plan(llvm::ArrayRef<uint8_t> file,
-                                          const DeviceProfile& profile);
+// Sessions with the plan's workers and the default allocator, of the plan opened by its path, on
+// the profile's device.
+struct PlanMemory {
+  std::vector<SessionMemory> variants;  // with this one alone
+  SessionMemory all;                    // CODL_VARIANT_ADAPTIVE, with all of them
+};
+// `file` is a verified plan.
+PlanMemory memory_of_plan(llvm::ArrayRef<uint8_t> file, const DeviceProfile& profile);
 
 // "host arena 0.1, images 5.6, weights 2.4": megabytes (1e6 bytes) of the kinds that there are.
 std::string print(const SessionMemory& memory);

@@ -30,6 +30,7 @@ struct CompileReport {
     size_t half_tensors = 0;  // of them stored as halves
   };
   std::vector<Variant> variants;
+  SessionMemory memory_of_all;                   // that a session with all variants will hold
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
   uint64_t winograd_bytes = 0;  // of them filters transformed by Winograd's method

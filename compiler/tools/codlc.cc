@@ -49,6 +49,10 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
         variant.uncertainty.high_us / 1e3, 100 * variant.uncertainty.assumed_share,
         static_cast<double>(total_bytes(variant.memory)) / 1e6, 100 * variant.gpu_mac_share,
         variant.split_nodes, variant.chains, variant.longest_chain, print(variant.memory));
+  if (report.variants.size() > 2)
+    os << llvm::formatv(
+        "  all {0} in one session, which adapts: memory {1:f1} MB ({2})\n", report.variants.size(),
+        static_cast<double>(total_bytes(report.memory_of_all)) / 1e6, print(report.memory_of_all));
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.bound_us > 0)
       os << llvm::formatv(

@@ -27,6 +27,39 @@ tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* tar
           }};
 }
 
+VariantRequest parse_variant(const std::string& flag, llvm::StringRef name) {
+  const std::vector<std::string> names = {"coexec", "cpu", "gpu", "gpu50", "busy"};
+  constexpr VariantRequest::Kind kinds[] = {VariantRequest::Coexec, VariantRequest::Cpu,
+                                            VariantRequest::Gpu, VariantRequest::Limited,
+                                            VariantRequest::Busy};
+  int percent = 0;
+  if (name.startswith("gpu") && !name.drop_front(3).getAsInteger(10, percent) && percent > 0 &&
+      percent < 100)
+    return {VariantRequest::Limited, name.str(), percent / 100.0};
+  const auto found = llvm::find(names, name);
+  if (found == names.end())
+    tools::fail_input(
+        flag, "coexec, cpu, gpu, gpuNN (the GPU busy for NN % of the time at most) and busy",
+        '"' + name.str() + '"' + tools::suggestion(name, names));
+  return {kinds[found - names.begin()], name.str()};
+}
+
+tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* target) {
+  return {std::move(form), "coexec,cpu", [=](const std::string& flag, const std::string& value) {
+            llvm::SmallVector<llvm::StringRef, 4> names;
+            llvm::StringRef(value).split(names, ',');
+            target->clear();
+            for (const llvm::StringRef name : names) {
+              const VariantRequest request = parse_variant(flag, name);
+              if (llvm::any_of(*target, [&](const VariantRequest& other) {
+                    return other.name == request.name;
+                  }))
+                tools::fail_input(flag, "each variant once", request.name + " twice");
+              target->push_back(request);
+            }
+          }};
+}
+
 // "0.5%", "0.5": a share of 1.
 tools::FlagValue percent_value(std::string form, double* target) {
   return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
@@ -227,6 +260,13 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "on either; branches: whole branches on both; fine: nodes whole or split, no chains; "
          "mulayer, codl, codl-buffer: as in the papers; codl-released: plans of CoDL's released "
          "code, codl where it has none; segments: by costs of single segments"},
+        {"variants", variants_value("NAME[,NAME...]", &flags->variants),
+         "schedules that the plan has, to be moved among at run time, equal weights once; the "
+         "first "
+         "is the one that a session begins with. coexec: what the flags of this list say; cpu: the "
+         "CPU alone, which is also what a run falls back to; gpu: all that it can on the GPU; "
+         "gpu50 "
+         "(1 to 99): as with --gpu-limit=50%; busy: for a CPU that other programs use"},
         {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
          "whole plans that the search of optimal judges"},
         {"robust", switch_value(&flags->partition.is_robust),
@@ -363,6 +403,7 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   CompileOptions options;
   options.wants_report = has_report;
   options.partition = flags.partition;
+  options.variants = flags.variants;
   if (!options.partition.is_optimal() && options.partition.forces_split())
     return input_error("--strategy",
                        "expected optimal together with --split-dim or --ratio, found \"{0}\"",

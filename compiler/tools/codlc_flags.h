@@ -26,6 +26,7 @@ struct CodlcFlags {
   bool is_quiet = false;
   bool is_verbose = false;
   PartitionOptions partition;
+  std::vector<VariantRequest> variants = CompileOptions().variants;
   Precision precision = Precision::Fp32;
   bool no_winograd = false;
   std::string avoid;  // path; empty: nothing

@@ -1,9 +1,6 @@
 #include "runtime/src/executor.h"
 
-#include "runtime/src/cpu_job.h"
 #include "runtime/src/diag.h"
-#include "schema/plan_layout.h"
-#include "schema/session_memory.h"
 #include "schema/tables.h"
 
 namespace codl::rt {
@@ -34,23 +31,15 @@ const char* enqueue_name(StepKind kind) {
 }  // namespace
 
 codl_status_t Executor::create(const codl_allocator_t& allocator, Gate gate, StepList& steps,
-                               CpuPool& pool, GpuQueue* gpu, bool record_timeline,
-                               codl_diag_t* diag) {
+                               CpuPool& pool, const CpuScratch& scratch, GpuQueue* gpu,
+                               bool record_timeline, codl_diag_t* diag) {
   steps_ = &steps;
   pool_ = &pool;
+  scratch_ = scratch;
   gpu_ = gpu;
+  is_timed_ = record_timeline;
   has_user_events_ = gpu != nullptr && gate == Gate::UserEvent;
   const size_t step_count = steps.steps().count();
-  ScratchSizes scratch;
-  if (!scratch_sizes(steps.scratch_bytes(), steps.shared_bytes(),
-                     static_cast<uint64_t>(pool.worker_count()), &scratch) ||
-      !scratch_.allocate(allocator, scratch.total_bytes, kHostAlignment)) {
-    set_diag(diag, "no memory for %d scratch areas of %llu bytes and one of %llu",
-             pool.worker_count(), static_cast<unsigned long long>(scratch.stride_bytes),
-             static_cast<unsigned long long>(steps.shared_bytes()));
-    return CODL_OUT_OF_MEMORY;
-  }
-  scratch_stride_ = static_cast<size_t>(scratch.stride_bytes);
   if (!events_.allocate(allocator, gpu != nullptr ? step_count : 0) ||
       !timeline_.allocate(allocator, record_timeline ? step_count : 0)) {
     set_diag(diag, "no memory for the events of %zu steps", step_count);
@@ -68,11 +57,14 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, Gate gate, Ste
 
 codl_status_t Executor::run(codl_diag_t* diag) {
   codl_status_t status = CODL_OK;
-  if (is_lost_) {
+  if (gpu_ != nullptr && gpu_->is_lost()) {
     status = CODL_DEVICE_ERROR;
+    if (failure_.message[0] == 0)
+      set_diag(&failure_, "the device did not come back from a run of another variant");
   } else {
     AffinityScope caller;
     pool_->enter(&caller);
+    cpu_ns_ = 0;
     checked_step_ = checker_ != nullptr ? checker_->begin_run() : kNoStep;
     // A step whose operands are looked at runs between those before and those behind it.
     status = has_user_events_ && checked_step_ == kNoStep ? run_gated(&failure_)
@@ -80,7 +72,7 @@ codl_status_t Executor::run(codl_diag_t* diag) {
     if (gpu_ != nullptr) {
       if (status == CODL_OK) status = wait_for_queues(&failure_);
       if (status == CODL_OK && timeline_.count() != 0) read_gpu_times();
-      if (status != CODL_OK) is_lost_ = !abandon();
+      if (status != CODL_OK && !abandon()) gpu_->set_lost();
       release_events();
     }
   }
@@ -250,10 +242,15 @@ codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
     if (status != CODL_OK) return status;
   }
   for (uint32_t i = 0; i < step.args.operand_count; ++i) step.views[i].data = *step.sources[i];
-  if (timeline_.count() != 0) timeline_[index].start_ns = now_ns();
-  run_cpu_kernel(*pool_, step.function, step.args, step.task_count, step.phase_count,
-                 {scratch_.data(), scratch_stride_});
-  if (timeline_.count() != 0) timeline_[index].end_ns = now_ns();
+  const int64_t start_ns = is_timed_ ? now_ns() : 0;
+  run_cpu_kernel(*pool_, step.function, step.args, step.task_count, step.phase_count, scratch_);
+  if (!is_timed_) return CODL_OK;
+  const int64_t end_ns = now_ns();
+  cpu_ns_ += end_ns - start_ns;
+  if (timeline_.count() != 0) {
+    timeline_[index].start_ns = start_ns;
+    timeline_[index].end_ns = end_ns;
+  }
   return CODL_OK;
 }
 

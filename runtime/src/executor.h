@@ -6,6 +6,7 @@
 
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
+#include "runtime/src/cpu_job.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/step_checker.h"
@@ -20,9 +21,11 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Everything given is borrowed and must outlive this; `gpu` is null in a variant without GPU
-  // steps. `gate`: how its steps wait for the CPU's, as the step list was told. Once per object.
+  // steps. `gate`: how its steps wait for the CPU's, as the step list was told. `scratch` has room
+  // for every step of the list. Once per object.
   codl_status_t create(const codl_allocator_t& allocator, Gate gate, StepList& steps, CpuPool& pool,
-                       GpuQueue* gpu, bool record_timeline, codl_diag_t* diag);
+                       const CpuScratch& scratch, GpuQueue* gpu, bool record_timeline,
+                       codl_diag_t* diag);
 
   // Ends a run once it is set: before the next step, CANCELLED. Borrowed.
   void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
@@ -32,12 +35,14 @@ class Executor {
 
   // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one.
   // Then the queues are empty and nothing is mapped, so that the next run begins like the first;
-  // where that could not be brought about, is_lost(), and every later run reports the same.
-  // WRONG_RESULT if a check says so.
+  // where that could not be brought about, GpuQueue::is_lost(), and every later run reports the
+  // same. WRONG_RESULT if a check says so.
   codl_status_t run(codl_diag_t* diag);
-  bool is_lost() const { return is_lost_; }
 
-  uint64_t scratch_bytes() const { return scratch_.size_bytes(); }
+  // Has run() take the times of the CPU's steps: cpu_ns() is their sum in the last run.
+  void set_timed() { is_timed_ = true; }
+  int64_t cpu_ns() const { return cpu_ns_; }
+
   // Of the last run, in the order of the plan's steps; empty unless recording.
   const Array<codl_step_time_t>& timeline() const { return timeline_; }
 
@@ -64,15 +69,15 @@ class Executor {
   CpuPool* pool_ = nullptr;
   GpuQueue* gpu_ = nullptr;
   bool has_user_events_ = false;
-  Arena scratch_;
-  size_t scratch_stride_ = 0;  // from worker to worker
+  CpuScratch scratch_;
   // By step. Of a GPU or Transfer step: its command; of a CPU step that is a gate: its user event.
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
   const std::atomic<bool>* cancel_ = nullptr;
   StepChecker* checker_ = nullptr;
   uint32_t checked_step_ = kNoStep;  // of this run
-  bool is_lost_ = false;
+  bool is_timed_ = false;
+  int64_t cpu_ns_ = 0;
   codl_diag_t failure_ = {};  // of the run that failed last
 };
 

@@ -4,43 +4,67 @@
 
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
-#include "schema/session_memory.h"
 #include "schema/types.h"
 
 namespace codl::rt {
 
 namespace {
 
+constexpr DType kImageDtypes[] = {DType::F32, DType::F16};
+
 // Drivers pad rows. One that does not say what an image takes, or less than its texels, is not
 // asked any further.
-uint64_t held_by_image(const ClApi& api, cl_mem image, const plan::ImageDef& def) {
+uint64_t held_by_image(const ClApi& api, cl_mem image, const ImageSize& size) {
   size_t bytes = 0;
   if (api.clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) != CL_SUCCESS)
     bytes = 0;
-  return std::max<uint64_t>(bytes, image_bytes(def, 1));
+  return std::max<uint64_t>(bytes, image_bytes(size, 1));
 }
 
 }  // namespace
 
+void* GpuTensors::pointer_of(uint32_t tensor) const {
+  const plan::TensorDef& def = *variant->tensors()->Get(tensor);
+  return storage_of(def) == Storage::Shared && svm != nullptr ? svm + def.offset_bytes() : nullptr;
+}
+
 codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueue& gpu,
-                                const codl_plan& plan, const plan::VariantDef& variant,
+                                const codl_plan& plan, const VariantList& variants,
                                 codl_diag_t* diag) {
   gpu_ = &gpu;
   plan_ = &plan;
-  variant_ = &variant;
-  const uint32_t tensor_count = variant.tensors()->size();
-  if (!images_.allocate(allocator, variant.images()->size()) ||
+  variants_ = variants;
+  const size_t tensor_count = first_tensor_of(variants.count);
+  uint32_t image_counts[2] = {};
+  ImageSize image;
+  for (size_t i = 0; i < 2; ++i)
+    while (session_image(variants, kImageDtypes[i], image_counts[i], &image)) ++image_counts[i];
+  if (!images_[0].allocate(allocator, image_counts[0]) ||
+      !images_[1].allocate(allocator, image_counts[1]) ||
       !blobs_.allocate(allocator, plan.def->blobs()->size()) ||
       !sub_buffers_.allocate(allocator, tensor_count) ||
       !by_place_.allocate(allocator, tensor_count) || !buffers_.allocate(allocator, tensor_count)) {
-    set_diag(diag, "no memory for the OpenCL objects of %u tensors", tensor_count);
+    set_diag(diag, "no memory for the OpenCL objects of %zu tensors", tensor_count);
     return CODL_OUT_OF_MEMORY;
   }
   codl_status_t status = create_arenas(diag);
   if (status == CODL_OK) status = create_images(diag);
-  if (status == CODL_OK) status = create_weights(diag);
+  for (size_t i = 0; i < variants.count && status == CODL_OK; ++i)
+    status = create_weights(*variants.items[i], diag);
   if (status == CODL_OK) status = create_tensors(diag);
   return status;
+}
+
+size_t GpuMemory::first_tensor_of(size_t index) const {
+  size_t count = 0;
+  for (size_t i = 0; i < index; ++i) count += variants_.items[i]->tensors()->size();
+  return count;
+}
+
+GpuTensors GpuMemory::tensors_of(size_t index) const {
+  const plan::VariantDef* variant = variants_.items[index];
+  return {variant, buffers_.data() + first_tensor_of(index),
+          sharing_of(*variant) == Sharing::FineSvm ? svm_ : nullptr};
 }
 
 void GpuMemory::release() {
@@ -54,40 +78,38 @@ void GpuMemory::release() {
   for (; sub_buffer_count_ != 0; --sub_buffer_count_)
     release_object(sub_buffers_[sub_buffer_count_ - 1]);
   for (cl_mem& blob : blobs_) release_object(blob);
-  for (cl_mem& image : images_) release_object(image);
+  for (const Array<cl_mem>& images : images_)
+    for (cl_mem& image : images) release_object(image);
   release_object(shared_arena_);
   release_object(device_arena_);
   if (svm_ != nullptr) api.clSVMFree(gpu_->context(), svm_);
   svm_ = nullptr;
 }
 
-void* GpuMemory::pointer_of(uint32_t tensor) const {
-  const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
-  return storage_of(def) == Storage::Shared && svm_ != nullptr ? svm_ + def.offset_bytes()
-                                                               : nullptr;
-}
-
 codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
   const ClApi& api = gpu_->api();
   cl_int error = CL_SUCCESS;
-  const auto shared_bytes = static_cast<size_t>(variant_->shared_bytes());
-  const auto device_bytes = static_cast<size_t>(variant_->device_bytes());
-  if (shared_bytes != 0 && sharing_of(*variant_) == Sharing::FineSvm) {
+  const ArenaSizes sizes = arena_sizes(variants_);
+  const auto svm_bytes = static_cast<size_t>(sizes.svm_bytes);
+  const auto buffer_bytes = static_cast<size_t>(sizes.buffer_bytes);
+  const auto device_bytes = static_cast<size_t>(sizes.device_bytes);
+  if (svm_bytes != 0) {
     // Alignment 0: that of the largest OpenCL type, 128 bytes.
     svm_ = static_cast<uint8_t*>(api.clSVMAlloc(
-        gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, shared_bytes, 0));
+        gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, svm_bytes, 0));
     if (svm_ == nullptr) {
-      set_diag(diag, "clSVMAlloc: no memory for a shared arena of %zu bytes", shared_bytes);
+      set_diag(diag, "clSVMAlloc: no memory for a shared arena of %zu bytes", svm_bytes);
       return CODL_DEVICE_ERROR;
     }
     // No page faults in a run.
-    __builtin_memset(svm_, 0, shared_bytes);
-  } else if (shared_bytes != 0) {
+    __builtin_memset(svm_, 0, svm_bytes);
+  }
+  if (buffer_bytes != 0) {
     shared_arena_ = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                       shared_bytes, nullptr, &error);
+                                       buffer_bytes, nullptr, &error);
     if (shared_arena_ == nullptr) return cl_fault(diag, "clCreateBuffer (shared arena)", error);
   }
-  shared_bytes_ = shared_bytes;
+  shared_bytes_ = sizes.svm_bytes + sizes.buffer_bytes;
   if (device_bytes != 0) {
     device_arena_ =
         api.clCreateBuffer(gpu_->context(), CL_MEM_READ_WRITE, device_bytes, nullptr, &error);
@@ -98,30 +120,33 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
 }
 
 codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
-  for (uint32_t i = 0; i < images_.count(); ++i) {
-    const plan::ImageDef& image = *variant_->images()->Get(i);
-    const auto dtype = static_cast<DType>(image.dtype());
-    // Both formats are among those that every device with images has (OpenCL 1.2, table 5.8).
-    const cl_image_format format = {
-        CL_RGBA, cl_channel_type(dtype == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
-    cl_image_desc desc = {};
-    desc.image_type = CL_MEM_OBJECT_IMAGE2D;
-    desc.image_width = image.width();
-    desc.image_height = image.height();
-    cl_int error = CL_SUCCESS;
-    images_[i] = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc,
-                                           nullptr, &error);
-    if (images_[i] == nullptr) return cl_fault(diag, "clCreateImage", error);
-    image_bytes_ += held_by_image(gpu_->api(), images_[i], image);
+  for (size_t d = 0; d < 2; ++d) {
+    for (uint32_t i = 0; i < images_[d].count(); ++i) {
+      ImageSize image;
+      session_image(variants_, kImageDtypes[d], i, &image);
+      // Both formats are among those that every device with images has (OpenCL 1.2, table 5.8).
+      const cl_image_format format = {
+          CL_RGBA, cl_channel_type(image.dtype == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
+      cl_image_desc desc = {};
+      desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+      desc.image_width = image.width;
+      desc.image_height = image.height;
+      cl_int error = CL_SUCCESS;
+      cl_mem& made = images_[d][i];
+      made = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc, nullptr,
+                                       &error);
+      if (made == nullptr) return cl_fault(diag, "clCreateImage", error);
+      image_bytes_ += held_by_image(gpu_->api(), made, image);
+    }
   }
   return CODL_OK;
 }
 
-codl_status_t GpuMemory::create_weights(codl_diag_t* diag) {
-  for (const plan::StepDef* step : *variant_->steps()) {
+codl_status_t GpuMemory::create_weights(const plan::VariantDef& variant, codl_diag_t* diag) {
+  for (const plan::StepDef* step : *variant.steps()) {
     if (lane_of(*step) == Lane::Cpu) continue;
     for (uint32_t tensor : *step->operands()) {
-      const plan::TensorDef& def = *variant_->tensors()->Get(tensor);
+      const plan::TensorDef& def = *variant.tensors()->Get(tensor);
       if (storage_of(def) != Storage::Weights || blobs_[def.index()] != nullptr) continue;
       const codl_status_t status = create_blob(def.index(), diag);
       if (status != CODL_OK) return status;
@@ -150,39 +175,54 @@ codl_status_t GpuMemory::create_blob(uint32_t blob, codl_diag_t* diag) {
   return CODL_OK;
 }
 
-// Tensors that begin at one place of the arena share a sub-buffer, as large as the largest of them:
-// drivers keep track of sub-buffers that overlap, NVIDIA's at each launch (docs/DECISIONS.md,
-// 2026-11-22).
+// Tensors that begin at one place of the arena, of whichever variant, share a sub-buffer, as large
+// as the largest of them: drivers keep track of sub-buffers that overlap, NVIDIA's at each launch
+// (docs/DECISIONS.md, 2026-11-22).
 codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag) {
   if (arena == nullptr) return CODL_OK;
-  const auto tensor = [this](uint32_t id) -> const plan::TensorDef& {
-    return *variant_->tensors()->Get(id);
+  const auto offset_of = [this](const Place& place) { return tensor_at(place).offset_bytes(); };
+  size_t count = 0;
+  for (uint32_t v = 0; v < variants_.count; ++v) {
+    const plan::VariantDef& variant = *variants_.items[v];
+    // The shared arena of FineSvm is no buffer.
+    if (storage == Storage::Shared && sharing_of(variant) == Sharing::FineSvm) continue;
+    for (uint32_t i = 0; i < variant.tensors()->size(); ++i)
+      if (storage_of(*variant.tensors()->Get(i)) == storage) by_place_[count++] = {v, i};
+  }
+  // Heap sort: a third of the code of std::sort.
+  const auto is_before = [&](const Place& a, const Place& b) {
+    return offset_of(a) < offset_of(b);
   };
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < buffers_.count(); ++i)
-    if (storage_of(tensor(i)) == storage) by_place_[count++] = i;
-  std::sort(by_place_.data(), by_place_.data() + count, [&](uint32_t a, uint32_t b) {
-    return tensor(a).offset_bytes() < tensor(b).offset_bytes();
-  });
-  for (uint32_t begin = 0, end = 0; begin < count; begin = end) {
-    cl_buffer_region region = {static_cast<size_t>(tensor(by_place_[begin]).offset_bytes()), 0};
-    for (; end < count && tensor(by_place_[end]).offset_bytes() == region.origin; ++end)
-      region.size = std::max(region.size, static_cast<size_t>(tensor(by_place_[end]).bytes()));
+  std::make_heap(by_place_.data(), by_place_.data() + count, is_before);
+  std::sort_heap(by_place_.data(), by_place_.data() + count, is_before);
+  for (size_t begin = 0, end = 0; begin < count; begin = end) {
+    cl_buffer_region region = {static_cast<size_t>(offset_of(by_place_[begin])), 0};
+    for (; end < count && offset_of(by_place_[end]) == region.origin; ++end)
+      region.size = std::max(region.size, static_cast<size_t>(tensor_at(by_place_[end]).bytes()));
     cl_int error = CL_SUCCESS;
     const cl_mem sub_buffer = gpu_->api().clCreateSubBuffer(
         arena, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
     if (sub_buffer == nullptr) return cl_fault(diag, "clCreateSubBuffer", error);
     sub_buffers_[sub_buffer_count_++] = sub_buffer;
-    for (uint32_t i = begin; i < end; ++i) buffers_[by_place_[i]] = sub_buffer;
+    for (size_t i = begin; i < end; ++i)
+      buffers_[first_tensor_of(by_place_[i].variant) + by_place_[i].tensor] = sub_buffer;
   }
   return CODL_OK;
 }
 
 codl_status_t GpuMemory::create_tensors(codl_diag_t* diag) {
-  for (uint32_t i = 0; i < buffers_.count(); ++i) {
-    const plan::TensorDef& tensor = *variant_->tensors()->Get(i);
-    if (storage_of(tensor) == Storage::Image) buffers_[i] = images_[tensor.index()];
-    if (storage_of(tensor) == Storage::Weights) buffers_[i] = blobs_[tensor.index()];
+  cl_mem* buffer = buffers_.data();
+  for (const plan::VariantDef* variant : variants_) {
+    for (const plan::TensorDef* tensor : *variant->tensors()) {
+      if (storage_of(*tensor) == Storage::Image) {
+        const plan::ImageDef& image = *variant->images()->Get(tensor->index());
+        const bool is_half = static_cast<DType>(image.dtype()) == DType::F16;
+        *buffer = images_[is_half ? 1 : 0][image_rank(*variant, tensor->index())];
+      } else if (storage_of(*tensor) == Storage::Weights) {
+        *buffer = blobs_[tensor->index()];
+      }
+      ++buffer;
+    }
   }
   const codl_status_t status = create_sub_buffers(Storage::Device, device_arena_, diag);
   return status == CODL_OK ? create_sub_buffers(Storage::Shared, shared_arena_, diag) : status;

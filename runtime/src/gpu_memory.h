@@ -7,8 +7,20 @@
 #include "runtime/src/arena.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/plan.h"
+#include "schema/session_memory.h"
 
 namespace codl::rt {
+
+// Where the tensors of one variant are: what a kernel takes for each is exactly one of the two.
+// Borrowed from GpuMemory.
+struct GpuTensors {
+  const plan::VariantDef* variant = nullptr;
+  const cl_mem* buffers = nullptr;  // by tensor
+  uint8_t* svm = nullptr;           // FineSvm: the shared arena
+
+  cl_mem buffer_of(uint32_t tensor) const { return buffers[tensor]; }
+  void* pointer_of(uint32_t tensor) const;  // FineSvm: the tensor's bytes, for both processors
+};
 
 class GpuMemory {
  public:
@@ -17,14 +29,14 @@ class GpuMemory {
   GpuMemory& operator=(const GpuMemory&) = delete;
   ~GpuMemory() { release(); }
 
-  // `gpu` must be open and outlive this. Once per object.
+  // `variants`, which take turns in it, have GPU steps. `gpu` must be open and outlive this, and so
+  // must the list. Once per object.
   codl_status_t create(const codl_allocator_t& allocator, const GpuQueue& gpu,
-                       const codl_plan& plan, const plan::VariantDef& variant, codl_diag_t* diag);
+                       const codl_plan& plan, const VariantList& variants, codl_diag_t* diag);
   void release();
 
-  // What a kernel takes for a tensor of the variant: exactly one of the two.
-  cl_mem buffer_of(uint32_t tensor) const { return buffers_[tensor]; }
-  void* pointer_of(uint32_t tensor) const;  // FineSvm: the tensor's bytes, for both lanes
+  // Of the variant at `index` of the list.
+  GpuTensors tensors_of(size_t index) const;
 
   uint64_t shared_bytes() const { return shared_bytes_; }
   uint64_t device_bytes() const { return device_bytes_; }
@@ -35,22 +47,32 @@ class GpuMemory {
   codl_status_t create_arenas(codl_diag_t* diag);
   codl_status_t create_images(codl_diag_t* diag);
   codl_status_t create_tensors(codl_diag_t* diag);
-  codl_status_t create_weights(codl_diag_t* diag);
+  codl_status_t create_weights(const plan::VariantDef& variant, codl_diag_t* diag);
   codl_status_t create_blob(uint32_t blob, codl_diag_t* diag);
   codl_status_t create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag);
+  size_t first_tensor_of(size_t index) const;
+
+  // A tensor of one of the variants.
+  struct Place {
+    uint32_t variant;  // in the list
+    uint32_t tensor;
+  };
+  const plan::TensorDef& tensor_at(const Place& place) const {
+    return *variants_.items[place.variant]->tensors()->Get(place.tensor);
+  }
 
   const GpuQueue* gpu_ = nullptr;
   const codl_plan* plan_ = nullptr;
-  const plan::VariantDef* variant_ = nullptr;
+  VariantList variants_;
   uint8_t* svm_ = nullptr;         // FineSvm: the shared arena
   cl_mem shared_arena_ = nullptr;  // SubBuffer: the shared arena
   cl_mem device_arena_ = nullptr;
-  Array<cl_mem> images_;  // by image slot
-  Array<cl_mem> blobs_;   // by blob; null for what no GPU step reads
+  Array<cl_mem> images_[2];  // F32, then F16: by image_rank()
+  Array<cl_mem> blobs_;      // by blob; null for what no GPU step reads
   Array<cl_mem> sub_buffers_;
   size_t sub_buffer_count_ = 0;
-  Array<uint32_t> by_place_;  // scratch of create_sub_buffers()
-  Array<cl_mem> buffers_;     // by tensor; borrowed from the three above
+  Array<Place> by_place_;  // scratch of create_sub_buffers()
+  Array<cl_mem> buffers_;  // by variant, then tensor; borrowed from the three above
   uint64_t shared_bytes_ = 0;
   uint64_t device_bytes_ = 0;
   uint64_t image_bytes_ = 0;

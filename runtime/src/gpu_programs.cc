@@ -96,7 +96,7 @@ void GpuPrograms::release() {
 }
 
 codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* tensors,
-                               const GpuMemory& memory, GpuKernel* out_kernel, codl_diag_t* diag) {
+                               const GpuTensors& memory, GpuKernel* out_kernel, codl_diag_t* diag) {
   ClLaunch launch;
   kernels::launch_of(step, &launch);
   Program* program = nullptr;
@@ -219,7 +219,7 @@ codl_status_t GpuPrograms::report_build_log(const Program& program, cl_int error
 
 codl_status_t GpuPrograms::set_arguments(cl_kernel kernel, const kernels::StepShape& step,
                                          const ClLaunch& launch, const uint32_t* tensors,
-                                         const GpuMemory& memory, codl_diag_t* diag) {
+                                         const GpuTensors& memory, codl_diag_t* diag) {
   const ClApi& api = gpu_->api();
   cl_uint argument = 0;
   for (uint32_t i = 0; i < step.operand_count; ++i, ++argument) {

@@ -44,7 +44,7 @@ class GpuPrograms {
   // memory that nothing has been written to: PoCL, and some phones' drivers, compile for the
   // work-group size at first use (50 to 500 ms), and a run shall compile nothing.
   codl_status_t add(const kernels::StepShape& step, const uint32_t* tensors,
-                    const GpuMemory& memory, GpuKernel* out_kernel, codl_diag_t* diag);
+                    const GpuTensors& memory, GpuKernel* out_kernel, codl_diag_t* diag);
 
   double build_us() const { return build_us_; }
 
@@ -72,7 +72,7 @@ class GpuPrograms {
   codl_status_t report_build_log(const Program& program, cl_int error, codl_diag_t* diag);
   codl_status_t set_arguments(cl_kernel kernel, const kernels::StepShape& step,
                               const kernels::ClLaunch& launch, const uint32_t* tensors,
-                              const GpuMemory& memory, codl_diag_t* diag);
+                              const GpuTensors& memory, codl_diag_t* diag);
   codl_status_t warm_up(Program& program, const GpuKernel& kernel, codl_diag_t* diag);
 
   codl_allocator_t allocator_ = {};

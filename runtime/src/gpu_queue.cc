@@ -35,9 +35,10 @@ void prepare_environment(size_t core_count) {
   unsetenv("POCL_AFFINITY");
 }
 
-bool has_transfers(const plan::VariantDef& variant) {
-  for (const plan::StepDef* step : *variant.steps())
-    if (lane_of(*step) == Lane::Transfer) return true;
+bool has_transfers(const VariantList& variants) {
+  for (const plan::VariantDef* variant : variants)
+    for (const plan::StepDef* step : *variant->steps())
+      if (lane_of(*step) == Lane::Transfer) return true;
   return false;
 }
 
@@ -70,7 +71,7 @@ cl_int poll_event(const ClApi& api, cl_event event, int64_t busy_ns, int64_t mos
   }
 }
 
-codl_status_t GpuQueue::open(const ClApi* api, const plan::VariantDef& variant,
+codl_status_t GpuQueue::open(const ClApi* api, const VariantList& variants,
                              const GpuQueueOptions& options, codl_diag_t* diag) {
   AffinityScope scope;
   if (api != nullptr) {
@@ -80,25 +81,27 @@ codl_status_t GpuQueue::open(const ClApi* api, const plan::VariantDef& variant,
         start_opencl(options.cores, options.core_count, &scope, &api_, diag);
     if (status != CODL_OK) return status;
   }
-  const codl_status_t status = open_context(variant, options, diag);
+  const codl_status_t status = open_context(variants, options, diag);
   // Still inside the scope: what the implementation starts on first use inherits the cores too.
   return status == CODL_OK ? finish(kComputeQueue, diag) : status;
 }
 
-codl_status_t GpuQueue::open_context(const plan::VariantDef& variant,
-                                     const GpuQueueOptions& options, codl_diag_t* diag) {
+codl_status_t GpuQueue::open_context(const VariantList& variants, const GpuQueueOptions& options,
+                                     codl_diag_t* diag) {
   codl_status_t status =
       choose_device(api_, options.platform_part, options.device_part, &device_, diag);
   if (status != CODL_OK) return status;
-  status = check_device(device_, variant, diag);
-  if (status != CODL_OK) return status;
+  for (const plan::VariantDef* variant : variants) {
+    status = check_device(device_, *variant, diag);
+    if (status != CODL_OK) return status;
+  }
   is_confined_ = options.core_count != 0 && is_processor();
   cl_int error = CL_SUCCESS;
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
   context_ = api_.clCreateContext(properties, 1, &device_.device, nullptr, nullptr, &error);
   if (context_ == nullptr) return cl_fault(diag, "clCreateContext", error);
-  const uint32_t queue_count = has_transfers(variant) ? 2 : 1;
+  const uint32_t queue_count = has_transfers(variants) ? 2 : 1;
   for (uint32_t i = 0; i < queue_count; ++i) {
     queues_[i] = api_.clCreateCommandQueue(
         context_, device_.device, options.record_times ? CL_QUEUE_PROFILING_ENABLE : 0, &error);

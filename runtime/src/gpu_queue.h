@@ -7,6 +7,7 @@
 #include "runtime/src/affinity.h"
 #include "runtime/src/cl_api.h"
 #include "runtime/src/gpu_device.h"
+#include "schema/session_memory.h"
 
 namespace codl::rt {
 
@@ -51,10 +52,10 @@ class GpuQueue {
   GpuQueue& operator=(const GpuQueue&) = delete;
   ~GpuQueue() { close(); }
 
-  // Finds OpenCL (or takes `api`, if given: tests), chooses a device that can hold the variant's
+  // Finds OpenCL (or takes `api`, if given: tests), chooses a device that can hold the variants'
   // memory and makes context and queues. Once per object.
-  codl_status_t open(const ClApi* api, const plan::VariantDef& variant,
-                     const GpuQueueOptions& options, codl_diag_t* diag);
+  codl_status_t open(const ClApi* api, const VariantList& variants, const GpuQueueOptions& options,
+                     codl_diag_t* diag);
   void close();
 
   const ClApi& api() const { return api_; }
@@ -85,8 +86,13 @@ class GpuQueue {
   // it is done.
   bool drain();
 
+  // A driver that did not let a run be taken back: what it still does is not known, and no variant
+  // can use its queues or the memory that it has.
+  void set_lost() { is_lost_ = true; }
+  bool is_lost() const { return is_lost_; }
+
  private:
-  codl_status_t open_context(const plan::VariantDef& variant, const GpuQueueOptions& options,
+  codl_status_t open_context(const VariantList& variants, const GpuQueueOptions& options,
                              codl_diag_t* diag);
   bool is_processor() const;
   cl_int wait_until_empty(uint32_t index);
@@ -96,6 +102,7 @@ class GpuQueue {
   cl_context context_ = nullptr;
   cl_command_queue queues_[kQueueCount] = {};
   bool is_dirty_[kQueueCount] = {};
+  bool is_lost_ = false;
   bool is_confined_ = false;  // it computes on the cores it was told to, and no thread helps it
 };
 

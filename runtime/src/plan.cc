@@ -15,6 +15,12 @@ bool needs_gpu(const plan::VariantDef& variant) {
   return false;
 }
 
+const plan::VariantDef* find_cpu_variant(const codl_plan& plan) {
+  for (const plan::VariantDef* variant : *plan.def->variants())
+    if (!needs_gpu(*variant)) return variant;
+  return nullptr;
+}
+
 codl_status_t refuse_null(const char* what, codl_diag_t* diag) {
   set_diag(diag, "expected %s, found null", what);
   return CODL_INVALID_ARGUMENT;

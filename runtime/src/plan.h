@@ -27,6 +27,9 @@ namespace codl::rt {
 // True if the variant has a step that is not the CPU's.
 bool needs_gpu(const plan::VariantDef& variant);
 
+// The plan's first variant without a GPU step; null if there is none.
+const plan::VariantDef* find_cpu_variant(const codl_plan& plan);
+
 // True for a size that a version of `Struct` has or had: members were only ever appended, and a
 // multiple of size_t cuts none of them in two.
 template <typename Struct>

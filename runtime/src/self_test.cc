@@ -62,8 +62,8 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
     set_diag(diag, "no room for a row of an image");
     return CODL_OUT_OF_MEMORY;
   }
-  auto* pointer = static_cast<uint8_t*>(inputs_.memory->pointer_of(tensor));
-  const cl_mem memory = inputs_.memory->buffer_of(tensor);
+  auto* pointer = static_cast<uint8_t*>(inputs_.memory.pointer_of(tensor));
+  const cl_mem memory = inputs_.memory.buffer_of(tensor);
   for (size_t begin = 0; begin < count; begin += room) {
     const size_t some = std::min(room, count - begin);
     uint8_t* to = pointer != nullptr ? pointer + begin * element_bytes : memory_.data();

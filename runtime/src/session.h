@@ -1,4 +1,4 @@
-// A session: one variant of a plan with its memory, workers and queues.
+// A session: variants of a plan with their memory, workers and queues. One of them is in use.
 #pragma once
 
 #include <atomic>
@@ -6,47 +6,58 @@
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
 #include "runtime/src/cpu_pool.h"
-#include "runtime/src/executor.h"
 #include "runtime/src/gpu_memory.h"
 #include "runtime/src/gpu_programs.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/plan.h"
+#include "runtime/src/prepared_variant.h"
 #include "runtime/src/run_record.h"
-#include "runtime/src/spare_variant.h"
-#include "runtime/src/step_checker.h"
-#include "runtime/src/step_list.h"
+#include "runtime/src/variant_chooser.h"
 
 // Members are released in the reverse order: workers and queues stop before memory goes.
 struct codl_session {
   codl_session() = default;
   ~codl_session() {
-    if (spare != nullptr) codl::rt::destroy_object(allocator, spare);
-    if (checker != nullptr) codl::rt::destroy_object(allocator, checker);
+    for (codl::rt::PreparedVariant* one : prepared)
+      if (one != nullptr) codl::rt::destroy_object(allocator, one);
   }
   codl_allocator_t allocator = {};
   const codl_plan_t* plan = nullptr;
-  const codl::plan::VariantDef* variant = nullptr;
-  codl::rt::Arena host_arena;
+  // Those with GPU steps first, else in the plan's order.
+  codl::rt::Array<const codl::plan::VariantDef*> defs;
+  size_t gpu_variant_count = 0;
+  codl::rt::Arena host_arena;  // of all variants but `spare`
+  // The spare variant's is its own: a device whose queue could not be emptied may still write to
+  // the other one.
+  codl::rt::Arena spare_arena;
+  codl::rt::Arena scratch;
   codl::rt::Array<int64_t> hidden_outputs;  // behind the plan's visible ones
-  codl::rt::GpuQueue gpu;                   // these three are empty in a variant without GPU steps
+  codl::rt::GpuQueue gpu;                   // these three are empty without variants with GPU steps
   codl::rt::GpuMemory gpu_memory;
   codl::rt::GpuPrograms gpu_programs;
-  codl::rt::StepList steps;
+  codl::rt::Array<codl::rt::PreparedVariant*> prepared;  // parallel to `defs`
   codl::rt::CpuPool pool;
-  codl::rt::Executor executor;
-  codl::rt::SpareVariant* spare = nullptr;   // null: no fallback in a run
-  codl::rt::StepChecker* checker = nullptr;  // null: nothing is checked
+  codl::rt::PreparedVariant* spare = nullptr;  // finishes what the device fails at; null: nothing
+  codl::rt::PreparedVariant* last = nullptr;   // finished the last run; null: there was none
+  // For the next run; written by any thread.
+  std::atomic<codl::rt::PreparedVariant*> current{nullptr};
+  std::atomic<int32_t> load{CODL_LOAD_UNKNOWN};
+  std::atomic<uint64_t> switch_count{0};
+  std::atomic<const char*> switch_reason{""};
+  codl::rt::VariantChooser chooser;  // empty with CODL_VARIANT_FIXED
   codl::rt::RunRecord record;
-  bool has_gpu = false;
   bool records_timeline = false;
-  bool is_last_on_spare = false;  // the last run was finished by `spare`
-  uint64_t weight_bytes = 0;      // of the variant's blobs, whole pages
-  codl_diag_t fallback = {};      // why `variant` is not the one asked for
+  uint64_t weight_bytes = 0;  // of the variants' blobs, whole pages
+  codl_diag_t fallback = {};  // why the first variant is not the one asked for
   double load_us = 0;
   double program_us = 0;
   // Held for the length of a run, so that a second thread is refused and not mixed in.
   std::atomic<bool> is_running{false};
   std::atomic<bool> is_cancelled{false};  // the run in progress is to end
+
+  bool has_gpu() const { return gpu_variant_count != 0; }
+  codl::VariantList gpu_variants() const { return {defs.data(), gpu_variant_count}; }
+  codl::VariantList variants() const { return {defs.data(), defs.count()}; }
 };
 
 namespace codl::rt {
@@ -54,5 +65,15 @@ namespace codl::rt {
 // codl_session_create with OpenCL's functions given; null: the machine's. For tests.
 codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
                              const ClApi* api, codl_session_t** out_session, codl_diag_t* diag);
+
+// What the host said is sound.
+codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,
+                            codl_diag_t* diag);
+
+// The plan's variant of that name, null: its first. Null if there is none.
+const plan::VariantDef* find_variant(const codl_plan& plan, const char* name);
+
+// The next run is to use another variant than the last one that was chosen.
+void note_switch(codl_session& session, const char* reason);
 
 }  // namespace codl::rt

@@ -11,29 +11,23 @@ namespace {
 
 SessionMemory memory_of(const codl_session& session) {
   const uint64_t page_bytes = page_bytes_of(session.allocator);
-  const SessionLists lists = {static_cast<uint64_t>(session.pool.worker_count()), session.has_gpu,
-                              session.records_timeline};
+  const SessionLists lists = {static_cast<uint64_t>(session.pool.worker_count()),
+                              session.records_timeline, session.chooser.is_created()};
   SessionMemory memory;
-  memory.host_bytes = block_bytes(session.host_arena.size_bytes(), page_bytes);
-  memory.scratch_bytes = block_bytes(session.executor.scratch_bytes(), page_bytes);
+  memory.host_bytes = block_bytes(session.host_arena.size_bytes(), page_bytes) +
+                      block_bytes(session.spare_arena.size_bytes(), page_bytes);
+  memory.scratch_bytes = block_bytes(session.scratch.size_bytes(), page_bytes);
   memory.shared_bytes = session.gpu_memory.shared_bytes();
   memory.device_bytes = session.gpu_memory.device_bytes();
   memory.image_bytes = session.gpu_memory.image_bytes();
   memory.weight_bytes = session.weight_bytes;
   memory.weight_copy_bytes = session.gpu_memory.weight_copy_bytes();
   memory.table_bytes = session.plan->file.private_bytes() +
-                       list_bytes(*session.plan->def, *session.variant, lists, page_bytes);
-  if (session.checker != nullptr) {
-    memory.scratch_bytes += block_bytes(session.checker->memory_bytes(), page_bytes);
-    memory.table_bytes += sizeof(StepChecker) + session.checker->list_bytes();
-  }
-  if (session.spare != nullptr) {
-    const SpareVariant& spare = *session.spare;
-    memory.host_bytes += block_bytes(spare.host_bytes(), page_bytes);
-    memory.scratch_bytes += block_bytes(spare.executor().scratch_bytes(), page_bytes);
-    memory.table_bytes +=
-        sizeof(SpareVariant) + variant_list_bytes(*session.plan->def, spare.variant(),
-                                                  session.records_timeline, page_bytes);
+                       list_bytes(*session.plan->def, session.variants(), lists, page_bytes);
+  for (const PreparedVariant* one : session.prepared) {
+    if (one->checker == nullptr) continue;
+    memory.scratch_bytes += block_bytes(one->checker->memory_bytes(), page_bytes);
+    memory.table_bytes += sizeof(StepChecker) + one->checker->list_bytes();
   }
   return memory;
 }
@@ -49,7 +43,7 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.struct_size = out_info->struct_size;
   const codl::rt::RunRecord& record = session->record;
   const bool has_given_up = record.has_given_up();
-  info.variant = (has_given_up ? session->spare->variant() : *session->variant).name()->c_str();
+  info.variant = (has_given_up ? session->spare : session->current.load())->name();
   info.fallback_reason = has_given_up ? record.first_failure() : session->fallback.message;
   info.failed_runs = record.failed_runs();
   info.run_failure = record.first_failure();
@@ -62,6 +56,9 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
 #undef CODL_MEMORY
   info.load_us = session->load_us;
   info.program_us = session->program_us;
+  info.variant_count = session->prepared.count();
+  info.switch_count = session->switch_count;
+  info.switch_reason = session->switch_reason;
   std::memcpy(out_info, &info, info.struct_size);
   return CODL_OK;
 }
@@ -93,8 +90,9 @@ const codl_step_time_t* codl_session_timeline(const codl_session_t* session, siz
   if (out_count == nullptr) return nullptr;
   *out_count = 0;
   if (session == nullptr || session->is_running) return nullptr;
-  const codl::rt::Executor& executor =
-      session->is_last_on_spare ? session->spare->executor() : session->executor;
-  *out_count = executor.timeline().count();
-  return executor.timeline().data();
+  const codl::rt::PreparedVariant* shown =
+      session->last != nullptr ? session->last : session->current.load();
+  const codl::rt::Array<codl_step_time_t>& timeline = shown->executor.timeline();
+  *out_count = timeline.count();
+  return timeline.data();
 }

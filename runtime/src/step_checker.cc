@@ -277,8 +277,8 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   // Halves into the second half of the place: they are widened from its beginning on.
   uint8_t* to = memory_.data() + place;
   if (held.dtype == DType::F16) to += batches * count * row_bytes;
-  const auto* pointer = static_cast<const uint8_t*>(inputs_.memory->pointer_of(tensor));
-  const cl_mem memory = inputs_.memory->buffer_of(tensor);
+  const auto* pointer = static_cast<const uint8_t*>(inputs_.memory.pointer_of(tensor));
+  const cl_mem memory = inputs_.memory.buffer_of(tensor);
   for (size_t n = 0; n < batches; ++n, to += count * row_bytes) {
     const size_t row = n * held_count + first;
     cl_int error = CL_SUCCESS;

@@ -22,7 +22,7 @@ namespace codl::rt {
 struct StepCheckerInputs {
   const codl_plan* plan = nullptr;
   const plan::VariantDef* variant = nullptr;
-  const GpuMemory* memory = nullptr;
+  GpuTensors memory;
   GpuQueue* gpu = nullptr;
   CpuPool* pool = nullptr;
   uint32_t every = 1;  // runs

@@ -73,8 +73,8 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
       fixed_[i] = inputs.host_arena + tensor.offset_bytes();
     else if (storage_of(tensor) == Storage::Weights)
       fixed_[i] = const_cast<uint8_t*>(inputs.plan->blob_data(tensor.index()));
-    else if (storage_of(tensor) == Storage::Shared && inputs.memory != nullptr)
-      fixed_[i] = inputs.memory->pointer_of(i);
+    else if (storage_of(tensor) == Storage::Shared && inputs.programs != nullptr)
+      fixed_[i] = inputs.memory.pointer_of(i);
   }
   for (uint32_t i = 0; i < step_count; ++i) {
     Step& step = steps_[i];
@@ -106,7 +106,7 @@ codl_status_t StepList::prepare_kernel(uint32_t index, codl_diag_t* diag) {
   kernels::OperandShape shapes[kernels::kMaxOperands];
   const kernels::StepShape shape = step_shape_of(*inputs_.variant, *step.def, shapes);
   if (!step.is_cpu())
-    return inputs_.programs->add(shape, step.def->operands()->data(), *inputs_.memory,
+    return inputs_.programs->add(shape, step.def->operands()->data(), inputs_.memory,
                                  &step.gpu_kernel, diag);
   kernels::StepNeeds needs;
   const char* expected = kernels::check_step(shape, &needs);
@@ -166,7 +166,7 @@ void* const* StepList::source_of(uint32_t tensor) const {
 void StepList::prepare_map(uint32_t index) {
   Step& step = steps_[index];
   const uint32_t tensor = step.def->operands()->Get(0);
-  step.memory = inputs_.memory->buffer_of(tensor);
+  step.memory = inputs_.memory.buffer_of(tensor);
   step.map_bytes = static_cast<size_t>(inputs_.variant->tensors()->Get(tensor)->bytes());
   step.map_flags = map_flags_of(map_access_of(*step.def));
   if (step.kind == StepKind::Map)
@@ -179,7 +179,7 @@ void StepList::prepare_transfer(Step& step) {
   const bool is_upload = step.kind == StepKind::Upload;
   const uint32_t host = step.def->operands()->Get(is_upload ? 0 : 1);
   const uint32_t device = step.def->operands()->Get(is_upload ? 1 : 0);
-  step.memory = inputs_.memory->buffer_of(device);
+  step.memory = inputs_.memory.buffer_of(device);
   step.host = static_cast<uint8_t*>(fixed_[host]);
   step.box = transfer_box(operand_shape_of(*inputs_.variant->tensors()->Get(host)),
                           operand_shape_of(*inputs_.variant->tensors()->Get(device)),

@@ -57,8 +57,8 @@ struct StepListInputs {
   const codl_plan* plan = nullptr;
   const plan::VariantDef* variant = nullptr;
   uint8_t* host_arena = nullptr;
-  const GpuMemory* memory = nullptr;  // null in a variant without GPU steps
-  GpuPrograms* programs = nullptr;    // the same
+  GpuTensors memory;                // empty in a variant without GPU steps
+  GpuPrograms* programs = nullptr;  // null there
   Gate gate = Gate::HostEnqueue;
   bool record_timeline = false;
 };

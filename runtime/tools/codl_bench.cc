@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/tools/adaptation.h"
 #include "runtime/tools/clock_probe.h"
 #include "runtime/tools/compare_variants.h"
 #include "runtime/tools/json_writer.h"
@@ -43,6 +44,7 @@ struct BenchFlags {
   bool compares_variants = false;
   int32_t rounds = 0;  // 0: kRounds
   bool lists_steps = false;
+  bool lists_runs = false;
 };
 
 // Odd, so that the median is one of them.
@@ -62,6 +64,8 @@ struct Report {
   double first_run_us = 0;
   int64_t num_runs = 0;
   Latencies runs;
+  std::vector<Run> all_runs;  // with --list-runs
+  std::optional<Adaptation> adaptation;
   double probe_us = -1;            // the median of the probes around runs; -1: not asked for
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
   RunTimes lanes;
@@ -111,7 +115,12 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   std::vector<double> probes_us;
   const double end_us = now_us() + 1000.0 * flags.min_ms;
   for (int32_t i = 0; i < flags.num_runs || now_us() < end_us; ++i) {
-    runs_us.push_back(time_us([&] { run_session(session, inputs, outputs); }));
+    const char* variant = session.info().variant;
+    const double start_us = now_us();
+    run_session(session, inputs, outputs);
+    runs_us.push_back(now_us() - start_us);
+    if (flags.lists_runs)
+      report->all_runs.push_back({variant, static_cast<int64_t>(start_us * 1000), runs_us.back()});
     if (probes) probes_us.push_back(probes->mean_us());
   }
   if (probes) report->probe_us = latencies_of(std::move(probes_us)).median_us;
@@ -119,6 +128,7 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   report->runs = latencies_of(std::move(runs_us));
   report->peak_memory_bytes = peak_memory_bytes();
   report->session = facts_of(plan, session);
+  if (flags.plan.is_adaptive) report->adaptation = adaptation_of(session);
 }
 
 // Of kRecordedRuns runs after one to warm up.
@@ -234,6 +244,7 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
   }
   text += formatted("  cpu and gpu  %10.1f us both busy\n", report.lanes.overlap_us);
   text += report.timeline;
+  if (report.adaptation) text += adaptation_text(*report.adaptation);
   return flags.lists_steps ? text + steps_text(report.steps) : text;
 }
 
@@ -261,8 +272,11 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 //  (part of session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes",
 //  "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes",
 //  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes":
-//  [{"lane", "step_count", "busy_us", "idle_us"}]}, with --steps "steps": [{"node", "kernel",
-//  "lane", "predicted_us", "median_us", "start_us", "end_us"}]}
+//  [{"lane", "step_count", "busy_us", "idle_us"}]}, with --adaptive "switch_count",
+//  "switch_reason", "switch_us", "variants": [{"variant", "run_count", "predicted_us",
+//  "expected_us", "slowdown"}], with --list-runs "runs": [{"variant", "start_ns", "us"}], with
+//  --steps "steps": [{"node", "kernel", "lane", "predicted_us", "median_us", "start_us",
+//  "end_us"}]}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;
@@ -284,6 +298,8 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   for (const SessionFacts::Memory& kind : session.memory) json.key(kind.key).integer(kind.bytes);
   json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
   write_lanes(json, report.lanes);
+  if (report.adaptation) write_adaptation(json, *report.adaptation);
+  if (flags.lists_runs) write_runs(json, report.all_runs);
   if (flags.lists_steps) write_steps(json, report.steps);
   json.end_object();
   return json.text() + "\n";
@@ -360,6 +376,8 @@ void check_flags(const BenchFlags& flags) {
   const std::pair<const char*, bool> others[] = {{"--variant", !flags.plan.variant.empty()},
                                                  {"--trace", !flags.plan.trace_path.empty()},
                                                  {"--min-ms", flags.min_ms > 0},
+                                                 {"--adaptive", flags.plan.is_adaptive},
+                                                 {"--list-runs", flags.lists_runs},
                                                  {"--probe-cores", !flags.probe_cores.empty()}};
   for (const auto& [name, is_given] : others)
     if (is_given) fail_input(name, "one variant", "--all-variants");
@@ -389,6 +407,11 @@ int codl_bench(const std::vector<std::string>& arguments) {
          integer_value<int32_t>("N", &flags.rounds, 1, std::numeric_limits<int32_t>::max(),
                                 std::to_string(kRounds)),
          "of --all-variants, of --num-runs of each variant"},
+        {"adaptive", switch_value(&flags.plan.is_adaptive),
+         "let the session move among the plan's variants by what runs take, beginning with "
+         "--variant, and say what it did; steps are those of the last one"},
+        {"list-runs", switch_value(&flags.lists_runs),
+         "of --json: every timed run with its variant and when it began"},
         {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
   check_flags(flags);
@@ -408,7 +431,10 @@ int codl_bench(const std::vector<std::string>& arguments) {
   }
   measure(plan, flags, inputs, outputs, &report);
   report.predicted_us = predicted_us_of(plan, report.session.variant);
-  const std::vector<Timeline> recorded = record_runs(plan, flags.plan, inputs, outputs);
+  PlanFlags last = flags.plan;
+  if (last.is_adaptive) last.variant = report.session.variant;
+  last.is_adaptive = false;
+  const std::vector<Timeline> recorded = record_runs(plan, last, inputs, outputs);
   report.steps = step_times_of(recorded);
   const Timeline timeline = median_run(recorded);
   report.lanes = run_times_of(timeline);

@@ -227,6 +227,7 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   options.opencl_platform = text_or_null(flags.opencl_platform);
   options.opencl_device = text_or_null(flags.opencl_device);
   options.check_every = flags.check_every;
+  options.variant_policy = flags.is_adaptive ? CODL_VARIANT_ADAPTIVE : CODL_VARIANT_FIXED;
   options.require_variant = flags.require_variant ? 1 : 0;
   options.record_timeline = record_timeline ? 1 : 0;
   codl_program_cache_t cache = {};

@@ -21,6 +21,7 @@ struct PlanFlags {
   std::string plan_path;
   std::string variant;  // empty: the plan's first
   bool require_variant = false;
+  bool is_adaptive = false;  // CODL_VARIANT_ADAPTIVE, of all variants
   int32_t thread_count = 0;  // 0: the plan's
   std::vector<int32_t> cpu_cores;
   std::vector<int32_t> gpu_cores;

@@ -128,12 +128,14 @@ void check_kind(const char* kind, uint64_t said, int64_t held) {
 }
 
 // What a session holds with the given allocator, as codl.h tells.
+// `variant` null: with all variants, to adapt.
 codl_session_info_t info_of(const codl_plan_t* plan, const char* variant, const FakeCl& cl,
                             const codl_allocator_t* allocator,
                             const std::function<void()>& while_open) {
   codl_session_options_t options{};
   options.struct_size = sizeof(options);
   options.variant = variant;
+  options.variant_policy = variant == nullptr ? CODL_VARIANT_ADAPTIVE : CODL_VARIANT_FIXED;
   options.thread_count = static_cast<int32_t>(plan->def->cpu_threads());
   options.require_variant = 1;
   options.allocator = allocator;
@@ -210,6 +212,25 @@ TEST_CASE("a session holds what codlc says, by kind") {
 #include "schema/memory.def"
 #undef CODL_MEMORY
   }
+  // A session with all variants.
+  const SessionMemory& said = result->report.memory_of_all;
+  FakeCl cl(device_of(profile));
+  CountingAllocator counting;
+  int64_t host_bytes = 0;
+  const codl_session_info_t asked = info_of(plan, nullptr, cl, counting.get(), [&] {
+    host_bytes = counting.live_bytes;
+    check_kind("shared", said.shared_bytes, cl.held().svm + cl.held().host_visible);
+    check_kind("device", said.device_bytes, cl.held().other_buffers);
+    check_kind("image", said.image_bytes, cl.held().images);
+    check_kind("weight copies", said.weight_copy_bytes, cl.held().copied);
+  });
+  check_kind("host, scratch and tables", asked.host_bytes + asked.scratch_bytes + asked.table_bytes,
+             host_bytes + static_cast<int64_t>(plan->file.private_bytes()));
+  const codl_session_info_t told = info_of(plan, nullptr, cl, nullptr, [] {});
+#define CODL_MEMORY(name, text) \
+  check_kind("told: " text, said.name##_bytes, static_cast<int64_t>(told.name##_bytes));
+#include "schema/memory.def"
+#undef CODL_MEMORY
   codl_plan_close(plan);
 }
 

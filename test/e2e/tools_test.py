@@ -699,6 +699,48 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
         self.expect_error(1, run("codl-bench", plan, "--rounds=3"))
 
+    def test_several_variants_go_through_all_tools(self):
+        names = ["coexec", "cpu", "gpu", "gpu40", "busy"]
+        plan = self.compile("--device=host-pair", f"--variants={','.join(names)}", "--search-budget=50",
+                            f"--report={self.path('report.html')}", "--report-json=" + self.path("report.json"))
+        dumped = json.loads(self.run_ok("codl-dump", plan, "--json"))["variants"]
+        self.assertEqual([variant["name"] for variant in dumped], names)
+        with open(self.path("report.json")) as file:
+            self.assertEqual([variant["name"] for variant in json.load(file)["variants"]], names)
+        expected = self.output_of(plan, "--variant=cpu")
+        for name in names:
+            with self.subTest(name):
+                self.run_ok("codl-sim", plan, "--device=host-pair", f"--variant={name}")
+                for x, y in zip(self.output_of(plan, f"--variant={name}"), expected):
+                    self.assertAlmostEqual(x, y, delta=1e-3 * max(abs(y), 1))
+        report = json.loads(self.run_ok("codl-bench", plan, "--all-variants", "--rounds=1", "--num-runs=1", "--json"))
+        self.assertEqual([variant["variant"] for variant in report["variants"]], names)
+
+    def test_variants_that_there_are_not_are_refused_with_the_nearest(self):
+        for given, texts in (("coexec,busi", ["busi", "did you mean busy?"]), ("gpu0", ["gpu0"]), ("gpu100", ["gpu100"]),
+                             ("", ["found nothing"]), ("cpu,", ['""']), ("cpu,cpu", ["cpu twice"]), ("gpu50x", ["gpu50x"])):
+            with self.subTest(given):
+                self.expect_error(1, run("codlc", MODEL, f"--variants={given}", "-o", self.path("no.codl")), "--variants",
+                                  *texts)
+                self.assertFalse(os.path.exists(self.path("no.codl")))
+
+    def test_bench_adapts_and_lists_its_runs(self):
+        plan = self.compile(*MODES["h"])
+        report = json.loads(self.run_ok("codl-bench", plan, "--adaptive", "--list-runs", "--num-runs=30", "--json"))
+        self.assertEqual(sorted(variant["variant"] for variant in report["variants"]), ["coexec", "cpu"])
+        # The first run and five to warm up are not timed.
+        self.assertEqual(sum(variant["run_count"] for variant in report["variants"]), 36)
+        self.assertEqual(len(report["runs"]), 30)
+        starts = [run["start_ns"] for run in report["runs"]]
+        self.assertEqual(starts, sorted(starts))
+        used = [run["variant"] for run in report["runs"]]
+        self.assertGreaterEqual(report["switch_count"], sum(a != b for a, b in zip(used, used[1:])))
+        self.assertGreater(report["switch_us"], 0)
+        self.assertRegex(self.run_ok("codl-bench", plan, "--adaptive", "--num-runs=3"), "us to switch, of 1000 switches")
+        for other in ("--adaptive", "--list-runs"):
+            with self.subTest(other):
+                self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
+
     def test_bench_says_which_variant_did_not_run(self):
         plan = self.compile(*MODES["h"])
         nowhere = {"OCL_ICD_VENDORS": self.path("no_vendors"), "OCL_ICD_FILENAMES": ""}

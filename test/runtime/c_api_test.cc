@@ -202,12 +202,18 @@ class WrongCalls {
       add([size](auto& o) { o.struct_size = size; });
     add([](auto& o) { o.variant = "nobody"; });
     add([](auto& o) { o.variant = ""; });
+    static const char* const unknown[] = {"cpu", "nobody"};
+    static const char* const none[] = {nullptr};
+    add([](auto& o) { o.variants = unknown, o.variant_count = 2; });
+    add([](auto& o) { o.variants = none, o.variant_count = 1; });
+    add([](auto& o) { o.variant_count = 1; });
     for (int32_t count : {-1, 65, INT32_MAX, INT32_MIN})
       add([count](auto& o) { o.thread_count = count; });
     for (int32_t flag : {-1, 2, 77}) {
       add([flag](auto& o) { o.require_variant = flag; });
       add([flag](auto& o) { o.record_timeline = flag; });
       add([flag](auto& o) { o.fallback = flag; });
+      add([flag](auto& o) { o.variant_policy = flag; });
     }
     add([](auto& o) { o.cpu_core_count = 1; });
     add([](auto& o) { o.gpu_core_count = 1; });
@@ -234,6 +240,17 @@ class WrongCalls {
       REFUSES(codl_session_get_info, session_, &info);
     }
     REFUSES(codl_session_cancel, nullptr);
+    auto* session = const_cast<codl_session_t*>(session_);
+    REFUSES(codl_session_set_variant, nullptr, "cpu", diag);
+    for (const char* name : {static_cast<const char*>(nullptr), "", "cp", "cpu2"})
+      REFUSES(codl_session_set_variant, session, name, diag);
+    REFUSES(codl_session_hint, nullptr, CODL_LOAD_IDLE);
+    for (int32_t load : {-1, 4, INT32_MAX, INT32_MIN}) REFUSES(codl_session_hint, session, load);
+    codl_variant_state_t state;
+    REFUSES(codl_session_variant, nullptr, 0, &state);
+    REFUSES(codl_session_variant, session_, 0, nullptr);
+    for (size_t index : {size_t{1}, SIZE_MAX})
+      REFUSES(codl_session_variant, session_, index, &state);
     REFUSES(codl_session_self_test, nullptr, nullptr, nullptr, diag);
     REFUSES(codl_session_self_test, const_cast<codl_session_t*>(session_), nullptr, nullptr, diag);
     int64_t dims[CODL_MAX_RANK];

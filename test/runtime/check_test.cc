@@ -89,7 +89,8 @@ TEST_CASE("a right driver passes every check") {
         options.allocator = allocator.get();
         ReluSession session(plan, options, &cl.api());
         REQUIRE(session.status == CODL_OK);
-        CHECK(session.get()->checker->step_count() == static_cast<uint32_t>(launch_count(half)));
+        CHECK(session.get()->current.load()->checker->step_count() ==
+              static_cast<uint32_t>(launch_count(half)));
         const codl_session_info_t info = session.info();
         CHECK(static_cast<int64_t>(info.host_bytes + info.scratch_bytes + info.table_bytes) ==
               allocator.live_bytes);

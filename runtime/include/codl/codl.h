@@ -16,7 +16,8 @@
  * share the plan, which nobody changes, the OpenCL library and the processors; nothing else, so
  * different sessions may run at the same time. One session runs in one thread at a time: a
  * codl_session_run that finds another in it returns CODL_INVALID_ARGUMENT at once and leaves the
- * other as it is. Beside a run codl_session_get_info and codl_session_cancel may be called;
+ * other as it is. Beside a run codl_session_get_info, codl_session_variant,
+ * codl_session_set_variant, codl_session_hint and codl_session_cancel may be called;
  * codl_session_get_output_dims and codl_session_timeline, which tell of the last run, refuse;
  * codl_session_destroy must not be called.
  *
@@ -201,9 +202,15 @@ typedef enum codl_fallback {
   CODL_FALLBACK_PER_RUN = 1 /* it is finished on the plan's CPU variant */
 } codl_fallback_t;
 
+/* Who chooses among the variants that a session has prepared. */
+typedef enum codl_variant_policy {
+  CODL_VARIANT_FIXED = 0,   /* the host: codl_session_set_variant and codl_session_hint (default) */
+  CODL_VARIANT_ADAPTIVE = 1 /* the session: from run to run, by what runs take */
+} codl_variant_policy_t;
+
 typedef struct codl_session_options {
   size_t struct_size;
-  const char* variant; /* null: the plan's first */
+  const char* variant; /* to begin with; null: the plan's first */
   int32_t
       thread_count; /* CPU workers, the caller included; 0: the plan's, at most the cores allowed */
   const int32_t* cpu_cores; /* cores to pin the workers to, worker i to cpu_cores[i % count], the
@@ -234,6 +241,18 @@ typedef struct codl_session_options {
    * and the next runs go on with the device; with CODL_FALLBACK_PER_RUN the run is finished on the
    * CPU variant and the session stays with that. 0: no checks. */
   int32_t check_every;
+  /* A codl_variant_policy_t. CODL_VARIANT_ADAPTIVE: after each run the session compares what it
+   * took with what was predicted and expected, and takes another variant for the next run where
+   * that is expected to be faster; now and then it tries one that may be. It allocates nothing and
+   * searches nothing. The time that tries lose is bounded: that of three runs, and 1.5 % of all
+   * runs. */
+  int32_t variant_policy;
+  /* Names of variants that the session makes ready to switch to, beside `variant`; null: none with
+   * CODL_VARIANT_FIXED, all of the plan with CODL_VARIANT_ADAPTIVE. They share workers, queues,
+   * programs and weights. Memory is that of the largest of them by kind, not the sum, but for the
+   * tables. Where the GPU cannot be used, those that need none are prepared. */
+  const char* const* variants;
+  size_t variant_count;
 } codl_session_options_t;
 
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
@@ -246,6 +265,28 @@ CODL_API void codl_session_destroy(codl_session_t* session); /* null allowed */
  * is as if there had been none. Does not wait. Without a run it does nothing, and a run that begins
  * while it is called may or may not be ended. */
 CODL_API codl_status_t codl_session_cancel(codl_session_t* session);
+
+/* From any thread, also during a run: the next run that begins uses the variant of that name, which
+ * must be among those prepared (CODL_INVALID_ARGUMENT says otherwise and names them). Takes less
+ * than a microsecond; nothing is allocated or built. Results differ between variants by rounding
+ * only. With CODL_VARIANT_ADAPTIVE the session goes on from there. CODL_DEVICE_ERROR once the
+ * session has given up the device, see `fallback` of the options. */
+CODL_CHECKED codl_status_t codl_session_set_variant(codl_session_t* session, const char* name,
+                                                    codl_diag_t* diag);
+
+/* What else the device is used for, as far as the host knows. */
+typedef enum codl_load {
+  CODL_LOAD_UNKNOWN = 0,     /* the policy chooses again */
+  CODL_LOAD_IDLE = 1,        /* nothing: the plan's first variant */
+  CODL_LOAD_INTERACTIVE = 2, /* frames are drawn, which need the GPU: "gpuNN", the lowest NN */
+  CODL_LOAD_BACKGROUND = 3   /* other programs compute: "busy" */
+} codl_load_t;
+
+/* From any thread, also during a run: the next runs use the variant that is for such a load, of
+ * those prepared, until the next hint. Where there is none of that name: a variant without GPU
+ * steps; where there is not even that, the one in use stays. `load` is a codl_load_t.
+ * CODL_DEVICE_ERROR as by codl_session_set_variant. */
+CODL_API codl_status_t codl_session_hint(codl_session_t* session, int32_t load);
 
 typedef struct codl_buffer {
   void* data; /* aligned to 4 and to its elements; null allowed for 0 bytes; inputs are only read */
@@ -295,34 +336,49 @@ CODL_CHECKED codl_status_t codl_session_self_test(codl_session_t* session,
 typedef struct codl_session_info {
   size_t struct_size;
   const char* variant;         /* the one in use */
-  const char* fallback_reason; /* why it is not the one asked for; empty when it is */
+  const char* fallback_reason; /* why variants with GPU steps that were asked for are not there;
+                                  empty when they are */
   const char* opencl_platform; /* empty when no GPU is in use */
   const char* opencl_device;
   int32_t thread_count;
   /* Memory held, by kind; codlc says the same of a plan. Not counted: what the OpenCL driver takes
    * for itself, which only it knows, and the stacks of threads. */
-  size_t host_bytes;        /* arena of tensors that the CPU touches */
-  size_t shared_bytes;      /* arena of tensors that CPU and GPU touch */
-  size_t device_bytes;      /* arena of tensors that the GPU touches, in buffers */
-  double load_us;           /* codl_session_create: wall time, of which */
-  double program_us;        /* building OpenCL programs */
-  size_t scratch_bytes;     /* of CPU kernels, for all workers */
-  size_t image_bytes;       /* images, with what the driver pads them by */
-  size_t weight_bytes;      /* of the variant, whole pages; all sessions of the plan have them once,
-                               in its file's pages (which the system can read again) or where
-                               codl_plan_open was told */
+  size_t host_bytes;    /* arena of tensors that the CPU touches */
+  size_t shared_bytes;  /* arena of tensors that CPU and GPU touch */
+  size_t device_bytes;  /* arena of tensors that the GPU touches, in buffers */
+  double load_us;       /* codl_session_create: wall time, of which */
+  double program_us;    /* building OpenCL programs */
+  size_t scratch_bytes; /* of CPU kernels, for all workers */
+  size_t image_bytes;   /* images, with what the driver pads them by */
+  size_t weight_bytes;  /* of the variants, whole pages; all sessions of the plan have them once,
+                           in its file's pages (which the system can read again) or where
+                           codl_plan_open was told */
   size_t weight_copy_bytes; /* the driver's copies, where a GPU cannot read the plan's */
   size_t table_bytes;       /* the plan's structure, once for all its sessions, and what a session
                                keeps of its steps, tensors and workers */
-  /* host, scratch and table bytes include those of a variant that is kept to fall back to, and of
-   * checks. When
-   * the device failed so often that a session goes on with the CPU variant, `variant` and
-   * `fallback_reason` tell of that. */
-  uint64_t failed_runs;    /* runs in which a driver call failed or a check, however they ended */
-  const char* run_failure; /* which call failed in the first of them; empty: none */
+  /* With several variants prepared: the memory of all of them, a variant to fall back to and checks
+   * included. When the device failed so often that a session goes on with the CPU variant,
+   * `variant` and `fallback_reason` tell of that. */
+  uint64_t failed_runs;      /* runs in which a driver call failed or a check, however they ended */
+  const char* run_failure;   /* which call failed in the first of them; empty: none */
+  size_t variant_count;      /* prepared, see codl_session_variant */
+  uint64_t switch_count;     /* times that a run was to use another variant than the one before */
+  const char* switch_reason; /* why it was the last time; empty: never */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);
+
+/* A variant that a session has prepared. */
+typedef struct codl_variant_state {
+  const char* name; /* borrowed from the plan */
+  uint64_t run_count;
+  float predicted_us; /* for a device that does nothing else; 0: nothing was predicted */
+  float expected_us;  /* CODL_VARIANT_ADAPTIVE: for a run now; else 0 */
+  float slowdown;     /* expected over predicted; 0 where one of them is */
+} codl_variant_state_t;
+/* From any thread, also during a run. `index`: below variant_count of the session's info. */
+CODL_CHECKED codl_status_t codl_session_variant(const codl_session_t* session, size_t index,
+                                                codl_variant_state_t* out_variant);
 
 /* Dims of an output in the last run: the plan's, but along a dim whose extent the data decides (of
  * NonZero, NonMaxSuppression, Compress ...) the number of elements found, 0 to the plan's. Elements

@@ -164,6 +164,15 @@ class Session {
   // From any thread, by codl_session_cancel.
   void cancel() { (void)codl_session_cancel(get()); }
 
+  // From any thread, by codl_session_set_variant and codl_session_hint.
+  Status set_variant(const char* name) {
+    return Status::of(
+        [&](codl_diag_t* diag) { return codl_session_set_variant(get(), name, diag); });
+  }
+  Status hint(codl_load_t load) {
+    return Status::of([&](codl_diag_t*) { return codl_session_hint(get(), load); });
+  }
+
   // By codl_session_self_test.
   Status self_test(codl_step_report_t report, void* context) {
     return Status::of(
@@ -184,6 +193,13 @@ class Session {
     info.struct_size = sizeof(info);
     if (codl_session_get_info(get(), &info) != CODL_OK) info = {};
     return info;
+  }
+
+  // One of info().variant_count that are prepared; all zero for an index that there is not.
+  codl_variant_state_t variant(std::size_t index) const {
+    codl_variant_state_t state = {};
+    if (codl_session_variant(get(), index, &state) != CODL_OK) state = {};
+    return state;
   }
 
   // Steps of the last run; borrowed until the next one. None unless record_timeline was set.

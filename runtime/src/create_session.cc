@@ -1,0 +1,367 @@
+// Makes a session: everything that its runs need.
+#include <algorithm>
+
+#include "runtime/src/affinity.h"
+#include "runtime/src/diag.h"
+#include "runtime/src/session.h"
+#include "schema/plan_layout.h"
+#include "schema/session_memory.h"
+#include "schema/verify_plan.h"
+
+namespace codl::rt {
+namespace {
+
+static_assert(sizeof(void*) != 8 ||
+                  (kSessionBytes == sizeof(codl_session) && kStepBytes == sizeof(Step) &&
+                   kStepTimeBytes == sizeof(codl_step_time_t) &&
+                   kProgramBytes == GpuPrograms::kProgramBytes &&
+                   kViewBytes == sizeof(kernels::TensorView) &&
+                   kPreparedBytes == sizeof(PreparedVariant) &&
+                   kForecastBytes == VariantChooser::kForecastBytes &&
+                   kWorkerBytes == CpuPool::kWorkerBytes),
+              "schema/session_memory.h has the sizes of what a session keeps");
+
+// Host arenas start on a page, like blobs: what shares no page with other memory can be handed to a
+// device as a whole.
+constexpr size_t kArenaAlignment = kBlobAlignment;
+
+// CPU workers: those asked for, else those the plan was made for, as far as there are cores.
+int32_t thread_count_of(const codl_plan& plan, const codl_session_options_t& options) {
+  if (options.thread_count != 0) return options.thread_count;
+  int32_t cores = std::min(allowed_core_count(), static_cast<int32_t>(kMaxThreads));
+  if (options.cpu_core_count != 0)
+    cores =
+        static_cast<int32_t>(std::min<size_t>(options.cpu_core_count, static_cast<size_t>(cores)));
+  const auto planned = static_cast<int32_t>(plan.def->cpu_threads());
+  return planned == 0 ? cores : std::min(planned, cores);
+}
+
+// The speeds of the plan hold for the workers that it was made for, each on a core of its own.
+kernels::WorkerSpeeds workers_of(const codl_plan& plan, const codl_session_options_t& options) {
+  const int32_t count = thread_count_of(plan, options);
+  const flatbuffers::Vector<uint16_t>* speeds = plan.def->worker_speeds();
+  const bool are_those = speeds != nullptr && speeds->size() == static_cast<uint32_t>(count) &&
+                         (options.cpu_core_count == 0 || options.cpu_core_count == speeds->size());
+  return {count, are_those ? speeds->data() : nullptr};
+}
+
+bool is_listed(const codl_plan& plan, const codl_session_options_t& options,
+               const plan::VariantDef* variant) {
+  for (size_t i = 0; i < options.variant_count; ++i)
+    if (find_variant(plan, options.variants[i]) == variant) return true;
+  return options.variants == nullptr && options.variant_policy == CODL_VARIANT_ADAPTIVE;
+}
+
+// Fills `defs` with what is to be prepared: `first`, those of the options and the one to fall back
+// to. `has_gpu`: false leaves out what needs one.
+codl_status_t list_variants(codl_session& session, const codl_session_options_t& options,
+                            const plan::VariantDef* first, bool has_gpu, codl_diag_t* diag) {
+  const auto& all = *session.plan->def->variants();
+  const plan::VariantDef* found[kMaxVariants];
+  size_t count = 0;
+  const auto add_all = [&](bool with_gpu) {
+    for (const plan::VariantDef* variant : all)
+      if (needs_gpu(*variant) == with_gpu &&
+          (variant == first || is_listed(*session.plan, options, variant)))
+        found[count++] = variant;
+  };
+  if (has_gpu) add_all(true);
+  session.gpu_variant_count = count;
+  add_all(false);
+  if (session.has_gpu() && options.fallback != CODL_FALLBACK_NEVER) {
+    const plan::VariantDef* spare = find_cpu_variant(*session.plan);
+    if (spare == nullptr) {
+      set_diag(diag, "fallback: expected a plan with a CPU variant, found none");
+      return CODL_INVALID_ARGUMENT;
+    }
+    if (std::find(found, found + count, spare) == found + count) found[count++] = spare;
+  }
+  if (!session.defs.allocate(session.allocator, count) ||
+      !session.prepared.allocate(session.allocator, count)) {
+    set_diag(diag, "no memory for a list of %zu variants", count);
+    return CODL_OUT_OF_MEMORY;
+  }
+  std::copy(found, found + count, session.defs.begin());
+  for (PreparedVariant*& one : session.prepared) {
+    one = create_object<PreparedVariant>(session.allocator);
+    if (one == nullptr) {
+      set_diag(diag, "no memory for a variant");
+      return CODL_OUT_OF_MEMORY;
+    }
+    one->allocator = session.allocator;
+    one->inputs.plan = session.plan;
+    one->inputs.variant = session.defs[static_cast<size_t>(&one - session.prepared.begin())];
+    one->inputs.record_timeline = session.records_timeline;
+    if (one->inputs.variant == first) session.current = one;
+    if (session.has_gpu() && options.fallback != CODL_FALLBACK_NEVER &&
+        one->inputs.variant == find_cpu_variant(*session.plan))
+      session.spare = one;
+  }
+  return CODL_OK;
+}
+
+codl_status_t open_gpu(codl_session& session, const codl_session_options_t& options,
+                       const ClApi* api, codl_diag_t* diag) {
+  GpuQueueOptions queue_options;
+  queue_options.platform_part = options.opencl_platform;
+  queue_options.device_part = options.opencl_device;
+  queue_options.cores = options.gpu_cores;
+  queue_options.core_count = options.gpu_core_count;
+  queue_options.record_times = options.record_timeline != 0;
+  size_t step_count = 0;
+  for (const plan::VariantDef* variant : session.gpu_variants())
+    step_count += variant->steps()->size();
+  codl_status_t status = session.gpu.open(api, session.gpu_variants(), queue_options, diag);
+  if (status == CODL_OK)
+    status = session.gpu_memory.create(session.allocator, session.gpu, *session.plan,
+                                       session.gpu_variants(), diag);
+  if (status == CODL_OK)
+    status = session.gpu_programs.create(session.allocator, session.gpu, options.program_cache,
+                                         step_count, diag);
+  return status;
+}
+
+// A driver that refuses a command while it is enqueued ahead takes the same command when its turn
+// has come.
+bool refuses_gates(codl_session& session) {
+  const auto maps_ahead = [](const plan::VariantDef* variant) {
+    return sharing_of(*variant) == Sharing::SubBuffer && gate_of(*variant) == Gate::UserEvent;
+  };
+  const VariantList variants = session.gpu_variants();
+  if (std::none_of(variants.begin(), variants.end(), maps_ahead) || session.gpu.takes_early_unmap())
+    return false;
+  session.record.say(
+      "%s: no unmap is enqueued before its map is complete; user events are not used",
+      session.gpu.device().platform_name);
+  return true;
+}
+
+codl_status_t allocate_arena(Arena& arena, const codl_allocator_t& allocator, uint64_t bytes,
+                             codl_diag_t* diag) {
+  if (arena.allocate(allocator, bytes, kArenaAlignment)) return CODL_OK;
+  set_diag(diag, "no memory for a host arena of %llu bytes",
+           static_cast<unsigned long long>(bytes));
+  return CODL_OUT_OF_MEMORY;
+}
+
+codl_status_t allocate_host_memory(codl_session& session, codl_diag_t* diag) {
+  uint64_t host_bytes = 0;
+  for (const PreparedVariant* one : session.prepared)
+    if (one != session.spare) host_bytes = std::max(host_bytes, one->def().host_bytes());
+  codl_status_t status = allocate_arena(session.host_arena, session.allocator, host_bytes, diag);
+  if (status == CODL_OK && session.spare != nullptr)
+    status = allocate_arena(session.spare_arena, session.allocator,
+                            session.spare->def().host_bytes(), diag);
+  if (status != CODL_OK) return status;
+  const plan::PlanDef& plan = *session.plan->def;
+  if (session.hidden_outputs.allocate(session.allocator,
+                                      plan.outputs()->size() - visible_output_count(plan)))
+    return CODL_OK;
+  set_diag(diag, "no memory for the extents of outputs");
+  return CODL_OUT_OF_MEMORY;
+}
+
+codl_status_t create_steps(codl_session& session, codl_diag_t* diag) {
+  const bool has_no_gates = refuses_gates(session);
+  const size_t first_hidden =
+      size_t{session.plan->def->inputs()->size()} + visible_output_count(*session.plan->def);
+  for (size_t i = 0; i < session.prepared.count(); ++i) {
+    PreparedVariant& one = *session.prepared[i];
+    const Arena& arena = &one == session.spare ? session.spare_arena : session.host_arena;
+    one.inputs.host_arena = arena.data();
+    one.inputs.gate = gate_of(one.def());
+    if (i < session.gpu_variant_count) {
+      one.inputs.memory = session.gpu_memory.tensors_of(i);
+      one.inputs.programs = &session.gpu_programs;
+      if (has_no_gates && sharing_of(one.def()) == Sharing::SubBuffer)
+        one.inputs.gate = Gate::HostEnqueue;
+    }
+    const codl_status_t status = one.steps.create(session.allocator, one.inputs, diag);
+    if (status != CODL_OK) return status;
+    // They stay where they are; inputs and visible outputs are bound for each run.
+    for (size_t h = 0; h < session.hidden_outputs.count(); ++h)
+      one.steps.set_io(first_hidden + h, &session.hidden_outputs[h]);
+  }
+  return CODL_OK;
+}
+
+// Waits for the kernels that GpuPrograms::add() ran for the first time.
+codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
+  const int64_t start_ns = now_ns();
+  const codl_status_t status = session.gpu.finish(kComputeQueue, diag);
+  session.program_us =
+      session.gpu_programs.build_us() + static_cast<double>(now_ns() - start_ns) / 1000;
+  return status;
+}
+
+// The first run of a variant reads no weight from the disk and takes no page faults for them.
+// Weights of variants that are not prepared stay where they are.
+codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
+  const codl_plan& plan = *session.plan;
+  Array<bool> is_done;  // by blob: several tensors may be one
+  if (!is_done.allocate(session.allocator, plan.def->blobs()->size())) {
+    set_diag(diag, "no memory for a list of %u weights", plan.def->blobs()->size());
+    return CODL_OUT_OF_MEMORY;
+  }
+  for (const plan::VariantDef* variant : session.variants()) {
+    for (const plan::TensorDef* tensor : *variant->tensors()) {
+      if (storage_of(*tensor) != Storage::Weights || is_done[tensor->index()]) continue;
+      is_done[tensor->index()] = true;
+      const plan::BlobDef& blob = *plan.def->blobs()->Get(tensor->index());
+      plan.file.prefetch(plan.blob_data(tensor->index()), static_cast<size_t>(blob.bytes()));
+      session.weight_bytes += mapped_bytes(blob);
+    }
+  }
+  return CODL_OK;
+}
+
+// For the step of any variant that needs most.
+codl_status_t allocate_scratch(codl_session& session, CpuScratch* out_scratch, codl_diag_t* diag) {
+  uint64_t bytes_per_worker = 0, bytes_of_all = 0;
+  for (const PreparedVariant* one : session.prepared) {
+    bytes_per_worker = std::max(bytes_per_worker, one->steps.scratch_bytes());
+    bytes_of_all = std::max(bytes_of_all, one->steps.shared_bytes());
+  }
+  const int32_t workers = session.pool.worker_count();
+  ScratchSizes sizes;
+  if (!scratch_sizes(bytes_per_worker, bytes_of_all, static_cast<uint64_t>(workers), &sizes) ||
+      !session.scratch.allocate(session.allocator, sizes.total_bytes, kHostAlignment)) {
+    set_diag(diag, "no memory for %d scratch areas of %llu bytes and one of %llu", workers,
+             static_cast<unsigned long long>(sizes.stride_bytes),
+             static_cast<unsigned long long>(bytes_of_all));
+    return CODL_OUT_OF_MEMORY;
+  }
+  *out_scratch = {session.scratch.data(), static_cast<size_t>(sizes.stride_bytes)};
+  return CODL_OK;
+}
+
+codl_status_t create_checker(codl_session& session, const codl_session_options_t& options,
+                             PreparedVariant& one, codl_diag_t* diag) {
+  if (!one.has_gpu() || options.check_every == 0) return CODL_OK;
+  one.checker = create_object<StepChecker>(session.allocator);
+  if (one.checker == nullptr) {
+    set_diag(diag, "no memory for checks");
+    return CODL_OUT_OF_MEMORY;
+  }
+  const StepCheckerInputs inputs = {session.plan,      &one.def(),
+                                    one.inputs.memory, &session.gpu,
+                                    &session.pool,     static_cast<uint32_t>(options.check_every)};
+  one.executor.set_checker(one.checker);
+  return one.checker->create(session.allocator, inputs, diag);
+}
+
+codl_status_t create_executors(codl_session& session, const codl_session_options_t& options,
+                               codl_diag_t* diag) {
+  CpuScratch scratch;
+  codl_status_t status = allocate_scratch(session, &scratch, diag);
+  for (PreparedVariant* one : session.prepared) {
+    if (status == CODL_OK)
+      status = one->executor.create(session.allocator, one->inputs.gate, one->steps, session.pool,
+                                    scratch, one->has_gpu() ? &session.gpu : nullptr,
+                                    session.records_timeline, diag);
+    one->executor.set_cancel(&session.is_cancelled);
+    if (options.variant_policy == CODL_VARIANT_ADAPTIVE) one->executor.set_timed();
+    if (status == CODL_OK) status = create_checker(session, options, *one, diag);
+  }
+  return status;
+}
+
+// Makes an empty session ready to run, with `first` in use. `has_gpu`: see list_variants().
+codl_status_t prepare(codl_session& session, const codl_session_options_t& options,
+                      const plan::VariantDef* first, bool has_gpu, const ClApi* api,
+                      codl_diag_t* diag) {
+  session.records_timeline = options.record_timeline != 0;
+  codl_status_t status = list_variants(session, options, first, has_gpu, diag);
+  // Then this, so that a machine without a GPU finds out before anything else is done.
+  if (status == CODL_OK && session.has_gpu()) status = open_gpu(session, options, api, diag);
+  if (status == CODL_OK) status = allocate_host_memory(session, diag);
+  if (status == CODL_OK) status = create_steps(session, diag);
+  if (status == CODL_OK) status = prefetch_weights(session, diag);
+  if (status == CODL_OK && session.has_gpu()) status = finish_warm_up(session, diag);
+  if (status == CODL_OK)
+    status = session.pool.start(session.allocator, workers_of(*session.plan, options),
+                                options.cpu_cores, options.cpu_core_count, diag);
+  if (status == CODL_OK) status = create_executors(session, options, diag);
+  if (status == CODL_OK && options.variant_policy == CODL_VARIANT_ADAPTIVE)
+    status = session.chooser.create(session.allocator, session.variants(), diag);
+  return status;
+}
+
+// Empties a session.
+void restart(codl_session& session) {
+  const codl_allocator_t allocator = session.allocator;
+  const codl_plan_t* plan = session.plan;
+  const codl_log_t log = session.record.log();
+  session.~codl_session();
+  new (&session) codl_session();
+  session.allocator = allocator;
+  session.plan = plan;
+  session.record.set_log(log);
+}
+
+// Prepares the variants asked for or, where the GPU is the obstacle, those without it.
+codl_status_t prepare_some_variant(codl_session& session, const codl_session_options_t& options,
+                                   const ClApi* api, codl_diag_t* diag) {
+  codl_diag_t reason = {};
+  const plan::VariantDef* asked = find_variant(*session.plan, options.variant);
+  const codl_status_t status = prepare(session, options, asked, true, api, &reason);
+  const bool is_gpu_fault = status == CODL_NO_DEVICE || status == CODL_DEVICE_ERROR;
+  const plan::VariantDef* cpu_variant =
+      is_gpu_fault && options.require_variant == 0 ? find_cpu_variant(*session.plan) : nullptr;
+  if (cpu_variant == nullptr) {
+    if (status != CODL_OK) set_diag(diag, "%s", reason.message);
+    return is_gpu_fault ? CODL_NO_DEVICE : status;
+  }
+  restart(session);
+  if (!needs_gpu(*asked)) cpu_variant = asked;
+  session.fallback = reason;
+  session.record.say("variant %s in place of the one asked for: %s", cpu_variant->name()->c_str(),
+                     reason.message);
+  return prepare(session, options, cpu_variant, false, api, diag);
+}
+
+}  // namespace
+
+codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
+                             const ClApi* api, codl_session_t** out_session, codl_diag_t* diag) {
+  clear_diag(diag);
+  if (out_session == nullptr) return refuse_null("out_session", diag);
+  *out_session = nullptr;
+  if (plan == nullptr) return refuse_null("a plan", diag);
+  const int64_t start_ns = now_ns();
+  codl_session_options_t given;
+  if (!read_options("codl_session_options_t", options, &given, diag)) return CODL_INVALID_ARGUMENT;
+  codl_status_t status = check_options(*plan, given, diag);
+  if (status != CODL_OK) return status;
+  const codl_allocator_t allocator =
+      given.allocator != nullptr ? *given.allocator : default_allocator();
+  codl_session_t* session = create_object<codl_session_t>(allocator);
+  if (session == nullptr) {
+    set_diag(diag, "no memory for a session");
+    return CODL_OUT_OF_MEMORY;
+  }
+  session->allocator = allocator;
+  session->plan = plan;
+  if (given.log != nullptr) session->record.set_log(*given.log);
+  status = prepare_some_variant(*session, given, api, diag);
+  if (status != CODL_OK) {
+    codl_session_destroy(session);
+    return status;
+  }
+  session->load_us = static_cast<double>(now_ns() - start_ns) / 1000;
+  *out_session = session;
+  return CODL_OK;
+}
+
+}  // namespace codl::rt
+
+codl_status_t codl_session_create(const codl_plan_t* plan, const codl_session_options_t* options,
+                                  codl_session_t** out_session, codl_diag_t* diag) {
+  return codl::rt::create_session(plan, options, nullptr, out_session, diag);
+}
+
+void codl_session_destroy(codl_session_t* session) {
+  if (session == nullptr) return;
+  const codl_allocator_t allocator = session->allocator;
+  codl::rt::destroy_object(allocator, session);
+}

@@ -1,0 +1,39 @@
+// Runs of a session that moves among its variants, and what it tells of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codl/codl.hpp"
+#include "runtime/tools/json_writer.h"
+
+namespace codl::tools {
+
+struct Run {
+  std::string variant;
+  int64_t start_ns;  // on the host's monotonic clock
+  double us;
+};
+
+// What a session with --adaptive did.
+struct Adaptation {
+  std::vector<codl_variant_state_t> variants;
+  uint64_t switch_count = 0;
+  std::string switch_reason;
+  double switch_us = 0;  // codl_session_set_variant
+};
+
+// Switches the session to and fro, and leaves it with any variant.
+Adaptation adaptation_of(Session& session);
+
+// A table with a line a variant.
+std::string adaptation_text(const Adaptation& adaptation);
+
+// Keys "switch_count", "switch_reason", "switch_us" and "variants" of the open object.
+void write_adaptation(JsonWriter& json, const Adaptation& adaptation);
+
+// Key "runs" of the open object.
+void write_runs(JsonWriter& json, const std::vector<Run>& runs);
+
+}  // namespace codl::tools

@@ -1,0 +1,163 @@
+// codlc --variants: what each schedule keeps to, and what they share.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/device/busy_profile.h"
+#include "compiler/pipeline.h"
+#include "schema/plan_fields.h"
+#include "schema/plan_layout.h"
+#include "test/support/catch.h"
+#include "test/support/onnx_text.h"
+
+namespace codl::compiler {
+namespace {
+
+using Kind = VariantRequest::Kind;
+
+const std::vector<VariantRequest> kAll = {{Kind::Coexec, "coexec"},
+                                          {Kind::Cpu, "cpu"},
+                                          {Kind::Gpu, "gpu"},
+                                          {Kind::Limited, "gpu30", 0.3},
+                                          {Kind::Busy, "busy"}};
+
+// Large enough for both processors of a phone to be of use.
+const std::string& model() {
+  static const std::string model = test::onnx_model(
+      "maps (float[1,32,112,112] x) => (float[1,64,112,112] y)"
+      "<float[64,32,3,3] a, float[64,64,3,3] b, float[64,64,3,3] c,"
+      " float[64,64,3,3] d>{"
+      "p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p)"
+      "r = Conv<pads=[1,1,1,1]>(q, b) s = Relu(r)"
+      "t = Conv<pads=[1,1,1,1]>(s, c) u = Relu(t)"
+      "y = Conv<pads=[1,1,1,1]>(u, d)}");
+  return model;
+}
+
+llvm::Expected<CompileResult> compile_all(const std::vector<VariantRequest>& variants,
+                                          const char* device = "sd855") {
+  auto profile = load_device_profile(device);
+  if (!profile) FAIL(llvm::toString(profile.takeError()));
+  CompileOptions options;
+  options.partition.search_budget = 100;
+  options.variants = variants;
+  return compile(model(), "maps", *profile, options);
+}
+
+CompileResult made(llvm::Expected<CompileResult> result) {
+  if (!result) FAIL(llvm::toString(result.takeError()));
+  return std::move(*result);
+}
+
+const plan::PlanDef& plan_of(const CompileResult& result) {
+  PlanHead head;
+  std::memcpy(&head, result.plan.data(), sizeof(head));
+  return *plan::GetPlanDef(result.plan.data() + head.table_offset);
+}
+
+double busy_us(const plan::VariantDef& variant, Lane lane) {
+  double sum = 0;
+  for (const plan::StepDef* step : *variant.steps())
+    if (lane_of(*step) == lane) sum += static_cast<double>(step->predicted_us());
+  return sum;
+}
+
+TEST_CASE("a plan has the variants that were asked for, each within what it is for") {
+  const CompileResult result = made(compile_all(kAll));
+  const plan::PlanDef& plan = plan_of(result);
+  REQUIRE(plan.variants()->size() == kAll.size());
+  std::vector<const plan::VariantDef*> variants;
+  for (uint32_t i = 0; i < kAll.size(); ++i) {
+    variants.push_back(plan.variants()->Get(i));
+    CHECK(variants[i]->name()->str() == kAll[i].name);
+    CHECK(result.report.variants[i].name == kAll[i].name);
+    CHECK(variants[i]->predicted_us() > 0);
+  }
+  const auto gpu_share = [](const plan::VariantDef& variant) {
+    return busy_us(variant, Lane::Gpu) / static_cast<double>(variant.predicted_us());
+  };
+  CHECK(busy_us(*variants[1], Lane::Gpu) == 0);
+  CHECK(gpu_share(*variants[2]) > 0.5);
+  CHECK(gpu_share(*variants[3]) <= 0.3);
+  CHECK(gpu_share(*variants[3]) > 0);
+  // Nothing else on the device: what is best there is not beaten by what is best elsewhere.
+  for (const plan::VariantDef* variant : variants)
+    CHECK(variants[0]->predicted_us() <= variant->predicted_us() * 1.001f);
+  // Half a CPU is left less to do.
+  CHECK(busy_us(*variants[4], Lane::Cpu) < busy_us(*variants[0], Lane::Cpu));
+}
+
+TEST_CASE("equal weights of several variants are in a plan once") {
+  const CompileResult alone = made(compile_all({kAll[0], kAll[1]}));
+  const CompileResult all = made(compile_all(kAll));
+  PlanHead head;
+  std::memcpy(&head, all.plan.data(), sizeof(head));
+  std::set<std::string> contents;
+  const plan::PlanDef& plan = plan_of(all);
+  for (const plan::BlobDef* blob : *plan.blobs())
+    contents.emplace(
+        reinterpret_cast<const char*>(all.plan.data()) + head.data_offset + blob->offset_bytes(),
+        blob->bytes());
+  CHECK(contents.size() == plan.blobs()->size());
+  CHECK(all.report.weight_bytes < 3 * alone.report.weight_bytes);
+  // The session with all of them holds no more than those that the largest needs by kind.
+  const SessionMemory& memory = all.report.memory_of_all;
+  uint64_t most_host = 0, most_device = 0;
+  for (const CompileReport::Variant& variant : all.report.variants) {
+    most_host = std::max(most_host, variant.memory.host_bytes);
+    most_device = std::max(most_device, variant.memory.device_bytes);
+  }
+  CHECK(memory.host_bytes == most_host);
+  CHECK(memory.device_bytes == most_device);
+}
+
+TEST_CASE("the order is the plan's, equal names are one variant, and a GPU is needed for some") {
+  const CompileResult swapped = made(compile_all({kAll[1], kAll[2]}));
+  CHECK(plan_of(swapped).variants()->Get(0)->name()->str() == "cpu");
+  CHECK(plan_of(swapped).variants()->Get(1)->name()->str() == "gpu");
+  auto profile = load_device_profile("sd855");
+  REQUIRE(bool(profile));
+  CompileOptions options;
+  options.partition.strategy = "cpu";
+  const CompileResult one = made(compile(model(), "maps", *profile, options));
+  CHECK(plan_of(one).variants()->size() == 1);  // coexec and cpu are both "cpu"
+  profile->has_gpu = false;
+  options.variants = {kAll[0], kAll[4]};
+  auto refused = compile(model(), "maps", *profile, options);
+  REQUIRE(!refused);
+  CHECK(llvm::toString(refused.takeError()) ==
+        "--variants: expected a device with a GPU for busy, found sd855 without");
+}
+
+TEST_CASE("a GPU limit that no plan meets is a limit error") {
+  auto profile = load_device_profile("sd855");
+  REQUIRE(bool(profile));
+  CompileOptions options;
+  options.partition.search_budget = 100;
+  options.partition.limits.max_syncs = 0;
+  options.variants = {{Kind::Cpu, "cpu"}, {Kind::Limited, "gpu1", 0.01}};
+  // The CPU alone meets both.
+  const CompileResult result = made(compile(model(), "maps", *profile, options));
+  CHECK(busy_us(*plan_of(result).variants()->Get(1), Lane::Gpu) == 0);
+}
+
+TEST_CASE("on a busy profile the CPU's steps take twice as long, the GPU's as long as before") {
+  auto loaded = load_device_profile("sd855");
+  REQUIRE(bool(loaded));
+  const DeviceProfile& idle = *loaded;
+  const DeviceProfile busy = busy_profile(idle);
+  for (const KernelRow& row : kKernelRows) {
+    TermTimes times = {};
+    for (int t = 0; t < kTermCount; ++t) times.us[t] = 7;
+    const double before = weigh(times, idle.calibration_of(row).shares);
+    const double after = weigh(times, busy.calibration_of(row).shares);
+    const double factor = row.processor == Processor::Cpu ? kBusySlowdown : 1;
+    CHECK(after == Approx(factor * before).epsilon(1e-3).margin(2e-3));
+  }
+  CHECK(busy.exchange.hand_off_us(0, false) >= idle.exchange.hand_off_us(0, false) + kBusySyncUs);
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,222 @@
+// The adaptive policy on devices that are told: what each variant takes under each load, with the
+// noise of a scheduler. What it takes beside the best variant of each phase, and that it ends.
+#include "runtime/src/variant_chooser.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "test/support/catch.h"
+#include "test/support/plan_builder_for_tests.h"
+
+namespace codl::test {
+namespace {
+
+constexpr int kLayers = 20;
+
+// A variant whose every layer is computed by both processors at once, or by one of them.
+struct Shares {
+  const char* name;
+  float cpu_us;  // of all layers
+  float gpu_us;
+};
+
+TestVariant variant_of(const Shares& shares) {
+  TestVariant variant;
+  variant.name = shares.name;
+  variant.predicted_us = std::max(shares.cpu_us, shares.gpu_us);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const auto count = static_cast<uint32_t>(variant.steps.size());
+    const bool is_split = shares.cpu_us > 0 && shares.gpu_us > 0;
+    for (const Lane lane : {Lane::Gpu, Lane::Cpu}) {
+      const float us = lane == Lane::Cpu ? shares.cpu_us : shares.gpu_us;
+      if (us == 0) continue;
+      TestStep step;
+      step.lane = lane;
+      step.predicted_us = us / kLayers;
+      if (is_split && layer > 0)
+        step.waits = {lane == Lane::Cpu ? count - 2 : count - 1};  // on the other's last one
+      variant.steps.push_back(step);
+    }
+  }
+  return variant;
+}
+
+// A device whose CPU or GPU is slower than predicted. A processor is as slow as that where it is
+// used all the time; `relief` of it is spared where it is used for a short share of a run.
+struct Load {
+  float cpu = 1;
+  float gpu = 1;
+};
+
+class Device {
+ public:
+  Device(std::vector<Shares> variants, float relief, float noise, uint32_t seed,
+         bool is_predicted = true)
+      : shares_(std::move(variants)), relief_(relief), noise_(noise), random_(seed) {
+    TestPlan plan;
+    plan.variants.clear();
+    for (const Shares& shares : shares_) plan.variants.push_back(variant_of(shares));
+    for (TestVariant& variant : plan.variants)
+      if (!is_predicted) {
+        variant.predicted_us = 0;
+        for (TestStep& step : variant.steps) step.predicted_us = 0;
+      }
+    bytes_ = to_bytes(plan);
+    PlanHead head;
+    std::memcpy(&head, bytes_.data(), sizeof(head));
+    for (const plan::VariantDef* variant :
+         *plan::GetPlanDef(bytes_.data() + head.table_offset)->variants())
+      variants_.push_back(variant);
+    codl_diag_t diag;
+    REQUIRE(chooser_.create(rt::default_allocator(), {variants_.data(), variants_.size()}, &diag) ==
+            CODL_OK);
+    errors_.resize(shares_.size());
+    std::uniform_real_distribution<float> error(0.85f, 1.2f);
+    for (float& one : errors_) one = error(random_);
+  }
+
+  // From now on a run takes so much, whatever the load.
+  void set_truth(std::vector<float> us) { truth_us_ = std::move(us); }
+
+  // What a run takes on average; `cpu_us`: of its CPU steps.
+  float mean_us(size_t variant, Load load, float* cpu_us) const {
+    const Shares& shares = shares_[variant];
+    if (!truth_us_.empty()) return *cpu_us = truth_us_[variant];
+    const auto slow = [&](float us, float other_us, float factor) {
+      const float used = us / std::max(us, other_us);
+      return us * (1 + (factor - 1) * (1 - relief_ * (1 - used)));
+    };
+    *cpu_us = slow(shares.cpu_us, shares.gpu_us, load.cpu) * errors_[variant];
+    const float gpu_us = slow(shares.gpu_us, shares.cpu_us, load.gpu) * errors_[variant];
+    return std::max(*cpu_us, gpu_us);
+  }
+  float best_us(Load load, bool is_worst = false) const {
+    float found = 0, cpu_us;
+    for (size_t i = 0; i < shares_.size(); ++i) {
+      const float us = mean_us(i, load, &cpu_us);
+      if (i == 0 || (us > found) == is_worst) found = us;
+    }
+    return found;
+  }
+
+  // Average of `count` runs after the first `left_out`.
+  float run(Load load, int count, int left_out = 0) {
+    double sum = 0;
+    for (int i = 0; i < count; ++i) {
+      float cpu_us = 0;
+      const float mean = mean_us(used_, load, &cpu_us);
+      // Scheduling adds: never faster by more than half of what it is slower on average.
+      const float factor =
+          1 - noise_ / 2 + std::exponential_distribution<float>(2 / noise_)(random_);
+      const float cold = used_ != last_ ? 1.15f : 1;
+      last_ = used_;
+      const float us = mean * factor * cold;
+      if (i >= left_out) sum += us;
+      used_ = chooser_.next(used_, us, cpu_us * factor * cold);
+    }
+    return static_cast<float>(sum / (count - left_out));
+  }
+  size_t used() const { return used_; }
+  const rt::VariantChooser& chooser() const { return chooser_; }
+
+ private:
+  std::vector<Shares> shares_;
+  float relief_;
+  float noise_;
+  std::mt19937 random_;
+  std::vector<float> errors_;  // of predictions
+  std::vector<float> truth_us_;
+  std::vector<uint8_t> bytes_;
+  std::vector<const plan::VariantDef*> variants_;
+  rt::VariantChooser chooser_;
+  size_t used_ = 0;
+  size_t last_ = 0;
+};
+
+const std::vector<Shares> kVariants = {
+    {"coexec", 10000, 10000}, {"cpu", 19000, 0}, {"gpu50", 14000, 6500}, {"busy", 5000, 14000}};
+
+// Phases of 100 runs, of which the first ten are the policy's to find out, on 50 devices: by phase,
+// what it takes above the best variant, on average.
+std::vector<double> mean_excess(const std::vector<Shares>& variants, const std::vector<Load>& loads,
+                                float relief, float noise) {
+  constexpr int kDevices = 50;
+  std::vector<double> excess(loads.size());
+  for (uint32_t seed = 0; seed < kDevices; ++seed) {
+    Device device(variants, relief, noise, seed);
+    for (size_t i = 0; i < loads.size(); ++i) {
+      CAPTURE(i);
+      const float us = device.run(loads[i], 100, 10);
+      CHECK(us < device.best_us(loads[i], true));  // the worst fixed variant
+      excess[i] += (us / device.best_us(loads[i]) - 1) / kDevices;
+    }
+  }
+  return excess;
+}
+
+TEST_CASE("ten runs after the CPU's load changes, runs take 5 % more than the best variant's") {
+  const float relief = GENERATE(0.0f, 0.5f);
+  const float noise = GENERATE(0.05f, 0.15f);
+  CAPTURE(relief, noise);
+  for (double excess : mean_excess(kVariants, {{1, 1}, {2, 1}, {3, 1}, {1, 1}}, relief, noise))
+    CHECK(excess < 0.05);
+}
+
+TEST_CASE("ten runs after the GPU's load changes, runs take 7 % more than the best variant's") {
+  const float relief = GENERATE(0.0f, 0.5f);
+  CAPTURE(relief);
+  for (double excess : mean_excess(kVariants, {{1, 1}, {1, 1.8f}, {1, 4}, {1, 6}}, relief, 0.05f))
+    CHECK(excess < 0.07);  // tries of what takes two to six times as long cost more
+}
+
+TEST_CASE("a processor that is not used any more is tried again, sooner or later") {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    Device device(kVariants, 0, 0.05f, seed);
+    device.run({1, 1}, 50);
+    device.run({1, 6}, 100);
+    CHECK(device.used() == 1);  // "cpu"
+    // Tries in vain were rare in the end.
+    CHECK(device.run({1, 1}, 300, 200) < 1.05f * device.best_us({1, 1}));
+  }
+}
+
+TEST_CASE("in noise of 40 % the policy still keeps to good variants") {
+  for (double excess : mean_excess(kVariants, {{1, 1}, {2, 1}, {3, 1}, {1, 1}}, 0, 0.4f))
+    CHECK(excess < 0.12);
+}
+
+TEST_CASE("plans without predictions are tried, too") {
+  std::vector<Shares> variants = kVariants;
+  Device device(variants, 0, 0.05f, 3, false);
+  CHECK(device.run({1, 1}, 200, 50) < 1.05f * device.best_us({1, 1}));
+}
+
+TEST_CASE("what tries cost is bounded, whatever runs take") {
+  // Every variant but the first takes ten times as long, and is predicted to be faster.
+  Device device({{"coexec", 10000, 0}, {"a", 5000, 0}, {"b", 6000, 0}, {"c", 7000, 0}}, 0, 0.05f,
+                1);
+  device.set_truth({10000, 100000, 100000, 100000});
+  constexpr int kRuns = 2000;
+  int tries = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    tries += device.used() != 0 ? 1 : 0;
+    device.run({1, 1}, 1);
+  }
+  CHECK(tries >= 3);
+  // Each costs nine runs; three at once, then 1.5 % of all runs, and one that goes beyond.
+  CHECK(tries * 9 <= 3 + 0.015 * kRuns + 3 * 9);
+  CHECK(device.used() == 0);
+}
+
+TEST_CASE("one variant is never left") {
+  Device device({{"cpu", 10000, 0}}, 0, 0.2f, 1);
+  device.run({3, 1}, 100);
+  CHECK(device.used() == 0);
+  CHECK(device.chooser().expected_us(0) > 20000);
+}
+
+}  // namespace
+}  // namespace codl::test
