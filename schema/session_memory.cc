@@ -53,24 +53,29 @@ ArenaSizes arena_sizes(const VariantList& variants) {
   return sizes;
 }
 
-uint32_t image_rank(const plan::VariantDef& variant, uint32_t image) {
-  uint32_t rank = 0;
-  for (uint32_t i = 0; i < image; ++i)
-    rank += variant.images()->Get(i)->dtype() == variant.images()->Get(image)->dtype() ? 1 : 0;
-  return rank;
+uint32_t session_image_count(const VariantList& variants, DType dtype) {
+  uint32_t most = 0;
+  for (const plan::VariantDef* variant : variants) {
+    uint32_t count = 0;
+    for (const plan::ImageDef* image : *variant->images())
+      count += static_cast<DType>(image->dtype()) == dtype ? 1 : 0;
+    if (most < count) most = count;
+  }
+  return most;
 }
 
-bool session_image(const VariantList& variants, DType dtype, uint32_t rank, ImageSize* out_image) {
-  *out_image = {0, 0, dtype};
+void session_images(const VariantList& variants, DType dtype, ImageSize* out_images) {
+  const uint32_t count = session_image_count(variants, dtype);
+  for (uint32_t i = 0; i < count; ++i) out_images[i] = {0, 0, dtype};
   for (const plan::VariantDef* variant : variants) {
-    uint32_t left = rank;
+    ImageSize* size = out_images;
     for (const plan::ImageDef* image : *variant->images()) {
-      if (static_cast<DType>(image->dtype()) != dtype || left-- != 0) continue;
-      if (out_image->width < image->width()) out_image->width = image->width();
-      if (out_image->height < image->height()) out_image->height = image->height();
+      if (static_cast<DType>(image->dtype()) != dtype) continue;
+      if (size->width < image->width()) size->width = image->width();
+      if (size->height < image->height()) size->height = image->height();
+      ++size;
     }
   }
-  return out_image->width != 0;
 }
 
 uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
@@ -114,11 +119,8 @@ uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
   }
   if (gpu_steps == 0) return sum;
   // GpuMemory, GpuPrograms
-  for (const DType dtype : {DType::F32, DType::F16}) {
-    ImageSize image;
-    for (uint32_t rank = 0; session_image(variants, dtype, rank, &image); ++rank)
-      add(1, kPointerBytes);
-  }
+  for (const DType dtype : {DType::F32, DType::F16})
+    add(session_image_count(variants, dtype), kPointerBytes);
   add(plan.blobs()->size(), kPointerBytes);
   add(gpu_tensors, kPointerBytes);
   add(gpu_tensors, kPointerBytes);

@@ -80,11 +80,11 @@ struct ArenaSizes {
 };
 ArenaSizes arena_sizes(const VariantList& variants);
 
-// Where in a session's images one of a variant's is: behind those before it of the same dtype.
-uint32_t image_rank(const plan::VariantDef& variant, uint32_t image);
-// The session's image number `rank` of a dtype, as wide and as high as any variant needs it. False:
-// there are no more.
-bool session_image(const VariantList& variants, DType dtype, uint32_t rank, ImageSize* out_image);
+// Images of a session are those of its variants with the most, by dtype; the k-th of a dtype is as
+// wide and as high as the k-th of any variant needs it.
+uint32_t session_image_count(const VariantList& variants, DType dtype);
+// `out_images` has room for them.
+void session_images(const VariantList& variants, DType dtype, ImageSize* out_images);
 
 // What libcodl keeps by session, variant, step, operand of a CPU step, and worker. session.cc holds
 // them equal to its structs on 64-bit machines; on others it keeps less.

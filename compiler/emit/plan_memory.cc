@@ -64,8 +64,9 @@ SessionMemory memory_of_session(const plan::PlanDef& plan, const VariantList& va
   memory.shared_bytes = arenas.svm_bytes + arenas.buffer_bytes;
   memory.device_bytes = arenas.device_bytes;
   for (const DType dtype : {DType::F32, DType::F16}) {
-    ImageSize image;
-    for (uint32_t rank = 0; session_image(variants, dtype, rank, &image); ++rank)
+    std::vector<ImageSize> images(session_image_count(variants, dtype));
+    session_images(variants, dtype, images.data());
+    for (const ImageSize& image : images)
       memory.image_bytes += image_bytes(image, static_cast<uint64_t>(profile.image_row_texels));
   }
   add_weights(plan, variants, profile.copies_weights, memory);

@@ -35,12 +35,14 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueu
   plan_ = &plan;
   variants_ = variants;
   const size_t tensor_count = first_tensor_of(variants.count);
-  uint32_t image_counts[2] = {};
-  ImageSize image;
-  for (size_t i = 0; i < 2; ++i)
-    while (session_image(variants, kImageDtypes[i], image_counts[i], &image)) ++image_counts[i];
-  if (!images_[0].allocate(allocator, image_counts[0]) ||
-      !images_[1].allocate(allocator, image_counts[1]) ||
+  uint32_t image_count = 0;  // of the variant with the most
+  for (const plan::VariantDef* variant : variants)
+    image_count = std::max(image_count, variant->images()->size());
+  Array<ImageSize> sizes;  // scratch of create_images(), like the next one of create_tensors()
+  Array<cl_mem> images;
+  if (!images_[0].allocate(allocator, session_image_count(variants, kImageDtypes[0])) ||
+      !images_[1].allocate(allocator, session_image_count(variants, kImageDtypes[1])) ||
+      !sizes.allocate(allocator, image_count) || !images.allocate(allocator, image_count) ||
       !blobs_.allocate(allocator, plan.def->blobs()->size()) ||
       !sub_buffers_.allocate(allocator, tensor_count) ||
       !by_place_.allocate(allocator, tensor_count) || !buffers_.allocate(allocator, tensor_count)) {
@@ -48,10 +50,10 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueu
     return CODL_OUT_OF_MEMORY;
   }
   codl_status_t status = create_arenas(diag);
-  if (status == CODL_OK) status = create_images(diag);
+  if (status == CODL_OK) status = create_images(sizes.data(), diag);
   for (size_t i = 0; i < variants.count && status == CODL_OK; ++i)
     status = create_weights(*variants.items[i], diag);
-  if (status == CODL_OK) status = create_tensors(diag);
+  if (status == CODL_OK) status = create_tensors(images.data(), diag);
   return status;
 }
 
@@ -119,11 +121,11 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
   return CODL_OK;
 }
 
-codl_status_t GpuMemory::create_images(codl_diag_t* diag) {
+codl_status_t GpuMemory::create_images(ImageSize* sizes, codl_diag_t* diag) {
   for (size_t d = 0; d < 2; ++d) {
+    session_images(variants_, kImageDtypes[d], sizes);
     for (uint32_t i = 0; i < images_[d].count(); ++i) {
-      ImageSize image;
-      session_image(variants_, kImageDtypes[d], i, &image);
+      const ImageSize& image = sizes[i];
       // Both formats are among those that every device with images has (OpenCL 1.2, table 5.8).
       const cl_image_format format = {
           CL_RGBA, cl_channel_type(image.dtype == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
@@ -210,14 +212,17 @@ codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_
   return CODL_OK;
 }
 
-codl_status_t GpuMemory::create_tensors(codl_diag_t* diag) {
+codl_status_t GpuMemory::create_tensors(cl_mem* images, codl_diag_t* diag) {
   cl_mem* buffer = buffers_.data();
   for (const plan::VariantDef* variant : variants_) {
+    uint32_t counts[2] = {};
+    for (uint32_t i = 0; i < variant->images()->size(); ++i) {
+      const size_t d = static_cast<DType>(variant->images()->Get(i)->dtype()) == DType::F16 ? 1 : 0;
+      images[i] = images_[d][counts[d]++];
+    }
     for (const plan::TensorDef* tensor : *variant->tensors()) {
       if (storage_of(*tensor) == Storage::Image) {
-        const plan::ImageDef& image = *variant->images()->Get(tensor->index());
-        const bool is_half = static_cast<DType>(image.dtype()) == DType::F16;
-        *buffer = images_[is_half ? 1 : 0][image_rank(*variant, tensor->index())];
+        *buffer = images[tensor->index()];
       } else if (storage_of(*tensor) == Storage::Weights) {
         *buffer = blobs_[tensor->index()];
       }

@@ -45,8 +45,8 @@ class GpuMemory {
 
  private:
   codl_status_t create_arenas(codl_diag_t* diag);
-  codl_status_t create_images(codl_diag_t* diag);
-  codl_status_t create_tensors(codl_diag_t* diag);
+  codl_status_t create_images(ImageSize* sizes, codl_diag_t* diag);
+  codl_status_t create_tensors(cl_mem* images, codl_diag_t* diag);
   codl_status_t create_weights(const plan::VariantDef& variant, codl_diag_t* diag);
   codl_status_t create_blob(uint32_t blob, codl_diag_t* diag);
   codl_status_t create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag);
@@ -67,7 +67,7 @@ class GpuMemory {
   uint8_t* svm_ = nullptr;         // FineSvm: the shared arena
   cl_mem shared_arena_ = nullptr;  // SubBuffer: the shared arena
   cl_mem device_arena_ = nullptr;
-  Array<cl_mem> images_[2];  // F32, then F16: by image_rank()
+  Array<cl_mem> images_[2];  // F32, then F16
   Array<cl_mem> blobs_;      // by blob; null for what no GPU step reads
   Array<cl_mem> sub_buffers_;
   size_t sub_buffer_count_ = 0;

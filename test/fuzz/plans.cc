@@ -72,6 +72,7 @@ std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, bool inputs,
   return views;
 }
 
+// `name` null: all variants in one session, each in turn and as its policy has it.
 void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator_t& allocator) {
   size_t total = 0;
   auto inputs = buffers_of(plan, true, &total);
@@ -80,6 +81,7 @@ void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator
   codl_session_options_t options{};
   options.struct_size = sizeof options;
   options.variant = name;
+  options.variant_policy = name == nullptr ? CODL_VARIANT_ADAPTIVE : CODL_VARIANT_FIXED;
   options.thread_count = 1;
   options.allocator = &allocator;
   codl_session_t* session = nullptr;
@@ -88,8 +90,17 @@ void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator
   ++counts.sessions;
   const auto in = views_of(plan, true, inputs);
   const auto out = views_of(plan, false, outputs);
-  counts.runs +=
-      codl_session_run(session, in.data(), in.size(), out.data(), out.size(), &diag) == CODL_OK;
+  const auto run = [&] {
+    counts.runs +=
+        codl_session_run(session, in.data(), in.size(), out.data(), out.size(), &diag) == CODL_OK;
+  };
+  run();
+  codl_variant_state_t state;
+  for (size_t i = 0; name == nullptr && codl_session_variant(session, i, &state) == CODL_OK; ++i) {
+    if (codl_session_set_variant(session, state.name, &diag) != CODL_OK)
+      fail("expected to switch to every variant that is prepared");
+    for (int runs = 0; runs < 3; ++runs) run();
+  }
   codl_session_destroy(session);
 }
 
@@ -108,6 +119,12 @@ void run_plan(const uint8_t* data, size_t size) {
   codl_diag_t diag;
   if (codl_plan_open(bytes, size, &options, &plan, &diag) == CODL_OK) {
     ++counts.opened;
+    size_t step_count = 0;
+    for (size_t i = 0; i < codl_plan_variant_count(plan); ++i) {
+      codl_variant_info_t info;
+      if (codl_plan_variant(plan, i, &info) == CODL_OK) step_count += info.step_count;
+    }
+    if (step_count <= kMaxSteps) run_variant(plan, nullptr, allocator);
     for (size_t i = 0; i < std::min<size_t>(codl_plan_variant_count(plan), 3); ++i) {
       codl_variant_info_t info;
       if (codl_plan_variant(plan, i, &info) != CODL_OK) fail("expected every variant's facts");
