@@ -9,7 +9,7 @@
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
 #include "compiler/emit/plan_memory.h"
-#include "compiler/frontend/onnx_model.h"
+#include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/partition.h"

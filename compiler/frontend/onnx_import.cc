@@ -5,10 +5,10 @@
 #include <functional>
 #include <queue>
 
-#include "compiler/frontend/importer.h"
-#include "compiler/frontend/inline_graph.h"
-#include "compiler/frontend/input_shapes.h"
-#include "compiler/frontend/input_values.h"
+#include "compiler/frontend/graph/importer.h"
+#include "compiler/frontend/onnx/inline_graph.h"
+#include "compiler/frontend/onnx/input_shapes.h"
+#include "compiler/frontend/onnx/input_values.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/frontend/importer.h"
+#include "compiler/frontend/graph/importer.h"
 #include "compiler/ops/op_spec.h"
 #include "kernels/binary/binary.h"
 #include "kernels/unary/unary.h"

@@ -5,7 +5,7 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
 #include "compiler/emit/plan_memory.h"
-#include "compiler/frontend/onnx_writer.h"
+#include "compiler/frontend/onnx/onnx_writer.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
 #include "compiler/report/plan_report.h"

@@ -1,6 +1,6 @@
 #include "compiler/tools/codlc_flags.h"
 
-#include "compiler/frontend/onnx_model.h"
+#include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/tools/output.h"
 #include "llvm/ADT/StringExtras.h"

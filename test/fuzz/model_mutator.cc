@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "compiler/frontend/importer.h"
-#include "compiler/frontend/onnx_model.h"
+#include "compiler/frontend/graph/importer.h"
+#include "compiler/frontend/onnx/onnx_model.h"
 #include "test/fuzz/target.h"
 
 namespace codl::test {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <iterator>
 
-#include "compiler/frontend/importer.h"
+#include "compiler/frontend/graph/importer.h"
 #include "compiler/pipeline.h"
 #include "compiler/support/error.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 // Models that are wrong, not supported or hostile: one clear error each, never a crash.
 #include <functional>
 
-#include "compiler/frontend/importer.h"
+#include "compiler/frontend/graph/importer.h"
 #include "compiler/support/error.h"
 #include "llvm/Support/raw_ostream.h"
 #include "test/compiler/frontend/import_text.h"

@@ -1,4 +1,4 @@
-#include "compiler/frontend/onnx_writer.h"
+#include "compiler/frontend/onnx/onnx_writer.h"
 
 #include "compiler/interp/interpreter.h"
 #include "test/passes/pass_text.h"

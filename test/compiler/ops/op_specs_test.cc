@@ -2,7 +2,7 @@
 #include <set>
 #include <sstream>
 
-#include "compiler/frontend/importer.h"
+#include "compiler/frontend/graph/importer.h"
 #include "compiler/interp/interpreter.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"

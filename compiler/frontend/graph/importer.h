@@ -1,0 +1,313 @@
+// What an import rule works with: the graph under construction and what the ONNX names stand for.
+//
+// To import another ONNX operator: a rule in the rules/<group>.cc it belongs to, and a row there.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/interp/interpreter.h"
+#include "compiler/ir/graph.h"
+#include "compiler/support/large_bytes.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace codl::compiler {
+
+// Reads an integer-valued or float constant. Borrowed from the importer; valid until it is gone.
+struct ConstantView {
+  DType dtype = DType::F32;
+  llvm::ArrayRef<int64_t> dims;
+  SharedBytes bytes;
+
+  template <typename T>
+  llvm::ArrayRef<T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+class Importer {
+ public:
+  // Takes the graph's data. Errors: Input (a name defined twice, an input without type or dims).
+  static llvm::Expected<Importer> create(OnnxGraph& graph);
+
+  // Of the graph: more than any network has; a model that asks for more is an attack or an
+  // accident.
+  static constexpr size_t kMaxNodes = size_t{1} << 14;
+  // Of constants that rules make or compute, beside one form of each weight as floats.
+  static constexpr int64_t kMaxConstantBytes = int64_t{1} << 28;
+
+  ir::Graph& graph() { return graph_; }
+  const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
+
+  // ---- operands of a rule's node ----
+  // Floats of any width are F32 here: a graph input of F16, BF16 or F64 is cast where it enters, an
+  // output where it leaves, and initializers are converted when they are read.
+
+  // Operand `i` as a value of the graph; constants are added to it on first use. Errors: Input (no
+  // such operand), Unsupported (no usable data; a value whose extent is only known at run time, see
+  // extent()).
+  llvm::Expected<ir::ValueId> operand(const OnnxNode& node, size_t i);
+  // Operand `i` if it is known now: an initializer, or computed from initializers only. Unsupported
+  // if it depends on the graph's inputs, or has no usable data.
+  llvm::Expected<ConstantView> constant(const OnnxNode& node, size_t i);
+  // True if constant() would succeed.
+  bool is_constant(const OnnxNode& node, size_t i);
+  // " (--input-value=sr:VALUE fixes it)" for operands that only a few elements of graph inputs
+  // decide: settings, not data. Else nothing.
+  std::string how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const;
+  // The elements of a constant of any integer type or bool, widened. Input error for floats,
+  // Unsupported for what expect_integer() refuses.
+  llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i,
+                                                             IntegerUse use = IntegerUse::Setting);
+  // The elements of a constant of any type as float.
+  llvm::Expected<LargeVector<float>> float_constant(const OnnxNode& node, size_t i);
+  // Dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input error if
+  // there is no such operand; dims are Unsupported where an extent is only known at run time.
+  llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
+  llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
+  // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
+  // and what follows, see relate_dims()), if it does and every one is a number.
+  // For operators whose output dims follow from data: believed then, as nothing else is known.
+  std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
+  // The rule of the node got an answer from declared_dims().
+  bool believes_declared_dims(const OnnxNode& node) const;
+
+  // ---- results of a rule's node ----
+
+  // Appends a node made from ONNX node `origin`. With an empty `suffix` it takes the name of origin
+  // and of its first output; else they get ".suffix" and a number if need be. Operators whose dims
+  // are the output's (Reshape, Expand, Resize, DepthToSpace): append_shaped(). Errors: those of the
+  // operator's infer().
+  template <typename Params>
+  llvm::Expected<ir::ValueId> append(const OnnxNode& origin, llvm::StringRef suffix, OpKind op,
+                                     const Params& params,
+                                     llvm::SmallVector<ir::ValueId, 4> inputs) {
+    return append_node(origin, suffix, op, ir::OpParams::of(op, params), std::move(inputs));
+  }
+  llvm::Expected<ir::ValueId> append_node(const OnnxNode& origin, llvm::StringRef suffix, OpKind op,
+                                          ir::OpParams params,
+                                          llvm::SmallVector<ir::ValueId, 4> inputs);
+  // The output has the dtype of inputs[0].
+  llvm::Expected<ir::ValueId> append_shaped(const OnnxNode& origin, llvm::StringRef suffix,
+                                            OpKind op, ir::OpParams params,
+                                            llvm::SmallVector<ir::ValueId, 4> inputs,
+                                            llvm::ArrayRef<int64_t> dims);
+  llvm::Expected<ir::ValueId> append_reshape(const OnnxNode& origin, llvm::StringRef suffix,
+                                             ir::ValueId input, llvm::ArrayRef<int64_t> dims);
+  // A constant made by a rule, named after the first output. Unsupported error if rules have made
+  // far more than the model's weights.
+  llvm::Expected<ir::ValueId> add_constant(const OnnxNode& origin, llvm::StringRef suffix,
+                                           DType dtype, llvm::ArrayRef<int64_t> dims,
+                                           SharedBytes bytes);
+  // A constant with dims of 1 in front until it has `rank` dims: one for all that ask.
+  llvm::Expected<ir::ValueId> constant_of_rank(const OnnxNode& origin, llvm::StringRef suffix,
+                                               ir::ValueId constant, int32_t rank);
+  llvm::Expected<ir::ValueId> add_floats(const OnnxNode& origin, llvm::StringRef suffix,
+                                         llvm::ArrayRef<int64_t> dims,
+                                         llvm::ArrayRef<float> elements);
+
+  // Says what output `output` of `node` stands for. Each rule does so for every output that is
+  // read.
+  void bind(const OnnxNode& node, ir::ValueId value, size_t output = 0);
+  void bind_constant(const OnnxNode& node, OnnxTensor tensor, size_t output = 0);
+  // The output is operand `i` itself.
+  llvm::Error bind_operand(const OnnxNode& node, size_t i, size_t output = 0);
+
+  // ---- extents known at run time only ----
+  // A value of NonZero, NonMaxSuppression, Compress ... is planned with its largest dims; of dim
+  // `dim` only the first `count` elements (an I64 scalar of the graph) are meant. Such a value can
+  // be a graph output; rules that pass it on take it with extent_operand() and say so with
+  // bind_extent(), all others get an Unsupported error from operand().
+  struct Extent {
+    int32_t dim = 0;
+    ir::ValueId count = ir::kNoId;
+  };
+  // After bind() of the output. Where value and count are known now, the output becomes a constant
+  // of the elements that are meant.
+  void bind_extent(const OnnxNode& node, size_t output, Extent extent);
+  llvm::ArrayRef<Extent> extents_of(const OnnxNode& node, size_t i) const;
+  // Operand `i`, whatever its extents.
+  llvm::Expected<ir::ValueId> extent_operand(const OnnxNode& node, size_t i);
+
+  // ---- sequences and optionals ----
+  // Both exist while importing only. A sequence is a list of names of tensors; an optional with an
+  // element is the element; one without is said to be absent. Functions that give an operand as a
+  // tensor end with an Input error for either.
+  struct Sequence {
+    DType dtype = DType::F32;  // of its elements, as they are held
+    std::vector<std::string> elements;
+  };
+  // Of all sequences that are bound: more than any network has (a loop that makes a list of
+  // kMaxTrips elements one by one binds 2^19), little enough for a list per node of a hostile file.
+  static constexpr int64_t kMaxSequenceElements = int64_t{1} << 22;
+
+  bool is_sequence(llvm::StringRef name) const;
+  bool is_absent(llvm::StringRef name) const;
+  // Operand `i`. Borrowed from the importer; valid until it is gone. Input error if it is none.
+  llvm::Expected<const Sequence*> sequence(const OnnxNode& node, size_t i) const;
+  // Errors: Unsupported (more than kMaxSequenceElements).
+  llvm::Error bind_sequence(const OnnxNode& node, Sequence sequence, size_t output = 0);
+  void bind_absent(const OnnxNode& node, size_t output = 0);
+  // A name that nothing has, made from the node's first output, for a node that a rule writes.
+  std::string define_name(const OnnxNode& node, llvm::StringRef suffix);
+
+  // ---- bodies of If and Loop ----
+
+  // Imports a body of the node in place, with the values of these names as its inputs. Names of its
+  // outputs; one that is not usable has been reported. Errors: Input.
+  llvm::Expected<std::vector<std::string>> import_body(const OnnxNode& node, const OnnxGraph& body,
+                                                       llvm::ArrayRef<std::string> inputs);
+  // What output `output` stands for is what `name` does.
+  void bind_name(const OnnxNode& node, size_t output, llvm::StringRef name);
+  // A constant for a body's input. Returns its name, made from the node's first output.
+  std::string define_constant(const OnnxNode& node, llvm::StringRef suffix, OnnxTensor tensor);
+  // The same for a value of the graph.
+  std::string define_value(const OnnxNode& node, llvm::StringRef suffix, ir::ValueId value);
+
+  // ---- for import_onnx() ----
+
+  using BodyImport = std::function<llvm::Expected<std::vector<std::string>>(
+      const OnnxNode&, const OnnxGraph&, llvm::ArrayRef<std::string>)>;
+  void set_body_import(BodyImport body_import) { body_import_ = std::move(body_import); }
+  // Takes the initializers of a graph, and what it says about its values. Errors: Input (a name
+  // defined twice).
+  llvm::Error declare(OnnxGraph& graph);
+  // Models declare the dims of their outputs, seldom those in between. What they say about a result
+  // of elementwise functions of one value and scalars holds for that value too. Nodes in order.
+  void relate_dims(llvm::ArrayRef<const OnnxNode*> nodes);
+
+  bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
+  bool is_taken(llvm::StringRef name) const { return names_.contains(name); }
+  bool is_usable(llvm::StringRef name) const;  // it is bound to a value or a constant
+  // Unsupported error if the graph has kMaxNodes.
+  llvm::Error expect_room(llvm::StringRef where) const;
+  // The node was not imported; nothing that depends on it can be.
+  void bind_unavailable(const OnnxNode& node);
+  bool is_available(const OnnxNode& node) const;  // every operand is
+  // To be called behind each rule: of what it had computed, large constants that the graph did not
+  // take go. Who asks again computes them again.
+  void forget_large_constants();
+  // Declares the graph's outputs, each a value of its own with the model's name. Errors: Input.
+  llvm::Error finish(const OnnxGraph& graph);
+  // For the user, one line each.
+  llvm::ArrayRef<std::string> notes() const { return notes_; }
+
+ private:
+  // The value that surely has the same dims and is nearest to the graph's inputs; kScalarDims of a
+  // scalar.
+  std::string dims_root(llvm::StringRef name) const;
+  std::string broadcast_root(const OnnxNode& node) const;
+
+  struct Constant {
+    std::string name;
+    OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
+    ir::ValueId value = ir::kNoId;
+  };
+  // What a name stands for.
+  struct Binding {
+    ir::ValueId value = ir::kNoId;
+    Constant* constant = nullptr;
+    llvm::SmallVector<Extent, 1> extents;  // of `value`
+    const Sequence* sequence = nullptr;
+    bool is_absent = false;  // an optional without an element
+
+    bool is_usable() const {
+      return constant != nullptr || value != ir::kNoId || sequence != nullptr || is_absent;
+    }
+  };
+
+  llvm::Error define(llvm::StringRef where, llvm::StringRef name);
+  llvm::Error add_input(const OnnxValueInfo& input);
+  // An input without elements is known: it stays in the network's interface, and is a constant.
+  llvm::Error add_empty_input(const OnnxValueInfo& input);
+  llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
+  llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
+  // The same; Input error unless it is a tensor.
+  llvm::Expected<const Binding*> find_tensor(const OnnxNode& node, size_t i) const;
+  llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
+  ConstantView view_of(const Constant& constant) const;
+  // Adds a constant beside the graph. Its address stays.
+  Constant* keep(std::string name, OnnxTensor tensor);
+  // True if a graph input leads to the value.
+  bool varies(ir::ValueId value);
+  // The value as a constant; null if a graph input leads to it, or if it costs too much to know.
+  llvm::Expected<Constant*> evaluate(ir::ValueId value);
+  // Nodes to run, in order, for the value to be known.
+  std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
+  // What goes once node `at` of `nodes` is done: large operands that they alone read.
+  std::vector<ir::ValueId> last_read_by(llvm::ArrayRef<ir::NodeId> nodes, size_t at) const;
+  llvm::Error evaluate_node_of(ir::ValueId value);
+  int64_t evaluated_bytes(ir::ValueId value) const;
+  // With the count known and the value too: the elements that are meant, as a constant.
+  llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
+  llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
+  // Says once where the model declares other dims than are computed. Exporters write such (dims of
+  // an example, a rank that a tool lost); runtimes take what is computed.
+  void note_declared_dims(const OnnxGraph& graph);
+  // An output without elements: one element or more is planned, and an extent of 0 says that none
+  // is meant.
+  llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
+  // What graph outputs may no longer take.
+  struct GivenNames {
+    llvm::DenseSet<ir::ValueId> values;  // that are graph outputs
+    // Values by a name they have or had.
+    llvm::StringMap<llvm::SmallVector<ir::ValueId, 1>> by_name;
+  };
+  // The value as a graph output of this dtype: itself, or a Cast or copy of it. It is named so if
+  // no input and no other output is.
+  llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
+                                        const GivenNames& given);
+  std::string output_name(const OnnxNode& origin, llvm::StringRef suffix);
+  std::string fresh_name(std::string base);
+
+  ir::Graph graph_;
+  std::vector<std::string> notes_;
+  std::deque<Constant> constants_;  // addresses are kept in bindings_
+  std::deque<Sequence> sequences_;  // the same
+  int64_t sequence_elements_left_ = kMaxSequenceElements;
+  llvm::StringMap<Binding> bindings_;
+  llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
+  mutable std::string believed_;  // the output that declared_dims() last answered for
+  llvm::StringMap<std::string> dims_roots_;
+  llvm::StringSet<> names_;           // of every ONNX value and everything added
+  llvm::StringSet<> appended_;        // ONNX names that a value of the graph has
+  llvm::StringMap<int> next_suffix_;  // by base of fresh_name()
+  std::vector<bool> varies_;          // by value, as far as it was asked for
+  llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
+  std::vector<ir::ValueId> large_evaluated_;  // for the rule that runs
+  llvm::DenseSet<ir::ValueId> too_costly_;    // that evaluate() gave up, and what needs them
+  llvm::DenseMap<std::pair<ir::ValueId, int32_t>, ir::ValueId> constants_of_rank_;
+  BodyImport body_import_;
+  DistinctBytes weights_;
+  EvaluationBudget budget_{kMaxConstantBytes};
+};
+
+// Imports one node. Unsupported errors are collected over all nodes; any other ends the import.
+using ImportRule = llvm::Error (*)(const OnnxNode& node, Importer& importer);
+
+struct ImportRow {
+  llvm::StringRef op_type;
+  int64_t oldest_opset;
+  int64_t newest_opset;
+  ImportRule rule;
+  llvm::StringRef domain = {};  // empty: ONNX's own
+
+  std::string name() const { return qualified_name(domain, op_type); }
+};
+
+// Every ONNX operator that codl imports, by name; one row per version of its meaning.
+llvm::ArrayRef<ImportRow> import_table();
+
+// ---- shared by rules ----
+
+// `axis` counted from the front. Input error unless in [-rank, rank).
+llvm::Expected<int32_t> normalized_axis(const OnnxNode& node, int64_t axis, size_t rank);
+
+}  // namespace codl::compiler

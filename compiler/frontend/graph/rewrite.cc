@@ -1,0 +1,114 @@
+#include "compiler/frontend/graph/rewrite.h"
+
+#include "compiler/frontend/graph/shape_operands.h"
+
+namespace codl::compiler {
+namespace {
+
+// ONNX's meaning as of kNewestOpset.
+const ImportRow& newest_row(llvm::StringRef op_type) {
+  const auto rows = import_table();
+  const auto row = llvm::find_if(rows, [&](const ImportRow& candidate) {
+    return candidate.domain.empty() && candidate.op_type == op_type &&
+           candidate.newest_opset == kNewestOpset;
+  });
+  assert(row != rows.end() && "a rewrite names operators that are imported");
+  return *row;
+}
+
+}  // namespace
+
+void Rewrite::fail(llvm::Error error) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const CompileError& first) {
+        if (has_failed_) return;
+        has_failed_ = true;
+        error_kind_ = first.kind();
+        error_text_ = first.text().str();
+      },
+      [&](const llvm::ErrorInfoBase& other) {
+        if (has_failed_) return;
+        has_failed_ = true;
+        error_text_ = other.message();
+      });
+}
+
+llvm::Error Rewrite::take_error() {
+  if (!has_failed_) return llvm::Error::success();
+  return make_error(error_kind_, node_.name, error_text_);
+}
+
+void Rewrite::import(llvm::StringRef op_type, Names inputs, Attributes attributes, Names outputs) {
+  if (has_failed_) return;
+  OnnxNode written;
+  written.name = node_.name;
+  written.op_type = op_type.str();
+  written.opset = kNewestOpset;
+  written.inputs = std::move(inputs);
+  written.outputs = std::move(outputs);
+  written.attributes = std::move(attributes);
+  fail(newest_row(op_type).rule(written, importer_));
+}
+
+Rewrite::Names Rewrite::ops(llvm::StringRef op_type, Names inputs, Attributes attributes,
+                            size_t count) {
+  Names outputs;
+  for (size_t i = 0; i < count; ++i) outputs.push_back(importer_.define_name(node_, op_type));
+  import(op_type, std::move(inputs), std::move(attributes), outputs);
+  return outputs;
+}
+
+std::string Rewrite::op(llvm::StringRef op_type, Names inputs, Attributes attributes) {
+  return ops(op_type, std::move(inputs), std::move(attributes), 1)[0];
+}
+
+llvm::Error Rewrite::bind(llvm::StringRef op_type, Names inputs, Attributes attributes,
+                          size_t output) {
+  import(op_type, std::move(inputs), std::move(attributes), {node_.outputs[output]});
+  return take_error();
+}
+
+std::string Rewrite::ints(llvm::ArrayRef<int64_t> elements) {
+  return importer_.define_constant(node_, "ints", int_tensor(elements));
+}
+
+std::string Rewrite::scalar(float element) {
+  OnnxTensor tensor;
+  tensor.bytes = bytes_of(llvm::ArrayRef<float>(element));
+  return importer_.define_constant(node_, "scalar", std::move(tensor));
+}
+
+OnnxAttribute Rewrite::attribute(llvm::StringRef name, int64_t value) {
+  OnnxAttribute attribute;
+  attribute.name = name.str();
+  attribute.type = OnnxAttribute::Type::Int;
+  attribute.int_value = value;
+  return attribute;
+}
+
+OnnxAttribute Rewrite::attribute(llvm::StringRef name, float value) {
+  OnnxAttribute attribute;
+  attribute.name = name.str();
+  attribute.type = OnnxAttribute::Type::Float;
+  attribute.float_value = value;
+  return attribute;
+}
+
+OnnxAttribute Rewrite::attribute(llvm::StringRef name, llvm::StringRef value) {
+  OnnxAttribute attribute;
+  attribute.name = name.str();
+  attribute.type = OnnxAttribute::Type::String;
+  attribute.string_value = value.str();
+  return attribute;
+}
+
+llvm::Error bind_stack(const OnnxNode& node, Importer& importer, Rewrite::Names tensors,
+                       int64_t axis, size_t output) {
+  Rewrite r(node, importer);
+  const std::string axes = r.ints({axis});
+  for (std::string& tensor : tensors) tensor = r.op("Unsqueeze", {tensor, axes});
+  return r.bind("Concat", std::move(tensors), {Rewrite::attribute("axis", axis)}, output);
+}
+
+}  // namespace codl::compiler

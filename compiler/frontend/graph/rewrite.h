@@ -1,0 +1,63 @@
+// What an import rule writes when an ONNX operator means a few others of ONNX: FusedConv is a Conv,
+// an Add and a Relu.
+//
+//   Rewrite r(node, importer);
+//   const std::string sum = r.op("Add", {node.inputs[0], node.inputs[1]});
+//   return r.bind("Relu", {sum});
+//
+// The nodes are imported by their own rules, as of opset kNewestOpset, so that what holds for these
+// (forms, broadcasting, values without elements, extents) holds for the operator. The first error
+// sticks, as with Compose.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/graph/compose.h"
+#include "compiler/frontend/graph/importer.h"
+
+namespace codl::compiler {
+
+class Rewrite {
+ public:
+  using Names = std::vector<std::string>;
+  using Attributes = std::vector<OnnxAttribute>;
+
+  Rewrite(const OnnxNode& node, Importer& importer) : node_(node), importer_(importer) {}
+
+  // The first output of an operator, or `count` of them. Operands are names; an empty one is
+  // absent.
+  std::string op(llvm::StringRef op_type, Names inputs, Attributes attributes = {});
+  Names ops(llvm::StringRef op_type, Names inputs, Attributes attributes, size_t count);
+  // The same, whose first output is output `output` of the node.
+  llvm::Error bind(llvm::StringRef op_type, Names inputs, Attributes attributes = {},
+                   size_t output = 0);
+
+  std::string ints(llvm::ArrayRef<int64_t> elements);  // a constant vector
+  std::string scalar(float element);                   // of rank 0
+
+  // Operand `i` of the node; empty if it is absent.
+  std::string input(size_t i) const { return node_.has_input(i) ? node_.inputs[i] : ""; }
+
+  void fail(llvm::Error error);  // if it is one
+  llvm::Error take_error();
+
+  static OnnxAttribute attribute(llvm::StringRef name, int64_t value);
+  static OnnxAttribute attribute(llvm::StringRef name, float value);
+  static OnnxAttribute attribute(llvm::StringRef name, llvm::StringRef value);
+
+ private:
+  void import(llvm::StringRef op_type, Names inputs, Attributes attributes, Names outputs);
+
+  const OnnxNode& node_;
+  Importer& importer_;
+  std::string error_text_;  // of the first error
+  ErrorKind error_kind_ = ErrorKind::Internal;
+  bool has_failed_ = false;
+};
+
+// Output `output` of the node: the tensors joined along a new axis.
+llvm::Error bind_stack(const OnnxNode& node, Importer& importer, Rewrite::Names tensors,
+                       int64_t axis, size_t output = 0);
+
+}  // namespace codl::compiler

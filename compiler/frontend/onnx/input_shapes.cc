@@ -1,0 +1,105 @@
+#include "compiler/frontend/onnx/input_shapes.h"
+
+#include <algorithm>
+
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+std::string dim_text(const OnnxValueInfo& info, size_t i) {
+  if (info.dims[i] != kUnknownDim) return std::to_string(info.dims[i]);
+  return info.symbols[i].empty() ? "?" : info.symbols[i];
+}
+
+// "[batch,3,224,224]"
+std::string shape_text(const OnnxValueInfo& info) {
+  std::string text = "[";
+  for (size_t i = 0; i < info.dims.size(); ++i) text += (i == 0 ? "" : ",") + dim_text(info, i);
+  return text + "]";
+}
+
+// "--input-shape=x:<batch>x3x224x224"
+std::string flag_text(const OnnxValueInfo& info) {
+  std::string text = "--input-shape=" + info.name + ":";
+  if (!info.has_shape) return text + "<dims>";
+  for (size_t i = 0; i < info.dims.size(); ++i) {
+    const std::string dim = dim_text(info, i);
+    text += i == 0 ? "" : "x";
+    text += info.dims[i] != kUnknownDim ? dim : dim == "?" ? "<dim>" : "<" + dim + ">";
+  }
+  return text;
+}
+
+// What a flag says about a symbol.
+struct FixedSymbol {
+  int64_t dim = 0;
+  std::string input;
+  size_t index = 0;  // among the dims of `input`
+};
+
+llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
+                      llvm::StringMap<FixedSymbol>& symbols) {
+  const std::string where = "--input-shape=" + input.name;
+  if (!input.has_shape) {
+    input.has_shape = true;
+    input.dims.assign(dims.size(), kUnknownDim);
+    input.symbols.assign(dims.size(), "");
+  }
+  if (dims.size() != input.dims.size())
+    return input_error(where, "expected {0} dims as in {1}, found {2}", input.dims.size(),
+                       shape_text(input), dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 1) return input_error(where, "expected positive dims, found {0}", dims[i]);
+    if (input.dims[i] != kUnknownDim && input.dims[i] != dims[i])
+      return input_error(where, "expected {0} as dim {1}, which the model fixes, found {2}",
+                         input.dims[i], i, dims[i]);
+    input.dims[i] = dims[i];
+    const std::string& symbol = input.symbols[i];
+    if (symbol.empty()) continue;
+    const auto [known, is_new] = symbols.insert({symbol, {dims[i], input.name, i}});
+    if (is_new || known->second.dim == dims[i]) continue;
+    const std::string flag =
+        known->second.input == input.name ? "this flag" : "--input-shape=" + known->second.input;
+    return input_error(where, "expected {0} as dim {1} ('{2}', dim {3} of {4}), found {5}",
+                       known->second.dim, i, symbol, known->second.index, flag, dims[i]);
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
+                             const llvm::StringMap<std::vector<int64_t>>& shapes) {
+  llvm::StringMap<FixedSymbol> symbols;
+  std::vector<std::string> names;
+  for (const auto& entry : shapes) names.push_back(entry.getKey().str());
+  std::sort(names.begin(), names.end());  // a StringMap has no order: the same message every time
+  for (const std::string& name : names) {
+    auto input = llvm::find_if(
+        graph.inputs, [&](const OnnxValueInfo& candidate) { return candidate.name == name; });
+    if (input == graph.inputs.end())
+      return input_error("--input-shape=" + name, "expected an input of the model, found none");
+    if (llvm::Error error = fix_input(*input, shapes.find(name)->second, symbols)) return error;
+  }
+  for (auto* infos : {&graph.inputs, &graph.outputs, &graph.values})
+    for (OnnxValueInfo& info : *infos)
+      for (size_t i = 0; i < info.dims.size(); ++i)
+        if (info.dims[i] == kUnknownDim && symbols.count(info.symbols[i]) != 0)
+          info.dims[i] = symbols[info.symbols[i]].dim;
+
+  std::string open;
+  for (const OnnxValueInfo& input : graph.inputs) {
+    // No type at all: the importer says so.
+    if (!input.problem.empty() || !input.dtype) continue;
+    if (input.has_shape && !llvm::is_contained(input.dims, kUnknownDim)) continue;
+    open += open.empty() ? "" : "; ";
+    open += "'" + input.name + "' " +
+            (input.has_shape ? shape_text(input) : std::string("without a shape")) + " (use " +
+            flag_text(input) + ")";
+  }
+  if (open.empty()) return llvm::Error::success();
+  return input_error(path, "expected inputs with a number for every dim, found {0}", open);
+}
+
+}  // namespace codl::compiler

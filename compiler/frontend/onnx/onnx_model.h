@@ -1,0 +1,177 @@
+// An ONNX model as plain structs. onnx_reader.cc is the only file that sees protobuf; the import
+// rules read these.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/types.h"
+#include "compiler/support/shared_bytes.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// Opsets of the ONNX domain that a model may be of.
+inline constexpr int64_t kOldestOpset = 7;  // first with numpy broadcasting in Add, Mul ...
+// Newest whose operators the rules know; opsets in the rows of import_table() are those of ONNX's
+// operator changelog in which the rule's reading of attributes and inputs holds.
+inline constexpr int64_t kNewestOpset = 28;
+
+// The dtype of a TensorProto.DataType; none for the types codl does not hold (strings, complex
+// numbers, 4 and 8 bit floats ...).
+std::optional<DType> dtype_of_onnx(int64_t data_type);
+// "FLOAT8E5M2"; the number where it is none of ONNX's.
+std::string onnx_type_name(int64_t data_type);
+// "com.microsoft.FusedConv"; of ONNX's own domain the operator's name alone.
+std::string qualified_name(llvm::StringRef domain, llvm::StringRef op_type);
+// F16, BF16 and F64 are held as F32 inside a network, all else as it is.
+DType held_dtype(DType dtype);
+
+// Data of an initializer or attribute. Floats are F32, whatever they were in the file; integers and
+// bool (bytes of 0 and 1) have their own type.
+struct OnnxTensor {
+  DType dtype = DType::F32;
+  llvm::SmallVector<int64_t, 4> dims;  // 0 or more
+  SharedBytes bytes;                   // ONNX order; aligned for the dtype
+  // Why the data cannot be used ("data type STRING"), or empty. An error only where it is used:
+  // models carry tensors that nothing reads.
+  std::string problem;
+
+  int64_t element_count() const {
+    int64_t count = 1;
+    for (int64_t dim : dims) count *= dim;
+    return count;
+  }
+  template <typename T>
+  llvm::ArrayRef<T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+// What an integer of a model is for. Rules get it through expect_integer(), so that they may negate
+// it, take its magnitude, and add or multiply two of them without a check for overflow.
+enum class IntegerUse {
+  Setting,  // an axis, dim, count, pad, mode ...: within [-kMaxSetting, kMaxSetting]
+  Bound,    // of a range, or a limit: one beyond +-kMaxSetting says the same as that
+  Data,     // any
+};
+// No dim and no number of elements is more (kMaxDim, kMaxElements).
+inline constexpr int64_t kMaxSetting = (int64_t{1} << 31) - 1;
+// Unsupported error for a setting out of range. `what`: "attribute 'pads'".
+llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine& what,
+                                       int64_t value, IntegerUse use);
+
+struct OnnxGraph;
+
+struct OnnxAttribute {
+  enum class Type { Int, Ints, Float, Floats, String, Strings, Tensor, Graph, Other };
+  std::string name;
+  Type type = Type::Other;
+  int64_t int_value = 0;
+  float float_value = 0;
+  std::string string_value;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string> strings;
+  OnnxTensor tensor;
+  std::shared_ptr<const OnnxGraph> graph;
+  // In a function's body: the attribute of the call whose value this one takes; else empty.
+  std::string reference;
+  // Some reader asked for it. An attribute that no rule knows must not be passed over in silence.
+  mutable bool was_asked = false;
+};
+
+struct OnnxNode {
+  std::string name;  // the first output's name if the model gives none
+  std::string op_type;
+  std::string domain;               // empty: ONNX's own operators
+  std::string overload;             // of a function
+  int64_t opset = 0;                // of the node's domain; 0 if the model imports none
+  std::vector<std::string> inputs;  // an empty name: an optional operand that is absent
+  std::vector<std::string> outputs;
+  std::vector<OnnxAttribute> attributes;
+
+  bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].empty(); }
+  const OnnxAttribute* find(llvm::StringRef attribute) const;
+
+  // An attribute, or `fallback` where the node has none. Input error if it has another type.
+  llvm::Expected<int64_t> int_or(llvm::StringRef attribute, int64_t fallback,
+                                 IntegerUse use = IntegerUse::Setting) const;
+  llvm::Expected<float> float_or(llvm::StringRef attribute, float fallback) const;
+  llvm::Expected<std::string> string_or(llvm::StringRef attribute, llvm::StringRef fallback) const;
+  // `count`: the number of elements expected, or -1.
+  llvm::Expected<std::vector<int64_t>> ints_or(llvm::StringRef attribute,
+                                               std::vector<int64_t> fallback, int count = -1,
+                                               IntegerUse use = IntegerUse::Setting) const;
+  llvm::Expected<std::vector<std::string>> strings_or(llvm::StringRef attribute,
+                                                      std::vector<std::string> fallback) const;
+};
+
+inline constexpr int64_t kUnknownDim = -1;
+std::string dims_text(llvm::ArrayRef<int64_t> dims);  // "[1,?,224]"
+
+// What a model says about a value: an input, an output, or one in between.
+struct OnnxValueInfo {
+  std::string name;
+  std::optional<DType> dtype;  // as declared; none if the model does not say
+  std::string problem;         // why its type cannot be used ("data type STRING"), or empty
+  bool has_shape = false;
+  llvm::SmallVector<int64_t, 4> dims;  // kUnknownDim where it is no number
+  // Names of unknown dims, by dim; empty where there is none. Dims of one name are equal.
+  std::vector<std::string> symbols;
+};
+
+struct OnnxInitializer {
+  std::string name;
+  OnnxTensor tensor;
+};
+
+// The model's graph, or the body of an If or Loop, which may read names from around it.
+struct OnnxGraph {
+  std::string name;
+  std::vector<OnnxInitializer> initializers;
+  std::vector<OnnxValueInfo> inputs;  // without those that are initializers too
+  std::vector<OnnxValueInfo> outputs;
+  std::vector<OnnxValueInfo> values;  // of values in between, where the model says something
+  std::vector<OnnxNode> nodes;        // in the file's order
+};
+
+// An operator that the model brings with it.
+struct OnnxFunction {
+  std::string domain;
+  std::string name;
+  std::string overload;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> attributes;  // without a default
+  std::vector<OnnxAttribute> defaults;
+  std::vector<OnnxValueInfo> values;
+  std::vector<OnnxNode> nodes;
+};
+
+struct OnnxModel {
+  OnnxGraph graph;
+  std::vector<OnnxFunction> functions;
+  int64_t opset = 0;               // of the ONNX domain; 0: none imported
+  std::vector<std::string> notes;  // for the user: what was converted
+};
+
+// Unsupported error if a serialized model has more bytes than protobuf reads.
+llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path);
+
+// Reads a serialized ModelProto. Checks what can be checked without knowing operators: tensors
+// whose data fits their dims, one opset per domain, sizes within reason. External data is read from
+// the folder of `path`, never from outside it. Errors: Input, Unsupported,
+// Memory. Nothing is thrown.
+llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path);
+
+// Names that the node's bodies read from around it, each once.
+std::vector<std::string> captured_names(const OnnxNode& node);
+
+}  // namespace codl::compiler

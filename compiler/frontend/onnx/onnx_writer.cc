@@ -1,0 +1,476 @@
+#include "compiler/frontend/onnx/onnx_writer.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <climits>
+#include <set>
+
+#include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/support/error.h"
+#include "kernels/pad/pad.h"
+#include "kernels/slice/slice.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr int64_t kOpset = 20;  // the first with Gelu
+constexpr int64_t kIrVersion = 9;
+
+int32_t onnx_type_of(DType dtype) {
+  for (int32_t type = onnx::TensorProto::FLOAT; type <= onnx::TensorProto::BFLOAT16; ++type)
+    if (dtype_of_onnx(type) == dtype) return type;
+  return onnx::TensorProto::UNDEFINED;
+}
+
+class Writer {
+ public:
+  explicit Writer(const ir::Graph& graph) : graph_(graph) {
+    for (const ir::Value& value : graph.values()) names_.insert(value.name);
+  }
+
+  llvm::Expected<std::string> run() {
+    model_.set_ir_version(kIrVersion);
+    model_.set_producer_name("codlc");
+    model_.add_opset_import()->set_version(kOpset);
+    to_ = model_.mutable_graph();
+    to_->set_name(graph_.name.empty() ? "network" : graph_.name);
+    for (ir::ValueId id : graph_.inputs())
+      describe(graph_.value(id).name, graph_.value(id).type, to_->add_input());
+    for (const ir::Value& value : graph_.values())
+      if (value.is_constant) tensor(value.name, value.type.dtype, value.type.dims, value.bytes);
+    for (const ir::Node& node : graph_.nodes()) {
+      node_ = &node;
+      if (!write(ir::NodeView{graph_, node})) unknown_.insert(std::string(op_row(node.op).name));
+    }
+    write_outputs();
+    if (!unknown_.empty()) {
+      std::string names;
+      for (const std::string& name : unknown_) names += (names.empty() ? "" : ", ") + name;
+      return unsupported_error("--emit-onnx", "expected operators that can be written, found {0}",
+                               names);
+    }
+    if (model_.ByteSizeLong() > INT_MAX)
+      return input_error("--emit-onnx", "expected a model of at most 2 GiB, found {0} bytes",
+                         model_.ByteSizeLong());
+    return model_.SerializeAsString();
+  }
+
+ private:
+  // ---- pieces ----
+
+  std::string fresh(const std::string& base) {
+    std::string name = base;
+    for (int i = 1; !names_.insert(name).second; ++i) name = base + "." + std::to_string(i);
+    return name;
+  }
+  const std::string& name(uint32_t i) const { return graph_.value(node_->inputs[i]).name; }
+  const std::string& result() const { return graph_.value(node_->output).name; }
+
+  static void describe(const std::string& name, const ir::TensorType& type,
+                       onnx::ValueInfoProto* info) {
+    info->set_name(name);
+    auto* tensor = info->mutable_type()->mutable_tensor_type();
+    tensor->set_elem_type(onnx_type_of(type.dtype));
+    tensor->mutable_shape();
+    for (int32_t dim : type.dims) tensor->mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  template <typename Dims>
+  std::string tensor(const std::string& name, DType dtype, const Dims& dims,
+                     llvm::ArrayRef<uint8_t> bytes) {
+    auto* tensor = to_->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx_type_of(dtype));
+    for (const auto dim : dims) tensor->add_dims(dim);
+    tensor->set_raw_data(bytes.data(), bytes.size());
+    return name;
+  }
+  std::string ints(llvm::ArrayRef<int64_t> values) {
+    return tensor(fresh(result() + ".ints"), DType::I64,
+                  std::vector<int64_t>{static_cast<int64_t>(values.size())},
+                  {reinterpret_cast<const uint8_t*>(values.data()), values.size() * 8});
+  }
+  std::string scalar(float value) {
+    return tensor(fresh(result() + ".number"), DType::F32, std::vector<int64_t>{},
+                  {reinterpret_cast<const uint8_t*>(&value), sizeof(value)});
+  }
+  onnx::NodeProto* add(const char* type, const std::vector<std::string>& inputs,
+                       const std::string& output) {
+    auto* node = to_->add_node();
+    node->set_op_type(type);
+    for (const std::string& input : inputs) node->add_input(input);
+    node->add_output(output);
+    return node;
+  }
+  static onnx::AttributeProto* attribute(onnx::NodeProto* node, const char* name) {
+    auto* attribute = node->add_attribute();
+    attribute->set_name(name);
+    return attribute;
+  }
+  static void set(onnx::NodeProto* node, const char* name, int64_t value) {
+    auto* a = attribute(node, name);
+    a->set_type(onnx::AttributeProto::INT);
+    a->set_i(value);
+  }
+  static void set_float(onnx::NodeProto* node, const char* name, float value) {
+    auto* a = attribute(node, name);
+    a->set_type(onnx::AttributeProto::FLOAT);
+    a->set_f(value);
+  }
+  static void set_text(onnx::NodeProto* node, const char* name, const char* value) {
+    auto* a = attribute(node, name);
+    a->set_type(onnx::AttributeProto::STRING);
+    a->set_s(value);
+  }
+  static void set(onnx::NodeProto* node, const char* name, llvm::ArrayRef<int64_t> values) {
+    auto* a = attribute(node, name);
+    a->set_type(onnx::AttributeProto::INTS);
+    for (int64_t value : values) a->add_ints(value);
+  }
+
+  // An output that the graph has under another name than its value's.
+  void write_outputs() {
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const ir::Value& value = graph_.value(graph_.outputs()[i]);
+      if (graph_.output_name(i) != value.name) add("Identity", {value.name}, graph_.output_name(i));
+      describe(graph_.output_name(i), value.type, to_->add_output());
+    }
+  }
+
+  // ---- functions ----
+
+  // False if the function has no operator.
+  bool unary(int32_t kind, float alpha, float beta, const std::string& x, const std::string& y) {
+    switch (kind) {
+      case kUnaryIdentity:
+        add("Identity", {x}, y);
+        return true;
+      case kUnaryLeakyRelu:
+      case kUnaryElu:
+      case kUnaryCelu:
+      case kUnaryThresholdedRelu: {
+        const char* type = kind == kUnaryLeakyRelu ? "LeakyRelu"
+                           : kind == kUnaryElu     ? "Elu"
+                           : kind == kUnaryCelu    ? "Celu"
+                                                   : "ThresholdedRelu";
+        set_float(add(type, {x}, y), "alpha", alpha);
+        return true;
+      }
+      case kUnaryClip:
+        if (graph_.value(node_->output).type.dtype != DType::F32) return false;
+        add("Clip", {x, scalar(alpha), scalar(beta)}, y);
+        return true;
+      case kUnaryHardSigmoid: {
+        auto* node = add("HardSigmoid", {x}, y);
+        set_float(node, "alpha", alpha);
+        set_float(node, "beta", beta);
+        return true;
+      }
+      case kUnarySelu: {
+        auto* node = add("Selu", {x}, y);
+        set_float(node, "alpha", alpha);
+        set_float(node, "gamma", beta);
+        return true;
+      }
+      case kUnaryShrink: {
+        auto* node = add("Shrink", {x}, y);
+        set_float(node, "lambd", beta);
+        set_float(node, "bias", alpha);
+        return true;
+      }
+      case kUnarySwish: {
+        std::string scaled = x;
+        if (alpha != 1) add("Mul", {x, scalar(alpha)}, scaled = fresh(y + ".scaled"));
+        const std::string gate = fresh(y + ".gate");
+        add("Sigmoid", {scaled}, gate);
+        add("Mul", {x, gate}, y);
+        return true;
+      }
+      case kUnaryGelu:
+      case kUnaryGeluTanh:
+        set_text(add("Gelu", {x}, y), "approximate", kind == kUnaryGelu ? "none" : "tanh");
+        return true;
+      case kUnaryIsNan:
+        add("IsNaN", {x}, y);
+        return true;
+      case kUnaryIsInf: {
+        auto* node = add("IsInf", {x}, y);
+        set(node, "detect_negative", int64_t{alpha != 0});
+        set(node, "detect_positive", int64_t{beta != 0});
+        return true;
+      }
+      default:  // under ONNX's name
+        add(std::string(member_name(OpKind::Unary, kind)).c_str(), {x}, y);
+        return true;
+    }
+  }
+
+  // Where a node with an activation writes what the activation reads.
+  template <typename Params>
+  std::string before_activation(const Params& params) {
+    return params.activation == kUnaryIdentity ? result() : fresh(result() + ".sum");
+  }
+  template <typename Params>
+  bool activate(const Params& params, const std::string& x) {
+    return params.activation == kUnaryIdentity ||
+           unary(params.activation, params.activation_alpha, params.activation_beta, x, result());
+  }
+
+  // ---- operators ----
+
+  template <typename Params>
+  bool convolution(const ir::NodeView& node, const Params& p, int64_t groups) {
+    const std::string sum = before_activation(p);
+    const std::string product = p.has_residual ? fresh(result() + ".conv") : sum;
+    auto* conv = add("Conv", {name(0), name(1), name(2)}, product);
+    set(conv, "strides", {p.stride_h, p.stride_w});
+    set(conv, "dilations", {p.dilation_h, p.dilation_w});
+    set(conv, "pads", {p.pad_top, p.pad_left, p.pad_bottom, p.pad_right});
+    set(conv, "kernel_shape", {node.input(1).dims[2], node.input(1).dims[3]});
+    set(conv, "group", groups);
+    if (p.has_residual) add("Add", {product, name(3)}, sum);
+    return activate(p, sum);
+  }
+  bool matmul(const MatMulParams& p) {
+    const std::string sum = before_activation(p);
+    add("Gemm", {name(0), name(1), name(2)}, sum);
+    return activate(p, sum);
+  }
+  bool binary(const BinaryParams& p) {
+    const std::string sum = before_activation(p);
+    if (p.kind == kBinaryShiftLeft || p.kind == kBinaryShiftRight) {
+      set_text(add("BitShift", {name(0), name(1)}, sum), "direction",
+               p.kind == kBinaryShiftLeft ? "LEFT" : "RIGHT");
+    } else {
+      const bool is_fmod = p.kind == kBinaryFmod;
+      auto* node = add(is_fmod ? "Mod" : std::string(member_name(OpKind::Binary, p.kind)).c_str(),
+                       {name(0), name(1)}, sum);
+      if (is_fmod) set(node, "fmod", int64_t{1});
+    }
+    return activate(p, sum);
+  }
+  bool batch_matmul(const ir::NodeView& node, const BatchMatMulParams& p) {
+    const auto swapped = [&](uint32_t i, bool is_transposed) {
+      if (!is_transposed) return name(i);
+      std::vector<int64_t> perm;
+      for (int64_t d = 0; d < node.input(i).rank(); ++d) perm.push_back(d);
+      std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+      const std::string y = fresh(result() + ".swapped");
+      set(add("Transpose", {name(i)}, y), "perm", perm);
+      return y;
+    };
+    const std::string a = swapped(0, p.is_a_transposed != 0);
+    add("MatMul", {a, swapped(1, p.is_b_transposed != 0)}, result());
+    return true;
+  }
+  bool pool(const Pool2dParams& p) {
+    auto* node = add(p.kind == kPool2dMax ? "MaxPool" : "AveragePool", {name(0)}, result());
+    set(node, "kernel_shape", {p.kernel_h, p.kernel_w});
+    set(node, "strides", {p.stride_h, p.stride_w});
+    set(node, "dilations", {p.dilation_h, p.dilation_w});
+    set(node, "pads", {p.pad_top, p.pad_left, p.pad_bottom, p.pad_right});
+    set(node, "ceil_mode", int64_t{p.ceil_mode});
+    if (p.kind != kPool2dMax) set(node, "count_include_pad", int64_t{p.count_include_pad});
+    return true;
+  }
+  bool slice(const ir::NodeView& node) {
+    const kernels::SliceAxes axes = kernels::slice_axes(node.params<SliceParams>());
+    std::vector<int64_t> starts, ends, all, steps;
+    for (int64_t d = 0; d < node.output().rank(); ++d) {
+      const int64_t end = axes.start[d] + int64_t{axes.count[d]} * axes.step[d];
+      starts.push_back(axes.start[d]);
+      ends.push_back(end < 0 ? INT_MIN : end);  // backwards to the first element
+      all.push_back(d);
+      steps.push_back(axes.step[d]);
+    }
+    const std::string begin = ints(starts), end = ints(ends), axis = ints(all);
+    add("Slice", {name(0), begin, end, axis, ints(steps)}, result());
+    return true;
+  }
+  bool pad(const ir::NodeView& node, const PadParams& p) {
+    const kernels::PadAxes axes = kernels::pad_axes(p);
+    std::vector<int64_t> pads(axes.begin, axes.begin + node.output().rank());
+    pads.insert(pads.end(), axes.end, axes.end + node.output().rank());
+    std::vector<std::string> inputs = {name(0), ints(pads)};
+    if (p.has_value) inputs.push_back(name(1));
+    const char* const modes[] = {"constant", "reflect", "edge", "wrap"};
+    set_text(add("Pad", inputs, result()), "mode", modes[p.kind - kPadConstant]);
+    return true;
+  }
+  bool reduce(const ir::NodeView& node, const ReduceParams& p) {
+    std::vector<int64_t> axes;
+    for (int64_t d = 0; d < node.input(0).rank(); ++d)
+      if (p.axes_mask >> d & 1) axes.push_back(d);
+    const std::string kind(member_name(OpKind::Reduce, p.kind));
+    if (p.kind == kReduceArgMax || p.kind == kReduceArgMin) {
+      auto* arg = add(kind.c_str(), {name(0)}, result());
+      set(arg, "axis", axes[0]);
+      set(arg, "select_last_index", int64_t{p.takes_last});
+      return true;
+    }
+    add(("Reduce" + kind).c_str(), {name(0), ints(axes)}, result());
+    return true;
+  }
+  bool conv_nd(const ir::NodeView& node, const ConvNdParams& p) {
+    const auto rank = static_cast<size_t>(node.output().rank()) - 2;
+    const auto first = [&](std::initializer_list<int64_t> values) {
+      return std::vector<int64_t>(values.begin(), values.begin() + rank);
+    };
+    std::vector<std::string> inputs = {name(0), name(1)};
+    if (p.has_bias) inputs.push_back(name(2));
+    auto* conv = add(p.is_transposed ? "ConvTranspose" : "Conv", inputs, result());
+    std::vector<int64_t> pads = first({p.pad_begin_0, p.pad_begin_1, p.pad_begin_2});
+    const std::vector<int64_t> ends = first({p.pad_end_0, p.pad_end_1, p.pad_end_2});
+    pads.insert(pads.end(), ends.begin(), ends.end());
+    if (llvm::any_of(pads, [](int64_t amount) { return amount < 0; })) return false;
+    set(conv, "pads", pads);
+    set(conv, "strides", first({p.stride_0, p.stride_1, p.stride_2}));
+    set(conv, "dilations", first({p.dilation_0, p.dilation_1, p.dilation_2}));
+    set(conv, "group", int64_t{p.groups});
+    if (p.is_transposed)
+      set(conv, "output_padding",
+          first({p.output_padding_0, p.output_padding_1, p.output_padding_2}));
+    return true;
+  }
+  // One whose shape is all it says.
+  bool resize(const ir::NodeView& node, const ResizeParams& p) {
+    const float scales[] = {p.scale_0, p.scale_1, p.scale_2, p.scale_3,
+                            p.scale_4, p.scale_5, p.scale_6, p.scale_7};
+    if (p.has_scales || p.has_roi || p.kind == kResizeCubic) return false;
+    for (int32_t d = 0; d < node.output().rank(); ++d) {
+      const double quotient = double{1.0} * node.output().dims[d] / node.input(0).dims[d];
+      if (scales[d] != 0 && scales[d] != static_cast<float>(quotient)) return false;
+    }
+    const auto coordinates = coordinates_of(p.coordinates);
+    if (coordinates == nullptr) return false;
+    const ir::Dims& dims = node.output().dims;
+    auto* resize =
+        add("Resize", {name(0), "", "", ints(std::vector<int64_t>(dims.begin(), dims.end()))},
+            result());
+    set_text(resize, "mode", p.kind == kResizeNearest ? "nearest" : "linear");
+    set_text(resize, "coordinate_transformation_mode", coordinates);
+    const char* const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    if (p.kind == kResizeNearest) {
+      if (p.nearest < kResizeRoundPreferFloor || p.nearest > kResizeCeil) return false;
+      set_text(resize, "nearest_mode", nearest[p.nearest - kResizeRoundPreferFloor]);
+    }
+    set(resize, "antialias", int64_t{p.is_antialias});
+    return true;
+  }
+  static const char* coordinates_of(int32_t member) {
+    switch (member) {
+      case kResizeHalfPixel:
+        return "half_pixel";
+      case kResizeHalfPixelSymmetric:
+        return "half_pixel_symmetric";
+      case kResizePytorchHalfPixel:
+        return "pytorch_half_pixel";
+      case kResizeAlignCorners:
+        return "align_corners";
+      case kResizeAsymmetric:
+        return "asymmetric";
+      default:
+        return nullptr;
+    }
+  }
+  bool depth_to_space(const ir::NodeView& node, const DepthToSpaceParams& p) {
+    const ir::Dims& x = node.input(0).dims;
+    const bool is_whole =
+        node.output().dims[2] == x[2] * p.block_h && node.output().dims[3] == x[3] * p.block_w;
+    if (p.block_h != p.block_w || !is_whole) return false;
+    auto* blocks = add("DepthToSpace", {name(0)}, result());
+    set(blocks, "blocksize", int64_t{p.block_h});
+    set_text(blocks, "mode", p.is_channel_major ? "CRD" : "DCR");
+    return true;
+  }
+  bool transpose(const ir::NodeView& node, const TransposeParams& p) {
+    const std::vector<int64_t> perm = {p.perm_0, p.perm_1, p.perm_2, p.perm_3,
+                                       p.perm_4, p.perm_5, p.perm_6, p.perm_7};
+    set(add("Transpose", {name(0)}, result()), "perm",
+        llvm::ArrayRef<int64_t>(perm).take_front(node.output().rank()));
+    return true;
+  }
+  bool with_shape(const char* type, const ir::NodeView& node) {
+    const ir::Dims& dims = node.output().dims;
+    add(type, {name(0), ints(std::vector<int64_t>(dims.begin(), dims.end()))}, result());
+    return true;
+  }
+
+  // False for an operator without a rule, or with parameters that ONNX has no words for.
+  bool write(const ir::NodeView& node) {
+    switch (node.node.op) {
+      case OpKind::Conv2d: {
+        const auto params = node.params<Conv2dParams>();
+        return convolution(node, params, params.groups);
+      }
+      case OpKind::DepthwiseConv2d:
+        return convolution(node, node.params<DepthwiseConv2dParams>(), node.output().dims[1]);
+      case OpKind::MatMul:
+        return matmul(node.params<MatMulParams>());
+      case OpKind::BatchMatMul:
+        return batch_matmul(node, node.params<BatchMatMulParams>());
+      case OpKind::ConvNd:
+        return conv_nd(node, node.params<ConvNdParams>());
+      case OpKind::Pool2d:
+        return pool(node.params<Pool2dParams>());
+      case OpKind::Unary: {
+        const auto params = node.params<UnaryParams>();
+        return unary(params.kind, params.alpha, params.beta, name(0), result());
+      }
+      case OpKind::Binary:
+        return binary(node.params<BinaryParams>());
+      case OpKind::Concat: {
+        std::vector<std::string> inputs;
+        for (uint32_t i = 0; i < node.input_count(); ++i) inputs.push_back(name(i));
+        set(add("Concat", inputs, result()), "axis", int64_t{node.params<ConcatParams>().axis});
+        return true;
+      }
+      case OpKind::Softmax: {
+        const auto params = node.params<SoftmaxParams>();
+        set(add(params.is_log ? "LogSoftmax" : "Softmax", {name(0)}, result()), "axis",
+            int64_t{params.axis});
+        return true;
+      }
+      case OpKind::Transpose:
+        return transpose(node, node.params<TransposeParams>());
+      case OpKind::Reshape:
+        return with_shape("Reshape", node);
+      case OpKind::Expand:
+        return with_shape("Expand", node);
+      case OpKind::Slice:
+        return slice(node);
+      case OpKind::Pad:
+        return pad(node, node.params<PadParams>());
+      case OpKind::Reduce:
+        return reduce(node, node.params<ReduceParams>());
+      case OpKind::Resize:
+        return resize(node, node.params<ResizeParams>());
+      case OpKind::DepthToSpace:
+        return depth_to_space(node, node.params<DepthToSpaceParams>());
+      case OpKind::Where:
+        add("Where", {name(0), name(1), name(2)}, result());
+        return true;
+      case OpKind::Gather:
+        set(add("Gather", {name(0), name(1)}, result()), "axis",
+            int64_t{node.params<GatherParams>().axis});
+        return true;
+      case OpKind::Cast:
+        set(add("Cast", {name(0)}, result()), "to",
+            int64_t{onnx_type_of(static_cast<DType>(node.params<CastParams>().to))});
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  const ir::Graph& graph_;
+  onnx::ModelProto model_;
+  onnx::GraphProto* to_ = nullptr;
+  const ir::Node* node_ = nullptr;
+  std::set<std::string> names_, unknown_;
+};
+
+}  // namespace
+
+llvm::Expected<std::string> write_onnx(const ir::Graph& graph) { return Writer(graph).run(); }
+
+}  // namespace codl::compiler

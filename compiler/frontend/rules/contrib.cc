@@ -1,0 +1,295 @@
+// Operators of domain com.microsoft: what ONNX Runtime's optimiser leaves in a float model that it
+// saves (SessionOptions.optimized_model_filepath). Each is a few operators of ONNX; what they mean
+// is said in ONNX Runtime's docs/ContribOperators.md.
+#include <algorithm>
+
+#include "compiler/frontend/graph/rewrite.h"
+#include "compiler/frontend/graph/shape_operands.h"
+#include "compiler/frontend/rules/rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+using Names = Rewrite::Names;
+using Attributes = Rewrite::Attributes;
+
+// The domain has one version.
+constexpr int64_t kVersion = 1;
+constexpr llvm::StringLiteral kDomain = "com.microsoft";
+
+// Those of the node's attributes that an operator of ONNX has under the same name.
+Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> names) {
+  Attributes attributes;
+  for (llvm::StringRef name : names)
+    if (const OnnxAttribute* found = node.find(name)) attributes.push_back(*found);
+  return attributes;
+}
+
+// ---- an activation behind a Conv or Gemm ----
+
+// Of ONNX's activations with float attributes, in the order of activation_params.
+struct Activation {
+  llvm::StringRef op_type;
+  std::initializer_list<llvm::StringRef> parameters;
+};
+const Activation kActivations[] = {
+    {"Relu", {}},
+    {"Tanh", {}},
+    {"Sigmoid", {}},
+    {"Softplus", {}},
+    {"Softsign", {}},
+    {"LeakyRelu", {"alpha"}},
+    {"Elu", {"alpha"}},
+    {"ThresholdedRelu", {"alpha"}},
+    {"HardSigmoid", {"alpha", "beta"}},
+    {"Selu", {"alpha", "gamma"}},
+    {"Clip", {"min", "max"}},
+};
+
+llvm::Expected<const Activation*> activation_of(const OnnxNode& node) {
+  CODL_ASSIGN_OR_RETURN(name, node.string_or("activation", ""));
+  for (const Activation& activation : kActivations)
+    if (activation.op_type == name) return &activation;
+  return unsupported_error(node.name, "expected an activation that codl knows, found '{0}'", name);
+}
+
+// The output is the activation of `x`. `parameters`: as many as the activation takes, or fewer.
+llvm::Error bind_activation(Rewrite& r, const Activation& activation, const std::string& x,
+                            llvm::ArrayRef<std::pair<llvm::StringRef, float>> parameters) {
+  if (activation.op_type != "Clip") {
+    Attributes attributes;
+    for (const auto& [name, value] : parameters)
+      attributes.push_back(Rewrite::attribute(name, value));
+    return r.bind(activation.op_type, {x}, std::move(attributes));
+  }
+  Names inputs = {x};  // the bounds are operands
+  for (const auto& [name, value] : parameters) inputs.push_back(r.scalar(value));
+  return r.bind("Clip", std::move(inputs));
+}
+
+// activation(Conv(x, w, bias) + z)
+llvm::Error import_fused_conv(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(activation, activation_of(node));
+  std::vector<std::pair<llvm::StringRef, float>> parameters;
+  if (const OnnxAttribute* given = node.find("activation_params")) {
+    if (given->type != OnnxAttribute::Type::Floats ||
+        given->floats.size() != activation->parameters.size())
+      return input_error(node.name, "expected {0} activation_params of {1}, found others",
+                         activation->parameters.size(), activation->op_type);
+    for (size_t i = 0; i < given->floats.size(); ++i)
+      parameters.push_back({activation->parameters.begin()[i], given->floats[i]});
+  }
+  Rewrite r(node, importer);
+  std::string y =
+      r.op("Conv", {r.input(0), r.input(1), r.input(2)},
+           taken(node, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  if (node.has_input(3)) y = r.op("Add", {y, r.input(3)});
+  return bind_activation(r, *activation, y, parameters);
+}
+
+llvm::Error import_fused_gemm(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(activation, activation_of(node));
+  std::vector<std::pair<llvm::StringRef, float>> parameters;
+  for (llvm::StringRef name : {"alpha", "beta", "gamma"}) {
+    const std::string attribute = "activation_" + name.str();
+    if (node.find(attribute) == nullptr) continue;
+    CODL_ASSIGN_OR_RETURN(value, node.float_or(attribute, 0.0f));
+    if (llvm::is_contained(activation->parameters, name)) parameters.push_back({name, value});
+  }
+  Rewrite r(node, importer);
+  const std::string y = r.op("Gemm", {r.input(0), r.input(1), r.input(2)},
+                             taken(node, {"alpha", "beta", "transA", "transB"}));
+  return bind_activation(r, *activation, y, parameters);
+}
+
+// ---- matrices ----
+
+struct FusedMatMul {
+  float alpha = 1;
+  bool is_transposed[2] = {};  // A, B: the last two dims
+  bool is_batch[2] = {};       // A, B: dim 0 goes behind those up to the last but one
+};
+
+llvm::Expected<FusedMatMul> read_fused_matmul(const OnnxNode& node) {
+  FusedMatMul fused;
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
+  CODL_ASSIGN_OR_RETURN(is_a_transposed, node.int_or("transA", 0));
+  CODL_ASSIGN_OR_RETURN(is_b_transposed, node.int_or("transB", 0));
+  CODL_ASSIGN_OR_RETURN(is_a_batch, node.int_or("transBatchA", 0));
+  CODL_ASSIGN_OR_RETURN(is_b_batch, node.int_or("transBatchB", 0));
+  fused.alpha = alpha;
+  fused.is_transposed[0] = is_a_transposed != 0;
+  fused.is_transposed[1] = is_b_transposed != 0;
+  fused.is_batch[0] = is_a_batch != 0;
+  fused.is_batch[1] = is_b_batch != 0;
+  return fused;
+}
+
+// Operand `i` as MatMul takes it. Of a vector nothing is transposed.
+llvm::Expected<std::string> matmul_operand(const OnnxNode& node, Importer& importer, Rewrite& r,
+                                           const FusedMatMul& fused, size_t i) {
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  if (rank < 2 || (!fused.is_transposed[i] && !fused.is_batch[i])) return r.input(i);
+  OnnxAttribute perm = Rewrite::attribute("perm", int64_t{0});
+  perm.type = OnnxAttribute::Type::Ints;
+  for (int64_t dim = 0; dim < rank; ++dim) perm.ints.push_back(dim);
+  if (fused.is_batch[i]) std::rotate(perm.ints.begin(), perm.ints.begin() + 1, perm.ints.end() - 1);
+  if (fused.is_transposed[i]) std::swap(perm.ints[rank - 2], perm.ints[rank - 1]);
+  return r.op("Transpose", {r.input(i)}, {std::move(perm)});
+}
+
+// True if BatchMatMul transposes the operands itself. Constant weights are packed instead.
+llvm::Expected<bool> is_batch_matmul(const OnnxNode& node, Importer& importer,
+                                     const FusedMatMul& fused) {
+  for (size_t i = 0; i < 2; ++i) {
+    CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
+    if (fused.is_batch[i] || dims.size() < 2 || element_count(dims) == 0) return false;
+  }
+  return (fused.is_transposed[0] || fused.is_transposed[1]) && !importer.is_constant(node, 1);
+}
+
+// alpha * A B, each transposed before or not.
+llvm::Error import_fused_matmul(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(fused, read_fused_matmul(node));
+  CODL_ASSIGN_OR_RETURN(transposes_itself, is_batch_matmul(node, importer, fused));
+  if (transposes_itself) {
+    Compose c(node, importer);
+    const BatchMatMulParams params = {fused.is_transposed[0] ? 1 : 0,
+                                      fused.is_transposed[1] ? 1 : 0};
+    const ir::ValueId a = c.operand(0);
+    const ir::ValueId product = c.node(OpKind::BatchMatMul, params, {a, c.operand(1)});
+    if (fused.alpha == 1) return c.bind(product);
+    return c.bind(c.mul(product, c.scalar(DType::F32, fused.alpha)));
+  }
+  Rewrite r(node, importer);
+  CODL_ASSIGN_OR_RETURN(a, matmul_operand(node, importer, r, fused, 0));
+  CODL_ASSIGN_OR_RETURN(b, matmul_operand(node, importer, r, fused, 1));
+  if (fused.alpha == 1) return r.bind("MatMul", {a, b});
+  return r.bind("Mul", {r.op("MatMul", {a, b}), r.scalar(fused.alpha)});
+}
+
+// ---- functions ----
+
+// Gelu of x, or of x + bias.
+llvm::Error bind_gelu(const OnnxNode& node, Importer& importer, llvm::StringRef approximate) {
+  Rewrite r(node, importer);
+  const std::string x = node.has_input(1) ? r.op("Add", {r.input(0), r.input(1)}) : r.input(0);
+  return r.bind("Gelu", {x}, {Rewrite::attribute("approximate", approximate)});
+}
+
+llvm::Error import_gelu(const OnnxNode& node, Importer& importer) {
+  return bind_gelu(node, importer, "none");
+}
+
+llvm::Error import_fast_gelu(const OnnxNode& node, Importer& importer) {
+  return bind_gelu(node, importer, "tanh");
+}
+
+// x * sigmoid(alpha * x)
+llvm::Error import_quick_gelu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.702f));
+  Rewrite r(node, importer);
+  return r.bind("Swish", {r.input(0)}, {Rewrite::attribute("alpha", alpha)});
+}
+
+// softmax(x + bias) over the axes from `axis` on. How the bias broadcasts follows from its dims.
+llvm::Error import_bias_softmax(const OnnxNode& node, Importer& importer) {
+  ignore_attributes(node, {"is_inner_broadcast"});
+  CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 1));
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
+  if (axis + 1 != static_cast<int64_t>(dims.size()))
+    return unsupported_error(node.name, "expected the last axis, found {0}", axis_attribute);
+  Rewrite r(node, importer);
+  return r.bind("Softmax", {r.op("Add", {r.input(0), r.input(1)})},
+                {Rewrite::attribute("axis", int64_t{-1})});
+}
+
+// ---- normalisation ----
+
+// Of input + skip + bias, which is output 3.
+llvm::Expected<std::string> skip_sum(const OnnxNode& node, Importer& importer, Rewrite& r,
+                                     size_t bias) {
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(skip_dims, importer.dims_of(node, 1));
+  if (skip_dims.size() > dims.size())
+    return input_error(node.name, "expected a skip of rank {0} or less, found {1}", dims.size(),
+                       skip_dims.size());
+  std::string sum = r.op("Add", {r.input(0), r.input(1)});
+  if (node.has_input(bias)) sum = r.op("Add", {sum, r.input(bias)});
+  if (llvm::Error error = r.take_error()) return error;
+  importer.bind_name(node, 3, sum);
+  return sum;
+}
+
+// ONNX Runtime's kDefaultSkipLayerNormEpsilon.
+constexpr float kSkipEpsilon = 1e-12f;
+
+Attributes normalization(float epsilon) {
+  return {Rewrite::attribute("axis", int64_t{-1}), Rewrite::attribute("epsilon", epsilon)};
+}
+
+// SkipLayerNormalization(input, skip, gamma, beta, bias) -> y, mean, 1 / deviation, sum
+llvm::Error import_skip_layer_normalization(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", kSkipEpsilon));
+  Rewrite r(node, importer);
+  CODL_ASSIGN_OR_RETURN(sum, skip_sum(node, importer, r, 4));
+  const Names results =
+      r.ops("LayerNormalization", {sum, r.input(2), r.input(3)}, normalization(epsilon), 3);
+  if (llvm::Error error = r.take_error()) return error;
+  for (size_t i = 0; i < results.size(); ++i) importer.bind_name(node, i, results[i]);
+  return llvm::Error::success();
+}
+
+// SkipSimplifiedLayerNormalization(input, skip, gamma, bias) -> y, -, -, sum
+llvm::Error import_skip_rms_normalization(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", kSkipEpsilon));
+  Rewrite r(node, importer);
+  CODL_ASSIGN_OR_RETURN(sum, skip_sum(node, importer, r, 3));
+  return r.bind("RMSNormalization", {sum, r.input(2)}, normalization(epsilon));
+}
+
+// ONNX Runtime writes it into ONNX's own domain, from before RMSNormalization was there.
+// SimplifiedLayerNormalization(x, scale) -> y, 1 / sqrt(mean(x^2) + epsilon)
+llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
+  CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", -1));
+  ignore_attributes(node, {"stash_type"});
+  Rewrite r(node, importer);
+  if (node.outputs.size() > 1 && !node.outputs[1].empty()) {
+    CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+    CODL_ASSIGN_OR_RETURN(first, normalized_axis(node, axis, dims.size()));
+    std::vector<int64_t> axes;
+    for (int64_t i = first; i < static_cast<int64_t>(dims.size()); ++i) axes.push_back(i);
+    const std::string square = r.op("Mul", {r.input(0), r.input(0)});
+    const std::string mean = r.op("ReduceMean", {square, r.ints(axes)});
+    const std::string deviation = r.op("Sqrt", {r.op("Add", {mean, r.scalar(epsilon)})});
+    if (llvm::Error error = r.bind("Reciprocal", {deviation}, {}, 1)) return error;
+  }
+  return r.bind("RMSNormalization", {r.input(0), r.input(1)},
+                {Rewrite::attribute("axis", axis), Rewrite::attribute("epsilon", epsilon)});
+}
+
+constexpr ImportRow kRows[] = {
+    {"BiasGelu", kVersion, kVersion, import_gelu, kDomain},
+    {"BiasSoftmax", kVersion, kVersion, import_bias_softmax, kDomain},
+    {"FastGelu", kVersion, kVersion, import_fast_gelu, kDomain},
+    {"FusedConv", kVersion, kVersion, import_fused_conv, kDomain},
+    {"FusedGemm", kVersion, kVersion, import_fused_gemm, kDomain},
+    {"FusedMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
+    {"Gelu", kVersion, kVersion, import_gelu, kDomain},
+    {"QuickGelu", kVersion, kVersion, import_quick_gelu, kDomain},
+    {"SimplifiedLayerNormalization", 1, kNewestOpset, import_simplified_layer_normalization},
+    {"SkipLayerNormalization", kVersion, kVersion, import_skip_layer_normalization, kDomain},
+    {"SkipSimplifiedLayerNormalization", kVersion, kVersion, import_skip_rms_normalization,
+     kDomain},
+    {"TransposeMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> contrib_rows() { return kRows; }
+
+}  // namespace codl::compiler

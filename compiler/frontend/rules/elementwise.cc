@@ -1,0 +1,480 @@
+// Functions of one, two or more operands, element by element, with numpy's broadcasting; casts.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compiler/frontend/graph/shape_operands.h"
+#include "compiler/frontend/rules/rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+// ---- of one operand ----
+
+// What `formula` makes of operand 0, whose dims it keeps. `dtype`: of the output; Any: the
+// operand's.
+template <typename Formula>
+llvm::Error import_map(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  if (element_count(dims) == 0) {
+    CODL_ASSIGN_OR_RETURN(x_dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype == DType::Any ? x_dtype : dtype, dims);
+  }
+  CODL_ASSIGN_OR_RETURN(x, importer.extent_operand(node, 0));
+  Compose c(node, importer);
+  if (llvm::Error error = c.bind(formula(c, x))) return error;
+  return keep_extents(node, importer, 0, [](int32_t dim) { return dim; });
+}
+
+llvm::Error import_unary(const OnnxNode& node, Importer& importer, int32_t kind, float alpha = 0,
+                         float beta = 0, DType dtype = DType::Any) {
+  return import_map(node, importer, dtype,
+                    [&](Compose& c, ir::ValueId x) { return c.unary(kind, x, alpha, beta); });
+}
+
+// The members of Unary without attributes that have ONNX's name.
+template <int32_t kKind>
+llvm::Error import_function(const OnnxNode& node, Importer& importer) {
+  return import_unary(node, importer, kKind);
+}
+
+llvm::Error import_leaky_relu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 0.01f));
+  return import_unary(node, importer, kUnaryLeakyRelu, alpha);
+}
+
+llvm::Error import_elu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
+  return import_unary(node, importer, kUnaryElu, alpha);
+}
+
+llvm::Error import_selu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.67326319217681884765625f));
+  CODL_ASSIGN_OR_RETURN(gamma, node.float_or("gamma", 1.05070102214813232421875f));
+  return import_unary(node, importer, kUnarySelu, alpha, gamma);
+}
+
+llvm::Error import_celu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
+  if (alpha == 0) return input_error(node.name, "expected an alpha other than 0, found 0");
+  return import_unary(node, importer, kUnaryCelu, alpha);
+}
+
+llvm::Error import_thresholded_relu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
+  return import_unary(node, importer, kUnaryThresholdedRelu, alpha);
+}
+
+llvm::Error import_hard_sigmoid(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 0.2f));
+  CODL_ASSIGN_OR_RETURN(beta, node.float_or("beta", 0.5f));
+  return import_unary(node, importer, kUnaryHardSigmoid, alpha, beta);
+}
+
+llvm::Error import_swish(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
+  return import_unary(node, importer, kUnarySwish, alpha);
+}
+
+llvm::Error import_gelu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(approximate, node.string_or("approximate", "none"));
+  if (approximate != "none" && approximate != "tanh")
+    return input_error(node.name, "expected approximate none or tanh, found '{0}'", approximate);
+  return import_unary(node, importer, approximate == "tanh" ? kUnaryGeluTanh : kUnaryGelu);
+}
+
+// Also of integers.
+llvm::Error import_shrink(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(bias, node.float_or("bias", 0.0f));
+  CODL_ASSIGN_OR_RETURN(threshold, node.float_or("lambd", 0.5f));
+  return import_map(node, importer, DType::Any,
+                    [&, b = bias, t = threshold](Compose& c, ir::ValueId x) {
+                      const DType dtype = c.type(x).dtype;
+                      return c.cast(c.unary(kUnaryShrink, c.cast(x, DType::F32), b, t), dtype);
+                    });
+}
+
+llvm::Error import_is_nan(const OnnxNode& node, Importer& importer) {
+  return import_unary(node, importer, kUnaryIsNan, 0, 0, DType::Bool);
+}
+
+llvm::Error import_is_inf(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(negative, node.int_or("detect_negative", 1));
+  CODL_ASSIGN_OR_RETURN(positive, node.int_or("detect_positive", 1));
+  return import_unary(node, importer, kUnaryIsInf, negative != 0 ? 1.0f : 0.0f,
+                      positive != 0 ? 1.0f : 0.0f, DType::Bool);
+}
+
+// ---- casts ----
+
+// Rounded to what `to` can hold. Inside a network floats of any width are F32, so that a cast to
+// F16 or BF16 is one there and back.
+ir::ValueId rounded(Compose& c, ir::ValueId x, DType to) {
+  const DType from = c.type(x).dtype;
+  const bool is_exact = from == DType::Bool || from == DType::I8 || from == DType::U8;
+  if ((to == DType::F16 || to == DType::BF16) && !is_exact) x = c.cast(x, to);
+  return c.cast(x, held_dtype(to));
+}
+
+// True if operand 0 came into the network as a `to`.
+bool is_from(const OnnxNode& node, Importer& importer, DType to) {
+  auto x = importer.extent_operand(node, 0);
+  if (!x) {
+    llvm::consumeError(x.takeError());
+    return false;
+  }
+  const ir::NodeId producer = importer.graph().value(*x).producer;
+  if (producer == ir::kNoId) return false;
+  const ir::Node& cast = importer.graph().node(producer);
+  return cast.op == OpKind::Cast && importer.type(cast.inputs[0]).dtype == to &&
+         importer.type(*x).dtype == held_dtype(to);
+}
+
+llvm::Error import_cast_to(const OnnxNode& node, Importer& importer, DType to) {
+  CODL_ASSIGN_OR_RETURN(from, importer.dtype_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
+  if (element_count(dims) == 0) return bind_empty(node, importer, held_dtype(to), dims);
+  if (from == to || (from == DType::F32 && to == DType::F64) || is_from(node, importer, to))
+    return importer.bind_operand(node, 0);
+  return import_map(node, importer, held_dtype(to),
+                    [&](Compose& c, ir::ValueId x) { return rounded(c, x, to); });
+}
+
+// The DType of attribute `to`.
+llvm::Expected<DType> target_of(const OnnxNode& node) {
+  CODL_ASSIGN_OR_RETURN(to, node.int_or("to", 0));
+  const auto dtype = dtype_of_onnx(to);
+  if (!dtype)
+    return unsupported_error(node.name, "expected a cast to float, an integer or bool, found {0}",
+                             onnx_type_name(to));
+  return *dtype;
+}
+
+// Of casts to 8 bit floats, which codl does not have.
+void ignore_float8_attributes(const OnnxNode& node) {
+  ignore_attributes(node, {"saturate", "round_mode"});
+}
+
+llvm::Error import_cast(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(to, target_of(node));
+  ignore_float8_attributes(node);
+  return import_cast_to(node, importer, to);
+}
+
+llvm::Error import_cast_like(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(to, importer.dtype_of(node, 1));
+  ignore_float8_attributes(node);
+  return import_cast_to(node, importer, to);
+}
+
+// The same bytes under another dtype: of constants, and between integers, which wrap.
+llvm::Error import_bit_cast(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(to, target_of(node));
+  CODL_ASSIGN_OR_RETURN(from, importer.dtype_of(node, 0));
+  if (from == to && to != DType::F32) return importer.bind_operand(node, 0);
+  if (is_integer(from) && is_integer(to) && dtype_bytes(from) == dtype_bytes(to))
+    return import_cast_to(node, importer, to);
+  if (held_dtype(to) == to && dtype_bytes(from) == dtype_bytes(to) && to != DType::Bool &&
+      importer.is_constant(node, 0)) {
+    CODL_ASSIGN_OR_RETURN(x, importer.constant(node, 0));
+    OnnxTensor tensor;
+    tensor.dtype = to;
+    tensor.dims.assign(x.dims.begin(), x.dims.end());
+    tensor.bytes = x.bytes;
+    importer.bind_constant(node, std::move(tensor));
+    return llvm::Error::success();
+  }
+  return unsupported_error(node.name, "expected integers of one width, found {0} and {1}",
+                           dtype_name(from), dtype_name(to));
+}
+
+// Inference: nothing is dropped, and the mask is true throughout (before opset 10: 1).
+llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
+  ignore_attributes(node, {"ratio", "seed"});
+  if (llvm::Error error = expect_inference(node)) return error;
+  if (node.has_input(2)) {
+    CODL_ASSIGN_OR_RETURN(training, importer.int_constant(node, 2));
+    if (llvm::any_of(training, [](int64_t flag) { return flag != 0; }))
+      return unsupported_error(node.name, "expected training_mode false, found true");
+  }
+  if (llvm::Error error = importer.bind_operand(node, 0)) return error;
+  if (node.outputs.size() < 2 || node.outputs[1].empty()) return llvm::Error::success();
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (llvm::Error error = check_dims(node, dims)) return error;
+  CODL_ASSIGN_OR_RETURN(x_dtype, importer.dtype_of(node, 0));
+  Compose c(node, importer);
+  return c.bind(c.filled(node.opset < 10 ? x_dtype : DType::Bool, 1, dims), 1);
+}
+
+// ---- of two operands ----
+
+// The dims that the operands broadcast to if one of them has no elements; else nothing.
+llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer& importer) {
+  bool is_empty = false;
+  bool fits = true;
+  Dims64 result;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, i));
+    is_empty = is_empty || element_count(dims) == 0;
+    if (dims.size() > result.size()) result.insert(result.begin(), dims.size() - result.size(), 1);
+    for (size_t k = 0; k < dims.size(); ++k) {
+      int64_t& dim = result[result.size() - dims.size() + k];
+      if (dims[k] != 1 && dim != 1 && dims[k] != dim) fits = false;
+      if (dim == 1) dim = dims[k];
+    }
+  }
+  if (!is_empty) return std::nullopt;
+  if (!fits) return input_error(node.name, "expected operands that broadcast, found others");
+  return result;
+}
+
+// What `formula` makes of operands 0 and 1. `dtype` as in import_map().
+template <typename Formula>
+llvm::Error import_pair(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
+  // Without `axis`, what broadcast before opset 7 does so in the same way since.
+  if (node.opset < 7) ignore_attributes(node, {"broadcast"});
+  CODL_ASSIGN_OR_RETURN(empty, empty_dims(node, importer));
+  if (empty) {
+    CODL_ASSIGN_OR_RETURN(a_dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype == DType::Any ? a_dtype : dtype, *empty);
+  }
+  Compose c(node, importer);
+  const ir::ValueId a = c.operand(0);
+  const ir::ValueId b = c.operand(1);
+  return c.bind(formula(c, a, b));
+}
+
+llvm::Error import_binary(const OnnxNode& node, Importer& importer, int32_t kind,
+                          DType dtype = DType::Any) {
+  return import_pair(node, importer, dtype, [&](Compose& c, ir::ValueId a, ir::ValueId b) {
+    return c.binary(kind, a, b);
+  });
+}
+
+template <int32_t kKind>
+llvm::Error import_arithmetic(const OnnxNode& node, Importer& importer) {
+  return import_binary(node, importer, kKind);
+}
+
+template <int32_t kKind>
+llvm::Error import_comparison(const OnnxNode& node, Importer& importer) {
+  return import_binary(node, importer, kKind, DType::Bool);
+}
+
+// The exponent may have another type than the base, whose type the result has.
+llvm::Error import_pow(const OnnxNode& node, Importer& importer) {
+  return import_pair(node, importer, DType::Any, [](Compose& c, ir::ValueId a, ir::ValueId b) {
+    const DType base = c.type(a).dtype;
+    if (is_integer(base) && is_integer(c.type(b).dtype))
+      return c.binary(kBinaryPow, a, c.cast(b, base));
+    return c.cast(c.binary(kBinaryPow, c.cast(a, DType::F32), c.cast(b, DType::F32)), base);
+  });
+}
+
+llvm::Error import_mod(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(is_fmod, node.int_or("fmod", 0));
+  return import_binary(node, importer, is_fmod != 0 ? kBinaryFmod : kBinaryMod);
+}
+
+llvm::Error import_bit_shift(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(direction, node.string_or("direction", ""));
+  if (direction != "LEFT" && direction != "RIGHT")
+    return input_error(node.name, "expected direction LEFT or RIGHT, found '{0}'", direction);
+  return import_binary(node, importer, direction == "LEFT" ? kBinaryShiftLeft : kBinaryShiftRight);
+}
+
+// The slope broadcasts to x, never x to the slope.
+llvm::Error import_prelu(const OnnxNode& node, Importer& importer) {
+  return import_pair(node, importer, DType::Any, [&](Compose& c, ir::ValueId x, ir::ValueId slope) {
+    ir::ValueId y = ir::kNoId;
+    if (c.type(x).dtype == DType::F32)
+      y = c.binary(kBinaryPRelu, x, slope);
+    else
+      y = c.where(c.binary(kBinaryLess, x, c.scalar(c.type(x).dtype, 0)), c.mul(x, slope), x);
+    if (c.dims(y) != c.dims(x))
+      c.fail(input_error(node.name, "expected a slope that broadcasts to {0}, found {1}",
+                         ir::to_string(c.type(x)), ir::to_string(c.type(slope))));
+    return y;
+  });
+}
+
+// The gate and the value are alike: no broadcasting.
+llvm::Error import_swiglu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
+  return import_pair(node, importer, DType::Any,
+                     [alpha = alpha](Compose& c, ir::ValueId gate, ir::ValueId x) {
+                       return c.mul(c.unary(kUnarySwish, gate, alpha), x);
+                     });
+}
+
+llvm::Error import_where(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(empty, empty_dims(node, importer));
+  if (empty) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 1));
+    return bind_empty(node, importer, dtype, *empty);
+  }
+  Compose c(node, importer);
+  const ir::ValueId condition = c.operand(0);
+  const ir::ValueId a = c.operand(1);
+  return c.bind(c.where(condition, a, c.operand(2)));
+}
+
+// ---- of any number of operands ----
+
+// From the first to the last.
+llvm::Expected<ir::ValueId> import_chain(const OnnxNode& node, Compose& c, int32_t kind) {
+  if (node.inputs.empty()) return input_error(node.name, "expected operands, found none");
+  ir::ValueId result = c.operand(0);
+  for (size_t i = 1; i < node.inputs.size(); ++i) result = c.binary(kind, result, c.operand(i));
+  return result;
+}
+
+template <int32_t kKind>
+llvm::Error import_variadic(const OnnxNode& node, Importer& importer) {
+  if (node.inputs.size() == 1) return importer.bind_operand(node, 0);
+  CODL_ASSIGN_OR_RETURN(empty, empty_dims(node, importer));
+  if (empty) {
+    CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+    return bind_empty(node, importer, dtype, *empty);
+  }
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(result, import_chain(node, c, kKind));
+  return c.bind(result);
+}
+
+llvm::Error import_mean(const OnnxNode& node, Importer& importer) {
+  if (node.inputs.size() == 1) return importer.bind_operand(node, 0);
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(sum, import_chain(node, c, kBinaryAdd));
+  return c.bind(c.div(sum, c.scalar(DType::F32, static_cast<double>(node.inputs.size()))));
+}
+
+// ---- Clip ----
+
+llvm::Error import_clip_7(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(low, node.float_or("min", std::numeric_limits<float>::lowest()));
+  CODL_ASSIGN_OR_RETURN(high, node.float_or("max", std::numeric_limits<float>::max()));
+  return import_unary(node, importer, kUnaryClip, low, high);
+}
+
+// A constant bound of floats, or the fallback where there is none.
+llvm::Expected<float> bound_or(const OnnxNode& node, Importer& importer, size_t i, float fallback) {
+  if (!is_given(node, importer, i)) return fallback;
+  CODL_ASSIGN_OR_RETURN(bound, importer.float_constant(node, i));
+  if (bound.size() != 1)
+    return input_error(node.name, "expected one element in '{0}', found {1}", node.inputs[i],
+                       bound.size());
+  return bound[0];
+}
+
+// x bounded by operand `i`, of x's dtype, if there is one.
+ir::ValueId bounded(Compose& c, int32_t kind, ir::ValueId x, bool has_bound, size_t i) {
+  return has_bound ? c.binary(kind, x, c.reshape(c.operand(i), {})) : x;
+}
+
+// Bounds are inputs: one element each, or absent. An absent one leaves infinities as they are: so
+// say ONNX's function body of Clip and its reference evaluator; its text, and ONNX Runtime, have
+// the largest finite number instead.
+llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
+  const bool has_low = is_given(node, importer, 1);
+  const bool has_high = is_given(node, importer, 2);
+  if (!has_low && !has_high) return importer.bind_operand(node, 0);
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  const bool is_known =
+      (!has_low || importer.is_constant(node, 1)) && (!has_high || importer.is_constant(node, 2));
+  if (dtype == DType::F32 && is_known) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    CODL_ASSIGN_OR_RETURN(low, bound_or(node, importer, 1, -kInfinity));
+    CODL_ASSIGN_OR_RETURN(high, bound_or(node, importer, 2, kInfinity));
+    // Unary leaves what it cannot compare with a bound; Min and Max make NaN of it.
+    if (!std::isnan(low) && !std::isnan(high))
+      return import_unary(node, importer, kUnaryClip, low, high);
+  }
+  return import_map(node, importer, DType::Any, [&](Compose& c, ir::ValueId x) {
+    x = bounded(c, kBinaryMax, x, has_low, 1);
+    return bounded(c, kBinaryMin, x, has_high, 2);
+  });
+}
+
+constexpr ImportRow kRows[] = {
+    {"Abs", 6, kNewestOpset, import_function<kUnaryAbs>},
+    {"Acos", 7, kNewestOpset, import_function<kUnaryAcos>},
+    {"Acosh", 9, kNewestOpset, import_function<kUnaryAcosh>},
+    {"Add", 6, kNewestOpset, import_arithmetic<kBinaryAdd>},
+    {"And", 1, kNewestOpset, import_comparison<kBinaryAnd>},
+    {"Asin", 7, kNewestOpset, import_function<kUnaryAsin>},
+    {"Asinh", 9, kNewestOpset, import_function<kUnaryAsinh>},
+    {"Atan", 7, kNewestOpset, import_function<kUnaryAtan>},
+    {"Atanh", 9, kNewestOpset, import_function<kUnaryAtanh>},
+    {"BitCast", 26, kNewestOpset, import_bit_cast},
+    {"BitShift", 11, kNewestOpset, import_bit_shift},
+    {"BitwiseAnd", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseAnd>},
+    {"BitwiseNot", 18, kNewestOpset, import_function<kUnaryBitwiseNot>},
+    {"BitwiseOr", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseOr>},
+    {"BitwiseXor", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseXor>},
+    {"Cast", 6, kNewestOpset, import_cast},
+    {"CastLike", 15, kNewestOpset, import_cast_like},
+    {"Ceil", 6, kNewestOpset, import_function<kUnaryCeil>},
+    {"Celu", 12, kNewestOpset, import_celu},
+    {"Clip", 6, 10, import_clip_7},
+    {"Clip", 11, kNewestOpset, import_clip_11},
+    {"Cos", 7, kNewestOpset, import_function<kUnaryCos>},
+    {"Cosh", 9, kNewestOpset, import_function<kUnaryCosh>},
+    {"Div", 6, kNewestOpset, import_arithmetic<kBinaryDiv>},
+    {"Dropout", 6, kNewestOpset, import_dropout},
+    {"Elu", 6, kNewestOpset, import_elu},
+    {"Equal", 1, kNewestOpset, import_comparison<kBinaryEqual>},
+    {"Erf", 9, kNewestOpset, import_function<kUnaryErf>},
+    {"Exp", 6, kNewestOpset, import_function<kUnaryExp>},
+    {"Floor", 6, kNewestOpset, import_function<kUnaryFloor>},
+    {"Gelu", 20, kNewestOpset, import_gelu},
+    {"Greater", 1, kNewestOpset, import_comparison<kBinaryGreater>},
+    {"GreaterOrEqual", 12, kNewestOpset, import_comparison<kBinaryGreaterOrEqual>},
+    {"HardSigmoid", 6, kNewestOpset, import_hard_sigmoid},
+    {"HardSwish", 14, kNewestOpset, import_function<kUnaryHardSwish>},
+    {"IsInf", 10, kNewestOpset, import_is_inf},
+    {"IsNaN", 9, kNewestOpset, import_is_nan},
+    {"LeakyRelu", 6, kNewestOpset, import_leaky_relu},
+    {"Less", 1, kNewestOpset, import_comparison<kBinaryLess>},
+    {"LessOrEqual", 12, kNewestOpset, import_comparison<kBinaryLessOrEqual>},
+    {"Log", 6, kNewestOpset, import_function<kUnaryLog>},
+    {"Max", 6, kNewestOpset, import_variadic<kBinaryMax>},
+    {"Mean", 6, kNewestOpset, import_mean},
+    {"Min", 6, kNewestOpset, import_variadic<kBinaryMin>},
+    {"Mish", 18, kNewestOpset, import_function<kUnaryMish>},
+    {"Mod", 10, kNewestOpset, import_mod},
+    {"Mul", 6, kNewestOpset, import_arithmetic<kBinaryMul>},
+    {"Neg", 6, kNewestOpset, import_function<kUnaryNeg>},
+    {"Not", 1, kNewestOpset, import_function<kUnaryNot>},
+    {"Or", 1, kNewestOpset, import_comparison<kBinaryOr>},
+    {"PRelu", 7, kNewestOpset, import_prelu},
+    {"Pow", 1, kNewestOpset, import_pow},
+    {"Reciprocal", 6, kNewestOpset, import_function<kUnaryReciprocal>},
+    {"Relu", 6, kNewestOpset, import_function<kUnaryRelu>},
+    {"Round", 11, kNewestOpset, import_function<kUnaryRound>},
+    {"Selu", 6, kNewestOpset, import_selu},
+    {"Shrink", 9, kNewestOpset, import_shrink},
+    {"Sigmoid", 6, kNewestOpset, import_function<kUnarySigmoid>},
+    {"Sign", 9, kNewestOpset, import_function<kUnarySign>},
+    {"Sin", 7, kNewestOpset, import_function<kUnarySin>},
+    {"Sinh", 9, kNewestOpset, import_function<kUnarySinh>},
+    {"Softplus", 1, kNewestOpset, import_function<kUnarySoftplus>},
+    {"Softsign", 1, kNewestOpset, import_function<kUnarySoftsign>},
+    {"Sqrt", 6, kNewestOpset, import_function<kUnarySqrt>},
+    {"Sub", 6, kNewestOpset, import_arithmetic<kBinarySub>},
+    {"Sum", 6, kNewestOpset, import_variadic<kBinaryAdd>},
+    {"SwiGLU", 28, kNewestOpset, import_swiglu},
+    {"Swish", 24, kNewestOpset, import_swish},
+    {"Tan", 7, kNewestOpset, import_function<kUnaryTan>},
+    {"Tanh", 6, kNewestOpset, import_function<kUnaryTanh>},
+    {"ThresholdedRelu", 10, kNewestOpset, import_thresholded_relu},
+    {"Where", 9, kNewestOpset, import_where},
+    {"Xor", 1, kNewestOpset, import_comparison<kBinaryXor>},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> elementwise_rows() { return kRows; }
+
+}  // namespace codl::compiler

@@ -1,0 +1,272 @@
+// Quantisation, by formulas in f32: round(x / scale) + zero point, saturated, and back; products of
+// quantised operands by integer arithmetic.
+#include <algorithm>
+
+#include "compiler/frontend/graph/shape_operands.h"
+#include "compiler/frontend/graph/spatial.h"
+#include "compiler/frontend/rules/rules.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+struct Range64 {
+  double low = 0;
+  double high = 0;
+};
+
+// Of the types that ONNX quantises to.
+llvm::Expected<Range64> range_of(const OnnxNode& node, DType dtype) {
+  switch (dtype) {
+    case DType::I8:
+      return Range64{-128, 127};
+    case DType::U8:
+      return Range64{0, 255};
+    case DType::I16:
+      return Range64{-32768, 32767};
+    case DType::U16:
+      return Range64{0, 65535};
+    default:
+      return unsupported_error(node.name, "expected integers of 8 or 16 bits, found {0}",
+                               dtype_name(dtype));
+  }
+}
+
+// saturate(round(x) + zero_point) as `dtype`; zero_point of f32, or kNoId.
+ir::ValueId saturated(Compose& c, ir::ValueId x, ir::ValueId zero_point, DType dtype,
+                      Range64 range) {
+  ir::ValueId y = c.unary(kUnaryRound, x);
+  if (zero_point != ir::kNoId) y = c.add(y, zero_point);
+  y = c.unary(kUnaryClip, y, static_cast<float>(range.low), static_cast<float>(range.high));
+  return c.cast(y, dtype);
+}
+
+// A scale or zero point so that it broadcasts to x: one for all, one per index of the axis, or one
+// per block of `block_size` indices.
+ir::ValueId spread(const OnnxNode& node, Compose& c, ir::ValueId parameter, ir::ValueId x,
+                   int64_t axis_attribute, int64_t block_size) {
+  const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
+  Dims64 own(c.dims(parameter).begin(), c.dims(parameter).end());
+  if (parameter == ir::kNoId || element_count(own) == 1) return c.reshape(parameter, {});
+  auto axis = normalized_axis(node, axis_attribute, dims.size());
+  if (!axis) {
+    c.fail(axis.takeError());
+    return ir::kNoId;
+  }
+  if (own.size() == 1 && block_size == 0 && own[0] == dims[*axis])
+    return along(c, parameter, *axis, dims.size());
+  const int64_t block = std::min(block_size, dims[*axis]);
+  if (own.size() != dims.size() || block < 1 || ceil_div(dims[*axis], block) != own[*axis]) {
+    c.fail(input_error(node.name, "expected scales for {0} in blocks of {1}, found {2}",
+                       ir::to_string(c.type(x)), block_size, ir::to_string(c.type(parameter))));
+    return ir::kNoId;
+  }
+  Dims64 column = own;
+  column.insert(column.begin() + *axis + 1, 1);
+  Dims64 repeated = column;
+  repeated[*axis + 1] = block;
+  own[*axis] *= block;
+  const ir::ValueId blocks = c.reshape(c.expand(c.reshape(parameter, column), repeated), own);
+  return c.slice(blocks, *axis, 0, dims[*axis]);
+}
+
+struct Granularity {
+  int64_t axis = 1;
+  int64_t block_size = 0;
+};
+
+llvm::Expected<Granularity> read_granularity(const OnnxNode& node) {
+  CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", 1));
+  CODL_ASSIGN_OR_RETURN(block_size, node.int_or("block_size", 0));
+  if (block_size < 0)
+    return input_error(node.name, "expected block_size >= 0, found {0}", block_size);
+  return Granularity{axis, block_size};
+}
+
+// The type of the quantised output: the zero point's, or the attribute's, or u8.
+llvm::Expected<DType> quantized_dtype(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(attribute, node.int_or("output_dtype", 0));
+  if (node.has_input(2)) return importer.dtype_of(node, 2);
+  if (attribute == 0) return DType::U8;
+  const auto dtype = dtype_of_onnx(attribute);
+  if (!dtype)
+    return unsupported_error(node.name, "expected integers of 8 or 16 bits, found {0}",
+                             onnx_type_name(attribute));
+  return *dtype;
+}
+
+llvm::Error import_quantize_linear(const OnnxNode& node, Importer& importer) {
+  // Saturation and precision of types that codl does not have, or that are f32 here.
+  ignore_attributes(node, {"saturate", "precision"});
+  CODL_ASSIGN_OR_RETURN(granularity, read_granularity(node));
+  CODL_ASSIGN_OR_RETURN(dtype, quantized_dtype(node, importer));
+  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
+  Compose c(node, importer);
+  const ir::ValueId x = c.operand_as(0, DType::F32);
+  const auto parameter = [&](size_t i) {
+    return spread(node, c, c.operand_as(i, DType::F32), x, granularity.axis,
+                  granularity.block_size);
+  };
+  const ir::ValueId scaled = c.div(x, parameter(1));
+  return c.bind(saturated(c, scaled, node.has_input(2) ? parameter(2) : ir::kNoId, dtype, range));
+}
+
+llvm::Error import_dequantize_linear(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(granularity, read_granularity(node));
+  CODL_ASSIGN_OR_RETURN(output, node.int_or("output_dtype", 0));
+  const auto dtype = output == 0 ? DType::F32 : dtype_of_onnx(output);
+  if (!dtype || held_dtype(*dtype) != DType::F32)
+    return unsupported_error(node.name, "expected floats as output_dtype, found {0}",
+                             onnx_type_name(output));
+  Compose c(node, importer);
+  ir::ValueId x = c.operand(0);
+  const auto parameter = [&](size_t i) {
+    return spread(node, c, c.operand(i), x, granularity.axis, granularity.block_size);
+  };
+  const ir::ValueId scale = parameter(1);
+  const ir::ValueId zero_point = node.has_input(2) ? parameter(2) : ir::kNoId;
+  // Integers of 32 bits are exact before the subtraction only.
+  const DType exact = c.type(x).dtype == DType::I32 ? DType::I32 : DType::F32;
+  if (zero_point != ir::kNoId) x = c.sub(c.cast(x, exact), c.cast(zero_point, exact));
+  return c.bind(c.mul(c.cast(x, DType::F32), scale));
+}
+
+// To u8, with scale and zero point of the data, widened to hold 0.
+llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& importer) {
+  Compose c(node, importer);
+  const ir::ValueId x = c.operand(0);
+  Dims64 axes;
+  for (int64_t axis = 0; axis < c.rank(x); ++axis) axes.push_back(axis);
+  const ir::ValueId zero = c.scalar(DType::F32, 0);
+  const ir::ValueId low = c.binary(kBinaryMin, c.reduce(kReduceMin, x, axes, false), zero);
+  const ir::ValueId high = c.binary(kBinaryMax, c.reduce(kReduceMax, x, axes, false), zero);
+  // The specification divides by zero where all elements are zeros. As in ONNX's reference
+  // evaluator the range is 1 then; ONNX Runtime has a scale of 1. Either way y and the zero point
+  // are 0.
+  const ir::ValueId span = c.sub(high, low);
+  const ir::ValueId is_empty = c.binary(kBinaryEqual, span, zero);
+  const ir::ValueId scale =
+      c.div(c.where(is_empty, c.scalar(DType::F32, 1), span), c.scalar(DType::F32, 255));
+  const Range64 range = {0, 255};
+  const ir::ValueId zero_point =
+      saturated(c, c.div(c.sub(zero, low), scale), ir::kNoId, DType::U8, range);
+  const ir::ValueId y =
+      saturated(c, c.div(x, scale), c.cast(zero_point, DType::F32), DType::U8, range);
+  if (llvm::Error error = c.bind(y)) return error;
+  if (llvm::Error error = c.bind(scale, 1)) return error;
+  return c.bind(zero_point, 2);
+}
+
+// ---- products ----
+
+// A vector of parameters per row ([m] to [m, 1]) or column of a matrix; all else as it is.
+ir::ValueId per_row(Compose& c, ir::ValueId parameter) {
+  const auto dims = c.dims(parameter);
+  return dims.size() == 1 && dims[0] != 1 ? c.reshape(parameter, {dims[0], 1}) : parameter;
+}
+
+// Operand `i` minus zero point operand `zero_point`, if there is one, as i32.
+ir::ValueId centred(const OnnxNode& node, Compose& c, size_t i, size_t zero_point, bool has_rows) {
+  const ir::ValueId x = c.operand_as(i, DType::I32);
+  if (!node.has_input(zero_point)) return x;
+  const ir::ValueId offset = c.operand_as(zero_point, DType::I32);
+  return c.sub(x, has_rows ? per_row(c, offset) : offset);
+}
+
+llvm::Error import_matmul_integer(const OnnxNode& node, Importer& importer) {
+  Compose c(node, importer);
+  const ir::ValueId a = centred(node, c, 0, 2, true);
+  return c.bind(c.matmul(a, centred(node, c, 1, 3, false)));
+}
+
+llvm::Error import_qlinear_matmul(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 7));
+  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
+  Compose c(node, importer);
+  const ir::ValueId a = centred(node, c, 0, 2, true);
+  const ir::ValueId product = c.matmul(a, centred(node, c, 3, 5, false));
+  const ir::ValueId scale = c.div(c.mul(per_row(c, c.operand(1)), c.operand(4)), c.operand(6));
+  return c.bind(saturated(c, c.mul(c.cast(product, DType::F32), scale), c.operand_as(7, DType::F32),
+                          dtype, range));
+}
+
+// A scalar or a vector with an element per index of axis `axis` of `rank` dims.
+ir::ValueId per_channel(Compose& c, ir::ValueId parameter, int64_t axis, size_t rank) {
+  int64_t count = 1;
+  for (int32_t dim : c.dims(parameter)) count *= dim;
+  return count == 1 ? c.reshape(parameter, {}) : along(c, parameter, axis, rank);
+}
+
+// Places of a quantised convolution's operands.
+struct ConvOperands {
+  size_t w = 0;
+  size_t x_zero_point = 0;
+  size_t w_zero_point = 0;
+};
+
+// The convolution of integers, in f32: exact below 2^24.
+llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& importer,
+                                                Compose& c, const ConvOperands& operands) {
+  CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(w_dims, importer.dims_of(node, operands.w));
+  if (x_dims.size() != w_dims.size() || x_dims.size() < 3)
+    return input_error(node.name, "expected input and weights of one rank >= 3, found {0} and {1}",
+                       x_dims.size(), w_dims.size());
+  if (x_dims.size() > 5)
+    return unsupported_error(node.name, "expected 1 to 3 spatial axes, found {0}",
+                             x_dims.size() - 2);
+  CODL_ASSIGN_OR_RETURN(groups, node.int_or("group", 1));
+  if (groups < 1 || w_dims[0] % groups != 0)
+    return input_error(node.name, "expected group that divides {0}, found {1}", w_dims[0], groups);
+  CODL_ASSIGN_OR_RETURN(window,
+                        read_spatial_attributes(node, llvm::makeArrayRef(x_dims).drop_front(2),
+                                                llvm::makeArrayRef(w_dims).drop_front(2)));
+  ir::ValueId x = c.operand_as(0, DType::F32);
+  ir::ValueId w = c.operand_as(operands.w, DType::F32);
+  if (node.has_input(operands.x_zero_point))
+    x = c.sub(x, c.reshape(c.operand_as(operands.x_zero_point, DType::F32), {}));
+  if (node.has_input(operands.w_zero_point))
+    w = c.sub(w, per_channel(c, c.operand_as(operands.w_zero_point, DType::F32), 0, w_dims.size()));
+  ConvNdParams params = {};
+  params.groups = static_cast<int32_t>(groups);
+  set_window_nd(params, window.axes);
+  return c.node(OpKind::ConvNd, params, {x, w});
+}
+
+llvm::Error import_conv_integer(const OnnxNode& node, Importer& importer) {
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(y, integer_convolution(node, importer, c, {1, 2, 3}));
+  return c.bind(c.cast(y, DType::I32));
+}
+
+llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 7));
+  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
+  Compose c(node, importer);
+  CODL_ASSIGN_OR_RETURN(product, integer_convolution(node, importer, c, {3, 2, 5}));
+  if (llvm::Error error = c.take_error()) return error;
+  const size_t rank = c.dims(product).size();
+  ir::ValueId sum = product;
+  if (node.has_input(8)) sum = c.add(sum, along(c, c.operand_as(8, DType::F32), 1, rank));
+  const ir::ValueId weight_scale = per_channel(c, c.operand(4), 1, rank);
+  const ir::ValueId scale =
+      c.div(c.mul(c.reshape(c.operand(1), {}), weight_scale), c.reshape(c.operand(6), {}));
+  return c.bind(
+      saturated(c, c.mul(sum, scale), c.reshape(c.operand_as(7, DType::F32), {}), dtype, range));
+}
+
+constexpr ImportRow kRows[] = {
+    {"ConvInteger", 10, kNewestOpset, import_conv_integer},
+    {"DequantizeLinear", 10, kNewestOpset, import_dequantize_linear},
+    {"DynamicQuantizeLinear", 11, kNewestOpset, import_dynamic_quantize_linear},
+    {"MatMulInteger", 10, kNewestOpset, import_matmul_integer},
+    {"QLinearConv", 10, kNewestOpset, import_qlinear_conv},
+    {"QLinearMatMul", 10, kNewestOpset, import_qlinear_matmul},
+    {"QuantizeLinear", 10, kNewestOpset, import_quantize_linear},
+};
+
+}  // namespace
+
+llvm::ArrayRef<ImportRow> quantize_rows() { return kRows; }
+
+}  // namespace codl::compiler

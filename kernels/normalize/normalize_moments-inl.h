@@ -1,0 +1,99 @@
+// What all ways to normalize share: operands, mean and factor, and the plainest writer. Highway
+// code, compiled once per target.
+#if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
+#undef CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
+#else
+#define CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
+#include "kernels/common/lanes-inl.h"
+#include "kernels/normalize/normalize.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace codl::kernels::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+constexpr int64_t kLanes = hn::MaxLanes(Floats());
+
+struct Operands {
+  const float* x;
+  const float* scale;  // null: none
+  const float* bias;
+  float* y;
+};
+
+// What rounding made negative is zero; a NaN stays one.
+template <class D>
+HWY_INLINE hn::Vec<D> factor_of(D d, const NormalizeWork& work, float epsilon,
+                                hn::Vec<D> sum_of_squares) {
+  const auto squares = at_least(sum_of_squares, hn::Zero(d));
+  const auto variance = hn::Div(squares, hn::Set(d, static_cast<float>(work.element_count)));
+  return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon))));
+}
+
+// `count` lanes of scale or bias whose first is at `from`.
+HWY_INLINE Vector load_broadcast(const float* from, int64_t stride, int64_t count) {
+  const Floats d;
+  if (stride == 1) return load_lanes(d, from, count);
+  if (stride == 0) return hn::Set(d, *from);
+  HWY_ALIGN float lanes[kLanes] = {};
+  for (int64_t i = 0; i < count && i < kLanes; ++i) lanes[i] = from[i * stride];
+  return hn::Load(d, lanes);
+}
+
+// What turns distances from the mean into results: of all lanes (stride 0), or one for each from
+// the first on, with a vector's worth of numbers behind the last (1).
+struct Moments {
+  const float* means;
+  const float* factors;
+  int64_t stride;
+};
+
+// The results of lanes [lane, end) of the line at `walk`, element `i`, and the pad behind the last.
+HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
+                                                     const Operands& operands,
+                                                     const Moments& moments,
+                                                     const NormalizeWalk& walk, int64_t i,
+                                                     int64_t lane, int64_t end) {
+  constexpr float kNoScale = 1.0f;
+  constexpr float kNoBias = 0.0f;
+  const Floats d;
+  int64_t at[3];
+  for (int k = 0; k < 3; ++k)
+    at[k] = walk.offsets[k] + i * walk.line_strides[k] + lane * work.lane_strides[k];
+  const float* x = operands.x + at[kNormalizeX];
+  float* y = operands.y + at[kNormalizeX];
+  const float* scale = operands.scale == nullptr ? &kNoScale : operands.scale + at[kNormalizeScale];
+  const float* bias = operands.bias == nullptr ? &kNoBias : operands.bias + at[kNormalizeBias];
+  const int64_t scale_stride = work.lane_strides[kNormalizeScale];
+  const int64_t bias_stride = work.lane_strides[kNormalizeBias];
+  const int64_t count = end - lane;
+  Vector mean = hn::Set(d, moments.means[0]);
+  Vector factor = hn::Set(d, moments.factors[0]);
+#pragma GCC unroll 1
+  for (int64_t k = 0; k < count; k += kLanes) {
+    if (moments.stride != 0) {
+      mean = hn::LoadU(d, moments.means + k);
+      factor = hn::LoadU(d, moments.factors + k);
+    }
+    const Vector v = hn::Mul(hn::Sub(load_lanes(d, x + k, count - k), mean), factor);
+    const Vector result =
+        hn::MulAdd(v, load_broadcast(scale + k * scale_stride, scale_stride, count - k),
+                   load_broadcast(bias + k * bias_stride, bias_stride, count - k));
+    store_lanes(d, result, y + k, count - k);
+  }
+  if (end == work.lanes)
+    for (int64_t pad = 0; pad < work.pad; ++pad) y[count + pad] = 0.0f;
+}
+
+}  // namespace
+}  // namespace codl::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
