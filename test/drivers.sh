@@ -2,6 +2,7 @@
 # The conformance and end-to-end sets on one OpenCL implementation after the other.
 #
 #   test/drivers.sh [--short] BUILD/bin [DRIVER...]
+#   test/drivers.sh --column=PLANS BUILD/bin [DRIVER...]     of docs/evaluation/drivers.md (test/driver_table.py)
 #
 #   pocl     Debian's pocl-opencl-icd
 #   rusticl  Mesa's on llvmpipe (Debian's mesa-opencl-icd): no fine-grained SVM, and slow
@@ -12,11 +13,11 @@
 # table of driver, set and verdict; exits 1 if a set failed. --short: the runtime's tests only, which take seconds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-short=false
-if [ "${1-}" = --short ]; then
-  short=true
-  shift
-fi
+short=false plans=
+case ${1-} in
+  --short) short=true && shift ;;
+  --column=*) plans=${1#*=} && shift ;;
+esac
 bin=${1:?expected BUILD/bin}
 shift
 drivers=("$@")
@@ -80,6 +81,11 @@ run_set() {
 for driver in "${drivers[@]}"; do
   if ! setup "$driver"; then
     echo "[SKIP] drivers: no device of $driver here"
+    continue
+  fi
+  if [ -n "$plans" ]; then
+    run_set column python3 test/driver_table.py column "$plans" --bin "$bin" --name "$driver"
+    cat "$place/$driver-column.log"
     continue
   fi
   run_set runtime "$bin/test_runtime"
