@@ -1,7 +1,7 @@
 #include "profiler/notices.h"
 
-#include "profiler/fit.h"
-#include "profiler/profile_json.h"
+#include "profiler/fit/fit.h"
+#include "profiler/fit/profile_json.h"
 #include "tools/messages.h"
 
 namespace codl::profiler {

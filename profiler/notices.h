@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/sample.h"
+#include "profiler/fit/sample.h"
 
 namespace codl::profiler {
 

@@ -26,9 +26,9 @@ COUNTED = {
     "`compiler/cost/*`": ("compiler/cost/*",),
     "`kernels/*/*_work.cc`": ("kernels/*/*_work.cc",),
     "`kernels/common/work_counts.*`": ("kernels/common/work_counts.*",),
-    "fit: `profiler/fit.*`, `profiler/fit_samples.*`, `profiler/least_squares.*`":
-        ("profiler/fit.*", "profiler/fit_samples.*", "profiler/least_squares.*"),
-    "sampling: `profiler/sample.*`, `profiler/session.*`": ("profiler/sample.*", "profiler/session.*"),
+    "fit: `profiler/fit/fit.*`, `profiler/fit/fit_samples.*`, `profiler/fit/least_squares.*`":
+        ("profiler/fit/fit.*", "profiler/fit/fit_samples.*", "profiler/fit/least_squares.*"),
+    "sampling: `profiler/fit/sample.*`, `profiler/measure/session.*`": ("profiler/fit/sample.*", "profiler/measure/session.*"),
 }
 MAX_LINES = 2600
 MAX_PROFILE_KB = 40

@@ -12,7 +12,7 @@
 #include "kernels/conv2d/winograd.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
-#include "profiler/step_case.h"
+#include "profiler/measure/step_case.h"
 #include "test/kernels/kernel_case.h"
 #include "test/support/tensors.h"
 #include "test/support/tolerance.h"

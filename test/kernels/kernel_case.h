@@ -11,7 +11,7 @@
 
 #include "kernels/common/tensor_view.h"
 #include "kernels/pack.h"
-#include "profiler/step_case.h"
+#include "profiler/measure/step_case.h"
 
 namespace codl::test {
 

@@ -1,4 +1,4 @@
-#include "profiler/confinement.h"
+#include "profiler/measure/confinement.h"
 
 #include <sched.h>
 

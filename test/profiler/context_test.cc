@@ -1,10 +1,10 @@
-#include "profiler/context.h"
+#include "profiler/measure/context.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "kernels/kernel_table.h"
-#include "profiler/context_networks.h"
+#include "profiler/measure/context_networks.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {

@@ -1,4 +1,4 @@
-#include "profiler/cpu_lane.h"
+#include "profiler/measure/cpu_lane.h"
 
 #include "test/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/exchange.h"
+#include "profiler/measure/exchange.h"
 
 #include "test/support/catch.h"
 

@@ -1,9 +1,9 @@
-#include "profiler/fit.h"
+#include "profiler/fit/fit.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/least_squares.h"
+#include "profiler/fit/least_squares.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {

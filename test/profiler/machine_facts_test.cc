@@ -1,4 +1,4 @@
-#include "profiler/machine_facts.h"
+#include "profiler/fit/machine_facts.h"
 
 #include "test/support/catch.h"
 #include "tools/tool_error.h"

@@ -1,8 +1,8 @@
-#include "profiler/map_layout.h"
+#include "profiler/fit/map_layout.h"
 
 #include <string_view>
 
-#include "profiler/shapes.h"
+#include "profiler/measure/shapes.h"
 #include "test/profiler/row_of.h"
 #include "test/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/measure_machine.h"
+#include "profiler/measure/measure_machine.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "profiler/profile_json.h"
+#include "profiler/fit/profile_json.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
-#include "profiler/shapes.h"
+#include "profiler/measure/shapes.h"
 #include "runtime/tools/json_writer.h"
 #include "test/profiler/row_of.h"
 #include "test/support/catch.h"

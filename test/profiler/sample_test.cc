@@ -1,10 +1,10 @@
-#include "profiler/sample.h"
+#include "profiler/fit/sample.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/kernel_table.h"
-#include "profiler/shapes.h"
+#include "profiler/measure/shapes.h"
 #include "test/support/catch.h"
 #include "tools/tool_error.h"
 

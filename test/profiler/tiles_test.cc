@@ -1,10 +1,10 @@
-#include "profiler/tiles.h"
+#include "profiler/fit/tiles.h"
 
 #include "compiler/device/device_profile.h"
 #include "kernels/common/gemm_tile_choice.h"
 #include "kernels/work_table.h"
-#include "profiler/find_tile.h"
-#include "profiler/profile_json.h"
+#include "profiler/fit/profile_json.h"
+#include "profiler/measure/find_tile.h"
 #include "runtime/tools/json_writer.h"
 #include "test/profiler/row_of.h"
 #include "test/support/catch.h"

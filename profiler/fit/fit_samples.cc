@@ -1,0 +1,288 @@
+// From samples to what a profile says of kernels and families (profiler/profile_json.h).
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
+#include "profiler/fit/profile_json.h"
+
+namespace codl::profiler {
+namespace {
+
+using compiler::kMostJointShares;
+
+constexpr size_t kFolds = 5;
+// No step takes nothing: a nanosecond, the unit that predictions are rounded to.
+constexpr double kLeastStepShare = 1e-3;
+
+std::vector<size_t> folds_of(size_t count) {
+  std::vector<size_t> folds;
+  for (size_t i = 0; i < count; ++i) folds.push_back(i % kFolds);
+  return folds;
+}
+
+// Shares as a profile has them, and what held-out predictions say of them.
+Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out,
+           const FitOptions& options) {
+  constexpr double kLeastRatio = 0.05;  // of a prediction over what was measured
+  Fit fit;
+  fit.shares = fit_shares(observations, options);
+  for (double& share : fit.shares.of) share = rounded(share, kShareDigits);
+  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], kLeastStepShare);
+  for (compiler::JointShare& joint : fit.shares.joint)
+    joint.share = rounded(joint.share, kShareDigits);
+  fit.held_out = held_out;
+  fit.interval_low = 1 / std::max(kLeastRatio, 1 + held_out.p90 / 100);
+  fit.interval_high = 1 / std::max(kLeastRatio, 1 + held_out.p10 / 100);
+  return fit;
+}
+
+Fit fit_kernel(const std::vector<Observation>& observations, const FitOptions& options) {
+  const std::vector<double> predictions =
+      predict_held_out(observations, folds_of(observations.size()), kFolds, options);
+  return fit_of(observations, residuals_of(errors_of(observations, predictions)), options);
+}
+
+using ObservationsOfRows = std::map<uint16_t, std::vector<Observation>>;
+
+// Of all of them, each kernel as often.
+std::vector<Observation> weighed_alike(
+    const std::vector<const std::vector<Observation>*>& kernels) {
+  std::vector<Observation> all;
+  for (const std::vector<Observation>* kernel : kernels)
+    for (Observation observation : *kernel) {
+      observation.weight = 1 / static_cast<double>(kernel->size());
+      all.push_back(observation);
+    }
+  return all;
+}
+
+// What the other kernels of a row's family reach on this machine; on others, if there are none.
+Shares other_shares(const KernelRow& row, const ObservationsOfRows& by_row,
+                    bool is_gpu_a_processor) {
+  std::vector<const std::vector<Observation>*> others;
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow& other = *find_kernel(id);
+    if (id != row.id && other.processor == row.processor &&
+        kernels::family_of(other) == kernels::family_of(row) &&
+        observations.size() >= kSamplesOfFit)
+      others.push_back(&observations);
+  }
+  if (others.empty())
+    return compiler::family_calibration(kernels::family_of(row), row.processor, is_gpu_a_processor)
+        .shares;
+  return fit_shares(weighed_alike(others));
+}
+
+ObservationsOfRows observations_to_fit(const std::vector<Sample>& samples, const LaneFacts& lane) {
+  ObservationsOfRows by_row;
+  for (const Sample& sample : samples)
+    if (sample.role == SampleRole::Fit)
+      by_row[sample.row->id].push_back({times_of(*sample.row, sample.item, lane), sample.us});
+  return by_row;
+}
+
+// Of each kernel as many errors, spread as all of its are: kernels count alike.
+std::vector<double> errors_of_kernels(const std::vector<double>& errors,
+                                      const std::vector<size_t>& kernels, size_t kernel_count) {
+  constexpr int kErrorsOfKernel = 40;
+  std::vector<double> all;
+  for (size_t kernel = 0; kernel < kernel_count; ++kernel) {
+    std::vector<double> own;
+    for (size_t i = 0; i < errors.size(); ++i)
+      if (kernels[i] == kernel) own.push_back(errors[i]);
+    for (int i = 0; i < kErrorsOfKernel; ++i)
+      all.push_back(quantile(own, (i + 0.5) / kErrorsOfKernel));
+  }
+  return all;
+}
+
+std::map<uint16_t, Shares> other_shares_of_rows(const ObservationsOfRows& by_row,
+                                                const LaneFacts& lane) {
+  std::map<uint16_t, Shares> shares;
+  for (const auto& [id, observations] : by_row)
+    shares[id] = other_shares(*find_kernel(id), by_row, lane.machine.is_gpu_a_processor);
+  return shares;
+}
+
+// Of the kernels, each with observations.
+Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
+  const std::vector<Observation> all = weighed_alike(kernels);
+  std::vector<size_t> kernel_of;
+  for (size_t kernel = 0; kernel < kernels.size(); ++kernel)
+    kernel_of.insert(kernel_of.end(), kernels[kernel]->size(), kernel);
+  if (kernels.size() == 1) return fit_kernel(all, {});
+  const std::vector<double> errors =
+      errors_of(all, predict_held_out(all, kernel_of, kernels.size()));
+  Residuals held_out = residuals_of(errors_of_kernels(errors, kernel_of, kernels.size()));
+  held_out.count = all.size();
+  return fit_of(all, held_out, {});
+}
+
+// `known` shares, all times the factor by which these steps take longer: few steps tell how fast a
+// machine or a kernel is, not what of.
+Fit fit_few(const std::vector<Observation>& observations, const Shares& known,
+            const compiler::Calibration& family) {
+  std::vector<double> ratios;
+  for (const Observation& observation : observations)
+    ratios.push_back(observation.us / std::max(weigh(observation.times, known), 1e-3));
+  const double factor = quantile(ratios, 0.5);
+  Fit fit;
+  fit.shares = known;
+  for (double& share : fit.shares.of) share = rounded(share * factor, kShareDigits);
+  for (compiler::JointShare& joint : fit.shares.joint)
+    joint.share = rounded(joint.share * factor, kShareDigits);
+  std::vector<double> predictions;
+  for (const Observation& observation : observations)
+    predictions.push_back(weigh(observation.times, fit.shares));
+  fit.held_out = residuals_of(errors_of(observations, predictions));
+  fit.interval_low = family.interval_low;
+  fit.interval_high = family.interval_high;
+  return fit;
+}
+
+std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gpu_a_processor) {
+  std::map<std::pair<Processor, kernels::KernelFamily>,
+           std::vector<const std::vector<Observation>*>>
+      by_family;
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow& row = *find_kernel(id);
+    by_family[{row.processor, kernels::family_of(row)}].push_back(&observations);
+  }
+  std::vector<FamilyFit> fits;
+  for (const auto& [key, kernels] : by_family) {
+    const size_t count = std::transform_reduce(
+        kernels.begin(), kernels.end(), size_t{0}, std::plus<>(),
+        [](const std::vector<Observation>* observations) { return observations->size(); });
+    if (count < kSamplesOfFactor) continue;
+    const auto& [processor, family] = key;
+    const compiler::Calibration known =
+        compiler::family_calibration(family, processor, is_gpu_a_processor);
+    Fit fit = count < kSamplesOfFamily ? fit_few(weighed_alike(kernels), known.shares, known)
+                                       : fit_family(kernels);
+    if (kernels.size() == 1) {
+      fit.interval_low = std::min(fit.interval_low, known.interval_low);
+      fit.interval_high = std::max(fit.interval_high, known.interval_high);
+    }
+    fits.push_back({processor, family, fit});
+  }
+  return fits;
+}
+
+}  // namespace
+
+Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane) {
+  const ObservationsOfRows by_row = observations_to_fit(samples, lane);
+  std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
+  Fits fits;
+  for (const auto& [id, observations] : by_row) {
+    const KernelRow* row = find_kernel(id);
+    if (observations.size() >= kSamplesOfFit)
+      fits.kernels.push_back({row, fit_kernel(observations, {&families[id], kMostJointShares})});
+    else if (observations.size() >= kSamplesOfFactor && !row->is_reference())
+      fits.kernels.push_back(
+          {row, fit_few(observations, families[id],
+                        compiler::family_calibration(kernels::family_of(*row), row->processor,
+                                                     lane.machine.is_gpu_a_processor))});
+  }
+  fits.families = fit_families(by_row, lane.machine.is_gpu_a_processor);
+  return fits;
+}
+
+std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
+                                             const std::map<std::string, size_t>& needed,
+                                             std::string_view kernels) {
+  std::map<uint16_t, size_t> counts;
+  for (const Sample& sample : samples)
+    if (sample.role == SampleRole::Fit) ++counts[sample.row->id];
+  std::vector<std::string> missing;
+  for (const KernelRow& row : kKernelRows) {
+    if (std::string_view(row.symbol).find(kernels) == std::string_view::npos) continue;
+    const auto said = needed.find(row.symbol);
+    const auto counted = counts.find(row.id);
+    const size_t count = counted == counts.end() ? 0 : counted->second;
+    size_t least = 0;
+    if (said != needed.end())
+      least = said->second;
+    else if (count > 0 && needed.empty() && !row.is_reference())
+      least = kSamplesOfFit;
+    if (count < least) missing.emplace_back(row.symbol);
+  }
+  return missing;
+}
+
+std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane) {
+  const ObservationsOfRows by_row = observations_to_fit(samples, lane);
+  std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
+  std::string text;
+  const auto add_line = [&](const KernelRow& row, int fold, const Observation& observation,
+                            double predicted_us) {
+    char part[128];
+    std::snprintf(part, sizeof(part), "%s,%s,%d,%.6g,%.6g,", row.symbol,
+                  kernels::kFamilyNames[static_cast<size_t>(kernels::family_of(row))], fold,
+                  observation.us, predicted_us);
+    text += part;
+    for (int term = 0; term < compiler::kTermCount; ++term) {
+      if (observation.times.us[term] == 0) continue;
+      std::snprintf(part, sizeof(part), "%s=%.6g ", compiler::kTermNames[term],
+                    observation.times.us[term]);
+      text += part;
+    }
+    text.back() = '\n';
+  };
+  for (const auto& [id, observations] : by_row) {
+    const std::vector<size_t> folds = folds_of(observations.size());
+    const std::vector<double> predictions =
+        predict_held_out(observations, folds, kFolds, {&families[id], kMostJointShares});
+    for (size_t i = 0; i < observations.size(); ++i)
+      add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i], predictions[i]);
+  }
+  // The fold of steps of networks, which no fit has seen: -1.
+  std::map<uint16_t, Shares> shares_of_rows;
+  for (const Sample& sample : samples) {
+    const auto found = by_row.find(sample.row->id);
+    if (sample.role != SampleRole::Network || found == by_row.end()) continue;
+    auto [shares, is_new] = shares_of_rows.try_emplace(sample.row->id);
+    if (is_new)
+      shares->second = fit_shares(found->second, {&families[found->first], kMostJointShares});
+    const Observation observation = {times_of(*sample.row, sample.item, lane), sample.us};
+    add_line(*sample.row, -1, observation, weigh(observation.times, shares->second));
+  }
+  return text;
+}
+
+double noise_floor_percent(const std::vector<Sample>& samples, Processor processor) {
+  size_t count = 0;
+  size_t within = 0;
+  for (const Sample& repeat : samples) {
+    if (repeat.role != SampleRole::Repeat || repeat.row->processor != processor) continue;
+    Sample first = repeat;
+    first.role = SampleRole::Fit;
+    for (const Sample& sample : samples) {
+      if (sample.row != repeat.row || step_text(sample) != step_text(first)) continue;
+      ++count;
+      if (std::abs(repeat.us / sample.us - 1) <= 0.1) ++within;
+      break;
+    }
+  }
+  return count == 0 ? -1 : 100.0 * static_cast<double>(within) / static_cast<double>(count);
+}
+
+double disturbance_percent(const std::vector<Sample>& samples, Processor processor) {
+  double usual_us = 0;
+  double undisturbed_us = 0;
+  for (const Sample& sample : samples) {
+    if (sample.row->processor != processor || sample.visits_us.size() < 2) continue;
+    usual_us += std::reduce(sample.medians_us.begin(), sample.medians_us.end()) /
+                static_cast<double>(sample.medians_us.size());
+    undisturbed_us += sample.us;
+  }
+  return undisturbed_us > 0 ? std::max(100 * (usual_us / undisturbed_us - 1), 0.0) : 0;
+}
+
+}  // namespace codl::profiler

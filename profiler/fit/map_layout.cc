@@ -1,0 +1,61 @@
+#include "profiler/fit/map_layout.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/kernel_table.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr double kNoRow = std::numeric_limits<double>::infinity();
+
+bool is_map(const OperandShape& operand) {
+  return operand.layout == Layout::Nhwc || operand.layout == Layout::Image2d;
+}
+
+// The step with all its maps in `layout`. Rows of either layout take weights packed alike.
+StepCase with_maps_in(Layout layout, StepCase item) {
+  for (OperandShape& operand : item.operands) {
+    if (!is_map(operand)) continue;
+    operand.layout = layout;
+    operand.bytes = memory_bytes(operand);
+  }
+  return item;
+}
+
+// Of the rows that may run the step, the fastest one's time; kNoRow if there is none.
+double fastest_us(const std::vector<KernelFit>& fits, const StepCase& item, const LaneFacts& lane) {
+  double fastest = kNoRow;
+  for (const KernelFit& fit : fits) {
+    const KernelRow& row = *fit.row;
+    kernels::StepNeeds needs;
+    if (row.processor != Processor::Gpu || row.op != item.op ||
+        kernels::check_step(step_of(row, item), &needs) != nullptr)
+      continue;
+    fastest = std::min(fastest, weigh(times_of(row, item, lane), fit.fit.shares));
+  }
+  return fastest;
+}
+
+}  // namespace
+
+bool images_are_faster(const std::vector<Sample>& samples, const std::vector<KernelFit>& fits,
+                       const LaneFacts& lane) {
+  double buffer_sum_us = 0;
+  double image_sum_us = 0;
+  for (const Sample& sample : samples) {
+    const StepCase& item = sample.item;
+    if (sample.row->processor != Processor::Gpu || sample.role == SampleRole::Repeat ||
+        item.op == OpKind::Convert || !is_map(item.operands.back()))
+      continue;
+    const double buffer_us = fastest_us(fits, with_maps_in(Layout::Nhwc, item), lane);
+    const double image_us = fastest_us(fits, with_maps_in(Layout::Image2d, item), lane);
+    if (buffer_us == kNoRow || image_us == kNoRow) continue;
+    buffer_sum_us += buffer_us;
+    image_sum_us += image_us;
+  }
+  return image_sum_us < buffer_sum_us;
+}
+
+}  // namespace codl::profiler

@@ -1,0 +1,126 @@
+// From samples to a profile file (docs/PROFILE_FORMAT.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/common/step_work.h"
+#include "profiler/fit/machine_facts.h"
+#include "profiler/fit/sample.h"
+#include "profiler/fit/tiles.h"
+#include "profiler/measure/exchange.h"
+
+namespace codl::profiler {
+
+// What measurements say of a kernel, or of all kernels of a family.
+struct Fit {
+  Shares shares;
+  Residuals held_out;
+  // What a prediction may be multiplied with: a tenth of the times lay below, a tenth above.
+  double interval_low = 1;
+  double interval_high = 1;
+};
+
+struct KernelFit {
+  const KernelRow* row = nullptr;
+  Fit fit;  // held out: a five-fold cross-validation
+};
+
+struct FamilyFit {
+  Processor processor = Processor::Cpu;
+  kernels::KernelFamily family = kernels::KernelFamily::Loops;
+  // All kernels count alike. Held out: each kernel predicted by the others, as kernels without
+  // samples are. Of one kernel its steps by others of them, and an interval no narrower than that
+  // of the family on other machines.
+  Fit fit;
+};
+
+struct Fits {
+  std::vector<KernelFit> kernels;
+  std::vector<FamilyFit> families;
+};
+
+// Digits of a share, of which a profile has some hundreds and a step ten: half of the last digit is
+// 0.5 % of a term at most.
+inline constexpr int kShareDigits = 3;
+
+// For shares of their own: of a kernel and of a family.
+inline constexpr size_t kSamplesOfFit = 8;
+inline constexpr size_t kSamplesOfFamily = 20;
+// Of either, for a factor on the shares that others have: a kernel's family here, a family on other
+// machines. Fewer say nothing.
+inline constexpr size_t kSamplesOfFactor = 3;
+
+// Of every row and of every family of a processor with enough samples.
+Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane);
+
+// Symbols of kernels that have `kernels` in them, and fewer samples than read_needed() says, in the
+// table's order. A sample file from before it had such lines needs fits of what it has samples of.
+std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
+                                             const std::map<std::string, size_t>& needed,
+                                             std::string_view kernels);
+
+// For evaluations: a line per sample that is no repeat, "symbol,family,fold,us,held-out prediction
+// in us," and terms "name=us" with spaces between; the folds are those of fit_samples().
+std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane);
+
+// How often a second measurement of a step is within 10 % of the first; -1 without repeats.
+double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
+
+// By how much the processor's steps take longer in the mean than undisturbed, as fits have them:
+// of all steps that were visited more than once, the mean of visits' median runs over the
+// undisturbed ones. 0 without such steps.
+double disturbance_percent(const std::vector<Sample>& samples, Processor processor);
+
+struct DeviceFacts {
+  std::string name;
+  std::string description;
+  int32_t year = 0;  // of the measurements; 0: an older sample file does not say
+  std::string cpu_name;
+  MachineFacts machine;
+  std::string machine_source;  // where its facts are from that were not measured
+  bool has_gpu = false;
+  std::string gpu_name;
+  bool uses_images = false;
+  std::vector<FoundTile> tiles;
+  std::string sharing;  // as in the profile
+  double image_max_width = 0;
+  double image_max_height = 0;
+  // What a session holds there: old sample files have neither.
+  double image_row_texels = 0;  // rows of images take a multiple of so many; 0: not known
+  std::string weights;          // as in the profile; empty: not known
+  double launch_us = 0;         // beside the times of GPU steps; 0 where these have it in them
+  // Follow from `exchange`, which old sample files lack.
+  double sync_us = 0;
+  double map_us = 0;
+  double map_us_per_mb = 0;
+  double copy_us_per_mb = 0;
+  std::vector<ExchangePoint> exchange;
+  double network_sync_us = 0;  // there and back, in whole networks; 0: not measured
+  double cpu_contention_percent = 0;
+  double gpu_contention_percent = 0;
+  bool shares_cores = false;           // OpenCL computes on the CPU lane's own cores
+  bool contention_is_assumed = false;  // old sample files do not say so: they measured it
+  double disturbance_percent[2] = {};  // by processor
+  double warm_weight_mbytes[2] = {};   // by processor
+  double cpu_probe_us = 0;             // at the clock that the CPU's fits are for; 0: not known
+  std::string source;                  // which device, tool, driver, date
+
+  // With what whole networks say of synchronisations, where they do.
+  ExchangeTimes exchange_times() const;
+
+  LaneFacts lane() const { return lane_facts(machine.machine, gpu_tiles_of(tiles)); }
+};
+
+// Exchange points, and what follows from them.
+void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts);
+
+// Of facts with a machine that is complete. Throws ToolError (Input) naming the number if one is
+// none that codlc takes.
+std::string profile_json(const DeviceFacts& facts, const Fits& fits);
+
+}  // namespace codl::profiler

@@ -1,0 +1,91 @@
+// Measured steps, and the file that keeps them: one line per sample, so that a run that was
+// interrupted goes on where it was, and a fit can be made again without measuring.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/fit/fit.h"
+#include "profiler/measure/step_case.h"
+
+namespace codl::profiler {
+
+// What a sample is measured for; the numbers are those of sample files, where 4 more say that the
+// step has warm weights.
+enum class SampleRole : int32_t {
+  Fit = 0,
+  Repeat = 1,   // of a step that there is a sample of already: for the noise floor
+  Network = 2,  // a step of a plan given with --plan: predicted, never fitted
+};
+
+// Disturbances lengthen. Of runs the one that a quarter are faster than is steadier than the
+// median.
+inline constexpr double kUndisturbed = 0.25;
+
+// A line of a sample file, "#batch" or "#batch,1.03": the visits that follow, up to the next such
+// line, took turns. The number: by how much probes took longer around them than the one of
+// "#probe", whose clock their times are at.
+inline constexpr std::string_view kBatchMark = "#batch";
+
+// A line "#needed,conv2d_f32_cpu,8" of a sample file: so many steps of the kernel are to be
+// measured for a model of it. The last one of a kernel counts; 0: the device cannot run it, or
+// there are no further steps.
+inline constexpr std::string_view kNeededMark = "#needed,";
+
+struct Sample {
+  const KernelRow* row = nullptr;
+  StepCase item;
+  SampleRole role = SampleRole::Fit;
+  // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
+  // one, at the clock that `probe` says is usual.
+  std::vector<double> visits_us;
+  std::vector<double> medians_us;  // of the visits' runs, as their spread tells
+  // What a step takes: read_samples() tells it from all visits. Until then, while it is sampled,
+  // the visit that a quarter are faster than.
+  double us = 0;
+  double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
+  int32_t run_count = 0;      // of the last visit
+
+  // With spread_percent set.
+  void add_visit(double visit_us);
+};
+
+// What the times of steps follow from.
+struct LaneFacts {
+  compiler::Machine machine;
+  kernels::GpuFacts gpu;  // compiler::set_gpu_facts() of the machine, and the GPU's tiles
+};
+
+LaneFacts lane_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles);
+
+// compiler::times_of() the step.
+TermTimes times_of(const KernelRow& row, const StepCase& item, const LaneFacts& lane);
+
+// The last visit as a line, no end of line.
+//   symbol,revision,us,spread_percent,runs,role,part_dim begin end,params...,operand...
+std::string to_line(const Sample& sample);
+
+// The same but for the numbers that were measured: which step it is, and for what.
+std::string step_text(const Sample& sample);
+
+// Samples of rows and revisions that this build has; steps that a contract no longer lets pass are
+// left out. Lines of one step and role are visits of one sample; of their times those count that
+// are left when what the batch's steps took longer than in other batches, by the bytes that they
+// move, is taken away; all are brought to the clock that is usual in the file. Throws ToolError
+// (Input) naming the line if the text is no sample file. `out_usual_probes` gets, by processor, the
+// median of what batches say of their probes: 1 is the clock of "#probe".
+std::vector<Sample> read_samples(std::string_view text, const std::string& path,
+                                 double (*out_usual_probes)[2] = nullptr);
+
+// What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last
+// of a name.
+std::map<std::string, std::string> read_facts(std::string_view text);
+
+// By kernel symbol, what lines kNeededMark say. Throws ToolError (Input) naming a line that is
+// none.
+std::map<std::string, size_t> read_needed(std::string_view text, const std::string& path);
+
+}  // namespace codl::profiler

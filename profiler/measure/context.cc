@@ -1,0 +1,181 @@
+#include "profiler/measure/context.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "profiler/fit/fit.h"
+#include "profiler/measure/context_networks.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr double kGpuShares[] = {0.25, 0.5, 0.75};
+constexpr int kNetworkRounds = 7;
+constexpr double kMostContention = 3;  // three times as long beside the other on top
+constexpr double kCoarse = 0.05;
+constexpr double kFine = 0.005;
+
+struct PreparedLayer {
+  std::unique_ptr<PreparedStep> cpu;
+  std::unique_ptr<PreparedStep> gpu;
+};
+
+// Empty: a lane cannot hold a step.
+std::vector<PreparedLayer> prepare_layers(Lane& cpu, Lane& gpu, const ContextNetwork& network,
+                                          double gpu_share) {
+  std::vector<PreparedLayer> layers;
+  for (const ContextLayer& layer : layers_of(network, gpu_share)) {
+    PreparedLayer own = {cpu.prepare(*layer.cpu_row, layer.cpu),
+                         gpu.prepare(*layer.gpu_row, layer.gpu)};
+    if (!own.cpu || !own.gpu) return {};
+    layers.push_back(std::move(own));
+  }
+  return layers;
+}
+
+// All rounds of a cut network: the CPU's parts, the GPU's, both at once, in turns.
+class CutNetwork {
+ public:
+  CutNetwork(std::vector<PreparedLayer> layers, Lane& gpu, const ContextOptions& options)
+      : layers_(std::move(layers)),
+        gpu_(gpu),
+        options_(options),
+        cpu_us_(layers_.size()),
+        gpu_us_(layers_.size()) {}
+
+  void round() {
+    for (size_t i = 0; i < layers_.size(); ++i) cpu_us_[i].push_back(time_cpu(layers_[i]));
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const double start_us = options_.now_us();
+      layers_[i].gpu->start();
+      gpu_.finish();
+      gpu_us_[i].push_back(std::max(options_.now_us() - start_us - options_.idle_sync_us, 0.0));
+    }
+    double cpu_us = 0;
+    const double start_us = options_.now_us();
+    for (const PreparedLayer& layer : layers_) {
+      layer.gpu->start();
+      cpu_us += time_cpu(layer);
+      gpu_.finish();
+    }
+    whole_us_.push_back(options_.now_us() - start_us);
+    cpu_beside_us_.push_back(cpu_us);
+  }
+
+  ContextRun result(const ContextNetwork& network, double gpu_share) const {
+    ContextRun run = {
+        network.name, gpu_share, {}, {}, quantile(cpu_beside_us_, 0.5), quantile(whole_us_, 0.5)};
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      run.cpu_us.push_back(quantile(cpu_us_[i], 0.5));
+      run.gpu_us.push_back(quantile(gpu_us_[i], 0.5));
+    }
+    return run;
+  }
+
+ private:
+  double time_cpu(const PreparedLayer& layer) const {
+    const double start_us = options_.now_us();
+    layer.cpu->start();
+    return options_.now_us() - start_us;
+  }
+
+  std::vector<PreparedLayer> layers_;
+  Lane& gpu_;
+  const ContextOptions& options_;
+  std::vector<std::vector<double>> cpu_us_;  // by layer and round
+  std::vector<std::vector<double>> gpu_us_;
+  std::vector<double> cpu_beside_us_;
+  std::vector<double> whole_us_;
+};
+
+double square(double value) { return value * value; }
+
+// The synchronisation that is best with the contention given.
+double best_sync_us(const std::vector<ContextRun>& runs, Context context, double least_us) {
+  context.sync_us = 0;
+  double product = 0;
+  double weight = 0;
+  for (const ContextRun& run : runs) {
+    const double share = static_cast<double>(run.cpu_us.size()) / run.whole_us;
+    product += share * (1 - predict_run(run, context).whole_us / run.whole_us);
+    weight += share * share;
+  }
+  return std::max(product / weight, least_us);
+}
+
+double error_of(const std::vector<ContextRun>& runs, const Context& context) {
+  double sum = 0;
+  for (const ContextRun& run : runs) {
+    const ContextTimes times = predict_run(run, context);
+    sum += square(times.whole_us / run.whole_us - 1) + square(times.cpu_us / run.cpu_beside_us - 1);
+  }
+  return sum;
+}
+
+// The best of a grid around the numbers given.
+Context best_around(const std::vector<ContextRun>& runs, const Context& middle, double reach,
+                    double step, double idle_sync_us) {
+  Context best = middle;
+  double least = INFINITY;
+  const int count = static_cast<int>(std::lround(reach / step));
+  const auto near = [&](double percent, int i) {
+    return std::clamp(percent + 100 * step * i, 0.0, 100 * kMostContention);
+  };
+  for (int i = -count; i <= count; ++i)
+    for (int j = -count; j <= count; ++j) {
+      Context context = {near(middle.cpu_contention_percent, i),
+                         near(middle.gpu_contention_percent, j), 0, 0};
+      context.sync_us = best_sync_us(runs, context, idle_sync_us);
+      const double error = error_of(runs, context);
+      if (error >= least) continue;
+      least = error;
+      best = context;
+    }
+  return best;
+}
+
+}  // namespace
+
+std::vector<ContextRun> run_context_networks(Lane& cpu, Lane& gpu, const ContextOptions& options) {
+  std::vector<ContextRun> runs;
+  for (const ContextNetwork& network : kContextNetworks)
+    for (const double gpu_share : kGpuShares) {
+      if (options.is_over()) return runs;
+      std::vector<PreparedLayer> layers = prepare_layers(cpu, gpu, network, gpu_share);
+      if (layers.empty()) continue;
+      CutNetwork cut(std::move(layers), gpu, options);
+      for (int round = 0; round < kNetworkRounds; ++round) cut.round();
+      runs.push_back(cut.result(network, gpu_share));
+    }
+  return runs;
+}
+
+ContextTimes predict_run(const ContextRun& run, const Context& context) {
+  const double cpu_factor = 1 + context.cpu_contention_percent / 100;
+  const double gpu_factor = 1 + context.gpu_contention_percent / 100;
+  ContextTimes times;
+  for (size_t i = 0; i < run.cpu_us.size(); ++i) {
+    const double both_us = std::min(run.cpu_us[i] * cpu_factor, run.gpu_us[i] * gpu_factor);
+    const double cpu_us = both_us + run.cpu_us[i] - both_us / cpu_factor;
+    const double gpu_us = both_us + run.gpu_us[i] - both_us / gpu_factor;
+    times.cpu_us += cpu_us;
+    times.whole_us += std::max(cpu_us, gpu_us) + context.sync_us;
+  }
+  return times;
+}
+
+std::optional<Context> fit_context(const std::vector<ContextRun>& runs, double idle_sync_us) {
+  if (runs.empty()) return std::nullopt;
+  const double middle = 100 * kMostContention / 2;
+  Context context =
+      best_around(runs, {middle, middle, 0, 0}, kMostContention / 2, kCoarse, idle_sync_us);
+  context = best_around(runs, context, kCoarse, kFine, idle_sync_us);
+  std::vector<double> errors;
+  for (const ContextRun& run : runs)
+    errors.push_back(100 * std::abs(predict_run(run, context).whole_us / run.whole_us - 1));
+  context.median_error_percent = quantile(errors, 0.5);
+  return context;
+}
+
+}  // namespace codl::profiler

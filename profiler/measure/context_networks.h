@@ -1,0 +1,41 @@
+// The layers of the networks that profiler/context.h runs.
+#pragma once
+
+#include <vector>
+
+#include "profiler/measure/step_case.h"
+
+namespace codl::profiler {
+
+enum class ContextKind { Pointwise, Depthwise, Window, Join, Product };
+
+// As many layers, all alike.
+struct ContextNetwork {
+  const char* name;
+  ContextKind kind;
+  int32_t layers;
+  int32_t side;  // of the map; of products 1
+  int32_t in;    // channels
+  int32_t out;
+};
+
+// What a core of 2020 needs half a millisecond to two for.
+inline constexpr ContextNetwork kContextNetworks[] = {
+    {"pointwise", ContextKind::Pointwise, 8, 56, 96, 96},
+    {"depthwise", ContextKind::Depthwise, 8, 56, 144, 144},
+    {"3x3", ContextKind::Window, 6, 28, 128, 128},
+    {"concat", ContextKind::Join, 8, 56, 96, 192},
+    {"product", ContextKind::Product, 4, 1, 1280, 1000},
+};
+
+// A layer cut between both processors: the CPU has the first rows or channels.
+struct ContextLayer {
+  const KernelRow* cpu_row;
+  const KernelRow* gpu_row;
+  StepCase cpu;
+  StepCase gpu;
+};
+
+std::vector<ContextLayer> layers_of(const ContextNetwork& network, double gpu_share);
+
+}  // namespace codl::profiler

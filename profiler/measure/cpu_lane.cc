@@ -1,0 +1,405 @@
+#include "profiler/measure/cpu_lane.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "kernels/common/tensor_view.h"
+#include "kernels/kernel_table.h"
+#include "profiler/fit/fit.h"
+#include "profiler/measure/contents.h"
+#include "runtime/tools/clock_probe.h"
+#include "tools/tool_error.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr size_t kCacheLine = 64;
+
+// Reads a byte of every line. Written, so that the loop stays.
+void touch(const uint8_t* data, size_t bytes) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < bytes; i += kCacheLine) sum += data[i];
+  asm volatile("" : : "r"(sum));
+}
+
+// Writes a byte of every line, as it was.
+void write_again(uint8_t* data, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += kCacheLine) {
+    uint8_t byte = data[i];
+    asm volatile("" : "+r"(byte));
+    data[i] = byte;
+  }
+}
+
+// What the calling thread has computed.
+double thread_us() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
+}
+
+}  // namespace
+
+std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape) {
+  constexpr int32_t kHaloRows = 2;
+  const auto bytes = static_cast<size_t>(shape.bytes);
+  const bool is_nhwc = shape.layout == Layout::Nhwc;
+  const bool has_planes = shape.layout == Layout::Plain && shape.rank == 4;
+  if (item.part_dim != SplitDim::Height || !(is_nhwc || has_planes)) return {{0, bytes}};
+  const int64_t rows = shape.dims[2];
+  const int64_t stored_begin = is_nhwc ? shape.row_begin : 0;
+  const int64_t stored_rows = is_nhwc ? shape.row_end - shape.row_begin : rows;
+  const int64_t output_rows = item.operands.back().dims[2];
+  const int64_t begin = rows * item.part.begin / output_rows - kHaloRows;
+  const int64_t end = rows * item.part.end / output_rows + kHaloRows;
+  const size_t planes = is_nhwc ? 1 : static_cast<size_t>(shape.dims[0]) * shape.dims[1];
+  const size_t plane_bytes = bytes / planes;
+  const auto bytes_before = [&](int64_t row) {
+    return plane_bytes *
+           static_cast<size_t>(std::clamp<int64_t>(row - stored_begin, 0, stored_rows)) /
+           static_cast<size_t>(stored_rows);
+  };
+  std::vector<ByteRange> ranges;
+  for (size_t plane = 0; plane < planes; ++plane)
+    ranges.push_back(
+        {plane * plane_bytes + bytes_before(begin), plane * plane_bytes + bytes_before(end)});
+  return ranges;
+}
+
+void StepMemory::allocate() {
+  if (!arena.allocate(rt::default_allocator(), kArenaBytes, kCacheLine))
+    throw tools::ToolError(tools::ExitCode::Internal, "no memory for operands");
+}
+
+uint8_t* StepMemory::take(size_t bytes, rt::Arena* own) {
+  const size_t begin = round_up(used_bytes, kStepAlignment);
+  if (begin + bytes <= arena.size_bytes()) {
+    used_bytes = begin + bytes;
+    return arena.data() + begin;
+  }
+  if (!own->allocate(rt::default_allocator(), bytes, kCacheLine))
+    throw tools::ToolError(tools::ExitCode::Internal, "no memory for a step's operands");
+  return own->data();
+}
+
+class CpuStep : public PreparedStep {
+ public:
+  CpuStep(const KernelRow& row, const StepCase& item, CpuLane* lane)
+      : item_(item), lane_(lane), pool_(&lane->pool_), kernel_(kernels::cpu_kernel(row)) {
+    ++lane_->step_count_;
+    kernels::check_step(step_of(row, item_), &needs_);
+    scratch_bytes_ = round_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
+    lane_->need_scratch(workers() * scratch_bytes_ + static_cast<size_t>(needs_.shared_bytes));
+    const auto bytes_of = [](const OperandShape& shape) {
+      return round_up(static_cast<size_t>(shape.bytes), kCacheLine);
+    };
+    const auto is_weights = [](const OperandShape& shape) {
+      return shape.layout == Layout::Packed;
+    };
+    size_t bytes = 0;
+    size_t weight_bytes = 0;
+    for (const OperandShape& shape : item_.operands)
+      (is_weights(shape) ? weight_bytes : bytes) += bytes_of(shape);
+    uint8_t* memory = lane_->activations_.take(bytes, &own_memory_);
+    uint8_t* weights = lane_->weights_.take(2 * weight_bytes, &own_weights_);
+    const auto view_of = [&](const OperandShape& shape) {
+      uint8_t*& next = is_weights(shape) ? weights : memory;
+      fill(shape, next, static_cast<size_t>(shape.bytes));
+      const kernels::TensorView view = kernels::make_view(shape, next);
+      next += bytes_of(shape);
+      return view;
+    };
+    for (const OperandShape& shape : item_.operands) {
+      views_.push_back(view_of(shape));
+      touched_.emplace_back();
+      if (shape.layout != Layout::Packed) touched_.back() = ranges_near_part(item_, shape);
+    }
+    warm_views_ = views_;
+    for (kernels::TensorView& view : warm_views_)
+      if (view.shape.layout == Layout::Packed) view = view_of(view.shape);
+    args_.params = item_.params.data();
+    args_.operand_count = static_cast<uint32_t>(views_.size());
+    args_.part_dim = item_.part_dim;
+    args_.part = item_.part;
+  }
+  ~CpuStep() override {
+    if (--lane_->step_count_ > 0) return;
+    lane_->activations_.used_bytes = 0;
+    lane_->weights_.used_bytes = 0;
+  }
+
+  double run_us() override {
+    by_each_worker<&CpuStep::leave_first>();
+    // A network runs few kernels, again and again: their code is as near as the output, where from
+    // memory it is as long as a step of some microseconds. The weights are not: these are others.
+    // Of a long step the code is nothing beside the rest.
+    if (last_us_ > 0 && last_us_ < kShortStepUs) run(warm_views_);
+    by_each_worker<&CpuStep::leave_last>();
+    const int64_t start_ns = rt::now_ns();
+    run(views_);
+    last_us_ = micros_since(start_ns);
+    return last_us_;
+  }
+
+  void start() override { run(views_); }
+
+ private:
+  size_t workers() const { return static_cast<size_t>(pool_->worker_count()); }
+  // Each fills its own caches, and is awake when the step comes.
+  template <void (CpuStep::*kFill)(int32_t) const>
+  void by_each_worker() {
+    const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
+      (static_cast<const CpuStep*>(context)->*kFill)(piece.worker);
+    };
+    pool_->run(pool_->worker_count(), job, this);
+  }
+  // What workers share is behind the last one's.
+  uint8_t* scratch_of(int32_t worker) const {
+    return lane_->scratch_.data() + static_cast<size_t>(worker) * scratch_bytes_;
+  }
+
+  // As the steps before this one would. The output lies where a value was that is needed no more:
+  // it was used some steps ago. The scratch, which steps share, was used by the last one that has
+  // any, which read its weights since. The inputs are near, the first of them just written. On a
+  // Xeon, networks' steps take within 2 % what they are sampled to then, in the sum; with all of it
+  // read just before it was 9 % less.
+  //
+  // Everything was used before that, too: a last-level cache that takes what others drop may not
+  // keep what was read once, and in a network the memory of activations is used again and again (on
+  // a server of Intel's steps of some megabytes took 1.3 to 1.7 times as long behind one pass).
+  //
+  // Such a cache keeps warm weights, as they were used twice: on a Xeon a product with 5 MB of them
+  // takes 310 us behind no pass or one, and 180 behind two, which is what it takes in mobilenet_v2.
+  void leave_first(int32_t worker) const {
+    for (int pass = 0; item_.has_warm_weights && pass < 2; ++pass) {
+      for (const kernels::TensorView& view : views_)
+        if (view.shape.layout == Layout::Packed)
+          touch(static_cast<const uint8_t*>(view.data), static_cast<size_t>(view.shape.bytes));
+      touch_others(0, kOtherBytes);
+    }
+    for (size_t i = 0; i < views_.size(); ++i) touch_share(worker, i);
+    touch_others(0, kOtherBytes);
+  }
+
+  void leave_last(int32_t worker) const {
+    const size_t output = views_.size() - 1;
+    touch_share(worker, output);
+    touch_others(0, 2 * kUsualStepBytes);
+    touch(scratch_of(worker), scratch_bytes_);
+    touch_others(2 * kUsualStepBytes, 3 * kUsualStepBytes);
+    for (size_t i = output; i-- > 1;) touch_share(worker, i);
+    for_share(worker, 0, write_again);
+  }
+
+  void touch_others(size_t begin, size_t end) const {
+    touch(lane_->other_memory_.data() + begin, end - begin);
+  }
+
+  void touch_share(int32_t worker, size_t operand) const { for_share(worker, operand, touch); }
+
+  // Of an operand of activations. Pages take turns: which worker had a line last is chance, since
+  // operators cut their work in different ways and workers take tasks of each other.
+  template <typename Use>
+  void for_share(int32_t worker, size_t operand, Use use) const {
+    constexpr size_t kPage = 4096;
+    auto* data = static_cast<uint8_t*>(views_[operand].data);
+    const size_t head =
+        reinterpret_cast<uintptr_t>(data) % kPage;  // of the page, not the operand's
+    for (const ByteRange& range : touched_[operand])
+      for (size_t at = range.begin, page = (head + at) / kPage; at < range.end;
+           at = ++page * kPage - head)
+        if (page % workers() == static_cast<size_t>(worker))
+          use(data + at, std::min((page + 1) * kPage - head, range.end) - at);
+  }
+
+  void run(const std::vector<kernels::TensorView>& operands) {
+    args_.operands = operands.data();
+    const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
+      auto* step = static_cast<CpuStep*>(context);
+      kernels::KernelArgs args = step->args_;
+      args.scratch = step->scratch_of(piece.worker);
+      args.task_begin = piece.task_begin;
+      args.task_end = piece.task_end;
+      args.continues = !piece.is_first;
+      step->kernel_(args);
+    };
+    args_.shared = scratch_of(pool_->worker_count());
+    for (args_.phase = 0; args_.phase < needs_.phase_count; ++args_.phase)
+      pool_->run(needs_.task_count, job, this);
+  }
+
+  const StepCase item_;
+  CpuLane* lane_;
+  rt::CpuPool* pool_;
+  kernels::CpuKernel kernel_;
+  kernels::StepNeeds needs_;
+  kernels::KernelArgs args_;
+  rt::Arena own_memory_;  // empty if the lane's has room
+  rt::Arena own_weights_;
+  size_t scratch_bytes_ = 0;  // of a worker
+  double last_us_ = 0;
+  std::vector<kernels::TensorView> views_;
+  std::vector<kernels::TensorView> warm_views_;  // with weights of its own, for the run before
+  std::vector<std::vector<ByteRange>> touched_;  // of each operand
+};
+
+CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
+    : other_memory_(kOtherBytes, 1), probes_us_(static_cast<size_t>(thread_count)) {
+  codl_diag_t diag = {};
+  if (pool_.start(rt::default_allocator(), {thread_count}, cores.data(), cores.size(), &diag) !=
+      CODL_OK)
+    throw tools::ToolError(tools::ExitCode::Internal, diag.message);
+  pool_.enter(&scope_);
+  activations_.allocate();
+  weights_.allocate();
+  // As those of the plan file that a runtime maps: where weights are of some megabytes, that is 4
+  // to 8 % of a step.
+  madvise(weights_.arena.data(), weights_.arena.size_bytes(), MADV_NOHUGEPAGE);
+}
+
+std::unique_ptr<PreparedStep> CpuLane::prepare(const KernelRow& row, const StepCase& item) {
+  return std::make_unique<CpuStep>(row, item, this);
+}
+
+void CpuLane::need_scratch(size_t bytes) {
+  if (bytes <= scratch_.size_bytes()) return;
+  scratch_.release();
+  if (!scratch_.allocate(rt::default_allocator(), bytes, kCacheLine))
+    throw tools::ToolError(tools::ExitCode::Internal, "no memory for a step's scratch");
+}
+
+double CpuLane::warm_weight_mbytes() {
+  // From what a second-level cache does not hold on.
+  constexpr size_t kLeastBytes = size_t{4} << 20;
+  constexpr size_t kMostBytes = size_t{256} << 20;
+  constexpr int kPasses = 5;           // the first two put it where it stays
+  constexpr double kIsFarther = 1.25;  // of a line from memory beside one from a cache
+  const std::vector<uint8_t> memory(kMostBytes, 1);
+  std::vector<double> line_us;
+  for (size_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
+    std::vector<double> passes_us;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int64_t start_ns = rt::now_ns();
+      touch(memory.data(), bytes);
+      if (pass >= 2) passes_us.push_back(micros_since(start_ns));
+    }
+    line_us.push_back(quantile(passes_us, 0.5) / static_cast<double>(bytes));
+  }
+  double kept_bytes = static_cast<double>(kMostBytes);
+  if (line_us.back() < kIsFarther * line_us.front()) return kept_bytes * 1e-6;
+  const double limit_us = std::sqrt(line_us.front() * line_us.back());
+  while (line_us.back() > limit_us) {
+    line_us.pop_back();
+    kept_bytes /= 2;
+  }
+  return kept_bytes * 1e-6;
+}
+
+template <typename Share>
+void CpuLane::for_shares(size_t bytes, Share share) {
+  struct Job {
+    Share share;
+    size_t bytes;
+    size_t worker_count;
+  } job = {share, bytes, static_cast<size_t>(pool_.worker_count())};
+  const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
+    const Job& own = *static_cast<const Job*>(context);
+    const auto index = static_cast<size_t>(piece.worker);
+    own.share(own.bytes * index / own.worker_count, own.bytes * (index + 1) / own.worker_count);
+  };
+  pool_.run(pool_.worker_count(), run, &job);
+}
+
+void CpuLane::copy(uint8_t* to, const uint8_t* from, size_t bytes) {
+  for_shares(bytes,
+             [=](size_t begin, size_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+}
+
+void CpuLane::leave_in_caches(const uint8_t* data, size_t bytes) {
+  for_shares(bytes, [=, this](size_t begin, size_t end) {
+    touch(other_memory_.data(), other_memory_.size());
+    touch(data + begin, end - begin);
+  });
+}
+
+double CpuLane::all_us(const std::function<void(int32_t worker)>& work) {
+  const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
+    for (int32_t task = piece.task_begin; task < piece.task_end; ++task)
+      (*static_cast<const std::function<void(int32_t)>*>(context))(task);
+  };
+  const int64_t start_ns = rt::now_ns();
+  pool_.run(pool_.worker_count(), run, const_cast<std::function<void(int32_t)>*>(&work));
+  return micros_since(start_ns);
+}
+
+// Not the time of the call: handing it over takes as long as a quarter of a probe where the cores
+// are far apart.
+double CpuLane::mean_us_of(void (*work)()) {
+  struct Job {
+    void (*work)();
+    double* times_us;
+  } job = {work, probes_us_.data()};
+  const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
+    const Job& own = *static_cast<const Job*>(context);
+    const int64_t start_ns = rt::now_ns();
+    own.work();
+    own.times_us[piece.worker] = micros_since(start_ns);
+  };
+  pool_.run(pool_.worker_count(), run, &job);
+  return std::reduce(probes_us_.begin(), probes_us_.end()) / pool_.worker_count();
+}
+
+double CpuLane::probe_us() { return mean_us_of(tools::multiply_and_add<1>); }
+
+// Many chains wait for the multiplier, which the other thread of the core takes a share of: by more
+// than it takes of vector instructions or caches, so this says when, not how much (a server of
+// Intel's: 25 % of the multiplier, 2 to 20 of the latter).
+double CpuLane::crowding() {
+  return mean_us_of(tools::multiply_and_add<6>) / mean_us_of(tools::multiply_and_add<1>);
+}
+
+double CpuLane::time_of_all_beside_one() {
+  constexpr int kTries = 5;
+  // Long beside the hand-over to a worker that sleeps.
+  const auto work = [](void*, const rt::CpuPool::Piece& piece) {
+    constexpr int kRepeats = 500;
+    for (int32_t task = piece.task_begin; task < piece.task_end; ++task)
+      for (int i = 0; i < kRepeats; ++i) tools::multiply_and_add<6>();
+  };
+  const auto least_us_of = [&](int32_t task_count) {
+    double least_us = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kTries; ++i) {
+      const int64_t start_ns = rt::now_ns();
+      pool_.run(task_count, work, nullptr);
+      least_us = std::min(least_us, micros_since(start_ns));
+    }
+    return least_us;
+  };
+  return least_us_of(pool_.worker_count()) / least_us_of(1);
+}
+
+double CpuLane::share_of_others() {
+  // Some turns of a scheduler's.
+  constexpr double kLeastUs = 200e3;
+  std::vector<double> own_us(probes_us_.size());
+  std::vector<double> wall_us(probes_us_.size());
+  all_us([&](int32_t worker) {
+    const auto index = static_cast<size_t>(worker);
+    const int64_t start_ns = rt::now_ns();
+    const double start_own_us = thread_us();
+    while (micros_since(start_ns) < kLeastUs) tools::multiply_and_add<6>();
+    own_us[index] = thread_us() - start_own_us;
+    wall_us[index] = micros_since(start_ns);
+  });
+  return std::max(0.0, 1 - std::reduce(own_us.begin(), own_us.end()) /
+                               std::reduce(wall_us.begin(), wall_us.end()));
+}
+
+}  // namespace codl::profiler

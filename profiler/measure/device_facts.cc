@@ -1,0 +1,149 @@
+#include "profiler/measure/device_facts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <type_traits>
+
+#include "profiler/measure/exchange.h"
+#include "tools/tool_error.h"
+
+namespace codl::profiler {
+namespace {
+
+// Every fact with its name in a sample file.
+template <typename Visit>
+void each_fact(DeviceFacts& facts, Visit visit) {
+  visit("source", facts.source);
+  visit("year", facts.year);
+  visit("cpu_name", facts.cpu_name);
+  visit("threads", facts.machine.machine.cpu_threads);
+  visit("machine_source", facts.machine_source);
+  visit("has_gpu", facts.has_gpu);
+  visit("gpu_name", facts.gpu_name);
+  visit("gpu_is_processor", facts.machine.machine.is_gpu_a_processor);
+  visit("sharing", facts.sharing);
+  visit("image_max_width", facts.image_max_width);
+  visit("image_max_height", facts.image_max_height);
+  visit("image_row_texels", facts.image_row_texels);
+  visit("weights", facts.weights);
+  visit("cpu_warm_weight_mbytes", facts.warm_weight_mbytes[0]);
+  visit("gpu_warm_weight_mbytes", facts.warm_weight_mbytes[1]);
+  visit("sync_us", facts.sync_us);
+  visit("launch_us", facts.launch_us);
+  visit("map_us", facts.map_us);
+  visit("map_us_per_mb", facts.map_us_per_mb);
+  visit("copy_us_per_mb", facts.copy_us_per_mb);
+  visit("network_sync_us", facts.network_sync_us);
+  visit("cpu_contention_percent", facts.cpu_contention_percent);
+  visit("gpu_contention_percent", facts.gpu_contention_percent);
+  visit("contention_is_assumed", facts.contention_is_assumed);
+  visit("shares_cores", facts.shares_cores);
+}
+
+// Before an exchange point in a sample file.
+constexpr char kExchangeMark[] = "#exchange,";
+
+// Those that were written last.
+std::vector<ExchangePoint> read_exchange(const std::string& text) {
+  std::vector<ExchangePoint> points;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kExchangeMark)) continue;
+    ExchangePoint point;
+    char comma = 0;
+    std::istringstream fields(line.substr(std::strlen(kExchangeMark)));
+    if (!std::getline(fields, point.name, ',') || !(fields >> point.bytes >> comma >> point.us))
+      tools::fail_input("sample file", "a name, bytes and microseconds", line);
+    const auto known = std::find_if(points.begin(), points.end(), [&](const ExchangePoint& other) {
+      return other.name == point.name && other.bytes == point.bytes;
+    });
+    if (known == points.end())
+      points.push_back(point);
+    else
+      *known = point;
+  }
+  return points;
+}
+
+}  // namespace
+
+void read_probe(const std::string& text, double (&probe_us)[2]) {
+  double cpu = 0;
+  double gpu = 0;
+  const size_t at = text.find("#probe,");
+  if (at == std::string::npos || std::sscanf(text.c_str() + at, "#probe,%lf,%lf", &cpu, &gpu) != 2)
+    return;
+  probe_us[0] = cpu;
+  probe_us[1] = gpu;
+}
+
+std::string fact_lines(DeviceFacts facts) {
+  std::ostringstream text;
+  each_fact(facts, [&](const char* name, const auto& value) {
+    text << "#fact," << name << ',' << value << '\n';
+  });
+  text << machine_lines(facts.machine);
+  for (const ExchangePoint& point : facts.exchange)
+    text << kExchangeMark << point.name << ',' << point.bytes << ',' << point.us << '\n';
+  return text.str();
+}
+
+void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts) {
+  const std::map<std::string, std::string> known = read_facts(text);
+  // Sample files from before there were machine facts tell it by a processor's registers.
+  const auto registers = known.find("registers");
+  facts->machine.machine.is_gpu_a_processor = registers != known.end() && registers->second != "0";
+  each_fact(*facts, [&](const char* name, auto& value) {
+    const auto found = known.find(name);
+    if (found == known.end()) return;
+    if constexpr (std::is_same_v<decltype(value), std::string&>)
+      value = found->second;
+    else
+      std::istringstream(found->second) >> value;
+  });
+  if (std::vector<ExchangePoint> points = read_exchange(text); !points.empty())
+    set_exchange(std::move(points), facts);
+  read_machine_lines(text, path, &facts->machine);
+  // Those that the samples of the file were measured with.
+  facts->tiles = read_found_tiles(text, path);
+}
+
+void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
+  const rt::GpuDevice& device = lane.device();
+  facts->has_gpu = true;
+  facts->gpu_name = std::string(device.device_name) + ", " +
+                    std::to_string(lane.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
+  facts->sharing = device.has_fine_svm      ? "fine_svm"
+                   : device.has_host_memory ? "sub_buffer"
+                                            : "separate";
+  // 16384: the least of a full profile, for devices that have no images to limit.
+  facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
+  facts->image_max_height =
+      device.has_images ? static_cast<double>(device.max_image_height) : 16384;
+  if (device.has_images) facts->image_row_texels = static_cast<double>(lane.image_row_texels());
+  facts->weights = device.has_host_memory ? "in_place" : "copied";
+  set_exchange(time_exchanges(lane, cpu), facts);
+  const ExchangeTimes times = exchange_times_of(facts->exchange);
+  // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
+  facts->launch_us = lane.is_processor() ? times.launch_us : 0;
+  facts->machine.set(&GpuMachine::launch_us, times.launch_us, Origin::Measured);
+  std::fprintf(stderr,
+               "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
+               "us, other queue "
+               "%.1f us, upload %.1f us + %.1f us/MB, download %.1f us + %.1f us/MB; behind the "
+               "GPU %.1f us + %.1f us/MB, behind the CPU %.1f us/MB\n",
+               times.launch_us, times.enqueue_us, times.submit_us, times.start_us, times.wake_us,
+               times.queue_us, times.upload.call.fixed_us + times.upload.rest.fixed_us,
+               times.upload.call.us_per_mb + times.upload.rest.us_per_mb,
+               times.download.call.fixed_us + times.download.rest.fixed_us,
+               times.download.call.us_per_mb + times.download.rest.us_per_mb,
+               times.cpu_resume.fixed_us, times.cpu_resume.us_per_mb, times.gpu_cold_us_per_mb);
+  if (lane.is_processor()) facts->warm_weight_mbytes[1] = facts->warm_weight_mbytes[0];
+  facts->source +=
+      "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
+}
+
+}  // namespace codl::profiler

@@ -1,0 +1,24 @@
+// What a sample file says of the device beside its samples.
+#pragma once
+
+#include <string>
+
+#include "profiler/fit/profile_json.h"
+#include "profiler/measure/cpu_lane.h"
+#include "profiler/measure/gpu_lane.h"
+
+namespace codl::profiler {
+
+// Numbers behind the sample file's first "#probe,": all times in it are at that clock. Left as they
+// are if there is none.
+void read_probe(const std::string& text, double (&probe_us)[2]);
+
+std::string fact_lines(DeviceFacts facts);
+
+// Throws ToolError (Input) naming a line that is none.
+void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
+
+// What OpenCL tells of the GPU, and what handing work and data over takes.
+void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts);
+
+}  // namespace codl::profiler

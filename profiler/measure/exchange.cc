@@ -1,0 +1,362 @@
+#include "profiler/measure/exchange.h"
+
+#include <algorithm>
+
+#include "profiler/fit/fit.h"
+#include "runtime/src/cpu_pool.h"
+
+namespace codl::profiler {
+namespace {
+
+constexpr int kRounds = 31;
+constexpr size_t kCopyBytes[] = {size_t{4} << 10,   size_t{32} << 10, size_t{128} << 10,
+                                 size_t{512} << 10, size_t{2} << 20,  size_t{8} << 20};
+// Of the copies around a kernel: what they take is no more than their start.
+constexpr size_t kFewBytes = kCopyBytes[0];
+// Of data that one lane makes and the other reads: what fits a second-level cache, and more.
+constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{512} << 10,
+                                   size_t{2} << 20};
+constexpr size_t kMostSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
+// Of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
+constexpr double kAwayUs = 400;
+// Commands of a queue that is full.
+constexpr int kFew = 16;
+constexpr int kMany = 100;
+
+// Megabytes and times of the points of a name.
+using Curve = std::vector<std::pair<double, double>>;
+Curve curve_of(const std::vector<ExchangePoint>& points, std::string_view name) {
+  Curve curve;
+  for (const ExchangePoint& point : points)
+    if (point.name == name) curve.emplace_back(point.bytes * 1e-6, point.us);
+  return curve;
+}
+
+double us_of(const std::vector<ExchangePoint>& points, std::string_view name) {
+  const Curve curve = curve_of(points, name);
+  return curve.empty() ? 0 : curve[0].second;
+}
+
+// The two queues of a plan, without times of commands.
+class Exchange {
+ public:
+  Exchange(GpuLane& lane, CpuLane& cpu) : lane_(lane), cpu_(cpu), api_(lane.api()) {
+    for (cl_command_queue& queue : queues_) queue = lane.make_queue(0);
+    device_ = lane.make_buffer(kCopyBytes[std::size(kCopyBytes) - 1], 0, nullptr);
+    host_.resize(kCopyBytes[std::size(kCopyBytes) - 1], 1);
+    host_copy_.resize(kMostSharedBytes, 1);
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() {
+    api_.clReleaseMemObject(device_);
+    for (cl_command_queue queue : queues_) api_.clReleaseCommandQueue(queue);
+  }
+
+  std::vector<ExchangePoint> run() {
+    time_launches();
+    time_turns();
+    for (size_t bytes : kCopyBytes) {
+      time_copies("upload", bytes, true);
+      time_copies("download", bytes, false);
+      time_maps(bytes);
+    }
+    time_chain();
+    time_download_behind_kernel();
+    for (size_t bytes : kSharedBytes) {
+      if (lane_.device().has_host_memory)
+        time_shared_memory(bytes);
+      else
+        time_copy_behind_download(bytes);
+    }
+    return std::move(points_);
+  }
+
+ private:
+  enum Queue { kCompute, kTransfer };
+
+  void keep_gpu_busy() { lane_.keep_busy(queues_[kCompute], kAwayUs); }
+
+  // `round` adds its times to the vectors; one more round comes first and does not count.
+  template <typename Round>
+  void add_points(std::initializer_list<const char*> names, size_t bytes, Round round) {
+    std::vector<std::vector<double>> times(names.size());
+    for (int i = 0; i <= kRounds; ++i) {
+      std::vector<double> own(names.size());
+      finish();
+      round(own.data());
+      if (i > 0)
+        for (size_t k = 0; k < own.size(); ++k) times[k].push_back(own[k]);
+    }
+    for (size_t k = 0; k < times.size(); ++k)
+      points_.push_back({names.begin()[k], static_cast<double>(bytes), quantile(times[k], 0.5)});
+  }
+
+  void finish() {
+    for (cl_command_queue queue : queues_) lane_.finish(queue);
+  }
+  void flush(Queue queue) { lane_.check("clFlush", api_.clFlush(queues_[queue])); }
+
+  void launch(cl_kernel kernel, const cl_event* wait, cl_event* out_event) {
+    const bool is_nothing = kernel == lane_.nothing_kernel();
+    const size_t global[] = {is_nothing ? 1 : lane_.probe_items(), 1, 1};
+    const size_t local[] = {is_nothing ? 1 : size_t{64}, 1, 1};
+    lane_.check("clEnqueueNDRangeKernel",
+                api_.clEnqueueNDRangeKernel(queues_[kCompute], kernel, 3, nullptr, global, local,
+                                            wait != nullptr ? 1 : 0, wait, out_event));
+  }
+  void copy(bool is_upload, size_t bytes, const cl_event* wait, cl_event* out_event) {
+    const cl_uint wait_count = wait != nullptr ? 1 : 0;
+    lane_.check("clEnqueueWriteBuffer, clEnqueueReadBuffer",
+                is_upload
+                    ? api_.clEnqueueWriteBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
+                                                host_.data(), wait_count, wait, out_event)
+                    : api_.clEnqueueReadBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
+                                               host_.data(), wait_count, wait, out_event));
+  }
+
+  void wait(cl_event event) { lane_.wait(event); }
+
+  void time_launches() {
+    const auto launch_all = [&](int count) {
+      for (int i = 0; i < count; ++i) launch(lane_.nothing_kernel(), nullptr, nullptr);
+    };
+    add_points({"enqueue"}, 0, [&](double* us) {
+      keep_gpu_busy();
+      const int64_t start_ns = rt::now_ns();
+      launch_all(kFew);
+      us[0] = micros_since(start_ns) / kFew;
+    });
+    // Behind work that keeps the device busy until the host is done: else many take what they take
+    // of the host.
+    const double busy_us = 2 * kMany * us_of(points_, "enqueue");
+    const auto add_launches = [&](const char* name, int count) {
+      add_points({name}, 0, [&](double* us) {
+        const int64_t start_ns = rt::now_ns();
+        lane_.keep_busy(queues_[kCompute], busy_us);
+        launch_all(count);
+        finish();
+        us[0] = micros_since(start_ns);
+      });
+    };
+    add_launches("few_launches", kFew);
+    add_launches("many_launches", kMany);
+  }
+
+  // There and back again: a kernel that does nothing, seen done by the host.
+  void time_turns() {
+    add_points({"turn_call", "turn"}, 0, [&](double* us) {
+      cl_event event = nullptr;
+      const int64_t start_ns = rt::now_ns();
+      launch(lane_.nothing_kernel(), nullptr, &event);
+      flush(kCompute);
+      us[0] = micros_since(start_ns);
+      wait(event);
+      us[1] = micros_since(start_ns);
+      api_.clReleaseEvent(event);
+    });
+  }
+
+  void time_copies(const std::string& name, size_t bytes, bool is_upload) {
+    add_points({(name + "_call").c_str(), name.c_str()}, bytes, [&](double* us) {
+      cl_event event = nullptr;
+      const int64_t start_ns = rt::now_ns();
+      copy(is_upload, bytes, nullptr, &event);
+      flush(kTransfer);
+      us[0] = micros_since(start_ns);
+      wait(event);
+      us[1] = micros_since(start_ns);
+      api_.clReleaseEvent(event);
+    });
+  }
+
+  void time_maps(size_t bytes) {
+    const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    add_points({"map"}, bytes, [&](double* us) {
+      const int64_t start_ns = rt::now_ns();
+      unmap(shared, map(shared, bytes));
+      us[0] = micros_since(start_ns);
+    });
+    api_.clReleaseMemObject(shared);
+  }
+
+  // Upload, kernel, download: each waits for the one before.
+  void time_chain() {
+    add_points({"chain"}, kFewBytes, [&](double* us) {
+      cl_event events[3] = {};
+      const int64_t start_ns = rt::now_ns();
+      copy(true, kFewBytes, nullptr, &events[0]);
+      flush(kTransfer);
+      launch(lane_.nothing_kernel(), &events[0], &events[1]);
+      flush(kCompute);
+      copy(false, kFewBytes, &events[1], &events[2]);
+      flush(kTransfer);
+      wait(events[2]);
+      us[0] = micros_since(start_ns);
+      for (cl_event event : events) api_.clReleaseEvent(event);
+    });
+  }
+
+  // Whether the host could compute meanwhile.
+  void time_download_behind_kernel() {
+    add_points({"behind_kernel_call", "behind_kernel"}, kFewBytes, [&](double* us) {
+      cl_event events[2] = {};
+      launch(lane_.probe_kernel(), nullptr, nullptr);
+      launch(lane_.probe_kernel(), nullptr, &events[0]);
+      flush(kCompute);
+      const int64_t start_ns = rt::now_ns();
+      copy(false, kFewBytes, &events[0], &events[1]);
+      flush(kTransfer);
+      us[0] = micros_since(start_ns);
+      wait(events[1]);
+      us[1] = micros_since(start_ns);
+      for (cl_event event : events) api_.clReleaseEvent(event);
+    });
+  }
+
+  // The CPU's step behind the GPU's, and one like it with what it reads in the caches.
+  double copy_us(const uint8_t* from, size_t bytes) {
+    const int64_t start_ns = rt::now_ns();
+    cpu_.copy(host_copy_.data(), from, bytes);
+    return micros_since(start_ns);
+  }
+  double copy_from_caches_us(const uint8_t* from, size_t bytes) {
+    cpu_.leave_in_caches(from, bytes);
+    return copy_us(from, bytes);
+  }
+
+  void time_copy_behind_download(size_t bytes) {
+    add_points({"copy_behind_gpu", "copy_from_caches"}, bytes, [&](double* us) {
+      cpu_.leave_in_caches(nullptr, 0);
+      keep_gpu_busy();
+      finish();
+      cl_event event = nullptr;
+      copy(false, bytes, nullptr, &event);
+      flush(kTransfer);
+      wait(event);
+      us[0] = copy_us(host_.data(), bytes);
+      us[1] = copy_from_caches_us(host_.data(), bytes);
+      api_.clReleaseEvent(event);
+    });
+  }
+
+  void time_shared_memory(size_t bytes) {
+    const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    const auto count = static_cast<cl_int>(bytes / sizeof(float));
+    const cl_kernel write = lane_.write_kernel();
+    lane_.check("clSetKernelArg", api_.clSetKernelArg(write, 0, sizeof(shared), &shared));
+    lane_.check("clSetKernelArg", api_.clSetKernelArg(write, 1, sizeof(count), &count));
+    add_points({"copy_behind_gpu", "copy_from_caches", "read_behind_cpu", "read_from_caches"},
+               bytes, [&](double* us) {
+                 cpu_.leave_in_caches(nullptr, 0);
+                 keep_gpu_busy();
+                 launch(write, nullptr, nullptr);
+                 uint8_t* mapped = map(shared, bytes);
+                 us[0] = copy_us(mapped, bytes);
+                 us[1] = copy_from_caches_us(mapped, bytes);
+                 cpu_.copy(mapped, host_copy_.data(), bytes);
+                 unmap(shared, mapped);
+                 us[2] = lane_.read_us(shared, bytes);
+                 us[3] = lane_.read_us(shared, bytes);
+               });
+    api_.clReleaseMemObject(shared);
+  }
+
+  // Blocks.
+  uint8_t* map(cl_mem buffer, size_t bytes) {
+    cl_int error = CL_SUCCESS;
+    void* mapped =
+        api_.clEnqueueMapBuffer(queues_[kCompute], buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                bytes, 0, nullptr, nullptr, &error);
+    lane_.check("clEnqueueMapBuffer", error);
+    return static_cast<uint8_t*>(mapped);
+  }
+  void unmap(cl_mem buffer, void* mapped) {
+    lane_.check(
+        "clEnqueueUnmapMemObject",
+        api_.clEnqueueUnmapMemObject(queues_[kCompute], buffer, mapped, 0, nullptr, nullptr));
+    finish();
+  }
+
+  GpuLane& lane_;
+  CpuLane& cpu_;
+  const rt::ClApi& api_;
+  cl_command_queue queues_[2] = {};
+  cl_mem device_ = nullptr;
+  std::vector<uint8_t> host_;
+  std::vector<uint8_t> host_copy_;
+  std::vector<ExchangePoint> points_;
+};
+
+TransferLine line_through(const Curve& curve) {
+  // Shorter times are of the clock more than of what is timed.
+  constexpr double kLeastUs = 0.1;
+  std::vector<std::vector<double>> rows;
+  for (const auto& [mb, given_us] : curve) {
+    const double us = std::max(given_us, kLeastUs);
+    rows.push_back({1 / us, mb / us});
+  }
+  if (rows.empty()) return {};
+  const std::vector<double> line = nearest_to_one(rows, std::vector<double>(rows.size(), 1.0));
+  return {line[0], line[1]};
+}
+
+// What the first takes longer than the second.
+TransferLine line_of_differences(const std::vector<ExchangePoint>& points, std::string_view longer,
+                                 std::string_view shorter) {
+  Curve curve = curve_of(points, longer);
+  const Curve other = curve_of(points, shorter);
+  size_t used = 0;
+  for (; used < std::min(curve.size(), other.size()); ++used) {
+    curve[used].second -= other[used].second;
+    // What no cache holds comes from memory in both.
+    if (curve[used].second <= 0 && used >= 2) break;
+  }
+  curve.resize(used);
+  return line_through(curve);
+}
+
+// `idle_us`: of a command that takes no time, from its call's end to the host's seeing it done.
+CopyTimes copy_times_of(const std::vector<ExchangePoint>& points, const std::string& name,
+                        double idle_us) {
+  const Curve call = curve_of(points, name + "_call");
+  Curve rest = curve_of(points, name);
+  for (size_t i = 0; i < std::min(rest.size(), call.size()); ++i)
+    rest[i].second -= call[i].second + idle_us;
+  return {line_through(call), line_through(rest)};
+}
+
+}  // namespace
+
+std::vector<ExchangePoint> time_exchanges(GpuLane& lane, CpuLane& cpu) {
+  return Exchange(lane, cpu).run();
+}
+
+ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points) {
+  ExchangeTimes times;
+  times.launch_us = std::max(
+      0.0, (us_of(points, "many_launches") - us_of(points, "few_launches")) / (kMany - kFew));
+  times.enqueue_us = us_of(points, "enqueue");
+  times.submit_us = us_of(points, "turn_call");
+  // A kernel that does nothing takes what its model says: a launch. Of what is left nothing tells
+  // whether it comes before or behind it.
+  const double idle_us =
+      std::max(0.0, us_of(points, "turn") - us_of(points, "turn_call") - times.launch_us);
+  times.start_us = times.wake_us = idle_us / 2;
+  times.map = line_through(curve_of(points, "map"));
+  times.upload = copy_times_of(points, "upload", idle_us);
+  times.download = copy_times_of(points, "download", idle_us);
+  const double mb = static_cast<double>(kFewBytes) * 1e-6;
+  const auto at = [mb](const TransferLine& line) { return line.fixed_us + line.us_per_mb * mb; };
+  const double parts_us = at(times.upload.call) + at(times.upload.rest) + times.launch_us +
+                          at(times.download.rest) + idle_us;
+  times.queue_us = std::max(0.0, (us_of(points, "chain") - parts_us) / 2);
+  times.cpu_resume = line_of_differences(points, "copy_behind_gpu", "copy_from_caches");
+  times.gpu_cold_us_per_mb =
+      line_of_differences(points, "read_behind_cpu", "read_from_caches").us_per_mb;
+  times.download_call_waits =
+      us_of(points, "behind_kernel_call") > us_of(points, "behind_kernel") / 2;
+  return times;
+}
+
+}  // namespace codl::profiler

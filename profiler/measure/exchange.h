@@ -1,0 +1,60 @@
+// What handing work and data from one lane to the other costs, timed as a replay pays for it
+// (runtime/src/executor.cc): commands without profiling, copies that do not block, waits that poll.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiler/measure/cpu_lane.h"
+#include "profiler/measure/gpu_lane.h"
+
+namespace codl::profiler {
+
+// us = fixed_us + us_per_mb * MB; MB = 1e6 bytes.
+struct TransferLine {
+  double fixed_us = 0;
+  double us_per_mb = 0;
+};
+
+// Of a copy between two memories: what its call takes of the host's time, and what it takes then.
+struct CopyTimes {
+  TransferLine call;
+  TransferLine rest;
+};
+
+struct ExchangeTimes {
+  double launch_us = 0;   // of an empty kernel in a full queue
+  double enqueue_us = 0;  // the host's call that enqueues a kernel, others being before it
+  double submit_us = 0;   // the same into an idle queue, with its flush: it may wake a thread
+  double start_us = 0;    // from the call's end to the start of the command, in an idle queue
+  double wake_us = 0;     // from a command's end to the host that polls for it
+  double queue_us = 0;    // from a command's end to the start of one in the other queue
+  TransferLine map;       // map and unmap of a buffer in host memory
+  CopyTimes upload;
+  CopyTimes download;
+  // What the CPU's first step behind one of the GPU takes longer: its workers sleep, and another
+  // lane has what it reads, by that.
+  TransferLine cpu_resume;
+  // The same of a kernel of the GPU behind a step of the CPU, by what it reads; 0 where the
+  // memories are separate.
+  double gpu_cold_us_per_mb = 0;
+  // A call that enqueues a download returns only when the kernel that it waits for is done.
+  bool download_call_waits = false;
+
+  // Work given away and its end seen, in one direction: half of there and back.
+  double sync_us() const { return (submit_us + start_us + wake_us) / 2; }
+};
+
+// A median of several rounds; kept with the samples, so that ExchangeTimes can be taken anew.
+struct ExchangePoint {
+  std::string name;
+  double bytes = 0;
+  double us = 0;
+};
+
+std::vector<ExchangePoint> time_exchanges(GpuLane& lane, CpuLane& cpu);
+
+// What the points say. A pure function; points that are missing count as 0.
+ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points);
+
+}  // namespace codl::profiler

@@ -1,0 +1,46 @@
+// The search for the tile that is best for a row of a GPU.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "profiler/fit/tiles.h"
+#include "profiler/measure/shapes.h"
+#include "profiler/measure/step_case.h"
+
+namespace codl::profiler {
+
+using Tile = std::vector<int32_t>;  // numbers of StepShape::tile
+
+struct TileSearch {
+  // Microseconds of the step with each of the tiles, which took turns; 0: the device refuses the
+  // tile. Nothing: it cannot hold the step.
+  std::function<std::vector<double>(const KernelRow& row, const StepCase& item,
+                                    const std::vector<Tile>& tiles)>
+      times_us;
+  std::function<bool()> is_over;  // the time for it
+  kernels::GpuFacts gpu;          // without tiles: what there is to be better than
+  WorkLimits limits;              // of the steps to try tiles on
+  bool is_processor = false;      // OpenCL runs on a CPU
+  int64_t most_items = 1024;      // CL_DEVICE_MAX_WORK_GROUP_SIZE
+};
+
+struct TileResult {
+  FoundTile tile;
+  std::string note;  // what was found, for people
+};
+
+// Whether there is anything to choose from.
+bool has_tiles_to_try(const KernelRow& row, const TileSearch& search);
+
+// What takes the place of the default is faster by at least 5 % in the geometric mean over some
+// steps, and over others that had no part in choosing it: noise chooses nothing. Nothing: the time
+// was over, or no step of the row depends on it.
+std::optional<TileResult> find_tile(const KernelRow& row, const TileSearch& search,
+                                    std::mt19937_64& random);
+
+}  // namespace codl::profiler

@@ -1,0 +1,60 @@
+// Where steps are timed: on the CPU's workers, or on an OpenCL device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler/measure/step_case.h"
+#include "runtime/src/cpu_pool.h"
+
+namespace codl::profiler {
+
+// What other steps of a network have put into the core's caches meanwhile: more than a second-level
+// cache holds.
+inline constexpr size_t kOtherBytes = size_t{4} << 20;
+// What a step of a network reads and writes: weights, most of it.
+inline constexpr size_t kUsualStepBytes = size_t{1} << 20;
+// The steps that are in memory at once, but for the largest.
+inline constexpr size_t kArenaBytes = size_t{512} << 20;
+// With so much of operands in memory no further step is prepared beside them.
+inline constexpr size_t kBatchBytes = size_t{384} << 20;
+// A huge page: where a step begins.
+inline constexpr size_t kStepAlignment = size_t{2} << 20;
+
+// Of longer steps it does not show whether the kernel's code is near.
+inline constexpr double kShortStepUs = 500;
+
+inline double micros_since(int64_t start_ns) {
+  return static_cast<double>(rt::now_ns() - start_ns) / 1000;
+}
+
+// A step with its operands in memory, ready to run as often as wanted.
+class PreparedStep {
+ public:
+  virtual ~PreparedStep() = default;
+  // One run, or the mean of several where a clock is too coarse for one, with the caches as a
+  // network leaves them between two steps. Microseconds. Throws ToolError if the device fails.
+  virtual double run_us() = 0;
+  // One run with the caches as they are, as load for the other lane. Returns at once (GPU) or when
+  // it is done (CPU).
+  virtual void start() = 0;
+};
+
+class Lane {
+ public:
+  virtual ~Lane() = default;
+  virtual Processor processor() const = 0;
+  // Null: the device cannot hold the operands. They lie as in a plan's arena, at the same place
+  // each time: where pages happen to lie moves a step's time by more than its runs differ.
+  virtual std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) = 0;
+  // A fixed number of multiply-adds on all of the lane: how high its clock is now. Microseconds.
+  virtual double probe_us() = 0;
+  // What others take of the lane's cores, in no unit: usually the same, more while they do. 1 where
+  // it cannot be told.
+  virtual double crowding() { return 1; }
+  // Until everything started is done.
+  virtual void finish() = 0;
+};
+
+}  // namespace codl::profiler

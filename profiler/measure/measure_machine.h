@@ -1,0 +1,46 @@
+// Facts of the machine, by loops of some milliseconds each.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiler/fit/machine_facts.h"
+#include "profiler/measure/cpu_lane.h"
+#include "profiler/measure/gpu_lane.h"
+
+namespace codl::profiler {
+
+inline constexpr double kKb = 1024;  // bytes
+
+// KiB; 0: there is none, or it is not known.
+struct CacheSizes {
+  double l1_kb = 0;  // of data
+  double l2_kb = 0;
+  double last_level_kb = 0;  // beyond the second level
+};
+
+// Of a core, as Linux tells them in .../cpu<N>/cache.
+CacheSizes read_cache_sizes(const std::string& folder);
+
+// Where what a load takes rises: `curve` has KiB that are read again and again, ascending, and the
+// nanoseconds of a load.
+CacheSizes cache_steps(const std::vector<std::pair<double, double>>& curve);
+
+// Of the lane's first worker's core, and of all workers.
+void measure_cpu_machine(CpuLane& lane, MachineFacts* facts);
+// After the CPU's, whose facts are also those of OpenCL on a processor. But for launch_us, which
+// time_exchanges() tells.
+void measure_gpu_machine(GpuLane& lane, MachineFacts* facts);
+
+// What a load takes that no cache has, where a core waits for each.
+double memory_latency_ns(double last_cache_kb);
+
+// Where those of these facts are from that are not measured.
+inline constexpr char kMachineRules[] =
+    "no call tells these. Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
+    "and 64 KiB where it shares the host's memory; a clock that OpenCL does not tell is that of "
+    "multiply-adds of 4 cycles; no cache of the system, none of its own for images. OpenCL on a "
+    "processor: registers by the vectors' width, a core's rates times the units";
+
+}  // namespace codl::profiler

@@ -1,0 +1,55 @@
+#include "profiler/measure/plan_steps.h"
+
+#include <set>
+
+#include "kernels/kernel_table.h"
+#include "runtime/src/mapped_file.h"
+#include "schema/plan_fields.h"
+#include "schema/verify_plan.h"
+#include "tools/files.h"
+#include "tools/tool_error.h"
+
+namespace codl::profiler {
+namespace {
+
+StepCase case_of(const kernels::StepShape& step) {
+  StepCase item;
+  item.op = step.row->op;
+  item.params.resize(op_row(item.op).params_bytes / 4);
+  std::memcpy(item.params.data(), step.params, item.params.size() * 4);
+  item.operands.assign(step.operands, step.operands + step.operand_count);
+  item.part_dim = step.part_dim;
+  item.part = step.part;
+  return item;
+}
+
+}  // namespace
+
+std::vector<Sample> steps_of_plan(const std::string& path) {
+  tools::note_input(path);
+  rt::MappedFile file;
+  codl_diag_t diag = {};
+  if (file.open(path.c_str(), &diag) != CODL_OK)
+    throw tools::ToolError(tools::ExitCode::Input, diag.message);
+  const plan::PlanDef* plan = nullptr;
+  const PlanFault fault = verify_plan(file.bytes(), file.size_bytes(), VerifyLevel::Structure,
+                                      kernels::check_step, &plan);
+  if (!fault.ok()) tools::fail_input(path + ": " + fault.where, fault.expected, "something else");
+
+  std::vector<Sample> steps;
+  std::set<std::string> seen;
+  for (const plan::VariantDef* variant : *plan->variants())
+    for (const plan::StepDef* step : *variant->steps()) {
+      if (kind_of(*step) != StepKind::Kernel) continue;
+      kernels::OperandShape shapes[kernels::kMaxOperands];
+      Sample sample;
+      const kernels::StepShape shape = step_shape_of(*variant, *step, shapes);
+      sample.row = shape.row;
+      sample.item = case_of(shape);
+      sample.role = SampleRole::Network;
+      if (seen.insert(step_text(sample)).second) steps.push_back(std::move(sample));
+    }
+  return steps;
+}
+
+}  // namespace codl::profiler

@@ -1,0 +1,476 @@
+#include "profiler/measure/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+#include "profiler/fit/profile_json.h"
+
+namespace codl::profiler {
+namespace {
+
+// Steps that are in memory at once and timed in turns. What disturbs a machine, most of all the
+// neighbours of a virtual one, often lasts some hundredths of a second: longer than the runs of one
+// step would, if they came one after the other.
+constexpr size_t kBatch = 48;
+// Undisturbed ones; twice as many in all where there are too few.
+constexpr size_t kRuns = 5;
+constexpr double kLongStepUs = 3'000;
+constexpr size_t kLongStepRuns = 3;
+// Probes that take so much longer than usual say that another program has the core, not that the
+// clock is low.
+constexpr double kMostProbe = 1.6;
+
+// So much more or less crowded than usual, and others take more or less of what the lane computes
+// with than they mostly do.
+constexpr double kCrowdingWindow = 1.08;
+
+// Between visits the clock and what else a machine does have changed.
+constexpr size_t kVisits = 8;
+
+// Samples of a row: rows with multiply-adds have more to tell and take most of a network's time.
+// A run's worth of rows at these numbers is some minutes on one core of 2020.
+constexpr size_t kHeavySamples = 200;
+constexpr size_t kLightSamples = 100;
+// CPU kernels have a loop for every path, and the steps are cheaper to time.
+constexpr size_t kHeavyCpuSamples = 320;
+constexpr size_t kLightCpuSamples = 200;
+constexpr size_t kReferenceSamples = 12;
+// A row of which so many steps cannot be held is one that the device has not, as rows of images on
+// a device without them.
+constexpr size_t kRefusedSteps = 16;
+// Steps of a lane that are measured twice, of which the noise floor is taken.
+constexpr size_t kRepeats = 60;
+
+// Of the time: what the first visits may take, without and with those of networks' steps.
+constexpr double kFirstVisitsShare = 0.5;
+constexpr double kNetworksShare = 0.9;
+
+using SteadyClock = std::chrono::steady_clock;
+
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+double spread_percent(const std::vector<double>& values) {
+  return 50 * (quantile(values, 0.75) - quantile(values, 0.25)) / quantile(values, 0.5);
+}
+
+size_t wanted_samples(const KernelRow& row) {
+  if (row.dtype == DType::Any) return kReferenceSamples;
+  if (row.processor == Processor::Cpu)
+    return has_multiply_adds(row) ? kHeavyCpuSamples : kLightCpuSamples;
+  return has_multiply_adds(row) ? kHeavySamples : kLightSamples;
+}
+
+WorkLimits small_limits() {
+  WorkLimits limits;
+  limits.most_macs = 3e7;
+  limits.most_elements = 5e5;
+  return limits;
+}
+
+// Null: the lane has none, or cannot hold it.
+std::unique_ptr<PreparedStep> small_convolution(Lane* lane) {
+  std::mt19937_64 random(20);
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op != OpKind::Conv2d || row.processor != lane->processor()) continue;
+    const std::optional<StepCase> item = draw_step(row, small_limits(), random);
+    if (!item) continue;
+    if (std::unique_ptr<PreparedStep> step = lane->prepare(row, *item)) return step;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_wanted(const KernelRow& row, std::string_view kernels, bool has_images) {
+  const std::string_view symbol = row.symbol;
+  return symbol.find(kernels) != std::string_view::npos &&
+         (has_images || !symbol.ends_with("_image"));
+}
+
+struct Session::Clock {
+  SteadyClock::time_point start = SteadyClock::now();
+  double budget_s;
+  const std::function<bool()>& is_interrupted;
+  mutable bool has_line = false;
+
+  // What is printed next, an error too, begins a line.
+  ~Clock() {
+    if (has_line) std::fputc('\n', stderr);
+  }
+  bool is_after(double share) const { return seconds_since(start) >= share * budget_s; }
+  void report(const char* what, size_t done, size_t wanted) const {
+    has_line = true;
+    std::fprintf(stderr, "\r%s: %zu of %zu, at most %.0f s left  ", what, done, wanted,
+                 std::max(budget_s - seconds_since(start), 0.0));
+  }
+};
+
+Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<Sample> samples,
+                 const double (&probe_us)[2], std::function<void(const std::string& line)> append)
+    : lanes_(std::move(lanes)),
+      options_(std::move(options)),
+      samples_(std::move(samples)),
+      append_(std::move(append)) {
+  for (Lane* lane : lanes_) {
+    const auto index = static_cast<size_t>(lane->processor());
+    // All times are brought to the clock of this second, in which the lane works as it will: cores
+    // that did nothing begin with more, and vectors of 16 lanes lower it (on a Xeon by 7 to 14 %).
+    const std::unique_ptr<PreparedStep> work = small_convolution(lane);
+    std::vector<double> probes;
+    for (const SteadyClock::time_point start = SteadyClock::now(); seconds_since(start) < 1;) {
+      const double probe_before_us = lane->probe_us();
+      if (work) work->run_us();
+      probes.push_back(std::min(probe_before_us, lane->probe_us()));
+      crowdings_[index].push_back(lane->crowding());
+    }
+    probe_us_[index] = probe_us[index] > 0 ? probe_us[index] : quantile(probes, 0.5);
+  }
+  char line[80];
+  std::snprintf(line, sizeof(line), "#probe,%.6g,%.6g", probe_us_[0], probe_us_[1]);
+  if (probe_us[0] <= 0) append_(line);
+  random_.seed((options_.seed << 32) + 20 + samples_.size());
+  make_rows();
+}
+
+void Session::make_rows() {
+  for (const KernelRow& row : kKernelRows) {
+    const bool has_lane = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
+      return lane->processor() == row.processor;
+    });
+    if (!has_lane || !is_wanted(row, options_.kernels, options_.has_images)) continue;
+    RowState state;
+    state.row = &row;
+    state.wanted = options_.samples_per_kernel == 0 ? wanted_samples(row)
+                   : row.dtype == DType::Any
+                       ? std::min(options_.samples_per_kernel, kReferenceSamples)
+                       : options_.samples_per_kernel;
+    // Plain kernels have a family, to which each adds what it has.
+    state.needed = row.is_reference() ? std::min(state.wanted, kSamplesOfFit) : kSamplesOfFit;
+    state.wanted = std::max(state.wanted, state.needed);
+    if (options_.needed.find(row.symbol) == options_.needed.end())
+      append_needed(state, state.needed);
+    rows_.push_back(std::move(state));
+  }
+  for (RowState& state : rows_)
+    for (const Sample& sample : samples_)
+      if (sample.row == state.row && sample.role == SampleRole::Fit)
+        state.observations.push_back(
+            {times_of(*sample.row, sample.item, options_.facts), sample.us});
+}
+
+void Session::append_needed(const RowState& state, size_t needed) {
+  append_(std::string(kNeededMark) + state.row->symbol + ',' + std::to_string(needed));
+}
+
+// No further samples: what there is may be too little for a model, however long the run.
+void Session::exhaust(RowState* state) {
+  state->is_exhausted = true;
+  if (state->observations.size() < state->needed) append_needed(*state, 0);
+}
+
+// Nearly all steps take less; of so many draws one may be so many times as large, as first layers
+// and those of the most channels are: of rows with multiply-adds, in which networks spend their
+// time, and of others.
+constexpr double kUsualStepUs = 4000;
+constexpr uint64_t kHeavyDrawsOfLarge = 5;
+constexpr uint64_t kLightDrawsOfLarge = 16;
+constexpr double kLargeFactor = 4;
+
+// Of steps with weights of at most so many bytes one in so many has them warm, as in networks whose
+// weights a cache keeps.
+constexpr size_t kMostWarmBytes = size_t{16} << 20;
+constexpr uint64_t kDrawsOfWarm = 4;
+
+// By what the lane's first convolution takes.
+void Session::set_limits(Lane* lane) {
+  WorkLimits limits;
+  double rate = 0;  // multiply-adds in a microsecond
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op != OpKind::Conv2d || row.processor != lane->processor()) continue;
+    for (int i = 0; i < 8; ++i) {
+      const std::optional<StepCase> item = draw_step(row, small_limits(), random_);
+      if (!item) continue;
+      const std::unique_ptr<PreparedStep> step = lane->prepare(row, *item);
+      if (!step) continue;
+      step->run_us();
+      const double us = step->run_us();
+      rate = std::max(rate, work_of(row, *item).needed_macs / us);
+    }
+  }
+  if (rate > 0) limits.most_macs = std::clamp(rate * kUsualStepUs, 2e7, 4e9);
+  limits.most_elements = std::clamp(limits.most_macs / 75, 5e5, 1.6e7);
+  for (RowState& state : rows_) {
+    if (state.row->processor != lane->processor()) continue;
+    state.limits = limits;
+    if (state.row->dtype == DType::Any) {
+      // Plain loops, some tens of times slower.
+      state.limits.most_macs /= 50;
+      state.limits.most_elements /= 30;
+    }
+    for (const Observation& observation : state.observations)
+      tighten_limits(&state, observation.us / kLargeFactor);
+  }
+}
+
+// A row that is slower than a convolution gets smaller steps.
+void Session::tighten_limits(RowState* state, double us) {
+  if (us <= kUsualStepUs) return;
+  const double share = std::max(kUsualStepUs / us, 0.2);
+  state->limits.most_macs *= share;
+  state->limits.most_elements *= share;
+}
+
+RowState* Session::neediest(Processor processor, const std::vector<RowState*>& taken) {
+  RowState* best = nullptr;
+  double best_share = 1;
+  for (RowState& state : rows_) {
+    if (state.row->processor != processor || state.is_exhausted) continue;
+    const auto pending = static_cast<double>(std::count(taken.begin(), taken.end(), &state));
+    const double share = (static_cast<double>(state.observations.size()) + pending) /
+                         static_cast<double>(state.wanted);
+    if (share >= best_share) continue;
+    best = &state;
+    best_share = share;
+  }
+  return best;
+}
+
+bool Session::draw(RowState* state, double factor, Sample* out) {
+  constexpr int kChoices = 24;
+  // Most steps are what networks have; every fourth is the one that tells the fit most.
+  const bool is_plain = state->observations.size() < 8 || random_() % 4 != 0;
+  const Shares shares = fit_shares(is_plain ? std::vector<Observation>() : state->observations);
+  WorkLimits limits = state->limits;
+  limits.most_macs *= factor;
+  limits.most_elements *= factor;
+  double best = -1;
+  for (int i = 0; i < (is_plain ? 1 : kChoices); ++i) {
+    std::optional<StepCase> item = draw_step(*state->row, limits, random_);
+    if (!item) break;
+    double value = 0;
+    if (!is_plain) {
+      const TermTimes times = times_of(*state->row, *item, options_.facts);
+      value = leverage(state->observations, times, std::max(weigh(times, shares), 1.0));
+    }
+    if (value <= best) continue;
+    best = value;
+    out->row = state->row;
+    out->item = std::move(*item);
+  }
+  if (best < 0) return false;
+  // No network has them warm in the caches of a GPU.
+  const bool has_large_cache =
+      state->row->processor == Processor::Cpu || options_.facts.gpu.is_processor;
+  const size_t bytes = weight_bytes(out->item);
+  out->item.has_warm_weights =
+      has_large_cache && bytes > 0 && bytes <= kMostWarmBytes && random_() % kDrawsOfWarm == 0;
+  return true;
+}
+
+size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
+  struct Timed {
+    Sample* sample;
+    std::unique_ptr<PreparedStep> step;
+    size_t wanted_runs;
+    std::vector<double> times;
+    std::vector<double> disturbed;  // of no use if there are others
+
+    bool is_done() const {
+      return times.size() >= wanted_runs || times.size() + disturbed.size() >= 2 * wanted_runs;
+    }
+  };
+  std::vector<Timed> batch;
+  size_t bytes = 0;
+  size_t taken = 0;
+  // Of the last batch's steps each is run once.
+  const auto is_over = [this] { return rt::now_ns() >= end_ns_; };
+  for (; taken < samples.size() && batch.size() < kBatch && bytes < kBatchBytes; ++taken) {
+    if (taken > 0 && is_over()) break;
+    Sample* sample = samples[taken];
+    std::unique_ptr<PreparedStep> step = lane->prepare(*sample->row, sample->item);
+    if (!step) continue;
+    bytes += operand_bytes(sample->item);
+    const bool is_long = step->run_us() > kLongStepUs;
+    batch.push_back({sample, std::move(step), is_long ? kLongStepRuns : kRuns, {}, {}});
+  }
+  const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
+  std::vector<double>& crowdings = crowdings_[static_cast<size_t>(lane->processor())];
+  const double usual_crowding = quantile(crowdings, 0.5);
+  std::vector<double> probes;  // of the usual one
+  for (size_t run = 0; run < 2 * kRuns && (run == 0 || !is_over()); ++run) {
+    // What a step finds in predictors of branches and in caches is chance, and another each time.
+    std::shuffle(batch.begin(), batch.end(), random_);
+    for (Timed& timed : batch) {
+      if (timed.is_done()) continue;
+      const double probe_before_us = lane->probe_us();
+      const double us = timed.step->run_us();
+      // The faster of the probes on both sides: an interrupt lengthens one of them.
+      const double probe_us = std::min(probe_before_us, lane->probe_us());
+      probes.push_back(probe_us / usual_us);
+      crowdings.push_back(lane->crowding());
+      // Of a GPU's step a difference: negative where something held up its shorter batch only.
+      if (us <= 0) continue;
+      const bool is_usual = probe_us < kMostProbe * usual_us &&
+                            crowdings.back() < kCrowdingWindow * usual_crowding &&
+                            crowdings.back() > usual_crowding / kCrowdingWindow;
+      (is_usual ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
+    }
+  }
+  if (!probes.empty()) {
+    char line[40];
+    std::snprintf(line, sizeof(line), "%s,%.4g", kBatchMark.data(),
+                  std::clamp(quantile(probes, 0.5), 0.1, 10.0));
+    append_(line);
+  }
+  for (Timed& timed : batch) {
+    if (timed.times.empty()) timed.times = timed.disturbed;
+    if (timed.times.empty()) continue;
+    timed.sample->spread_percent = spread_percent(timed.times);
+    timed.sample->run_count = static_cast<int32_t>(timed.times.size());
+    timed.sample->add_visit(std::max(quantile(timed.times, kUndisturbed), 0.01));
+    append_(to_line(*timed.sample));
+  }
+  return taken;
+}
+
+bool Session::draw_samples(Clock& clock) {
+  for (bool has_work = true; has_work && !clock.is_after(kFirstVisitsShare);) {
+    has_work = false;
+    for (Lane* lane : lanes_) {
+      std::vector<RowState*> states;
+      std::vector<double> factors;
+      std::vector<Sample> drawn;
+      while (drawn.size() < kBatch) {
+        RowState* state = neediest(lane->processor(), states);
+        if (state == nullptr) break;
+        Sample sample;
+        const uint64_t draws =
+            has_multiply_adds(*state->row) ? kHeavyDrawsOfLarge : kLightDrawsOfLarge;
+        const double factor = random_() % draws == 0 ? kLargeFactor : 1;
+        if (!draw(state, factor, &sample)) {
+          exhaust(state);
+          continue;
+        }
+        factors.push_back(factor);
+        states.push_back(state);
+        drawn.push_back(std::move(sample));
+      }
+      if (drawn.empty()) continue;
+      has_work = true;
+      std::vector<Sample*> pointers;
+      for (Sample& sample : drawn) pointers.push_back(&sample);
+      const size_t before = samples_.size();
+      std::span<Sample* const> rest = pointers;
+      while (!rest.empty() && !clock.is_after(1)) rest = rest.subspan(measure(lane, rest));
+      for (size_t i = 0; i < drawn.size() - rest.size(); ++i) {
+        if (drawn[i].visits_us.empty()) {
+          ++states[i]->refused;
+          continue;
+        }
+        states[i]->observations.push_back(
+            {times_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
+        tighten_limits(states[i], drawn[i].us / factors[i]);
+        samples_.push_back(std::move(drawn[i]));
+      }
+      for (RowState* state : states)
+        if (rest.empty() && !state->is_exhausted &&
+            (samples_.size() == before ||
+             (state->observations.empty() && state->refused >= kRefusedSteps)))
+          exhaust(state);
+      if (clock.is_interrupted()) return false;
+    }
+    size_t wanted = 0;
+    size_t done = 0;
+    for (const RowState& state : rows_) {
+      const size_t count = std::min(state.observations.size(), state.wanted);
+      wanted += state.is_exhausted ? count : state.wanted;
+      done += count;
+    }
+    clock.report("samples", done, wanted);
+  }
+  return true;
+}
+
+// The first visits of the networks' steps.
+bool Session::measure_networks(Clock& clock) {
+  std::vector<Sample>& steps = options_.network_steps;
+  std::shuffle(steps.begin(), steps.end(), random_);
+  for (Lane* lane : lanes_) {
+    std::vector<Sample*> own;
+    for (Sample& step : steps)
+      if (step.row->processor == lane->processor()) own.push_back(&step);
+    std::span<Sample* const> rest = own;
+    while (!rest.empty() && !clock.is_after(kNetworksShare)) {
+      rest = rest.subspan(measure(lane, rest));
+      clock.report("networks' steps", own.size() - rest.size(), own.size());
+      if (clock.is_interrupted()) return false;
+    }
+  }
+  for (Sample& step : steps)
+    if (!step.visits_us.empty()) samples_.push_back(std::move(step));
+  steps.clear();
+  return true;
+}
+
+// Those that have had the fewest visits first, in an order without pattern. Repeats among the
+// others: at the end they would say what the machine does then.
+bool Session::visit_again(Clock& clock) {
+  for (size_t visits = 0; visits < kVisits; ++visits) {
+    std::vector<Sample*> lanes_samples[2];
+    for (Sample& sample : samples_)
+      if (sample.visits_us.size() == visits)
+        lanes_samples[static_cast<size_t>(sample.row->processor)].push_back(&sample);
+    for (std::vector<Sample*>& own : lanes_samples) std::shuffle(own.begin(), own.end(), random_);
+    std::span<Sample* const> rest[2] = {lanes_samples[0], lanes_samples[1]};
+    while (!rest[0].empty() || !rest[1].empty()) {
+      for (Lane* lane : lanes_) {
+        std::span<Sample* const>& own = rest[static_cast<size_t>(lane->processor())];
+        if (!own.empty()) own = own.subspan(measure(lane, own));
+        if (clock.is_interrupted()) return false;
+      }
+      clock.report("further visits left", rest[0].size() + rest[1].size(),
+                   lanes_samples[0].size() + lanes_samples[1].size());
+      if (clock.is_after(1)) return true;
+    }
+  }
+  return true;
+}
+
+void Session::choose_repeats() {
+  for (const Lane* lane : lanes_) {
+    std::vector<size_t> own;
+    size_t repeat_count = 0;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      if (samples_[i].row->processor != lane->processor()) continue;
+      if (samples_[i].role == SampleRole::Repeat) ++repeat_count;
+      if (samples_[i].role == SampleRole::Fit && samples_[i].row->dtype != DType::Any)
+        own.push_back(i);
+    }
+    std::shuffle(own.begin(), own.end(), random_);
+    for (size_t i = 0; i < own.size() && repeat_count < kRepeats; ++i, ++repeat_count) {
+      Sample repeat;
+      repeat.row = samples_[own[i]].row;
+      repeat.item = samples_[own[i]].item;
+      repeat.role = SampleRole::Repeat;
+      samples_.push_back(std::move(repeat));
+    }
+  }
+}
+
+bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) {
+  Clock clock = {.budget_s = budget_s, .is_interrupted = is_interrupted};
+  end_ns_ = rt::now_ns() + static_cast<int64_t>(budget_s * 1e9);
+  for (Lane* lane : lanes_) set_limits(lane);
+  if (!draw_samples(clock) || !measure_networks(clock)) return false;
+  choose_repeats();
+  const bool is_done = visit_again(clock);
+  std::erase_if(samples_, [](const Sample& sample) { return sample.visits_us.empty(); });
+  return is_done;
+}
+
+}  // namespace codl::profiler
