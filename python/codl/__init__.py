@@ -35,10 +35,11 @@ def compile(model, device="host", output=None, options=()):
     return output
 
 
-def load(plan, variant=None, threads=0, requires_variant=False):
+def load(plan, variant=None, threads=0, requires_variant=False, adapts=False):
     """A session of a plan's file.
 
     variant: "coexec", "cpu" ...; None: the plan's first. threads: CPU workers; 0: as many as the plan was made for.
-    requires_variant: an error where the GPU cannot be used, in place of the variant for the CPU. Raises CodlError.
+    requires_variant: an error where the GPU cannot be used, in place of the variant for the CPU. adapts: the session moves
+    among the plan's variants by what runs take. Raises CodlError.
     """
-    return Session(os.fspath(plan), variant, threads, requires_variant)
+    return Session(os.fspath(plan), variant, threads, requires_variant, adapts)

@@ -39,7 +39,8 @@ class SessionOptions(ctypes.Structure):
                 ("gpu_core_count", ctypes.c_size_t), ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p),
                 ("require_variant", ctypes.c_int32), ("record_timeline", ctypes.c_int32), ("allocator", ctypes.c_void_p),
                 ("program_cache", ctypes.c_void_p), ("log", ctypes.c_void_p), ("fallback", ctypes.c_int32),
-                ("check_every", ctypes.c_int32)]
+                ("check_every", ctypes.c_int32), ("variant_policy", ctypes.c_int32), ("variants", ctypes.c_void_p),
+                ("variant_count", ctypes.c_size_t)]
 
 
 class SessionInfo(ctypes.Structure):
@@ -99,23 +100,32 @@ class Tensor:
 class Session:
     """A plan made ready to run; one run at a time."""
 
-    def __init__(self, path, variant, threads, requires_variant):
+    def __init__(self, path, variant, threads, requires_variant, adapts):
         self._plan, self._session, diag = ctypes.c_void_p(), ctypes.c_void_p(), Diag()
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
         self.inputs = self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_input)
         self.outputs = self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_output)
         options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant else None,
-                                 thread_count=threads, require_variant=int(requires_variant))
+                                 thread_count=threads, require_variant=int(requires_variant), variant_policy=int(adapts))
         check(LIBRARY.codl_session_create(self._plan, ctypes.byref(options), ctypes.byref(self._session), ctypes.byref(diag)),
               diag, f"{path}: ")
-        info = SessionInfo(struct_size=ctypes.sizeof(SessionInfo))
-        check(LIBRARY.codl_session_get_info(self._session, ctypes.byref(info)))
-        self.variant, self.fallback_reason, self.device = (
-            text.decode(errors="replace") for text in (info.variant, info.fallback_reason, info.opencl_device))
+        info = self._info()
+        self.fallback_reason, self.device = (
+            text.decode(errors="replace") for text in (info.fallback_reason, info.opencl_device))
 
     def __del__(self):
         LIBRARY.codl_session_destroy(self._session)
         LIBRARY.codl_plan_close(self._plan)
+
+    def _info(self):
+        info = SessionInfo(struct_size=ctypes.sizeof(SessionInfo))
+        check(LIBRARY.codl_session_get_info(self._session, ctypes.byref(info)))
+        return info
+
+    @property
+    def variant(self):
+        """The one that the next run uses."""
+        return self._info().variant.decode(errors="replace")
 
     def _tensors(self, count, get):
         tensors = []

@@ -67,6 +67,18 @@ class WheelTest(unittest.TestCase):
             assert session.variant == "cpu" and codl.version() == "{self.version()}"
         """)
 
+    def test_a_session_adapts_and_computes_the_same(self):
+        self.python(f"""
+            import codl, numpy
+            plan = codl.compile({MODEL!r}, output="net.codl", options=["--variants=coexec,cpu,gpu"])
+            session = codl.load(plan, adapts=True)
+            x = {{"input": numpy.random.default_rng(2).standard_normal((1, 3, 64, 64), "f4")}}
+            expected, = codl.load(plan, variant="cpu").run(x).values()
+            for _ in range(30):
+                numpy.testing.assert_allclose(*session.run(x).values(), expected, rtol=1e-4, atol=1e-5)
+                assert session.variant in ("coexec", "cpu", "gpu")
+        """)
+
     def version(self):
         return os.path.basename(self.wheel).split("-")[1]
 
