@@ -66,6 +66,15 @@ def run(binaries, tool, *arguments):
     return finish(start(binaries, tool, *arguments), tool)
 
 
+def cores_of(text):
+    """The cores of a list like 0,2,4-7."""
+    cores = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cores |= set(range(int(first), int(last or first) + 1))
+    return cores
+
+
 class Competitors:
     """Processes that compute without end on some cores."""
 
@@ -182,7 +191,7 @@ def parse():
     options = parser.parse_args()
     options.variants = options.variants.split(",")
     options.loads = [int(count) for count in options.loads.split(",")]
-    options.competing_cores = {int(core) for core in options.cpu_cores.split(",")}
+    options.competing_cores = cores_of(options.cpu_cores)
     return options
 
 
