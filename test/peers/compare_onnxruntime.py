@@ -3,7 +3,7 @@
 
   compare_onnxruntime.py [--models DIR] [--fill-weights SCRIPT.py] [--only GLOB] [--device NAME]
                          [--modes auto,cpu,gpu,h,oc] [--precision fp32|fp16]
-                         [--bin build/release/bin] [--jobs N]
+                         [--bin build/release/bin] [--jobs N] [--smaller "--prune=0.3"]
 
 For each network and mode: compile, run on a seeded random input, compare every output (relative L2
 error at most 1e-4, with --precision=fp16 1e-2), and check in `codl-dump --json` that the plan does what the mode says:
@@ -16,14 +16,21 @@ In gpu, h and oc each lane that has convolutions is also made to write zeros (ze
 build): the result must then be far off, or the lane's work would not count.
 One line per network and mode; exits 1 if any is off.
 
+With --smaller, the networks compared are those that codlc makes of the files with these flags, as
+--emit-onnx writes them. A line of each says how many rewrites there are, and how many layers and
+groups of channels are left as they are, by reason. Channels may then be too few to be split, so
+that only results are compared, not what the plan does.
+
 SCRIPT.py is called as `SCRIPT.py IN.onnx OUT.onnx` for files whose weights were left out.
 ONNX Runtime is not a dependency of codl: without it here, a virtual environment is made in
 build/peers (python3-venv, network).
 """
 import argparse
+import collections
 import concurrent.futures
 import fnmatch
 import os
+import re
 import sys
 
 from peer_tools import ROOT, file_name, relative_error, run, use_wheels
@@ -59,6 +66,7 @@ class Network:
             if not os.path.exists(self.model):
                 run(sys.executable, options.fill_weights, path, self.model + ".part")
                 os.replace(self.model + ".part", self.model)
+        self.lines = self.make_smaller() if options.smaller else []
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
         session = onnxruntime.InferenceSession(self.model, settings, ["CPUExecutionProvider"])
@@ -73,6 +81,21 @@ class Network:
         names = [o.name for o in session.get_outputs()]
         self.expected = dict(zip(names, session.run(names, feeds)))
 
+    def make_smaller(self):
+        """Lines of what was done and what was not."""
+        smaller = os.path.join(self.work, "smaller.onnx")
+        report = run(self.tool("codlc"), self.model, f"--device={self.options.device}",
+                     *self.options.smaller, f"--emit-onnx={smaller}", "-o",
+                     os.path.join(self.work, "smaller.codl"))
+        os.remove(os.path.join(self.work, "smaller.codl"))
+        self.model = smaller
+        done = re.findall(r"^  \S.*, -?\d+\.\d us less$", report, re.MULTILINE)
+        reasons = collections.Counter(
+            re.sub(r"\d+ channels", "channels", line.rsplit(": ", 1)[1])
+            for line in re.findall(r"^  untouched: (.*)$", report, re.MULTILINE))
+        return [f"{self.name:24} {' '.join(self.options.smaller)}: {len(done)} rewrites"] + [
+            f"    {count} left: {reason}" for reason, count in reasons.most_common()]
+
     def tool(self, name):
         return os.path.join(self.options.bin, name)
 
@@ -83,7 +106,7 @@ class Network:
             run(self.tool("codlc"), self.model, f"--device={self.options.device}", "-o", plan,
                 f"--precision={self.options.precision}", *MODES[mode])
             facts = plan_facts.read(run(self.tool("codl-dump"), plan, "--json"))
-            faults = facts.faults(mode, RATIO)
+            faults = [] if self.options.smaller else facts.faults(mode, RATIO)
             errors = []
             for variant in facts.variants if mode == "auto" else facts.variants[:1]:
                 error, fault = self.run_plan(plan, mode, variant)
@@ -142,7 +165,7 @@ def compare(path, options):
         network = Network(path, options)
     except Exception as error:  # ONNX Runtime raises types of its own
         return [f"{os.path.basename(path)}: FAIL {error}"], 1
-    lines = []
+    lines = network.lines
     failed = 0
     for mode in options.modes:
         line, ok = network.check(mode)
@@ -164,6 +187,8 @@ def main():
     parser.add_argument("--work", default=os.path.join(ROOT, "build", "peers_work"), metavar="DIR",
                         type=os.path.abspath)
     parser.add_argument("--jobs", default=1, type=int, help="networks at a time (memory!)")
+    parser.add_argument("--smaller", default=[], metavar="FLAGS", type=str.split,
+                        help="of codlc, as --smaller='--prune=0.3'")
     parser.add_argument("--keep", action="store_true", help="keep the plans")
     options = parser.parse_args()
     for mode in options.modes:

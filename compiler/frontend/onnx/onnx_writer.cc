@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <climits>
+#include <optional>
 #include <set>
 
 #include "compiler/frontend/onnx/onnx_model.h"
@@ -373,13 +374,91 @@ class Writer {
     }
   }
   bool depth_to_space(const ir::NodeView& node, const DepthToSpaceParams& p) {
-    const ir::Dims& x = node.input(0).dims;
-    const bool is_whole =
-        node.output().dims[2] == x[2] * p.block_h && node.output().dims[3] == x[3] * p.block_w;
-    if (p.block_h != p.block_w || !is_whole) return false;
-    auto* blocks = add("DepthToSpace", {name(0)}, result());
+    const ir::Dims &x = node.input(0).dims, &y = node.output().dims;
+    const int64_t bottom = int64_t{p.crop_top} + y[2], right = int64_t{p.crop_left} + y[3];
+    const int64_t height = int64_t{x[2]} * p.block_h, width = int64_t{x[3]} * p.block_w;
+    if (p.block_h != p.block_w || bottom > height || right > width) return false;
+    const bool is_whole = y[2] == height && y[3] == width;
+    const std::string whole = is_whole ? result() : fresh(result() + ".whole");
+    auto* blocks = add("DepthToSpace", {name(0)}, whole);
     set(blocks, "blocksize", int64_t{p.block_h});
     set_text(blocks, "mode", p.is_channel_major ? "CRD" : "DCR");
+    if (is_whole) return true;
+    const std::string begin = ints({p.crop_top, p.crop_left}), end = ints({bottom, right});
+    add("Slice", {whole, begin, end, ints({2, 3})}, result());
+    return true;
+  }
+  // Over all axes behind the channels, with a constant per channel.
+  bool is_instance_norm(const ir::NodeView& node, const NormalizeParams& p) const {
+    const int32_t rank = node.output().rank();
+    if (rank < 3 || p.is_rms || !p.has_scale || !p.has_bias ||
+        p.axes_mask != (((1 << rank) - 1) & ~3))
+      return false;
+    return llvm::all_of(llvm::ArrayRef<uint32_t>({1, 2}), [&](uint32_t i) {
+      const ir::Value& value = node.input_value(i);
+      const ir::Dims& dims = value.type.dims;
+      return value.is_constant && dims.size() + 1 >= static_cast<size_t>(rank) &&
+             value.type.element_count() == node.output().dims[1] &&
+             dims[dims.size() - static_cast<size_t>(rank) + 1] == node.output().dims[1];
+    });
+  }
+  // Over the last axes, with a scale for each of their elements.
+  static std::optional<int64_t> layer_norm_axis(const ir::NodeView& node,
+                                                const NormalizeParams& p) {
+    const ir::Dims& x = node.output().dims;
+    int64_t axis = 0;
+    while (axis < node.output().rank() && !(p.axes_mask >> axis & 1)) ++axis;
+    if (p.is_rms || !p.has_scale || p.axes_mask != (((1 << x.size()) - 1) & ~((1 << axis) - 1)))
+      return std::nullopt;
+    for (uint32_t i = 1; i < node.input_count(); ++i)
+      if (node.input(i).dims != ir::Dims(x.begin() + axis, x.end())) return std::nullopt;
+    return axis;
+  }
+  // By ONNX's operator where it says the same, else as a formula.
+  bool normalize(const ir::NodeView& node, const NormalizeParams& p) {
+    if (is_instance_norm(node, p)) {
+      std::vector<std::string> inputs = {name(0)};
+      for (const uint32_t i : {1, 2})
+        inputs.push_back(tensor(fresh(name(i) + ".by_channel"), DType::F32,
+                                std::vector<int64_t>{node.output().dims[1]},
+                                node.input_value(i).bytes));
+      set_float(add("InstanceNormalization", inputs, result()), "epsilon", p.epsilon);
+      return true;
+    }
+    if (const std::optional<int64_t> axis = layer_norm_axis(node, p)) {
+      std::vector<std::string> inputs = {name(0), name(1)};
+      if (p.has_bias) inputs.push_back(name(2));
+      auto* norm = add("LayerNormalization", inputs, result());
+      set(norm, "axis", *axis);
+      set_float(norm, "epsilon", p.epsilon);
+      return true;
+    }
+    std::vector<int64_t> axes;
+    for (int64_t d = 0; d < node.output().rank(); ++d)
+      if (p.axes_mask >> d & 1) axes.push_back(d);
+    const auto piece = [&](const char* type, const std::vector<std::string>& inputs,
+                           const char* what) {
+      std::string y = fresh(result() + what);
+      add(type, inputs, y);
+      return y;
+    };
+    const std::string distance =
+        p.is_rms ? name(0)
+                 : piece("Sub", {name(0), piece("ReduceMean", {name(0), ints(axes)}, ".mean")},
+                         ".distance");
+    const std::string square = piece("Mul", {distance, distance}, ".square");
+    const std::string variance = piece("ReduceMean", {square, ints(axes)}, ".variance");
+    const std::string sum = piece("Add", {variance, scalar(p.epsilon)}, ".variance_epsilon");
+    std::string y = distance;
+    std::vector<std::pair<const char*, std::string>> steps = {
+        {"Div", piece("Sqrt", {sum}, ".deviation")}};
+    if (p.has_scale) steps.emplace_back("Mul", name(1));
+    if (p.has_bias) steps.emplace_back("Add", name(p.has_scale ? 2 : 1));
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const std::string to = i + 1 == steps.size() ? result() : fresh(result() + ".normal");
+      add(steps[i].first, {y, steps[i].second}, to);
+      y = to;
+    }
     return true;
   }
   bool transpose(const ir::NodeView& node, const TransposeParams& p) {
@@ -446,6 +525,8 @@ class Writer {
         return resize(node, node.params<ResizeParams>());
       case OpKind::DepthToSpace:
         return depth_to_space(node, node.params<DepthToSpaceParams>());
+      case OpKind::Normalize:
+        return normalize(node, node.params<NormalizeParams>());
       case OpKind::Where:
         add("Where", {name(0), name(1), name(2)}, result());
         return true;

@@ -1,12 +1,15 @@
 #include "compiler/frontend/onnx/onnx_writer.h"
 
+#include <cmath>
+
 #include "compiler/interp/interpreter.h"
 #include "test/passes/pass_text.h"
 
 namespace codl::test {
 namespace {
 
-const compiler::Pass kFusions[] = {{"fold_batch_norm", compiler::fold_batch_norm},
+const compiler::Pass kFusions[] = {{"fold_constants", compiler::fold_constants},
+                                   {"fold_batch_norm", compiler::fold_batch_norm},
                                    {"fuse_residual", compiler::fuse_residual},
                                    {"fuse_activation", compiler::fuse_activation},
                                    {"eliminate_dead", compiler::eliminate_dead}};
@@ -42,7 +45,12 @@ TEST_CASE("a graph written as ONNX is the same graph when it is read") {
       steps = Constant<value_ints = [-2]>()
       y = Slice(t, starts, ends, axes, steps)
       p = Softmax<axis = 1>(x)
-      z = ReduceMax<axes = [1]>(p) })"}) {
+      z = ReduceMax<axes = [1]>(p) })",
+                            R"(
+    g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+    <float[3] s = {1.5, -0.5, 2}, float[3] b = {0.25, 0, 1}, float[4] l = {1, 2, 3, 4}>
+    { n = InstanceNormalization<epsilon = 0.01>(x, s, b)
+      y = LayerNormalization(n, l) })"}) {
     ir::Graph graph = value_of(compiler::import_onnx(onnx_model(model), "test"));
     REQUIRE(error_of(compiler::run_passes(graph, kFusions, {})) == "");
     const std::string bytes = value_of(compiler::write_onnx(graph));
@@ -57,6 +65,28 @@ TEST_CASE("a graph written as ONNX is the same graph when it is read") {
     CHECK(value_of(compiler::interpret(again, inputs)) ==
           value_of(compiler::interpret(graph, inputs)));
   }
+}
+
+TEST_CASE("a normalisation that ONNX has no operator for is written as its formula") {
+  ir::Graph graph = value_of(compiler::import_onnx(
+      onnx_model("g (float[1,3,4,4] x, float[3] s, float[3] b) => (float[1,3,4,4] y)"
+                 "{ y = InstanceNormalization<epsilon = 0.01>(x, s, b) }"),
+      "test"));
+  const ir::Graph again =
+      value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
+  CHECK(operators_of(again).find("Normalize") == std::string::npos);
+  std::vector<float> values;
+  for (int i = 0; i < 48; ++i) values.push_back(static_cast<float>(i * i % 17) - 8);
+  std::vector<compiler::Bytes> inputs;
+  for (const size_t count : {48, 3, 3}) {
+    const auto* first = reinterpret_cast<const uint8_t*>(values.data());
+    inputs.emplace_back(first, first + count * sizeof(float));
+  }
+  const auto is = value_of(compiler::interpret(again, inputs));
+  const auto was = value_of(compiler::interpret(graph, inputs));
+  for (size_t i = 0; i < 48; ++i)
+    CHECK(std::fabs(reinterpret_cast<const float*>(is[0].data())[i] -
+                    reinterpret_cast<const float*>(was[0].data())[i]) < 1e-4f);
 }
 
 TEST_CASE("operators that no rule writes are named") {
