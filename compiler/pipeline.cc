@@ -28,6 +28,7 @@
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
+#include "compiler/support/version.h"
 #include "kernels/conv2d/winograd.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -439,6 +440,23 @@ llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile
   return least_us;
 }
 
+// All that judge_latency() depends on beside the graph.
+std::string what_judges(const DeviceProfile& profile, const CompileOptions& options) {
+  const PartitionOptions& partition = options.partition;
+  std::string text =
+      llvm::formatv("{0} {1} {2} {3} {4} {5} {6}", codlc_version(), to_hex(profile.hash),
+                    partition.strategy, static_cast<int>(options.precision),
+                    static_cast<int>(partition.split_dim), partition.ratio.value_or(-1),
+                    partition.max_chain)
+          .str();
+  for (const ForcedPlacement& place : partition.limits.places)
+    text += llvm::formatv(" {0} {1} {2} {3}", place.node,
+                          place.processor ? static_cast<int>(*place.processor) : -1,
+                          static_cast<int>(place.split_dim), place.gpu_share)
+                .str();
+  return text;
+}
+
 llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
                                 PassSavings& savings, const DeviceProfile& profile,
                                 CompileReport& report) {
@@ -450,15 +468,19 @@ llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
   passes.inserted_before = "assign_layouts";
   passes.inserted = [&](ir::Graph& plain) -> llvm::Error {
     if (options.compress.is_asked()) {
-      CODL_ASSIGN_OR_RETURN(compressed,
-                            compress(plain, options.compress, [&](const ir::Graph& tried) {
+      CompressOptions asked = options.compress;
+      asked.judged_by = what_judges(profile, options);
+      CODL_ASSIGN_OR_RETURN(compressed, compress(plain, asked, [&](const ir::Graph& tried) {
                               return judge_latency(tried, profile, options);
                             }));
       report.compress = std::move(compressed);
     }
     return options.on_optimised ? options.on_optimised(plain) : llvm::Error::success();
   };
-  if (llvm::Error error = run_passes(graph, kFrontendPasses, passes)) return error;
+  std::vector<Pass> kept;
+  for (const Pass& pass : kFrontendPasses)
+    if (!llvm::is_contained(options.skipped_passes, pass.name)) kept.push_back(pass);
+  if (llvm::Error error = run_passes(graph, kept, passes)) return error;
   if (options.reports_passes && options.dump_to != nullptr) savings.print(*options.dump_to);
   return llvm::Error::success();
 }

@@ -48,6 +48,7 @@ struct CompileOptions {
   // name.
   std::vector<VariantRequest> variants = {{}, {VariantRequest::Cpu, "cpu"}};
   PassOptions passes;
+  std::vector<std::string> skipped_passes;  // names: these do not run
   Precision precision = Precision::Fp32;
   // Print why the steps of a node of the first variant take what is predicted; empty: of all nodes.
   std::optional<std::string> explained_node;

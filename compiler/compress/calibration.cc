@@ -6,6 +6,7 @@
 
 #include "compiler/compress/fast_node.h"
 #include "compiler/support/error.h"
+#include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -136,6 +137,7 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
     for (const std::string& path : paths) {
       CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
       CODL_ASSIGN_OR_RETURN(samples, checked_samples(path, npy, value));
+      calibration.hash_ = hash_of(to_hex(calibration.hash_) + to_hex(hash_of(npy.data)));
       input.files.push_back({path, samples, ""});
       count += samples;
     }
@@ -152,6 +154,8 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
   if (llvm::sys::fs::exists(labels)) {
     CODL_ASSIGN_OR_RETURN(read, read_labels(labels, calibration.count_));
     calibration.labels_ = std::move(read);
+    for (int64_t label : calibration.labels_)
+      calibration.hash_ = hash_of(to_hex(calibration.hash_) + std::to_string(label));
   }
   return calibration;
 }
@@ -181,11 +185,6 @@ double Deviation::loss(Metric metric) const {
   if (metric == Metric::Relative) return relative;
   if (metric == Metric::Cosine) return 1 - cosine;
   return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : 1 - agreement;
-}
-
-bool Deviation::is_within(Metric metric, double budget) const {
-  if (metric == Metric::Top1 && budget == 0) return agreement == 1;
-  return loss(metric) <= budget;  // false where it is not a number
 }
 
 llvm::Expected<DeviationMeter> DeviationMeter::make(const ir::Graph& untouched,

@@ -27,6 +27,7 @@ class CalibrationData {
   static llvm::Expected<CalibrationData> open(const std::string& folder, const ir::Graph& graph);
 
   size_t count() const { return count_; }
+  uint64_t hash() const { return hash_; }  // of the files, in order
   bool has_labels() const { return !labels_.empty(); }
   int64_t label(size_t sample) const { return labels_[sample]; }
   // In the graph's order of inputs.
@@ -45,6 +46,7 @@ class CalibrationData {
   std::vector<Input> inputs_;
   std::vector<int64_t> labels_;
   size_t count_ = 0;
+  uint64_t hash_ = 0;
 };
 
 enum class Metric { Top1, Relative, Cosine };
@@ -59,8 +61,6 @@ struct Deviation {
 
   // By the metric, in [0, 1]: what is lost. Top1: accuracy, without labels agreement.
   double loss(Metric metric) const;
-  // Within a budget of loss; with a budget of 0 of Top1 no prediction may change.
-  bool is_within(Metric metric, double budget) const;
 };
 
 // Measures on fixed samples. Holds the untouched network's outputs on them.

@@ -3,21 +3,19 @@
 #include <algorithm>
 
 #include "compiler/compress/low_rank.h"
+#include "compiler/compress/pruning_search.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
+#include "compiler/support/hash.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace codl::compiler {
 namespace {
 
-// Of auto. Energies from the loosest on; shares of a group's channels that may go.
+// Of auto, from the loosest on.
 constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999};
-constexpr double kRatios[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
-constexpr int kToleranceSteps = 7;
-// Multiply-adds that measuring one group of channels may take, and samples.
-constexpr double kSensitivityMacs = 2e10;
-constexpr size_t kLeastSensitivitySamples = 4, kMostSensitivitySamples = 64;
+constexpr size_t kEnergySteps = 4;  // halvings of them
 
 double macs_of(const ir::Graph& graph) {
   double macs = 0;
@@ -33,6 +31,8 @@ class Compressor {
 
   llvm::Expected<ir::Graph> run() {
     if (llvm::Error error = open_calibration()) return error;
+    CODL_ASSIGN_OR_RETURN(log, SearchLog::open(options_.search_log, search_key()));
+    log_ = std::move(log);
     if (llvm::Error error = add_step("none", untouched_)) return error;
     ir::Graph pruned = untouched_;
     if (options_.prune) {
@@ -55,6 +55,8 @@ class Compressor {
       if (is_auto)
         return input_error("--calibration",
                            "expected a folder with --low-rank=auto and --prune=auto, found none");
+      if (options_.latency_cut)
+        return input_error("--latency-cut", "expected --prune=auto beside it, found none");
       if (options_.importance == Importance::Activation ||
           options_.importance == Importance::Repair)
         return input_error("--calibration",
@@ -71,13 +73,37 @@ class Compressor {
         options_.metric.value_or(calibration_->has_labels() ? Metric::Top1 : Metric::Relative);
     CODL_ASSIGN_OR_RETURN(meter, DeviationMeter::make(untouched_, *calibration_, held_out));
     meter_ = std::move(meter);
+    if (options_.latency_cut && !(options_.prune && options_.prune->is_auto))
+      return input_error("--latency-cut", "expected --prune=auto beside it, found none");
     return llvm::Error::success();
   }
 
-  llvm::Expected<bool> is_within_budget(const ir::Graph& graph) const {
-    if (!meter_) return true;
+  // Of all that the numbers of a search depend on.
+  uint64_t search_key() const {
+    std::string text = ir::print(untouched_) + options_.judged_by;
+    for (const ir::Value& value : untouched_.values())
+      if (value.is_constant)
+        text += to_hex(
+            hash_of({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()}));
+    if (calibration_) text += to_hex(calibration_->hash());
+    text += llvm::formatv(" {0} {1} {2}", static_cast<int>(metric_), is_strict(),
+                          options_.importance ? static_cast<int>(*options_.importance) : -1)
+                .str();
+    return hash_of(text);
+  }
+
+  void tell(size_t most_steps, const std::string& step) const {
+    if (options_.on_step) options_.on_step(most_steps, step);
+  }
+
+  // With a budget of 0 of Top1 no prediction may change.
+  bool is_strict() const { return metric_ == Metric::Top1 && options_.budget == 0; }
+
+  // What the budget is of.
+  llvm::Expected<double> loss_of(const ir::Graph& graph) const {
+    if (!meter_) return 0;
     CODL_ASSIGN_OR_RETURN(deviation, meter_->measure(graph));
-    return deviation.is_within(metric_, options_.budget);
+    return is_strict() ? 1 - deviation.agreement : deviation.loss(metric_);
   }
 
   llvm::Error add_step(const char* what, const ir::Graph& graph) {
@@ -98,10 +124,17 @@ class Compressor {
 
   // ---- low rank ----
 
+  static std::string low_rank_question(double energy, ir::ValueId value,
+                                       const LowRankRewrite& form) {
+    return llvm::formatv("us of low rank {0} of value {1}, {2} {3}", energy, value,
+                         name_of(form.form), form.ranks)
+        .str();
+  }
+
   // Each node of `graph` in the form that makes the plan shortest, if one does.
   llvm::Expected<ir::Graph> low_rank_at(const ir::Graph& graph, double energy,
                                         std::vector<std::string>& rewrites,
-                                        std::vector<std::string>& untouched) const {
+                                        std::vector<std::string>& untouched) {
     ir::Graph best = graph;
     CODL_ASSIGN_OR_RETURN(least_us, judge_(graph));
     for (const ir::Node& original : graph.nodes()) {
@@ -116,7 +149,8 @@ class Compressor {
       const double before_us = least_us;
       std::vector<LowRankRewrite> forms = low_rank_forms(best, id, energy);
       for (LowRankRewrite& form : forms) {
-        CODL_ASSIGN_OR_RETURN(us, judge_(form.graph));
+        CODL_ASSIGN_OR_RETURN(us, log_->number(low_rank_question(energy, original.output, form),
+                                               [&] { return judge_(form.graph); }));
         if (us >= least_us) continue;
         least_us = us;
         chosen = std::move(form);
@@ -153,8 +187,9 @@ class Compressor {
       const size_t middle = (low + high) / 2;
       std::vector<std::string> tried, not_tried;
       CODL_ASSIGN_OR_RETURN(ranked, low_rank_at(graph, kEnergies[middle], tried, not_tried));
-      CODL_ASSIGN_OR_RETURN(is_within, is_within_budget(ranked));
-      if (is_within) {
+      CODL_ASSIGN_OR_RETURN(loss, loss_of(ranked));
+      tell(kEnergySteps, "energy of low rank");
+      if (loss <= options_.budget) {
         high = middle;
         best = std::move(ranked);
         rewrites = std::move(tried);
@@ -172,64 +207,22 @@ class Compressor {
 
   // ---- pruning ----
 
-  struct Pruner {
-    const ir::Graph& graph;
-    ChannelGroups groups;
-    std::optional<ActivationMoments> moments;
-    std::vector<std::vector<size_t>> order;  // by group: its channels, the least important first
-
-    std::vector<const Channel*> removed(const std::vector<double>& ratios) const {
-      std::vector<const Channel*> channels;
-      for (size_t g = 0; g < groups.groups.size(); ++g)
-        for (size_t i = 0; i < count_removed(g, ratios[g]); ++i)
-          channels.push_back(&groups.groups[g].channels[order[g][i]]);
-      return channels;
-    }
-    llvm::Expected<ir::Graph> with(const std::vector<double>& ratios) const {
-      return pruned_and_repaired(graph, removed(ratios), moments ? &*moments : nullptr);
-    }
-    size_t count_removed(size_t group, double ratio) const {
-      const auto count = static_cast<int32_t>(groups.groups[group].channels.size());
-      return ratio <= 0 ? 0 : static_cast<size_t>(count - kept_channels(count, ratio));
-    }
-  };
-
   llvm::Expected<Pruner> make_pruner(const ir::Graph& graph) {
-    Pruner pruner{graph, find_channel_groups(graph), {}, {}};
-    if (calibration_) {
-      CODL_ASSIGN_OR_RETURN(moments, ActivationMoments::collect(graph, *calibration_, fitted_));
-      pruner.moments = std::move(moments);
-    }
-    const Importance importance =
-        options_.importance.value_or(calibration_ ? Importance::Repair : Importance::L2);
-    for (const std::vector<double>& values : importances(
-             graph, pruner.groups, importance, pruner.moments ? &*pruner.moments : nullptr)) {
-      std::vector<size_t>& order = pruner.order.emplace_back(values.size());
-      for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-      llvm::stable_sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
-    }
-    for (const HeldChannels& held : pruner.groups.held)
+    CODL_ASSIGN_OR_RETURN(pruner, Pruner::make(graph, options_.importance,
+                                               calibration_ ? &*calibration_ : nullptr, fitted_));
+    for (const HeldChannels& held : pruner.groups().held)
       report_.untouched.push_back(
           llvm::formatv("{0}: {1} channels are held by {2}", held.name, held.count, held.reason)
               .str());
     return pruner;
   }
 
-  // With all weights fitted again, where there are data to fit to.
-  llvm::Expected<ir::Graph> fitted(const Pruner& pruner, const std::vector<double>& ratios) {
-    CODL_ASSIGN_OR_RETURN(pruned, pruner.with(ratios));
-    const std::vector<const Channel*> removed = pruner.removed(ratios);
-    if (!calibration_ || removed.empty()) return pruned;
-    return refitted(pruner.graph, pruned, removed, *calibration_, fitted_);
-  }
-
   // Ratios of groups without which the plan takes as long are taken back.
-  llvm::Expected<std::vector<double>> keep_what_gains(const Pruner& pruner,
-                                                      std::vector<double> ratios) {
-    CODL_ASSIGN_OR_RETURN(all, pruner.with(ratios));
+  llvm::Expected<Pruner::Ratios> keep_what_gains(const Pruner& pruner, Pruner::Ratios ratios) {
+    CODL_ASSIGN_OR_RETURN(all, pruner.cut(ratios));
     CODL_ASSIGN_OR_RETURN(least_us, judge_(all));
     for (size_t g = 0; g < ratios.size(); ++g) {
-      const ChannelGroup& group = pruner.groups.groups[g];
+      const ChannelGroup& group = pruner.groups().groups[g];
       const size_t removed = pruner.count_removed(g, ratios[g]);
       if (removed == 0) {
         report_.untouched.push_back(
@@ -239,9 +232,9 @@ class Compressor {
                 .str());
         continue;
       }
-      std::vector<double> without = ratios;
+      Pruner::Ratios without = ratios;
       without[g] = 0;
-      CODL_ASSIGN_OR_RETURN(candidate, pruner.with(without));
+      CODL_ASSIGN_OR_RETURN(candidate, pruner.cut(without));
       CODL_ASSIGN_OR_RETURN(us, judge_(candidate));
       if (us <= least_us) {
         least_us = us;
@@ -260,75 +253,47 @@ class Compressor {
     return ratios;
   }
 
-  // By group and ratio: how far the outputs are off if only this group is pruned.
-  llvm::Expected<std::vector<std::vector<double>>> sensitivities(const Pruner& pruner) {
-    const double macs = std::max(macs_of(pruner.graph), 1.0);
-    const size_t samples = std::min(std::clamp(static_cast<size_t>(kSensitivityMacs / macs),
-                                               kLeastSensitivitySamples, kMostSensitivitySamples),
-                                    fitted_.size());
-    CODL_ASSIGN_OR_RETURN(meter,
-                          DeviationMeter::make(pruner.graph, *calibration_,
-                                               {fitted_.begin(), fitted_.begin() + samples}));
-    std::vector<std::vector<double>> losses;
-    for (size_t g = 0; g < pruner.groups.groups.size(); ++g) {
-      losses.emplace_back();
-      for (double ratio : kRatios) {
-        std::vector<double> ratios(pruner.groups.groups.size(), 0);
-        ratios[g] = ratio;
-        CODL_ASSIGN_OR_RETURN(pruned, pruner.with(ratios));
-        CODL_ASSIGN_OR_RETURN(deviation, meter.measure(pruned));
-        losses.back().push_back(deviation.relative);
-      }
-    }
-    return losses;
-  }
-
-  // Each group as far as its own loss stays below a tolerance, the largest that the budget allows.
-  llvm::Expected<std::vector<double>> ratios_within_budget(const Pruner& pruner) {
-    CODL_ASSIGN_OR_RETURN(losses, sensitivities(pruner));
-    const auto ratios_at = [&](double tolerance) {
-      std::vector<double> ratios(losses.size(), 0);
-      for (size_t g = 0; g < losses.size(); ++g)
-        for (size_t r = 0; r < std::size(kRatios) && losses[g][r] <= tolerance; ++r)
-          ratios[g] = kRatios[r];
-      return ratios;
-    };
-    std::vector<double> tolerances;
-    for (const std::vector<double>& group : losses) llvm::append_range(tolerances, group);
-    llvm::sort(tolerances);
-    std::vector<double> best(losses.size(), 0);
-    size_t low = 0, high = tolerances.size();
-    for (int step = 0; step < kToleranceSteps && low < high; ++step) {
-      const size_t middle = (low + high) / 2;
-      std::vector<double> ratios = ratios_at(tolerances[middle]);
-      CODL_ASSIGN_OR_RETURN(pruned, fitted(pruner, ratios));
-      CODL_ASSIGN_OR_RETURN(is_within, is_within_budget(pruned));
-      if (is_within) {
-        best = std::move(ratios);
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return best;
+  llvm::Expected<Pruner::Ratios> searched_ratios(const Pruner& pruner) {
+    const size_t most_steps = PruningSearch::most_steps(pruner);
+    PruningSearch search(
+        pruner, judge_, [this](const ir::Graph& graph) { return loss_of(graph); }, *log_,
+        [this, most_steps](const std::string& step) { tell(most_steps, step); });
+    if (!options_.latency_cut) return search.within_budget(options_.budget);
+    return search.within_latency(report_.steps.front().cost.predicted_us *
+                                 (1 - *options_.latency_cut));
   }
 
   llvm::Expected<ir::Graph> prune(const ir::Graph& graph) {
     CODL_ASSIGN_OR_RETURN(pruner, make_pruner(graph));
-    std::vector<double> ratios(pruner.groups.groups.size(), options_.prune->value);
+    Pruner::Ratios ratios(pruner.groups().groups.size(), options_.prune->value);
     if (options_.prune->is_auto) {
-      CODL_ASSIGN_OR_RETURN(found, ratios_within_budget(pruner));
+      CODL_ASSIGN_OR_RETURN(found, searched_ratios(pruner));
       ratios = std::move(found);
     }
+    const size_t untouched_lines = report_.untouched.size();
     CODL_ASSIGN_OR_RETURN(gaining, keep_what_gains(pruner, ratios));
-    CODL_ASSIGN_OR_RETURN(pruned, fitted(pruner, gaining));
+    CODL_ASSIGN_OR_RETURN(pruned, pruner.fitted(gaining));
     if (!options_.prune->is_auto) return pruned;
     // Without what was taken back the fit is another one: measured again.
-    CODL_ASSIGN_OR_RETURN(is_within, is_within_budget(pruned));
-    if (is_within) return pruned;
+    CODL_ASSIGN_OR_RETURN(loss, loss_of(pruned));
+    if (loss <= options_.budget) return pruned;  // false where it is not a number
+    if (options_.latency_cut)
+      return make_error(
+          ErrorKind::Limit, "--latency-cut",
+          llvm::formatv("expected a loss of at most {0:f2} % (--accuracy-budget), "
+                        "found {1:f2} % at {2:f1} % less latency",
+                        100 * options_.budget, 100 * loss, 100 * *options_.latency_cut)
+              .str());
+    // What the search found was within the budget, with all that gains nothing.
     report_.rewrites.clear();
-    report_.untouched.push_back("pruning: more is lost than the budget");
-    return graph;
+    report_.untouched.resize(untouched_lines);
+    for (size_t g = 0; g < ratios.size(); ++g)
+      if (const size_t removed = pruner.count_removed(g, ratios[g]))
+        report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed",
+                                                 pruner.groups().groups[g].name, removed,
+                                                 pruner.groups().groups[g].channels.size())
+                                       .str());
+    return pruner.fitted(ratios);
   }
 
   const ir::Graph& untouched_;
@@ -338,6 +303,7 @@ class Compressor {
   std::optional<CalibrationData> calibration_;
   std::vector<size_t> fitted_;
   std::optional<DeviationMeter> meter_;
+  std::optional<SearchLog> log_;
   Metric metric_ = Metric::Relative;
 };
 

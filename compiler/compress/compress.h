@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/compress/calibration.h"
-#include "compiler/compress/pruning.h"
+#include "compiler/compress/pruning_search.h"
 
 namespace codl::compiler {
 
@@ -25,11 +25,15 @@ struct CompressOptions {
   std::string calibration;                // folder; empty: none
   std::optional<Metric> metric;           // none: Top1 with labels, else Relative
   double budget = 0.005;                  // of loss by the metric; for auto
+  // Of prune as auto: the share of the predicted latency that has to go, at the least loss found.
+  // Limit error if that cannot be had, or loses more than the budget.
+  std::optional<double> latency_cut;
+  std::string search_log;  // path; what auto measures is kept there, and taken from there
+  std::string judged_by;   // what the latencies depend on beside the network
+  // Of auto: told of each step of a search of at most `most_steps`; may be null.
+  std::function<void(size_t most_steps, const std::string& step)> on_step;
   bool is_asked() const { return low_rank || prune; }
 };
-
-// Microseconds that the best plan of a graph in front of assign_layouts is predicted to take.
-using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
 
 // The network, as it is after a rewrite.
 struct NetworkCost {

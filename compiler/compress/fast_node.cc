@@ -107,7 +107,9 @@ ir::Node without_activation(const ir::NodeView& node) {
 llvm::Expected<LargeBytes> evaluate_sum(const ir::NodeView& node,
                                         llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
   const ir::Node plain = node.node.op == OpKind::Conv2d ? without_activation<Conv2dParams>(node)
-                                                        : without_activation<MatMulParams>(node);
+                         : node.node.op == OpKind::MatMul
+                             ? without_activation<MatMulParams>(node)
+                             : without_activation<DepthwiseConv2dParams>(node);
   return evaluate_fast({node.graph, plain}, inputs);
 }
 
@@ -115,6 +117,8 @@ void apply_activation(const ir::NodeView& node, LargeBytes& sum) {
   auto* y = reinterpret_cast<float*>(sum.data());
   if (node.node.op == OpKind::Conv2d)
     activate(node.params<Conv2dParams>(), y, node.output().element_count());
+  else if (node.node.op == OpKind::DepthwiseConv2d)
+    activate(node.params<DepthwiseConv2dParams>(), y, node.output().element_count());
   else
     activate(node.params<MatMulParams>(), y, node.output().element_count());
 }

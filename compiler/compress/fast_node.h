@@ -16,7 +16,7 @@ llvm::Expected<LargeBytes> evaluate_fast(const ir::NodeView& node,
                                          llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
 
 // The same without the node's activation, and that by itself: what stands between the two is a sum
-// of products. For a Conv2d or MatMul.
+// of products. For a Conv2d, DepthwiseConv2d or MatMul.
 llvm::Expected<LargeBytes> evaluate_sum(const ir::NodeView& node,
                                         llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
 void apply_activation(const ir::NodeView& node, LargeBytes& sum);

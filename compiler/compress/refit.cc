@@ -25,19 +25,29 @@ constexpr double kRidgeOfFewRows = 0.05;
 constexpr size_t kMeasuredSamples = 64;
 constexpr uint32_t kX = 0, kW = 1, kBias = 2, kResidual = 3;
 
+bool is_depthwise(const ir::NodeView& node) { return node.node.op == OpKind::DepthwiseConv2d; }
+
+// Depthwise ones are also what BatchNormalization is where no convolution has taken it: its
+// statistics are fitted with its scale and shift.
 bool is_fitted(const ir::NodeView& node) {
-  const bool is_sum = node.node.op == OpKind::MatMul ||
+  const bool is_sum = node.node.op == OpKind::MatMul || is_depthwise(node) ||
                       (node.node.op == OpKind::Conv2d && node.params<Conv2dParams>().groups == 1);
   return is_sum && node.input_value(kW).is_constant && node.input_value(kBias).is_constant;
 }
 
-// Normal equations of one node.
+// Sums of products of what some outputs are fitted of.
+struct NormalEquations {
+  Matrix gram;    // [features + 1, features + 1]
+  Matrix across;  // [features + 1, outputs]
+};
+
+// The fit of one node.
 struct Fit {
   int64_t rows_per_sample = 0;
   std::vector<int32_t> kept;  // by output channel: that of the untouched network
-  Matrix gram;                // [features + 1, features + 1]
-  Matrix across;              // [features + 1, outputs]
-  Matrix targets;             // of the sample at hand, [rows, outputs]
+  // One for all outputs; of a depthwise node one for each.
+  std::vector<NormalEquations> equations;
+  Matrix targets;  // of the sample at hand, [rows, outputs]
 };
 
 int64_t pixels_of(const ir::TensorType& type) {
@@ -58,23 +68,19 @@ float element_at(const float* x, const ir::Dims& dims, int64_t pixel, int64_t ch
   return x[(pixel / area * dims[1] + channel) * area + pixel % area];
 }
 
-// What the node's sum at an output pixel is of: its operand's elements in the weights' order,
-// and 1.
-void features_at(const ir::NodeView& node, const float* x, int64_t pixel,
-                 Eigen::Ref<Eigen::RowVectorXd> features) {
+// Elements of `channels` channels of a map from `first` on that the window at an output pixel sees,
+// in the weights' order, and 1.
+template <typename Params>
+void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t first,
+               int64_t channels, Eigen::Ref<Eigen::RowVectorXd> features) {
+  const auto p = node.params<Params>();
   const ir::Dims& in = node.input(kX).dims;
-  features[features.size() - 1] = 1;
-  if (node.node.op == OpKind::MatMul) {
-    for (int64_t c = 0; c < in[1]; ++c) features[c] = x[pixel * in[1] + c];
-    return;
-  }
-  const auto p = node.params<Conv2dParams>();
   const ir::Dims& filter = node.input(kW).dims;
   const ir::Dims& out = node.output().dims;
   const int64_t area = int64_t{out[2]} * out[3];
   const int64_t batch = pixel / area, oh = pixel % area / out[3], ow = pixel % out[3];
   int64_t at = 0;
-  for (int64_t c = 0; c < in[1]; ++c)
+  for (int64_t c = first; c < first + channels; ++c)
     for (int64_t kh = 0; kh < filter[2]; ++kh)
       for (int64_t kw = 0; kw < filter[3]; ++kw, ++at) {
         const int64_t ih = oh * p.stride_h - p.pad_top + kh * p.dilation_h;
@@ -82,6 +88,22 @@ void features_at(const ir::NodeView& node, const float* x, int64_t pixel,
         const bool is_inside = ih >= 0 && ih < in[2] && iw >= 0 && iw < in[3];
         features[at] = is_inside ? x[((batch * in[1] + c) * in[2] + ih) * in[3] + iw] : 0.0f;
       }
+  features[at] = 1;
+}
+
+// What the node's sum at an output pixel is of. `output`: of a depthwise node, which one.
+void features_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t output,
+                 Eigen::Ref<Eigen::RowVectorXd> features) {
+  const ir::Dims& in = node.input(kX).dims;
+  if (node.node.op == OpKind::MatMul) {
+    for (int64_t c = 0; c < in[1]; ++c) features[c] = x[pixel * in[1] + c];
+    features[in[1]] = 1;
+  } else if (is_depthwise(node)) {
+    const int64_t channel = output * in[1] / node.output().dims[1];
+    window_at<DepthwiseConv2dParams>(node, x, pixel, channel, 1, features);
+  } else {
+    window_at<Conv2dParams>(node, x, pixel, 0, in[1], features);
+  }
 }
 
 // The values of one graph that some node has yet to read, of each sample.
@@ -180,8 +202,9 @@ class Refit {
     const int64_t features = view.input(kW).element_count() / outputs + 1;
     if (features > kMaxFeatures) return std::nullopt;
     Fit fit;
-    fit.gram = Matrix::Zero(features, features);
-    fit.across = Matrix::Zero(features, outputs);
+    const int64_t together = is_depthwise(view) ? 1 : outputs;
+    fit.equations.assign(static_cast<size_t>(outputs / together),
+                         {Matrix::Zero(features, features), Matrix::Zero(features, together)});
     fit.rows_per_sample =
         std::clamp<int64_t>(kRowsPerFeature * features / static_cast<int64_t>(after_.count()) + 1,
                             1, pixels_of(view.output()));
@@ -228,44 +251,55 @@ class Refit {
   static void gather(const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> operands,
                      size_t sample, Fit& fit) {
     const int64_t pixels = pixels_of(node.output());
-    Matrix features(fit.rows_per_sample, fit.gram.rows());
-    for (int64_t r = 0; r < fit.rows_per_sample; ++r) {
-      const int64_t pixel = pixel_at(r, fit.rows_per_sample, pixels, sample);
-      features_at(node, floats(operands[kX]), pixel, features.row(r));
-      // What is added behind the sum is what it is now.
-      if (operands.size() > kResidual)
+    // What is added behind the sum is what it is now.
+    if (operands.size() > kResidual)
+      for (int64_t r = 0; r < fit.rows_per_sample; ++r)
         for (int64_t c = 0; c < fit.targets.cols(); ++c)
-          fit.targets(r, c) -=
-              element_at(floats(operands[kResidual]), node.output().dims, pixel, c);
+          fit.targets(r, c) -= element_at(floats(operands[kResidual]), node.output().dims,
+                                          pixel_at(r, fit.rows_per_sample, pixels, sample), c);
+    Matrix features(fit.rows_per_sample, fit.equations[0].gram.rows());
+    int64_t first = 0;
+    for (NormalEquations& equations : fit.equations) {
+      const int64_t count = equations.across.cols();
+      for (int64_t r = 0; r < fit.rows_per_sample; ++r)
+        features_at(node, floats(operands[kX]), pixel_at(r, fit.rows_per_sample, pixels, sample),
+                    first, features.row(r));
+      equations.gram += features.transpose() * features;
+      equations.across += features.transpose() * fit.targets.middleCols(first, count);
+      first += count;
     }
-    fit.gram += features.transpose() * features;
-    fit.across += features.transpose() * fit.targets;
   }
 
   static void solve(ir::Graph& graph, NewNames& names, ir::NodeId id, const Fit& fit) {
     const bool is_product = graph.node(id).op == OpKind::MatMul;
     const ir::Value w = graph.value(graph.node(id).inputs[kW]);
     const ir::Value bias = graph.value(graph.node(id).inputs[kBias]);
-    const int64_t outputs = fit.across.cols(), features = fit.gram.rows() - 1;
+    const auto outputs = static_cast<int64_t>(fit.kept.size());
+    const int64_t features = fit.equations[0].gram.rows() - 1;
     const auto place = [&](int64_t feature, int64_t output) {
       return is_product ? feature * outputs + output : output * features + feature;
     };
-    Matrix weights(features + 1, outputs);
-    for (int64_t o = 0; o < outputs; ++o) {
-      for (int64_t f = 0; f < features; ++f) weights(f, o) = w.as<float>()[place(f, o)];
-      weights(features, o) = bias.as<float>()[o];
-    }
-    Matrix gram = fit.gram;
-    // The last feature is 1 in every row.
-    const double few = static_cast<double>(features) / gram(features, features);
-    const double ridge = (kRidge + kRidgeOfFewRows * few) * gram.diagonal().head(features).mean();
-    gram.diagonal().array() += ridge + 1e-12;
-    weights += gram.ldlt().solve(fit.across - fit.gram * weights);
     std::vector<float> fitted(static_cast<size_t>(features * outputs)), shifted;
-    for (int64_t o = 0; o < outputs; ++o) {
-      for (int64_t f = 0; f < features; ++f)
-        fitted[place(f, o)] = static_cast<float>(weights(f, o));
-      shifted.push_back(static_cast<float>(weights(features, o)));
+    int64_t first = 0;
+    for (const NormalEquations& equations : fit.equations) {
+      const int64_t count = equations.across.cols();
+      Matrix weights(features + 1, count);
+      for (int64_t o = 0; o < count; ++o) {
+        for (int64_t f = 0; f < features; ++f) weights(f, o) = w.as<float>()[place(f, first + o)];
+        weights(features, o) = bias.as<float>()[first + o];
+      }
+      Matrix gram = equations.gram;
+      // The last feature is 1 in every row.
+      const double few = static_cast<double>(features) / gram(features, features);
+      const double ridge = (kRidge + kRidgeOfFewRows * few) * gram.diagonal().head(features).mean();
+      gram.diagonal().array() += ridge + 1e-12;
+      weights += gram.ldlt().solve(equations.across - equations.gram * weights);
+      for (int64_t o = 0; o < count; ++o) {
+        for (int64_t f = 0; f < features; ++f)
+          fitted[place(f, first + o)] = static_cast<float>(weights(f, o));
+        shifted.push_back(static_cast<float>(weights(features, o)));
+      }
+      first += count;
     }
     graph.node(id).inputs[kW] = graph.add_constant(names.take(w.name + ".fitted"), w.type,
                                                    bytes_of(llvm::ArrayRef<float>(fitted)));

@@ -147,8 +147,18 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
       return llvm::Error::success();
     };
   options.import.on_read = [&] { model->dontNeedIfMmap(); };
+  std::optional<tools::Progress> progress;
+  size_t most_steps = 0;
+  if (!flags.is_quiet && devices_of(flags).size() == 1)
+    options.compress.on_step = [&](size_t count, const std::string& step) {
+      if (count != most_steps) progress.emplace(kTool, most_steps = count);
+      progress->step(step);
+    };
   options.on_stage = [&](const char* stage) { clock.begin(stage); };
-  CODL_ASSIGN_OR_RETURN(result, compile(model->getBuffer(), flags.model, profile, options));
+  auto compiled = compile(model->getBuffer(), flags.model, profile, options);
+  progress.reset();
+  if (!compiled) return compiled.takeError();
+  CompileResult& result = *compiled;
   if (!flags.is_quiet) {  // not among what is asked for on stdout
     for (const std::string& note : result.report.notes)
       tools::print_message(kTool, tools::Severity::Note, note);

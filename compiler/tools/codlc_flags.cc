@@ -334,6 +334,13 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "error of the outputs, 1 - cosine"},
         {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
          "what of it may be lost by auto"},
+        {"latency-cut", share_value("PERCENT", &flags->compress.latency_cut),
+         "of --prune=auto: not as far as the budget allows but as far as this share of the "
+         "predicted time is saved, with the least loss found; fails if that loses more than the "
+         "budget"},
+        {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
+         "keep what auto measures in this file, as it goes: the same command goes on where it was "
+         "cut off"},
         {"importance",
          named_value<Importance>(&flags->compress.importance,
                                  {{"l1", Importance::L1},
@@ -379,6 +386,9 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "could be done with it; a plan is written only with -o"},
         {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
          "print the graph after a pass"},
+        {"skip-pass", texts_value("PASS", &flags->skipped_passes),
+         "leave out a pass of the front end that only makes the network faster, to see what it "
+         "gains; repeatable"},
         {"list-passes", switch_value(&flags->lists_passes),
          "print the passes in their order and exit"}}}};
   return line;
@@ -417,6 +427,14 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.compress = flags.compress;
   if (!flags.compress.calibration.empty() && !flags.compress.is_asked())
     return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
+  for (const auto& [flag, is_given] :
+       {std::pair("--latency-cut", flags.compress.latency_cut.has_value()),
+        std::pair("--search-log", !flags.compress.search_log.empty())})
+    if (is_given && !flags.compress.is_asked())
+      return input_error(flag, "expected --prune=auto beside it, found none");
+  if (!flags.compress.search_log.empty() && devices_of(flags).size() > 1)
+    return input_error("--search-log", "expected it with one device, found {0}",
+                       devices_of(flags).size());
   if (!flags.emitted_onnx.empty() && devices_of(flags).size() > 1)
     return input_error("--emit-onnx", "expected it with one device, found {0}",
                        devices_of(flags).size());
@@ -425,6 +443,13 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
     if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
   for (const std::string& value : flags.input_values)
     if (llvm::Error error = parse_input_value(value, options.import)) return error;
+  for (const std::string& pass : flags.skipped_passes)
+    if (pass == "assign_layouts" || !llvm::is_contained(pass_names(), pass))
+      return input_error("--skip-pass",
+                         "expected a pass of --list-passes other than assign_layouts, which every "
+                         "plan needs, found '{0}'",
+                         pass);
+  options.skipped_passes = flags.skipped_passes;
   options.passes.dump_after = flags.dump_after;
   options.passes.dump_to = &dump_to;
   options.dump = flags.dump;

@@ -42,6 +42,7 @@ struct CodlcFlags {
   std::string dump;
   std::optional<std::string> explained_node;
   std::string dump_after;
+  std::vector<std::string> skipped_passes;
   bool lists_passes = false;
 };
 

@@ -1,0 +1,104 @@
+// How many channels of each group go: as far as a budget of loss allows, or to a latency.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compress/pruning.h"
+#include "compiler/compress/search_log.h"
+
+namespace codl::compiler {
+
+// Microseconds that the best plan of a graph in front of assign_layouts is predicted to take.
+using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
+
+// A network and its groups of channels. Ratios are by group: the share of its channels that goes.
+class Pruner {
+ public:
+  using Ratios = std::vector<double>;
+
+  // `calibration` may be null: nothing is repaired or fitted then. Borrows both.
+  static llvm::Expected<Pruner> make(const ir::Graph& graph, std::optional<Importance> importance,
+                                     CalibrationData* calibration, std::vector<size_t> samples);
+
+  const ir::Graph& graph() const { return *graph_; }
+  const ChannelGroups& groups() const { return groups_; }
+  CalibrationData& calibration() const { return *calibration_; }
+  llvm::ArrayRef<size_t> samples() const { return samples_; }
+  size_t count_removed(size_t group, double ratio) const;
+
+  // The weights that stay are as they were: enough for a latency.
+  llvm::Expected<ir::Graph> cut(const Ratios& ratios) const;
+  // The weights that read removed channels take over what the others say of them.
+  llvm::Expected<ir::Graph> repaired(const Ratios& ratios) const;
+  // All weights are fitted again.
+  llvm::Expected<ir::Graph> fitted(const Ratios& ratios) const;
+
+ private:
+  std::vector<const Channel*> removed(const Ratios& ratios) const;
+
+  const ir::Graph* graph_ = nullptr;
+  ChannelGroups groups_;
+  CalibrationData* calibration_ = nullptr;
+  std::vector<size_t> samples_;  // to fit to
+  std::optional<ActivationMoments> moments_;
+  std::vector<std::vector<size_t>> order_;  // by group: its channels, the least important first
+};
+
+// Every step is a question of a SearchLog.
+class PruningSearch {
+ public:
+  // `loss`: of a network by the metric. `on_step`: told of steps that take time; may be null.
+  PruningSearch(const Pruner& pruner, const LatencyJudge& judge,
+                std::function<llvm::Expected<double>(const ir::Graph& graph)> loss, SearchLog& log,
+                std::function<void(const std::string& step)> on_step)
+      : pruner_(pruner),
+        judge_(judge),
+        loss_(std::move(loss)),
+        log_(log),
+        on_step_(std::move(on_step)) {}
+
+  // Steps that on_step is told of, at most.
+  static size_t most_steps(const Pruner& pruner);
+
+  // The least latency found with a loss of at most `budget`; all zero where there is none.
+  llvm::Expected<Pruner::Ratios> within_budget(double budget);
+  // The least loss found at a latency of at most `us`. Limit error where removing as much as is
+  // tried takes longer.
+  llvm::Expected<Pruner::Ratios> within_latency(double us);
+
+ private:
+  // Of one group pruned alone.
+  struct Alone {
+    double us = 0;    // predicted
+    double loss = 0;  // the square of the relative error of the outputs
+  };
+
+  // How errors of groups add up: as their squares, as if they had nothing to do with each other,
+  // or all in one direction.
+  enum class Adding { Squares, Errors };
+
+  llvm::Error measure_alone();
+  // Each group as it is cheapest if an error costs `price` microseconds.
+  Pruner::Ratios at_price(double price, Adding adding) const;
+  llvm::Expected<Pruner::Ratios> at_latency(double us, Adding adding);
+  llvm::Expected<Pruner::Ratios> given_back(Pruner::Ratios ratios, double us);
+  llvm::Expected<double> us_of(const Pruner::Ratios& ratios);
+  llvm::Expected<double> loss_of(const Pruner::Ratios& ratios);
+  llvm::Expected<Pruner::Ratios> refined(Pruner::Ratios best, double budget);
+  void step(const std::string& what) const {
+    if (on_step_) on_step_(what);
+  }
+
+  const Pruner& pruner_;
+  const LatencyJudge& judge_;
+  const std::function<llvm::Expected<double>(const ir::Graph& graph)> loss_;
+  SearchLog& log_;
+  const std::function<void(const std::string& step)> on_step_;
+  double untouched_us_ = 0;
+  std::vector<std::vector<Alone>> alone_;  // by group and ratio
+};
+
+}  // namespace codl::compiler

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Pruning on the command line of codlc: the search's progress, its log, its limits, and passes that are left out.
+
+Usage: compress_test.py --bin build/release/bin [unittest arguments]     standard library only
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+from work_folder import WorkFolder
+
+DIGITS = os.path.join(ROOT, "test", "eval", "digits")
+MODEL = os.path.join(DIGITS, "digits.onnx")
+AUTO = ["--prune=auto", f"--calibration={os.path.join(DIGITS, 'calibration')}"]
+BIN = None
+
+
+class CompressTest(WorkFolder, unittest.TestCase):
+    def codlc(self, *arguments, code=0):
+        """What it writes to stderr, and the JSON report."""
+        plan, report = self.path("net.codl"), self.path("net.json")
+        for path in (plan, report):
+            if os.path.exists(path):
+                os.remove(path)
+        result = subprocess.run([os.path.join(BIN, "codlc"), MODEL, "--device=sd855", "--strategy=cpu", "-o", plan,
+                                 f"--report-json={report}", *arguments], capture_output=True, text=True, timeout=600)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(os.path.exists(plan), code == 0)
+        if code:
+            return result.stderr, None
+        with open(report, encoding="utf-8") as file:
+            return result.stderr, json.load(file)
+
+    def predicted_us(self, report):
+        return report["variants"][0]["predicted_us"]
+
+    def plan(self):
+        with open(self.path("net.codl"), "rb") as file:
+            return file.read()
+
+    def test_a_latency_cut_is_met_told_and_resumed(self):
+        untouched_us = self.predicted_us(self.codlc()[1])
+        log = self.path("search.log")
+        flags = [*AUTO, "--latency-cut=30%", "--accuracy-budget=100%", f"--search-log={log}"]
+        told, report = self.codlc(*flags)
+        self.assertLessEqual(self.predicted_us(report), 0.7 * untouched_us)
+        self.assertRegex(told, r"codlc: note: 1 of \d+: \S")
+        plan = self.plan()
+        with open(log, encoding="utf-8") as file:
+            lines = file.readlines()
+        with open(log, "w", encoding="utf-8") as file:
+            file.writelines(lines[:len(lines) // 2])
+        self.codlc(*flags, "-q")
+        self.assertEqual(self.plan(), plan)
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual(file.readlines(), lines)
+        told, _ = self.codlc(*flags, "--importance=l1", code=1)
+        self.assertIn(f"{log}: expected the log of a search with this network", told)
+        # What it measured is the same for another budget and cut.
+        told, _ = self.codlc(*AUTO, "--latency-cut=95%", "--accuracy-budget=100%", f"--search-log={log}", code=3)
+        self.assertRegex(told, r"--latency-cut: expected a plan of 0\.\d+ ms at most")
+
+    def test_flags_of_the_search_need_one(self):
+        for arguments, text in (
+                (["--latency-cut=30%"], "--latency-cut: expected --prune=auto beside it, found none"),
+                (["--search-log=x"], "--search-log: expected --prune=auto beside it, found none"),
+                (["--prune=0.3", "--latency-cut=30%"], "--latency-cut: expected --prune=auto beside it, found none")):
+            with self.subTest(arguments):
+                self.assertIn(text, self.codlc(*arguments, code=1)[0])
+
+    def test_passes_that_are_left_out_leave_their_nodes(self):
+        _, fused = self.codlc()
+        _, unfused = self.codlc("--skip-pass=fold_batch_norm", "--skip-pass=fuse_activation")
+        self.assertGreater(len(unfused["operators"]), len(fused["operators"]))
+        self.assertGreater(self.predicted_us(unfused), self.predicted_us(fused))
+        for name in ("assign_layouts", "no_such_pass"):
+            self.assertIn(f"--skip-pass: expected a pass of --list-passes other than assign_layouts, which every plan "
+                          f"needs, found '{name}'", self.codlc(f"--skip-pass={name}", code=1)[0])
+
+
+if __name__ == "__main__":
+    BIN = os.path.abspath(sys.argv[sys.argv.index("--bin") + 1])
+    del sys.argv[sys.argv.index("--bin"):sys.argv.index("--bin") + 2]
+    unittest.main()
