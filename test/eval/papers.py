@@ -34,6 +34,11 @@ def names_of(text, known):
     return {name: known.get(name, name) for name in text.split(",")}
 
 
+def papers_networks(networks):
+    """Those of CoDL's paper; where there are none, all."""
+    return {name: file for name, file in networks.items() if name in papers_runs.NETWORKS} or networks
+
+
 def of_mace_kernels(binaries, phones):
     """What the ladder has of the paper's networks with MACE's kernels: CPU and GPU fitted, the rest simulated."""
     costs = mace_model.Costs(binaries)
@@ -53,6 +58,7 @@ def collect(options):
     version = measured_pairs.run(options.bin, "codlc", "--version").split(" (")[0]
     return {"made": {"machine": results.machine_text(), "compiler": version}, "networks": options.networks,
             "simulated": papers_runs.simulate(plans, options.networks, options.phones),
+            "frames": papers_runs.simulate_frames(plans, papers_networks(options.networks), options.phones[0]),
             "mace": of_mace_kernels(options.bin, options.phones)}
 
 

@@ -106,10 +106,20 @@ class Data:
     def study_network(self):
         return "resnet50" if "resnet50" in self.networks else self.networks[-1]
 
+    def frames(self):
+        """Panels: (title, whether it is percent, {network: values by limit}); none without frames."""
+        plans = self.collected["frames"]
+        if not plans:
+            return []
+        lost = lambda display: {name: [plan["lost_percent"][display] for plan in limits.values()] for name, limits in plans.items()}
+        over = {name: [plan["wall_us"] / limits["no limit"]["wall_us"] for plan in limits.values()] for name, limits in plans.items()}
+        return [("Frames lost, first in, first out", True, lost("fifo")), ("Frames lost, in turn", True, lost("round-robin")),
+                ("Time over no limit", False, over)]
+
     def granularity(self):
         """Panels: (title, origin, {strategy: ms by number of competing processes})."""
         runs = self.simulated[self.first][self.study_network()]
-        panels = [(self.first, "simulated", {s: [us / 1e3 for us in runs[s]["loaded_us"].values()]
+        panels = [(f"{self.study_network()}, {self.first}", "simulated", {s: [us / 1e3 for us in runs[s]["loaded_us"].values()]
                                              for s in papers_runs.GRANULARITIES})]
         for name, strategies in (self.measured or {"networks": {}})["networks"].items():
             for origin, key in (("simulated", "simulated_us"), ("measured", "rounds_us")):

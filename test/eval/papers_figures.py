@@ -14,6 +14,7 @@ matplotlib.use("svg")
 import matplotlib.lines
 import matplotlib.pyplot as pyplot
 
+import papers_runs
 from papers_data import COUNTED
 from papers_pages import TITLES
 
@@ -26,6 +27,7 @@ PHONES = {"sd855": "Snapdragon 855", "sd865": "Snapdragon 865", "sd888": "Snapdr
 MARKS = {"published": dict(marker="o", markerfacecolor="none", markersize=6, markeredgewidth=1.4),
          "simulated": dict(marker="o", markersize=5, markeredgewidth=0),
          "measured": dict(marker="D", markersize=5, markeredgewidth=0)}
+LINES = ("#3b8fd6", "#d97a1f", "#2f9e56", "#a06ad0", "#d9659c", "#5f9ea0", "#b08d1e")  # of networks
 TICKS = (20, 50, 100, 200, 500, 1000, 2000)  # of logarithmic axes
 NUMBER = r"(-?[\d.]+)"
 RECTANGLE = re.compile(rf"M {NUMBER} {NUMBER}\s*L {NUMBER} \2\s*L \3 {NUMBER}\s*L \1 \4\s*z")
@@ -320,12 +322,15 @@ def unsupported(data, folder):
     write(figure, folder, "unsupported")
 
 
-def spread(values, least):
-    """Moves values apart until neighbours are `least` from each other; their order stays."""
+def spread(values, least, highest):
+    """Moves values apart until neighbours are `least` from each other and none is above `highest`; their order stays."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
     for before, after in zip(order, order[1:]):
         placed[after] = max(placed[after], placed[before] + least)
+    placed[order[-1]] = min(placed[order[-1]], highest)
+    for after, before in zip(order[::-1], order[-2::-1]):
+        placed[before] = min(placed[before], placed[after] - least)
     return placed
 
 
@@ -334,7 +339,7 @@ def granularity(data, folder):
     figure, all_axes = pyplot.subplots(1, len(panels), figsize=(4.2 * len(panels), 4), squeeze=False)
     for axes, (title, origin, lines) in zip(all_axes[0], panels):
         highest = max(max(values) for values in lines.values())
-        ends = spread([values[-1] for values in lines.values()], highest * 0.055)
+        ends = spread([values[-1] for values in lines.values()], highest * 0.055, highest)
         for (s, values), end in zip(lines.items(), ends):
             axes.plot(range(len(values)), values, color=COLOURS[s], linewidth=1.6, **MARKS[origin])
             axes.annotate(TITLES[s], (len(values) - 1, values[-1]), xytext=(len(values) - 0.86, end), color=COLOURS[s], va="center",
@@ -348,7 +353,32 @@ def granularity(data, folder):
     write(figure, folder, "granularity")
 
 
-FIGURES = (latency, partition, ablation, costs, predictors, strategies, unsupported, granularity)
+def frames(data, folder):
+    """The study's frames: what a display loses, and what a plan takes, by what the plan may have of the GPU."""
+    panels, limits = data.frames(), list(papers_runs.LIMITS)
+    if not panels:
+        return
+    figure, all_axes = pyplot.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4))
+    for axes, (title, is_percent, lines) in zip(all_axes, panels):
+        highest = 100 if is_percent else max(max(values) for values in lines.values())
+        begins = spread([values[0] for values in lines.values()], 0.07 * highest, highest)
+        for colour, (name, values), begin in zip(LINES, lines.items(), begins):
+            axes.plot(range(len(values)), values, color=colour, linewidth=1.6, **MARKS["simulated"])
+            axes.annotate(NAMES.get(name, name), (0, values[0]), xytext=(-0.2, begin), color=colour, va="center", ha="right",
+                          annotation_clip=False)
+        axes.set_xticks(range(len(limits)), [limit.replace(" ", "\n", 1) if limit[0].isalpha() else limit for limit in limits])
+        axes.set_xlim(-0.1, len(limits) - 0.9)
+        axes.set_ylim(0, 1.05 * highest)
+        axes.yaxis.tick_right()
+        axes.spines["left"].set_visible(False)
+        if is_percent:
+            axes.set_yticks([0, 50, 100], ["0", "50", "100 %"])
+        axes.set_title(title)
+    figure.tight_layout(w_pad=3)
+    write(figure, folder, "frames")
+
+
+FIGURES = (latency, partition, ablation, costs, predictors, strategies, unsupported, granularity, frames)
 
 
 def write_all(data, folder):

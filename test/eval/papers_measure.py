@@ -3,43 +3,18 @@
 One core is the CPU's, another runs OpenCL. The other processes spin on the CPU's core, as `codl-sim --cpu-load` has it.
 Needs Python's standard library and the programs only.
 """
-import contextlib
 import json
 import os
-import subprocess
-import sys
 import time
 
+import adaptive
 import measured_pairs
 import papers_runs
 import results
 
-PROFILE_SECONDS = 45
+PROFILE_SECONDS = 80
 ROUNDS = 5  # at most; as many as fit in the time
 ROUND_MS = 250  # of a plan on an idle core
-SPIN = "while True: pass"
-
-
-def cores_of(text):
-    """{0, 2, 3} of "0,2-3"."""
-    cores = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        cores |= set(range(int(first), int(last or first) + 1))
-    return cores
-
-
-@contextlib.contextmanager
-def competing(count, cores):
-    """Processes that spin on these cores."""
-    command = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {cores_of(cores)})\n{SPIN}"]
-    processes = [subprocess.Popen(command) for _ in range(count)]
-    try:
-        yield processes
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 def simulated_us(build, plan, variant, load):
@@ -52,6 +27,7 @@ def measure(options, networks):
     """What measured.json holds; options as measured_pairs.Build takes them, with `seconds` and `profile`."""
     end = time.monotonic() + options.seconds
     load_average = os.getloadavg()[0]
+    competing_cores = adaptive.cores_of(options.cpu_cores)
     build = measured_pairs.Build(options, options.bin, "papers", "pinned")
     profile_seconds = 0
     if options.profile:
@@ -72,10 +48,13 @@ def measure(options, networks):
     while done < ROUNDS and (not done or time.monotonic() + longest < end):
         begin = time.monotonic()
         for count in papers_runs.LOADS:
-            with competing(count, options.cpu_cores):
+            competitors = adaptive.Competitors(count, competing_cores)
+            try:
                 for (network, strategy), (plan, variant, runs) in plans.items():
                     us = build.bench_one(plan, variant, runs)["rounds_us"]
                     found[network][strategy][str(count)]["rounds_us"] += us
+            finally:
+                competitors.stop()
         longest, done = max(longest, time.monotonic() - begin), done + 1
     return {"machine": results.machine_text(), "opencl": os.environ.get("OCL_ICD_VENDORS", ""), "load_before": load_average,
             "profile": options.profile or f"made in {profile_seconds:.0f} s before", "cores": [options.cpu_cores, options.gpu_cores],

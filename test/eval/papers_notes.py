@@ -98,7 +98,13 @@ def granularity(data, words):
             "the study's order at two processes does not come out so."]
 
 
-SECTIONS = (latency, partition, ablation, costs, predictors, strategies, unsupported, granularity)
+def frames(data, words):
+    return ["The study counts frames of a real player beside MACE; here a display is simulated beside codl's plans, and its frames are lost "
+            "where they are not drawn within 16.7 ms ([simulator](../../SIMULATOR.md)). Slices: no stretch of GPU work over 4 ms "
+            "(`--max-gpu-slice=4ms`); percent: the same, and no more of a run's time on the GPU (`--gpu-limit`)."]
+
+
+SECTIONS = (latency, partition, ablation, costs, predictors, strategies, unsupported, granularity, frames)
 
 
 def notes_of(data):

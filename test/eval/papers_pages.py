@@ -167,6 +167,14 @@ def granularity(data):
     return results.table(["where", "strategy", "origin", "no other process, ms", "one, ms", "two, ms"], rows)
 
 
+def frames(data):
+    rows = [[name, limit, number(plan["wall_us"] / 1e3, 1), f"{100 * plan['gpu_share']:.0f} %", number(plan["slice_us"] / 1e3, 2),
+             *(number(lost, 1) for lost in plan["lost_percent"].values())]
+            for name, limits in data.collected["frames"].items() for limit, plan in limits.items()]
+    return results.table(["network", "GPU limit", "simulated, ms", "GPU busy", "longest slice, ms", "frames lost, first in first out, %",
+                          "frames lost, in turn, %"], rows)
+
+
 def measured_text(data):
     if not data.measured:
         return "nothing yet (`papers.py BIN MODELS --measure`)"
@@ -217,6 +225,10 @@ def sections(data):
                 f"{study}: coarse is best on an idle phone, fine with two competing processes (ResNet-50, {first})", granularity(data),
                 "; beside n processes the CPU has one part of n + 1 (assumed): others take 0, 50 and 67 % of its time",
                 measured_text(data)),
+        Section("frames", "Frames lost beside a network (study)",
+                f"{study}: over {data.study['frames_lost']['above']} % beside MACE on the GPU with buffers, a video player; fewer beside "
+                "execution on both processors", frames(data),
+                f", {data.first}, beside a display that asks 3 ms of GPU every 16.7 ms (assumed)"),
     ]
 
 
@@ -229,5 +241,7 @@ def page(data):
         "those of the papers, with shares fitted to single-processor latencies ([ladder](../ladder.md)); codl's kernels are this "
         "tree's, by the phones' profiles ([phones](../phones.md)).")]
     for section in sections(data):
+        if section.name == "frames" and not data.frames():
+            continue
         lines += section.lines(data, notes.get(section.name, []))
     return lines

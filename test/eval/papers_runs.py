@@ -23,6 +23,11 @@ HALVES = {"half_height": ["--ratio=0.5", "--max-chain=1", "--split-dim=h"],
 GRANULARITIES = ("cpu", "gpu", "coarse", "fine", "codl", "optimal")
 # Of one core, n competing processes beside the plan's thread take n of n + 1 parts (assumed: equal shares).
 LOADS = {0: 0, 1: 50, 2: 67}
+# A screen's frames beside a network: plans by how much of the GPU they may have, and how the GPU serves two programs.
+SLICE = "--max-gpu-slice=4ms"
+LIMITS = {"GPU alone": ["--strategy=gpu"], "no limit": [], "slices": [SLICE],
+          **{f"{percent} %": [f"--gpu-limit={percent}%", SLICE] for percent in (75, 50)}}
+DISPLAYS = ("fifo", "round-robin")
 TIMES = ("clock_us", "wall_us", "low_us", "high_us", "gpu_mac_share", "is_alone")
 LISTED = ("Conv2d", "Pool2d", "MatMul")  # operators that CoDL's lists have
 
@@ -104,7 +109,7 @@ class Plans:
         path = device if device.endswith(".json") else os.path.join(paper.PROFILES, device + ".json")
         return paper.read_profile(path)["exchange"]["sync_us"]["value"]
 
-    def ask(self, network, device, flags, loads):
+    def ask(self, network, device, flags, simulations):
         model = os.path.join(self.models, network + ".onnx")
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             plan, answer = os.path.join(folder, "plan.codl"), os.path.join(folder, "report.json")
@@ -113,26 +118,37 @@ class Plans:
             with open(answer, encoding="utf-8") as file:
                 report = json.load(file)
             simulated = {}
-            for load in loads:
-                text = measured_pairs.run(self.binaries, "codl-sim", plan, f"--device={device}", f"--cpu-load={load}",
+            for flag in simulations:
+                text = measured_pairs.run(self.binaries, "codl-sim", plan, f"--device={device}", flag,
                                           f"--variant={report['variants'][0]['name']}", "--json")
-                simulated[str(load)] = json.loads(text)["runs"][0]
+                simulated[flag.partition("=")[2]] = json.loads(text)["runs"][0]
         for variant in report["variants"]:
             del variant["memory_over_time"]
         for operator in report["operators"]:
             del operator["alternatives"]
         return {"report": report, "simulated": simulated}
 
-    def summary(self, network, device, flags, loads=(0,)):
-        """`network` is a file's name without .onnx; `loads` are percent of the CPU, the first 0."""
+    def answer(self, network, device, flags, simulations):
+        """codlc's report, and by the value of each of codl-sim's flags its run of the first variant."""
         stat = os.stat(os.path.join(self.models, network + ".onnx"))
-        key = repr((self.build.hexdigest(), stat.st_size, stat.st_mtime_ns, network, device, flags, loads))
+        key = repr((self.build.hexdigest(), stat.st_size, stat.st_mtime_ns, network, device, flags, simulations))
         path = os.path.join(self.work, f"{network}.{os.path.basename(device)}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.json")
         if not os.path.exists(path):
-            measured_pairs.write_whole(path, json.dumps(self.ask(network, device, flags, loads)))
+            measured_pairs.write_whole(path, json.dumps(self.ask(network, device, flags, simulations)))
         with open(path, encoding="utf-8") as file:
-            answer = json.load(file)
+            return json.load(file)
+
+    def summary(self, network, device, flags, loads=(0,)):
+        """`network` is a file's name without .onnx; `loads` are percent of the CPU, the first 0."""
+        answer = self.answer(network, device, flags, [f"--cpu-load={load}" for load in loads])
         return summary(answer["report"], answer["simulated"], self.sync_us(device))
+
+    def frames(self, network, device, flags):
+        """What a display loses beside the plan, in percent of its frames, and what the plan takes of the GPU."""
+        answer = self.answer(network, device, flags, [f"--display={display}" for display in DISPLAYS])
+        variant = answer["report"]["variants"][0]
+        return {"wall_us": variant["predicted_us"], "gpu_share": variant["gpu_share"], "slice_us": variant["longest_slice_us"],
+                "lost_percent": {display: run["display"]["lost_percent"] for display, run in answer["simulated"].items()}}
 
 
 def simulate(plans, networks, phones, tell=print):
@@ -150,3 +166,10 @@ def simulate(plans, networks, phones, tell=print):
                 own = {s: {key: value for key, value in run.items() if key in TIMES} for s, run in own.items()}
             found.setdefault(phone, {})[name] = own
     return found
+
+
+def simulate_frames(plans, networks, phone):
+    """By network and limit; none where codl-sim knows no display."""
+    if "--display" not in measured_pairs.run(plans.binaries, "codl-sim", "--help"):
+        return {}
+    return {name: {limit: plans.frames(file, phone, flags) for limit, flags in LIMITS.items()} for name, file in networks.items()}
