@@ -101,17 +101,10 @@ codl_status_t Executor::run_in_order(codl_diag_t* diag) {
 }
 
 codl_status_t Executor::run_checked(uint32_t index, codl_diag_t* diag) {
-  const auto finish_all = [this, diag] {
-    codl_status_t status = CODL_OK;
-    for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
-      if (gpu_->queue(q) != nullptr) status = gpu_->finish(q, diag);
-    return status;
-  };
-  codl_status_t status = finish_all();
-  if (status == CODL_OK) status = checker_->read_inputs(diag);
-  if (status == CODL_OK) status = enqueue(index, diag);
-  if (status == CODL_OK) status = finish_all();
-  return status == CODL_OK ? checker_->compare(diag) : status;
+  codl_status_t status = enqueue(index, diag);
+  for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
+    if (gpu_->queue(q) != nullptr) status = gpu_->finish(q, diag);
+  return status == CODL_OK ? checker_->check(diag) : status;
 }
 
 // UserEvent: all GPU steps go into their queues at once; CPU steps open the gates in them.

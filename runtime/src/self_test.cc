@@ -106,38 +106,26 @@ codl_status_t StepChecker::write_inputs(const plan::StepDef& step, uint32_t patt
   return CODL_OK;
 }
 
-// One slice after the other, each from inputs written anew: the output may lie where they are.
-codl_status_t StepChecker::test(Checked& checked, const GpuKernel& kernel, uint32_t pattern,
+codl_status_t StepChecker::test(const Checked& checked, const GpuKernel& kernel, uint32_t pattern,
                                 codl_diag_t* diag) {
-  const plan::StepDef& step = step_of(checked);
-  const int32_t first_row = all_rows(step).begin;
-  checked.next_row = first_row;
-  do {
-    const bool is_cut = cut_next(checked);
-    if (!is_cut) continue;
-    codl_status_t status = write_inputs(step, pattern, diag);
-    if (status == CODL_OK) status = read_inputs(diag);
-    if (status != CODL_OK) return status;
-    const cl_int error = kernel.enqueue(*inputs_.gpu, 0, nullptr, nullptr);
-    if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueNDRangeKernel", error);
-    status = inputs_.gpu->finish(kComputeQueue, diag);
-    if (status == CODL_OK) status = compare(diag);
-    if (status != CODL_OK) return status;
-  } while (checked.next_row != first_row);
-  return CODL_OK;
+  codl_status_t status = write_inputs(step_of(checked), pattern, diag);
+  if (status != CODL_OK) return status;
+  const cl_int error = kernel.enqueue(*inputs_.gpu, 0, nullptr, nullptr);
+  if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueNDRangeKernel", error);
+  status = inputs_.gpu->finish(kComputeQueue, diag);
+  return status == CODL_OK ? check(diag) : status;
 }
 
 codl_status_t StepChecker::test_all(const StepList& steps, codl_step_report_t report, void* context,
                                     codl_diag_t* diag) {
   codl_status_t result = CODL_OK;
   for (current_ = 0; current_ < checked_.count(); ++current_) {
-    Checked& checked = checked_[current_];
+    const Checked& checked = checked_[current_];
     const plan::StepDef& step = step_of(checked);
     codl_diag_t message = {};
     codl_status_t status = CODL_OK;
     for (uint32_t pattern = 0; pattern < kPatternCount && status == CODL_OK; ++pattern)
       status = test(checked, steps.steps()[checked.step].gpu_kernel, pattern, &message);
-    checked.next_row = all_rows(step).begin;
     if (status != CODL_OK && result == CODL_OK) {
       result = status;
       set_diag(diag, "%s", message.message);

@@ -2,8 +2,8 @@
 //
 // A GPU kernel and the CPU kernels of its operator with the same packing read the same weights, and
 // an image's bytes are those of the layout Nhwc. So a check needs nothing of a plan but the step:
-// its inputs are copied to the host before it runs, its output after, both as far as a slice of the
-// output's rows needs.
+// when it is complete its inputs, which its output shares no byte with (verify_plan), and its
+// output are copied to the host, one slice of the output's rows after the other.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,12 @@ class StepChecker {
   codl_status_t create(const codl_allocator_t& allocator, const StepCheckerInputs& inputs,
                        codl_diag_t* diag);
 
-  // The GPU step that the run which begins shall check; kNoStep: none. One after the other, and of
-  // a step that is too large one slice after the other.
+  // The GPU step that the run which begins shall check, one after the other; kNoStep: none.
   uint32_t begin_run();
 
-  // Of that step: before it is enqueued, when all before it is complete ...
-  codl_status_t read_inputs(codl_diag_t* diag);
-  // ... and when it is complete itself. WRONG_RESULT if the CPU computes something else.
-  codl_status_t compare(codl_diag_t* diag);
+  // Of that step, when it is complete and nothing behind it has begun: computes all of its rows.
+  // WRONG_RESULT if the CPU computes something else.
+  codl_status_t check(codl_diag_t* diag);
 
   // Runs every step that can be checked, by itself, on several inputs, and compares all of its
   // rows. Overwrites the memory of the variant, which the next run writes before it reads. Calls
@@ -61,7 +59,6 @@ class StepChecker {
   struct Checked {
     uint32_t step = 0;
     const KernelRow* row = nullptr;  // of the CPU
-    int32_t next_row = 0;            // of the output, where the next slice begins
   };
   // A slice of a step, as the CPU computes it, and where its operands are in `memory_`.
   struct Slice {
@@ -86,15 +83,19 @@ class StepChecker {
   bool cut(const Checked& checked, Range rows);
   bool narrow(uint32_t operand);
   void place(const plan::StepDef& step);
-  bool cut_next(Checked& checked);
-  codl_status_t test(Checked& checked, const GpuKernel& kernel, uint32_t pattern,
+  Range cut_from(const Checked& checked, int32_t begin);
+  codl_status_t copy_slice(codl_diag_t* diag);
+  codl_status_t compare(codl_diag_t* diag);
+  codl_status_t test(const Checked& checked, const GpuKernel& kernel, uint32_t pattern,
                      codl_diag_t* diag);
   codl_status_t write_inputs(const plan::StepDef& step, uint32_t pattern, codl_diag_t* diag);
   codl_status_t write(uint32_t tensor, uint32_t pattern, codl_diag_t* diag);
   codl_status_t read(uint32_t tensor, Range rows, size_t place, codl_diag_t* diag);
   void widen_halves(uint32_t tensor, const kernels::OperandShape& shape, size_t place);
   void compute(size_t output);
-  float limit() const;
+  size_t first_beyond(float most, size_t other) const;
+  float limit(size_t other) const;
+  bool is_half_output() const;
   float* floats(size_t place) const { return reinterpret_cast<float*>(memory_.data() + place); }
 
   StepCheckerInputs inputs_;

@@ -168,8 +168,7 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
         {"program-cache", text_value("FOLDER", &flags->program_cache, "none"),
          "keep built OpenCL programs there, and take them from there"},
         {"check-every", integer_value<int32_t>("N", &flags->check_every, 1, INT32_MAX, "no checks"),
-         "compute rows of one GPU step again on the CPU in each N-th run, and fail if they "
-         "differ"}}},
+         "compute one GPU step again on the CPU in each N-th run, and fail if they differ"}}},
       {"What is reported",
        {{"output", text_value("FILE", &flags->output_path, "stdout"), "where the report is written",
          "o"},

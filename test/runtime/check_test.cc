@@ -176,25 +176,50 @@ TEST_CASE("a fault of one run in many is found, and the CPU goes on") {
   }
 }
 
-TEST_CASE("a large step is checked some rows after the other") {
+TEST_CASE("a check computes all of a large step, with little memory") {
   if (machine_opencl() == nullptr || lacks_fine_svm()) return;
   // 2 MiB each way: five slices or more of half a MiB for inputs and results.
   const OpenPlan plan(relu_plan({.dims = {1, 16, 256, 128}, .cut_row = 4}));
   LazyDriver driver(*machine_opencl());
-  ReluSession session(plan, checking(1), &driver.api);
+  constexpr int32_t kEvery = 4;
+  ReluSession session(plan, checking(kEvery), &driver.api);
   REQUIRE(session.status == CODL_OK);
   CHECK(session.info().scratch_bytes < (1u << 20));
-  std::vector<int> found;  // runs
-  for (int round = 1; round <= 60; ++round) {
+  for (int round = 1; round <= 5 * kEvery; ++round) {
     driver.begin_run();
-    const codl_status_t status = session.run(round);
-    if (status == CODL_WRONG_RESULT) found.push_back(round);
+    INFO("run " << round);
+    CHECK(session.run(round) == (round % kEvery == 0 ? CODL_WRONG_RESULT : CODL_OK));
   }
-  REQUIRE(found.size() >= 2);
-  // The last rows come once in each turn.
-  const int turn = found[1] - found[0];
-  CHECK(turn >= 5);
-  CHECK(found[0] == turn);
+}
+
+// What check_every promises: N x steps runs where the fault is in every run, and where it is in one
+// run of K, the first check of its step in such a run.
+TEST_CASE("a fault of one run in a thousand is found in the first such run that checks its step") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : halves_here()) {
+    const int steps = launch_count(half);
+    const int launch = steps - 1;
+    INFO(describe(half, Gate::HostEnqueue));
+    const OpenPlan plan(relu_plan({.half = half}));
+    LazyDriver driver(*machine_opencl());
+    driver.launch = launch;
+    driver.every = 1000;
+    ReluSession session(plan, checking(1), &driver.api);
+    REQUIRE(session.status == CODL_OK);
+    int found = 0;
+    int round = 1;
+    for (; round <= driver.every * steps && found == 0; ++round) {
+      driver.begin_run();
+      const codl_status_t status = session.run(round);
+      REQUIRE((status == CODL_OK || status == CODL_WRONG_RESULT));
+      if (status == CODL_WRONG_RESULT) found = round;
+    }
+    // A thousand and three are prime to each other: within so many runs each step is checked in a
+    // wrong one.
+    CHECK(found != 0);
+    CHECK(found % driver.every == 0);
+    CHECK_THAT(session.diag.message, Catch::Contains("_cl_"));
+  }
 }
 
 struct Tested {

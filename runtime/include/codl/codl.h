@@ -235,11 +235,12 @@ typedef struct codl_session_options {
    * other or cannot be brought back to where a run begins; then the session goes on with the CPU
    * variant. A plan without a CPU variant is CODL_INVALID_ARGUMENT. */
   int32_t fallback;
-  /* N > 0: each N-th run computes rows of one GPU step again on the CPU, from the same inputs, and
-   * compares: one step after the other, and of a large one some rows each time. Where they differ
-   * by more than rounding the run ends with CODL_WRONG_RESULT (`diag` names step, kernel and rows)
-   * and the next runs go on with the device; with CODL_FALLBACK_PER_RUN the run is finished on the
-   * CPU variant and the session stays with that. 0: no checks. */
+  /* N > 0: each N-th run computes all rows of one GPU step again on the CPU, from the same inputs,
+   * and compares, one step after the other. So a step that is wrong in every run is found within
+   * N x (GPU steps) runs, one that is wrong in one run of K after K times as many in the mean.
+   * Where they differ by more than rounding the run ends with CODL_WRONG_RESULT (`diag` names step,
+   * kernel and rows) and the next runs go on with the device; with CODL_FALLBACK_PER_RUN the run is
+   * finished on the CPU variant and the session stays with that. 0: no checks. */
   int32_t check_every;
   /* A codl_variant_policy_t. CODL_VARIANT_ADAPTIVE: after each run the session compares what it
    * took with what was predicted and expected, and takes another variant for the next run where
