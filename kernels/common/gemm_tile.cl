@@ -15,6 +15,8 @@
 // Registers: ITEM_M * ITEM_N sums, ITEM_M + ITEM_N factors and 4 * (A_LOADS + B_LOADS) floats on
 // their way to local memory.
 
+#include "kernels/common/local_item.cl"
+
 #define THREADS_M (TILE_M / ITEM_M)
 #define THREADS_N (TILE_N / ITEM_N)
 #define SLICE_ITEMS (THREADS_M * THREADS_N)
@@ -42,7 +44,7 @@ typedef struct {
 } TilePlace;
 
 static inline TilePlace tile_place(void) {
-  const int id = get_local_id(0);
+  const int id = local_item();
   const int in_slice = id % SLICE_ITEMS;
   const TilePlace place = {id / SLICE_ITEMS, in_slice / THREADS_N * 4, in_slice % THREADS_N * 4};
   return place;
@@ -51,11 +53,11 @@ static inline TilePlace tile_place(void) {
 // What load `i` of this work-item brings. A: 4 neighbours in depth, from a_load_k(), of row
 // a_load_m(i). B: 4 neighbouring columns, of depth b_load_k(i), panel b_load_panel(i), lane
 // b_load_lane().
-static inline int a_load_k(void) { return get_local_id(0) % (TILE_K / 4) * 4; }
-static inline int a_load_m(int i) { return (get_local_id(0) + i * ITEMS) / (TILE_K / 4); }
-static inline int b_load_k(int i) { return (get_local_id(0) + i * ITEMS) / 4 % TILE_K; }
-static inline int b_load_panel(int i) { return (get_local_id(0) + i * ITEMS) / (4 * TILE_K); }
-static inline int b_load_lane(void) { return get_local_id(0) % 4 * 4; }
+static inline int a_load_k(void) { return local_item() % (TILE_K / 4) * 4; }
+static inline int a_load_m(int i) { return (local_item() + i * ITEMS) / (TILE_K / 4); }
+static inline int b_load_k(int i) { return (local_item() + i * ITEMS) / 4 % TILE_K; }
+static inline int b_load_panel(int i) { return (local_item() + i * ITEMS) / (4 * TILE_K); }
+static inline int b_load_lane(void) { return local_item() % 4 * 4; }
 
 static inline void store_stage(local float* stage, const float4* a, const float4* b) {
 #pragma unroll
@@ -99,7 +101,7 @@ static inline void multiply_stage(local const float* stage, TilePlace place,
 
 // Adds the slices' sums in pairs; slice 0 has the result. All work-items call it, after a barrier.
 static inline void add_slices(local float* memory, TilePlace place, float4 sums[ITEM_M][QUADS_N]) {
-  const int in_slice = get_local_id(0) % SLICE_ITEMS;
+  const int in_slice = local_item() % SLICE_ITEMS;
   for (int half_count = SLICES / 2; half_count > 0; half_count /= 2) {
     const int slot = place.slice % half_count * ITEM_M * QUADS_N * SLICE_ITEMS + in_slice;
     local float4* const shared_sums = (local float4*)memory + slot;

@@ -22,6 +22,7 @@
 // Registers of 8 x 8: 64 sums, 16 factors and, of {32, 32, 8, 8, 8}, 16 inputs and 16 weights on
 // their way.
 #define OUTPUTS 2
+#include "kernels/common/local_item.cl"
 #include "kernels/conv2d/winograd_place.cl"
 
 // Work-items of a position: each computes tiles 4 * THREADS_M * i + m + (0..3), channels 4 *
@@ -75,15 +76,15 @@ static inline int bits_inside(int row, int rows, int column, int columns) {
 
 // Load l of this work-item: a tile and channel of the chunk, and 4 lanes of a row of a panel of
 // weights at a position.
-static inline int input_tile(int l) { return (get_local_id(0) + l * ITEMS) / CHUNK; }
-static inline int input_channel(void) { return get_local_id(0) % CHUNK; }
-static inline int weight_lane(void) { return get_local_id(0) % 4 * 4; }
-static inline int weight_row(void) { return get_local_id(0) / 4 % CHUNK; }
+static inline int input_tile(int l) { return (local_item() + l * ITEMS) / CHUNK; }
+static inline int input_channel(void) { return local_item() % CHUNK; }
+static inline int weight_lane(void) { return local_item() % 4 * 4; }
+static inline int weight_row(void) { return local_item() / 4 % CHUNK; }
 static inline int weight_panel(void) {
-  return get_local_id(0) / (4 * CHUNK) % (GROUP_CHANNELS / 16);
+  return local_item() / (4 * CHUNK) % (GROUP_CHANNELS / 16);
 }
 static inline int weight_position(int l) {
-  return get_local_id(0) / POSITION_QUADS + l * WEIGHT_POSITIONS;
+  return local_item() / POSITION_QUADS + l * WEIGHT_POSITIONS;
 }
 
 // The channel `channel_offset` after that of `from`, of which there is one if `has_channel`.
@@ -203,7 +204,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
 #endif
     float alpha, float beta) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
-  const int id = get_local_id(0);
+  const int id = local_item();
   const int position = id / POSITION_ITEMS;
   const int m = id % POSITION_ITEMS / THREADS_N * 4;
   const int n = id % THREADS_N * 4;
