@@ -139,7 +139,14 @@ class FilesTest(WorkFolder, unittest.TestCase):
         out = self.path("out")
         run = ["--variant=cpu", f"--trace={out}"]
         bench = [*run, "--num-runs=1", "--warmup-runs=0"]
+        quirks, measured = self.path("quirks"), self.path("measured")
+        subprocess.run([os.path.join(BIN, "codl-bench"), self.plan, "--variant=cpu", "--num-runs=1", "--json", "--steps", "-o",
+                        measured], check=True)
+        self.write("quirks", b'{"quirks": [{"kernel": "softmax_f32_cl_buffer"}]}')
         return [
+            (Use("codlc", "--avoid", lambda path: [MODEL, "-q", f"--avoid={path}", "-o", out]), quirks),
+            (Use("codlc", "--measured",
+                 lambda path: [MODEL, "-q", "--report=" + self.path("page"), f"--measured={path}", "-o", out]), measured),
             (Use("codlc", "MODEL", lambda path: [path, "-o", out]), MODEL),
             (Use("codlc", "--device", lambda path: [MODEL, f"--device={path}", "-o", out],
                  "profile.json"), PROFILE),
@@ -497,6 +504,18 @@ class FilesTest(WorkFolder, unittest.TestCase):
                     os.rmdir(path) if os.path.isdir(path) else os.remove(path)
                 if use.name is None:
                     self.expect_error(self.run_tool(use.tool, *use.command("/dev/zero")), "/dev/zero")
+
+    def test_programs_that_replay_seeds_refuse_what_is_no_file(self):
+        self.folder("a_folder")
+        os.mkfifo(self.path("a_pipe"))
+        self.write("empty", b"")
+        for target in ("flags", "models", "npy", "plans", "profiles", "replays"):
+            program = f"replay_{target}"
+            for path in (self.path("a_folder"), self.path("a_pipe"), "/dev/zero", self.path("missing")):
+                with self.subTest(program=program, path=path):
+                    self.expect_error(self.run_tool(program, path), path)
+            with self.subTest(program=program):
+                self.assertEqual(self.run_tool(program, self.path("empty")).returncode, 0)
 
     def test_a_file_larger_than_its_format_allows_is_refused_before_it_is_read(self):
         for use, source in self.readers():

@@ -5,13 +5,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <string>
 
 #include "test/fuzz/target.h"
+#include "tools/files.h"
+#include "tools/tool_error.h"
 
 namespace {
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;        // of a mutant
+constexpr uint64_t kMaxFileBytes = 1 << 26;  // of a file, the examples' models among them
 
 void run(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -31,14 +33,15 @@ int main(int argc, char** argv) {
       first_seed = static_cast<uint32_t>(std::atoi(argv[i] + 7));
       continue;
     }
-    std::ifstream file(argv[i], std::ios::binary);
-    if (!file) {
-      std::fprintf(stderr, "%s: expected a readable file, found none\n", argv[i]);
+    std::string bytes;
+    try {
+      bytes = codl::tools::read_file(argv[i], kMaxFileBytes);
+    } catch (const codl::tools::ToolError& error) {
+      std::fprintf(stderr, "replay: error: %s\n", error.what());
       return 1;
     }
     std::printf("%s\n", argv[i]);
     std::fflush(stdout);
-    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     run(bytes);
     std::string mutant = bytes;
     for (uint32_t seed = first_seed; seed < first_seed + mutants; ++seed) {
