@@ -10,6 +10,7 @@
 #include "compiler/emit/plan_builder.h"
 #include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/memory/fit_arena.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/partition.h"
@@ -22,6 +23,7 @@
 #include "compiler/report/plan_report.h"
 #include "compiler/report/print_partition.h"
 #include "compiler/report/support_report.h"
+#include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/figures.h"
@@ -73,17 +75,45 @@ struct Candidate {
   double bound_us = 0;       // that the search cannot go below; 0: not known
 };
 
-// From the partition plan on.
+// The plan's steps as they will run, without places in memory and predicted times.
+llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan& plan,
+                                     const LatencyPredictor& predictor, Precision precision,
+                                     const PlanLimits& limits, llvm::StringRef name) {
+  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, name));
+  if (precision == Precision::Fp16) store_halves(schedule);
+  if (limits.max_gpu_slice_us)
+    bound_gpu_slices(graph, schedule, predictor, *limits.max_gpu_slice_us);
+  return schedule;
+}
+
+// The plan as a variant that is ready to be emitted. Where it needs more memory than it may, some
+// of it is computed in tiles.
 llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
                                            const LatencyPredictor& predictor, Precision precision,
-                                           Optimum optimum, const std::string& name) {
-  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, optimum.plan, predictor, name));
-  if (precision == Precision::Fp16) store_halves(schedule);
+                                           const PlanLimits& limits, Optimum optimum,
+                                           llvm::StringRef name) {
+  const DeviceProfile& profile = predictor.profile();
+  CODL_ASSIGN_OR_RETURN(schedule,
+                        schedule_of(graph, optimum.plan, predictor, precision, limits, name));
   if (llvm::Error error = check_races(graph, schedule)) return error;
-  if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
+  if (llvm::Error error = plan_memory(schedule, profile)) return error;
+  if (limits.max_arena_bytes && arena_bytes_of(schedule, profile) > *limits.max_arena_bytes) {
+    // Before launches are cut: a tile is one step.
+    PlanLimits others = limits;
+    others.max_gpu_slice_us.reset();
+    CODL_ASSIGN_OR_RETURN(whole,
+                          schedule_of(graph, optimum.plan, predictor, precision, others, name));
+    if (llvm::Error error = fit_arena(graph, whole, predictor, *limits.max_arena_bytes))
+      return error;
+    if (limits.max_gpu_slice_us)
+      bound_gpu_slices(graph, whole, predictor, *limits.max_gpu_slice_us);
+    schedule = std::move(whole);
+    if (llvm::Error error = check_races(graph, schedule)) return error;
+    if (llvm::Error error = plan_memory(schedule, profile)) return error;
+  }
   if (llvm::Error error = check_memory_plan(schedule)) return error;
-  if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-  CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, predictor.profile()));
+  if (llvm::Error error = predict(schedule, profile)) return error;
+  CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, profile));
   return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations,
                    optimum.bound_us};
 }
@@ -98,8 +128,8 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
   const Draws draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
-      CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, ""));
-      if (precision == Precision::Fp16) store_halves(schedule);
+      CODL_ASSIGN_OR_RETURN(schedule,
+                            schedule_of(graph, plan, predictor, precision, options.limits, ""));
       // The only limit, and objective, whose figure takes a memory plan.
       if (options.limits.max_arena_bytes || options.objective == Objective::Memory)
         if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
@@ -131,7 +161,27 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     optimum.plan = std::move(plan);
   }
   const std::string name = options.is_optimal() ? "coexec" : options.strategy;
-  return finish_candidate(graph, predictor, precision, std::move(optimum), name);
+  return finish_candidate(graph, predictor, precision, options.limits, std::move(optimum), name);
+}
+
+// The best that is found. The search judges plans without tiles: where memory is limited, the best
+// plan that fits by itself and the best of any memory, fitted into it, are compared.
+llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         Precision precision, const PartitionOptions& options,
+                                         llvm::ArrayRef<double> rival_us = {}) {
+  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, options, rival_us));
+  if (!options.limits.max_arena_bytes || !options.is_optimal()) return fits;
+  PartitionOptions free = options;
+  free.limits.max_arena_bytes.reset();
+  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival_us));
+  Optimum plan{std::move(large.division), 0, fits.evaluations + large.evaluations, large.bound_us};
+  CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
+                                                std::move(plan), large.schedule.name));
+  const auto score = [&](const Candidate& candidate) {
+    return score_of(candidate.figures, options.objective, options.limits);
+  };
+  fits.evaluations += large.evaluations;
+  return score(tiled) < score(fits) ? std::move(tiled) : std::move(fits);
 }
 
 // The ways to run the graph on one processor where that can all of it, each made once: the first
@@ -216,7 +266,7 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
                                                 SingleProcessor& single) {
   for (const auto& [strategy, processor] :
        {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
-    if (options.strategy != strategy || options.forces_split()) continue;
+    if (options.strategy != strategy || options.forces_placement()) continue;
     CODL_ASSIGN_OR_RETURN(asked, single.on(processor));
     return FirstVariant{*asked, ""};
   }
@@ -227,7 +277,7 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
     first.variant.schedule.name = "coexec";
     return first;
   }
-  CODL_ASSIGN_OR_RETURN(best, make_candidate(graph, predictor, precision, options));
+  CODL_ASSIGN_OR_RETURN(best, best_candidate(graph, predictor, precision, options));
   FirstVariant first{std::move(best), ""};
   if (!profile.has_gpu) {
     first.one_processor_reason = "the device has no GPU that can be used";
@@ -250,7 +300,7 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
   // The fastest is not sure; one that is may be a little slower.
   if (!options.is_robust && sure_share > 1 - kSureShare) {
     const auto rival_us = llvm::ArrayRef(alone.drawn_us).take_front(kDrawsOfSearch);
-    CODL_ASSIGN_OR_RETURN(sure, make_candidate(graph, predictor, precision, options, rival_us));
+    CODL_ASSIGN_OR_RETURN(sure, best_candidate(graph, predictor, precision, options, rival_us));
     CODL_ASSIGN_OR_RETURN(sure_us, draws.latencies_us(sure.schedule));
     sure.evaluations += first.variant.evaluations;
     first.variant = std::move(sure);
@@ -303,7 +353,8 @@ llvm::Expected<Candidate> make_busy_variant(const ir::Graph& graph,
   Optimum optimum;
   optimum.plan = std::move(found.division);
   optimum.evaluations = found.evaluations;
-  return finish_candidate(graph, predictor, options.precision, std::move(optimum), "busy");
+  return finish_candidate(graph, predictor, options.precision, partition.limits, std::move(optimum),
+                          "busy");
 }
 
 llvm::Expected<FirstVariant> make_variant(const VariantRequest& request, const ir::Graph& graph,
@@ -326,7 +377,7 @@ llvm::Expected<FirstVariant> make_variant(const VariantRequest& request, const i
   const PartitionOptions partition = options_of(request, options.partition);
   CODL_ASSIGN_OR_RETURN(made, request.kind == VariantRequest::Busy
                                   ? make_busy_variant(graph, predictor, options, partition)
-                                  : make_candidate(graph, predictor, options.precision, partition));
+                                  : best_candidate(graph, predictor, options.precision, partition));
   made.schedule.name = request.name;
   made.bound_us = 0;  // it is of the least time, which is not what was looked for
   const std::vector<LimitCheck> checks =
@@ -335,8 +386,18 @@ llvm::Expected<FirstVariant> make_variant(const VariantRequest& request, const i
   return FirstVariant{std::move(made), ""};
 }
 
-CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& variant) {
+// The least sure of the profile's power figures; "" without any.
+const char* power_origin(const DeviceProfile& profile) {
+  if (!profile.power) return "";
+  const PowerFigures& power = *profile.power;
+  return name_of(std::max({power.base_w.origin, power.cpu_w.origin, power.gpu_w.origin}));
+}
+
+CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& variant,
+                                 const DeviceProfile& profile) {
   CompileReport::Variant report;
+  report.figures = variant.figures;
+  report.power_origin = power_origin(profile);
   report.name = variant.schedule.name;
   report.predicted_us = variant.schedule.predicted_us;
   report.evaluations = variant.evaluations;
@@ -491,6 +552,7 @@ llvm::ArrayRef<Pass> frontend_passes() { return kFrontendPasses; }
 
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& profile, const CompileOptions& options) {
+  if (llvm::Error error = check_objective(profile, options.partition)) return error;
   CompileResult result;
   const auto begin = [&](const char* stage) {
     if (options.on_stage) options.on_stage(stage);
@@ -544,7 +606,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                [&] { return heading + print_partition(graph, variant.division); });
     dump_stage(options, "schedule", [&] { return print(variant.schedule); });
     dump_stage(options, "memory", [&] { return heading + print_memory(variant.schedule); });
-    result.report.variants.push_back(report_of(graph, variant));
+    result.report.variants.push_back(report_of(graph, variant, profile));
     CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
     result.report.variants.back().uncertainty = uncertainty;
     if (&variant == &variants.front())
@@ -583,6 +645,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                              .support = *support,
                              .variants = planned,
                              .strategy = options.partition.strategy,
+                             .objective = options.partition.objective,
                              .precision = options.precision == Precision::Fp16 ? "fp16" : "fp32",
                              .limits = limits,
                              .measured_json = options.measured_json,

@@ -69,6 +69,9 @@ struct Variant {
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
   double predicted_us = 0;
+  // Of the GPU's steps, by their predicted_us: so much is enqueued and not done at once, at most
+  // (ahead_window.h). 0: no bound.
+  double max_ahead_us = 0;
 
   // The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
   // result.

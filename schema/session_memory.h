@@ -91,7 +91,7 @@ void session_images(const VariantList& variants, DType dtype, ImageSize* out_ima
 inline constexpr uint64_t kSessionBytes = 2752;
 inline constexpr uint64_t kPreparedBytes = 1096;
 inline constexpr uint64_t kForecastBytes = 48;
-inline constexpr uint64_t kStepBytes = 296;
+inline constexpr uint64_t kStepBytes = 304;
 inline constexpr uint64_t kStepTimeBytes = 48;
 inline constexpr uint64_t kProgramBytes = 624;
 inline constexpr uint64_t kViewBytes = 128;

@@ -74,7 +74,9 @@ class TextDump {
     os_ << "\nvariant " << shown(variant.name) << " sharing=" << name_of(variant.sharing)
         << " gate=" << name_of(variant.gate) << " host_bytes=" << variant.host_bytes
         << " shared_bytes=" << variant.shared_bytes << " device_bytes=" << variant.device_bytes
-        << llvm::formatv(" predicted={0:f1}us\n", variant.predicted_us);
+        << llvm::formatv(" predicted={0:f1}us", variant.predicted_us);
+    if (variant.max_ahead_us > 0) os_ << llvm::formatv(" max_ahead={0:f1}us", variant.max_ahead_us);
+    os_ << "\n";
     const ConvolutionShare share = convolution_share(variant);
     if (const double all = share.cpu_macs + share.gpu_macs; all > 0)
       os_ << llvm::formatv("multiply-adds of convolutions: cpu {0:f1} %, gpu {1:f1} %\n",

@@ -108,6 +108,7 @@ class JsonDump {
     number("shared_bytes", variant.shared_bytes);
     number("device_bytes", variant.device_bytes);
     micros("predicted_us", variant.predicted_us);
+    if (variant.max_ahead_us > 0) micros("max_ahead_us", variant.max_ahead_us);
     const ConvolutionShare share = convolution_share(variant);
     json_.attributeObject("convolution_macs", [&] {
       json_.attribute("cpu", std::llround(share.cpu_macs));

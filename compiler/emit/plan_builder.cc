@@ -202,6 +202,7 @@ class TableBuilder {
     builder.add_tensors(tensors_vector);
     builder.add_steps(steps_vector);
     builder.add_predicted_us(static_cast<float>(variant.predicted_us));
+    builder.add_max_ahead_us(static_cast<float>(variant.max_ahead_us));
     return builder.Finish();
   }
 

@@ -53,6 +53,7 @@ Variant variant_of(const plan::VariantDef& table) {
     variant.tensors.push_back(tensor_of(*tensor));
   for (const plan::StepDef* step : *table.steps()) variant.steps.push_back(step_of(*step));
   variant.predicted_us = table.predicted_us();
+  variant.max_ahead_us = table.max_ahead_us();
   return variant;
 }
 

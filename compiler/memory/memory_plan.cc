@@ -384,6 +384,7 @@ llvm::Error place_images(Variant& variant, const Lifetimes& lifetimes,
 
 llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile) {
   const Lifetimes lifetimes(variant);
+  variant.images.clear();
   std::vector<uint64_t> offset_bytes(variant.tensors.size());
   variant.host_bytes =
       ArenaPlanner(variant, lifetimes, Storage::Host, kHostAlignment).place(offset_bytes);

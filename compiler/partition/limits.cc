@@ -94,6 +94,8 @@ int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimi
   return std::llround(score);
 }
 
+bool is_met(int64_t score) { return static_cast<double>(score) <= kMostMet; }
+
 llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where) {
   for (const LimitCheck& check : checks)
     if (check.excess > 0) return make_error(ErrorKind::Limit, where, check.text);

@@ -16,6 +16,9 @@ namespace codl::compiler {
 // packed weights (of equal memory the least time).
 enum class Objective { Latency, Energy, Memory };
 
+// As --objective and reports have them.
+inline constexpr const char* kObjectiveNames[] = {"latency", "energy", "memory"};
+
 // --place: where a node is computed.
 struct ForcedPlacement {
   std::string node;  // a name of the graph behind the passes (--dump=graph)
@@ -76,6 +79,9 @@ bool meets(const PlanLimits& limits, const PlanFigures& figures);
 // --max-fallback against what the support report found, in percent; `counted`: of which things.
 std::optional<LimitCheck> check_fallback(double percent, const char* counted,
                                          const PlanLimits& limits);
+
+// Whether a plan of that score meets all limits.
+bool is_met(int64_t score);
 
 // Limit error: the first limit that is not met. `where`: the device.
 llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where);

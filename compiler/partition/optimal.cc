@@ -1,6 +1,7 @@
 #include "compiler/partition/optimal.h"
 
 #include "compiler/partition/bound.h"
+#include "compiler/partition/places.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
@@ -12,6 +13,9 @@ namespace {
 // use: with a large budget the search ends within 1 % of the same time from each.
 constexpr size_t kPolished = 2;
 constexpr double kFirstShare = 0.7;
+
+// GPU shares of seeds that are made where plans are limited.
+constexpr double kLimitedRatios[] = {0.1, 0.2, 0.3, 0.45};
 
 struct Seed {
   PartitionPlan plan;
@@ -25,28 +29,58 @@ bool has_choice(const CostModel& costs) {
   return false;
 }
 
+// Of seeds from the best on. Where limits make the best one all but a single processor's, which no
+// small change betters, the one that is least beyond them comes first: polishing brings it inside.
+std::vector<size_t> seeds_to_polish(llvm::ArrayRef<Seed> seeds) {
+  const auto* beyond =
+      llvm::find_if(seeds, [](const Seed& seed) { return !is_met(seed.predicted_ns); });
+  if (beyond != seeds.begin() && beyond != seeds.end())
+    return {static_cast<size_t>(beyond - seeds.begin()), 0};
+  std::vector<size_t> first;
+  for (size_t i = 0; i < std::min(kPolished, seeds.size()); ++i) first.push_back(i);
+  return first;
+}
+
 }  // namespace
 
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
                                      JudgePlan judge) {
+  CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
   std::vector<Seed> seeds;
   for (const StrategyRow& row : strategy_rows()) {
     CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
+    if (llvm::Error error = places.apply(plan)) return error;
     CODL_ASSIGN_OR_RETURN(ns, judge(plan));
     seeds.push_back({std::move(plan), ns});
   }
+  // Those of `segments` balance the processors. With less for the GPU a plan may keep a limit that
+  // no other seed but the CPU alone does.
+  if (options.limits.limit_plans() && costs.profile().has_gpu)
+    for (const double ratio : kLimitedRatios) {
+      PartitionOptions forced = options;
+      forced.ratio = ratio;
+      CODL_ASSIGN_OR_RETURN(plan, strategy_segments(costs, forced));
+      plan.not_split_as_forced.clear();
+      if (llvm::Error error = places.apply(plan)) return error;
+      CODL_ASSIGN_OR_RETURN(ns, judge(plan));
+      seeds.push_back({std::move(plan), ns});
+    }
   llvm::stable_sort(seeds,
                     [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
-  Optimum best{std::move(seeds.front().plan), seeds.front().predicted_ns,
-               static_cast<uint32_t>(seeds.size()), lower_bound_us(costs)};
+  Optimum best{seeds.front().plan, seeds.front().predicted_ns, static_cast<uint32_t>(seeds.size()),
+               lower_bound_us(costs)};
   if (!has_choice(costs) || options.search_budget <= best.evaluations) return best;
   const uint32_t budget = options.search_budget - best.evaluations;
-  for (size_t i = 0; i < std::min(kPolished, seeds.size()); ++i) {
+  const std::vector<size_t> polished_seeds = seeds_to_polish(seeds);
+  for (size_t i = 0; i < polished_seeds.size(); ++i) {
     const double share = i == 0 ? kFirstShare : 1 - kFirstShare;
     const auto most = static_cast<uint32_t>(share * budget);
     if (most == 0) continue;
-    const PartitionPlan& seed = i == 0 ? best.plan : seeds[i].plan;
-    CODL_ASSIGN_OR_RETURN(polished, polish(costs, options, seed, most, judge));
+    const PartitionPlan& seed = seeds[polished_seeds[i]].plan;
+    const auto judge_placed = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+      return places.are_kept(plan) ? judge(plan) : llvm::Expected<int64_t>(INT64_MAX);
+    };
+    CODL_ASSIGN_OR_RETURN(polished, polish(costs, options, seed, most, judge_placed));
     best.evaluations += polished.evaluations;
     if (polished.predicted_ns >= best.predicted_ns) continue;
     best.plan = std::move(polished.plan);

@@ -1,5 +1,6 @@
 #include "compiler/partition/partition.h"
 
+#include "compiler/partition/places.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,17 +14,21 @@ llvm::Error check_options(const DeviceProfile& profile, const PartitionOptions& 
                        *options.ratio);
   if (options.max_chain < 1)
     return input_error("--max-chain", "expected at least 1, found {0}", options.max_chain);
-  if (options.objective == Objective::Energy && !profile.power)
-    return input_error(profile.name,
-                       "expected power figures in the profile for --objective=energy, found none");
-  if (options.objective != Objective::Latency && options.is_robust)
-    return input_error("--robust", "expected --objective=latency, found another");
   if (!profile.has_gpu && (options.strategy == "gpu" || options.forces_split()))
     return input_error(profile.name, "expected a device with a GPU, found one without");
   return llvm::Error::success();
 }
 
 }  // namespace
+
+llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions& options) {
+  if (options.objective != Objective::Latency && options.is_robust)
+    return input_error("--robust", "expected --objective=latency, found another");
+  if (options.objective == Objective::Energy && !profile.power)
+    return input_error(profile.name,
+                       "expected power figures in the profile for --objective=energy, found none");
+  return llvm::Error::success();
+}
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names = {"optimal", "auto"};
@@ -39,6 +44,8 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
     if (name != row.name) continue;
     const CostModel costs(graph, predictor);
     CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
+    CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
+    if (llvm::Error error = places.apply(plan)) return error;
     if (llvm::Error error = check_partition(graph, plan)) return error;
     return plan;
   }

@@ -221,7 +221,8 @@ class Polisher {
       if (run.first <= first && !add(runs)) return false;
       if (run.last > last && !add_rest(run, last + 1, run.last)) return false;
     }
-    if (best_ns_ != INT64_MAX && is_hopeless(runs, run_at(first).first, run_at(last).last))
+    if (judges_time_alone_ && best_ns_ != INT64_MAX &&
+        is_hopeless(runs, run_at(first).first, run_at(last).last))
       return false;
     return keep_if_faster(std::move(runs));
   }
@@ -443,6 +444,9 @@ class Polisher {
   const ir::NodeId node_count_;
   const uint32_t budget_;
   JudgePlan judge_;
+  // Costs of segments say nothing of limits, and of other objectives.
+  const bool judges_time_alone_ =
+      options_.objective == Objective::Latency && !options_.limits.limit_plans();
   const std::vector<double> beside_us_;  // by node
   Runs runs_;                            // of best_plan_
   PartitionPlan best_plan_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/compress/compress.h"
+#include "compiler/partition/limits.h"
 #include "compiler/simulate/uncertainty.h"
 #include "schema/session_memory.h"
 
@@ -16,11 +17,13 @@ struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
-    Uncertainty uncertainty;   // of predicted_us
-    uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
-    double bound_us = 0;       // no plan takes less; 0: not known
-    SessionMemory memory;      // that a session will hold
-    double gpu_mac_share = 0;  // of the multiply-adds
+    Uncertainty uncertainty;        // of predicted_us
+    uint32_t evaluations = 0;       // whole plans that the search judged; 0: there was none
+    double bound_us = 0;            // no plan takes less; 0: not known
+    SessionMemory memory;           // that a session will hold
+    double gpu_mac_share = 0;       // of the multiply-adds
+    PlanFigures figures;            // what limits are of
+    const char* power_origin = "";  // of figures.energy_mj: the least sure of the power figures
     // Why it is not on both processors; empty where it is, and where that was not asked for.
     std::string one_processor_reason;
     size_t split_nodes = 0;

@@ -103,6 +103,7 @@ class Writer {
     });
     json_.attributeObject("options", [&] {
       text("strategy", plan_.strategy);
+      text("objective", kObjectiveNames[static_cast<size_t>(plan_.objective)]);
       text("precision", plan_.precision);
     });
   }
@@ -136,7 +137,15 @@ class Writer {
     json_.attributeObject("busy_us", [&] {
       for (size_t lane = 0; lane < kLaneCount; ++lane) us(kLaneNames[lane], timeline.busy_us[lane]);
     });
-    if (profile_.power) us("energy_mj", timeline.energy_j(*profile_.power) * 1e3);
+    share("gpu_share", facts.figures.gpu_share);
+    us("longest_slice_us", facts.figures.longest_slice_us);
+    us("max_ahead_us", schedule.max_ahead_us);
+    number("syncs", facts.figures.syncs);
+    number("arena_bytes", facts.figures.arena_bytes);
+    if (facts.figures.energy_mj) {
+      us("energy_mj", *facts.figures.energy_mj);
+      text("power_origin", facts.power_origin);
+    }
     json_.attributeArray("steps", [&] { write_steps(schedule, *lane_steps, timeline); });
     json_.attributeArray("memory_over_time", [&] {
       for (const LiveBytes& live :

@@ -24,6 +24,7 @@ struct ReportedPlan {
   llvm::ArrayRef<PlannedVariant> variants;
   // What was asked for.
   std::string strategy;
+  Objective objective = Objective::Latency;
   const char* precision = "fp32";
   llvm::ArrayRef<LimitCheck> limits;
   llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/step_order.h"
+#include "compiler/simulate/host_calls.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
+#include "schema/ahead_window.h"
 #include "schema/session_memory.h"
 
 namespace codl::compiler {
@@ -12,18 +15,12 @@ namespace {
 
 constexpr auto kGpuQueue = static_cast<size_t>(Lane::Gpu);
 
-// What a GPU step may take for each microsecond predicted of it alone: what usually disturbs either
-// processor, and the CPU at work beside it.
-double crowded_factor(const DeviceProfile& profile) {
-  return (1 + (profile.disturbance_percent[0].value + profile.disturbance_percent[1].value) / 100) *
-         (1 + profile.exchange.contention_percent[kGpuQueue].value / 100);
-}
-
 // The most GPU work that is in the queue and not known to be done when one more step joins it.
 // Another program's request that comes then stands behind all of it, if the GPU serves in order of
 // request; if it changes programs between launches, behind one of them at most.
 double longest_slice_us(const Variant& variant, const DeviceProfile& profile) {
   const StepOrder order(variant);
+  AheadWindow window(static_cast<float>(variant.max_ahead_us));
   StepId done = 0;  // GPU steps before this one are done
   StepId oldest = 0;
   double waiting_us = 0;
@@ -34,6 +31,8 @@ double longest_slice_us(const Variant& variant, const DeviceProfile& profile) {
     if (step.lane == Lane::Cpu && variant.gate == Gate::HostEnqueue)
       done = order.done_before(id).count[kGpuQueue];
     if (step.lane != Lane::Gpu) continue;
+    const uint32_t wait = window.add(id, [&](uint32_t i) { return ahead_us(variant, i); });
+    if (wait != AheadWindow::kNoWait) done = std::max(done, wait + 1);
     for (; oldest < done; ++oldest)
       if (variant.steps[oldest].lane == Lane::Gpu) waiting_us -= variant.steps[oldest].predicted_us;
     waiting_us += step.predicted_us;
@@ -50,6 +49,15 @@ uint32_t count_syncs(const Variant& variant) {
   return static_cast<uint32_t>(count);
 }
 
+uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile) {
+  uint64_t bytes =
+      block_bytes(variant.host_bytes, kPageBytes) + variant.shared_bytes + variant.device_bytes;
+  for (const ImageSlot& image : variant.images)
+    bytes += image_bytes(image.width, image.height, image.dtype,
+                         static_cast<uint64_t>(profile.image_row_texels));
+  return bytes;
+}
+
 llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfile& profile) {
   CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, profile));
   const Timeline timeline = run_lanes(steps, profile, {}, Clock::Wall);
@@ -58,10 +66,7 @@ llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfi
   if (timeline.total_us > 0) figures.gpu_share = timeline.busy_us[kGpuQueue] / timeline.total_us;
   figures.longest_slice_us = longest_slice_us(variant, profile);
   if (profile.power) figures.energy_mj = timeline.energy_j(*profile.power) * 1e3;
-  figures.arena_bytes = variant.host_bytes + variant.shared_bytes + variant.device_bytes;
-  for (const ImageSlot& image : variant.images)
-    figures.arena_bytes += image_bytes(image.width, image.height, image.dtype,
-                                       static_cast<uint64_t>(profile.image_row_texels));
+  figures.arena_bytes = arena_bytes_of(variant, profile);
   figures.weight_bytes = static_cast<uint64_t>(weight_mbytes(variant) * 1e6);
   figures.syncs = count_syncs(variant);
   return figures;

@@ -10,7 +10,11 @@ namespace codl::compiler {
 // Waits of one queue for a step of another, as the simulator charges them.
 uint32_t count_syncs(const Variant& variant);
 
-// Of a variant that predict() has been through; arena_bytes is what plan_memory() found, 0 before.
+// Bytes of the variant's arenas and images as a session holds them: the host's in whole pages, rows
+// of images padded as the device does. Of a variant that plan_memory() has been through; 0 before.
+uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile);
+
+// Of a variant that predict() has been through.
 // Input error: a kernel that the profile's device cannot run.
 llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfile& profile);
 

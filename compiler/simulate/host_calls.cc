@@ -4,6 +4,7 @@
 
 #include "kernels/common/check_step_shape.h"
 #include "kernels/common/tensor_view.h"
+#include "schema/ahead_window.h"
 #include "schema/plan.h"
 
 namespace codl::compiler {
@@ -33,6 +34,33 @@ double given_bytes_of(const Variant& variant, const Step& step) {
   return bytes;
 }
 
+// Of a profile without HostCosts: calls that take no time themselves, but come when the host is
+// done with the CPU's steps before them in the list, and wait until there is room in the queue.
+std::vector<LaneStep> with_calls_for_room(const Variant& variant, llvm::ArrayRef<LaneStep> steps,
+                                          const TransferCosts& exchange) {
+  AheadWindow window(static_cast<float>(variant.max_ahead_us));
+  std::vector<LaneStep> all;
+  std::vector<uint32_t> ids;  // by step of the plan: where it is
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    LaneStep step = steps[i];
+    for (LaneWait& wait : step.waits) wait.step = ids[wait.step];
+    if (variant.steps[i].lane == Lane::Gpu) {
+      const uint32_t room = window.add(i, [&](uint32_t of) { return ahead_us(variant, of); });
+      LaneStep call;
+      call.lane = kCpu;
+      call.called_lane = step.lane;
+      call.name = step.name;
+      call.kernel = "enqueue";
+      if (room != AheadWindow::kNoWait) call.waits.push_back({ids[room], exchange.sync_us.value});
+      step.waits.push_back({static_cast<uint32_t>(all.size())});
+      all.push_back(std::move(call));
+    }
+    ids.push_back(static_cast<uint32_t>(all.size()));
+    all.push_back(std::move(step));
+  }
+  return all;
+}
+
 class Host {
  public:
   // Borrows the first and the last.
@@ -42,6 +70,7 @@ class Host {
         predictor_(predictor),
         costs_(*predictor.profile().exchange.host),
         is_gated_(variant.gate == Gate::UserEvent),
+        window_(static_cast<float>(variant.max_ahead_us)),
         calls_(planned_.size()),
         ids_(planned_.size()) {}
 
@@ -78,6 +107,10 @@ class Host {
           moved_bytes(variant_, called), called.kind == StepKind::Upload);
     step.name = called.name;
     step.kernel = "enqueue";
+    if (called.lane == Lane::Gpu) {
+      const uint32_t wait = window_.add(i, [&](uint32_t of) { return ahead_us(variant_, of); });
+      if (wait != AheadWindow::kNoWait) step.waits.push_back({ids_[wait], costs_.wake_us.value});
+    }
     if (called.kind == StepKind::Download && costs_.download_call_waits)
       for (StepId wait : called.waits) step.waits.push_back({ids_[wait]});
   }
@@ -144,6 +177,7 @@ class Host {
   const LatencyPredictor& predictor_;
   const HostCosts& costs_;
   bool is_gated_;
+  AheadWindow window_;
   std::vector<uint32_t> calls_;  // by step of the plan: the call that enqueues it
   std::vector<uint32_t> ids_;    // by step of the plan: where it is
   std::vector<LaneStep> steps_;
@@ -184,7 +218,7 @@ std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneSt
   if (exchange.host) return Host(variant, std::move(steps), predictor).run();
   for (LaneStep& step : steps)
     if (!step.waits.empty()) step.hand_off_us = exchange.sync_us.value;
-  return steps;
+  return variant.max_ahead_us > 0 ? with_calls_for_room(variant, steps, exchange) : steps;
 }
 
 }  // namespace codl::compiler

@@ -15,9 +15,17 @@ namespace codl::compiler {
 double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& reader,
                     size_t operand);
 
+// AheadWindow's us_of(): the predicted time of a GPU step of the variant, as its file has it.
+inline float ahead_us(const Variant& variant, uint32_t step) {
+  const Step& of = variant.steps[step];
+  return of.lane == Lane::Gpu ? static_cast<float>(of.predicted_us) : -1.0F;
+}
+
 // Steps on lanes with hand-offs as the profile knows them: where it has no HostCosts, sync_us
 // before each step that waits; else by kind, calls included, with one step more that waits for the
-// queues. `steps`: those of the variant, each waiting for what it waits for there.
+// queues. Where the variant bounds what is enqueued ahead, its predicted_us are filled, and the
+// host calls for each GPU step when there is room for it. `steps`: those of the variant, each
+// waiting for what it waits for there.
 std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneStep> steps,
                                       const LatencyPredictor& predictor);
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/emit/dump_plan.h"
+#include "compiler/simulate/display.h"
 #include "compiler/simulate/replay.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
@@ -34,9 +35,24 @@ struct Flags {
   std::string output;
   bool is_json = false;
   SimulatedLoad load;
+  std::optional<GpuService> display;
+  uint32_t draws = Display().draws;
 };
 
+// So long runs follow one another beside the display.
+constexpr double kDisplayUs = 60e6;
+
+tools::FlagValue named_value(std::optional<GpuService>* target,
+                             const tools::Choices<GpuService>& choices) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) names.push_back(choice.first);
+  return {llvm::join(names, "|"), "none", [=](const std::string& flag, const std::string& value) {
+            *target = choices[tools::parse_choice(flag, value, names)].second;
+          }};
+}
+
 tools::CommandLine command_line_of(Flags* flags) {
+  using tools::integer_value;
   using tools::number_value;
   using tools::switch_value;
   using tools::text_value;
@@ -62,7 +78,15 @@ tools::CommandLine command_line_of(Flags* flags) {
        {{"cpu-load", number_value("PERCENT", &flags->load.cpu_percent, 0, 90),
          "of the CPU lane's time that others take"},
         {"frame-load", number_value("PERCENT", &flags->load.gpu_frame_percent, 0, 90),
-         "of the GPU's time that drawing takes"}}},
+         "of the GPU's time that drawing takes"},
+        {"display",
+         named_value(&flags->display,
+                     {{"fifo", GpuService::Fifo}, {"round-robin", GpuService::RoundRobin}}),
+         "count the frames that another program loses beside runs that follow one another: 3 ms of "
+         "the GPU every 16.7 ms; fifo: the GPU serves in the order of requests; round-robin: in "
+         "turn, a launch each"},
+        {"display-draws", integer_value<uint32_t>("N", &flags->draws, 1, 1000),
+         "launches that a frame's 3 ms come in"}}},
       {"What is reported",
        {{"output", text_value("FILE", &flags->output, "stdout"), "where the report is written",
          "o"},
@@ -90,14 +114,25 @@ struct Simulated {
   std::vector<LaneStep> steps;
   Timeline wall;
   Timeline codl;
+  std::optional<FrameCount> frames;
 };
 
 Simulated simulate(llvm::StringRef name, std::vector<LaneStep> steps, const DeviceProfile& profile,
-                   const SimulatedLoad& load) {
-  Simulated result{name.str(), std::move(steps), {}, {}};
+                   const Flags& flags, bool enqueues_all) {
+  const SimulatedLoad& load = flags.load;
+  Simulated result{name.str(), std::move(steps), {}, {}, {}};
   result.wall = run_lanes(result.steps, profile, load, Clock::Wall);
   result.codl = run_lanes(result.steps, profile, load, Clock::Codl);
+  if (!flags.display) return result;
+  Display display;
+  display.service = *flags.display;
+  display.draws = flags.draws;
+  result.frames = count_frames(result.steps, profile, display, enqueues_all, kDisplayUs);
   return result;
+}
+
+double lost_percent(const FrameCount& count) {
+  return count.frames > 0 ? 100.0 * static_cast<double>(count.lost) / count.frames : 0;
 }
 
 void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::raw_ostream& os) {
@@ -117,6 +152,12 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::
     os << llvm::formatv("  energy       {0,12:f3} mJ {1,15:f2} W in the mean\n", energy_j * 1e3,
                         mean_w);
   }
+  if (const std::optional<FrameCount>& count = simulated.frames)
+    os << llvm::formatv(
+        "  display      {0,12:f1} % of {1} frames lost; {2} runs of {3:f1} us; a frame waits "
+        "{4:f1} "
+        "us at most\n",
+        lost_percent(*count), count->frames, count->runs, count->run_us, count->longest_wait_us);
 }
 
 void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
@@ -139,6 +180,15 @@ void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
           });
           rounded("overlap_us", simulated.wall.overlap_us);
           if (profile.power) rounded("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
+          if (const std::optional<FrameCount>& count = simulated.frames)
+            json.attributeObject("display", [&] {
+              json.attribute("frames", static_cast<int64_t>(count->frames));
+              json.attribute("lost", static_cast<int64_t>(count->lost));
+              json.attribute("runs", static_cast<int64_t>(count->runs));
+              rounded("lost_percent", lost_percent(*count));
+              rounded("run_us", count->run_us);
+              rounded("longest_wait_us", count->longest_wait_us);
+            });
         });
     });
   });
@@ -157,7 +207,7 @@ llvm::Expected<Result> simulate_replay(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(replay, profile));
   Result result{std::move(profile), {}};
   result.runs.push_back(
-      simulate("replay " + replay.name, std::move(steps), result.profile, flags.load));
+      simulate("replay " + replay.name, std::move(steps), result.profile, flags, false));
   return result;
 }
 
@@ -187,8 +237,8 @@ llvm::Expected<Result> simulate_variants(const Flags& flags) {
     names.push_back(variant.name);
     if (!flags.variant.empty() && variant.name != flags.variant) continue;
     CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, result.profile));
-    result.runs.push_back(
-        simulate("variant " + variant.name, std::move(steps), result.profile, flags.load));
+    result.runs.push_back(simulate("variant " + variant.name, std::move(steps), result.profile,
+                                   flags, variant.gate == Gate::UserEvent));
   }
   if (result.runs.empty())
     return input_error("--variant", "expected {0}, found \"{1}\"{2}", llvm::join(names, " or "),

@@ -30,6 +30,19 @@ using namespace codl::compiler;
 
 constexpr char kTool[] = "codlc";
 
+// What limits and objectives are of.
+void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
+  const PlanFigures& figures = variant.figures;
+  os << llvm::formatv(
+      "  {0}: GPU busy {1:f0} % of the time, longest slice {2:f2} ms, {3} waits, "
+      "arenas and images {4:f2} MiB",
+      variant.name, 100 * figures.gpu_share, figures.longest_slice_us / 1e3, figures.syncs,
+      static_cast<double>(figures.arena_bytes) / (1 << 20));
+  if (figures.energy_mj)
+    os << llvm::formatv(", energy {0:f1} mJ (power {1})", *figures.energy_mj, variant.power_origin);
+  os << " (predicted)\n";
+}
+
 void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
                   llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
@@ -53,6 +66,7 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
     os << llvm::formatv(
         "  all {0} in one session, which adapts: memory {1:f1} MB ({2})\n", report.variants.size(),
         static_cast<double>(total_bytes(report.memory_of_all)) / 1e6, print(report.memory_of_all));
+  for (const CompileReport::Variant& variant : report.variants) print_figures(variant, os);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.bound_us > 0)
       os << llvm::formatv(

@@ -299,9 +299,9 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX,
                                  "no limit"),
          "how often CPU and GPU may wait for each other"},
-        {"place", places_value("NODE=cpu|gpu|split:h|oc:R", &flags->partition.limits.places),
-         "where a node is computed, like conv1=split:h:0.4 (the GPU's share of the rows; oc: of "
-         "the output channels); nodes: --dump=graph"}}},
+        {"place", places_value("NODE=WHERE", &flags->partition.limits.places),
+         "where a node is computed: cpu, gpu, split:h:R or split:oc:R, R being the GPU's share of "
+         "the rows or output channels, like conv1=split:h:0.4; --dump=graph has the nodes"}}},
       {"How it is computed",
        {{"precision",
          tools::choice_value(&flags->precision,

@@ -145,6 +145,11 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
   const Step& step = steps_->steps()[index];
   cl_event waits[kQueueCount + 1];
   cl_uint wait_count = 0;
+  if (step.room_wait != kNoStep) {
+    codl_status_t status = gpu_->flush_all(diag);
+    if (status == CODL_OK) status = gpu_->wait(events_[step.room_wait], diag);
+    if (status != CODL_OK) return status;
+  }
   for (uint32_t q = 0; q < kQueueCount; ++q) {
     if (step.queue_waits[q] == kNoStep) continue;
     // A queue that waits for another's command never starts it by itself.

@@ -5,6 +5,7 @@
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "runtime/src/diag.h"
+#include "schema/ahead_window.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {
@@ -195,6 +196,10 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
   Known known_by_cpu;
   Known known_by_queue[kQueueCount];
   uint32_t last_of_queue[kQueueCount] = {kNoStep, kNoStep};
+  AheadWindow window(inputs_.variant->max_ahead_us());
+  const auto predicted_us = [this](uint32_t i) {
+    return steps_[i].lane == Lane::Gpu ? steps_[i].def->predicted_us() : -1.0F;
+  };
   for (uint32_t i = 0; i < steps_.count(); ++i) {
     Step& step = steps_[i];
     uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
@@ -219,6 +224,10 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
     if (!step.is_cpu()) {
       last_of_queue[step.queue()] = i;
       step.needs_event = record_timeline;
+    }
+    if (step.lane == Lane::Gpu) {
+      step.room_wait = window.add(i, predicted_us);
+      if (step.room_wait != kNoStep) steps_[step.room_wait].needs_event = true;
     }
   }
   for (uint32_t q = 0; q < kQueueCount; ++q) {

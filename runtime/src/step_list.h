@@ -44,9 +44,10 @@ struct Step {
   // What to wait for, with all that follows from the order of the lanes left out. The steps named
   // on a queue have an event; CPU steps named are gates.
   uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
-  uint32_t cpu_wait = kNoStep;  // UserEvent gate only: GPU and Transfer steps
-  bool needs_event = false;     // GPU and Transfer: somebody waits, or the times are asked for
-  bool is_gate = false;         // CPU: a later GPU or Transfer step waits in its queue
+  uint32_t cpu_wait = kNoStep;   // UserEvent gate only: GPU and Transfer steps
+  uint32_t room_wait = kNoStep;  // GPU: what must be done before it is enqueued (ahead_window.h)
+  bool needs_event = false;      // GPU and Transfer: somebody waits, or the times are asked for
+  bool is_gate = false;          // CPU: a later GPU or Transfer step waits in its queue
 
   bool is_cpu() const { return lane == Lane::Cpu; }
   uint32_t queue() const { return lane == Lane::Transfer ? kTransferQueue : kComputeQueue; }

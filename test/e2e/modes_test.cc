@@ -144,6 +144,46 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
     CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
 }
 
+TEST_CASE("cut launches and tiles give the interpreter's numbers") {
+  const std::string device = GENERATE(
+      as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json",
+      CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
+  struct Mode {
+    const char* strategy;
+    SplitDim dim;
+  };
+  const Mode mode = GENERATE(Mode{"cpu", SplitDim::None}, Mode{"gpu", SplitDim::None},
+                             Mode{"auto", SplitDim::Height}, Mode{"auto", SplitDim::OutputChannel});
+  CAPTURE(device, mode.strategy, mode.dim);
+  if (is_for_another_machine(device)) return;
+  PartitionOptions partition;
+  partition.strategy = mode.strategy;
+  partition.split_dim = mode.dim;
+  if (mode.dim != SplitDim::None) partition.ratio = 0.5;
+  partition.max_chain = 4;
+  const std::string model = read_model();
+  const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
+  const Bytes& expected = expected_output(model, input);
+  const auto check = [&](const CompileResult& result) {
+    const CompileReport::Variant& variant = result.report.variants[0];
+    CHECK(relative_l2(run_plan(result.plan, variant.name.c_str(), input, variant.gpu_mac_share > 0),
+                      expected) <= kMaxRelativeError);
+  };
+  const PlanFigures whole = compile_for(model, device, partition).report.variants[0].figures;
+  const bool has_gpu = whole.gpu_share > 0;
+  if (has_gpu) {
+    partition.limits.max_gpu_slice_us = whole.longest_slice_us / 3;
+    const CompileResult cut = compile_for(model, device, partition);
+    CHECK(cut.report.variants[0].figures.longest_slice_us <= whole.longest_slice_us / 3);
+    check(cut);
+    partition.limits = {};
+  }
+  partition.limits.max_arena_bytes = whole.arena_bytes * 9 / 10;
+  const CompileResult tiled = compile_for(model, device, partition);
+  CHECK(tiled.report.variants[0].figures.arena_bytes <= whole.arena_bytes * 9 / 10);
+  check(tiled);
+}
+
 TEST_CASE("results are the same bytes whatever shares the workers begin with") {
   const std::string model = read_model();
   const Bytes input = random_input(1 * 3 * 64 * 64 * 4);

@@ -114,7 +114,12 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 [MODEL, "--split-dim=h", "--ratio=1.5"], [MODEL, "--split-dim=h", "--ratio=half"],
                 [MODEL, "--max-chain=-1"], [MODEL, "--dump-after=no_such_pass"], [],
                 [MODEL, "--report-support=xml"], [MODEL, "--max-fallback=101"],
-                [MODEL, "--max-fallback=few"], [MODEL, "--max-syncs=-1"],
+                [MODEL, "--max-fallback=few"], [MODEL, "--max-syncs=-1"], [MODEL, "--objective=speed"],
+                [MODEL, "--gpu-limit=101%"], [MODEL, "--gpu-limit=half"], [MODEL, "--max-gpu-slice=4"], [MODEL, "--max-gpu-slice=0ms"],
+                [MODEL, "--max-gpu-slice=ms"], [MODEL, "--max-arena=64MiBs"], [MODEL, "--max-arena=-1"], [MODEL, "--place=cpu"],
+                [MODEL, "--place=a=npu"], [MODEL, "--place=a=split:h:1"], [MODEL, "--place=a=split:w:0.5"],
+                [MODEL, "--place=no_such_node=cpu"], [MODEL, "--objective=energy"],
+                [MODEL, "--objective=memory", "--robust", "--device=sd855"],
                 [MODEL, "--input-shape=input"], [MODEL, "--input-shape=nobody:1x3"],
                 [MODEL, "--input-shape=input:1xax64x64"]):
             with self.subTest(arguments):
@@ -187,6 +192,32 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertFalse(os.path.exists(out))
         self.run_ok("codlc", cpu_only, "-o", out, "--max-fallback=100")
         self.run_ok("codlc", MODEL, "-o", out, "--max-fallback=0", "--max-syncs=1000")
+
+    def test_plans_keep_to_limits_or_say_the_best_there_is(self):
+        out, report = self.path("out.codl"), self.path("report.json")
+
+        def first_variant(*flags):
+            self.run_ok("codlc", MODEL, "-o", out, "--device=sd855", f"--report-json={report}", "--search-budget=200", *flags)
+            return json.loads(read(report))["variants"][0]
+
+        free = first_variant("--split-dim=h", "--ratio=0.5")
+        self.assertGreater(free["gpu_share"], 0)
+        self.assertEqual(free["max_ahead_us"], 0)
+        cut = first_variant("--split-dim=h", "--ratio=0.5", "--max-gpu-slice=100us")
+        self.assertLessEqual(cut["longest_slice_us"], 100)
+        self.assertGreater(cut["max_ahead_us"], 0)
+        self.assertGreater(len(cut["steps"]), len(free["steps"]))
+        limit = int(0.8 * free["arena_bytes"])
+        self.assertLessEqual(first_variant(f"--max-arena={limit}")["arena_bytes"], limit)
+        self.assertEqual(first_variant("--gpu-limit=0%")["gpu_share"], 0)
+        for flags in (["--max-arena=1kB"], ["--strategy=gpu", "--gpu-limit=1%"], ["--strategy=gpu", "--max-gpu-slice=1us"]):
+            with self.subTest(flags):
+                os.remove(out)
+                self.expect_error(3, run("codlc", MODEL, "-o", out, "--device=sd855", *flags), flags[-1].split("=")[0], "at best")
+                self.assertFalse(os.path.exists(out))
+                first_variant()
+        text = self.run_ok("codlc", MODEL, "-o", out, "--device=sd855", "--search-budget=50")
+        self.assertRegex(text, r"coexec: GPU busy \d+ % of the time, longest slice [\d.]+ ms, .* energy [\d.]+ mJ \(power fitted\)")
 
     def test_a_refused_model_gets_reasons_and_suggestions(self):
         model = self.write("refused.onnx", onnx_bytes.model(

@@ -35,6 +35,48 @@ TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both
     }
 }
 
+TEST_CASE("no more is enqueued ahead than the plan's bound, by the steps' predicted times") {
+  // Three GPU steps of a microsecond each, one behind the other.
+  const auto most_ahead = [](float max_ahead_us) {
+    TestPlan test_plan = relu_plan({.half = GpuHalf::FineSvmImages});
+    test_plan.variants[0].max_ahead_us = max_ahead_us;
+    const OpenPlan plan(test_plan);
+    FakeCl fake;
+    ReluSession session(plan, ReluSession::defaults(), &fake.api());
+    REQUIRE(session.status == CODL_OK);
+    fake.clear_calls();
+    REQUIRE(session.run() == CODL_OK);
+    int ahead = 0, most = 0;
+    for (const std::string& call : fake.calls()) {
+      if (call == "clWaitForEvents") ahead = 0;
+      if (call == "clEnqueueNDRangeKernel") most = std::max(most, ++ahead);
+    }
+    return most;
+  };
+  CHECK(most_ahead(0) == 3);
+  CHECK(most_ahead(100) == 3);
+  CHECK(most_ahead(1) == 1);
+  CHECK(most_ahead(0.5F) == 1);
+}
+
+TEST_CASE("a bound of what is enqueued ahead changes no result") {
+  if (machine_opencl() == nullptr) return;
+  for (GpuHalf half : halves_here()) {
+    INFO(describe(half, Gate::HostEnqueue));
+    TestPlan test_plan = relu_plan({.half = half});
+    test_plan.variants[0].max_ahead_us = 1;
+    const OpenPlan plan(test_plan);
+    Options options = ReluSession::defaults();
+    options.require_variant = 1;
+    ReluSession session(plan, options);
+    REQUIRE(session.status == CODL_OK);
+    for (int round = 0; round < 10; ++round) {
+      REQUIRE(session.run(round) == CODL_OK);
+      CHECK(session.is_right());
+    }
+  }
+}
+
 TEST_CASE("the timeline has both lanes, on one clock") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here())

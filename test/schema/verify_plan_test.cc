@@ -473,6 +473,14 @@ TEST_CASE("each rule of a variant refuses its bad example") {
        {"predicted_us of 0 or more", [](auto&, auto& v) { v.predicted_us = -1; }},
        {"predicted_us of 0 or more",
         [](auto&, auto& v) { v.predicted_us = std::numeric_limits<float>::quiet_NaN(); }},
+       {"max_ahead_us of 0 or more", [](auto&, auto& v) { v.max_ahead_us = -1; }},
+       {"max_ahead_us of 0 or more",
+        [](auto&, auto& v) { v.max_ahead_us = std::numeric_limits<float>::infinity(); }},
+       {"gate HostEnqueue where max_ahead_us is a bound",
+        [](auto&, auto& v) {
+          v.max_ahead_us = 1;
+          v.gate = Gate::UserEvent;
+        }},
        {"a name that no other variant has",
         [](auto& p, auto& v) {
           const TestVariant copy = v;

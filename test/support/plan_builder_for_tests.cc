@@ -50,7 +50,7 @@ flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilde
   return plan::CreateVariantDef(builder, name, static_cast<uint8_t>(variant.sharing),
                                 static_cast<uint8_t>(variant.gate), variant.host_bytes,
                                 variant.shared_bytes, variant.device_bytes, images, tensors, steps,
-                                variant.predicted_us);
+                                variant.predicted_us, variant.max_ahead_us);
 }
 
 void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {

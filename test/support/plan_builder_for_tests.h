@@ -59,6 +59,7 @@ struct TestVariant {
   std::vector<TestTensor> tensors;
   std::vector<TestStep> steps;
   float predicted_us = 0;
+  float max_ahead_us = 0;
 };
 
 struct TestBlob {

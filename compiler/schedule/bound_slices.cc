@@ -1,0 +1,265 @@
+#include "compiler/schedule/bound_slices.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "compiler/partition/split_geometry.h"
+#include "kernels/kernel_table.h"
+#include "kernels/work_table.h"
+#include "llvm/ADT/STLExtras.h"
+#include "schema/ahead_window.h"
+
+namespace codl::compiler {
+namespace {
+
+// Two launches fill what may be enqueued ahead, so that one runs while the host enqueues the next.
+constexpr double kLaunchesAhead = 2;
+
+// Lengths of CPU steps that are tried, in slices. The shorter they are the sooner the host comes
+// back to the queue, and the more they take.
+constexpr double kCpuLengths[] = {std::numeric_limits<double>::infinity(), 4, 1, 0.5};
+
+constexpr size_t queue_of(const Step& step) { return static_cast<size_t>(step.lane); }
+
+class SliceBound {
+ public:
+  SliceBound(const ir::Graph& graph, Schedule& schedule, const LatencyPredictor& predictor,
+             double max_slice_us)
+      : graph_(graph),
+        schedule_(schedule),
+        predictor_(predictor),
+        max_us_(max_slice_us / crowded_factor(predictor.profile())),
+        sync_us_(predictor.transfer().sync_us.value) {
+    most_us_[static_cast<size_t>(Lane::Gpu)] = max_us_ / kLaunchesAhead;
+  }
+
+  // What the list takes by predicted times, with the CPU's steps cut to `most_cpu_us`.
+  double run(double most_cpu_us) {
+    most_us_[static_cast<size_t>(Lane::Cpu)] = most_cpu_us;
+    cut_steps();
+    schedule_.gate = Gate::HostEnqueue;
+    // A bound of 0 is none.
+    schedule_.max_ahead_us = std::max(max_us_, 1e-3);
+    return order_steps();
+  }
+
+ private:
+  double us_of(const Step& step) const {
+    const double launch_us = step.kernel != nullptr ? predictor_.launch_us(*step.kernel) : 0;
+    return predictor_.step_us(schedule_, step) + launch_us;
+  }
+
+  // ---- cuts
+
+  // Every step in pieces where it takes too long, and who waits for it waits for the last of them.
+  void cut_steps() {
+    std::vector<Step> steps;
+    std::vector<ir::NodeId> nodes;
+    std::vector<StepId> last(schedule_.steps.size());  // by old step: its last piece
+    for (StepId id = 0; id < schedule_.steps.size(); ++id) {
+      for (StepId& wait : schedule_.steps[id].waits) wait = last[wait];
+      std::vector<Step> pieces = pieces_of(schedule_.steps[id], schedule_.nodes[id]);
+      for (Step& piece : pieces) {
+        steps.push_back(piece);
+        nodes.push_back(schedule_.nodes[id]);
+      }
+      last[id] = static_cast<StepId>(steps.size() - 1);
+    }
+    schedule_.steps = std::move(steps);
+    schedule_.nodes = std::move(nodes);
+  }
+
+  std::vector<Step> pieces_of(const Step& step, ir::NodeId node) const {
+    const double most_us = most_us_[queue_of(step)];
+    const double us = step.kind == StepKind::Kernel ? us_of(step) : 0;
+    std::vector<Step> best = {step};
+    if (us <= most_us) return best;
+    double least_us = us;  // of the longest piece
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+      const std::optional<SplitRule> rule = cut_rule(step, node, dim);
+      if (!rule) continue;
+      const Range whole = step.part_dim == dim ? step.part : Range{0, rule->extent};
+      const auto granules = static_cast<int32_t>(ceil_div(whole.count(), rule->granularity));
+      for (int32_t count = std::max(2, static_cast<int32_t>(std::min(us / most_us, 1e6)));
+           least_us > most_us; count += (count + 3) / 4) {
+        std::vector<Step> pieces =
+            cut(step, dim, whole, rule->granularity, std::min(count, granules));
+        double longest_us = 0;
+        for (const Step& piece : pieces) longest_us = std::max(longest_us, us_of(piece));
+        if (pieces.size() > 1 && longest_us < least_us) {
+          least_us = longest_us;
+          best = std::move(pieces);
+        }
+        if (count >= granules) break;
+      }
+    }
+    return best;
+  }
+
+  // How the step can be cut along `dim`: a node's by its rule; what only moves bytes, at any row.
+  std::optional<SplitRule> cut_rule(const Step& step, ir::NodeId node, SplitDim dim) const {
+    if (step.part_dim != SplitDim::None && step.part_dim != dim) return std::nullopt;
+    if (node != ir::kNoId) {
+      if (!step.kernel->can_split(dim)) return std::nullopt;
+      return split_rule({graph_, graph_.node(node)}, dim);
+    }
+    const kernels::OperandShape& shape = schedule_.tensors[step.operands.back()].shape;
+    if (dim != SplitDim::Height || shape.rank != 4) return std::nullopt;
+    SplitRule rule;
+    rule.dim = dim;
+    rule.extent = shape.dims[2];
+    rule.granularity = 1;
+    return rule;
+  }
+
+  // `count` pieces of about the same number of granules; empty: the kernel does not take them.
+  std::vector<Step> cut(const Step& step, SplitDim dim, Range whole, int32_t granularity,
+                        int32_t count) const {
+    std::vector<Step> pieces;
+    int32_t begin = whole.begin;
+    for (int32_t i = 1; i <= count; ++i) {
+      const int64_t share = int64_t{whole.count()} * i / count;
+      auto end = static_cast<int32_t>((whole.begin + share) / granularity * granularity);
+      if (i == count) end = whole.end;
+      if (end <= begin) continue;
+      Step piece = step;
+      piece.part_dim = dim;
+      piece.part = {begin, end};
+      const Range owned = intersection(step.owned.empty() ? whole : step.owned, piece.part);
+      piece.owned = owned.empty() ? Range{} : owned;
+      if (!pieces.empty()) piece.waits.clear();  // its queue keeps its order
+      kernels::OperandShape shapes[kernels::kMaxOperands];
+      kernels::StepNeeds needs;
+      if (kernels::check_step(schedule_.shape_of(piece, shapes), &needs) != nullptr) return {};
+      if (piece.lane == Lane::Gpu) {
+        int32_t tile[kernels::kMaxTileInts];
+        const uint32_t tiles = kernels::choose_tile(schedule_.shape_of(piece, shapes),
+                                                    predictor_.profile().gpu_facts, tile);
+        piece.tile.assign(tile, tile + tiles);
+        if (kernels::check_step(schedule_.shape_of(piece, shapes), &needs) != nullptr) return {};
+      }
+      pieces.push_back(std::move(piece));
+      begin = end;
+    }
+    return pieces;
+  }
+
+  // ---- order
+
+  // The list in the order in which the host would get through it soonest by predicted times: it
+  // enqueues a GPU step when there is room for it, and else computes or waits, whichever can begin
+  // first. Each queue keeps its own order, so that all waits stay right. What it takes, so counted.
+  double order_steps() {
+    const auto count = static_cast<StepId>(schedule_.steps.size());
+    std::vector<StepId> queues[kLaneCount];
+    std::vector<double> us;
+    for (StepId id = 0; id < count; ++id) {
+      queues[queue_of(schedule_.steps[id])].push_back(id);
+      us.push_back(us_of(schedule_.steps[id]));
+    }
+    size_t next[kLaneCount] = {};
+    std::vector<StepId> new_id(count, kNotThere);
+    std::vector<double> end_us(count, 0);
+    double free_us[kLaneCount] = {};  // by queue: when its last step is done; the CPU's: the host
+    std::vector<StepId> order;
+    AheadWindow window(static_cast<float>(schedule_.max_ahead_us));
+    const auto predicted = [&](uint32_t position) {
+      const Step& step = schedule_.steps[order[position]];
+      return step.lane == Lane::Gpu ? static_cast<float>(us[order[position]]) : -1.0F;
+    };
+    const auto head = [&](Lane lane) {
+      const auto queue = static_cast<size_t>(lane);
+      if (next[queue] == queues[queue].size()) return kNotThere;
+      const StepId id = queues[queue][next[queue]];
+      const bool is_ready = llvm::all_of(schedule_.steps[id].waits,
+                                         [&](StepId wait) { return new_id[wait] != kNotThere; });
+      return is_ready ? id : kNotThere;
+    };
+    const auto begin_us = [&](StepId id) {
+      double begin = free_us[queue_of(schedule_.steps[id])];
+      for (StepId wait : schedule_.steps[id].waits)
+        begin = std::max(begin, end_us[wait] + sync_us_);
+      return begin;
+    };
+    const auto push = [&](StepId id) {
+      const size_t queue = queue_of(schedule_.steps[id]);
+      const double begin = std::max(begin_us(id), free_us[static_cast<size_t>(Lane::Cpu)]);
+      end_us[id] = free_us[queue] = begin + us[id];
+      new_id[id] = static_cast<StepId>(order.size());
+      order.push_back(id);
+      ++next[queue];
+    };
+    while (order.size() < count) {
+      if (const StepId id = head(Lane::Transfer); id != kNotThere) {
+        push(id);
+        continue;
+      }
+      const StepId gpu = head(Lane::Gpu);
+      const StepId cpu = head(Lane::Cpu);
+      if (gpu != kNotThere) {
+        order.push_back(gpu);  // to be asked for as if it came next
+        AheadWindow asked = window;
+        const uint32_t wait = asked.add(static_cast<uint32_t>(order.size() - 1), predicted);
+        order.pop_back();
+        double& host_us = free_us[static_cast<size_t>(Lane::Cpu)];
+        const double room_us = wait == AheadWindow::kNoWait
+                                   ? host_us
+                                   : std::max(host_us, end_us[order[wait]] + sync_us_);
+        if (cpu == kNotThere || room_us <= begin_us(cpu)) {
+          host_us = room_us;
+          window = asked;
+          push(gpu);
+          continue;
+        }
+      }
+      push(cpu);
+    }
+    std::vector<Step> steps;
+    std::vector<ir::NodeId> nodes;
+    for (StepId id : order) {
+      steps.push_back(schedule_.steps[id]);
+      nodes.push_back(schedule_.nodes[id]);
+      for (StepId& wait : steps.back().waits) wait = new_id[wait];
+      llvm::sort(steps.back().waits);
+    }
+    schedule_.steps = std::move(steps);
+    schedule_.nodes = std::move(nodes);
+    return *std::max_element(free_us, free_us + kLaneCount);
+  }
+
+  static constexpr StepId kNotThere = UINT32_MAX;
+
+  const ir::Graph& graph_;
+  Schedule& schedule_;
+  const LatencyPredictor& predictor_;
+  const double max_us_;              // of what is enqueued ahead, by steps alone
+  double most_us_[kLaneCount] = {};  // of a kernel, likewise, by queue
+  const double sync_us_;
+};
+
+}  // namespace
+
+double crowded_factor(const DeviceProfile& profile) {
+  return (1 + (profile.disturbance_percent[0].value + profile.disturbance_percent[1].value) / 100) *
+         (1 + profile.exchange.contention_percent[static_cast<size_t>(Processor::Gpu)].value / 100);
+}
+
+void bound_gpu_slices(const ir::Graph& graph, Schedule& schedule, const LatencyPredictor& predictor,
+                      double max_slice_us) {
+  if (llvm::none_of(schedule.steps, [](const Step& step) { return step.lane == Lane::Gpu; }))
+    return;
+  const Schedule whole = schedule;
+  double least_us = std::numeric_limits<double>::infinity();
+  for (const double length : kCpuLengths) {
+    Schedule tried = whole;
+    const double most_cpu_us = length * max_slice_us / crowded_factor(predictor.profile());
+    const double us = SliceBound(graph, tried, predictor, max_slice_us).run(most_cpu_us);
+    if (us >= least_us) continue;
+    least_us = us;
+    schedule = std::move(tried);
+  }
+}
+
+}  // namespace codl::compiler

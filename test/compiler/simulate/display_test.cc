@@ -1,0 +1,77 @@
+// Frames beside a plan, by hand.
+#include "compiler/simulate/display.h"
+
+#include "test/support/catch.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
+constexpr auto kGpu = static_cast<uint8_t>(Lane::Gpu);
+
+LaneStep step(uint8_t lane, double us, std::vector<LaneWait> waits = {}) {
+  LaneStep step;
+  step.lane = lane;
+  step.alone_us = us;
+  step.waits = std::move(waits);
+  return step;
+}
+
+FrameCount count(const std::vector<LaneStep>& steps, GpuService service, uint32_t draws = 1,
+                 bool enqueues_all = false) {
+  Display display;
+  display.service = service;
+  display.draws = draws;
+  return count_frames(steps, test::test_profile(Sharing::FineSvm), display, enqueues_all, 10e6);
+}
+
+double lost_share(const FrameCount& count) {
+  return static_cast<double>(count.lost) / static_cast<double>(count.frames);
+}
+
+TEST_CASE("beside the CPU alone no frame is lost") {
+  for (GpuService service : {GpuService::Fifo, GpuService::RoundRobin}) {
+    const FrameCount found = count({step(kCpu, 40e3)}, service);
+    CHECK(found.frames >= 598);  // in 10 s
+    CHECK(found.lost <= 1);      // the one at hand in the end
+    CHECK(found.longest_wait_us == Approx(3000));
+    CHECK(found.run_us == Approx(40e3));
+  }
+}
+
+TEST_CASE("what was enqueued before a frame is done before it, or one launch of it") {
+  // Ten launches of 10 ms, enqueued at once: a frame asked for at the begin of a run waits for all.
+  const std::vector<LaneStep> ten(10, step(kGpu, 10e3));
+  const FrameCount first = count(ten, GpuService::Fifo);
+  CHECK(lost_share(first) > 0.8);
+  CHECK(first.longest_wait_us > 90e3);
+  const FrameCount in_turn = count(ten, GpuService::RoundRobin);
+  CHECK(lost_share(in_turn) < 0.01);
+  CHECK(in_turn.longest_wait_us <= 13e3 + 1);
+  // In draws a frame waits for a launch before each.
+  CHECK(lost_share(count(ten, GpuService::RoundRobin, 2)) > 0.4);
+}
+
+TEST_CASE("a call for each launch leaves the display its turn in order, too") {
+  std::vector<LaneStep> bounded;
+  for (uint32_t i = 0; i < 10; ++i) {
+    LaneStep call = step(kCpu, 0);
+    call.called_lane = kGpu;
+    if (i > 0) call.waits.push_back({2 * i - 1});
+    bounded.push_back(call);
+    bounded.push_back(step(kGpu, 10e3, {{2 * i}}));
+  }
+  const FrameCount found = count(bounded, GpuService::Fifo);
+  CHECK(lost_share(found) < 0.01);
+  CHECK(found.longest_wait_us <= 13e3 + 1);
+}
+
+TEST_CASE("behind user events all of a run stands before a frame") {
+  const std::vector<LaneStep> steps = {step(kCpu, 50e3), step(kGpu, 1e3, {{0}})};
+  CHECK(lost_share(count(steps, GpuService::Fifo)) < 0.01);
+  CHECK(lost_share(count(steps, GpuService::Fifo, 1, true)) > 0.5);
+}
+
+}  // namespace
+}  // namespace codl::compiler
