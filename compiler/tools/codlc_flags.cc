@@ -89,7 +89,7 @@ double parse_with_unit(const std::string& flag, const std::string& value,
     constexpr double kMost = 1e12;  // of the number; 10^12 GiB are no limit
     return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMost);
   }
-  tools::fail_input(flag, expected, '"' + value + '"');
+  tools::fail_input(flag, expected, "'" + value + "'");
 }
 
 tools::FlagValue slice_value(std::string form, std::optional<double>* target_us) {
@@ -134,7 +134,7 @@ ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
   }
   if (!is_pair || words.size() != 3 || words[0] != "split" || (words[1] != "h" && words[1] != "oc"))
     tools::fail_input(flag, "NODE=cpu, NODE=gpu, NODE=split:h:R or NODE=split:oc:R",
-                      '"' + text.str() + '"');
+                      "'" + text.str() + "'");
   place.split_dim = words[1] == "h" ? SplitDim::Height : SplitDim::OutputChannel;
   place.gpu_share = tools::parse_number(flag, words[2].str(), 0, 1);
   if (place.gpu_share == 0 || place.gpu_share == 1)

@@ -27,7 +27,7 @@ BIN = None
 VALUES = {"N": "1", "PERCENT": "1", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
           "PASS": "fold_constants", "RATIO|auto": "auto", "BYTES": "1MiB", "NODE=WHERE": "a=cpu"}
 # Of flags whose form does not say it.
-VALUES_OF = {"strategy": "cpu", "samples-per-kernel": "8"}
+VALUES_OF = {"strategy": "cpu", "variants": "cpu", "samples-per-kernel": "8"}
 NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
 
 
