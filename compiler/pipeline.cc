@@ -27,6 +27,7 @@
 #include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/figures.h"
+#include "compiler/simulate/plan_times.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
@@ -127,7 +128,17 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
   const bool needs_draws = options.is_robust || !rival_us.empty();
   const Draws draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
+    const bool is_time_alone =
+        !needs_draws && precision != Precision::Fp16 && options.objective == Objective::Latency &&
+        !options.limits.limit_plans() && PlanTimes::can_time(predictor.profile());
+    PlanTimes times(graph, predictor);
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+      if (is_time_alone) {
+        PlanFigures figures;
+        CODL_ASSIGN_OR_RETURN(time_us, times.time_us(plan));
+        figures.predicted_us = time_us;
+        return score_of(figures, options.objective, options.limits);
+      }
       CODL_ASSIGN_OR_RETURN(schedule,
                             schedule_of(graph, plan, predictor, precision, options.limits, ""));
       // The only limit, and objective, whose figure takes a memory plan.
@@ -151,7 +162,9 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
       }
       return score_of(figures, options.objective, options.limits);
     };
-    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, options, judge));
+    PartitionOptions searched = options;
+    if (!is_time_alone && !searched.search_budget) searched.search_budget = kWholeSearchBudget;
+    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, searched, judge));
     optimum = std::move(found);
     // The bound is of the time, and of kernels on f32; halves are moved in less.
     if (precision == Precision::Fp16 || options.objective != Objective::Latency)

@@ -4,13 +4,15 @@
 
 namespace codl::compiler {
 
-double moved_bytes(const Variant& variant, const Step& step) {
-  const kernels::OperandShape& shape = variant.tensors[step.operands[0]].shape;
+double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part) {
   const auto bytes = static_cast<double>(shape.bytes);
-  if (step.part_dim == SplitDim::None || step.part.empty()) return bytes;
-  const int32_t extent =
-      step.part_dim == SplitDim::Height ? shape.row_end - shape.row_begin : shape.dims[1];
-  return bytes * std::min(static_cast<double>(step.part.count()) / std::max(extent, 1), 1.0);
+  if (dim == SplitDim::None || part.empty()) return bytes;
+  const int32_t extent = dim == SplitDim::Height ? shape.row_end - shape.row_begin : shape.dims[1];
+  return bytes * std::min(static_cast<double>(part.count()) / std::max(extent, 1), 1.0);
+}
+
+double moved_bytes(const Variant& variant, const Step& step) {
+  return moved_bytes(variant.tensors[step.operands[0]].shape, step.part_dim, step.part);
 }
 
 double LatencyPredictor::predict_us(const kernels::StepShape& step,
@@ -21,18 +23,22 @@ double LatencyPredictor::predict_us(const kernels::StepShape& step,
          (1 + transfer().contention_percent[static_cast<size_t>(step.row->processor)].value / 100);
 }
 
-double LatencyPredictor::step_us(const Variant& variant, const Step& step) const {
-  switch (step.kind) {
+double LatencyPredictor::exchange_us(StepKind kind, double bytes) const {
+  switch (kind) {
     case StepKind::Map:
-      return transfer().map_time_us(moved_bytes(variant, step));
-    case StepKind::Unmap:
-      return 0;  // that of the map counts both
+      return transfer().map_time_us(bytes);
     case StepKind::Upload:
     case StepKind::Download:
-      return transfer().copy_time_us(moved_bytes(variant, step), step.kind == StepKind::Upload);
+      return transfer().copy_time_us(bytes, kind == StepKind::Upload);
+    case StepKind::Unmap:  // that of the map counts both
     case StepKind::Kernel:
       break;
   }
+  return 0;
+}
+
+double LatencyPredictor::step_us(const Variant& variant, const Step& step) const {
+  if (step.kind != StepKind::Kernel) return exchange_us(step.kind, moved_bytes(variant, step));
   kernels::OperandShape shapes[kernels::kMaxOperands];
   return predict_us(variant.shape_of(step, shapes), false);
 }

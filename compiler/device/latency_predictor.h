@@ -12,6 +12,8 @@ namespace codl::compiler {
 
 // What a Map, Upload or Download moves: its part of the rows or channels that the tensor holds.
 double moved_bytes(const Variant& variant, const Step& step);
+// The same of a step that moves `part` along `dim` of a tensor of that shape.
+double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part);
 
 class LatencyPredictor {
  public:
@@ -45,6 +47,9 @@ class LatencyPredictor {
   double launch_us(const KernelRow& row) const {
     return row.processor == Processor::Gpu ? profile_.launch_us.value : 0;
   }
+
+  // Of a step that is no kernel's and moves so many bytes.
+  double exchange_us(StepKind kind, double bytes) const;
 
   // Of a step of the variant that nothing disturbs, of any kind, without its launch.
   double step_us(const Variant& variant, const Step& step) const;

@@ -1,6 +1,7 @@
 #include "compiler/partition/bound.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/partition/split_geometry.h"
 
@@ -44,6 +45,61 @@ std::vector<Share> shares_of(const CostModel& costs, ir::NodeId node) {
   return shares;
 }
 
+// How much of a processor's work, in microseconds alone, is done in one of the clock.
+struct Rates {
+  double alone[2];  // by processor, the other one idle
+  double both[2];   // both at work
+};
+
+Rates rates_of(const DeviceProfile& profile) {
+  Rates rates{};
+  double disturbance[2];
+  for (size_t i = 0; i < 2; ++i) disturbance[i] = profile.disturbance_percent[i].value / 100;
+  for (size_t i = 0; i < 2; ++i) {
+    rates.alone[i] = 1 / (1 + disturbance[i]);
+    const double contention = profile.exchange.contention_percent[i].value / 100;
+    rates.both[i] = 1 / ((1 + disturbance[0] + disturbance[1]) * (1 + contention));
+  }
+  return rates;
+}
+
+// The most of `cpu` times the CPU's work and `gpu` times the GPU's that one microsecond does.
+double most_per_us(const Rates& rates, double cpu, double gpu) {
+  return std::max(
+      {cpu * rates.alone[0], gpu * rates.alone[1], cpu * rates.both[0] + gpu * rates.both[1]});
+}
+
+// Of a plan that uses the GPU: how long that has nothing to compute. It is given its first work by
+// a node that reads the application's memory, and a node that writes that waits for its last;
+// either is on the CPU.
+double gpu_idle_us(const CostModel& costs) {
+  const ir::Graph& graph = costs.graph();
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double first_us = kNone, last_us = kNone;
+  for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
+    const auto cpu = costs.whole(node, Processor::Cpu);
+    const double us = cpu ? cpu->compute_us : 0;
+    for (ir::ValueId input : graph.node(node).inputs)
+      if (graph.value(input).is_input) first_us = std::min(first_us, us);
+    if (graph.is_output(graph.node(node).output)) last_us = std::min(last_us, us);
+  }
+  // What kinds of hand-offs take, where the profile knows them, is not counted.
+  const TransferCosts& exchange = costs.profile().exchange;
+  const double sync_us = exchange.host ? 0 : exchange.sync_us.value;
+  return (first_us < kNone ? first_us + sync_us : 0) + (last_us < kNone ? last_us + sync_us : 0);
+}
+
+// Of all nodes on the CPU; infinite where that cannot be.
+double cpu_alone_us(const CostModel& costs) {
+  double us = 0;
+  for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
+    const auto cpu = costs.whole(node, Processor::Cpu);
+    if (!cpu) return std::numeric_limits<double>::infinity();
+    us += cpu->compute_us;
+  }
+  return us;
+}
+
 }  // namespace
 
 double lower_bound_us(const CostModel& costs) {
@@ -59,7 +115,17 @@ double lower_bound_us(const CostModel& costs) {
       sums[static_cast<size_t>(i)] += least;
     }
   }
-  return *std::max_element(sums.begin(), sums.end());
+  const Rates rates = rates_of(costs.profile());
+  const double idle_us = gpu_idle_us(costs);
+  double bound_us = 0;  // of plans that use the GPU
+  for (int i = 0; i <= kWeights; ++i) {
+    const double weight = static_cast<double>(i) / kWeights;
+    const double most = most_per_us(rates, weight, 1 - weight);
+    // What the CPU does while the GPU is idle is less than both can do in that time.
+    const double left = sums[static_cast<size_t>(i)] - weight * rates.alone[0] * idle_us;
+    bound_us = std::max(bound_us, idle_us + left / most);
+  }
+  return std::min(bound_us, cpu_alone_us(costs));
 }
 
 }  // namespace codl::compiler

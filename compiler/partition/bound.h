@@ -8,7 +8,10 @@ namespace codl::compiler {
 // Microseconds. Each processor has to do its share of every node, whatever the order, the transfers
 // and the waits, so for any weight w in [0, 1] a plan takes at least w * (CPU's work) + (1 - w) *
 // (GPU's work), and that is at least the sum over the nodes of the cheapest way to share each
-// alone. The result is the largest such sum over a grid of weights.
+// alone. The result is the largest such sum over a grid of weights. What both processors take of
+// each other counts: where w and 1 - w are near each other, what is done in a microsecond is most
+// while both work, and each is slower then. So does that the GPU has nothing to do before the first
+// synchronisation and behind the last. Never more than the CPU alone takes.
 //
 // Holds where a part's time does not fall as it gets larger: of the cuts between two tried ones it
 // takes the smaller part of each side.

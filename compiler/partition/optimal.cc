@@ -69,8 +69,9 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
                     [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
   Optimum best{seeds.front().plan, seeds.front().predicted_ns, static_cast<uint32_t>(seeds.size()),
                lower_bound_us(costs)};
-  if (!has_choice(costs) || options.search_budget <= best.evaluations) return best;
-  const uint32_t budget = options.search_budget - best.evaluations;
+  const uint32_t all = options.search_budget.value_or(kSearchBudget);
+  if (!has_choice(costs) || all <= best.evaluations) return best;
+  const uint32_t budget = all - best.evaluations;
   const std::vector<size_t> polished_seeds = seeds_to_polish(seeds);
   for (size_t i = 0; i < polished_seeds.size(); ++i) {
     const double share = i == 0 ? kFirstShare : 1 - kFirstShare;

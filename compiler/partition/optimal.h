@@ -13,9 +13,9 @@ struct Optimum {
   double bound_us = 0;       // no plan takes less (bound.h)
 };
 
-// Judges at most options.search_budget plans, and at least one of each strategy. Never worse than
-// any of these. Errors: Unsupported (nodes that no processor of the device can run), and those of
-// `judge`.
+// Judges at most options.search_budget plans (unset: kSearchBudget), and at least one of each
+// strategy. Never worse than any of these. Errors: Unsupported (nodes that no processor of the
+// device can run), and those of `judge`.
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
                                      JudgePlan judge);
 

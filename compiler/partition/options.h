@@ -13,13 +13,18 @@ namespace codl::compiler {
 // the halo computed twice has eaten the saved exchanges long before.
 inline constexpr int32_t kMaxChainLength = 32;
 
+inline constexpr uint32_t kSearchBudget = 10000;
+inline constexpr uint32_t kWholeSearchBudget = 1000;
+
 struct PartitionOptions {
   std::string strategy = "optimal";     // or one of strategies/strategy.cc; "auto" is "optimal"
   SplitDim split_dim = SplitDim::None;  // Height or OutputChannel: nodes that can, split so
   std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
   int32_t max_chain = kMaxChainLength;  // 1: no chains
 
-  uint32_t search_budget = 1000;  // of optimal: whole plans that are judged
+  // Of optimal: plans that are judged. Unset: kSearchBudget, or kWholeSearchBudget where a plan
+  // cannot be judged by what has changed since the one before.
+  std::optional<uint32_t> search_budget;
 
   // Of optimal: the least of what nine tenths of the profile's draws stay below, not of the time
   // predicted.

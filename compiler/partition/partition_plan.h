@@ -38,6 +38,18 @@ struct Division {
   bool is_split() const { return parts.size() > 1; }
 };
 
+// The same but for what is predicted and the numbers of chains.
+inline bool is_alike(const Part& a, const Part& b) {
+  return a.processor == b.processor && a.kernel == b.kernel && a.maps == b.maps &&
+         a.owned == b.owned && a.computed == b.computed;
+}
+inline bool is_alike(const Division& a, const Division& b) {
+  if (a.node != b.node || a.dim != b.dim || a.parts.size() != b.parts.size()) return false;
+  for (size_t i = 0; i < a.parts.size(); ++i)
+    if (!is_alike(a.parts[i], b.parts[i])) return false;
+  return true;
+}
+
 // A connected, convex region of the graph, split along Height with no exchange inside: its internal
 // values are private to each lane.
 struct Chain {

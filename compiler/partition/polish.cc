@@ -3,38 +3,23 @@
 #include <algorithm>
 #include <random>
 
+#include "compiler/partition/branch_regions.h"
+#include "compiler/partition/runs.h"
 #include "compiler/partition/split_geometry.h"
-#include "compiler/partition/strategies/strategy.h"
 #include "compiler/partition/work_beside.h"
 
 namespace codl::compiler {
 namespace {
 
-// How nodes are placed, before kernels are chosen.
-struct How {
-  Placement placement = Placement::Cpu;
-  double gpu_share = 0;        // of a split
-  Layout maps = Layout::Nhwc;  // that the GPU prefers
-
-  bool is_split() const {
-    return placement == Placement::Height || placement == Placement::OutputChannel;
-  }
-};
-
-// Consecutive nodes of the graph that are placed alike.
-struct Run {
-  ir::NodeId first = 0;
-  ir::NodeId last = 0;
-  How how;
-  Segment segment;  // what it comes to
-
-  size_t count() const { return last - first + 1; }
-};
-using Runs = std::vector<Run>;
-
 // A change is not judged where costs of segments say that it takes so many times as long and a
 // hand-off more: they are right about the half of all changes that cannot pay.
 constexpr double kHopeless = 1.05;
+
+// Of what is left of the budget when no single change helps, what is annealed with. How much slower
+// a change may make the plan then, at first. Changes that are tried for each that is judged.
+constexpr double kAnnealed = 0.8;
+constexpr double kWarmth = 0.02;
+constexpr uint32_t kTriesOfOne = 16;
 
 // Nodes before and behind those that were moved, in which the plan is improved again.
 constexpr ir::NodeId kAround = 1;
@@ -44,106 +29,50 @@ class Polisher {
   Polisher(const CostModel& costs, const PartitionOptions& options, uint32_t budget,
            JudgePlan judge)
       : costs_(costs),
-        options_(options),
         node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())),
         budget_(budget),
         judge_(judge),
-        beside_us_(work_beside_us(costs)) {}
+        maker_(costs, options),
+        judges_time_alone_(options.objective == Objective::Latency &&
+                           !options.limits.limit_plans()),
+        beside_us_(work_beside_us(costs)),
+        regions_(branch_regions(costs.graph())) {}
 
   llvm::Expected<Polished> run(const PartitionPlan& seed) {
     runs_ = runs_of(seed);
-    if (llvm::Error error = judge_first(seed)) return error;
+    plan_.divisions.resize(node_count_);
+    plan_.chains.resize(node_count_);
+    for (const RunPtr& run : runs_) write(*run);
+    ++evaluations_;
+    llvm::Expected<int64_t> ns = judge_(plan_);
+    if (!ns) return ns.takeError();
+    now_ns_ = below_ns_ = *ns;
     improve(0, node_count_ - 1);
+    if (const auto left =
+            static_cast<uint32_t>(kAnnealed * (budget_ - std::min(evaluations_, budget_)))) {
+      anneal(left);
+      improve(0, node_count_ - 1);
+    }
     // Counted: one whose nodes cannot be placed so judges nothing.
     for (uint32_t kicks = 0; kicks < budget_ && !is_over(); ++kicks) kick();
     if (error_) return std::move(*error_);
-    return Polished{std::move(best_plan_), best_ns_, evaluations_};
+    return Polished{plan_of(runs_), now_ns_, evaluations_};
   }
 
  private:
   bool is_over() const { return error_.has_value() || evaluations_ >= budget_; }
 
-  llvm::Error judge_first(const PartitionPlan& seed) {
-    ++evaluations_;
-    llvm::Expected<int64_t> ns = judge_(seed);
-    if (!ns) return ns.takeError();
-    best_ns_ = *ns;
-    best_plan_ = seed;
-    return llvm::Error::success();
-  }
-
   // ---- runs and plans
 
-  Runs runs_of(const PartitionPlan& plan) const {
-    Runs runs;
-    for (const Division& division : plan.divisions) {
-      if (division.chain >= 0 && !runs.empty() &&
-          plan.divisions[runs.back().last].chain == division.chain) {
-        runs.back().last = division.node;
-      } else {
-        Run& run = runs.emplace_back();
-        run.first = run.last = division.node;
-        if (division.is_split()) {
-          run.how.placement =
-              division.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
-          const double gpu = division.part_on(Processor::Gpu)->owned.count();
-          run.how.gpu_share = gpu / (gpu + division.part_on(Processor::Cpu)->owned.count());
-        } else {
-          run.how.placement = division.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
-        }
-      }
-      // Of a chain the nodes that have no kernel for the preferred layout are in another.
-      const Part* gpu = division.part_on(Processor::Gpu);
-      if (gpu != nullptr && gpu->maps == Layout::Image2d) runs.back().how.maps = gpu->maps;
-      runs.back().segment.divisions.push_back(division);
+  // Puts the run into plan_, where a chain has the number of its first node.
+  void write(const Run& run) {
+    for (ir::NodeId node = run.first; node <= run.last; ++node) {
+      plan_.chains[node].nodes.clear();
+      Division& division = plan_.divisions[node];
+      division = run.segment.divisions[node - run.first];
+      division.chain = run.count() > 1 ? static_cast<int32_t>(run.first) : -1;
+      if (run.count() > 1) plan_.chains[run.first].nodes.push_back(node);
     }
-    return runs;
-  }
-
-  static PartitionPlan plan_of(const Runs& runs) {
-    PartitionPlan plan;
-    for (const Run& run : runs) append_segment(plan, run.segment);
-    return plan;
-  }
-
-  // Nothing if the nodes cannot be placed so.
-  std::optional<Run> make_run(ir::NodeId first, ir::NodeId last, const How& how) const {
-    Run run{first, last, how, {}};
-    std::optional<Segment> segment;
-    if (how.is_split()) {
-      const bool is_height = how.placement == Placement::Height;
-      if (run.count() > static_cast<size_t>(is_height ? options_.max_chain : 1))
-        return std::nullopt;
-      segment = costs_.split(first, last, is_height ? SplitDim::Height : SplitDim::OutputChannel,
-                             how.gpu_share, how.maps);
-    } else if (first == last) {
-      segment = costs_.whole(
-          first, how.placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu, how.maps);
-    }
-    if (!segment) return std::nullopt;
-    run.segment = std::move(*segment);
-    return run;
-  }
-
-  // Runs of one node each; a node that cannot be there stays where it can.
-  bool add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const {
-    How other = how;
-    other.placement = how.placement == Placement::Cpu ? Placement::Gpu : Placement::Cpu;
-    for (ir::NodeId node = first; node <= last; ++node) {
-      std::optional<Run> run = make_run(node, node, how);
-      if (!run) run = make_run(node, node, other);
-      if (!run) return false;
-      runs.push_back(std::move(*run));
-    }
-    return true;
-  }
-
-  bool add_run(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const {
-    if (!how.is_split()) return add_whole(runs, first, last, how);
-    std::optional<Run> run = make_run(first, last, how);
-    if (!run) return false;
-    runs.push_back(std::move(*run));
-    return true;
   }
 
   // ---- the search
@@ -156,6 +85,7 @@ class Polisher {
       // Positions are nodes, as runs come and go.
       for (ir::NodeId node = first; node <= last && !is_over(); ++node)
         has_improved |= improve_at(node);
+      has_improved |= improve_branches(first, last);
     }
   }
 
@@ -163,35 +93,107 @@ class Polisher {
   // better.
   void kick() {
     const Runs runs = runs_;
-    const PartitionPlan plan = best_plan_;
-    const int64_t ns = best_ns_;
+    const int64_t ns = now_ns_;
     const ir::NodeId first = draw(node_count_);
     const ir::NodeId last = std::min(first + draw(3), node_count_ - 1);
+    below_ns_ = INT64_MAX;  // whatever comes is kept
+    if (try_apart(first, last, random_how()))
+      improve(first < kAround ? 0 : first - kAround, std::min(last + kAround, node_count_ - 1));
+    if (now_ns_ < ns)
+      below_ns_ = now_ns_;
+    else
+      go_back_to(runs, ns);
+  }
+
+  How random_how() {
     constexpr Placement kPlacements[] = {Placement::Cpu, Placement::Gpu, Placement::Height,
                                          Placement::OutputChannel};
     const Placement placement = kPlacements[draw(4)];
     const double gpu_share = (1 + draw(7)) / 8.0;
     const llvm::ArrayRef<Layout> layouts = costs_.gpu_maps();
-    const Layout maps = layouts[layouts.size() > 1 ? draw(2) : 0];
-    best_ns_ = INT64_MAX;  // whatever comes is kept
-    try_apart(first, last, {placement, gpu_share, maps});
-    if (best_ns_ != INT64_MAX)
-      improve(first < kAround ? 0 : first - kAround, std::min(last + kAround, node_count_ - 1));
-    if (best_ns_ < ns) return;
+    return {placement, gpu_share, layouts[layouts.size() > 1 ? draw(2) : 0]};
+  }
+
+  // Random changes, so many of them judged; of those that make the plan slower some are kept, less
+  // and less slow ones; then the best of all.
+  void anneal(uint32_t evaluations) {
+    Runs best = runs_;
+    int64_t best_ns = now_ns_;
+    const uint32_t begin = evaluations_;
+    // Counted: one whose nodes cannot be placed so judges nothing.
+    for (uint32_t tries = 0; tries / kTriesOfOne < evaluations && !is_over(); ++tries) {
+      const double done = static_cast<double>(evaluations_ - begin) / evaluations;
+      if (done >= 1) break;
+      const double chance = draw_share();
+      below_ns_ = now_ns_ + 1 +
+                  static_cast<int64_t>(static_cast<double>(now_ns_) * kWarmth * (1 - done) *
+                                       chance * chance * chance);
+      change_somewhere();
+      if (now_ns_ >= best_ns) continue;
+      best = runs_;
+      best_ns = now_ns_;
+    }
+    go_back_to(best, best_ns);
+  }
+
+  void change_somewhere() {
+    const ir::NodeId node = draw(node_count_);
+    const RunPtr run_held = held_at(node);
+    const Run& run = *run_held;
+    How how = run.how;
+    const auto count = static_cast<ir::NodeId>(run.count());
+    switch (draw(6)) {
+      case 0:
+      case 1:  // another cut
+        if (!how.is_split()) return;
+        how.gpu_share = std::clamp(how.gpu_share + 0.16 * (draw_share() - 0.5), 0.01, 0.99);
+        try_place(run.first, run.last, how);
+        return;
+      case 2:  // nodes of the next run, or all of it
+        if (run.last + 1 >= node_count_) return;
+        if (!how.is_split()) how = run_at(run.last + 1).how;
+        how.placement = Placement::Height;
+        try_place(run.first,
+                  draw(2) == 0 ? run_at(run.last + 1).last
+                               : std::min(run.last + 1 + draw(3), node_count_ - 1),
+                  how);
+        return;
+      case 3:  // two runs of one
+        if (count < 2) return;
+        try_place(run.first, run.first + draw(count - 1), how);
+        return;
+      case 4:  // the last nodes to the next
+        if (run.last + 1 >= node_count_ || !run_at(run.last + 1).how.is_split()) return;
+        how = run_at(run.last + 1).how;
+        how.placement = Placement::Height;
+        try_place(run.last - std::min(draw(3), count - 1), run_at(run.last + 1).last, how);
+        return;
+      default:
+        try_apart(node, std::min(node + draw(3), node_count_ - 1), random_how());
+    }
+  }
+
+  void go_back_to(const Runs& runs, int64_t ns) {
+    now_ns_ = below_ns_ = ns;
+    auto now = runs_.begin();
+    for (const RunPtr& run : runs) {
+      while (now != runs_.end() && (*now)->first < run->first) ++now;
+      if (now == runs_.end() || *now != run) write(*run);
+    }
     runs_ = runs;
-    best_plan_ = plan;
-    best_ns_ = ns;
   }
 
   // Below `count`. The engine's numbers are the standard's, those of its distributions are not.
   ir::NodeId draw(ir::NodeId count) { return static_cast<ir::NodeId>(random_() % count); }
+  // In [0, 1).
+  double draw_share() { return static_cast<double>(random_() >> 8) / 16777216.0; }
 
   // ---- changes
 
   // Puts nodes [first, last] into one run, or, on one processor, runs of one node. True if the plan
   // is kept.
   bool try_place(ir::NodeId first, ir::NodeId last, const How& how) {
-    return try_runs(first, last, [&](Runs& runs) { return add_run(runs, first, last, how); });
+    return try_runs(first, last, [&](Runs& runs) { return maker_.add(runs, first, last, how); });
   }
 
   // The same with a run for each node; those that cannot be split so stay on the CPU.
@@ -199,7 +201,8 @@ class Polisher {
     return try_runs(first, last, [&](Runs& runs) {
       const How on_cpu{Placement::Cpu, 0, how.maps};
       for (ir::NodeId node = first; node <= last; ++node)
-        if (!add_run(runs, node, node, how) && !add_whole(runs, node, node, on_cpu)) return false;
+        if (!maker_.add(runs, node, node, how) && !maker_.add(runs, node, node, on_cpu))
+          return false;
       return true;
     });
   }
@@ -208,83 +211,101 @@ class Polisher {
   // are placed.
   bool try_runs(ir::NodeId first, ir::NodeId last, llvm::function_ref<bool(Runs& runs)> add) {
     if (is_over() || last >= node_count_ || first > last) return false;
+    const size_t begin = index_at(first);
+    const size_t end = index_at(last) + 1;
     Runs runs;
-    const auto add_rest = [&](const Run& run, ir::NodeId from, ir::NodeId to) {
-      return from > to || add_run(runs, from, to, run.how);
-    };
-    for (const Run& run : runs_) {
-      if (run.last < first || run.first > last) {
-        runs.push_back(run);
-        continue;
+    const Run& head = *runs_[begin];
+    const Run& tail = *runs_[end - 1];
+    if (head.first < first && !maker_.add(runs, head.first, first - 1, head.how)) return false;
+    if (!add(runs)) return false;
+    if (tail.last > last && !maker_.add(runs, last + 1, tail.last, tail.how)) return false;
+    return try_stretch(begin, end, std::move(runs));
+  }
+
+  // Nodes [first, last], of which `how_of` says how: null leaves them as they are. Neighbours of
+  // one run that go to one place are one run there, too.
+  bool try_places(ir::NodeId first, ir::NodeId last,
+                  llvm::function_ref<const How*(ir::NodeId node)> how_of) {
+    if (is_over()) return false;
+    const size_t begin = index_at(first);
+    const size_t end = index_at(last) + 1;
+    Runs runs;
+    for (size_t i = begin; i < end; ++i) {
+      const RunPtr& run = runs_[i];
+      for (ir::NodeId node = run->first; node <= run->last;) {
+        const How* how = how_of(node);
+        ir::NodeId until = node;
+        while (until < run->last && how_of(until + 1) == how) ++until;
+        if (how == nullptr && node == run->first && until == run->last)
+          runs.push_back(run);
+        else if (!maker_.add(runs, node, until, how == nullptr ? run->how : *how))
+          return false;
+        node = until + 1;
       }
-      if (run.first < first && !add_rest(run, run.first, first - 1)) return false;
-      if (run.first <= first && !add(runs)) return false;
-      if (run.last > last && !add_rest(run, last + 1, run.last)) return false;
     }
-    if (judges_time_alone_ && best_ns_ != INT64_MAX &&
-        is_hopeless(runs, run_at(first).first, run_at(last).last))
-      return false;
-    return keep_if_faster(std::move(runs));
+    return try_stretch(begin, end, std::move(runs));
   }
 
-  // Whether nodes [first, last], where runs of both begin and end, take much longer in `runs` by
-  // costs of segments, with what else could be done meanwhile: that costs of segments leave out.
-  bool is_hopeless(const Runs& runs, ir::NodeId first, ir::NodeId last) const {
-    const double hidden_us =
-        *std::max_element(beside_us_.begin() + first, beside_us_.begin() + last + 1);
-    return segments_us(runs, first, last) >
-           kHopeless * segments_us(runs_, first, last) + costs_.hand_off_us() + hidden_us;
-  }
-
-  // Of the runs of nodes [first, last], with what is exchanged before them and behind.
-  double segments_us(const Runs& runs, ir::NodeId first, ir::NodeId last) const {
-    double us = 0;
-    ValuePlace before;
-    auto run = std::partition_point(runs.begin(), runs.end(),
-                                    [&](const Run& other) { return other.last < first; });
-    if (run != runs.begin()) before = place_of(*std::prev(run));
-    for (; run != runs.end(); ++run) {
-      us += costs_.exchange_us(run->first, run->last, before, run->segment);
-      if (run->first > last) break;
-      us += compute_us(*run);
-      before = place_of(*run);
-    }
-    return us;
-  }
-
-  static ValuePlace place_of(const Run& run) {
-    const Part* gpu = run.segment.divisions.back().part_on(Processor::Gpu);
-    return {run.how.placement, gpu != nullptr ? gpu->maps : Layout::Nhwc};
-  }
-
-  // Of the slower lane.
-  static double compute_us(const Run& run) {
-    double lane_us[2] = {};
-    for (const Division& division : run.segment.divisions)
-      for (const Part& part : division.parts)
-        lane_us[static_cast<size_t>(part.processor)] += part.predicted_us;
-    return std::max(lane_us[0], lane_us[1]);
-  }
-
-  bool keep_if_faster(Runs runs) {
-    PartitionPlan plan = plan_of(runs);
+  // Runs [begin, end) replaced by others of the same nodes. True if the plan is kept.
+  bool try_stretch(size_t begin, size_t end, Runs runs) {
+    const llvm::ArrayRef<RunPtr> old = llvm::makeArrayRef(runs_).slice(begin, end - begin);
+    if (is_alike(old, runs)) return false;
+    if (judges_time_alone_ && below_ns_ != INT64_MAX && is_hopeless(begin, end, runs)) return false;
+    for (const RunPtr& run : runs) write(*run);
     ++evaluations_;
-    llvm::Expected<int64_t> ns = judge_(plan);
-    if (!ns) {
-      error_.emplace(ns.takeError());
+    llvm::Expected<int64_t> ns = judge_(plan_);
+    if (!ns) error_.emplace(ns.takeError());
+    if (error_ || *ns >= below_ns_) {
+      for (const RunPtr& run : old) write(*run);
       return false;
     }
-    if (*ns >= best_ns_) return false;
-    best_ns_ = *ns;
-    best_plan_ = std::move(plan);
-    runs_ = std::move(runs);
+    now_ns_ = below_ns_ = *ns;
+    const size_t kept = std::min(runs.size(), end - begin);
+    std::move(runs.begin(), runs.begin() + static_cast<ptrdiff_t>(kept),
+              runs_.begin() + static_cast<ptrdiff_t>(begin));
+    const auto at = runs_.begin() + static_cast<ptrdiff_t>(begin + kept);
+    if (kept < end - begin)
+      runs_.erase(at, runs_.begin() + static_cast<ptrdiff_t>(end));
+    else
+      runs_.insert(at, runs.begin() + static_cast<ptrdiff_t>(kept), runs.end());
     return true;
   }
 
-  const Run& run_at(ir::NodeId node) const {
-    return *std::partition_point(runs_.begin(), runs_.end(),
-                                 [&](const Run& run) { return run.last < node; });
+  // Whether `runs` take much longer by costs of segments than runs [begin, end), with what else
+  // could be done meanwhile: that costs of segments leave out.
+  bool is_hopeless(size_t begin, size_t end, llvm::ArrayRef<RunPtr> runs) const {
+    const ir::NodeId first = runs_[begin]->first;
+    const ir::NodeId last = runs_[end - 1]->last;
+    const double hidden_us =
+        *std::max_element(beside_us_.begin() + first, beside_us_.begin() + last + 1);
+    const llvm::ArrayRef<RunPtr> old = llvm::makeArrayRef(runs_).slice(begin, end - begin);
+    return segments_us(begin, end, runs) >
+           kHopeless * segments_us(begin, end, old) + costs_.hand_off_us() + hidden_us;
   }
+
+  // Of `runs` in the place of runs [begin, end), with what is exchanged before them and behind.
+  double segments_us(size_t begin, size_t end, llvm::ArrayRef<RunPtr> runs) const {
+    double us = 0;
+    ValuePlace before;
+    if (begin > 0) before = place_of(*runs_[begin - 1]);
+    const auto exchange_us = [&](const Run& run) {
+      return costs_.exchange_us(run.first, run.last, before, run.segment);
+    };
+    for (const RunPtr& run : runs) {
+      us += exchange_us(*run) + compute_us(*run);
+      before = place_of(*run);
+    }
+    return end < runs_.size() ? us + exchange_us(*runs_[end]) : us;
+  }
+
+  size_t index_at(ir::NodeId node) const {
+    const auto at = std::partition_point(runs_.begin(), runs_.end(),
+                                         [&](const RunPtr& run) { return run->last < node; });
+    return static_cast<size_t>(at - runs_.begin());
+  }
+  const Run& run_at(ir::NodeId node) const { return *runs_[index_at(node)]; }
+  // For longer than the next change.
+  RunPtr held_at(ir::NodeId node) const { return runs_[index_at(node)]; }
 
   bool improve_at(ir::NodeId node) {
     if (run_at(node).first != node) return false;
@@ -302,7 +323,8 @@ class Polisher {
     for (double step : {0.08, 0.04, 0.02, 0.01}) {
       for (double sign : {1.0, -1.0}) {
         while (!is_over()) {
-          const Run run = run_at(node);
+          const RunPtr run_held = held_at(node);
+          const Run& run = *run_held;
           if (!run.how.is_split()) return has_improved;
           How how = run.how;
           how.gpu_share += sign * step;
@@ -331,9 +353,11 @@ class Polisher {
   bool improve_ends(ir::NodeId node) {
     bool has_improved = false;
     while (!is_over()) {
-      const Run run = run_at(node);
+      const RunPtr run_held = held_at(node);
+      const Run& run = *run_held;
       if (run.last + 1 >= node_count_) break;
-      const Run next = run_at(run.last + 1);
+      const RunPtr next_held = held_at(run.last + 1);
+      const Run& next = *next_held;
       How joined = run.how.is_split() ? run.how : next.how;
       joined.placement = Placement::Height;
       const bool is_chain = run.how.placement == Placement::Height;
@@ -349,11 +373,13 @@ class Polisher {
       }
       break;
     }
-    const Run run = run_at(node);
+    const RunPtr run_held = held_at(node);
+    const Run& run = *run_held;
     if (run.count() > 1) {
       const ir::NodeId middle = run.first + (run.last - run.first) / 2;
       has_improved |= try_place(run.first, middle, run.how);
-      const Run now = run_at(node);
+      const RunPtr now_held = held_at(node);
+      const Run& now = *now_held;
       if (now.count() > 1) has_improved |= try_place(now.last, now.last, now.how);
     }
     return has_improved;
@@ -369,12 +395,14 @@ class Polisher {
   bool improve_placement(ir::NodeId node) {
     bool has_improved = false;
     for (const How& how : whole_places()) {
-      const Run run = run_at(node);
+      const RunPtr run_held = held_at(node);
+      const Run& run = *run_held;
       if (!is_placed(run.first, run.first, how))
         has_improved |= try_place(run.first, run.last, how);
     }
     for (Placement placement : {Placement::Height, Placement::OutputChannel}) {
-      const Run run = run_at(node);
+      const RunPtr run_held = held_at(node);
+      const Run& run = *run_held;
       const ir::NodeId last = placement == Placement::Height ? run.last : run.first;
       const std::optional<BestSplit> best = best_split(run.first, last);
       if (!best) continue;
@@ -411,6 +439,30 @@ class Polisher {
     return has_improved;
   }
 
+  // Of regions between nodes [first, last], each branch whole on one processor, alone or with all
+  // others on the other one.
+  bool improve_branches(ir::NodeId first, ir::NodeId last) {
+    bool has_improved = false;
+    for (const BranchRegion& region : regions_) {
+      if (region.branches.size() < 2 || region.branches.front().front() < first ||
+          region.meeting > last)
+        continue;
+      for (const std::vector<ir::NodeId>& branch : region.branches)
+        for (const How& how : whole_places()) {
+          const auto is_in = [&](ir::NodeId node) {
+            return std::binary_search(branch.begin(), branch.end(), node);
+          };
+          has_improved |= try_places(branch.front(), branch.back(),
+                                     [&](ir::NodeId node) { return is_in(node) ? &how : nullptr; });
+          How others;
+          if (how.placement == Placement::Cpu) others = {Placement::Gpu, 0, costs_.gpu_maps()[0]};
+          has_improved |= try_places(region.branches.front().front(), region.meeting - 1,
+                                     [&](ir::NodeId node) { return is_in(node) ? &how : &others; });
+        }
+    }
+    return has_improved;
+  }
+
   // The GPU's share at which both processors would end together, and the layout in which that is
   // most. Nothing if the nodes cannot be split.
   struct BestSplit {
@@ -431,7 +483,7 @@ class Polisher {
       if (run.how.placement != how.placement || how.placement == Placement::Cpu)
         return run.how.placement == how.placement;
       if (how.is_split()) return run.how.maps == how.maps;
-      return costs_.gpu_maps_of(run.first, how.maps) == run.segment.place.maps;
+      return costs_.gpu_maps_of(run.first, how.maps) == place_of(run).maps;
     };
     if (how.is_split()) return is_so(run_at(first)) && run_at(first).last >= last;
     for (ir::NodeId node = first; node <= last; ++node)
@@ -440,17 +492,18 @@ class Polisher {
   }
 
   const CostModel& costs_;
-  const PartitionOptions& options_;
   const ir::NodeId node_count_;
   const uint32_t budget_;
   JudgePlan judge_;
+  const RunMaker maker_;
   // Costs of segments say nothing of limits, and of other objectives.
-  const bool judges_time_alone_ =
-      options_.objective == Objective::Latency && !options_.limits.limit_plans();
+  const bool judges_time_alone_;
   const std::vector<double> beside_us_;  // by node
-  Runs runs_;                            // of best_plan_
-  PartitionPlan best_plan_;
-  int64_t best_ns_ = 0;
+  const std::vector<BranchRegion> regions_;
+  Runs runs_;             // of the best plan
+  PartitionPlan plan_;    // the same, or what is being judged
+  int64_t now_ns_ = 0;    // of it
+  int64_t below_ns_ = 0;  // a change is kept where it takes less; INT64_MAX: always
   uint32_t evaluations_ = 0;
   std::optional<llvm::Error> error_;
   std::mt19937 random_;  // of a fixed seed

@@ -2,19 +2,55 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "compiler/device/device_profile.h"
+#include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/partition_plan.h"
 #include "compiler/partition/split_geometry.h"
-#include "compiler/schedule/schedule.h"
+#include "schema/plan_model.h"
 
 namespace codl::compiler {
 
 inline constexpr TensorId kNoTensor = UINT32_MAX;
 
+// What happens to one value on one lane.
+struct LaneUse {
+  Region computed;
+  Region read;
+  ir::NodeId last_node = 0;
+  bool is_used() const { return !computed.empty() || !read.empty(); }
+  friend bool operator==(const LaneUse&, const LaneUse&) = default;
+};
+
+struct ValueUse {
+  std::array<LaneUse, 2> lanes;  // by processor
+  // Of a map on the GPU:
+  std::optional<Layout> made_in;  // if it is computed there
+  Region read_as_buffer;
+  Region read_as_image;
+  bool is_read_in_chain = false;  // in the chain that makes it, as what it is not made in
+  friend bool operator==(const ValueUse&, const ValueUse&) = default;
+};
+
+// Tensors of a value have fixed ids until a schedule numbers those that there are.
+enum class TensorSlot : uint8_t { Cpu, Gpu, StagingToCpu, StagingToGpu, OtherLayout };
+inline constexpr uint32_t kTensorSlots = 5;
+constexpr TensorId tensor_id(ir::ValueId value, TensorSlot slot) {
+  return value * kTensorSlots + static_cast<TensorId>(slot);
+}
+constexpr ir::ValueId value_of_tensor(TensorId tensor) { return tensor / kTensorSlots; }
+
+struct PlacedTensor {
+  bool is_there = false;
+  kernels::OperandShape shape;
+  Storage storage = Storage::Host;
+};
+
 struct ValuePlacement {
-  // By processor. `missing`: what the lane reads and does not compute: below and above what it
-  // does.
+  // By processor, ids as tensor_id() has them. `missing`: what the lane reads and does not compute:
+  // below and above what it does.
   std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
   std::array<TensorId, 2> staging = {
       kNoTensor, kNoTensor};  // Separate + images: device buffer on the way to that lane
@@ -27,6 +63,9 @@ struct ValuePlacement {
   TensorId other_layout = kNoTensor;
   Region made;
   Region converted;
+  std::array<PlacedTensor, kTensorSlots> tensors;  // by slot
+  bool is_of_gpu = false;                          // computed there alone
+  ir::NodeId last_cpu_node = 0;  // the last node whose CPU part touches the CPU's tensor
 
   // Whose tensor the part has the value in.
   Processor home_of(const Part& part) const {
@@ -40,17 +79,10 @@ struct ValuePlacement {
   }
   TensorId tensor_on(Processor processor) const { return tensor[static_cast<size_t>(processor)]; }
   TensorId staging_on(Processor processor) const { return staging[static_cast<size_t>(processor)]; }
-  std::array<Region, 2>& missing_on(Processor processor) {
-    return missing[static_cast<size_t>(processor)];
-  }
+  const PlacedTensor& placed(TensorId id) const { return tensors[id % kTensorSlots]; }
 };
 
-struct Placements {
-  std::vector<ValuePlacement> values;     // by value; constants have none
-  std::vector<ir::NodeId> last_cpu_node;  // by tensor: the last node whose CPU part touches it
-};
-
-// Adds the tensors of all values that are not constants to the schedule.
+// Finds where values live. Borrows both.
 //
 //   who touches the value               its tensors
 //   one lane                            one: Host, Device or Image; Input and Output are the
@@ -64,7 +96,25 @@ struct Placements {
 //                                       else a Device or Image one
 //
 // One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; no image.
-Placements place_values(const ir::Graph& graph, const PartitionPlan& plan,
-                        const DeviceProfile& profile, Schedule& schedule);
+class Placer {
+ public:
+  Placer(const ir::Graph& graph, const DeviceProfile& profile);
+
+  // What the plan does to a value that is not constant.
+  ValueUse use_of(const PartitionPlan& plan, ir::ValueId value) const;
+  // Follows from that alone.
+  ValuePlacement place(ir::ValueId value, ValueUse use) const;
+
+  struct Reader {
+    ir::NodeId node;
+    uint32_t operand;
+  };
+  llvm::ArrayRef<Reader> readers(ir::ValueId value) const { return readers_[value]; }
+
+ private:
+  const ir::Graph& graph_;
+  const DeviceProfile& profile_;
+  std::vector<std::vector<Reader>> readers_;  // by value, in graph order
+};
 
 }  // namespace codl::compiler

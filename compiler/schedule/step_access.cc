@@ -2,6 +2,13 @@
 
 namespace codl::compiler {
 
+Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand,
+                       const ir::TensorType& type, bool is_write, SplitDim dim, Range part) {
+  if (dim == SplitDim::None) return whole_region(type);
+  return node != ir::kNoId && !is_write ? read_region({graph, graph.node(node)}, operand, dim, part)
+                                        : slab(type, dim, part);
+}
+
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule& schedule,
                                          StepId id) {
   const Step& step = schedule.steps[id];
@@ -12,13 +19,9 @@ llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule&
     const Tensor& tensor = schedule.tensors[step.operands[i]];
     const ir::TensorType& type = graph.value(schedule.values[step.operands[i]]).type;
     Access access{step.operands[i], whole_region(type), is_hand_over || step.writes(i)};
-    if (step.part_dim != SplitDim::None && tensor.storage != Storage::Weights) {
-      const bool is_node_input = node != ir::kNoId && !access.is_write;
-      access.region = is_node_input
-                          ? read_region({graph, graph.node(node)}, static_cast<uint32_t>(i),
-                                        step.part_dim, step.part)
-                          : slab(type, step.part_dim, step.part);
-    }
+    if (tensor.storage != Storage::Weights)
+      access.region = accessed_region(graph, node, static_cast<uint32_t>(i), type, access.is_write,
+                                      step.part_dim, step.part);
     accesses.push_back(access);
   }
   return accesses;

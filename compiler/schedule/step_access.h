@@ -12,6 +12,12 @@ struct Access {
   bool is_write;
 };
 
+// Of operand number `operand`, of that type, of a step that computes `part` along `dim`: what the
+// node's part reads of it, or the part itself where it is written or the step is of no node (kNoId:
+// an exchange).
+Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand,
+                       const ir::TensorType& type, bool is_write, SplitDim dim, Range part);
+
 // In operand order. Map and Unmap count as writes of the whole tensor: they change who may touch
 // it.
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule& schedule,

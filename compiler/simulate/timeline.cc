@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/simulate/lane_clock.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,47 +11,57 @@ namespace codl::compiler {
 
 namespace {
 
-constexpr double kNever = 1e300;
-
 class LaneSimulation {
  public:
-  explicit LaneSimulation(llvm::ArrayRef<LaneStep> steps) : steps_(steps), is_done_(steps.size()) {
-    for (const LaneStep& step : steps) left_us_.push_back(step.alone_us);
+  LaneSimulation(llvm::ArrayRef<LaneStep> steps, const LaneConditions& conditions, Clock clock)
+      : steps_(steps),
+        conditions_(conditions),
+        has_calls_(clock == Clock::Wall),
+        is_done_(steps.size()) {
     result_.spans.resize(steps.size());
     for (size_t lane = 0; lane < kLaneCount; ++lane) next_[lane] = following(lane, 0);
   }
 
-  void add_conditions(const DeviceProfile& profile, const SimulatedLoad& load, Clock clock) {
-    slow_down_[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
-    slow_down_[1] = 1 / (1 - std::clamp(load.gpu_frame_percent, 0.0, 90.0) / 100);
-    for (size_t lane = 0; lane < 2; ++lane) {
-      disturbance_[lane] = profile.disturbance_percent[lane].value / 100;
-      contention_[lane] = profile.exchange.contention_percent[lane].value / 100;
+  Timeline run() {
+    LaneClock clock;
+    while (clock.advance(*this, conditions_)) {
     }
-    has_calls_ = clock == Clock::Wall;
-    for (size_t i = 0; i < steps_.size(); ++i)
-      if (has_calls_) left_us_[i] += steps_[i].launch_us;
+    result_.total_us = clock.now_us;
+    std::copy(clock.busy_us, clock.busy_us + kLaneCount, result_.busy_us);
+    result_.overlap_us = clock.overlap_us;
+    return std::move(result_);
   }
 
-  // A lane's step starts or ends at each event.
-  Timeline run() {
-    while (
-        std::any_of(next_, next_ + kLaneCount, [&](size_t step) { return step < steps_.size(); })) {
-      bool runs[kLaneCount];
-      double soonest_us = kNever;  // the next event
-      for (size_t lane = 0; lane < kLaneCount; ++lane) {
-        const double ready_us = next_[lane] < steps_.size() ? ready_time_us(next_[lane]) : kNever;
-        runs[lane] = ready_us <= now_us_;
-        if (!runs[lane]) soonest_us = std::min(soonest_us, ready_us);
-        if (runs[lane] && !is_started_[lane]) start(lane);
-      }
-      for (size_t lane = 0; lane < kLaneCount; ++lane)
-        if (runs[lane])
-          soonest_us = std::min(soonest_us, now_us_ + left_us_[next_[lane]] * factor(lane, runs));
-      advance(soonest_us, runs);
+  // ---- LaneClock's lanes
+
+  bool has_next(size_t lane) const { return next_[lane] < steps_.size(); }
+
+  double ready_us(size_t lane) const {
+    const LaneStep& step = steps_[next_[lane]];
+    double ready_us = 0;
+    for (const LaneWait& wait : step.waits) {
+      if (!is_done_[wait.step]) return kNotReadyUs;
+      ready_us =
+          std::max(ready_us, result_.spans[wait.step].end_us + conditions_.handed_over_us(wait.us));
     }
-    result_.total_us = now_us_;
-    return std::move(result_);
+    return ready_us + conditions_.handed_over_us(step.hand_off_us);
+  }
+
+  double start(size_t lane, double now_us) {
+    const size_t index = next_[lane];
+    const LaneStep& step = steps_[index];
+    result_.spans[index].start_us = now_us;
+    if (step.called_lane == kNoLane) return step.alone_us + (has_calls_ ? step.launch_us : 0);
+    if (!has_calls_) return 0;
+    // What that lane was given before stands before this step.
+    return next_[step.called_lane] > index ? step.idle_us : step.alone_us + step.launch_us;
+  }
+
+  void finish(size_t lane, double now_us) {
+    const size_t index = next_[lane];
+    result_.spans[index].end_us = now_us;
+    is_done_[index] = true;
+    next_[lane] = following(lane, index + 1);
   }
 
  private:
@@ -59,69 +70,11 @@ class LaneSimulation {
     return begin;
   }
 
-  // Both lanes have a part in it.
-  double handed_over_us(double us) const { return us * (1 + disturbance_[0] + disturbance_[1]); }
-
-  // When the step may start; never while it waits for a step that is not done.
-  double ready_time_us(size_t index) const {
-    double ready_us = 0;
-    for (const LaneWait& wait : steps_[index].waits) {
-      if (!is_done_[wait.step]) return kNever;
-      ready_us = std::max(ready_us, result_.spans[wait.step].end_us + handed_over_us(wait.us));
-    }
-    return ready_us + handed_over_us(steps_[index].hand_off_us);
-  }
-
-  void start(size_t lane) {
-    const size_t index = next_[lane];
-    const LaneStep& step = steps_[index];
-    is_started_[lane] = true;
-    result_.spans[index].start_us = now_us_;
-    if (step.called_lane == kNoLane) return;
-    // What that lane was given before stands before this step.
-    if (next_[step.called_lane] > index) left_us_[index] = step.idle_us;
-    if (!has_calls_) left_us_[index] = 0;
-  }
-
-  double factor(size_t lane, const bool (&runs)[kLaneCount]) const {
-    if (lane >= 2) return slow_down_[lane];
-    const bool is_alone = !runs[0] || !runs[1];
-    // What disturbs one lane, for longer than steps take, holds up the other at their next join: of
-    // lanes that are disturbed at different times both lose what either does.
-    const double disturbance = disturbance_[lane] + (is_alone ? 0 : disturbance_[1 - lane]);
-    return slow_down_[lane] * (1 + disturbance) * (is_alone ? 1 : 1 + contention_[lane]);
-  }
-
-  void advance(double until_us, const bool (&runs)[kLaneCount]) {
-    const double elapsed_us = until_us - now_us_;
-    for (size_t lane = 0; lane < kLaneCount; ++lane) {
-      if (!runs[lane]) continue;
-      const size_t index = next_[lane];
-      result_.busy_us[lane] += elapsed_us;
-      // Compared as the event was computed: in a long time rounding may leave nothing elapsed.
-      const bool ends = now_us_ + left_us_[index] * factor(lane, runs) <= until_us;
-      left_us_[index] -= elapsed_us / factor(lane, runs);
-      // 1e-9: what rounding leaves of a step that ends now.
-      if (!ends && left_us_[index] > 1e-9) continue;
-      result_.spans[index].end_us = until_us;
-      is_done_[index] = true;
-      is_started_[lane] = false;
-      next_[lane] = following(lane, index + 1);
-    }
-    if (runs[0] && runs[1]) result_.overlap_us += elapsed_us;
-    now_us_ = until_us;
-  }
-
   llvm::ArrayRef<LaneStep> steps_;
-  double slow_down_[kLaneCount] = {1, 1, 1};
-  double disturbance_[2] = {};
-  double contention_[2] = {};
-  bool has_calls_ = true;
-  std::vector<double> left_us_;  // by step, at full speed
+  const LaneConditions& conditions_;
+  const bool has_calls_;
   std::vector<bool> is_done_;
   size_t next_[kLaneCount];  // the lane's first step that is not done
-  bool is_started_[kLaneCount] = {};
-  double now_us_ = 0;
   Timeline result_;
 };
 
@@ -135,9 +88,8 @@ double Timeline::energy_j(const PowerFigures& power) const {
 
 Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
                    const SimulatedLoad& load, Clock clock) {
-  LaneSimulation simulation(steps);
-  simulation.add_conditions(profile, load, clock);
-  return simulation.run();
+  const LaneConditions conditions(profile, load);
+  return LaneSimulation(steps, conditions, clock).run();
 }
 
 std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<LaneStep> steps,

@@ -21,6 +21,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/simulate/plan_times.h"
 #include "compiler/simulate/simulate.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -190,11 +191,17 @@ void report(const std::string& name, const DeviceProfile& profile, uint32_t budg
             uint32_t annealed) {
   const ir::Graph graph = read_graph(name);
   const LatencyPredictor predictor(profile);
+  PlanTimes times(graph, predictor);
   const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
-    auto schedule = make_schedule(graph, plan, predictor, "");
-    if (!schedule) return schedule.takeError();
-    if (llvm::Error error = predict(*schedule, profile)) return error;
-    return std::llround(schedule->predicted_us * 1e3);
+    if (!PlanTimes::can_time(profile)) {
+      auto schedule = make_schedule(graph, plan, predictor, "");
+      if (!schedule) return schedule.takeError();
+      if (llvm::Error error = predict(*schedule, profile)) return error;
+      return std::llround(schedule->predicted_us * 1e3);
+    }
+    auto us = times.time_us(plan);
+    if (!us) return us.takeError();
+    return std::llround(*us * 1e3);
   };
   PartitionOptions options;
   options.search_budget = budget;
@@ -229,7 +236,7 @@ uint32_t number_of(const std::string& flag, const char* text) {
 int main(int argc, char** argv) {
   using namespace codl::compiler;
   std::string device = "sd855";
-  uint32_t budget = PartitionOptions{}.search_budget, annealed = 0;
+  uint32_t budget = kSearchBudget, annealed = 0;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];

@@ -9,6 +9,7 @@
 #include <array>
 #include <limits>
 
+#include "compiler/partition/branch_regions.h"
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {
@@ -91,52 +92,16 @@ class BranchSharing {
   }
 
   void find_regions() {
-    // The last node that reads something made before a node shows whether paths lead around it.
-    ir::NodeId read_until = 0;
-    Region region;
     ir::NodeId first = 0;
-    std::vector<ir::NodeId> last_reader(node_count_, 0);
-    for (ir::NodeId node = 0; node < node_count_; ++node)
-      for (ir::ValueId input : graph_.node(node).inputs)
-        if (graph_.value(input).producer != ir::kNoId)
-          last_reader[graph_.value(input).producer] = node;
-    for (ir::NodeId node = 0; node < node_count_; ++node) {
-      if (read_until <= node || node + 1 == node_count_) {
-        region.meeting = node;
-        region.branches = branches_of(first, node);
-        regions_.push_back(std::move(region));
-        region = {};
-        first = node + 1;
+    for (const BranchRegion& found : branch_regions(graph_)) {
+      Region& region = regions_.emplace_back();
+      region.meeting = found.meeting;
+      for (const std::vector<ir::NodeId>& nodes : found.branches) {
+        region.branches.emplace_back();
+        for (ir::NodeId node : nodes) add_node(region.branches.back(), first, node);
       }
-      read_until = std::max(read_until, last_reader[node]);
+      first = found.meeting + 1;
     }
-  }
-
-  // The parts of nodes [first, end) that no value connects, in the order of their first nodes.
-  std::vector<Branch> branches_of(ir::NodeId first, ir::NodeId end) const {
-    std::vector<ir::NodeId> group(end - first);
-    for (ir::NodeId i = 0; i < group.size(); ++i) group[i] = i;
-    const auto root = [&](ir::NodeId i) {
-      while (group[i] != i) i = group[i] = group[group[i]];
-      return i;
-    };
-    for (ir::NodeId node = first; node < end; ++node)
-      for (ir::ValueId input : graph_.node(node).inputs) {
-        const ir::NodeId maker = graph_.value(input).producer;
-        if (maker == ir::kNoId || maker < first) continue;
-        const ir::NodeId a = root(maker - first), b = root(node - first);
-        group[std::max(a, b)] = std::min(a, b);
-      }
-    std::vector<Branch> branches;
-    std::vector<size_t> index(group.size());
-    for (ir::NodeId i = 0; i < group.size(); ++i) {
-      if (root(i) == i) {
-        index[i] = branches.size();
-        branches.emplace_back();
-      }
-      add_node(branches[index[root(i)]], first, first + i);
-    }
-    return branches;
   }
 
   void add_node(Branch& branch, ir::NodeId first, ir::NodeId node) const {

@@ -10,6 +10,7 @@
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/simulate/plan_times.h"
 #include "compiler/simulate/simulate.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "test/support/catch.h"
@@ -52,8 +53,9 @@ std::string describe(const ir::Graph& graph, const PartitionPlan& plan) {
 // cuts, each run of nodes a chain at each cut of its first node.
 class Enumeration {
  public:
+  // Plans that follow each other differ at their ends.
   Enumeration(const CostModel& costs, const LatencyPredictor& predictor)
-      : costs_(costs), predictor_(predictor) {}
+      : costs_(costs), predictor_(predictor), times_(costs.graph(), predictor) {}
 
   int64_t least_ns() {
     extend({}, 0);
@@ -65,7 +67,7 @@ class Enumeration {
   void extend(const PartitionPlan& plan, ir::NodeId first) {
     const auto node_count = static_cast<ir::NodeId>(costs_.graph().nodes().size());
     if (first == node_count) {
-      const int64_t ns = time_ns(costs_.graph(), plan, predictor_);
+      const int64_t ns = std::llround(test::value_of(times_.time_us(plan)) * 1e3);
       if (ns >= least_ns_) return;
       least_ns_ = ns;
       best_ = plan;
@@ -98,6 +100,7 @@ class Enumeration {
 
   const CostModel& costs_;
   const LatencyPredictor& predictor_;
+  PlanTimes times_;
   int64_t least_ns_ = INT64_MAX;
   PartitionPlan best_;
 };
@@ -143,6 +146,8 @@ DeviceProfile random_profile(std::mt19937& random, Layout layout = Layout::Nhwc)
   profile.exchange.sync_us.value = draw(0.1, 20);
   profile.exchange.map_us.value = draw(0.1, 5);
   profile.exchange.copy_us_per_mb.value = draw(10, 1000);
+  for (Quantity& contention : profile.exchange.contention_percent) contention.value = draw(1, 40);
+  for (Quantity& disturbance : profile.disturbance_percent) disturbance.value = draw(0.1, 5);
   return profile;
 }
 
@@ -161,6 +166,7 @@ TEST_CASE(
     const CostModel costs(graph, predictor);
     Enumeration enumeration(costs, predictor);
     const int64_t optimum_ns = enumeration.least_ns();
+    CHECK(optimum_ns == time_ns(graph, enumeration.best(), predictor));
     int64_t found_ns = INT64_MAX;
     PartitionPlan found;
     for (const char* strategy : {"cpu", "gpu", "auto"}) {
@@ -200,7 +206,7 @@ TEST_CASE("every strategy's plan is sound, and none is better than what is made 
     PartitionOptions options;
     options.search_budget = 200;
     const Optimum best = test::value_of(optimal_partition(graph, predictor, options, judge));
-    CHECK(best.evaluations <= options.search_budget);
+    CHECK(best.evaluations <= *options.search_budget);
     CHECK(best.predicted_ns == time_ns(graph, best.plan, predictor));
     for (const std::string& strategy : strategy_names()) {
       CAPTURE(strategy, i);
@@ -239,7 +245,7 @@ TEST_CASE("the search of a network that cannot be split ends") {
       graph, predictor, options, [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
         return time_ns(graph, plan, predictor);
       }));
-  CHECK(best.evaluations <= options.search_budget);
+  CHECK(best.evaluations <= *options.search_budget);
 }
 
 TEST_CASE("branches of the same size are on different processors") {

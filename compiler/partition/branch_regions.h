@@ -1,0 +1,21 @@
+// Branches of a graph: what has nothing to do with each other between two nodes that every path
+// passes.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace codl::compiler {
+
+// Nodes up to one that every path passes, which is the last, and the branches before it, each with
+// its nodes in graph order, in the order of their first nodes.
+struct BranchRegion {
+  std::vector<std::vector<ir::NodeId>> branches;
+  ir::NodeId meeting = ir::kNoId;
+};
+
+// In graph order; every node is in one of them.
+std::vector<BranchRegion> branch_regions(const ir::Graph& graph);
+
+}  // namespace codl::compiler

@@ -1,0 +1,272 @@
+#include "compiler/schedule/segment_steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/partition/kernel_choice.h"
+#include "compiler/schedule/step_access.h"
+
+namespace codl::compiler {
+
+using Mapped = ValueState::Mapped;
+
+llvm::SmallVector<ir::ValueId, 8> SegmentSteps::values_of(const ir::Graph& graph, ir::NodeId first,
+                                                          ir::NodeId last) {
+  llvm::SmallVector<ir::ValueId, 8> values;
+  for (ir::NodeId node = first; node <= last; ++node) {
+    for (ir::ValueId input : graph.node(node).inputs)
+      if (!graph.value(input).is_constant) values.push_back(input);
+    values.push_back(graph.node(node).output);
+  }
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last,
+                               Sink sink) {
+  sink_ = sink;
+  for (ir::NodeId id = first; id <= last; ++id)
+    for (const Part& part : plan.divisions[id].parts)
+      if (llvm::Error error = bring_operands(id, part, first)) return error;
+  // Ahead of the segment's kernels, so that no map waits in the queue behind them.
+  read_by_gpu_.clear();
+  for (ir::NodeId id = first; id <= last; ++id)
+    if (const Part* part = plan.divisions[id].part_on(Processor::Gpu))
+      for (ir::ValueId value : graph_.node(id).inputs) {
+        const ValuePlacement& placement = placements_[value];
+        for (TensorId tensor : {placement.tensor_for(*part), placement.tensor_on(Processor::Gpu)})
+          if (tensor != kNoTensor) read_by_gpu_.push_back(tensor);
+      }
+  for (ir::NodeId id = first; id <= last; ++id)
+    if (llvm::Error error = map_operands(plan.divisions[id])) return error;
+  for (ir::NodeId id = first; id <= last; ++id)
+    for (const Part& part : plan.divisions[id].parts)
+      if (llvm::Error error = emit_kernel(plan.divisions[id], part)) return error;
+  if (llvm::Error error = give_to_cpu(first, last)) return error;
+  // What the host has is among the values of the segment that uses it last there.
+  if (profile_.exchange.sharing != Sharing::SubBuffer) return llvm::Error::success();
+  for (ir::ValueId value : values_of(graph_, first, last))
+    if (placements_[value].last_cpu_node <= last)
+      if (llvm::Error error = unmap(value)) return error;
+  return llvm::Error::success();
+}
+
+// Exchanges what the lane reads and has not computed, once per value, before the first segment that
+// reads it from outside. Inside the chain that makes a value nothing is missing, and nothing is
+// there yet to exchange: what is missing then, nodes behind the chain read.
+llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
+                                         ir::NodeId segment_first) {
+  for (ir::ValueId value : graph_.node(node).inputs) {
+    const ir::NodeId producer = graph_.value(value).producer;
+    if (producer != ir::kNoId && producer >= segment_first) continue;
+    const Processor home = placements_[value].home_of(part);
+    for (Region& region : states_[value].missing[static_cast<size_t>(home)]) {
+      if (region.empty()) continue;
+      const Region missing = std::exchange(region, {});
+      if (llvm::Error error = exchange(value, home, missing)) return error;
+      if (home == Processor::Gpu)
+        if (llvm::Error error = convert_layout(value, missing)) return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
+// What the GPU alone has made and the CPU reads behind the segment: at once, so that it waits
+// behind no kernel that has nothing to do with it. Where the host has the tensor to write its own
+// part, the GPU would have to wait for that; it is left to the segment that reads it.
+llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
+  for (ir::NodeId id = first; id <= last; ++id) {
+    const ir::ValueId value = graph_.node(id).output;
+    const ValuePlacement& placement = placements_[value];
+    if (placement.tensor_on(Processor::Gpu) == kNoTensor || placement.last_cpu_node <= last ||
+        states_[value].mapped != Mapped::No || !placement.is_of_gpu)
+      continue;
+    for (Region& region : states_[value].missing[static_cast<size_t>(Processor::Cpu)])
+      if (!region.empty())
+        if (llvm::Error error = exchange(value, Processor::Cpu, std::exchange(region, {})))
+          return error;
+    if (llvm::Error error = map(value, Mapped::Read)) return error;
+  }
+  return llvm::Error::success();
+}
+
+// To the GPU's tensor of the other layout, if there is one, what has come to be in its first: of
+// its `piece`, a range of rows or of channels, all that is read there.
+llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
+  const ValuePlacement& placement = placements_[value];
+  if (placement.other_layout == kNoTensor) return llvm::Error::success();
+  const Region whole = whole_region(graph_.value(value).type);
+  const Region& read = placement.converted;
+  if (piece.channels == whole.channels && !(read.rows == whole.rows))
+    piece.rows = intersection(piece.rows, read.rows);
+  else if (piece.rows == whole.rows)
+    piece.channels = intersection(piece.channels, read.channels);
+  if (piece.empty()) return llvm::Error::success();
+  const TensorId from = placement.tensor_on(Processor::Gpu);
+  if (from == placement.tensor_on(Processor::Cpu) && states_[value].mapped == Mapped::Write)
+    if (llvm::Error error = unmap(value)) return error;
+  return move(value, StepKind::Kernel, from, placement.other_layout, piece);
+}
+
+llvm::Error SegmentSteps::exchange(ir::ValueId value, Processor to, const Region& region) {
+  const ValuePlacement& placement = placements_[value];
+  const TensorId gpu = placement.tensor_on(Processor::Gpu);
+  const TensorId cpu = placement.tensor_on(Processor::Cpu);
+  if (gpu == cpu) return llvm::Error::success();  // one memory: waits are enough
+  const TensorId staging = placement.staging_on(to);
+  const bool to_gpu = to == Processor::Gpu;
+  if (profile_.exchange.sharing != Sharing::Separate) {
+    if (llvm::Error error = unmap(value)) return error;
+    return move(value, StepKind::Kernel, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
+  }
+  if (staging == kNoTensor)
+    return move(value, to_gpu ? StepKind::Upload : StepKind::Download, to_gpu ? cpu : gpu,
+                to_gpu ? gpu : cpu, region);
+  if (to_gpu) {
+    if (llvm::Error error = move(value, StepKind::Upload, cpu, staging, region)) return error;
+    return move(value, StepKind::Kernel, staging, gpu, region);
+  }
+  if (llvm::Error error = move(value, StepKind::Kernel, gpu, staging, region)) return error;
+  return move(value, StepKind::Download, staging, cpu, region);
+}
+
+// The part of a step that copies `region`: rows, channels, or all.
+void SegmentSteps::set_part(PlannedStep& step, ir::ValueId value, const Region& region) const {
+  const Region whole = whole_region(graph_.value(value).type);
+  if (!(region.channels == whole.channels)) {  // of every row that both tensors hold
+    step.part_dim = SplitDim::OutputChannel;
+    step.part = region.channels;
+  } else if (!(region.rows == whole.rows)) {
+    step.part_dim = SplitDim::Height;
+    step.part = region.rows;
+  }
+}
+
+// Kernel: on the GPU; else a transfer between separate memories.
+llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, TensorId from, TensorId to,
+                               const Region& region) {
+  PlannedStep step;
+  step.kind = kind;
+  step.lane = kind == StepKind::Kernel ? Lane::Gpu : Lane::Transfer;
+  step.value = value;
+  step.operands = {from, to};
+  set_part(step, value, region);
+  return sink_(std::move(step));
+}
+
+// Shared tensors of the node's CPU part go to the host.
+llvm::Error SegmentSteps::map_operands(const Division& division) {
+  if (division.part_on(Processor::Cpu) == nullptr) return llvm::Error::success();
+  const ir::Node& node = graph_.node(division.node);
+  for (ir::ValueId value : node.inputs)
+    if (llvm::Error error = map(value, Mapped::Read)) return error;
+  return map(node.output, Mapped::Write);
+}
+
+bool SegmentSteps::needs_map(ir::ValueId value, TensorId tensor) const {
+  return profile_.exchange.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
+         placements_[value].placed(tensor).storage == Storage::Shared;
+}
+
+// A tensor mapped for reading may be read by both lanes at once (OpenCL 1.2, 5.4.2.1); one mapped
+// for writing belongs to the host alone.
+llvm::Error SegmentSteps::map(ir::ValueId value, Mapped access) {
+  const TensorId tensor = placements_[value].tensor_on(Processor::Cpu);
+  if (!needs_map(value, tensor)) return llvm::Error::success();
+  const Mapped& mapped = states_[value].mapped;
+  if (mapped == Mapped::Write && access == Mapped::Read && llvm::is_contained(read_by_gpu_, tensor))
+    if (llvm::Error error = unmap(value)) return error;
+  if (mapped >= access) return llvm::Error::success();
+  if (llvm::Error error = unmap(value)) return error;
+  states_[value].mapped = access;
+  // Whoever writes may read its own rows again later without another map.
+  return hand_over(value, StepKind::Map,
+                   access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
+}
+
+llvm::Error SegmentSteps::unmap(ir::ValueId value) {
+  if (states_[value].mapped == Mapped::No) return llvm::Error::success();
+  states_[value].mapped = Mapped::No;
+  return hand_over(value, StepKind::Unmap, MapAccess::Read);
+}
+
+llvm::Error SegmentSteps::hand_over(ir::ValueId value, StepKind kind, MapAccess access) {
+  PlannedStep step;
+  step.kind = kind;
+  step.lane = Lane::Gpu;
+  step.value = value;
+  step.operands = {placements_[value].tensor_on(Processor::Cpu)};
+  step.map_access = access;
+  return sink_(std::move(step));
+}
+
+llvm::Error SegmentSteps::emit_kernel(const Division& division, const Part& part) {
+  const ir::Node& node = graph_.node(division.node);
+  PlannedStep step;
+  step.lane = part.processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu;
+  step.kernel = part.kernel;
+  step.node = division.node;
+  if (division.is_split()) {
+    step.part_dim = division.dim;
+    step.part = part.computed;
+    step.owned = part.owned;
+  }
+  for (ir::ValueId value : node.inputs)
+    step.operands.push_back(graph_.value(value).is_constant ? kNoTensor
+                                                            : placements_[value].tensor_for(part));
+  step.operands.push_back(placements_[node.output].tensor_on(part.processor));
+  if (part.processor == Processor::Gpu) {
+    for (ir::ValueId value : node.inputs)
+      if (placements_[value].reads_converted(part)) {
+        const Region made = std::exchange(states_[value].made, {});
+        if (llvm::Error error = convert_layout(value, made)) return error;
+      }
+    const auto takes_back = [&](ir::ValueId value, TensorId tensor, Mapped least) {
+      const bool is_both =
+          tensor != kNoTensor && tensor == placements_[value].tensor_on(Processor::Cpu);
+      return is_both && states_[value].mapped >= least ? unmap(value) : llvm::Error::success();
+    };
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (llvm::Error error = takes_back(node.inputs[i], step.operands[i], Mapped::Write))
+        return error;
+    if (llvm::Error error = takes_back(node.output, step.operands.back(), Mapped::Read))
+      return error;
+  }
+  return sink_(std::move(step));
+}
+
+kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
+                            const PlannedStep& step, kernels::OperandShape* shapes) {
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    const TensorId tensor = step.operands[i];
+    shapes[i] = tensor == kNoTensor ? constant_shape({graph, graph.node(step.node)},
+                                                     static_cast<uint32_t>(i), *step.kernel)
+                                    : placements[value_of_tensor(tensor)].placed(tensor).shape;
+  }
+  kernels::StepShape shape;
+  shape.row = step.kernel;
+  if (step.node != ir::kNoId) shape.params = graph.node(step.node).params.data();
+  shape.operands = shapes;
+  shape.operand_count = static_cast<uint32_t>(step.operands.size());
+  shape.part_dim = step.part_dim;
+  shape.part = step.part;
+  return shape;
+}
+
+llvm::SmallVector<PlannedAccess, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step) {
+  llvm::SmallVector<PlannedAccess, 6> accesses;
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    const TensorId tensor = step.operands[i];
+    if (tensor == kNoTensor) continue;
+    const bool is_write = step.is_hand_over() || i + 1 == step.operands.size();
+    accesses.push_back({tensor,
+                        accessed_region(graph, step.node, static_cast<uint32_t>(i),
+                                        graph.value(value_of_tensor(tensor)).type, is_write,
+                                        step.part_dim, step.part),
+                        is_write});
+  }
+  return accesses;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,108 @@
+// The steps of a segment (a chain, or one node) of a partition plan, before they have names,
+// numbers of tensors, weights and waits.
+//
+// For every value and lane: what the lane computes, what its nodes read, and what is missing. From
+// these alone follow the tensors (placements.h), then segment by segment the steps: exchange what
+// is missing, hand shared tensors to the host, run the kernels. Chains need no rule of their own: a
+// lane that computes all it reads misses nothing.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "compiler/device/latency_predictor.h"
+#include "compiler/schedule/placements.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+struct PlannedStep {
+  StepKind kind = StepKind::Kernel;
+  Lane lane = Lane::Cpu;
+  MapAccess map_access = MapAccess::Read;
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+  Range owned;
+  // Of a kernel step. An exchange on the GPU has none yet: which one moves the value best is for
+  // whoever takes the step to say (choose_mover()).
+  const KernelRow* kernel = nullptr;
+  ir::NodeId node = ir::kNoId;              // of a part of a node
+  ir::ValueId value = ir::kNoId;            // of an exchange, a map or an unmap
+  llvm::SmallVector<TensorId, 4> operands;  // as tensor_id() has them; constants: kNoTensor
+
+  bool is_hand_over() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
+};
+
+// Where a value is at a point of the list of steps.
+struct ValueState {
+  enum class Mapped : uint8_t { No, Read, Write };
+
+  std::array<std::array<Region, 2>, 2> missing = {};  // by processor; not exchanged yet
+  Region made;                                        // not converted to the other layout yet
+  Mapped mapped = Mapped::No;                         // the tensor that both use, to the host
+
+  ValueState() = default;
+  // Before the first step.
+  explicit ValueState(const ValuePlacement& placement)
+      : missing(placement.missing), made(placement.made) {}
+  friend bool operator==(const ValueState&, const ValueState&) = default;
+};
+
+// What a step reads or writes of an operand.
+struct PlannedAccess {
+  TensorId tensor;
+  Region region;
+  bool is_write;
+};
+
+class SegmentSteps {
+ public:
+  // Takes one step; an error of it ends the list.
+  using Sink = llvm::function_ref<llvm::Error(PlannedStep step)>;
+
+  // Borrows all. Placements and states are by value; constants have none.
+  SegmentSteps(const ir::Graph& graph, const DeviceProfile& profile,
+               const std::vector<ValuePlacement>& placements, std::vector<ValueState>& states)
+      : graph_(graph), profile_(profile), placements_(placements), states_(states) {}
+
+  // Of nodes [first, last], a segment; states change from those before it to those behind.
+  llvm::Error emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last, Sink sink);
+
+  // The values that a segment reads or makes, ascending, without constants.
+  static llvm::SmallVector<ir::ValueId, 8> values_of(const ir::Graph& graph, ir::NodeId first,
+                                                     ir::NodeId last);
+
+ private:
+  llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first);
+  llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
+  llvm::Error convert_layout(ir::ValueId value, Region piece);
+  llvm::Error exchange(ir::ValueId value, Processor to, const Region& region);
+  void set_part(PlannedStep& step, ir::ValueId value, const Region& region) const;
+  llvm::Error move(ir::ValueId value, StepKind kind, TensorId from, TensorId to,
+                   const Region& region);
+  llvm::Error map_operands(const Division& division);
+  bool needs_map(ir::ValueId value, TensorId tensor) const;
+  llvm::Error map(ir::ValueId value, ValueState::Mapped access);
+  llvm::Error unmap(ir::ValueId value);
+  llvm::Error hand_over(ir::ValueId value, StepKind kind, MapAccess access);
+  llvm::Error emit_kernel(const Division& division, const Part& part);
+
+  const ir::Graph& graph_;
+  const DeviceProfile& profile_;
+  const std::vector<ValuePlacement>& placements_;
+  std::vector<ValueState>& states_;
+  Sink sink_ = nullptr;
+  llvm::SmallVector<TensorId, 16> read_by_gpu_;  // in the segment at hand
+};
+
+// The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the result.
+kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
+                            const PlannedStep& step, kernels::OperandShape* shapes);
+
+// In operand order, without constants. Map and Unmap count as writes of the whole tensor: they
+// change who may touch it.
+llvm::SmallVector<PlannedAccess, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step);
+
+}  // namespace codl::compiler

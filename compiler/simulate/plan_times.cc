@@ -1,0 +1,428 @@
+#include "compiler/simulate/plan_times.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "compiler/schedule/segment_steps.h"
+#include "compiler/simulate/lane_clock.h"
+#include "compiler/simulate/step_times.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+
+class PlanTimes::State {
+ public:
+  State(const ir::Graph& graph, const LatencyPredictor& predictor)
+      : graph_(graph),
+        times_(graph, predictor, placements_),
+        conditions_(predictor.profile(), {}),
+        sync_us_(conditions_.handed_over_us(predictor.profile().exchange.sync_us.value)),
+        placer_(graph, predictor.profile()),
+        placements_(graph.values().size()),
+        uses_(graph.values().size()),
+        states_(graph.values().size()),
+        touches_(graph.values().size()),
+        is_changed_(graph.values().size()),
+        fragments_(graph.nodes().size()),
+        begins_(graph.nodes().size()),
+        emitter_(graph, predictor.profile(), placements_, states_) {}
+
+  llvm::Expected<double> time_us(const PartitionPlan& plan) {
+    if (llvm::Error error = update_fragments(plan)) {
+      forget();
+      return error;
+    }
+    order_steps();
+    return simulate();
+  }
+
+ private:
+  static constexpr uint32_t kNoNeed = UINT32_MAX;
+
+  // Where a step is: by the first node of its segment, and among that segment's steps of its lane.
+  struct StepRef {
+    ir::NodeId segment = ir::kNoId;
+    uint32_t index = 0;
+    friend bool operator==(const StepRef&, const StepRef&) = default;
+  };
+
+  // By lane: the last step there that must be done before; none: kNoId.
+  using Needs = std::array<StepRef, kLaneCount>;
+
+  struct TimedStep {
+    uint8_t lane = 0;
+    double us = 0;  // alone, launch included
+    llvm::SmallVector<PlannedAccess, 4> accesses;
+    Needs needs;
+  };
+
+  // What a segment comes to.
+  struct Fragment {
+    bool is_there = false;
+    ir::NodeId last = 0;
+    std::vector<TimedStep> steps;
+    std::array<uint32_t, kLaneCount> lane_counts = {};
+    llvm::SmallVector<ir::ValueId, 8> values;  // that it touches
+    llvm::SmallVector<ValueState, 8> before;   // theirs
+    llvm::SmallVector<ValueState, 8> behind;
+    bool is_new = false;  // made, or with other needs, for the plan at hand
+  };
+
+  // One access to a value, in the order of the list.
+  struct ValueTouch {
+    ir::NodeId segment;
+    uint32_t step;   // among the segment's
+    uint32_t index;  // among those of its lane
+    uint8_t lane;
+    PlannedAccess access;
+  };
+
+  // ---- segments
+
+  static ir::NodeId segment_of(llvm::ArrayRef<ir::NodeId> firsts, ir::NodeId node) {
+    return *std::prev(std::upper_bound(firsts.begin(), firsts.end(), node));
+  }
+
+  // After an error: the next plan is timed from the start.
+  void forget() {
+    std::vector<Fragment>(fragments_.size()).swap(fragments_);
+    for (std::vector<ValueTouch>& touches : touches_) touches.clear();
+    divisions_.clear();
+    firsts_.clear();
+    checkpoints_.clear();
+  }
+
+  llvm::Error update_fragments(const PartitionPlan& plan) {
+    const auto node_count = static_cast<ir::NodeId>(plan.divisions.size());
+    changed_values_.clear();
+    std::fill(is_changed_.begin(), is_changed_.end(), 0);
+    const bool is_first = divisions_.empty();
+    if (is_first) {
+      divisions_ = plan.divisions;
+      for (ir::ValueId value = 0; value < graph_.values().size(); ++value)
+        if (!graph_.value(value).is_constant) place(plan, value);
+    }
+    std::vector<ir::NodeId> firsts;
+    for (ir::NodeId first = 0; first < node_count; first = last_of_segment(plan, first) + 1)
+      firsts.push_back(first);
+    if (!is_first) drop_changed(plan, firsts);
+    firsts_ = std::move(firsts);
+    // Values of segments that are dropped are changed; so are those of segments that see another
+    // state of them.
+    for (ir::NodeId first : firsts_) {
+      Fragment& fragment = fragments_[first];
+      fragment.is_new = false;
+      if (fragment.is_there && has_same_states(fragment)) {
+        for (size_t i = 0; i < fragment.values.size(); ++i)
+          if (is_changed_[fragment.values[i]]) states_[fragment.values[i]] = fragment.behind[i];
+        continue;
+      }
+      if (fragment.is_there) {
+        for (size_t i = 0; i < fragment.values.size(); ++i)
+          if (!is_changed_[fragment.values[i]]) states_[fragment.values[i]] = fragment.before[i];
+        drop(first);
+      }
+      if (llvm::Error error = make_fragment(plan, first)) return error;
+    }
+    for (ir::NodeId first : firsts_)
+      if (llvm::any_of(fragments_[first].values,
+                       [&](ir::ValueId value) { return is_changed_[value] != 0; }))
+        find_needs(first);
+    return llvm::Error::success();
+  }
+
+  bool has_same_states(const Fragment& fragment) const {
+    for (size_t i = 0; i < fragment.values.size(); ++i)
+      if (is_changed_[fragment.values[i]] && !(states_[fragment.values[i]] == fragment.before[i]))
+        return false;
+    return true;
+  }
+
+  // A value that is changed has the state before the first step, until segments have changed it.
+  void note_changed(ir::ValueId value) {
+    if (is_changed_[value]) return;
+    is_changed_[value] = 1;
+    changed_values_.push_back(value);
+  }
+
+  void place(const PartitionPlan& plan, ir::ValueId value) {
+    uses_[value] = placer_.use_of(plan, value);
+    placements_[value] = placer_.place(value, uses_[value]);
+    note_changed(value);
+    states_[value] = ValueState(placements_[value]);
+  }
+
+  // Drops the segments that are no longer as they were, and all that touch a value that lives
+  // elsewhere now.
+  void drop_changed(const PartitionPlan& plan, llvm::ArrayRef<ir::NodeId> firsts) {
+    std::vector<ir::ValueId> touched;
+    const auto touch = [&](ir::NodeId node) {
+      for (ir::ValueId input : graph_.node(node).inputs)
+        if (!graph_.value(input).is_constant) touched.push_back(input);
+      touched.push_back(graph_.node(node).output);
+    };
+    // Chains count as well: what is read inside one is not exchanged.
+    auto now = firsts.begin();
+    auto before = firsts_.begin();
+    for (ir::NodeId node = 0; node < plan.divisions.size(); ++node) {
+      if (now != firsts.end() && *now <= node) ++now;
+      if (before != firsts_.end() && *before <= node) ++before;
+      const ir::NodeId last_now = now == firsts.end() ? ir::kNoId : *now;
+      const ir::NodeId last_before = before == firsts_.end() ? ir::kNoId : *before;
+      const ir::NodeId first_now = *std::prev(now);
+      const ir::NodeId first_before = *std::prev(before);
+      if (first_now == first_before && last_now == last_before &&
+          is_alike(plan.divisions[node], divisions_[node]))
+        continue;
+      divisions_[node] = plan.divisions[node];
+      touch(node);
+      if (fragments_[first_before].is_there) drop(first_before);
+    }
+    llvm::sort(touched);
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+    for (ir::ValueId value : touched) {
+      note_changed(value);
+      ValueUse use = placer_.use_of(plan, value);
+      if (!(use == uses_[value])) {
+        uses_[value] = use;
+        placements_[value] = placer_.place(value, std::move(use));
+        for (const Placer::Reader& reader : placer_.readers(value))
+          drop_old_segment_of(reader.node);
+        if (graph_.value(value).producer != ir::kNoId)
+          drop_old_segment_of(graph_.value(value).producer);
+      }
+    }
+    for (ir::ValueId value : changed_values_) states_[value] = ValueState(placements_[value]);
+  }
+
+  void drop_old_segment_of(ir::NodeId node) {
+    const ir::NodeId first = segment_of(firsts_, node);
+    if (fragments_[first].is_there) drop(first);
+  }
+
+  void drop(ir::NodeId first) {
+    Fragment& fragment = fragments_[first];
+    for (ir::ValueId value : fragment.values) {
+      std::vector<ValueTouch>& touches = touches_[value];
+      touches.erase(std::remove_if(touches.begin(), touches.end(),
+                                   [&](const ValueTouch& touch) { return touch.segment == first; }),
+                    touches.end());
+      note_changed(value);
+    }
+    fragment.is_there = false;
+  }
+
+  llvm::Error make_fragment(const PartitionPlan& plan, ir::NodeId first) {
+    Fragment& fragment = fragments_[first];
+    fragment.is_there = fragment.is_new = true;
+    fragment.last = last_of_segment(plan, first);
+    fragment.steps.clear();
+    fragment.lane_counts = {};
+    fragment.values = SegmentSteps::values_of(graph_, first, fragment.last);
+    fragment.before.clear();
+    for (ir::ValueId value : fragment.values) {
+      note_changed(value);
+      fragment.before.push_back(states_[value]);
+    }
+    const auto add = [&](const PlannedStep& planned) -> llvm::Error {
+      TimedStep& step = fragment.steps.emplace_back();
+      step.lane = static_cast<uint8_t>(planned.lane);
+      CODL_ASSIGN_OR_RETURN(us, times_.us(planned));
+      step.us = us;
+      step.accesses = accesses_of(graph_, planned);
+      const auto index = static_cast<uint32_t>(fragment.steps.size() - 1);
+      const uint32_t in_lane = fragment.lane_counts[step.lane]++;
+      for (const PlannedAccess& access : step.accesses)
+        add_touch({first, index, in_lane, step.lane, access});
+      return llvm::Error::success();
+    };
+    if (llvm::Error error = emitter_.emit(plan, first, fragment.last, add)) return error;
+    fragment.behind.clear();
+    for (ir::ValueId value : fragment.values) fragment.behind.push_back(states_[value]);
+    return llvm::Error::success();
+  }
+
+  void add_touch(const ValueTouch& touch) {
+    std::vector<ValueTouch>& touches = touches_[value_of_tensor(touch.access.tensor)];
+    auto at = touches.end();
+    while (at != touches.begin() && std::prev(at)->segment > touch.segment) --at;
+    touches.insert(at, touch);
+  }
+
+  // Of each step of the segment: what of other lanes touches what it touches, and one of both
+  // writes.
+  void find_needs(ir::NodeId first) {
+    Fragment& fragment = fragments_[first];
+    for (uint32_t i = 0; i < fragment.steps.size(); ++i) {
+      TimedStep& step = fragment.steps[i];
+      Needs needs;
+      for (const PlannedAccess& access : step.accesses)
+        for (const ValueTouch& touch : touches_[value_of_tensor(access.tensor)]) {
+          if (touch.segment > first || (touch.segment == first && touch.step >= i)) break;
+          if (touch.access.tensor != access.tensor || touch.lane == step.lane ||
+              !(access.is_write || touch.access.is_write) ||
+              !access.region.overlaps(touch.access.region))
+            continue;
+          StepRef& need = needs[touch.lane];
+          if (need.segment == ir::kNoId || need.segment < touch.segment ||
+              (need.segment == touch.segment && need.index < touch.index))
+            need = {touch.segment, touch.index};
+        }
+      if (needs == step.needs) continue;
+      step.needs = needs;
+      fragment.is_new = true;
+    }
+  }
+
+  // ---- lanes
+
+  // Steps of each lane in order, from the first segment that is new on; those before are as they
+  // were.
+  void order_steps() {
+    std::array<uint32_t, kLaneCount> begin = {};
+    for (size_t lane = 0; lane < kLaneCount; ++lane)
+      counts_before_[lane] = static_cast<uint32_t>(lanes_[lane].size());
+    bool is_as_before = true;
+    for (ir::NodeId first : firsts_) {
+      const Fragment& fragment = fragments_[first];
+      if (is_as_before && fragment.is_new) {
+        is_as_before = false;
+        unchanged_ = begin;
+        for (size_t lane = 0; lane < kLaneCount; ++lane) lanes_[lane].resize(begin[lane]);
+      }
+      begins_[first] = begin;
+      if (!is_as_before) append_steps(fragment);
+      for (size_t lane = 0; lane < kLaneCount; ++lane) begin[lane] += fragment.lane_counts[lane];
+    }
+    if (is_as_before) unchanged_ = begin;
+    for (size_t lane = 0; lane < kLaneCount; ++lane) ends_us_[lane].resize(begin[lane]);
+  }
+
+  void append_steps(const Fragment& fragment) {
+    for (const TimedStep& step : fragment.steps) {
+      LaneItem& item = lanes_[step.lane].emplace_back();
+      item.us = step.us;
+      for (size_t other = 0; other < kLaneCount; ++other) {
+        const StepRef& need = step.needs[other];
+        item.needs[other] =
+            need.segment == ir::kNoId ? kNoNeed : begins_[need.segment][other] + need.index;
+      }
+    }
+  }
+
+  // ---- the simulation
+
+  struct LaneItem {
+    double us = 0;
+    std::array<uint32_t, kLaneCount> needs;  // by lane: the step there, or kNoNeed
+  };
+
+  struct Point {
+    LaneClock clock;
+    std::array<uint32_t, kLaneCount> at = {};  // the lane's step that is not done
+    // By lane and other lane: how many of its steps the lane is known to be behind.
+    std::array<std::array<uint32_t, kLaneCount>, kLaneCount> behind = {};
+  };
+
+  class Run {
+   public:
+    Run(State& state, Point& point) : state_(state), point_(point) {}
+
+    bool has_next(size_t lane) const { return point_.at[lane] < state_.lanes_[lane].size(); }
+
+    // A need that the lane is behind already is no wait.
+    double ready_us(size_t lane) const {
+      const LaneItem& item = state_.lanes_[lane][point_.at[lane]];
+      double ready_us = 0;
+      bool has_wait = false;
+      for (size_t other = 0; other < kLaneCount; ++other) {
+        const uint32_t need = item.needs[other];
+        if (need == kNoNeed || need < point_.behind[lane][other]) continue;
+        if (need >= point_.at[other]) return kNotReadyUs;
+        has_wait = true;
+        ready_us = std::max(ready_us, state_.ends_us_[other][need]);
+      }
+      return has_wait ? ready_us + state_.sync_us_ : ready_us;
+    }
+
+    double start(size_t lane, double /*now_us*/) const {
+      return state_.lanes_[lane][point_.at[lane]].us;
+    }
+
+    void finish(size_t lane, double now_us) {
+      const LaneItem& item = state_.lanes_[lane][point_.at[lane]];
+      for (size_t other = 0; other < kLaneCount; ++other)
+        if (item.needs[other] != kNoNeed)
+          point_.behind[lane][other] = std::max(point_.behind[lane][other], item.needs[other] + 1);
+      state_.ends_us_[lane][point_.at[lane]++] = now_us;
+    }
+
+   private:
+    State& state_;
+    Point& point_;
+  };
+
+  // Whether all that the simulation has looked at until then is as it was.
+  bool is_valid(const Point& point) const {
+    for (size_t lane = 0; lane < kLaneCount; ++lane) {
+      const bool has_ended = point.at[lane] == counts_before_[lane] &&
+                             counts_before_[lane] == lanes_[lane].size() &&
+                             point.at[lane] == unchanged_[lane];
+      if (point.at[lane] >= unchanged_[lane] && !has_ended) return false;
+    }
+    return true;
+  }
+
+  double simulate() {
+    while (!checkpoints_.empty() && !is_valid(checkpoints_.back())) checkpoints_.pop_back();
+    Point point;
+    if (!checkpoints_.empty()) point = checkpoints_.back();
+    Run run(*this, point);
+    uint32_t events = 0;
+    while (point.clock.advance(run, conditions_))
+      if (++events % kEventsBetweenPoints == 0) checkpoints_.push_back(point);
+    return point.clock.now_us;
+  }
+
+  static constexpr uint32_t kEventsBetweenPoints = 16;
+
+  const ir::Graph& graph_;
+  StepTimes times_;
+  const LaneConditions conditions_;
+  const double sync_us_;
+  const Placer placer_;
+  std::vector<ValuePlacement> placements_;        // by value
+  std::vector<ValueUse> uses_;                    // by value
+  std::vector<ValueState> states_;                // by value, where the segments are walked along
+  std::vector<std::vector<ValueTouch>> touches_;  // by value, in order
+  std::vector<uint8_t> is_changed_;               // by value, for the plan at hand
+  std::vector<ir::ValueId> changed_values_;
+  std::vector<Division> divisions_;                       // of the plan before
+  std::vector<ir::NodeId> firsts_;                        // of its segments
+  std::vector<Fragment> fragments_;                       // by the first node of a segment
+  std::vector<std::array<uint32_t, kLaneCount>> begins_;  // by that and lane: steps before
+  std::vector<LaneItem> lanes_[kLaneCount];
+  std::vector<double> ends_us_[kLaneCount];
+  std::array<uint32_t, kLaneCount> unchanged_ =
+      {};  // by lane: steps that are as in the plan before
+  std::array<uint32_t, kLaneCount> counts_before_ = {};  // of the plan before
+  std::vector<Point> checkpoints_;
+  SegmentSteps emitter_;
+};
+
+PlanTimes::PlanTimes(const ir::Graph& graph, const LatencyPredictor& predictor)
+    : state_(std::make_unique<State>(graph, predictor)) {}
+
+PlanTimes::~PlanTimes() = default;
+
+bool PlanTimes::can_time(const DeviceProfile& profile) {
+  return !profile.exchange.host && profile.warm_weight_mbytes[0].value <= 0 &&
+         profile.warm_weight_mbytes[1].value <= 0;
+}
+
+llvm::Expected<double> PlanTimes::time_us(const PartitionPlan& plan) {
+  return state_->time_us(plan);
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,118 @@
+// The times that a search asks for against those of whole schedules.
+#include "compiler/simulate/plan_times.h"
+
+#include <random>
+
+#include "compiler/partition/cost_model.h"
+#include "compiler/partition/strategies/strategy.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+double whole_us(const ir::Graph& graph, const PartitionPlan& plan,
+                const LatencyPredictor& predictor) {
+  Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
+  CHECK(test::error_of(predict(schedule, predictor.profile())) == "");
+  return schedule.predicted_us;
+}
+
+// A line with branches and sums, of maps of 12 rows.
+ir::Graph branchy_graph(std::mt19937& random, int32_t count) {
+  test::GraphBuilder builder(16, 12, 12);
+  std::vector<ir::ValueId> values = {builder.conv("first", builder.input(), 32, 1)};
+  for (int32_t i = 0; i < count; ++i) {
+    const ir::ValueId near =
+        values[values.size() - 1 - random() % std::min<size_t>(values.size(), 3)];
+    const std::string name = "n" + std::to_string(i);
+    values.push_back(random() % 3 == 0 ? builder.add(name, near, values[random() % values.size()])
+                                       : builder.conv(name, near, 32, random() % 2 == 0 ? 1 : 3));
+  }
+  ir::ValueId last = values[0];
+  for (size_t i = 1; i < values.size(); ++i)
+    last = builder.add("join" + std::to_string(i), last, values[i]);
+  return builder.finish(last);
+}
+
+// Nodes [first, last] placed at random.
+std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& random, ir::NodeId first,
+                                     ir::NodeId last) {
+  std::vector<Segment> segments;
+  while (first <= last) {
+    std::optional<Segment> segment;
+    ir::NodeId end = first;
+    const double share = static_cast<double>(random() % 8 + 1) / 9;
+    const Layout maps = costs.gpu_maps()[random() % costs.gpu_maps().size()];
+    switch (random() % 4) {
+      case 0:
+        segment = costs.whole(first, Processor::Gpu, maps);
+        break;
+      case 1:
+        segment = costs.split(first, first, SplitDim::OutputChannel, share, maps);
+        break;
+      case 2:
+        end = std::min<ir::NodeId>(last, first + random() % 4);
+        segment = costs.split(first, end, SplitDim::Height, share, maps);
+        break;
+      default:
+        break;
+    }
+    if (!segment) {
+      segment = costs.whole(first, Processor::Cpu);
+      end = first;
+    }
+    segments.push_back(std::move(*segment));
+    first = end + 1;
+  }
+  return segments;
+}
+
+PartitionPlan plan_of(const std::vector<Segment>& segments) {
+  PartitionPlan plan;
+  for (const Segment& segment : segments) append_segment(plan, segment);
+  return plan;
+}
+
+TEST_CASE("a plan that differs from the one before takes exactly what its schedule does") {
+  const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
+  const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  std::mt19937 random(20261126);
+  DeviceProfile profile = test::test_profile(sharing, layout);
+  profile.exchange.sync_us.value = 3;
+  profile.exchange.contention_percent[0].value = 7;
+  profile.exchange.contention_percent[1].value = 4;
+  profile.disturbance_percent[0].value = 2;
+  REQUIRE(PlanTimes::can_time(profile));
+  for (int32_t graphs = 0; graphs < 8; ++graphs) {
+    const ir::Graph graph = branchy_graph(random, 12);
+    const auto count = static_cast<ir::NodeId>(graph.nodes().size());
+    const LatencyPredictor predictor(profile, 0);
+    const CostModel costs(graph, predictor);
+    PlanTimes times(graph, predictor);
+    std::vector<Segment> segments = random_segments(costs, random, 0, count - 1);
+    for (int32_t turn = 0; turn < 60; ++turn) {
+      const PartitionPlan plan = plan_of(segments);
+      CAPTURE(graphs, turn);
+      CHECK(test::value_of(times.time_us(plan)) == whole_us(graph, plan, predictor));
+      // Some segments somewhere else; the same plan now and then; at times all of them.
+      if (turn % 7 == 3) continue;
+      const size_t at = random() % segments.size();
+      const size_t many = turn % 20 == 19 ? segments.size() - at : 1 + random() % 3;
+      const size_t end = std::min(at + many, segments.size());
+      const ir::NodeId first = segments[at].divisions.front().node;
+      const ir::NodeId last = segments[end - 1].divisions.back().node;
+      const std::vector<Segment> changed = random_segments(costs, random, first, last);
+      segments.erase(segments.begin() + static_cast<ptrdiff_t>(at),
+                     segments.begin() + static_cast<ptrdiff_t>(end));
+      segments.insert(segments.begin() + static_cast<ptrdiff_t>(at), changed.begin(),
+                      changed.end());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace codl::compiler

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""What a long annealing from a random start finds that the default strategy does not: predicted times, nothing measured.
+
+    annealing.py MODELS --bin BIN [--devices sd855,sd865,sd888] [--times 100] [--out docs/evaluation/annealing.md]
+
+BIN has partition_bench. Every .onnx file of MODELS is searched with the default budget, and by simulated annealing, which has
+nothing in common with that search but what a plan is and who judges it, with `--times` as many plans. Exit code 1 where annealing
+gains 1 % or more in the mean, or 3 % or more on a network.
+"""
+import argparse
+import glob
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+BUDGET = 10000  # kSearchBudget of compiler/partition/options.h
+MEAN_LIMIT, WORST_LIMIT = 1.0, 3.0  # percent
+LINE = re.compile(r": (\d+) nodes, ([\d.]+) s, (\d+) plans judged, ([\d.]+) ms, at most ([\d.]+) % above the best; "
+                  r"annealing, (\d+) plans judged, ([\d.]+) ms, gains (-?[\d.]+) %")
+
+
+def annealed(binaries, model, device, plans):
+    """(nodes, ms, percent above the bound, annealing's ms, percent that it gains)"""
+    command = [os.path.join(binaries, "partition_bench"), f"--device={device}", f"--budget={BUDGET}", f"--anneal={plans}", model]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = LINE.search(done.stdout)
+    if done.returncode or not found:
+        sys.exit(f"annealing.py: error: {' '.join(command)}: {done.stderr.strip() or 'no time printed'}")
+    return int(found[1]), float(found[4]), float(found[5]), float(found[7]), float(found[8])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", help="a folder of .onnx files")
+    parser.add_argument("--bin", required=True, help="the folder with partition_bench")
+    parser.add_argument("--devices", default="sd855", help="profiles, with commas between")
+    parser.add_argument("--times", type=int, default=100, help="plans of annealing for each of the search")
+    parser.add_argument("--out", help="the table's file (default: stdout)")
+    arguments = parser.parse_args()
+    models = sorted(glob.glob(os.path.join(arguments.models, "*.onnx")))
+    if not models:
+        sys.exit(f"annealing.py: error: {arguments.models}: expected .onnx files")
+    lines = ["# The default strategy against a long annealing, simulated", "",
+             f"Predicted milliseconds; nothing here was measured. `optimal` judges {BUDGET} plans, annealing",
+             f"{BUDGET * arguments.times} from a random start. Made by `test/eval/annealing.py`.", "",
+             "| device | network | nodes | optimal | at most above the best | annealing | gains |", "|---|---|---:|---:|---:|---:|---:|"]
+    gains = []
+    for device in arguments.devices.split(","):
+        for model in models:
+            name = os.path.splitext(os.path.basename(model))[0]
+            nodes, ms, above, other_ms, gain = annealed(arguments.bin, model, device, BUDGET * arguments.times)
+            gains.append(gain)
+            lines.append(f"| {device} | {name} | {nodes} | {ms:.3f} | {above:.1f} % | {other_ms:.3f} | {gain:.2f} % |")
+            print(lines[-1], flush=True)
+    mean, worst = statistics.mean(gains), max(gains)
+    is_kept = mean < MEAN_LIMIT and worst < WORST_LIMIT
+    lines += ["", f"Annealing gains {mean:.2f} % in the mean (limit {MEAN_LIMIT:.0f}) and {worst:.2f} % at most (limit {WORST_LIMIT:.0f}): "
+              f"{'met' if is_kept else 'missed'}.", ""]
+    if arguments.out:
+        with open(arguments.out, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+    print(lines[-2])
+    return 0 if is_kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
