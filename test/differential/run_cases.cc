@@ -139,6 +139,7 @@ compiler::LargeBytes compile_case(const std::string& model, const fs::path& fold
   options.partition.split_dim = mode.split_dim;
   if (mode.ratio > 0) options.partition.ratio = mode.ratio;
   options.partition.max_chain = mode.max_chain;
+  options.partition.search_budget = 300;  // thousands of graphs: no plan needs to be good
   const compiler::DeviceProfile profile =
       mode.draws_times ? with_drawn_times(profile_of(mode), folder.filename().string())
                        : profile_of(mode);
