@@ -17,6 +17,7 @@ cmake --build --preset fuzz
 
 CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
 CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
+build/fuzz/bin/test_kernels '[opencl]'
 CODL_ALL_CASES=1 build/release/bin/test_compiler 'polished plans*'
 CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
 
