@@ -1,0 +1,325 @@
+// Sessions of a plan for a long time: two side by side, whose variants and options change at
+// random, with cancels from another thread; and many created and destroyed. Every output has the
+// bits of the first, and memory, threads and descriptors stay what they were (`soak --help`).
+// test/soak.sh runs it.
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/tools/plan_tool.h"
+#include "tools/messages.h"
+
+namespace codl::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kTool = "soak";
+// Inputs that take turns.
+constexpr uint64_t kInputSets = 3;
+// Of each worker, before what the process holds is compared: drivers and the C library fill what
+// they keep.
+constexpr int64_t kFirstSessions = 20;
+// What a process may hold more at the end, of what the C library and the driver keep: bytes.
+constexpr int64_t kMaxGrowth = 4 << 20;
+
+struct SoakOptions {
+  PlanFlags plan;
+  double duration_s = 60;
+  int32_t creations = 200;
+};
+
+[[noreturn]] void fail(const std::string& where, const std::string& expected,
+                       const std::string& found) {
+  throw ToolError(ExitCode::Internal, where + ": expected " + expected + ", found " + found);
+}
+
+// What the process has of what leaks.
+struct Held {
+  int64_t resident_bytes = 0;
+  int threads = 0;
+  int descriptors = 0;
+};
+
+int entries_of(const char* folder) {
+  int count = 0;
+  DIR* const entries = opendir(folder);
+  if (entries == nullptr) fail(folder, "a folder", "none");
+  while (readdir(entries) != nullptr) ++count;
+  closedir(entries);
+  return count;
+}
+
+Held held_now() {
+  Held held;
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0;
+  statm >> pages >> pages;  // the second number
+  held.resident_bytes = pages * sysconf(_SC_PAGESIZE);
+  held.threads = entries_of("/proc/self/task");
+  held.descriptors = entries_of("/proc/self/fd");
+  return held;
+}
+
+std::string describe(const Held& held) {
+  return formatted("%.1f MB, %d threads, %d descriptors",
+                   static_cast<double>(held.resident_bytes) / 1e6, held.threads, held.descriptors);
+}
+
+// `where`: of what. `after` may have what `before` had and a little memory.
+void check_held(const std::string& where, const Held& before, const Held& after) {
+  print(formatted("%s: %s before, %s after\n", where.c_str(), describe(before).c_str(),
+                  describe(after).c_str()));
+  if (after.threads > before.threads || after.descriptors > before.descriptors ||
+      after.resident_bytes > before.resident_bytes + kMaxGrowth)
+    fail(where, "no more than " + describe(before), describe(after));
+}
+
+// Inputs and the buffers for outputs of one thread.
+struct Tensors {
+  std::vector<std::vector<Tensor>> inputs;  // by set
+  std::vector<Tensor> outputs;
+};
+
+Tensors tensors_of(const Plan& plan, PlanFlags flags) {
+  Tensors tensors;
+  for (uint64_t set = 0; set < kInputSets; ++set) {
+    flags.seed = set;
+    tensors.inputs.push_back(inputs_of(plan, flags));
+  }
+  tensors.outputs = empty_outputs(plan);
+  return tensors;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<Tensor>& outputs) {
+  std::vector<std::byte> bytes;
+  for (const Tensor& output : outputs)
+    bytes.insert(bytes.end(), output.data.begin(), output.data.end());
+  return bytes;
+}
+
+// Outputs by variant and set of inputs.
+using Expected = std::map<std::pair<std::string, uint64_t>, std::vector<std::byte>>;
+
+class Soak {
+ public:
+  explicit Soak(const SoakOptions& options)
+      : options_(options), plan_(open_plan(options.plan, CODL_VERIFY_ALL)) {
+    for (size_t i = 0; i < plan_.variant_count(); ++i)
+      variants_.emplace_back(plan_.variant(i).name);
+  }
+
+  void run() {
+    take_first_outputs();
+    create_and_destroy();
+    run_side_by_side();
+  }
+
+ private:
+  // A session that the canceller may cancel while its thread runs or replaces it.
+  struct Worker {
+    std::mutex mutex;  // held where `session` changes or is cancelled
+    Session session;
+    std::string variant;
+    int64_t runs = 0;
+    int64_t cancelled = 0;
+    std::atomic<int64_t> sessions{0};
+    std::string failure;
+  };
+
+  PlanFlags flags_of(const std::string& variant) const {
+    PlanFlags flags = options_.plan;
+    flags.variant = variant;
+    flags.require_variant = true;
+    return flags;
+  }
+
+  void take_first_outputs() {
+    Tensors tensors = tensors_of(plan_, options_.plan);
+    for (const std::string& variant : variants_) {
+      Session session = create_session(plan_, flags_of(variant), false);
+      for (uint64_t set = 0; set < kInputSets; ++set) {
+        run_session(session, buffers_of(tensors.inputs[set]), buffers_of(tensors.outputs));
+        expected_[{variant, set}] = bytes_of(tensors.outputs);
+      }
+    }
+  }
+
+  void create_and_destroy() {
+    Tensors tensors = tensors_of(plan_, options_.plan);
+    Held before;
+    // The first ones, of each variant, fill what the C library and the driver keep.
+    const int32_t first = std::min(options_.creations / 4, 100);
+    for (int32_t i = 0; i < options_.creations; ++i) {
+      if (i == first) before = held_now();
+      const Plan plan = open_plan(options_.plan, CODL_VERIFY_STRUCTURE);
+      const std::string& variant = variants_[static_cast<size_t>(i) % variants_.size()];
+      PlanFlags flags = flags_of(variant);
+      flags.check_every = i % 3 == 0 ? 1 : 0;
+      Session session = create_session(plan, flags, i % 5 == 0);
+      if (i % 10 != 0) continue;
+      run_session(session, buffers_of(tensors.inputs[0]), buffers_of(tensors.outputs));
+      if (bytes_of(tensors.outputs) != expected_[{variant, 0}])
+        fail(variant, "the first run's bits", formatted("others in session %d", i));
+    }
+    check_held(formatted("%d sessions", options_.creations), before, held_now());
+  }
+
+  // All variants in one session.
+  Session create_switching(const std::string& variant, std::mt19937& random) {
+    std::vector<const char*> names;
+    for (const std::string& name : variants_) names.push_back(name.c_str());
+    codl_session_options_t options = session_options();
+    options.variant = variant.c_str();
+    options.variants = names.data();
+    options.variant_count = names.size();
+    options.require_variant = 1;
+    options.check_every = static_cast<int32_t>(random() % 4);
+    options.fallback = random() % 2 == 0 ? CODL_FALLBACK_NEVER : CODL_FALLBACK_PER_RUN;
+    options.record_timeline = static_cast<int32_t>(random() % 2);
+    Result<Session> session = Session::create(plan_, options);
+    if (!session) fail(variant, "a session", session.status().message());
+    return std::move(*session);
+  }
+
+  // One step of a worker's life.
+  void step(Worker& worker, Tensors& tensors, std::mt19937& random) {
+    const std::string& variant = variants_[random() % variants_.size()];
+    if (!worker.session || random() % 16 == 0) {
+      Session session = create_switching(variant, random);
+      const std::lock_guard lock(worker.mutex);
+      worker.session = std::move(session);
+      worker.variant = variant;
+      ++worker.sessions;
+    } else if (random() % 4 == 0) {
+      const Status status = worker.session.set_variant(variant.c_str());
+      if (!status.ok()) fail(variant, "a variant to switch to", status.message());
+      worker.variant = variant;
+    }
+    const uint64_t set = random() % kInputSets;
+    for (Tensor& output : tensors.outputs)
+      std::fill(output.data.begin(), output.data.end(), std::byte{0xff});
+    const Status status =
+        worker.session.run(buffers_of(tensors.inputs[set]), buffers_of(tensors.outputs));
+    ++worker.runs;
+    if (status.code() == CODL_CANCELLED) {
+      ++worker.cancelled;
+      return;
+    }
+    if (!status.ok()) fail(worker.variant, "a run", status.message());
+    if (bytes_of(tensors.outputs) != expected_.at({worker.variant, set}))
+      fail(worker.variant, "the first run's bits",
+           formatted("others in run %lld", static_cast<long long>(worker.runs)));
+  }
+
+  void live(Worker& worker, uint32_t seed) {
+    try {
+      Tensors tensors = tensors_of(plan_, options_.plan);
+      std::mt19937 random(seed);
+      while (!is_over_) step(worker, tensors, random);
+    } catch (const ToolError& error) {
+      worker.failure = error.what();
+      is_over_ = true;
+    }
+  }
+
+  void run_side_by_side() {
+    Worker workers[2];
+    std::thread threads[] = {std::thread([&] { live(workers[0], 1); }),
+                             std::thread([&] { live(workers[1], 2); })};
+    std::mt19937 random(3);
+    const auto seconds = [](double count) {
+      return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+    };
+    const Clock::time_point start = Clock::now();
+    const Clock::time_point end = start + seconds(options_.duration_s);
+    const Clock::time_point middle = start + seconds(options_.duration_s / 2);
+    Held before;  // the most of the first half, and of the second
+    Held after;
+    bool is_second_half = false;
+    while (!is_over_ && Clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+      {
+        Worker& worker = workers[random() % 2];
+        const std::lock_guard lock(worker.mutex);
+        if (worker.session && random() % 4 == 0) worker.session.cancel();
+      }
+      is_second_half =
+          is_second_half || (Clock::now() >= middle && workers[0].sessions >= kFirstSessions &&
+                             workers[1].sessions >= kFirstSessions);
+      Held& most = is_second_half ? after : before;
+      const Held now = held_now();
+      most.resident_bytes = std::max(most.resident_bytes, now.resident_bytes);
+      most.threads = std::max(most.threads, now.threads);
+      most.descriptors = std::max(most.descriptors, now.descriptors);
+    }
+    is_over_ = true;
+    for (std::thread& thread : threads) thread.join();
+    for (const Worker& worker : workers)
+      if (!worker.failure.empty()) throw ToolError(ExitCode::Internal, worker.failure);
+    for (const Worker& worker : workers)
+      print(formatted("%lld runs in %lld sessions, %lld cancelled\n",
+                      static_cast<long long>(worker.runs),
+                      static_cast<long long>(worker.sessions.load()),
+                      static_cast<long long>(worker.cancelled)));
+    if (!is_second_half)
+      fail("--duration",
+           formatted("time for %lld sessions", static_cast<long long>(kFirstSessions)), "less");
+    check_held(formatted("%.0f s", options_.duration_s), before, after);
+  }
+
+  const SoakOptions options_;
+  Plan plan_;
+  std::vector<std::string> variants_;
+  Expected expected_;
+  std::atomic<bool> is_over_{false};
+};
+
+int soak(const std::vector<std::string>& arguments) {
+  SoakOptions options;
+  CommandLine own;
+  own.tool = kTool;
+  own.version = runtime_version();
+  own.usage = {"PLAN... [flags]"};
+  own.summary =
+      "For each plan: creates and destroys sessions; then runs two side by side, whose variants "
+      "and "
+      "options change, with cancels. Fails if an output's bits change, or memory, threads or "
+      "descriptors grow.";
+  own.groups = {
+      {"How long",
+       {{"duration", duration_value(&options.duration_s, "60s"), "of the two sessions of a plan"},
+        {"creations", integer_value<int32_t>("N", &options.creations, 1),
+         "sessions of a plan that are created and destroyed"}}}};
+  own.exit_codes = "0 ok, 1 the input is wrong, 70 something changed, grew or failed";
+  const Arguments parsed = parse_command_line(own, arguments);
+  if (parsed.answer) {
+    print(*parsed.answer);
+    return 0;
+  }
+  if (parsed.operands.empty()) fail_input("command line", "a PLAN", "none (see --help)");
+  for (const std::string& path : parsed.operands) {
+    options.plan.plan_path = path;
+    print(path + "\n");
+    Soak(options).run();
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace codl::tools
+
+int main(int argc, char** argv) {
+  return codl::tools::run_tool(codl::tools::kTool, argc, argv, codl::tools::soak);
+}
