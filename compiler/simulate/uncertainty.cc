@@ -22,15 +22,22 @@ constexpr double kTenth = 1.2816;
 // 0.6 ms a round trip on phones of six years, where the profile says 0.6).
 double hand_off_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
 
+// Of the logarithm; a normal distribution's half on each side.
 struct Spread {
-  double middle = 0;  // of the logarithm
-  double deviation = 0;
+  double middle = 0;
+  double below = 0;
+  double above = 0;
 };
 
+// The interval's ends are the first and last tenth. The median is the prediction itself, as it is
+// of held-out samples: within 1.5 % in the mean of 39 kernels of host-2core-zen4-pocl, whose
+// middles of the ends are 6.7 % away, as measurements have longer tails above than below. An
+// interval without it says that the prediction is known to be off.
 Spread spread_of(const Calibration& calibration) {
   const double low = std::log(calibration.interval_low);
   const double high = std::log(calibration.interval_high);
-  return {(low + high) / 2, (high - low) / (2 * kTenth)};
+  const double middle = low <= 0 && high >= 0 ? 0 : (low + high) / 2;
+  return {middle, (middle - low) / kTenth, (high - middle) / kTenth};
 }
 
 // Standard normal, by Box and Muller: the standard library's differ.
@@ -74,9 +81,12 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
   std::mt19937_64 random{1};
   for (int i = 0; i < count; ++i) {
     Factors& factors = draws_.emplace_back();
-    for (size_t kernel = 0; kernel < kKernelCount; ++kernel)
+    for (size_t kernel = 0; kernel < kKernelCount; ++kernel) {
+      const Spread& spread = spreads[kernel];
+      const double deviations = normal(random);
       factors.kernels[kernel] =
-          std::exp(spreads[kernel].middle + spreads[kernel].deviation * normal(random));
+          std::exp(spread.middle + (deviations < 0 ? spread.below : spread.above) * deviations);
+    }
     factors.hand_offs = std::exp(hand_off_spread * normal(random));
   }
 }

@@ -21,9 +21,10 @@ struct Uncertainty {
   double assumed_share = 0;
 };
 
-// Draws of what the profile leaves open: log-normal within the intervals of its calibrations, one
-// factor for all steps of a kernel, which share its error, and one for all hand-offs. Always the
-// same ones: two plans are compared within the same draw. Borrows the profile.
+// Draws of what the profile leaves open: log-normal on each side of the prediction, with the
+// intervals of its calibrations as first and last tenth, one factor for all steps of a kernel,
+// which share its error, and one for all hand-offs. Always the same ones: two plans are compared
+// within the same draw. Borrows the profile.
 class Draws {
  public:
   explicit Draws(const DeviceProfile& profile, int count = kDraws);

@@ -1,5 +1,8 @@
 #include "compiler/simulate/uncertainty.h"
 
+#include <cmath>
+#include <utility>
+
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
@@ -66,6 +69,34 @@ TEST_CASE("wider intervals of kernels make a plan less sure, around the same mid
     CHECK(again.low_us == found.low_us);
     CHECK(again.high_us == found.high_us);
   }
+}
+
+TEST_CASE("draws are around the prediction, however far the ends of an interval are from it") {
+  DeviceProfile profile = profile_of(1.1, Origin::Measured);
+  for (const auto& [low, high] : {std::pair(0.97, 1.9), std::pair(0.5, 1.02)}) {
+    for (Calibration& known : profile.kernels) {
+      known.interval_low = low;
+      known.interval_high = high;
+    }
+    for (const char* strategy : {"cpu", "auto"}) {
+      INFO(low << " to " << high << ", " << strategy);
+      const Schedule schedule = schedule_of(profile, strategy, strategy[0] == 'a' ? 0.5 : 0);
+      const Uncertainty found = value_of(uncertainty_of(schedule, profile));
+      CHECK(found.low_us <= schedule.predicted_us);
+      CHECK(found.high_us >= schedule.predicted_us);
+      // As long a tail on either side as the interval has.
+      const double below = std::log(schedule.predicted_us / found.low_us);
+      const double above = std::log(found.high_us / schedule.predicted_us);
+      CHECK((above > below) == (high * low > 1));
+    }
+  }
+  // An interval without the prediction says that it is off.
+  for (Calibration& known : profile.kernels) {
+    known.interval_low = 1.2;
+    known.interval_high = 1.4;
+  }
+  const Schedule off = schedule_of(profile, "cpu", 0);
+  CHECK(value_of(uncertainty_of(off, profile)).low_us > 1.1 * off.predicted_us);
 }
 
 TEST_CASE("two plans are compared within the same draws") {
