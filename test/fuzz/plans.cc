@@ -24,6 +24,7 @@ struct Counts {
 };
 Counts counts;
 void Counts::print() {
+  if (counts.seen == 0) return;
   std::fprintf(stderr, "plans: %zu seen, %zu opened, %zu sessions, %zu runs\n", counts.seen,
                counts.opened, counts.sessions, counts.runs);
 }

@@ -43,7 +43,7 @@ void check_lives(const OpenPlan& plan, codl_session_options_t options, int count
     REQUIRE(allocator.live_bytes == 0);
     REQUIRE(cl.live_count() == 0);
   }
-  CHECK(entries_of("/proc/self/task") == threads);
+  CHECK(entries_of("/proc/self/task") <= threads);  // drivers may end some of their own
   CHECK(entries_of("/proc/self/fd") == descriptors);
 }
 
