@@ -15,40 +15,21 @@ constexpr auto kGpuLane = static_cast<size_t>(Lane::Gpu);
 class EndlessRuns {
  public:
   EndlessRuns(llvm::ArrayRef<LaneStep> steps, const LaneConditions& conditions, bool enqueues_all)
-      : steps_(steps),
-        conditions_(conditions),
-        enqueues_all_(enqueues_all),
-        end_us_(steps.size()),
-        enqueued_us_(steps.size()) {
+      : queues_(steps, conditions), enqueues_all_(enqueues_all), enqueued_us_(steps.size()) {
     begin_run(0);
   }
 
-  bool has_next(size_t lane) const { return next_[lane] < steps_.size(); }
-
-  double ready_us(size_t lane) const {
-    const LaneStep& step = steps_[next_[lane]];
-    double ready_us = begin_us_;
-    for (const LaneWait& wait : step.waits) {
-      if (end_us_[wait.step] == kNotReadyUs) return kNotReadyUs;
-      ready_us = std::max(ready_us, end_us_[wait.step] + conditions_.handed_over_us(wait.us));
-    }
-    return ready_us + conditions_.handed_over_us(step.hand_off_us);
-  }
+  bool has_next(size_t lane) const { return queues_.has_next(lane); }
+  double ready_us(size_t lane) const { return queues_.ready_us(lane); }
+  double start(size_t lane) const { return queues_.wall_us(lane); }
 
   // When the GPU's next step joined the queue; kNotReadyUs: it is not there.
   double enqueued_us() const {
-    return has_next(kGpuLane) ? enqueued_us_[next_[kGpuLane]] : kNotReadyUs;
-  }
-
-  double start(size_t lane) const {
-    const LaneStep& step = steps_[next_[lane]];
-    const bool is_idle_call = step.called_lane != kNoLane && next_[step.called_lane] > next_[lane];
-    return is_idle_call ? step.idle_us : step.alone_us + step.launch_us;
+    return has_next(kGpuLane) ? enqueued_us_[queues_.next(kGpuLane)] : kNotReadyUs;
   }
 
   void finish(size_t lane, double now_us) {
-    end_us_[next_[lane]] = now_us;
-    next_[lane] = following(lane, next_[lane] + 1);
+    queues_.finish(lane, now_us);
     if (lane == kHostLane) enqueue(now_us);
     for (size_t other = 0; other < kLaneCount; ++other)
       if (has_next(other)) return;
@@ -59,34 +40,23 @@ class EndlessRuns {
   uint64_t runs = 0;
 
  private:
-  size_t following(size_t lane, size_t begin) const {
-    while (begin < steps_.size() && steps_[begin].lane != lane) ++begin;
-    return begin;
-  }
-
   void begin_run(double now_us) {
-    begin_us_ = now_us;
-    std::fill(end_us_.begin(), end_us_.end(), kNotReadyUs);
+    queues_.begin(now_us);
     std::fill(enqueued_us_.begin(), enqueued_us_.end(), enqueues_all_ ? now_us : kNotReadyUs);
     reached_ = 0;
-    for (size_t lane = 0; lane < kLaneCount; ++lane) next_[lane] = following(lane, 0);
     enqueue(now_us);
   }
 
   // The host has come to the CPU's next step: what stands before that is enqueued.
   void enqueue(double now_us) {
-    for (; reached_ < next_[kHostLane]; ++reached_)
+    for (; reached_ < queues_.next(kHostLane); ++reached_)
       enqueued_us_[reached_] = std::min(enqueued_us_[reached_], now_us);
   }
 
-  llvm::ArrayRef<LaneStep> steps_;
-  const LaneConditions& conditions_;
+  LaneQueues queues_;
   const bool enqueues_all_;
-  std::vector<double> end_us_;  // by step; kNotReadyUs: it has not ended in this run
-  std::vector<double> enqueued_us_;
-  size_t next_[kLaneCount] = {};  // the lane's first step that is not done
-  size_t reached_ = 0;            // steps before are enqueued
-  double begin_us_ = 0;           // of this run
+  std::vector<double> enqueued_us_;  // by step
+  size_t reached_ = 0;               // steps before are enqueued
 };
 
 // LaneClock's lanes: those of the runs, whose GPU the display uses, too.

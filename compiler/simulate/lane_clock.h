@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "compiler/simulate/timeline.h"
 
@@ -46,10 +47,11 @@ struct LaneClock {
   double overlap_us = 0;
 
   // To the next event; false if there is none. `lanes`, of the step that a lane is at:
-  //   bool has_next(size_t lane)           whether there is one
-  //   double ready_us(size_t lane)         when it may start; kNotReadyUs while it waits for one
-  //   not done double start(size_t lane, double us) it starts then; returns what it takes at full
-  //   speed void finish(size_t lane, double us)  it ends then: the lane is at the next one
+  //
+  //   bool has_next(size_t lane)              whether there is one
+  //   double ready_us(size_t lane)            when it may start; kNotReadyUs: not known yet
+  //   double start(size_t lane, double us)    it starts then; what it takes at full speed
+  //   void finish(size_t lane, double us)     it ends then: the lane is at its next one
   template <typename Lanes>
   bool advance(Lanes& lanes, const LaneConditions& conditions) {
     bool runs[kLaneCount];
@@ -93,6 +95,59 @@ struct LaneClock {
     if (runs[0] && runs[1]) overlap_us += elapsed_us;
     now_us = until_us;
   }
+};
+
+// The steps of one run in their lanes' order.
+class LaneQueues {
+ public:
+  // Borrows both. The run begins at begin().
+  LaneQueues(llvm::ArrayRef<LaneStep> steps, const LaneConditions& conditions)
+      : steps_(steps), conditions_(conditions), end_us_(steps.size()) {}
+
+  void begin(double us) {
+    begin_us_ = us;
+    std::fill(end_us_.begin(), end_us_.end(), kNotReadyUs);
+    for (size_t lane = 0; lane < kLaneCount; ++lane) next_[lane] = following(lane, 0);
+  }
+
+  // The lane's first step that has not ended; all steps' count: there is none.
+  size_t next(size_t lane) const { return next_[lane]; }
+  bool has_next(size_t lane) const { return next_[lane] < steps_.size(); }
+
+  double ready_us(size_t lane) const {
+    const LaneStep& step = steps_[next_[lane]];
+    double ready_us = begin_us_;
+    for (const LaneWait& wait : step.waits) {
+      if (end_us_[wait.step] == kNotReadyUs) return kNotReadyUs;
+      ready_us = std::max(ready_us, end_us_[wait.step] + conditions_.handed_over_us(wait.us));
+    }
+    return ready_us + conditions_.handed_over_us(step.hand_off_us);
+  }
+
+  // What the lane's next step takes at full speed, on the wall's clock.
+  double wall_us(size_t lane) const {
+    const LaneStep& step = steps_[next_[lane]];
+    // What that lane was given before stands before this step.
+    const bool is_idle_call = step.called_lane != kNoLane && next_[step.called_lane] > next_[lane];
+    return is_idle_call ? step.idle_us : step.alone_us + step.launch_us;
+  }
+
+  void finish(size_t lane, double us) {
+    end_us_[next_[lane]] = us;
+    next_[lane] = following(lane, next_[lane] + 1);
+  }
+
+ private:
+  size_t following(size_t lane, size_t begin) const {
+    while (begin < steps_.size() && steps_[begin].lane != lane) ++begin;
+    return begin;
+  }
+
+  llvm::ArrayRef<LaneStep> steps_;
+  const LaneConditions& conditions_;
+  std::vector<double> end_us_;  // by step; kNotReadyUs: it has not ended
+  size_t next_[kLaneCount] = {};
+  double begin_us_ = 0;
 };
 
 }  // namespace codl::compiler

@@ -17,9 +17,9 @@ class LaneSimulation {
       : steps_(steps),
         conditions_(conditions),
         has_calls_(clock == Clock::Wall),
-        is_done_(steps.size()) {
+        queues_(steps, conditions) {
     result_.spans.resize(steps.size());
-    for (size_t lane = 0; lane < kLaneCount; ++lane) next_[lane] = following(lane, 0);
+    queues_.begin(0);
   }
 
   Timeline run() {
@@ -34,47 +34,26 @@ class LaneSimulation {
 
   // ---- LaneClock's lanes
 
-  bool has_next(size_t lane) const { return next_[lane] < steps_.size(); }
-
-  double ready_us(size_t lane) const {
-    const LaneStep& step = steps_[next_[lane]];
-    double ready_us = 0;
-    for (const LaneWait& wait : step.waits) {
-      if (!is_done_[wait.step]) return kNotReadyUs;
-      ready_us =
-          std::max(ready_us, result_.spans[wait.step].end_us + conditions_.handed_over_us(wait.us));
-    }
-    return ready_us + conditions_.handed_over_us(step.hand_off_us);
-  }
+  bool has_next(size_t lane) const { return queues_.has_next(lane); }
+  double ready_us(size_t lane) const { return queues_.ready_us(lane); }
 
   double start(size_t lane, double now_us) {
-    const size_t index = next_[lane];
-    const LaneStep& step = steps_[index];
+    const size_t index = queues_.next(lane);
     result_.spans[index].start_us = now_us;
-    if (step.called_lane == kNoLane) return step.alone_us + (has_calls_ ? step.launch_us : 0);
-    if (!has_calls_) return 0;
-    // What that lane was given before stands before this step.
-    return next_[step.called_lane] > index ? step.idle_us : step.alone_us + step.launch_us;
+    if (has_calls_) return queues_.wall_us(lane);
+    return steps_[index].called_lane == kNoLane ? steps_[index].alone_us : 0;
   }
 
   void finish(size_t lane, double now_us) {
-    const size_t index = next_[lane];
-    result_.spans[index].end_us = now_us;
-    is_done_[index] = true;
-    next_[lane] = following(lane, index + 1);
+    result_.spans[queues_.next(lane)].end_us = now_us;
+    queues_.finish(lane, now_us);
   }
 
  private:
-  size_t following(size_t lane, size_t begin) const {
-    while (begin < steps_.size() && steps_[begin].lane != lane) ++begin;
-    return begin;
-  }
-
   llvm::ArrayRef<LaneStep> steps_;
   const LaneConditions& conditions_;
   const bool has_calls_;
-  std::vector<bool> is_done_;
-  size_t next_[kLaneCount];  // the lane's first step that is not done
+  LaneQueues queues_;
   Timeline result_;
 };
 
