@@ -69,7 +69,7 @@ constexpr double kDoubtWeight = 4;
 
 // One way to run the graph, through all stages that depend on it.
 struct Candidate {
-  PartitionPlan division;
+  PartitionPlan partition;
   Schedule schedule;
   PlanFigures figures;       // of the schedule
   uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
@@ -187,7 +187,7 @@ llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPr
   PartitionOptions free = options;
   free.limits.max_arena_bytes.reset();
   CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival_us));
-  Optimum plan{std::move(large.division), 0, fits.evaluations + large.evaluations, large.bound_us};
+  Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations, large.bound_us};
   CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
                                                 std::move(plan), large.schedule.name));
   const auto score = [&](const Candidate& candidate) {
@@ -229,9 +229,10 @@ class SingleProcessor {
 };
 
 size_t count_gpu_nodes(const Candidate& variant) {
-  return static_cast<size_t>(llvm::count_if(
-      variant.division.divisions,
-      [](const Division& division) { return division.part_on(Processor::Gpu) != nullptr; }));
+  return static_cast<size_t>(
+      llvm::count_if(variant.partition.node_partitions, [](const NodePartition& node_partition) {
+        return node_partition.part_on(Processor::Gpu) != nullptr;
+      }));
 }
 
 struct FirstVariant {
@@ -286,7 +287,7 @@ llvm::Expected<FirstVariant> make_first_variant(const ir::Graph& graph,
   const DeviceProfile& profile = predictor.profile();
   if (profile.shares_cores && options.is_optimal() && !options.forces_placement()) {
     CODL_ASSIGN_OR_RETURN(alone, single.on(Processor::Cpu));
-    FirstVariant first{*alone, "the OpenCL device computes on the cores of the CPU lane"};
+    FirstVariant first{*alone, "the OpenCL device computes on the cores of the CPU queue"};
     first.variant.schedule.name = "coexec";
     return first;
   }
@@ -364,7 +365,7 @@ llvm::Expected<Candidate> make_busy_variant(const ir::Graph& graph,
   const LatencyPredictor busy_predictor(busy, constant_mbytes(graph));
   CODL_ASSIGN_OR_RETURN(found, make_candidate(graph, busy_predictor, options.precision, partition));
   Optimum optimum;
-  optimum.plan = std::move(found.division);
+  optimum.plan = std::move(found.partition);
   optimum.evaluations = found.evaluations;
   return finish_candidate(graph, predictor, options.precision, partition.limits, std::move(optimum),
                           "busy");
@@ -416,19 +417,19 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& varian
   report.evaluations = variant.evaluations;
   report.bound_us = variant.bound_us;
   double gpu_macs = 0, macs = 0;
-  for (const Division& division : variant.division.divisions) {
-    const ir::NodeView view{graph, graph.node(division.node)};
+  for (const NodePartition& node_partition : variant.partition.node_partitions) {
+    const ir::NodeView view{graph, graph.node(node_partition.node)};
     const double node_macs = multiply_adds(view);
     double owned = 0;
-    for (const Part& part : division.parts) owned += part.owned.count();
+    for (const Part& part : node_partition.parts) owned += part.owned.count();
     macs += node_macs;
-    if (const Part* gpu = division.part_on(Processor::Gpu))
+    if (const Part* gpu = node_partition.part_on(Processor::Gpu))
       gpu_macs += node_macs * gpu->owned.count() / owned;
-    report.split_nodes += division.is_split();
+    report.split_nodes += node_partition.is_split();
   }
   report.gpu_mac_share = macs > 0 ? gpu_macs / macs : 0;
-  report.chains = variant.division.chains.size();
-  for (const Chain& chain : variant.division.chains)
+  report.chains = variant.partition.chains.size();
+  for (const Chain& chain : variant.partition.chains)
     report.longest_chain = std::max(report.longest_chain, chain.nodes.size());
   const GpuTensorCounts tensors = count_gpu_tensors(variant.schedule);
   report.gpu_tensors = tensors.all;
@@ -466,9 +467,9 @@ llvm::Expected<std::optional<SupportReport>> report_support(const ir::Graph& gra
   std::optional<PlannedVariant> planned_on_gpu;
   if (predictor.profile().has_gpu) {
     CODL_ASSIGN_OR_RETURN(on_gpu, single.on(Processor::Gpu));
-    planned_on_gpu.emplace(PlannedVariant{on_gpu->division, on_gpu->schedule});
+    planned_on_gpu.emplace(PlannedVariant{on_gpu->partition, on_gpu->schedule});
   }
-  SupportReport report = support_report(graph, predictor, {chosen.division, chosen.schedule},
+  SupportReport report = support_report(graph, predictor, {chosen.partition, chosen.schedule},
                                         planned_on_gpu ? &*planned_on_gpu : nullptr);
   if (options.dump_to != nullptr && options.support == SupportFormat::Text)
     print_text(report, *options.dump_to);
@@ -597,7 +598,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.explained_node && options.dump_to != nullptr) {
     CODL_ASSIGN_OR_RETURN(
         text, explain(graph, first.variant.schedule, predictor, *options.explained_node));
-    CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, first.variant.division, predictor,
+    CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, first.variant.partition, predictor,
                                                        *options.explained_node));
     *options.dump_to << text << others;
   }
@@ -616,7 +617,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   for (Candidate& variant : variants) {
     const std::string heading = "variant " + variant.schedule.name + "\n";
     dump_stage(options, "partition",
-               [&] { return heading + print_partition(graph, variant.division); });
+               [&] { return heading + print_partition(graph, variant.partition); });
     dump_stage(options, "schedule", [&] { return print(variant.schedule); });
     dump_stage(options, "memory", [&] { return heading + print_memory(variant.schedule); });
     result.report.variants.push_back(report_of(graph, variant, profile));
@@ -624,7 +625,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     result.report.variants.back().uncertainty = uncertainty;
     if (&variant == &variants.front())
       result.report.variants.back().one_processor_reason = first.one_processor_reason;
-    for (ir::NodeId node : variant.division.not_split_as_forced)
+    for (ir::NodeId node : variant.partition.not_split_as_forced)
       result.report.not_split_as_forced.push_back(
           llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)
               .str());
@@ -650,7 +651,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.wants_report) {
     std::vector<PlannedVariant> planned;
     for (size_t i = 0; i < schedules.size(); ++i)
-      planned.push_back({variants[i].division, schedules[i]});
+      planned.push_back({variants[i].partition, schedules[i]});
     const ReportedPlan of = {.graph = *reported,
                              .predictor = predictor,
                              .report = result.report,

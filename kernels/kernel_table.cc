@@ -12,7 +12,7 @@ namespace codl::kernels {
 
 namespace {
 
-// Null if the part is one that the row can compute and that lies inside the output.
+// Null if the part is one that the kernel can compute and that lies inside the output.
 const char* check_part(const StepShape& step) {
   const OperandShape& output = step.output();
   const Range part = step.part;
@@ -38,27 +38,28 @@ const char* check_part(const StepShape& step) {
     default:
       return "part_dim None, Height or OutputChannel";
   }
-  return step.row->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
+  return step.kernel->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
 }
 
 // A value of the row's dtype, in memory as halves.
-constexpr bool is_stored_as_half(const KernelRow& row, const OperandShape& operand) {
-  return operand.dtype == DType::F16 && row.takes_half(operand.layout);
+constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& operand) {
+  return operand.dtype == DType::F16 && kernel.takes_half(operand.layout);
 }
 
 // HALVES of prelude.cl: bit i for input i, the last bit for the output.
 uint32_t halves_of(const StepShape& step) {
   uint32_t halves = 0;
   for (uint32_t i = 0; i < step.operand_count; ++i)
-    if (is_stored_as_half(*step.row, step.operands[i]))
+    if (is_stored_as_half(*step.kernel, step.operands[i]))
       halves |= 1u << (i + 1 == step.operand_count ? kMaxOperands - 1 : i);
   return halves;
 }
 
 // Null if the operand suits the row's processor and its memory is as large as its shape. The size
 // of Packed operands, the number of operands and their roles are the contract's.
-const char* check_operand(const KernelRow& row, const OperandShape& operand) {
-  if (row.dtype != DType::Any && operand.dtype != row.dtype && !is_stored_as_half(row, operand))
+const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
+  if (kernel.dtype != DType::Any && operand.dtype != kernel.dtype &&
+      !is_stored_as_half(kernel, operand))
     return "operands of the kernel's dtype";
   int64_t elements = 1;
   for (int32_t i = 0; i < operand.rank; ++i) {
@@ -70,7 +71,7 @@ const char* check_operand(const KernelRow& row, const OperandShape& operand) {
     case Layout::Packed:
       return nullptr;
     case Layout::Image2d:
-      if (row.processor == Processor::Cpu) return "no image for a CPU kernel";
+      if (kernel.processor == Processor::Cpu) return "no image for a CPU kernel";
       return stored_elements(operand) <= kMaxElements ? nullptr
                                                       : "operands of at most 2^30 elements";
     case Layout::Plain:
@@ -87,16 +88,16 @@ const char* check_operand(const KernelRow& row, const OperandShape& operand) {
 
 // The contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
-  if (halves_of(step) == 0) return contract_of(step.row->op).check(step, out_needs);
+  if (halves_of(step) == 0) return contract_of(step.kernel->op).check(step, out_needs);
   // Contracts judge the values; how those are stored has been judged by check_operand().
   OperandShape values[kMaxOperands];
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     values[i] = step.operands[i];
-    values[i].dtype = step.row->dtype;
+    values[i].dtype = step.kernel->dtype;
   }
   StepShape step_on_values = step;
   step_on_values.operands = values;
-  return contract_of(step.row->op).check(step_on_values, out_needs);
+  return contract_of(step.kernel->op).check(step_on_values, out_needs);
 }
 
 }  // namespace
@@ -113,21 +114,21 @@ const Contract& contract_of(OpKind op) {
 
 const char* check_step(const StepShape& step, StepNeeds* out_needs) {
   *out_needs = {};
-  const KernelRow& row = *step.row;
+  const KernelInfo& kernel = *step.kernel;
   if (step.operand_count < 2 || step.operand_count > kMaxOperands) return "2 to 16 operands";
   if (step.tile_count > kMaxTileInts) return "at most 8 tile numbers";
-  if (op_row(row.op).params_bytes != 0 &&
+  if (op_row(kernel.op).params_bytes != 0 &&
       (step.params == nullptr || reinterpret_cast<uintptr_t>(step.params) % 4 != 0))
     return "4-byte aligned parameters";
 
   for (uint32_t i = 0; i < step.operand_count; ++i)
-    if (const char* expected = check_operand(row, step.operands[i])) return expected;
+    if (const char* expected = check_operand(kernel, step.operands[i])) return expected;
   const Layout layout = step.output().layout;
-  if (layout == Layout::Packed || (row.layout != Layout::Any && layout != row.layout))
+  if (layout == Layout::Packed || (kernel.layout != Layout::Any && layout != kernel.layout))
     return "output in the kernel's layout";
   if (const char* expected = check_part(step)) return expected;
   if (const char* expected = check_values(step, out_needs)) return expected;
-  if (row.processor == Processor::Cpu) return nullptr;
+  if (kernel.processor == Processor::Cpu) return nullptr;
   ClLaunch launch;
   launch_of(step, &launch);
   return check_launch(launch);
@@ -139,7 +140,7 @@ const char* check_launch(const ClLaunch& launch) {
 
 void launch_of(const StepShape& step, ClLaunch* out_launch) {
   *out_launch = {};
-  contract_of(step.row->op).launch(step, out_launch);
+  contract_of(step.kernel->op).launch(step, out_launch);
   if (const uint32_t halves = halves_of(step); halves != 0)
     out_launch->define("HALVES", static_cast<int32_t>(halves));
 }

@@ -1,4 +1,4 @@
-// From a kernel row to its contract, its function and its OpenCL text. Expands kernels.def.
+// From a kernel to its contract, its function and its OpenCL text. Expands kernels.def.
 #pragma once
 
 #include "kernels/common/contract.h"
@@ -7,8 +7,8 @@ namespace codl::kernels {
 
 const Contract& contract_of(OpKind op);
 
-// Null if the row may run the step, else what was expected. The one gate: codlc calls it for every
-// candidate, the runtime for every step of a plan it opens.
+// Null if the kernel may run the step, else what was expected. The one gate: codlc calls it for
+// every candidate, the runtime for every step of a plan it opens.
 const char* check_step(const StepShape& step, StepNeeds* out_needs);
 
 // Fills the launch of a GPU step that has passed check_step().
@@ -16,21 +16,21 @@ void launch_of(const StepShape& step, ClLaunch* out_launch);
 // Its part of check_step(): null if all of it found room.
 const char* check_launch(const ClLaunch& launch);
 
-// Null for a GPU row. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
+// Null for a GPU kernel. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
 // tests' half of the table; the compiler links the contracts only.
-CpuKernel cpu_kernel(const KernelRow& row);
+CpuKernel cpu_kernel(const KernelInfo& kernel);
 
-// The row's functions, one per instruction set (kernels/common/cpu_dispatch.h); null for a GPU row.
-// cpu_kernel() is the best of them that this processor runs; tests run each.
+// The row's functions, one per instruction set (kernels/common/cpu_dispatch.h); null for a GPU
+// kernel. cpu_kernel() is the best of them that this processor runs; tests run each.
 struct CpuKernelTargets;
-const CpuKernelTargets* cpu_kernel_targets(const KernelRow& row);
+const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel);
 
-// OpenCL C of a GPU row (kernels/<op>/<symbol>.cl) behind the common prelude; zero-terminated,
-// static. Nulls for a CPU row. Defined in a file that cmake/codl_embed.cmake generates.
+// OpenCL C of a GPU kernel (kernels/<op>/<symbol>.cl) behind the common prelude; zero-terminated,
+// static. Nulls for a CPU kernel. Defined in a file that cmake/codl_embed.cmake generates.
 struct ClText {
   const char* prelude;
   const char* text;
 };
-ClText cl_text(const KernelRow& row);
+ClText cl_text(const KernelInfo& kernel);
 
 }  // namespace codl::kernels

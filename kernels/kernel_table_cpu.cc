@@ -3,7 +3,7 @@
 
 namespace codl::kernels {
 
-// CODL_KERNEL names every row with its processor; these two keep the CPU rows.
+// CODL_KERNEL names every row with its processor; these two keep the CPU kernels.
 #define CODL_DECLARE_Cpu(symbol) extern const CpuKernelTargets symbol;
 #define CODL_DECLARE_Gpu(symbol)
 #define CODL_CASE_Cpu(id, symbol) \
@@ -15,8 +15,8 @@ namespace codl::kernels {
   CODL_DECLARE_##processor(symbol)
 #include "schema/kernels.def"
 
-const CpuKernelTargets* cpu_kernel_targets(const KernelRow& row) {
-  switch (row.id) {
+const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel) {
+  switch (kernel.id) {
 #define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves) \
   CODL_CASE_##processor(id, symbol)
 #include "schema/kernels.def"
@@ -25,8 +25,8 @@ const CpuKernelTargets* cpu_kernel_targets(const KernelRow& row) {
   }
 }
 
-CpuKernel cpu_kernel(const KernelRow& row) {
-  const CpuKernelTargets* targets = cpu_kernel_targets(row);
+CpuKernel cpu_kernel(const KernelInfo& kernel) {
+  const CpuKernelTargets* targets = cpu_kernel_targets(kernel);
   return targets == nullptr ? nullptr : kernel_for(*targets, best_cpu_target());
 }
 

@@ -44,29 +44,29 @@ void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* o
 
 void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   *out = {};
-  if (step.row->processor == Processor::Gpu) count_launch(step, machine, out);
-  work_of(step.row->op).work(step, machine, out);
+  if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);
+  work_of(step.kernel->op).work(step, machine, out);
 }
 
-KernelFamily family_of(const KernelRow& row) {
-  const OpWork& work = work_of(row.op);
-  if (row.is_reference()) return KernelFamily::Loops;
-  return work.is_tiled != nullptr && work.is_tiled(row) ? KernelFamily::Tiled : work.family;
+KernelFamily family_of(const KernelInfo& kernel) {
+  const OpWork& work = work_of(kernel.op);
+  if (kernel.is_reference()) return KernelFamily::Loops;
+  return work.is_tiled != nullptr && work.is_tiled(kernel) ? KernelFamily::Tiled : work.family;
 }
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  const OpWork& work = work_of(step.row->op);
+  const OpWork& work = work_of(step.kernel->op);
   const uint32_t count = work.choose_tile == nullptr ? 0 : work.choose_tile(step, gpu, out_tile);
-  const uint16_t* local_size = gpu.tiles.local_size_of(*step.row);
-  if (local_size == nullptr || tile_kind_of(*step.row) != TileKind::Local) return count;
+  const uint16_t* local_size = gpu.tiles.local_size_of(*step.kernel);
+  if (local_size == nullptr || tile_kind_of(*step.kernel) != TileKind::Local) return count;
   for (uint32_t i = 0; i < 3; ++i) out_tile[i] = local_size[i];
   return count < 3 ? 3 : count;
 }
 
-TileKind tile_kind_of(const KernelRow& row) {
-  const OpWork& work = work_of(row.op);
-  if (row.processor != Processor::Gpu) return TileKind::Own;
-  return work.tile_kind == nullptr ? TileKind::Local : work.tile_kind(row);
+TileKind tile_kind_of(const KernelInfo& kernel) {
+  const OpWork& work = work_of(kernel.op);
+  if (kernel.processor != Processor::Gpu) return TileKind::Own;
+  return work.tile_kind == nullptr ? TileKind::Local : work.tile_kind(kernel);
 }
 
 }  // namespace codl::kernels

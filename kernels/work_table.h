@@ -1,4 +1,4 @@
-// From a kernel row to what its steps cost and which tiles they take. Expands ops.def.
+// From a kernel to what its steps cost and which tiles they take. Expands ops.def.
 #pragma once
 
 #include "kernels/common/step_work.h"
@@ -10,13 +10,13 @@ const OpWork& work_of(OpKind op);
 // The counts of a step that has passed check_step(), on such a processor. A GPU step has its tile.
 void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out);
 
-KernelFamily family_of(const KernelRow& row);
+KernelFamily family_of(const KernelInfo& kernel);
 
 // The tile of a GPU step on such a GPU: writes at most kMaxTileInts numbers and returns how many;
 // 0: the step needs none. The step has no tile and has passed check_step().
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
 
-// Own for a CPU row.
-TileKind tile_kind_of(const KernelRow& row);
+// Own for a CPU kernel.
+TileKind tile_kind_of(const KernelInfo& kernel);
 
 }  // namespace codl::kernels

@@ -21,10 +21,10 @@
 #include "profiler/fit/profile_json.h"
 #include "profiler/measure/confinement.h"
 #include "profiler/measure/context.h"
-#include "profiler/measure/cpu_lane.h"
 #include "profiler/measure/device_facts.h"
-#include "profiler/measure/gpu_lane.h"
 #include "profiler/measure/measure_machine.h"
+#include "profiler/measure/measured_cpu.h"
+#include "profiler/measure/measured_gpu.h"
 #include "profiler/measure/plan_steps.h"
 #include "profiler/measure/session.h"
 #include "profiler/measure/tune_tiles.h"
@@ -47,7 +47,7 @@ constexpr uint64_t kMaxSampleBytes = 1 << 30;
 // Of the time: what the search for tiles may take, and the networks at the end.
 constexpr double kTilesShare = 0.1;
 constexpr double kContextShare = 0.1;
-constexpr double kMostContextS = 30;
+constexpr double kMaxContextS = 30;
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -80,9 +80,9 @@ void print_accuracy(const Fits& fits, const std::vector<Sample>& samples) {
                              held_out.within_10, held_out.median_absolute);
   };
   for (const KernelFit& kernel : fits.kernels) {
-    add_line(kernel.row->symbol, kernel.fit.held_out);
-    sum[static_cast<size_t>(kernel.row->processor)] += kernel.fit.held_out.within_10;
-    ++count[static_cast<size_t>(kernel.row->processor)];
+    add_line(kernel.kernel->symbol, kernel.fit.held_out);
+    sum[static_cast<size_t>(kernel.kernel->processor)] += kernel.fit.held_out.within_10;
+    ++count[static_cast<size_t>(kernel.kernel->processor)];
   }
   text += "families, by the others of their kernels\n";
   for (const FamilyFit& family : fits.families)
@@ -105,7 +105,7 @@ std::vector<Sample> network_steps(const ProfileFlags& flags, const std::vector<S
   std::vector<Sample> steps;
   for (const std::string& plan : flags.plans)
     for (Sample& step : steps_of_plan(plan))
-      if (is_wanted(*step.row, flags.kernels, true) && seen.insert(step_text(step)).second)
+      if (is_wanted(*step.kernel, flags.kernels, true) && seen.insert(step_text(step)).second)
         steps.push_back(std::move(step));
   return steps;
 }
@@ -125,10 +125,10 @@ std::string read_samples_to_resume(const std::string& path, const DeviceFacts& f
 }
 
 // Steps of such workers take more or less by what both do just then, which no model tells.
-std::string shared_cores_notice(CpuLane& cpu) {
-  constexpr double kMostTime = 1.3;
+std::string shared_cores_notice(MeasuredCpu& cpu) {
+  constexpr double kMaxTime = 1.3;
   const double time = cpu.time_of_all_beside_one();
-  if (time <= kMostTime) return {};
+  if (time <= kMaxTime) return {};
   return tools::formatted(
       "%d CPU threads take %.2f times as long as one alone for the same work: they share a core, "
       "or "
@@ -147,35 +147,36 @@ struct Measured {
   DeviceFacts facts;
 };
 
-struct Lanes {
-  std::unique_ptr<GpuLane> gpu;  // null: none
-  std::unique_ptr<CpuLane> cpu;
+struct MeasuredProcessors {
+  std::unique_ptr<MeasuredGpu> gpu;  // null: none
+  std::unique_ptr<MeasuredCpu> cpu;
   std::vector<std::string> notices;  // of what is in the way of a good profile; some empty
 };
 
-Lanes start_lanes(const ProfileFlags& flags) {
+MeasuredProcessors start_processors(const ProfileFlags& flags) {
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? nullptr : text.c_str();
   };
-  Lanes lanes;
+  MeasuredProcessors processors;
   // OpenCL first: its workers are to start on their cores.
   if (!flags.cpu_only) {
-    lanes.gpu = std::make_unique<GpuLane>(text_or_null(flags.platform), text_or_null(flags.device),
-                                          flags.gpu_cores);
-    if (const std::string why = lanes.gpu->unconfined(); !why.empty())
-      lanes.notices.push_back("the OpenCL device cannot be confined to --gpu-cores: it " + why +
-                              "; the profile holds where it computes as it does now");
+    processors.gpu = std::make_unique<MeasuredGpu>(text_or_null(flags.platform),
+                                                   text_or_null(flags.device), flags.gpu_cores);
+    if (const std::string why = processors.gpu->unconfined(); !why.empty())
+      processors.notices.push_back("the OpenCL device cannot be confined to --gpu-cores: it " +
+                                   why + "; the profile holds where it computes as it does now");
   }
-  lanes.cpu = std::make_unique<CpuLane>(flags.thread_count, flags.cpu_cores);
-  lanes.notices.push_back(busy_notice(lanes.cpu->share_of_others()));
-  lanes.notices.push_back(shared_cores_notice(*lanes.cpu));
-  return lanes;
+  processors.cpu = std::make_unique<MeasuredCpu>(flags.thread_count, flags.cpu_cores);
+  processors.notices.push_back(busy_notice(processors.cpu->share_of_others()));
+  processors.notices.push_back(shared_cores_notice(*processors.cpu));
+  return processors;
 }
 
 // The machine's facts, unless the sample file has them: tiles depend on them.
-void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* facts) {
-  CpuLane& cpu = *lanes.cpu;
-  GpuLane* const gpu = lanes.gpu.get();
+void measure_facts(const ProfileFlags& flags, const MeasuredProcessors& processors,
+                   DeviceFacts* facts) {
+  MeasuredCpu& cpu = *processors.cpu;
+  MeasuredGpu* const gpu = processors.gpu.get();
   facts->warm_weight_mbytes[0] = cpu.warm_weight_mbytes();
   if (!facts->machine.missing(gpu != nullptr).empty()) {
     measure_cpu_machine(cpu, &facts->machine);
@@ -184,27 +185,28 @@ void measure_facts(const ProfileFlags& flags, const Lanes& lanes, DeviceFacts* f
   facts->machine_source = kMachineRules;
   if (gpu == nullptr) return;
   add_gpu_facts(*gpu, cpu, facts);
-  facts->machine.machine.is_gpu_a_processor = gpu->is_processor();
-  facts->shares_cores = gpu->is_processor() && shares_all_cores(flags.cpu_cores, flags.thread_count,
-                                                                flags.gpu_cores, flags.core_count);
+  facts->machine.machine.is_gpu_a_processor = gpu->is_cpu_device();
+  facts->shares_cores =
+      gpu->is_cpu_device() &&
+      shares_all_cores(flags.cpu_cores, flags.thread_count, flags.gpu_cores, flags.core_count);
   if (facts->shares_cores)
     tools::print_message(kTool, tools::Severity::Note,
                          "the OpenCL device computes on cores that all have a CPU thread "
                          "(gpu.cores: shared): plans are the CPU's");
-  gpu->set_facts(facts->lane().gpu);
+  gpu->set_facts(facts->processor_facts().gpu);
 }
 
 // Not where both share all cores, of which a profile says all there is.
-void measure_context(const Lanes& lanes, double budget_s, DeviceFacts* facts) {
-  if (!lanes.gpu || facts->shares_cores) return;
+void measure_context(const MeasuredProcessors& processors, double budget_s, DeviceFacts* facts) {
+  if (!processors.gpu || facts->shares_cores) return;
   const int64_t start_ns = rt::now_ns();
   std::fputs("small networks on both processors\n", stderr);
   const ContextOptions options = {
       .idle_sync_us = 2 * facts->sync_us,
       .now_us = [] { return static_cast<double>(rt::now_ns()) / 1000; },
       .is_over = [&] { return interrupted != 0 || micros_since(start_ns) * 1e-6 > budget_s; }};
-  const std::optional<Context> context =
-      fit_context(run_context_networks(*lanes.cpu, *lanes.gpu, options), options.idle_sync_us);
+  const std::optional<Context> context = fit_context(
+      run_context_networks(*processors.cpu, *processors.gpu, options), options.idle_sync_us);
   if (!context) return;
   std::fprintf(stderr,
                "beside the other processor the CPU takes %.1f %% longer, the GPU %.1f %%; a "
@@ -219,23 +221,23 @@ void measure_context(const Lanes& lanes, double budget_s, DeviceFacts* facts) {
 }
 
 // Tiles and samples within the time. False: interrupted.
-bool measure_steps(const ProfileFlags& flags, const Lanes& lanes, double budget_s,
+bool measure_steps(const ProfileFlags& flags, const MeasuredProcessors& processors, double budget_s,
                    SessionOptions options, tools::LogFile& file, Measured* measured) {
   const auto append_line = [&](const std::string& line) { file.append(line + '\n'); };
   const auto is_interrupted = [] { return interrupted != 0; };
   const int64_t start_ns = rt::now_ns();
   DeviceFacts& facts = measured->facts;
-  if (lanes.gpu && !flags.leaves_tiles && budget_s > 0) {
-    if (!tune_tiles(*lanes.gpu, measured->samples,
+  if (processors.gpu && !flags.leaves_tiles && budget_s > 0) {
+    if (!tune_tiles(*processors.gpu, measured->samples,
                     {flags.kernels, options.has_images, kTilesShare * budget_s, is_interrupted,
                      append_line},
                     &facts.tiles))
       return false;
-    lanes.gpu->set_facts(facts.lane().gpu);
+    processors.gpu->set_facts(facts.processor_facts().gpu);
   }
-  options.facts = facts.lane();
-  std::vector<Lane*> both = {lanes.cpu.get()};
-  if (lanes.gpu) both.push_back(lanes.gpu.get());
+  options.facts = facts.processor_facts();
+  std::vector<MeasuredProcessor*> both = {processors.cpu.get()};
+  if (processors.gpu) both.push_back(processors.gpu.get());
   Session session(both, std::move(options), std::move(measured->samples), measured->probe_us,
                   append_line);
   return session.run(budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
@@ -258,23 +260,23 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   options.needed = read_needed(sample_text, sample_path);
   options.seed = static_cast<uint64_t>(flags.seed);
   options.network_steps = network_steps(flags, measured.samples);
-  const Lanes lanes = start_lanes(flags);
+  const MeasuredProcessors processors = start_processors(flags);
   // A processor has no images of its own: they are computed in its caches.
   options.has_images =
       flags.layout == MapLayout::Image ||
-      (flags.layout == MapLayout::Auto && !(lanes.gpu && lanes.gpu->is_processor()));
-  measure_facts(flags, lanes, &measured.facts);
+      (flags.layout == MapLayout::Auto && !(processors.gpu && processors.gpu->is_cpu_device()));
+  measure_facts(flags, processors, &measured.facts);
   tools::LogFile file;
   file.create(sample_path, sample_text + fact_lines(measured.facts), flags.resumes);
   // What cannot be written is told of in one line.
-  for (const std::string& notice : lanes.notices) warn(notice);
+  for (const std::string& notice : processors.notices) warn(notice);
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  const double context_s = std::min(kContextShare * flags.budget_s, kMostContextS);
+  const double context_s = std::min(kContextShare * flags.budget_s, kMaxContextS);
   const double left_s = std::max(flags.budget_s - context_s - micros_since(start_ns) * 1e-6, 0.0);
   if (!flags.facts_only &&
-      !measure_steps(flags, lanes, left_s, std::move(options), file, &measured))
+      !measure_steps(flags, processors, left_s, std::move(options), file, &measured))
     return false;
-  measure_context(lanes, context_s, &measured.facts);
+  measure_context(processors, context_s, &measured.facts);
   if (interrupted != 0) return false;
   file.append(fact_lines(measured.facts));
   return true;
@@ -290,8 +292,8 @@ void check_name(const std::string& name) {
 }
 
 void check_kernels(const std::string& kernels) {
-  if (std::none_of(std::begin(kKernelRows), std::end(kKernelRows), [&](const KernelRow& row) {
-        return std::string_view(row.symbol).find(kernels) != std::string_view::npos;
+  if (std::none_of(std::begin(kKernelInfos), std::end(kKernelInfos), [&](const KernelInfo& info) {
+        return std::string_view(info.symbol).find(kernels) != std::string_view::npos;
       }))
     tools::fail_input("--kernels", "a part of a kernel's name (codlc --list-ops)",
                       "'" + kernels + "'");
@@ -339,7 +341,7 @@ void print_result(const ProfileFlags& flags, const std::string& sample_text,
   for (const std::string& line : worth_notices(samples)) warn(line);
 }
 
-// CPU threads of the lane: those asked for, else as many as there are cores for.
+// CPU threads of the processor: those asked for, else as many as there are cores for.
 int32_t thread_count_of(const ProfileFlags& flags) {
   if (flags.thread_count != 0) return flags.thread_count;
   if (flags.fits_only) return 1;  // unless the samples say
@@ -397,19 +399,19 @@ int codl_profile(const std::vector<std::string>& arguments) {
   facts.cpu_probe_us = probe_us[0] * usual_probes[0];
   read_device_facts(sample_text, sample_path, &facts);
   check_is_complete(facts, sample_path);
-  const LaneFacts lane = facts.lane();
-  const Fits fits = fit_samples(samples, lane);
+  const ProcessorFacts both = facts.processor_facts();
+  const Fits fits = fit_samples(samples, both);
   facts.uses_images =
       flags.layout == MapLayout::Image ||
-      (flags.layout == MapLayout::Auto && images_are_faster(samples, fits.kernels, lane));
+      (flags.layout == MapLayout::Auto && images_are_faster(samples, fits.kernels, both));
   for (size_t processor = 0; processor < 2; ++processor)
-    facts.disturbance_percent[processor] =
-        disturbance_percent(samples, static_cast<Processor>(processor));
+    facts.interference_percent[processor] =
+        interference_percent(samples, static_cast<Processor>(processor));
   facts.description = flags.description.empty()
                           ? facts.cpu_name + (facts.has_gpu ? " and " + facts.gpu_name : "")
                           : flags.description;
   tools::print_to(flags.output, tools::pretty_json(profile_json(facts, fits), 2));
-  if (!flags.evaluation.empty()) tools::print_to(flags.evaluation, evaluation_text(samples, lane));
+  if (!flags.evaluation.empty()) tools::print_to(flags.evaluation, evaluation_text(samples, both));
   print_result(flags, sample_text, sample_path, fits, samples);
   return 0;
 }

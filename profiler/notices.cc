@@ -8,18 +8,18 @@ namespace codl::profiler {
 namespace {
 
 // Cores that are others' for so much of the time make steps longer at random.
-constexpr double kMostOfOthers = 0.05;
+constexpr double kMaxOfOthers = 0.05;
 // Of a quiet machine's repeats 90 to 100 % are within 10 %.
-constexpr double kLeastWithin10 = 75;
+constexpr double kMinWithin10 = 75;
 // Half the range of the middle half of a step's runs, in percent.
-constexpr double kMostSpread = 8;
+constexpr double kMaxSpread = 8;
 
 std::string worth_notice(const std::vector<Sample>& samples, Processor processor) {
   const char* const name = processor == Processor::Cpu ? "CPU" : "GPU";
   constexpr char kAdvice[] = "measure again while nothing else runs";
   const double within_10 = noise_floor_percent(samples, processor);
   if (within_10 >= 0)
-    return within_10 >= kLeastWithin10
+    return within_10 >= kMinWithin10
                ? ""
                : tools::formatted(
                      "only %.0f %% of %s steps took within 10 %% of their first time "
@@ -27,20 +27,20 @@ std::string worth_notice(const std::vector<Sample>& samples, Processor processor
                      within_10, name, kAdvice);
   std::vector<double> spreads;
   for (const Sample& sample : samples)
-    if (sample.row->processor == processor) spreads.push_back(sample.spread_percent);
+    if (sample.kernel->processor == processor) spreads.push_back(sample.spread_percent);
   if (spreads.empty()) return {};
   const double spread = quantile(spreads, 0.5);
-  return spread <= kMostSpread ? ""
-                               : tools::formatted(
-                                     "runs of a %s step lie %.0f %% around their middle; "
-                                     "%s",
-                                     name, spread, kAdvice);
+  return spread <= kMaxSpread ? ""
+                              : tools::formatted(
+                                    "runs of a %s step lie %.0f %% around their middle; "
+                                    "%s",
+                                    name, spread, kAdvice);
 }
 
 }  // namespace
 
 std::string busy_notice(double others) {
-  if (others <= kMostOfOthers) return {};
+  if (others <= kMaxOfOthers) return {};
   return tools::formatted(
       "the machine is busy: other programs have the CPU threads' cores for %.0f %% of the time; "
       "what is measured is slower than the machine, by another factor each time",

@@ -8,7 +8,7 @@
 
 namespace codl::profiler {
 
-// `others`: CpuLane::share_of_others(). Empty: the machine is quiet.
+// `others`: MeasuredCpu::share_of_others(). Empty: the machine is quiet.
 std::string busy_notice(double others);
 
 // A line for each processor whose steps, timed again, took another time too often for a profile of

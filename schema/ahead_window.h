@@ -40,9 +40,9 @@ class AheadWindow {
   // Whole, so that what is added can be taken away. A time that no step takes (a file may say
   // anything) counts as 1000 s.
   static int64_t nanoseconds(float us) {
-    constexpr float kMostUs = 1e9F;
+    constexpr float kMaxUs = 1e9F;
     if (us <= 0) return 0;
-    return us < kMostUs ? static_cast<int64_t>(us * 1e3F) : int64_t{1'000'000'000'000};
+    return us < kMaxUs ? static_cast<int64_t>(us * 1e3F) : int64_t{1'000'000'000'000};
   }
 
   int64_t max_ns_;

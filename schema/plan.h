@@ -16,19 +16,19 @@ namespace codl {
 enum class Storage : uint8_t {
   Input = 0,    // the application's buffer, bound for each run; index = input number
   Output = 1,   // the application's buffer, bound for each run; index = output number
-  Host = 2,     // host arena: the CPU lane alone
-  Shared = 3,   // shared arena: both lanes, by the variant's sharing
-  Device = 4,   // device arena: the GPU lane alone
+  Host = 2,     // host arena: the CPU queue alone
+  Shared = 3,   // shared arena: both queues, by the variant's sharing
+  Device = 4,   // device arena: the GPU queue alone
   Image = 5,    // image pool; index = image number
   Weights = 6,  // data section of the file; read only; index = blob number
 };
 inline constexpr const char* kStorageNames[] = {"input",  "output", "host",   "shared",
                                                 "device", "image",  "weights"};
 
-// How the lanes share memory (docs/PLAN_FORMAT.md, "Sharing").
+// How the queues share memory (docs/PLAN_FORMAT.md, "Sharing").
 enum class Sharing : uint8_t {
-  None = 0,       // the variant has one lane
-  FineSvm = 1,    // one fine-grained SVM allocation; both lanes may write different bytes of it
+  None = 0,       // the variant has one queue
+  FineSvm = 1,    // one fine-grained SVM allocation; both queues may write different bytes of it
   SubBuffer = 2,  // a shared tensor is a sub-buffer; the host touches it between Map and Unmap
   Separate = 3,   // no shared arena; Upload and Download steps copy
 };
@@ -37,20 +37,21 @@ inline constexpr const char* kSharingNames[] = {"none", "fine_svm", "sub_buffer"
 // How a GPU step waits for a CPU step.
 enum class Gate : uint8_t {
   HostEnqueue = 0,  // it is enqueued once the CPU step is done
-  UserEvent = 1,    // it is enqueued at once, behind a user event that the CPU lane completes
+  UserEvent = 1,    // it is enqueued at once, behind a user event that the CPU queue completes
 };
 inline constexpr const char* kGateNames[] = {"host_enqueue", "user_event"};
 
-enum class Lane : uint8_t { Cpu = 0, Gpu = 1, Transfer = 2 };
-inline constexpr const char* kLaneNames[] = {"cpu", "gpu", "transfer"};
-inline constexpr size_t kLaneCount = std::size(kLaneNames);
+enum class Queue : uint8_t { Cpu = 0, Gpu = 1, Transfer = 2 };
+inline constexpr const char* kQueueNames[] = {"cpu", "gpu", "transfer"};
+inline constexpr size_t kQueueCount = std::size(kQueueNames);
 
 enum class StepKind : uint8_t {
-  Kernel = 0,    // lane Cpu or Gpu
-  Map = 1,       // lane Gpu: hands operand 0 (Shared, SubBuffer) to the host
-  Unmap = 2,     // lane Gpu: hands it back to the device
-  Upload = 3,    // lane Transfer: rows or channels `part` of operand 0 (Host) -> operand 1 (Device)
-  Download = 4,  // lane Transfer: rows or channels `part` of operand 0 (Device) -> operand 1 (Host)
+  Kernel = 0,  // queue Cpu or Gpu
+  Map = 1,     // queue Gpu: hands operand 0 (Shared, SubBuffer) to the host
+  Unmap = 2,   // queue Gpu: hands it back to the device
+  Upload = 3,  // queue Transfer: rows or channels `part` of operand 0 (Host) -> operand 1 (Device)
+  Download =
+      4,  // queue Transfer: rows or channels `part` of operand 0 (Device) -> operand 1 (Host)
 };
 inline constexpr const char* kStepKindNames[] = {"kernel", "map", "unmap", "upload", "download"};
 
@@ -67,7 +68,7 @@ inline constexpr const char* kMapAccessNames[] = {"read", "write", "read_write"}
 CODL_NAMES(Storage)
 CODL_NAMES(Sharing)
 CODL_NAMES(Gate)
-CODL_NAMES(Lane)
+CODL_NAMES(Queue)
 CODL_NAMES(StepKind)
 CODL_NAMES(MapAccess)
 CODL_NAMES(Layout)

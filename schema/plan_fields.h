@@ -11,7 +11,7 @@ inline Storage storage_of(const plan::TensorDef& tensor) {
   return static_cast<Storage>(tensor.storage());
 }
 inline StepKind kind_of(const plan::StepDef& step) { return static_cast<StepKind>(step.kind()); }
-inline Lane lane_of(const plan::StepDef& step) { return static_cast<Lane>(step.lane()); }
+inline Queue queue_of(const plan::StepDef& step) { return static_cast<Queue>(step.queue()); }
 inline MapAccess map_access_of(const plan::StepDef& step) {
   return static_cast<MapAccess>(step.map_access());
 }

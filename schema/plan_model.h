@@ -18,8 +18,8 @@ namespace codl {
 using TensorId = uint32_t;  // in Variant::tensors
 using StepId = uint32_t;    // in Variant::steps
 
-// A value, or a window of its rows, in one memory. A value split between the lanes has up to one
-// tensor per lane (one for both where they share memory).
+// A value, or a window of its rows, in one memory. A value split between the queues has up to one
+// tensor per queue (one for both where they share memory).
 struct Tensor {
   std::string name;             // of the value
   kernels::OperandShape shape;  // bytes is 0 for images
@@ -30,16 +30,16 @@ struct Tensor {
 
 struct Step {
   StepKind kind = StepKind::Kernel;
-  Lane lane = Lane::Cpu;
-  const KernelRow* kernel = nullptr;  // of a Kernel step
-  std::vector<uint32_t> params;       // the words of the operator's Params struct
-  std::vector<TensorId> operands;     // a kernel's output is the last
+  Queue queue = Queue::Cpu;
+  const KernelInfo* kernel = nullptr;  // of a Kernel step
+  std::vector<uint32_t> params;        // the words of the operator's Params struct
+  std::vector<TensorId> operands;      // a kernel's output is the last
   SplitDim part_dim = SplitDim::None;
   Range part;
   Range owned;  // of a split node's part: without the halo computed twice
   std::vector<int32_t> tile;
   MapAccess map_access = MapAccess::Read;
-  std::vector<StepId> waits;  // ascending; earlier steps of other lanes
+  std::vector<StepId> waits;  // ascending; earlier steps of other queues
   double predicted_us = 0;    // launch included, nothing else running
   std::string name;           // of the node
 
@@ -77,7 +77,7 @@ struct Variant {
   // result.
   kernels::StepShape shape_of(const Step& step, kernels::OperandShape* shapes) const {
     for (size_t i = 0; i < step.operands.size(); ++i) shapes[i] = tensors[step.operands[i]].shape;
-    return {.row = step.kernel,
+    return {.kernel = step.kernel,
             .params = step.params.data(),
             .operands = shapes,
             .operand_count = static_cast<uint32_t>(step.operands.size()),
@@ -127,8 +127,8 @@ struct PlanModel {
   uint32_t visible_outputs = 0;       // how many are the network's
   std::vector<OutputExtent> extents;  // by ascending output, then dim
   std::vector<PlanBlob> blobs;
-  std::vector<const KernelRow*> kernels;  // that steps use, by id
-  std::vector<Variant> variants;          // the first is the default
+  std::vector<const KernelInfo*> kernels;  // that steps use, by id
+  std::vector<Variant> variants;           // the first is the default
 };
 
 }  // namespace codl

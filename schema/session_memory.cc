@@ -32,7 +32,7 @@ constexpr uint64_t kPointerBytes = 8;
 
 bool has_gpu_step(const plan::VariantDef& variant) {
   for (const plan::StepDef* step : *variant.steps())
-    if (lane_of(*step) != Lane::Cpu) return true;
+    if (queue_of(*step) != Queue::Cpu) return true;
   return false;
 }
 
@@ -90,7 +90,7 @@ uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
     const uint64_t tensors = variant->tensors()->size();
     uint64_t cpu_operands = 0;
     for (const plan::StepDef* step : *variant->steps())
-      if (lane_of(*step) == Lane::Cpu) cpu_operands += step->operands()->size();
+      if (queue_of(*step) == Queue::Cpu) cpu_operands += step->operands()->size();
     add(1, kPreparedBytes);
     // StepList
     add(steps, kStepBytes);

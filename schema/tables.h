@@ -93,7 +93,7 @@ constexpr std::string_view member_name(OpKind op, int32_t kind) {
 
 // ---- kernels ------------------------------------------------------------------------------------
 
-struct KernelRow {
+struct KernelInfo {
   uint16_t id;
   uint16_t revision;
   const char* symbol;
@@ -116,32 +116,32 @@ struct KernelRow {
   constexpr bool takes_half(Layout of_operand) const {
     return takes_halves && (of_operand == Layout::Nhwc || of_operand == Layout::Image2d);
   }
-  // The form in which the row reads constant operand `operand`. Rows with packed weights have them
-  // in operand 1 and the bias in operand 2.
+  // The form in which the kernel reads constant operand `operand`. Kernels with packed weights have
+  // them in operand 1 and the bias in operand 2.
   constexpr Packing packing_of(uint32_t operand) const {
     if (packing == Packing::None || operand < 1 || operand > 2) return Packing::None;
     return operand == 1 ? packing : Packing::Bias;
   }
 };
 
-inline constexpr KernelRow kKernelRows[] = {
+inline constexpr KernelInfo kKernelInfos[] = {
 #define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves) \
   {id,           revision,       #symbol,          OpKind::op, Processor::processor,             \
    DType::dtype, Layout::layout, Packing::packing, splits,     halves},
 #include "schema/kernels.def"
 };
-inline constexpr size_t kKernelCount = std::size(kKernelRows);
+inline constexpr size_t kKernelCount = std::size(kKernelInfos);
 
 constexpr bool kernel_ids_are_dense() {
   for (size_t i = 0; i < kKernelCount; ++i)
-    if (kKernelRows[i].id != i + 1) return false;
+    if (kKernelInfos[i].id != i + 1) return false;
   return true;
 }
 static_assert(kernel_ids_are_dense(), "kernels.def: ids are 1, 2, 3 ... in order");
 
-// The row of a kernel id, or null for an id this build does not have.
-constexpr const KernelRow* find_kernel(uint32_t id) {
-  return id >= 1 && id <= kKernelCount ? &kKernelRows[id - 1] : nullptr;
+// The entry of a kernel id, or null for an id this build does not have.
+constexpr const KernelInfo* find_kernel(uint32_t id) {
+  return id >= 1 && id <= kKernelCount ? &kKernelInfos[id - 1] : nullptr;
 }
 
 }  // namespace codl

@@ -10,7 +10,7 @@ namespace codl {
 // Element types. Values are stored in plans: append, never renumber. Bool: one byte, 0 or 1. F64,
 // F16 and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU
 // touches, where a tensor may hold an f32 value rounded to halves; arithmetic is in F32. Any: of a
-// kernel row whose contract looks at the operands' types itself.
+// kernel whose contract looks at the operands' types itself.
 enum class DType : uint8_t {
   F32 = 1,
   I64 = 2,
@@ -36,8 +36,8 @@ enum class DType : uint8_t {
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
 inline constexpr const char* kLayoutNames[] = {"plain", "nhwc", "image2d", "packed"};
 
-// The forms of a constant that kernels read: a fact of each row of kernels.def. In the compiler
-// only; a plan has the row. What lies where: kernels/pack.h.
+// The forms of a constant that kernels read: a fact of each entry of kernels.def. In the compiler
+// only; a plan has the kernel. What lies where: kernels/pack.h.
 enum class Packing : uint8_t {
   None,
   Bias,
@@ -54,18 +54,18 @@ enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 enum class SplitDim : uint8_t { None = 0, Height = 1, OutputChannel = 2 };
 inline constexpr const char* kSplitDimNames[] = {"none", "height", "output_channel"};
 
-// Bits of KernelRow::splits.
+// Bits of KernelInfo::splits.
 inline constexpr uint32_t kSplitNone = 0;
 inline constexpr uint32_t kSplitHeight = 1;
 inline constexpr uint32_t kSplitOutputChannel = 2;
 
-// KernelRow::takes_halves.
+// KernelInfo::takes_halves.
 inline constexpr bool kNoHalves = false;
 inline constexpr bool kHalves = true;
 
 inline constexpr int32_t kMaxRank = 8;
 // Output channels in one panel of packed weights, on every instruction set and GPU; cuts along
-// OutputChannel are multiples of it (64 bytes of float: no cache line is shared by two lanes).
+// OutputChannel are multiples of it (64 bytes of float: no cache line is shared by two queues).
 inline constexpr int32_t kChannelPanel = 16;
 // Channels of an Nhwc or Image2d pixel are padded to a multiple of this.
 inline constexpr int32_t kChannelPad = 4;

@@ -51,11 +51,12 @@ class DisjointRanges {
 };
 
 // Follows a SubBuffer variant through its list of steps: which shared tensors the host holds, and
-// what each lane knows to be done in the other. A sub-buffer is the device's at the start and at
+// what each queue knows to be done in the other. A sub-buffer is the device's at the start and at
 // the end.
 //
-// The list's order alone is not enough: the lanes run at the same time. A CPU step must come behind
-// the Map by a wait (its own, or that of an earlier CPU step), and the Unmap behind the CPU step.
+// The list's order alone is not enough: the queues run at the same time. A CPU step must come
+// behind the Map by a wait (its own, or that of an earlier CPU step), and the Unmap behind the CPU
+// step.
 class MapTracker {
  public:
   MapTracker(PlanCheck& check, const VariantDef& variant) : c_(check), variant_(variant) {
@@ -71,7 +72,7 @@ class MapTracker {
       case StepKind::Unmap:
         return unmap(step);
       case StepKind::Kernel:
-        return lane_of(step) == Lane::Cpu ? cpu_kernel(step) : gpu_kernel(step);
+        return queue_of(step) == Queue::Cpu ? cpu_kernel(step) : gpu_kernel(step);
       default:
         return true;
     }
@@ -92,9 +93,11 @@ class MapTracker {
 
   void note_waits(const StepDef& step) {
     for (uint32_t wait : *step.waits()) {
-      const Lane waited = lane_of(*variant_.steps()->Get(wait));
-      if (lane_of(step) == Lane::Cpu && waited == Lane::Gpu && wait > gpu_done_) gpu_done_ = wait;
-      if (lane_of(step) == Lane::Gpu && waited == Lane::Cpu && wait > cpu_done_) cpu_done_ = wait;
+      const Queue waited = queue_of(*variant_.steps()->Get(wait));
+      if (queue_of(step) == Queue::Cpu && waited == Queue::Gpu && wait > gpu_done_)
+        gpu_done_ = wait;
+      if (queue_of(step) == Queue::Gpu && waited == Queue::Cpu && wait > cpu_done_)
+        cpu_done_ = wait;
     }
   }
 
@@ -189,7 +192,7 @@ class MapTracker {
   uint16_t free_[kMaxMapped];  // slots of mapped_, those in use first
   DisjointRanges all_;
   DisjointRanges to_write_;  // of them
-  int64_t gpu_done_ = -1;    // last step of the GPU lane known to be done to the CPU lane
+  int64_t gpu_done_ = -1;    // last step of the GPU queue known to be done to the CPU queue
   int64_t cpu_done_ = -1;    // the reverse
 };
 

@@ -183,9 +183,9 @@ bool check_kernels(PlanCheck& c) {
   for (uint32_t i = 0; i < c.plan->kernels()->size(); ++i) {
     const plan::KernelUse& use = *c.plan->kernels()->Get(i);
     c.at("kernel", i);
-    const KernelRow* row = find_kernel(use.id());
-    if (!c.expect(row != nullptr, "a kernel of this build", use.id(), PlanFault::Kernel) ||
-        !c.expect(use.revision() == row->revision, "the kernel revision of this build",
+    const KernelInfo* info = find_kernel(use.id());
+    if (!c.expect(info != nullptr, "a kernel of this build", use.id(), PlanFault::Kernel) ||
+        !c.expect(use.revision() == info->revision, "the kernel revision of this build",
                   use.revision(), PlanFault::Kernel) ||
         !c.expect(use.id() > previous_id, "kernel ids in ascending order", use.id()))
       return false;
@@ -219,7 +219,7 @@ bool check_plan_fields(PlanCheck& c) {
 
 bool has_gpu_step(const VariantDef& variant) {
   for (const StepDef* step : *variant.steps())
-    if (lane_of(*step) == Lane::Gpu) return true;
+    if (queue_of(*step) == Queue::Gpu) return true;
   return false;
 }
 
@@ -352,7 +352,7 @@ OperandShape operand_shape_of(const TensorDef& tensor) {
 
 StepShape step_shape_of(const VariantDef& variant, const StepDef& step, OperandShape* shapes) {
   StepShape shape;
-  shape.row = find_kernel(step.kernel());
+  shape.kernel = find_kernel(step.kernel());
   shape.params = step.params()->data();
   shape.operands = shapes;
   shape.operand_count = step.operands()->size();

@@ -41,10 +41,10 @@ struct PlanFault {
 // *out_head, if given, is the head that was verified: it is read once.
 //
 // Promises for every step: kernel id and revision known; params of the right size; operands exist,
-// have storage the lane may touch, lie inside their arena, blob or io buffer with checked
-// arithmetic; the contract accepts the step; waits name earlier steps of other lanes; Map and Unmap
-// alternate, and a CPU step touches a SubBuffer-shared tensor only between them. Does not promise
-// that the numbers computed are right.
+// have storage the queue may touch, lie inside their arena, blob or io buffer with checked
+// arithmetic; the contract accepts the step; waits name earlier steps of other queues; Map and
+// Unmap alternate, and a CPU step touches a SubBuffer-shared tensor only between them. Does not
+// promise that the numbers computed are right.
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
                       const plan::PlanDef** out_plan, PlanHead* out_head = nullptr);
 

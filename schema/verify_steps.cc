@@ -22,7 +22,8 @@ bool check_operand_indices(PlanCheck& c, const VariantDef& variant, const StepDe
   return true;
 }
 
-// Ascending, so that no step is waited for twice; of another lane, because a lane keeps its order.
+// Ascending, so that no step is waited for twice; of another queue, because a queue keeps its
+// order.
 bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   c.wait_count += step.waits()->size();
   if (!c.expect(c.wait_count <= kMaxWaits, "at most 2^24 waits in all variants",
@@ -32,28 +33,28 @@ bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   for (uint32_t wait : *step.waits()) {
     if (!c.expect(int64_t{wait} < c.index, "waits for earlier steps", wait) ||
         !c.expect(int64_t{wait} > previous, "waits in ascending order", wait) ||
-        !c.expect(lane_of(*variant.steps()->Get(wait)) != lane_of(step),
-                  "waits for steps of other lanes", wait))
+        !c.expect(queue_of(*variant.steps()->Get(wait)) != queue_of(step),
+                  "waits for steps of other queues", wait))
       return false;
     previous = wait;
   }
   return true;
 }
 
-// True if a step of the lane may read the storage; `writes`: write it.
-bool may_touch(Lane lane, Storage storage, bool writes) {
+// True if a step of the queue may read the storage; `writes`: write it.
+bool may_touch(Queue queue, Storage storage, bool writes) {
   switch (storage) {
     case Storage::Input:
-      return lane == Lane::Cpu && !writes;
+      return queue == Queue::Cpu && !writes;
     case Storage::Output:
-      return lane == Lane::Cpu && writes;
+      return queue == Queue::Cpu && writes;
     case Storage::Host:
-      return lane == Lane::Cpu;
+      return queue == Queue::Cpu;
     case Storage::Shared:
       return true;
     case Storage::Device:
     case Storage::Image:
-      return lane == Lane::Gpu;
+      return queue == Queue::Gpu;
     case Storage::Weights:
       return !writes;
   }
@@ -62,7 +63,7 @@ bool may_touch(Lane lane, Storage storage, bool writes) {
 
 // A Reshape on the CPU, which changes no byte, may leave them where they are.
 bool may_stay_in_place(const StepDef& step, OpKind op, const TensorDef& x, const TensorDef& y) {
-  return op == OpKind::Reshape && lane_of(step) == Lane::Cpu && storage_of(x) == storage_of(y) &&
+  return op == OpKind::Reshape && queue_of(step) == Queue::Cpu && storage_of(x) == storage_of(y) &&
          x.offset_bytes() == y.offset_bytes() && x.bytes() == y.bytes();
 }
 
@@ -74,8 +75,8 @@ bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDe
   for (uint32_t i = 0; i < operand_count; ++i) {
     const TensorDef& operand = operand_of(variant, step, i);
     const bool is_output = i + 1 == operand_count;
-    if (!c.expect(may_touch(lane_of(step), storage_of(operand), is_output),
-                  "operands in storage that the lane may read, an output that it may write", i) ||
+    if (!c.expect(may_touch(queue_of(step), storage_of(operand), is_output),
+                  "operands in storage that the queue may read, an output that it may write", i) ||
         !c.expect(is_output || !share_bytes(operand, output) ||
                       may_stay_in_place(step, op, operand, output),
                   "an output that shares no byte with an input", i))
@@ -120,21 +121,21 @@ bool check_params(PlanCheck& c, const StepDef& step, OpKind op) {
 }
 
 bool check_kernel_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
-  const KernelRow* row = find_kernel(step.kernel());
-  if (!c.expect(row != nullptr, "a kernel of this build", step.kernel(), PlanFault::Kernel) ||
-      !c.expect(c.is_kernel_named[row->id], "a kernel that the plan's list names", row->id) ||
-      !c.expect(lane_of(step) == (row->processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu),
-                "the lane of the kernel's processor", step.lane()) ||
+  const KernelInfo* kernel = find_kernel(step.kernel());
+  if (!c.expect(kernel != nullptr, "a kernel of this build", step.kernel(), PlanFault::Kernel) ||
+      !c.expect(c.is_kernel_named[kernel->id], "a kernel that the plan's list names", kernel->id) ||
+      !c.expect(queue_of(step) == (kernel->processor == Processor::Cpu ? Queue::Cpu : Queue::Gpu),
+                "the queue of the kernel's processor", step.queue()) ||
       !c.expect(step.tile()->size() <= kernels::kMaxTileInts, "at most 8 tile numbers",
                 step.tile()->size()) ||
-      !check_params(c, step, row->op) || !check_kernel_operands(c, variant, step, row->op) ||
+      !check_params(c, step, kernel->op) || !check_kernel_operands(c, variant, step, kernel->op) ||
       !check_part(c, step, operand_of(variant, step, step.operands()->size() - 1)))
     return false;
   OperandShape shapes[kernels::kMaxOperands];
   const StepShape shape = step_shape_of(variant, step, shapes);
   kernels::StepNeeds needs;
   const char* expected = c.check_step(shape, &needs);
-  return c.expect(expected == nullptr, expected, row->id);
+  return c.expect(expected == nullptr, expected, kernel->id);
 }
 
 // A step that moves data has no kernel, no parameters and no tile.
@@ -148,7 +149,7 @@ bool check_no_kernel(PlanCheck& c, const StepDef& step, uint32_t operand_count) 
 
 bool check_map_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   return check_no_kernel(c, step, 1) &&
-         c.expect(lane_of(step) == Lane::Gpu, "lane Gpu", step.lane()) &&
+         c.expect(queue_of(step) == Queue::Gpu, "queue Gpu", step.queue()) &&
          c.expect(sharing_of(variant) == Sharing::SubBuffer, "sharing SubBuffer to map and unmap",
                   variant.sharing()) &&
          c.expect(storage_of(operand_of(variant, step, 0)) == Storage::Shared,
@@ -175,7 +176,7 @@ bool check_copy_shapes(PlanCheck& c, const TensorDef& from, const TensorDef& to,
 
 bool check_transfer_step(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   if (!check_no_kernel(c, step, 2) ||
-      !c.expect(lane_of(step) == Lane::Transfer, "lane Transfer", step.lane()) ||
+      !c.expect(queue_of(step) == Queue::Transfer, "queue Transfer", step.queue()) ||
       !c.expect(sharing_of(variant) == Sharing::Separate, "sharing Separate to upload and download",
                 variant.sharing()))
     return false;
@@ -197,7 +198,7 @@ bool check_step_fields(PlanCheck& c, const StepDef& step) {
                       step.waits() != nullptr,
                   "name, params, operands, tile and waits present", 0) &&
          c.expect(is_known(kind_of(step)), "a known kind", step.kind()) &&
-         c.expect(is_known(lane_of(step)), "a known lane", step.lane()) &&
+         c.expect(is_known(queue_of(step)), "a known queue", step.queue()) &&
          c.expect(is_known(map_access_of(step)), "a known map_access", step.map_access()) &&
          c.expect(is_latency(step.predicted_us()), "predicted_us of 0 or more", 0) &&
          c.expect(step.owned_begin() >= 0 && step.owned_begin() <= step.owned_end() &&
@@ -207,8 +208,8 @@ bool check_step_fields(PlanCheck& c, const StepDef& step) {
 
 bool check_step_def(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   if (!check_step_fields(c, step) ||
-      !c.expect(lane_of(step) == Lane::Cpu || sharing_of(variant) != Sharing::None,
-                "steps of lane Cpu only in a variant without sharing", step.lane()) ||
+      !c.expect(queue_of(step) == Queue::Cpu || sharing_of(variant) != Sharing::None,
+                "steps of queue Cpu only in a variant without sharing", step.queue()) ||
       !check_operand_indices(c, variant, step) || !check_waits(c, variant, step))
     return false;
   switch (kind_of(step)) {

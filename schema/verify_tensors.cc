@@ -32,7 +32,7 @@ bool is_layout_of(Storage storage, Layout layout) {
 }
 
 // Maps are values of f32. Where the GPU alone touches them they may be stored as halves; the CPU
-// and copies between the lanes would read something else.
+// and copies between the queues would read something else.
 bool is_half_of_map(const TensorDef& tensor) {
   return tensor.dtype() == static_cast<uint8_t>(DType::F16) &&
          has_rows(static_cast<Layout>(tensor.layout()));

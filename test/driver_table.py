@@ -39,7 +39,7 @@ def run(command, **more):
 def gpu_kernels(dump):
     counts = {}
     for step in dump["variants"][0]["steps"]:
-        if step["lane"] == "gpu" and "kernel" in step:
+        if step["queue"] == "gpu" and "kernel" in step:
             counts[step["kernel"]] = counts.get(step["kernel"], 0) + 1
     return counts
 

@@ -92,7 +92,7 @@ for driver in "${drivers[@]}"; do
   $short && continue
   # One network, all kinds of memory and of splitting.
   run_set end_to_end "$bin/test_e2e" 'every mode on every kind of device*'
-  run_set both_lanes "$bin/test_e2e" 'both lanes of a split*,halves on the GPU lane*'
+  run_set both_queues "$bin/test_e2e" 'both queues of a split*,halves on the GPU queue*'
   run_set kernels "$bin/test_kernels" '[opencl]'
 done
 

@@ -30,9 +30,9 @@ Decoded decode(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return {kNoCodePoint, 1};
     code_point = code_point << 6 | (byte(i) & 0x3f);
   }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool is_surrogate = code_point >= 0xd800 && code_point < 0xe000;
-  if (code_point < kLeast[count] || code_point > 0x10ffff || is_surrogate) return {kNoCodePoint, 1};
+  if (code_point < kMin[count] || code_point > 0x10ffff || is_surrogate) return {kNoCodePoint, 1};
   return {code_point, count};
 }
 

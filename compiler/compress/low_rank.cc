@@ -12,7 +12,7 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr double kMostMacShare = 0.9;
+constexpr double kMaxMacShare = 0.9;
 constexpr uint32_t kX = 0, kW = 1;
 
 // Kernels compute whole panels of 16 channels, small ones of 4.
@@ -338,7 +338,7 @@ std::vector<LowRankRewrite> low_rank_forms(const ir::Graph& graph, ir::NodeId no
   const double before = all_multiply_adds(graph);
   const double of_node = multiply_adds(view);
   llvm::erase_if(forms, [&](const LowRankRewrite& form) {
-    return all_multiply_adds(form.graph) - (before - of_node) > kMostMacShare * of_node;
+    return all_multiply_adds(form.graph) - (before - of_node) > kMaxMacShare * of_node;
   });
   return forms;
 }

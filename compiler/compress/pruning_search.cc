@@ -14,13 +14,13 @@ namespace {
 // Shares of a group's channels that may go.
 constexpr double kRatios[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
 // Prices of an error between "everything goes" and "nothing goes": halvings of a range of decades.
-constexpr double kLeastPrice = 1e-3, kMostPrice = 1e15;  // microseconds for all of the output
+constexpr double kMinPrice = 1e-3, kMaxPrice = 1e15;  // microseconds for all of the output
 constexpr size_t kPriceSteps = 12, kFinePriceSteps = 40;
 // Groups that are tried with more removed, one after the other, when a price is found.
 constexpr size_t kRefinements = 12;
 // Multiply-adds that measuring one group of channels may take, and samples.
 constexpr double kSensitivityMacs = 5e9;
-constexpr size_t kLeastSensitivitySamples = 4, kMostSensitivitySamples = 64;
+constexpr size_t kMinSensitivitySamples = 4, kMaxSensitivitySamples = 64;
 
 std::string text_of(const Pruner::Ratios& ratios) {
   std::string text;
@@ -90,7 +90,7 @@ llvm::Error PruningSearch::measure_alone() {
   for (const ir::Node& node : pruner_.graph().nodes())
     macs += multiply_adds(ir::NodeView{pruner_.graph(), node});
   const size_t samples = std::min(std::clamp(static_cast<size_t>(kSensitivityMacs / macs),
-                                             kLeastSensitivitySamples, kMostSensitivitySamples),
+                                             kMinSensitivitySamples, kMaxSensitivitySamples),
                                   pruner_.samples().size());
   CODL_ASSIGN_OR_RETURN(meter, DeviationMeter::make(pruner_.graph(), pruner_.calibration(),
                                                     pruner_.samples().take_front(samples).vec()));
@@ -189,7 +189,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
 llvm::Expected<Pruner::Ratios> PruningSearch::within_budget(double budget) {
   if (llvm::Error error = measure_alone()) return error;
   Pruner::Ratios best(alone_.size(), 0);
-  double low = std::log(kLeastPrice), high = std::log(kMostPrice);
+  double low = std::log(kMinPrice), high = std::log(kMaxPrice);
   for (size_t i = 0; i < kPriceSteps; ++i) {
     const double middle = (low + high) / 2;
     Pruner::Ratios ratios = at_price(std::exp(middle), Adding::Squares);
@@ -232,7 +232,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::given_back(Pruner::Ratios ratios, 
 }
 
 llvm::Expected<Pruner::Ratios> PruningSearch::at_latency(double us, Adding adding) {
-  double low = std::log(kLeastPrice), high = std::log(kMostPrice);
+  double low = std::log(kMinPrice), high = std::log(kMaxPrice);
   std::optional<Pruner::Ratios> best;
   // The first try is the most that may go.
   for (size_t i = 0; i < kFinePriceSteps; ++i) {

@@ -22,7 +22,7 @@ struct JointShare {
 
   bool is_beyond() const { return other == Term::Step; }
 };
-inline constexpr int kMostJointShares = 4;
+inline constexpr int kMaxJointShares = 4;
 
 // Borrowed. No std::span: files with LLVM's JSON are C++17 where Clang compiles them.
 struct JointShareRange {
@@ -41,7 +41,7 @@ struct JointShareRange {
 struct Shares {
   double of[kTermCount] = {};
   int32_t joint_count = 0;
-  JointShare joint[kMostJointShares] = {};  // beside the terms' own
+  JointShare joint[kMaxJointShares] = {};  // beside the terms' own
 
   double& operator[](Term term) { return of[static_cast<int>(term)]; }
   double operator[](Term term) const { return of[static_cast<int>(term)]; }
@@ -73,7 +73,7 @@ struct Calibration {
   // `low`, a tenth above `high`.
   double interval_low = 1;
   double interval_high = 1;
-  int32_t revision = 0;  // of the row that was timed; 0: not known
+  int32_t revision = 0;  // of the kernel that was timed; 0: not known
 };
 
 // What kernels of a family reach on machines that codl-profile ran on, and how far they are apart.

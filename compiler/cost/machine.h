@@ -21,9 +21,9 @@ struct MachineField {
   double most;
   bool is_whole = false;
 };
-inline constexpr double kMostRate = 1e9;
+inline constexpr double kMaxRate = 1e9;
 
-// One core of the CPU lane; the fastest, where they are not alike.
+// One core of the CPU; the fastest, where they are not alike.
 struct CpuMachine {
   double ghz = 1;
   double vector_lanes = 4;     // floats in a vector of codl's kernels
@@ -36,7 +36,7 @@ struct CpuMachine {
   double l2_gb_per_s = 20;
   double last_level_gb_per_s = 10;
   double memory_gb_per_s = 5;
-  double memory_all_gb_per_s = 5;  // all cores of the lane together
+  double memory_all_gb_per_s = 5;  // all cores together
   double fork_join_us = 0;         // waking the workers and waiting for them; 0 of one worker
 };
 
@@ -64,43 +64,43 @@ struct GpuMachine {
 
 // Every number of a machine, in the order of a profile.
 inline constexpr MachineField<CpuMachine> kCpuMachineFields[] = {
-    {"ghz", &CpuMachine::ghz, 0.01, kMostRate},
+    {"ghz", &CpuMachine::ghz, 0.01, kMaxRate},
     {"vector_lanes", &CpuMachine::vector_lanes, 4, 16, true},
-    {"fma_per_cycle", &CpuMachine::fma_per_cycle, 0.01, kMostRate},
-    {"loads_per_cycle", &CpuMachine::loads_per_cycle, 0.01, kMostRate},
-    {"l1_kb", &CpuMachine::l1_kb, 1, kMostRate},
-    {"l2_kb", &CpuMachine::l2_kb, 1, kMostRate},
-    {"last_level_kb", &CpuMachine::last_level_kb, 0, kMostRate},
-    {"l2_gb_per_s", &CpuMachine::l2_gb_per_s, 0.01, kMostRate},
-    {"last_level_gb_per_s", &CpuMachine::last_level_gb_per_s, 0.01, kMostRate},
-    {"memory_gb_per_s", &CpuMachine::memory_gb_per_s, 0.01, kMostRate},
-    {"memory_all_gb_per_s", &CpuMachine::memory_all_gb_per_s, 0.01, kMostRate},
-    {"fork_join_us", &CpuMachine::fork_join_us, 0, kMostRate},
+    {"fma_per_cycle", &CpuMachine::fma_per_cycle, 0.01, kMaxRate},
+    {"loads_per_cycle", &CpuMachine::loads_per_cycle, 0.01, kMaxRate},
+    {"l1_kb", &CpuMachine::l1_kb, 1, kMaxRate},
+    {"l2_kb", &CpuMachine::l2_kb, 1, kMaxRate},
+    {"last_level_kb", &CpuMachine::last_level_kb, 0, kMaxRate},
+    {"l2_gb_per_s", &CpuMachine::l2_gb_per_s, 0.01, kMaxRate},
+    {"last_level_gb_per_s", &CpuMachine::last_level_gb_per_s, 0.01, kMaxRate},
+    {"memory_gb_per_s", &CpuMachine::memory_gb_per_s, 0.01, kMaxRate},
+    {"memory_all_gb_per_s", &CpuMachine::memory_all_gb_per_s, 0.01, kMaxRate},
+    {"fork_join_us", &CpuMachine::fork_join_us, 0, kMaxRate},
 };
 inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
     {"units", &GpuMachine::units, 1, 65536, true},
     {"wave_width", &GpuMachine::wave_width, 1, 1024, true},
-    {"ghz", &GpuMachine::ghz, 0.01, kMostRate},
-    {"fma_per_cycle", &GpuMachine::fma_per_cycle, 0.01, kMostRate},
+    {"ghz", &GpuMachine::ghz, 0.01, kMaxRate},
+    {"fma_per_cycle", &GpuMachine::fma_per_cycle, 0.01, kMaxRate},
     {"max_waves", &GpuMachine::max_waves, 1, 65536, true},
-    {"registers_kb", &GpuMachine::registers_kb, 0.1, kMostRate},
-    {"local_kb", &GpuMachine::local_kb, 0, kMostRate},
-    {"l1_kb", &GpuMachine::l1_kb, 0, kMostRate},
-    {"texture_kb", &GpuMachine::texture_kb, 0, kMostRate},
-    {"l2_kb", &GpuMachine::l2_kb, 0, kMostRate},
-    {"last_level_kb", &GpuMachine::last_level_kb, 0, kMostRate},
-    {"l1_gb_per_s", &GpuMachine::l1_gb_per_s, 0.01, kMostRate},
-    {"l2_gb_per_s", &GpuMachine::l2_gb_per_s, 0.01, kMostRate},
-    {"last_level_gb_per_s", &GpuMachine::last_level_gb_per_s, 0.01, kMostRate},
-    {"memory_gb_per_s", &GpuMachine::memory_gb_per_s, 0.01, kMostRate},
-    {"latency_ns", &GpuMachine::latency_ns, 0.01, kMostRate},
-    {"launch_us", &GpuMachine::launch_us, 0, kMostRate},
+    {"registers_kb", &GpuMachine::registers_kb, 0.1, kMaxRate},
+    {"local_kb", &GpuMachine::local_kb, 0, kMaxRate},
+    {"l1_kb", &GpuMachine::l1_kb, 0, kMaxRate},
+    {"texture_kb", &GpuMachine::texture_kb, 0, kMaxRate},
+    {"l2_kb", &GpuMachine::l2_kb, 0, kMaxRate},
+    {"last_level_kb", &GpuMachine::last_level_kb, 0, kMaxRate},
+    {"l1_gb_per_s", &GpuMachine::l1_gb_per_s, 0.01, kMaxRate},
+    {"l2_gb_per_s", &GpuMachine::l2_gb_per_s, 0.01, kMaxRate},
+    {"last_level_gb_per_s", &GpuMachine::last_level_gb_per_s, 0.01, kMaxRate},
+    {"memory_gb_per_s", &GpuMachine::memory_gb_per_s, 0.01, kMaxRate},
+    {"latency_ns", &GpuMachine::latency_ns, 0.01, kMaxRate},
+    {"launch_us", &GpuMachine::launch_us, 0, kMaxRate},
 };
 
 // Both processors of a device.
 struct Machine {
   CpuMachine cpu;
-  int32_t cpu_threads = 1;  // workers of the CPU lane
+  int32_t cpu_threads = 1;  // workers of the CPU
   // Of each, as kernels::WorkMachine has them; empty: all alike.
   std::vector<uint16_t> cpu_worker_speeds;
   GpuMachine gpu;

@@ -128,7 +128,7 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
 
 TermTimes times_of(const kernels::StepShape& given, const Machine& machine,
                    const kernels::GpuFacts& gpu, bool has_warm_weights) {
-  const Processor processor = given.row->processor;
+  const Processor processor = given.kernel->processor;
   kernels::StepShape step = given;
   int32_t tile[kernels::kMaxTileInts] = {};
   if (step.tile_count == 0 && processor == Processor::Gpu) {

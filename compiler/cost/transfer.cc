@@ -18,7 +18,7 @@ double TransferCosts::map_time_us(double bytes) const {
   return map_us.value + map_us_per_mb.value * bytes * 1e-6;
 }
 
-double TransferCosts::hand_off_us(double bytes, bool to_gpu) const {
+double TransferCosts::synchronisation_us(double bytes, bool to_gpu) const {
   double us = sync_us.value;
   if (host) {
     const double cold_us_per_mb =

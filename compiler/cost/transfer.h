@@ -18,14 +18,14 @@ struct CopyCosts {
 };
 
 // What a replay pays for giving work away and for seeing it done, by kind. The host is the thread
-// of the CPU lane: it computes nothing while it calls.
+// of the CPU: it computes nothing while it calls.
 struct HostCosts {
   Quantity enqueue_us;  // a call for a queue that has other work
   Quantity submit_us;   // a call for an idle queue
   Quantity start_us;    // from that call to the start of the command
   Quantity wake_us;     // from the end of a command to the host that polls for it
-  // Of a step behind the other lane's: what the CPU's takes longer because its workers slept, and
-  // what either takes longer by the bytes that the other lane's caches have.
+  // Of a step behind the other processor's: what the CPU's takes longer because its workers slept,
+  // and what either takes longer by the bytes that the other processor's caches have.
   Quantity cpu_resume_us;
   Quantity cpu_cold_us_per_mb;
   Quantity gpu_cold_us_per_mb;
@@ -36,15 +36,16 @@ struct HostCosts {
   bool download_call_waits = false;  // for the kernel that the download waits for
 };
 
-// Costs of handing data from one lane to the other, in one direction; microseconds, MB = 1e6 bytes.
+// Costs of handing data from one processor to the other, in one direction; microseconds, MB = 1e6
+// bytes.
 struct TransferCosts {
   Sharing sharing = Sharing::FineSvm;  // never None
-  Quantity sync_us;                    // one hand-off: event, poll or queue round trip
+  Quantity sync_us;                    // one synchronisation: event, poll or queue round trip
   Quantity map_us;                     // fixed part of map + unmap (SubBuffer)
   Quantity map_us_per_mb;              // cache maintenance by size
   Quantity copy_us_per_mb;             // Upload, Download (Separate)
   std::optional<HostCosts> host;       // takes the place of sync_us and copy_us_per_mb
-  // Slow-down of a lane while the other runs, by processor.
+  // Slow-down of a processor while the other runs, by processor.
   Quantity contention_percent[2];
 
   // An upload (`to_gpu`) or download of `bytes` between separate memories: what its call takes of
@@ -55,12 +56,12 @@ struct TransferCosts {
   // A map of `bytes` and its unmap.
   double map_time_us(double bytes) const;
 
-  // What the host's calls take that give the lane of a GPU step its work; 0: not known.
+  // What the host's calls take that give the processor of a GPU step its work; 0: not known.
   double enqueue_time_us() const { return host ? host->enqueue_us.value : 0; }
 
-  // From the end of what makes `bytes` in one lane to the start of what reads them in the other,
-  // without the time spent in convert kernels.
-  double hand_off_us(double bytes, bool to_gpu) const;
+  // From the end of what makes `bytes` in one processor to the start of what reads them in the
+  // other, without the time spent in convert kernels.
+  double synchronisation_us(double bytes, bool to_gpu) const;
 };
 
 }  // namespace codl::compiler

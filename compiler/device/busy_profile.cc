@@ -4,16 +4,16 @@ namespace codl::compiler {
 
 DeviceProfile busy_profile(DeviceProfile profile) {
   const auto slow_down = [](Quantity& us) { us.value *= kBusySlowdown; };
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu) continue;
-    Shares& shares = profile.kernels[row.id - 1].shares;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.processor != Processor::Cpu) continue;
+    Shares& shares = profile.kernels[kernel.id - 1].shares;
     for (double& share : shares.of) share *= kBusySlowdown;
     for (int32_t i = 0; i < shares.joint_count; ++i) shares.joint[i].share *= kBusySlowdown;
   }
   slow_down(profile.launch_us);  // the host enqueues
-  profile.exchange.sync_us.value += kBusySyncUs;
-  if (profile.exchange.host) {
-    HostCosts& host = *profile.exchange.host;
+  profile.transfer.sync_us.value += kBusySyncUs;
+  if (profile.transfer.host) {
+    HostCosts& host = *profile.transfer.host;
     for (Quantity* us : {&host.enqueue_us, &host.submit_us, &host.cpu_resume_us,
                          &host.upload.call_us, &host.download.call_us})
       slow_down(*us);

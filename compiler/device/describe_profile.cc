@@ -36,18 +36,18 @@ void print_copy_costs(llvm::raw_ostream& os, const std::string& name, const Copy
 }
 
 void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, Sharing sharing) {
-  print_quantity(os, "exchange enqueue_us", costs.enqueue_us);
-  print_quantity(os, "exchange submit_us", costs.submit_us);
-  print_quantity(os, "exchange start_us", costs.start_us);
-  print_quantity(os, "exchange wake_us", costs.wake_us);
-  print_quantity(os, "exchange cpu_resume_us", costs.cpu_resume_us);
-  print_quantity(os, "exchange cpu_cold_us_per_mb", costs.cpu_cold_us_per_mb);
-  print_quantity(os, "exchange gpu_cold_us_per_mb", costs.gpu_cold_us_per_mb);
+  print_quantity(os, "transfer enqueue_us", costs.enqueue_us);
+  print_quantity(os, "transfer submit_us", costs.submit_us);
+  print_quantity(os, "transfer start_us", costs.start_us);
+  print_quantity(os, "transfer wake_us", costs.wake_us);
+  print_quantity(os, "transfer cpu_resume_us", costs.cpu_resume_us);
+  print_quantity(os, "transfer cpu_cold_us_per_mb", costs.cpu_cold_us_per_mb);
+  print_quantity(os, "transfer gpu_cold_us_per_mb", costs.gpu_cold_us_per_mb);
   if (sharing != Sharing::Separate) return;
-  print_quantity(os, "exchange queue_us", costs.queue_us);
-  print_copy_costs(os, "exchange upload", costs.upload);
-  print_copy_costs(os, "exchange download", costs.download);
-  print_line(os, "exchange download_call", costs.download_call_waits ? "waits" : "returns");
+  print_quantity(os, "transfer queue_us", costs.queue_us);
+  print_copy_costs(os, "transfer upload", costs.upload);
+  print_copy_costs(os, "transfer download", costs.download);
+  print_line(os, "transfer download_call", costs.download_call_waits ? "waits" : "returns");
 }
 
 // What is known of a kernel beyond its family's.
@@ -67,12 +67,12 @@ void print_calibration(llvm::raw_ostream& os, llvm::StringRef name, const Calibr
 // The origins of what predictions come from: models and costs.
 std::string origins_of(const DeviceProfile& profile) {
   std::set<Origin> origins;
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Cpu || profile.has_gpu)
-      origins.insert(profile.calibration_of(row).origin);
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.processor == Processor::Cpu || profile.has_gpu)
+      origins.insert(profile.calibration_of(kernel).origin);
   if (profile.has_gpu)
-    for (const Quantity* cost : {&profile.exchange.sync_us, &profile.exchange.map_us,
-                                 &profile.exchange.map_us_per_mb, &profile.exchange.copy_us_per_mb})
+    for (const Quantity* cost : {&profile.transfer.sync_us, &profile.transfer.map_us,
+                                 &profile.transfer.map_us_per_mb, &profile.transfer.copy_us_per_mb})
       origins.insert(cost->origin);
   std::string text;
   for (const Origin origin : origins)
@@ -83,9 +83,9 @@ std::string origins_of(const DeviceProfile& profile) {
 // What the processor's times stand on, plain loops left out: the best that any kernel has.
 const char* level_of(const DeviceProfile& profile, Processor processor) {
   Level best = Level::Facts;
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == processor && kernels::family_of(row) != kernels::KernelFamily::Loops)
-      best = std::max(best, profile.calibration_of(row).level);
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.processor == processor && kernels::family_of(kernel) != kernels::KernelFamily::Loops)
+      best = std::max(best, profile.calibration_of(kernel).level);
   return best == Level::Facts ? "extrapolated" : kLevelNames[static_cast<size_t>(best)];
 }
 
@@ -164,7 +164,7 @@ std::string describe(const DeviceProfile& profile) {
   if (profile.has_gpu) {
     print_line(os, "gpu", profile.gpu_name);
     print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");
-    print_line(os, "gpu sharing", name_of(profile.exchange.sharing));
+    print_line(os, "gpu sharing", name_of(profile.transfer.sharing));
     print_line(os, "gpu gate", name_of(profile.gate));
     print_line(os, "gpu weights", profile.copies_weights ? "copied" : "in_place");
     print_line(os, "gpu image rows",
@@ -177,21 +177,21 @@ std::string describe(const DeviceProfile& profile) {
   for (const DeviceFact& tile : profile.tiles) print_line(os, "gpu tile " + tile.name, tile.value);
   for (const DeviceFact& quirk : profile.quirks) print_line(os, "quirk " + quirk.name, quirk.value);
   if (profile.has_gpu) {
-    const TransferCosts& exchange = profile.exchange;
-    print_quantity(os, "exchange sync_us", exchange.sync_us);
-    print_quantity(os, "exchange map_us", exchange.map_us);
-    print_quantity(os, "exchange map_us_per_mb", exchange.map_us_per_mb);
-    print_quantity(os, "exchange copy_us_per_mb", exchange.copy_us_per_mb);
-    if (exchange.host) print_host_costs(os, *exchange.host, profile.exchange.sharing);
-    print_quantity(os, "cpu contention percent", exchange.contention_percent[0]);
-    print_quantity(os, "gpu contention percent", exchange.contention_percent[1]);
+    const TransferCosts& transfer = profile.transfer;
+    print_quantity(os, "transfer sync_us", transfer.sync_us);
+    print_quantity(os, "transfer map_us", transfer.map_us);
+    print_quantity(os, "transfer map_us_per_mb", transfer.map_us_per_mb);
+    print_quantity(os, "transfer copy_us_per_mb", transfer.copy_us_per_mb);
+    if (transfer.host) print_host_costs(os, *transfer.host, profile.transfer.sharing);
+    print_quantity(os, "cpu contention percent", transfer.contention_percent[0]);
+    print_quantity(os, "gpu contention percent", transfer.contention_percent[1]);
     if (profile.launch_us.value > 0) print_quantity(os, "gpu launch_us", profile.launch_us);
   }
   for (size_t processor = 0; processor < 2; ++processor) {
     const bool is_cpu = processor == 0;
-    if (profile.disturbance_percent[processor].value > 0)
-      print_quantity(os, is_cpu ? "cpu disturbance percent" : "gpu disturbance percent",
-                     profile.disturbance_percent[processor]);
+    if (profile.interference_percent[processor].value > 0)
+      print_quantity(os, is_cpu ? "cpu interference percent" : "gpu interference percent",
+                     profile.interference_percent[processor]);
     if (profile.warm_weight_mbytes[processor].value > 0)
       print_quantity(os, is_cpu ? "cpu warm_weight_mbytes" : "gpu warm_weight_mbytes",
                      profile.warm_weight_mbytes[processor]);
@@ -203,9 +203,9 @@ std::string describe(const DeviceProfile& profile) {
   }
   os << "kernels: what it stands on, origin, interval of times over predictions, share of each "
         "term\n";
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Cpu || profile.has_gpu)
-      print_calibration(os, row.symbol, profile.calibration_of(row));
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.processor == Processor::Cpu || profile.has_gpu)
+      print_calibration(os, kernel.symbol, profile.calibration_of(kernel));
   return os.str();
 }
 

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int64_t kProfileVersion = 3;
 // Profiles that a profile may stand on.
-constexpr int kMostBases = 4;
+constexpr int kMaxBases = 4;
 
 Sources read_sources(const JsonValue& json) {
   Sources sources;
@@ -82,7 +82,7 @@ std::optional<HostCosts> read_host_costs(const JsonValue& json, Sharing sharing,
   return costs;
 }
 
-TransferCosts read_exchange(const JsonValue& json, Sharing sharing, const Sources& sources) {
+TransferCosts read_transfer(const JsonValue& json, Sharing sharing, const Sources& sources) {
   TransferCosts costs;
   costs.sharing = sharing;
   costs.sync_us = read_quantity(json.member("sync_us"), sources);
@@ -122,8 +122,8 @@ void read_worker_speeds(const JsonValue& json, const Sources& sources, DevicePro
 void read_surroundings(const JsonValue& json, Processor processor, const Sources& sources,
                        DeviceProfile& profile) {
   const auto index = static_cast<size_t>(processor);
-  if (const JsonValue percent = json.optional_member("disturbance_percent"))
-    profile.disturbance_percent[index] = read_quantity(percent, sources);
+  if (const JsonValue percent = json.optional_member("interference_percent"))
+    profile.interference_percent[index] = read_quantity(percent, sources);
   if (const JsonValue mbytes = json.optional_member("warm_weight_mbytes"))
     profile.warm_weight_mbytes[index] = read_quantity(mbytes, sources);
 }
@@ -140,10 +140,10 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   constexpr Layout kLayouts[] = {Layout::Nhwc, Layout::Image2d};
   profile.gpu_name = json.member("name").as_string();
   profile.gpu_layout = kLayouts[json.member("layout").as_choice({"buffer", "image"})];
-  profile.exchange.sharing =
+  profile.transfer.sharing =
       read_one<Sharing>(json.member("sharing"), kSharingNames, Sharing::FineSvm);
   profile.gate = read_one<Gate>(json.member("gate"), kGateNames, Gate::HostEnqueue);
-  if (profile.exchange.sharing == Sharing::Separate && profile.gate == Gate::UserEvent)
+  if (profile.transfer.sharing == Sharing::Separate && profile.gate == Gate::UserEvent)
     json.member("gate").expected("\"host_enqueue\" with separate sharing");
   profile.machine.is_gpu_a_processor = json.member("device_type").as_choice({"gpu", "cpu"}) == 1;
   read_machine(json.member("machine"), Processor::Gpu, sources, profile);
@@ -169,7 +169,7 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   if (const JsonValue row_texels = json.optional_member("image_row_texels"))
     profile.image_row_texels = read_whole(row_texels, sources);
   // A GPU with memory of its own has copies of the weights that it reads there.
-  profile.copies_weights = profile.exchange.sharing == Sharing::Separate;
+  profile.copies_weights = profile.transfer.sharing == Sharing::Separate;
   if (const JsonValue weights = json.optional_member("weights"))
     profile.copies_weights = weights.as_choice({"in_place", "copied"}) == 1;
 }
@@ -252,9 +252,9 @@ Quantity read_origin(const JsonValue& json, const Sources& sources) {
   return quantity;
 }
 
-const KernelRow* find_symbol(llvm::StringRef symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return &row;
+const KernelInfo* find_symbol(llvm::StringRef symbol) {
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (symbol == kernel.symbol) return &kernel;
   return nullptr;
 }
 
@@ -267,7 +267,7 @@ std::vector<uint16_t> DeviceProfile::worker_speeds() const {
 
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path) {
   std::string texts;
-  CODL_ASSIGN_OR_RETURN(document, parse_with_bases(json, path, kMostBases, texts));
+  CODL_ASSIGN_OR_RETURN(document, parse_with_bases(json, path, kMaxBases, texts));
   const JsonValue root = document->root();
   root.member("format_version").as_integer(kProfileVersion, kProfileVersion);
   root.optional_member("base");
@@ -304,14 +304,15 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   if (const JsonValue facts = cpu.optional_member("facts")) read_cpu_facts(facts, sources, profile);
   check_caches(cpu.member("machine"), Processor::Cpu, profile);
 
-  // No "gpu": the device has none that can be used, and there is nothing to exchange with.
+  // No "gpu": the device has none that can be used, and there is nothing to transfer with.
   if (const JsonValue gpu = root.optional_member("gpu")) {
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
-    profile.exchange = read_exchange(root.member("exchange"), profile.exchange.sharing, sources);
+    profile.transfer = read_transfer(root.member("transfer"), profile.transfer.sharing, sources);
     if (profile.shares_cores)
-      for (Quantity& percent : profile.exchange.contention_percent)
-        percent = {100, Origin::Assumed, "each lane has half of the cores while both are busy"};
+      for (Quantity& percent : profile.transfer.contention_percent)
+        percent = {100, Origin::Assumed,
+                   "each processor has half of the cores while both are busy"};
     if (const JsonValue power = root.optional_member("power"))
       profile.power = read_power(power, sources);
   }

@@ -16,7 +16,7 @@
 
 namespace codl::compiler {
 
-// Watts: what the device draws at rest, and what each lane adds while it is busy.
+// Watts: what the device draws at rest, and what each processor adds while it is busy.
 struct PowerFigures {
   Quantity base_w;
   Quantity cpu_w;
@@ -43,12 +43,12 @@ struct DeviceProfile {
   uint64_t hash = 0;  // XXH3 of the file's bytes
 
   std::string cpu_name;
-  Machine machine;  // cpu_threads: of the CPU lane of a plan with both lanes
+  Machine machine;  // cpu_threads: of the CPU of a plan with both processors
   // Of each worker, relative to the first, which is the fastest: 1, then 0.0001 to 1. Empty: all 1.
   std::vector<double> cpu_worker_speeds;
   std::string gpu_name;
   bool has_gpu = false;
-  bool shares_cores = false;         // OpenCL computes on the cores of the CPU lane
+  bool shares_cores = false;         // OpenCL computes on the cores of the CPU
   Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
   kernels::GpuFacts gpu_facts;
   Gate gate = Gate::HostEnqueue;
@@ -56,11 +56,11 @@ struct DeviceProfile {
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   int32_t image_row_texels = 1;  // rows of images are padded to a multiple of so many
   bool copies_weights = false;   // the GPU cannot read those of the plan where they are
-  TransferCosts exchange;
+  TransferCosts transfer;
   // Of a GPU step beside what its terms say: the host's work to enqueue it.
   Quantity launch_us;
   // By processor: what a step usually takes more than predicted, which is of undisturbed runs.
-  Quantity disturbance_percent[2];
+  Quantity interference_percent[2];
   // By processor: so many weights its last cache keeps from one run of a network to the next.
   Quantity warm_weight_mbytes[2];
   std::optional<PowerFigures> power;
@@ -70,12 +70,14 @@ struct DeviceProfile {
   // By kernel id - 1: what the profile says of the kernel, or its family, or what other machines
   // say of the family.
   std::vector<Calibration> kernels{kKernelCount};
-  std::vector<uint16_t> unused_kernels;  // rows that the user does not want
+  std::vector<uint16_t> unused_kernels;  // kernels that the user does not want
 
   // cpu_worker_speeds as plans and kernels::WorkMachine have them.
   std::vector<uint16_t> worker_speeds() const;
 
-  const Calibration& calibration_of(const KernelRow& row) const { return kernels[row.id - 1]; }
+  const Calibration& calibration_of(const KernelInfo& kernel) const {
+    return kernels[kernel.id - 1];
+  }
 };
 
 // Reads a profile; every unknown or missing key is an Input error with its JSON path. `path` is for

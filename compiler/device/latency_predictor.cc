@@ -17,13 +17,14 @@ double moved_bytes(const Variant& variant, const Step& step) {
 
 double LatencyPredictor::predict_us(const kernels::StepShape& step,
                                     bool other_processor_busy) const {
-  const double us = weigh(times(step), profile_.calibration_of(*step.row).shares);
+  const double us = weigh(times(step), profile_.calibration_of(*step.kernel).shares);
   if (!other_processor_busy) return us;
   return us *
-         (1 + transfer().contention_percent[static_cast<size_t>(step.row->processor)].value / 100);
+         (1 +
+          transfer().contention_percent[static_cast<size_t>(step.kernel->processor)].value / 100);
 }
 
-double LatencyPredictor::exchange_us(StepKind kind, double bytes) const {
+double LatencyPredictor::transfer_us(StepKind kind, double bytes) const {
   switch (kind) {
     case StepKind::Map:
       return transfer().map_time_us(bytes);
@@ -38,7 +39,7 @@ double LatencyPredictor::exchange_us(StepKind kind, double bytes) const {
 }
 
 double LatencyPredictor::step_us(const Variant& variant, const Step& step) const {
-  if (step.kind != StepKind::Kernel) return exchange_us(step.kind, moved_bytes(variant, step));
+  if (step.kind != StepKind::Kernel) return transfer_us(step.kind, moved_bytes(variant, step));
   kernels::OperandShape shapes[kernels::kMaxOperands];
   return predict_us(variant.shape_of(step, shapes), false);
 }

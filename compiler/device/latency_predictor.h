@@ -26,30 +26,31 @@ class LatencyPredictor {
                           weight_mbytes <= profile.warm_weight_mbytes[1].value} {}
 
   const DeviceProfile& profile() const { return profile_; }
-  const TransferCosts& transfer() const { return profile_.exchange; }
+  const TransferCosts& transfer() const { return profile_.transfer; }
 
-  // True if the device can run the row, and its user wants it to.
-  bool can_predict(const KernelRow& row) const {
-    return (row.processor == Processor::Cpu || profile_.has_gpu) &&
-           !llvm::is_contained(profile_.unused_kernels, row.id);
+  // True if the device can run the kernel, and its user wants it to.
+  bool can_predict(const KernelInfo& kernel) const {
+    return (kernel.processor == Processor::Cpu || profile_.has_gpu) &&
+           !llvm::is_contained(profile_.unused_kernels, kernel.id);
   }
 
   // Of a step that has passed check_step(): each term as long as nothing hides it takes.
   TermTimes times(const kernels::StepShape& step) const {
     return times_of(step, profile_.machine, profile_.gpu_facts,
-                    has_warm_weights_[static_cast<size_t>(step.row->processor)]);
+                    has_warm_weights_[static_cast<size_t>(step.kernel->processor)]);
   }
 
   // Microseconds of such a step; `other_processor_busy` adds contention.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
-  // What the host takes to enqueue a step of the row, where its terms do not say so: 0 on the CPU.
-  double launch_us(const KernelRow& row) const {
-    return row.processor == Processor::Gpu ? profile_.launch_us.value : 0;
+  // What the host takes to enqueue a step of the kernel, where its terms do not say so: 0 on the
+  // CPU.
+  double launch_us(const KernelInfo& kernel) const {
+    return kernel.processor == Processor::Gpu ? profile_.launch_us.value : 0;
   }
 
   // Of a step that is no kernel's and moves so many bytes.
-  double exchange_us(StepKind kind, double bytes) const;
+  double transfer_us(StepKind kind, double bytes) const;
 
   // Of a step of the variant that nothing disturbs, of any kind, without its launch.
   double step_us(const Variant& variant, const Step& step) const;

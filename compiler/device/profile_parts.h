@@ -16,7 +16,7 @@ using Sources = std::map<std::string, std::string>;
 Quantity read_origin(const JsonValue& json, const Sources& sources);
 
 // Null if there is none.
-const KernelRow* find_symbol(llvm::StringRef symbol);
+const KernelInfo* find_symbol(llvm::StringRef symbol);
 
 // "tiles" of the GPU: profile.gpu_facts.tiles, and profile.tiles for people.
 void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& profile);

@@ -22,9 +22,9 @@ llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile) {
   for (const JsonValue& quirk : root.member("quirks").elements()) {
     quirk.keys();
     const JsonValue kernel = quirk.member("kernel");
-    const KernelRow* row = find_symbol(kernel.as_string());
-    if (row != nullptr && row->processor == Processor::Gpu)
-      profile.unused_kernels.push_back(row->id);
+    const KernelInfo* info = find_symbol(kernel.as_string());
+    if (info != nullptr && info->processor == Processor::Gpu)
+      profile.unused_kernels.push_back(info->id);
     else
       kernel.expected("a GPU kernel of schema/kernels.def");
   }

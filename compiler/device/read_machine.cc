@@ -58,8 +58,8 @@ JointShare read_joint_share(const JsonValue& json) {
 
 void read_joint_shares(const JsonValue& json, Shares& shares) {
   const std::vector<JsonValue> joints = json.elements();
-  if (joints.empty() || joints.size() > kMostJointShares) {
-    json.expected(llvm::formatv("1 to {0} arrays", kMostJointShares));
+  if (joints.empty() || joints.size() > kMaxJointShares) {
+    json.expected(llvm::formatv("1 to {0} arrays", kMaxJointShares));
     return;
   }
   for (const JsonValue& joint : joints)
@@ -125,29 +125,29 @@ void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProf
         if (const JsonValue calibration = own.optional_member(kernels::kFamilyNames[family]))
           families[static_cast<size_t>(processor)][family] = read_calibration(calibration, sources);
     }
-  for (const KernelRow& row : kKernelRows) {
-    const kernels::KernelFamily family = kernels::family_of(row);
-    const auto& own = families[static_cast<size_t>(row.processor)];
+  for (const KernelInfo& info : kKernelInfos) {
+    const kernels::KernelFamily family = kernels::family_of(info);
+    const auto& own = families[static_cast<size_t>(info.processor)];
     // A rate that this device gives the operator's other kernels says more of tiled ones than what
     // those reach on another device.
     const bool is_said = family != kernels::KernelFamily::Tiled || own[static_cast<size_t>(family)];
     const auto& known =
-        own[static_cast<size_t>(is_said ? family : kernels::work_of(row.op).family)];
-    profile.kernels[row.id - 1] =
+        own[static_cast<size_t>(is_said ? family : kernels::work_of(info.op).family)];
+    profile.kernels[info.id - 1] =
         known ? *known
-              : family_calibration(family, row.processor, profile.machine.is_gpu_a_processor);
+              : family_calibration(family, info.processor, profile.machine.is_gpu_a_processor);
   }
   const JsonValue json = root.optional_member("kernels");
   if (!json) return;
   for (const std::string& symbol : json.keys()) {
     const JsonValue calibration = json.member(symbol);
-    const KernelRow* row = find_symbol(symbol);
-    if (row == nullptr)
+    const KernelInfo* info = find_symbol(symbol);
+    if (info == nullptr)
       calibration.expected("the key to be the symbol of a kernel (codlc --list-ops)");
-    else if (row->processor == Processor::Gpu && !profile.has_gpu)
+    else if (info->processor == Processor::Gpu && !profile.has_gpu)
       calibration.expected("kernels of the CPU only, as the profile has no \"gpu\"");
     else
-      profile.kernels[row->id - 1] = read_calibration(calibration, sources);
+      profile.kernels[info->id - 1] = read_calibration(calibration, sources);
   }
 }
 

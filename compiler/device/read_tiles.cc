@@ -1,5 +1,5 @@
 // "gpu.tiles" of a device profile: the tiles that were found best there, by kernel. What passes
-// here, kernels::choose_tile() gives to every step of the row, so it is checked like a plan's.
+// here, kernels::choose_tile() gives to every step of the kernel, so it is checked like a plan's.
 #include <limits>
 
 #include "compiler/device/profile_parts.h"
@@ -26,21 +26,21 @@ bool read_numbers(const JsonValue& json, int32_t (&out)[kCount], const Check& ch
 }
 
 // What there is to say of the tile to people.
-std::string read_local(const JsonValue& json, const KernelRow& row, kernels::GpuTiles& tiles) {
+std::string read_local(const JsonValue& json, const KernelInfo& info, kernels::GpuTiles& tiles) {
   int32_t sizes[3];
   if (!read_numbers(json, sizes, kernels::check_cl_local_sizes)) return {};
-  tiles.set_local_size(row, sizes);
+  tiles.set_local_size(info, sizes);
   return llvm::formatv("{0} x {1} x {2}", sizes[0], sizes[1], sizes[2]).str();
 }
 
 // `most_macs_per_ns`: of a unit, all its lanes at work.
 bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, kernels::TimedTile& timed) {
-  constexpr double kMostRate = 1e9;
+  constexpr double kMaxRate = 1e9;
   constexpr double kMeasured = 1.1;  // by so much a measured clock may be too low
   const auto positive = [&](const char* key) {
     const JsonValue number = json.member(key);
     const double value = number.as_number();
-    if (!(value >= 1 / kMostRate && value <= kMostRate))
+    if (!(value >= 1 / kMaxRate && value <= kMaxRate))
       number.expected("a number from 10^-9 to 10^9");
     return value;
   };
@@ -61,9 +61,9 @@ bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, kernels::Ti
   return is_legal;
 }
 
-std::string read_table(const JsonValue& json, const KernelRow& row, double most_macs_per_ns,
+std::string read_table(const JsonValue& json, const KernelInfo& info, double most_macs_per_ns,
                        kernels::GpuTiles& tiles) {
-  kernels::TimedTiles table = {.kernel_id = row.id};
+  kernels::TimedTiles table = {.kernel_id = info.id};
   const std::vector<JsonValue> elements = json.elements();
   if (elements.empty() || elements.size() > kernels::TimedTiles::kMaxCount) {
     json.expected("1 to 8 tiles");
@@ -94,21 +94,21 @@ void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& pr
                                       : gpu.ghz * gpu.fma_per_cycle;
   for (const std::string& symbol : json.keys()) {
     const JsonValue tile = json.member(symbol);
-    const KernelRow* row = find_symbol(symbol);
-    if (row == nullptr || row->processor != Processor::Gpu) {
+    const KernelInfo* info = find_symbol(symbol);
+    if (info == nullptr || info->processor != Processor::Gpu) {
       tile.expected("the key to be the symbol of a GPU kernel (codlc --list-ops)");
       continue;
     }
     std::string text;
-    switch (kernels::tile_kind_of(*row)) {
+    switch (kernels::tile_kind_of(*info)) {
       case kernels::TileKind::Own:
         tile.expected("the key to be a kernel whose tile a profile may choose");
         continue;
       case kernels::TileKind::Local:
-        text = read_local(tile.member("local"), *row, tiles);
+        text = read_local(tile.member("local"), *info, tiles);
         break;
       case kernels::TileKind::Gemm:
-        text = read_table(tile.member("gemm"), *row, most_macs_per_ns, tiles);
+        text = read_table(tile.member("gemm"), *info, most_macs_per_ns, tiles);
         break;
     }
     text += llvm::formatv(", {0}", name_of(read_origin(tile, sources).origin)).str();

@@ -51,8 +51,9 @@ class TextDump {
       os_ << "blob " << i << " " << shown(blob.name) << " offset=" << blob.offset_bytes
           << " bytes=" << blob.bytes << "\n";
     }
-    for (const KernelRow* row : plan_.kernels)
-      os_ << "kernel " << row->id << " " << row->symbol << " revision " << row->revision << "\n";
+    for (const KernelInfo* kernel : plan_.kernels)
+      os_ << "kernel " << kernel->id << " " << kernel->symbol << " revision " << kernel->revision
+          << "\n";
     for (const Variant& one : plan_.variants) variant(one);
     return std::move(text_);
   }
@@ -120,7 +121,7 @@ class TextDump {
   // waits=[9] predicted=412.0us"
   void step(const Variant& variant, size_t index, const Step& step) {
     const StepFacts facts = step_facts(variant, step);
-    os_ << index << " " << name_of(step.lane) << " "
+    os_ << index << " " << name_of(step.queue) << " "
         << (step.kernel != nullptr ? step.kernel->symbol : name_of(step.kind)) << " "
         << shown(step.name);
     if (step.part_dim != SplitDim::None) {

@@ -46,10 +46,10 @@ class JsonDump {
         number("offset_bytes", blob.offset_bytes);
         number("bytes", blob.bytes);
       });
-      array("kernels", plan_.kernels, [&](const KernelRow* row) {
-        number("id", row->id);
-        number("revision", row->revision);
-        json_.attribute("symbol", row->symbol);
+      array("kernels", plan_.kernels, [&](const KernelInfo* kernel) {
+        number("id", kernel->id);
+        number("revision", kernel->revision);
+        json_.attribute("symbol", kernel->symbol);
       });
       array("variants", plan_.variants, [&](const Variant& one) { variant(one); });
     });
@@ -142,7 +142,7 @@ class JsonDump {
 
   void step(const Variant& variant, const Step& step) {
     const StepFacts facts = step_facts(variant, step);
-    json_.attribute("lane", name_of(step.lane));
+    json_.attribute("queue", name_of(step.queue));
     json_.attribute("kind", name_of(step.kind));
     text("name", step.name);
     if (step.kernel != nullptr) {

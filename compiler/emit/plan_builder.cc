@@ -88,8 +88,8 @@ class TableBuilder {
     const auto blobs = list<plan::BlobDef>(plan.blobs, [&](const PlanBlob& blob) {
       return plan::CreateBlobDef(fbb_, string(blob.name), blob.offset_bytes, blob.bytes);
     });
-    const auto kernels = list<plan::KernelUse>(plan.kernels, [&](const KernelRow* row) {
-      return plan::CreateKernelUse(fbb_, row->id, row->revision);
+    const auto kernels = list<plan::KernelUse>(plan.kernels, [&](const KernelInfo* kernel) {
+      return plan::CreateKernelUse(fbb_, kernel->id, kernel->revision);
     });
     const auto variants = fbb_.CreateVector(variant_offsets);
     const auto extents = list<plan::ExtentDef>(plan.extents, [&](const OutputExtent& extent) {
@@ -161,7 +161,7 @@ class TableBuilder {
     const auto waits = fbb_.CreateVector(step.waits);
     plan::StepDefBuilder builder(fbb_);
     builder.add_kind(static_cast<uint8_t>(step.kind));
-    builder.add_lane(static_cast<uint8_t>(step.lane));
+    builder.add_queue(static_cast<uint8_t>(step.queue));
     builder.add_kernel(step.kernel != nullptr ? step.kernel->id : 0);
     builder.add_params(params);
     builder.add_operands(operands);

@@ -16,7 +16,7 @@ uint64_t scratch_bytes(const plan::PlanDef& plan, const VariantList& variants) {
   uint64_t bytes_per_worker = 0, bytes_of_all = 0;
   for (const plan::VariantDef* variant : variants) {
     for (const plan::StepDef* step : *variant->steps()) {
-      if (lane_of(*step) != Lane::Cpu) continue;
+      if (queue_of(*step) != Queue::Cpu) continue;
       kernels::OperandShape shapes[kernels::kMaxOperands];
       kernels::StepNeeds needs;
       kernels::check_step(step_shape_of(*variant, *step, shapes), &needs);
@@ -44,7 +44,7 @@ void add_weights(const plan::PlanDef& plan, const VariantList& variants, bool co
         memory.weight_bytes += mapped_bytes(*plan.blobs()->Get(tensor->index()));
     if (!copies_weights) continue;
     for (const plan::StepDef* step : *variant->steps()) {
-      if (lane_of(*step) == Lane::Cpu) continue;
+      if (queue_of(*step) == Queue::Cpu) continue;
       for (uint32_t id : *step->operands()) {
         const plan::TensorDef& tensor = *variant->tensors()->Get(id);
         if (storage_of(tensor) == Storage::Weights && is_new(is_copied, tensor.index()))

@@ -22,7 +22,7 @@ Tensor tensor_of(const plan::TensorDef& table) {
 Step step_of(const plan::StepDef& table) {
   Step step;
   step.kind = kind_of(table);
-  step.lane = lane_of(table);
+  step.queue = queue_of(table);
   if (step.kind == StepKind::Kernel) step.kernel = find_kernel(table.kernel());
   step.params.resize(table.params()->size() / sizeof(step.params[0]));
   if (!step.params.empty())

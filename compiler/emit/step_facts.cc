@@ -31,7 +31,7 @@ ConvolutionShare convolution_share(const Variant& variant) {
   ConvolutionShare share;
   for (const Step& step : variant.steps)
     if (is_convolution(step))
-      (step.lane == Lane::Cpu ? share.cpu_macs : share.gpu_macs) +=
+      (step.queue == Queue::Cpu ? share.cpu_macs : share.gpu_macs) +=
           step_facts(variant, step).owned_macs;
   return share;
 }

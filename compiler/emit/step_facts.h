@@ -7,7 +7,7 @@ namespace codl::compiler {
 
 struct StepFacts {
   int32_t extent = 0;  // of the whole value along the step's part_dim
-  Range owned;         // without the halo that another lane computes too; the part if there is none
+  Range owned;  // without the halo that another queue computes too; the part if there is none
   // Multiply-adds of the part and of its owned range, from shapes: padding counts as work. 0 for
   // operators without any.
   double macs = 0;
@@ -16,7 +16,7 @@ struct StepFacts {
 
 StepFacts step_facts(const Variant& variant, const Step& step);
 
-// Multiply-adds of convolutions that each lane owns: a node counts once, wherever it is cut.
+// Multiply-adds of convolutions that each queue owns: a node counts once, wherever it is cut.
 struct ConvolutionShare {
   double cpu_macs = 0;
   double gpu_macs = 0;

@@ -32,7 +32,7 @@ struct alignas(64) ScratchLine {
   uint8_t bytes[64];
 };
 
-// The node as a step of a row of its plain kernel.
+// The node as a step of a kernel of its plain kernel.
 struct PlainStep {
   llvm::SmallVector<kernels::OperandShape, 4> shapes;
   kernels::StepShape step;
@@ -43,20 +43,21 @@ struct PlainStep {
     step.params = node.node.params.data();
     step.operands = shapes.data();
     step.operand_count = static_cast<uint32_t>(shapes.size());
-    for (const KernelRow& row : kKernelRows)
-      if (row.op == node.node.op && row.processor == Processor::Cpu && row.dtype == DType::Any)
-        step.row = &row;
+    for (const KernelInfo& kernel : kKernelInfos)
+      if (kernel.op == node.node.op && kernel.processor == Processor::Cpu &&
+          kernel.dtype == DType::Any)
+        step.kernel = &kernel;
   }
   PlainStep(const PlainStep&) = delete;
   PlainStep& operator=(const PlainStep&) = delete;
 
-  // Plain kernels without a row are oracles only: no contract speaks for them.
-  bool has_row() const { return step.row != nullptr; }
+  // Plain kernels without a kernel are oracles only: no contract speaks for them.
+  bool has_kernel() const { return step.kernel != nullptr; }
 };
 
 llvm::Expected<uint64_t> scratch_bytes_of(const ir::NodeView& node) {
   const PlainStep plain(node);
-  if (!plain.has_row()) return 0;
+  if (!plain.has_kernel()) return 0;
   kernels::StepNeeds needs;
   if (const char* expected = kernels::check_step(plain.step, &needs))
     return internal_error(node.node.name, "expected {0}, found {1}", expected,
@@ -70,13 +71,13 @@ double evaluation_steps(const ir::NodeView& node) {
   for (uint32_t i = 0; i < node.input_count(); ++i)
     elements += static_cast<double>(node.input(i).element_count());
   double steps = multiply_adds(node);
-  if (node.node.op == OpKind::Pool2d) {  // its rows are of F32
+  if (node.node.op == OpKind::Pool2d) {  // its kernels are of F32
     const auto params = node.params<Pool2dParams>();
     steps = static_cast<double>(node.output().element_count()) * params.kernel_h * params.kernel_w;
   }
   const PlainStep plain(node);
   kernels::StepNeeds needs;
-  if (plain.has_row() && kernels::check_step(plain.step, &needs) == nullptr) {
+  if (plain.has_kernel() && kernels::check_step(plain.step, &needs) == nullptr) {
     kernels::StepWork work;
     kernels::count_work(plain.step, {}, &work);
     steps = std::max({steps, work.macs, work.operations, work.gathers});

@@ -68,17 +68,17 @@ llvm::Error check_place(const Variant& variant, TensorId id) {
 // The steps that touch a tensor.
 struct Life {
   StepId first = ir::kNoId;  // in the list
-  // By lane: none that touches it has this number or a larger one.
-  std::array<StepId, kLaneCount> end{};
-  // By lane: all with a smaller number are done before any that touches it starts.
+  // By queue: none that touches it has this number or a larger one.
+  std::array<StepId, kQueueCount> end{};
+  // By queue: all with a smaller number are done before any that touches it starts.
   StepOrder::Done done_before;
 
-  void add(StepId step, size_t lane, const StepOrder::Done& done) {
+  void add(StepId step, size_t queue, const StepOrder::Done& done) {
     if (first == ir::kNoId) {
       first = step;
       done_before = done;
     }
-    end[lane] = std::max(end[lane], step + 1);
+    end[queue] = std::max(end[queue], step + 1);
     for (size_t i = 0; i < end.size(); ++i)
       done_before.count[i] = std::min(done_before.count[i], done.count[i]);
   }
@@ -132,12 +132,12 @@ class Tenants {
 };
 
 // By tensor: the one in whose place it lies, byte by byte, as a copy of it by Reshapes on the CPU's
-// lane (what writes one writes what the other holds); else itself.
+// queue (what writes one writes what the other holds); else itself.
 std::vector<TensorId> homes_found_in(const Variant& variant) {
   std::vector<TensorId> homes(variant.tensors.size());
   std::iota(homes.begin(), homes.end(), 0);
   for (const Step& step : variant.steps) {
-    if (step.kernel == nullptr || step.lane != Lane::Cpu || step.kernel->op != OpKind::Reshape)
+    if (step.kernel == nullptr || step.queue != Queue::Cpu || step.kernel->op != OpKind::Reshape)
       continue;
     const TensorId x = step.operands[0], y = step.operands[1];
     if (variant.tensors[x].storage == variant.tensors[y].storage &&
@@ -191,7 +191,7 @@ llvm::Error check_memory_plan(const Variant& variant) {
     for (TensorId operand : variant.steps[step].operands) {
       const TensorId tensor = homes[operand];
       if (lives[tensor].first == ir::kNoId) by_birth.push_back(tensor);
-      lives[tensor].add(step, static_cast<size_t>(variant.steps[step].lane),
+      lives[tensor].add(step, static_cast<size_t>(variant.steps[step].queue),
                         order.done_before(step));
     }
   std::map<Storage, Tenants> tenants;

@@ -166,7 +166,7 @@ class Tiler {
   bool finish(const Schedule& schedule, Step& piece) const {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::StepNeeds needs;
-    if (piece.lane == Lane::Gpu) {
+    if (piece.queue == Queue::Gpu) {
       int32_t tile[kernels::kMaxTileInts];
       const uint32_t count = kernels::choose_tile(schedule.shape_of(piece, shapes),
                                                   predictor_.profile().gpu_facts, tile);
@@ -231,17 +231,17 @@ class Tiler {
 // Regions of a queue's consecutive steps around step `at` of the list.
 std::vector<StepRun> regions_around(const Schedule& schedule, StepId at) {
   std::vector<StepRun> regions;
-  for (const Lane lane : {Lane::Cpu, Lane::Gpu}) {
-    std::vector<StepId> of_lane;
+  for (const Queue queue : {Queue::Cpu, Queue::Gpu}) {
+    std::vector<StepId> of_queue;
     for (StepId id = 0; id < schedule.steps.size(); ++id)
-      if (schedule.steps[id].lane == lane) of_lane.push_back(id);
-    const auto middle = static_cast<size_t>(llvm::lower_bound(of_lane, at) - of_lane.begin());
+      if (schedule.steps[id].queue == queue) of_queue.push_back(id);
+    const auto middle = static_cast<size_t>(llvm::lower_bound(of_queue, at) - of_queue.begin());
     const size_t begin = middle < kStepsAround ? 0 : middle - kStepsAround;
-    const size_t end = std::min(middle + kStepsAround + 1, of_lane.size());
+    const size_t end = std::min(middle + kStepsAround + 1, of_queue.size());
     for (size_t first = begin; first + 1 < end; ++first)
       for (size_t last = first + 1; last < end; ++last)
-        regions.emplace_back(of_lane.begin() + static_cast<ptrdiff_t>(first),
-                             of_lane.begin() + static_cast<ptrdiff_t>(last) + 1);
+        regions.emplace_back(of_queue.begin() + static_cast<ptrdiff_t>(first),
+                             of_queue.begin() + static_cast<ptrdiff_t>(last) + 1);
   }
   return regions;
 }

@@ -32,31 +32,31 @@ Lifetimes::Lifetimes(const Variant& variant)
       spans_(variant.tensors.size()) {
   for (StepId id = 0; id < variant.steps.size(); ++id) {
     const Step& step = variant.steps[id];
-    const size_t lane = static_cast<size_t>(step.lane);
-    steps_of_lane_[lane].push_back(id);
+    const size_t queue = static_cast<size_t>(step.queue);
+    steps_of_queue_[queue].push_back(id);
     for (TensorId operand : step.operands) {
       const TensorId tensor = homes_[operand];
       Touches& touches = touches_[tensor];
-      if (touches.first[lane] == ir::kNoId) touches.first[lane] = id;
-      touches.last[lane] = id;
+      if (touches.first[queue] == ir::kNoId) touches.first[queue] = id;
+      touches.last[queue] = id;
       Span& span = spans_[tensor];
       const bool is_first = span.first == ir::kNoId;
       if (is_first) span.first = id;
       span.last = id;
-      span.lane = is_first || span.lane == lane ? lane : kLaneCount;
+      span.queue = is_first || span.queue == queue ? queue : kQueueCount;
     }
   }
 }
 
-Lifetimes::Window Lifetimes::window(TensorId tensor, size_t lane) const {
+Lifetimes::Window Lifetimes::window(TensorId tensor, size_t queue) const {
   const Touches& touches = touches_[tensor];
-  const std::vector<StepId>& steps = steps_of_lane_[lane];
+  const std::vector<StepId>& steps = steps_of_queue_[queue];
   if (spans_[tensor].first == ir::kNoId || steps.empty()) return {};
   Window window = {ir::kNoId, 0};
   for (StepId first : touches.first)
     if (first != ir::kNoId)
-      window.begin = std::min(window.begin, order_.done_before(first).count[lane]);
-  // Along a lane, what is done only grows.
+      window.begin = std::min(window.begin, order_.done_before(first).count[queue]);
+  // Along a queue, what is done only grows.
   const auto behind = std::partition_point(steps.begin(), steps.end(), [&](StepId step) {
     return std::any_of(std::begin(touches.last), std::end(touches.last), [&](StepId last) {
       return last != ir::kNoId && !order_.happens_before(last, step);
@@ -66,10 +66,10 @@ Lifetimes::Window Lifetimes::window(TensorId tensor, size_t lane) const {
   return window;
 }
 
-Lifetimes::Window Lifetimes::life_on(TensorId tensor, size_t lane) const {
+Lifetimes::Window Lifetimes::life_on(TensorId tensor, size_t queue) const {
   const Touches& touches = touches_[tensor];
-  if (touches.first[lane] == ir::kNoId) return {};
-  return {touches.first[lane], touches.last[lane] + 1};
+  if (touches.first[queue] == ir::kNoId) return {};
+  return {touches.first[queue], touches.last[queue] + 1};
 }
 
 Lifetimes::Window Lifetimes::life(TensorId tensor) const {

@@ -12,7 +12,7 @@ namespace codl::compiler {
 bool is_planned(Storage storage);
 
 // A tensor is live from the first step that touches it to the last; every operand of a step counts,
-// those of Map, Unmap, Upload and Download too. Tensors with one home are live together. Lanes run
+// those of Map, Unmap, Upload and Download too. Tensors with one home are live together. Queues run
 // at the same time, so "first" and "last" are not places in the list: two tensors may share memory
 // only if every step that touches one is certainly done (StepOrder) before any step that touches
 // the other starts.
@@ -30,45 +30,46 @@ class Lifetimes {
     const Span& left = spans_[a];
     const Span& right = spans_[b];
     const bool is_one_after_the_other = left.last < right.first || right.last < left.first;
-    // Most tensors are touched by one and the same lane.
-    if (left.lane == right.lane && left.lane < kLaneCount) return is_one_after_the_other;
+    // Most tensors are touched by one and the same queue.
+    if (left.queue == right.queue && left.queue < kQueueCount) return is_one_after_the_other;
     return is_before(a, b) || is_before(b, a);
   }
 
-  // The only lane that touches the tensor; kLaneCount if several do, or none.
-  size_t only_lane(TensorId tensor) const { return spans_[tensor].lane; }
+  // The only queue that touches the tensor; kQueueCount if several do, or none.
+  size_t only_queue(TensorId tensor) const { return spans_[tensor].queue; }
 
   // Steps [begin, end) of the list. Two overlap if each begins before the other ends.
   struct Window {
     StepId begin = 0;
     StepId end = 0;
   };
-  // Those of `lane` that may run while the tensor is alive.
-  Window window(TensorId tensor, size_t lane) const;
-  // From the first that touches the tensor to the last, of `lane` and of all lanes. Empty if none.
-  Window life_on(TensorId tensor, size_t lane) const;
+  // Those of `queue` that may run while the tensor is alive.
+  Window window(TensorId tensor, size_t queue) const;
+  // From the first that touches the tensor to the last, of `queue` and of all queues. Empty if
+  // none.
+  Window life_on(TensorId tensor, size_t queue) const;
   Window life(TensorId tensor) const;
-  // Tensors a and b may not share memory if, and only if, on some lane b's life_on() overlaps a's
-  // window(), or the lives of both overlap. Else each lane's steps of b are all done before a is
-  // born or begin behind its death; were some lanes before and some behind, b's life would
-  // overlap a's. For a tensor of one lane, that lane alone says it.
+  // Tensors a and b may not share memory if, and only if, on some queue b's life_on() overlaps a's
+  // window(), or the lives of both overlap. Else each queue's steps of b are all done before a is
+  // born or begin behind its death; were some queues before and some behind, b's life would
+  // overlap a's. For a tensor of one queue, that queue alone says it.
 
   // Steps in the list's order, for dumps and ties; kNoId for a tensor that nothing touches.
   StepId first_step(TensorId tensor) const;
   StepId last_step(TensorId tensor) const;
 
  private:
-  // Of the steps that touch the tensor. A lane runs in order, so its first and last stand for all
+  // Of the steps that touch the tensor. A queue runs in order, so its first and last stand for all
   // between them.
   struct Touches {
-    StepId first[kLaneCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
-    StepId last[kLaneCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
+    StepId first[kQueueCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
+    StepId last[kQueueCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
   };
-  // In the list's order. lane: the only one that touches the tensor, or kLaneCount.
+  // In the list's order. queue: the only one that touches the tensor, or kQueueCount.
   struct Span {
     StepId first = ir::kNoId;
     StepId last = ir::kNoId;
-    size_t lane = kLaneCount;
+    size_t queue = kQueueCount;
   };
 
   bool is_before(TensorId a, TensorId b) const;
@@ -76,7 +77,7 @@ class Lifetimes {
   StepOrder order_;
   std::vector<TensorId> homes_;  // by tensor
   StepId step_count_;
-  std::vector<StepId> steps_of_lane_[kLaneCount];
+  std::vector<StepId> steps_of_queue_[kQueueCount];
   std::vector<Touches> touches_;  // by home
   std::vector<Span> spans_;       // the same
 };

@@ -116,31 +116,32 @@ class Occupants {
  public:
   Occupants(const Lifetimes& lifetimes, size_t step_count)
       : lifetimes_(lifetimes),
-        by_lane_(kLaneCount, Occupancy(step_count)),
-        of_several_lanes_(step_count) {}
+        by_queue_(kQueueCount, Occupancy(step_count)),
+        of_several_queues_(step_count) {}
 
   void add(TensorId id, const Extent& extent) {
-    for (size_t lane = 0; lane < kLaneCount; ++lane)
-      by_lane_[lane].add(lifetimes_.life_on(id, lane), extent);
-    if (lifetimes_.only_lane(id) == kLaneCount) of_several_lanes_.add(lifetimes_.life(id), extent);
+    for (size_t queue = 0; queue < kQueueCount; ++queue)
+      by_queue_[queue].add(lifetimes_.life_on(id, queue), extent);
+    if (lifetimes_.only_queue(id) == kQueueCount)
+      of_several_queues_.add(lifetimes_.life(id), extent);
   }
 
   // Extents that cover what `id` may not share, and nothing else; in no order.
   std::vector<Extent> beside(TensorId id) const {
     std::vector<Extent> taken;
-    for (size_t lane = 0; lane < kLaneCount; ++lane)
-      by_lane_[lane].append(lifetimes_.window(id, lane), taken);
-    of_several_lanes_.append(lifetimes_.life(id), taken);
+    for (size_t queue = 0; queue < kQueueCount; ++queue)
+      by_queue_[queue].append(lifetimes_.window(id, queue), taken);
+    of_several_queues_.append(lifetimes_.life(id), taken);
     return taken;
   }
 
  private:
   const Lifetimes& lifetimes_;
-  std::vector<Occupancy> by_lane_;  // by the lives on that lane
-  Occupancy of_several_lanes_;      // by the whole lives
+  std::vector<Occupancy> by_queue_;  // by the lives on that queue
+  Occupancy of_several_queues_;      // by the whole lives
 };
 
-// How many bytes of tensors that one lane alone touches are born or dead at each step.
+// How many bytes of tensors that one queue alone touches are born or dead at each step.
 class Traffic {
  public:
   explicit Traffic(size_t step_count) : born_(step_count + 1), dead_(step_count + 1) {}
@@ -196,7 +197,7 @@ class ArenaPlanner {
   //
   // Greedy, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference",
   // 2020 (arXiv:2001.03288), section 5, with the tightest gap in place of the first: by size, and
-  // by crowding (their "breadth", for lanes that have no common order of steps). Neither is always
+  // by crowding (their "breadth", for queues that have no common order of steps). Neither is always
   // better; the smaller arena is taken.
   uint64_t place(std::vector<uint64_t>& offset_bytes) {
     sort_by(tensors_, lifetimes_, [&](TensorId id) { return bytes_of(id); });
@@ -232,31 +233,31 @@ class ArenaPlanner {
     return most;
   }
 
-  bool is_of_one_lane(TensorId id) const { return lifetimes_.only_lane(id) < kLaneCount; }
+  bool is_of_one_queue(TensorId id) const { return lifetimes_.only_queue(id) < kQueueCount; }
 
-  // Each tensor is compared with all that several lanes touch: thousands in no network.
+  // Each tensor is compared with all that several queues touch: thousands in no network.
   bool can_tell_crowding() const {
-    return llvm::count_if(tensors_, [&](TensorId id) { return !is_of_one_lane(id); }) <
-           kMaxOfSeveralLanes;
+    return llvm::count_if(tensors_, [&](TensorId id) { return !is_of_one_queue(id); }) <
+           kMaxOfSeveralQueues;
   }
 
   // By tensor: bytes of all that it may not share with, and its own.
   std::vector<uint64_t> bytes_alive_with_each() const {
-    std::vector<Traffic> by_lane(kLaneCount, Traffic(variant_.steps.size()));
-    std::vector<TensorId> others;  // that several lanes touch
+    std::vector<Traffic> by_queue(kQueueCount, Traffic(variant_.steps.size()));
+    std::vector<TensorId> others;  // that several queues touch
     for (TensorId id : tensors_)
-      if (is_of_one_lane(id))
-        by_lane[lifetimes_.only_lane(id)].add(lifetimes_.first_step(id), lifetimes_.last_step(id),
-                                              bytes_of(id));
+      if (is_of_one_queue(id))
+        by_queue[lifetimes_.only_queue(id)].add(lifetimes_.first_step(id), lifetimes_.last_step(id),
+                                                bytes_of(id));
       else
         others.push_back(id);
-    for (Traffic& traffic : by_lane) traffic.sum_up();
+    for (Traffic& traffic : by_queue) traffic.sum_up();
     std::vector<uint64_t> bytes(variant_.tensors.size());
     for (TensorId id : tensors_) {
-      // One of one lane is in that lane's window itself.
-      if (!is_of_one_lane(id)) bytes[id] = bytes_of(id);
-      for (size_t lane = 0; lane < kLaneCount; ++lane)
-        bytes[id] += by_lane[lane].bytes_in(lifetimes_.window(id, lane));
+      // One of one queue is in that queue's window itself.
+      if (!is_of_one_queue(id)) bytes[id] = bytes_of(id);
+      for (size_t queue = 0; queue < kQueueCount; ++queue)
+        bytes[id] += by_queue[queue].bytes_in(lifetimes_.window(id, queue));
       for (TensorId other : others)
         if (other != id && !lifetimes_.may_share(id, other)) bytes[id] += bytes_of(other);
     }
@@ -277,7 +278,7 @@ class ArenaPlanner {
     return arena_bytes;
   }
 
-  static constexpr ptrdiff_t kMaxOfSeveralLanes = 4096;
+  static constexpr ptrdiff_t kMaxOfSeveralQueues = 4096;
 
   const Variant& variant_;
   const Lifetimes& lifetimes_;
@@ -389,7 +390,7 @@ llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile) {
   variant.host_bytes =
       ArenaPlanner(variant, lifetimes, Storage::Host, kHostAlignment).place(offset_bytes);
   // Offsets and sizes in steps of kDeviceAlignment: no cache line holds bytes of two tensors, so
-  // none is written by both lanes' tensors at once, and each can be a sub-buffer.
+  // none is written by both queues' tensors at once, and each can be a sub-buffer.
   variant.shared_bytes =
       ArenaPlanner(variant, lifetimes, Storage::Shared, kDeviceAlignment).place(offset_bytes);
   variant.device_bytes = place_device_tensors(variant, lifetimes, offset_bytes);

@@ -10,7 +10,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
-// Height only: the channels of a plain value are far apart, so that a lane's half of a pixel's
+// Height only: the channels of a plain value are far apart, so that a processor's half of a pixel's
 // channels would share its cache lines with the other's.
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   if (node.output().dtype != DType::F32) return {};

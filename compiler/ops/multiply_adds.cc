@@ -65,7 +65,7 @@ double multiply_adds(const ir::NodeView& node) {
 
 double multiply_adds(const kernels::StepShape& step) {
   const OperandShape& out = step.output();
-  double macs = of_whole(step.row->op, step);
+  double macs = of_whole(step.kernel->op, step);
   if (out.rank == 4)
     macs *= static_cast<double>(kernels::rows_of_part(step.part_dim, step.part, out).count()) /
             out.dims[2];

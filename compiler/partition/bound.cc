@@ -16,14 +16,14 @@ struct Share {
 
 // Cuts of a dim that are looked at: more make the bound tighter, by less than their number's
 // inverse.
-constexpr int32_t kMostCuts = 24;
+constexpr int32_t kMaxCuts = 24;
 constexpr int kWeights = 64;
 
 void add_splits(const CostModel& costs, ir::NodeId node, SplitDim dim, std::vector<Share>& shares) {
   const std::optional<SplitRule> rule = split_rule({costs.graph(), costs.graph().node(node)}, dim);
   if (!rule) return;
   const int32_t granules = static_cast<int32_t>(ceil_div(rule->extent, rule->granularity));
-  const int32_t stride = std::max(1, static_cast<int32_t>(ceil_div(granules - 1, kMostCuts)));
+  const int32_t stride = std::max(1, static_cast<int32_t>(ceil_div(granules - 1, kMaxCuts)));
   for (int32_t first = 1; first < granules; first += stride) {
     const int32_t last = std::min(first + stride, granules) - 1;
     // The GPU has at least `first` granules, the CPU at least those behind `last`.
@@ -53,12 +53,12 @@ struct Rates {
 
 Rates rates_of(const DeviceProfile& profile) {
   Rates rates{};
-  double disturbance[2];
-  for (size_t i = 0; i < 2; ++i) disturbance[i] = profile.disturbance_percent[i].value / 100;
+  double interference[2];
+  for (size_t i = 0; i < 2; ++i) interference[i] = profile.interference_percent[i].value / 100;
   for (size_t i = 0; i < 2; ++i) {
-    rates.alone[i] = 1 / (1 + disturbance[i]);
-    const double contention = profile.exchange.contention_percent[i].value / 100;
-    rates.both[i] = 1 / ((1 + disturbance[0] + disturbance[1]) * (1 + contention));
+    rates.alone[i] = 1 / (1 + interference[i]);
+    const double contention = profile.transfer.contention_percent[i].value / 100;
+    rates.both[i] = 1 / ((1 + interference[0] + interference[1]) * (1 + contention));
   }
   return rates;
 }
@@ -83,9 +83,9 @@ double gpu_idle_us(const CostModel& costs) {
       if (graph.value(input).is_input) first_us = std::min(first_us, us);
     if (graph.is_output(graph.node(node).output)) last_us = std::min(last_us, us);
   }
-  // What kinds of hand-offs take, where the profile knows them, is not counted.
-  const TransferCosts& exchange = costs.profile().exchange;
-  const double sync_us = exchange.host ? 0 : exchange.sync_us.value;
+  // What kinds of synchronisations take, where the profile knows them, is not counted.
+  const TransferCosts& transfer = costs.profile().transfer;
+  const double sync_us = transfer.host ? 0 : transfer.sync_us.value;
   return (first_us < kNone ? first_us + sync_us : 0) + (last_us < kNone ? last_us + sync_us : 0);
 }
 

@@ -14,40 +14,42 @@ class Checker {
   Checker(const ir::Graph& graph, const PartitionPlan& plan) : graph_(graph), plan_(plan) {}
 
   llvm::Error run() {
-    if (plan_.divisions.size() != graph_.nodes().size())
-      return internal_error("partition", "expected one division per node ({0}), found {1}",
-                            graph_.nodes().size(), plan_.divisions.size());
-    for (ir::NodeId id = 0; id < plan_.divisions.size(); ++id)
-      if (llvm::Error error = check_division(id)) return error;
+    if (plan_.node_partitions.size() != graph_.nodes().size())
+      return internal_error("partition", "expected one node_partition per node ({0}), found {1}",
+                            graph_.nodes().size(), plan_.node_partitions.size());
+    for (ir::NodeId id = 0; id < plan_.node_partitions.size(); ++id)
+      if (llvm::Error error = check_node_partition(id)) return error;
     for (size_t i = 0; i < plan_.chains.size(); ++i)
       if (llvm::Error error = check_chain(static_cast<int32_t>(i))) return error;
     return llvm::Error::success();
   }
 
  private:
-  llvm::Error check_division(ir::NodeId id) {
-    const Division& division = plan_.divisions[id];
+  llvm::Error check_node_partition(ir::NodeId id) {
+    const NodePartition& node_partition = plan_.node_partitions[id];
     const ir::NodeView view{graph_, graph_.node(id)};
     const std::string& name = view.node.name;
-    if (division.node != id)
-      return internal_error(name, "expected division {0} to be of node {0}, found {1}", id,
-                            division.node);
-    if (division.parts.empty() || division.parts.size() > 2)
-      return internal_error(name, "expected one or two parts, found {0}", division.parts.size());
-    if (division.is_split() != (division.dim != SplitDim::None))
+    if (node_partition.node != id)
+      return internal_error(name, "expected node_partition {0} to be of node {0}, found {1}", id,
+                            node_partition.node);
+    if (node_partition.parts.empty() || node_partition.parts.size() > 2)
+      return internal_error(name, "expected one or two parts, found {0}",
+                            node_partition.parts.size());
+    if (node_partition.is_split() != (node_partition.dim != SplitDim::None))
       return internal_error(name, "expected a split dim if and only if there are two parts");
-    if (division.is_split() && division.parts[0].processor == division.parts[1].processor)
+    if (node_partition.is_split() &&
+        node_partition.parts[0].processor == node_partition.parts[1].processor)
       return internal_error(name, "expected the parts on different processors");
 
     int32_t extent = 1;
     int32_t granularity = 1;
-    if (division.is_split()) {
-      const std::optional<SplitRule> rule = split_rule(view, division.dim);
+    if (node_partition.is_split()) {
+      const std::optional<SplitRule> rule = split_rule(view, node_partition.dim);
       if (!rule) return internal_error(name, "expected a dim the node can be cut along");
       extent = rule->extent;
       granularity = rule->granularity;
     }
-    for (const Part& part : division.parts) {
+    for (const Part& part : node_partition.parts) {
       if (part.kernel == nullptr || part.kernel->op != view.node.op ||
           part.kernel->processor != part.processor)
         return internal_error(name,
@@ -60,7 +62,7 @@ class Checker {
         return internal_error(name,
                               "expected a kernel that writes maps in the part's layout, found {0}",
                               part.kernel->symbol);
-      if (!part.kernel->can_split(division.dim))
+      if (!part.kernel->can_split(node_partition.dim))
         return internal_error(name, "expected a kernel that computes parts, found {0}",
                               part.kernel->symbol);
       if (part.owned.empty() || !part.computed.contains(part.owned) ||
@@ -72,15 +74,16 @@ class Checker {
           (part.owned.end % granularity != 0 && part.owned.end != extent))
         return internal_error(name, "expected cuts at multiples of {0}, found [{1},{2})",
                               granularity, part.owned.begin, part.owned.end);
-      if (division.chain < 0 && !(part.computed == part.owned))
+      if (node_partition.chain < 0 && !(part.computed == part.owned))
         return internal_error(name, "expected computed to be owned outside a chain");
     }
-    return check_tiling(name, division, extent);
+    return check_tiling(name, node_partition, extent);
   }
 
-  llvm::Error check_tiling(const std::string& name, const Division& division, int32_t extent) {
+  llvm::Error check_tiling(const std::string& name, const NodePartition& node_partition,
+                           int32_t extent) {
     llvm::SmallVector<Range, 2> owned;
-    for (const Part& part : division.parts) owned.push_back(part.owned);
+    for (const Part& part : node_partition.parts) owned.push_back(part.owned);
     std::sort(owned.begin(), owned.end(), [](Range a, Range b) { return a.begin < b.begin; });
     int32_t next = 0;
     for (Range range : owned) {
@@ -106,8 +109,8 @@ class Checker {
       return internal_error(where,
                             "expected a convex region, found a path that leaves and returns");
     for (ir::NodeId id : nodes) {
-      const Division& division = plan_.divisions[id];
-      if (division.chain != index || division.dim != SplitDim::Height)
+      const NodePartition& node_partition = plan_.node_partitions[id];
+      if (node_partition.chain != index || node_partition.dim != SplitDim::Height)
         return internal_error(graph_.node(id).name,
                               "expected a member of chain {0} split along Height", index);
       if (llvm::Error error = check_demand(id, index)) return error;
@@ -115,18 +118,19 @@ class Checker {
     return llvm::Error::success();
   }
 
-  // Every row a lane's part of this node reads from inside the chain is computed on that lane.
+  // Every row a processor's part of this node reads from inside the chain is computed on that
+  // processor.
   llvm::Error check_demand(ir::NodeId user, int32_t chain) {
     const ir::NodeView view{graph_, graph_.node(user)};
     for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
       const ir::NodeId producer = view.input_value(operand).producer;
-      if (producer == ir::kNoId || plan_.divisions[producer].chain != chain) continue;
-      for (const Part& part : plan_.divisions[user].parts) {
+      if (producer == ir::kNoId || plan_.node_partitions[producer].chain != chain) continue;
+      for (const Part& part : plan_.node_partitions[user].parts) {
         const Range reads = read_region(view, operand, SplitDim::Height, part.computed).rows;
-        const Part* source = plan_.divisions[producer].part_on(part.processor);
+        const Part* source = plan_.node_partitions[producer].part_on(part.processor);
         if (source == nullptr || !source->computed.contains(reads))
           return internal_error(view.node.name,
-                                "expected rows [{0},{1}) of {2} computed on the same lane",
+                                "expected rows [{0},{1}) of {2} computed on the same processor",
                                 reads.begin, reads.end, graph_.node(producer).name);
       }
     }

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
 constexpr bool is_image(Layout layout) { return layout == Layout::Image2d; }
 
-// The GPU lane may not touch the application's buffers (schema/plan.fbs, Storage).
+// The GPU may not touch the application's buffers (schema/plan.fbs, Storage).
 bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
   if (graph.is_output(node.output)) return true;
   return std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -65,11 +65,11 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
   Segment segment;
   segment.place = {processor == Processor::Cpu ? Placement::Cpu : Placement::Gpu, choice->maps};
   segment.compute_us = choice->predicted_us;
-  Division division;
-  division.node = node;
-  division.parts.push_back(
-      {processor, choice->row, choice->maps, {0, 1}, {0, 1}, choice->predicted_us});
-  segment.divisions.push_back(std::move(division));
+  NodePartition node_partition;
+  node_partition.node = node;
+  node_partition.parts.push_back(
+      {processor, choice->kernel, choice->maps, {0, 1}, {0, 1}, choice->predicted_us});
+  segment.node_partitions.push_back(std::move(node_partition));
   return segment;
 }
 
@@ -102,10 +102,10 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
     return std::nullopt;
 
   Segment segment;
-  segment.divisions.resize(nodes.size());
-  double lane_us[2] = {};  // by processor
-  // The CPU lane's thread gives the GPU its steps first.
-  lane_us[index_of(Processor::Cpu)] =
+  segment.node_partitions.resize(nodes.size());
+  double processor_us[2] = {};  // by processor
+  // The CPU's thread gives the GPU its steps first.
+  processor_us[index_of(Processor::Cpu)] =
       predictor_.transfer().enqueue_time_us() * static_cast<double>(nodes.size());
   for (Processor processor : {Processor::Gpu, Processor::Cpu}) {
     const std::vector<Range>& own = owned[index_of(processor)];
@@ -115,31 +115,31 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
       const Layout layout = processor == Processor::Gpu ? maps : Layout::Nhwc;
       const auto choice = choose_part(nodes[i], processor, layout, dim, computed[i]);
       if (!choice) return std::nullopt;
-      lane_us[index_of(processor)] += choice->predicted_us;
-      segment.divisions[i].node = nodes[i];
-      segment.divisions[i].dim = dim;
-      segment.divisions[i].parts.push_back(
-          {processor, choice->row, choice->maps, own[i], computed[i], choice->predicted_us});
+      processor_us[index_of(processor)] += choice->predicted_us;
+      segment.node_partitions[i].node = nodes[i];
+      segment.node_partitions[i].dim = dim;
+      segment.node_partitions[i].parts.push_back(
+          {processor, choice->kernel, choice->maps, own[i], computed[i], choice->predicted_us});
     }
   }
-  lane_us[index_of(Processor::Gpu)] += convert_inside_us(segment.divisions);
-  segment.compute_us = std::max(lane_us[0], lane_us[1]);
+  processor_us[index_of(Processor::Gpu)] += convert_inside_us(segment.node_partitions);
+  segment.compute_us = std::max(processor_us[0], processor_us[1]);
   segment.place = {dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
-                   segment.divisions.back().part_on(Processor::Gpu)->maps};
+                   segment.node_partitions.back().part_on(Processor::Gpu)->maps};
   return segment;
 }
 
-double CostModel::convert_inside_us(llvm::ArrayRef<Division> divisions) const {
+double CostModel::convert_inside_us(llvm::ArrayRef<NodePartition> node_partitions) const {
   double us = 0;
   llvm::SmallVector<ir::ValueId, 4> converted;
-  for (const Division& user : divisions)
+  for (const NodePartition& user : node_partitions)
     for (ir::ValueId input : graph_.node(user.node).inputs) {
       const ir::Value& value = graph_.value(input);
-      if (value.producer == ir::kNoId || value.producer < divisions.front().node ||
+      if (value.producer == ir::kNoId || value.producer < node_partitions.front().node ||
           value.type.layout != Layout::Nhwc || llvm::is_contained(converted, input))
         continue;
       const Part* maker =
-          divisions[value.producer - divisions.front().node].part_on(Processor::Gpu);
+          node_partitions[value.producer - node_partitions.front().node].part_on(Processor::Gpu);
       const Layout read_in = user.part_on(Processor::Gpu)->maps;
       if (maker->maps == read_in) continue;
       converted.push_back(input);
@@ -177,7 +177,7 @@ double CostModel::move_us(ir::ValueId value, double share, bool to_gpu, Layout m
   const ir::TensorType& type = graph_.value(value).type;
   const kernels::OperandShape buffer = value_shape(type, type.layout, {});
   const double us =
-      predictor_.transfer().hand_off_us(share * static_cast<double>(buffer.bytes), to_gpu);
+      predictor_.transfer().synchronisation_us(share * static_cast<double>(buffer.bytes), to_gpu);
   return is_image(layout_with(type, maps)) ? us + convert_us(value, share, to_gpu) : us;
 }
 
@@ -191,25 +191,25 @@ double CostModel::convert_us(ir::ValueId value, double share, bool to_image) con
     kernels::StepShape step;
     step.operands = shapes;
     step.operand_count = 2;
-    step.row = choose_mover(step, predictor_);
-    known = step.row != nullptr
-                ? Conversion{predictor_.predict_us(step, false), predictor_.launch_us(*step.row)}
+    step.kernel = choose_mover(step, predictor_);
+    known = step.kernel != nullptr
+                ? Conversion{predictor_.predict_us(step, false), predictor_.launch_us(*step.kernel)}
                 : Conversion{0, 0};
   }
   return share * known.kernel_us + known.launch_us;
 }
 
-double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
+double CostModel::transfer_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
                               const Segment& segment) const {
   const Placement after = segment.place.placement;
-  const Division& head = segment.divisions.front();
+  const NodePartition& head = segment.node_partitions.front();
   const Part* gpu = head.part_on(Processor::Gpu);
   const Part* cpu = head.part_on(Processor::Cpu);
   const double extent = gpu && cpu ? gpu->owned.count() + cpu->owned.count() : 1;
   const double gpu_share = gpu && cpu ? gpu->owned.count() / extent : 0;
 
-  // Shares of a value that change lane. Two height splits exchange rows at the cut only: a
-  // hundredth stands for "few, but a hand-off each way".
+  // Shares of a value that change processor. Two height splits transfer rows at the cut only: a
+  // hundredth stands for "few, but a synchronisation each way".
   double to_gpu = 0, to_cpu = 0;
   const bool is_split_before =
       before.placement == Placement::Height || before.placement == Placement::OutputChannel;
@@ -236,7 +236,7 @@ double CostModel::exchange_us(ir::NodeId first, ir::NodeId last, const ValuePlac
           std::find(seen.begin(), seen.end(), input) != seen.end())
         continue;
       seen.push_back(input);
-      const Part* reader = segment.divisions[id - first].part_on(Processor::Gpu);
+      const Part* reader = segment.node_partitions[id - first].part_on(Processor::Gpu);
       const Layout read_in = reader != nullptr ? reader->maps : before.maps;
       us += move_us(input, to_gpu, true, read_in) + move_us(input, to_cpu, false, before.maps);
       if (stays_on_gpu > 0 && value.type.layout == Layout::Nhwc && read_in != before.maps)

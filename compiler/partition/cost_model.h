@@ -19,9 +19,9 @@ struct ValuePlace {
 
 // A run of consecutive nodes that are placed alike: one node, or a chain.
 struct Segment {
-  std::vector<Division> divisions;
+  std::vector<NodePartition> node_partitions;
   ValuePlace place;       // of what its last node makes
-  double compute_us = 0;  // of the slower lane
+  double compute_us = 0;  // of the slower processor
 };
 
 class CostModel {
@@ -59,18 +59,19 @@ class CostModel {
   std::optional<double> part_us(ir::NodeId node, Processor processor, SplitDim dim,
                                 Range part) const;
 
-  // The GPU share at which both lanes of [first, last] would end together if time were linear.
+  // The GPU share at which both processors of [first, last] would end together if time were linear.
   std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last,
                                        Layout maps = Layout::Image2d) const;
 
   // Of a synchronisation to the GPU and one back, with nothing to move.
-  double hand_off_us() const {
-    return predictor_.transfer().hand_off_us(0, true) + predictor_.transfer().hand_off_us(0, false);
+  double synchronisation_us() const {
+    return predictor_.transfer().synchronisation_us(0, true) +
+           predictor_.transfer().synchronisation_us(0, false);
   }
 
   // Time to bring what [first, last] reads from outside to where it is read and into the layout in
   // which it is read, if the nodes before left their values at `before`.
-  double exchange_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
+  double transfer_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
                      const Segment& segment) const;
 
  private:
@@ -85,12 +86,12 @@ class CostModel {
   // choose() for a part of a split node. Longer and longer chains ask for the same ones.
   std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Layout maps,
                                           SplitDim dim, Range part) const;
-  // A share of a value from one lane to the other; the GPU has its map in layout `maps`.
+  // A share of a value from one processor to the other; the GPU has its map in layout `maps`.
   double move_us(ir::ValueId value, double share, bool to_gpu, Layout maps) const;
   // A share of a map between a buffer and an image, on the GPU.
   double convert_us(ir::ValueId value, double share, bool to_image) const;
   // What the GPU converts between the nodes of a chain.
-  double convert_inside_us(llvm::ArrayRef<Division> divisions) const;
+  double convert_inside_us(llvm::ArrayRef<NodePartition> node_partitions) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;

@@ -38,9 +38,9 @@ int32_t groups_of(const ir::Node& node) {
 }
 
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
-                                     const KernelRow& row) {
+                                     const KernelInfo& kernel) {
   kernels::OperandShape shape = value_shape(node.input(operand), Layout::Plain, {});
-  const Packing packing = row.packing_of(operand);
+  const Packing packing = kernel.packing_of(operand);
   if (packing != Packing::None) {
     shape.layout = Layout::Packed;
     shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups_of(node.node));
@@ -50,20 +50,20 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 
 namespace {
 
-// Each row of `op` on `processor` that has a model and accepts the step; rows of any dtype only
-// where none is made for the dtype. `prepare` makes the operands those of the row.
+// Each kernel of `op` on `processor` that has a model and accepts the step; rows of any dtype only
+// where none is made for the dtype. `prepare` makes the operands those of the kernel.
 void each_row(OpKind op, Processor processor, kernels::StepShape& step,
               const LatencyPredictor& predictor,
-              llvm::function_ref<void(const KernelRow& row)> prepare,
+              llvm::function_ref<void(const KernelInfo& kernel)> prepare,
               llvm::function_ref<void(const kernels::StepShape& step)> visit) {
   bool has_found = false;
   for (const bool takes_any : {false, true}) {
-    for (const KernelRow& row : kKernelRows) {
-      if (row.op != op || row.processor != processor || (row.dtype == DType::Any) != takes_any ||
-          !predictor.can_predict(row))
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (kernel.op != op || kernel.processor != processor ||
+          (kernel.dtype == DType::Any) != takes_any || !predictor.can_predict(kernel))
         continue;
-      step.row = &row;
-      prepare(row);
+      step.kernel = &kernel;
+      prepare(kernel);
       kernels::StepNeeds needs;
       if (kernels::check_step(step, &needs) != nullptr) continue;
       has_found = true;
@@ -108,9 +108,9 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
   step.operand_count = input_count + 1;
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
-  const auto prepare = [&](const KernelRow& row) {
+  const auto prepare = [&](const KernelInfo& kernel) {
     for (uint32_t i = 0; i < input_count; ++i)
-      if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, row);
+      if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, kernel);
   };
   each_row(node.node.op, processor, step, predictor, prepare, visit);
 }
@@ -128,22 +128,22 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   std::optional<KernelChoice> best;
   each_kernel(node, processor, maps, dim, part, predictor, [&](const kernels::StepShape& step) {
     const double predicted_us =
-        predictor.predict_us(step, other_processor_busy) + predictor.launch_us(*step.row);
+        predictor.predict_us(step, other_processor_busy) + predictor.launch_us(*step.kernel);
     if (!best || predicted_us < best->predicted_us)
-      best = KernelChoice{step.row, maps, predicted_us};
+      best = KernelChoice{step.kernel, maps, predicted_us};
   });
   return best;
 }
 
-const KernelRow* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor) {
-  const KernelRow* best = nullptr;
+const KernelInfo* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor) {
+  const KernelInfo* best = nullptr;
   double best_us = 0;
   each_row(
-      OpKind::Convert, Processor::Gpu, step, predictor, [](const KernelRow&) {},
+      OpKind::Convert, Processor::Gpu, step, predictor, [](const KernelInfo&) {},
       [&](const kernels::StepShape& candidate) {
         const double us = predictor.predict_us(candidate, false);
         if (best != nullptr && us >= best_us) return;
-        best = candidate.row;
+        best = candidate.kernel;
         best_us = us;
       });
   return best;

@@ -1,4 +1,4 @@
-// Which kernel row runs a node, or a part of it, on a processor, and how long that takes.
+// Which kernel runs a node, or a part of it, on a processor, and how long that takes.
 #pragma once
 
 #include <optional>
@@ -26,17 +26,17 @@ constexpr Layout layout_with(const ir::TensorType& type, Layout maps) {
 // rows: the window held; empty: all rows.
 kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows);
 
-// The operand of constant number `operand` of a node in the form that `row` reads.
+// The operand of constant number `operand` of a node in the form that `kernel` reads.
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
-                                     const KernelRow& row);
+                                     const KernelInfo& kernel);
 
 // int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);
 
-// Every row of kernels.def that can compute `part` along `dim` of the node on `processor` with maps
-// in layout `maps`: the device's image limits fit, its contract accepts the step, and the profile
-// has a model. Rows of any dtype only where none is made for the dtype. The step lives as long as
-// the call.
+// Every kernel of kernels.def that can compute `part` along `dim` of the node on `processor` with
+// maps in layout `maps`: the device's image limits fit, its contract accepts the step, and the
+// profile has a model. Rows of any dtype only where none is made for the dtype. The step lives as
+// long as the call.
 void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
                  Range part, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
@@ -46,7 +46,7 @@ void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPre
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
 struct KernelChoice {
-  const KernelRow* row = nullptr;
+  const KernelInfo* kernel = nullptr;
   Layout maps = Layout::Nhwc;
   double predicted_us = 0;  // with its launch
 };
@@ -59,7 +59,8 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
                                           bool other_processor_busy);
 
 // Which kernel moves a value between two memories of the GPU: the Convert with the least predicted
-// time for the operands and the part of `step`, whose row does not matter. Null if there is none.
-const KernelRow* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor);
+// time for the operands and the part of `step`, whose kernel does not matter. Null if there is
+// none.
+const KernelInfo* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor);
 
 }  // namespace codl::compiler

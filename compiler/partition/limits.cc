@@ -11,9 +11,9 @@ namespace {
 constexpr double kMiB = 1 << 20;
 
 // Scores of plans that meet all limits end here; beyond, a unit of excess counts as much. In int64
-// there is room for kMostExcess of them.
-constexpr double kMostMet = 1e17;
-constexpr double kMostExcess = 80;
+// there is room for kMaxExcess of them.
+constexpr double kMaxMet = 1e17;
+constexpr double kMaxExcess = 80;
 
 // Of the memory objective: bytes count so many times as much as a microsecond.
 constexpr double kByteWeight = 1e6;
@@ -89,12 +89,12 @@ int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimi
   double excess = 0;
   for (const LimitCheck& check : check_limits(figures, limits, ""))
     excess += std::max(check.excess, 0.0);
-  double score = std::min(objective_of(figures, objective), kMostMet);
-  if (excess > 0) score += kMostMet * (1 + std::min(excess, kMostExcess));
+  double score = std::min(objective_of(figures, objective), kMaxMet);
+  if (excess > 0) score += kMaxMet * (1 + std::min(excess, kMaxExcess));
   return std::llround(score);
 }
 
-bool is_met(int64_t score) { return static_cast<double>(score) <= kMostMet; }
+bool is_met(int64_t score) { return static_cast<double>(score) <= kMaxMet; }
 
 llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where) {
   for (const LimitCheck& check : checks)

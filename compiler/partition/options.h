@@ -10,7 +10,7 @@
 namespace codl::compiler {
 
 // Nodes in one chain at most, unless the user says less. 32: CoDL's released search stops at 30;
-// the halo computed twice has eaten the saved exchanges long before.
+// the halo computed twice has eaten the saved transfers long before.
 inline constexpr int32_t kMaxChainLength = 32;
 
 inline constexpr uint32_t kSearchBudget = 10000;

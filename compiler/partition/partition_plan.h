@@ -11,20 +11,20 @@ namespace codl::compiler {
 // One processor's share of a node.
 struct Part {
   Processor processor = Processor::Cpu;
-  const KernelRow* kernel = nullptr;
+  const KernelInfo* kernel = nullptr;
   // Nhwc or Image2d: how it reads and writes values of type Nhwc. Where another part on the GPU
   // made or left them in the other layout, the schedule converts them there.
   Layout maps = Layout::Nhwc;
-  // Along the division's dim (Height: rows, OutputChannel: channels; None: [0, 1)). `owned` of the
-  // parts tile the extent exactly once; `computed` contains `owned` and what the same lane's later
-  // nodes in the chain read (the halo, computed twice instead of exchanged).
+  // Along the node_partition's dim (Height: rows, OutputChannel: channels; None: [0, 1)). `owned`
+  // of the parts tile the extent exactly once; `computed` contains `owned` and what the same
+  // processor's later nodes in the chain read (the halo, computed twice instead of transferred).
   Range owned;
   Range computed;
   double predicted_us = 0;
 };
 
 // How one node is divided: one part, or one per processor (GPU first).
-struct Division {
+struct NodePartition {
   ir::NodeId node = ir::kNoId;
   SplitDim dim = SplitDim::None;
   llvm::SmallVector<Part, 2> parts;
@@ -43,35 +43,35 @@ inline bool is_alike(const Part& a, const Part& b) {
   return a.processor == b.processor && a.kernel == b.kernel && a.maps == b.maps &&
          a.owned == b.owned && a.computed == b.computed;
 }
-inline bool is_alike(const Division& a, const Division& b) {
+inline bool is_alike(const NodePartition& a, const NodePartition& b) {
   if (a.node != b.node || a.dim != b.dim || a.parts.size() != b.parts.size()) return false;
   for (size_t i = 0; i < a.parts.size(); ++i)
     if (!is_alike(a.parts[i], b.parts[i])) return false;
   return true;
 }
 
-// A connected, convex region of the graph, split along Height with no exchange inside: its internal
-// values are private to each lane.
+// A connected, convex region of the graph, split along Height with no transfer inside: its internal
+// values are private to each processor.
 struct Chain {
   std::vector<ir::NodeId> nodes;  // in graph order
 };
 
 struct PartitionPlan {
-  std::vector<Division> divisions;  // one per node, in graph order
-  std::vector<Chain> chains;        // of two nodes or more
+  std::vector<NodePartition> node_partitions;  // one per node, in graph order
+  std::vector<Chain> chains;                   // of two nodes or more
   // Nodes that could not be divided as the flags asked, for codlc's report.
   std::vector<ir::NodeId> not_split_as_forced;
 };
 
 // The last node of what `first` begins: of a chain its last one, else the node itself.
 inline ir::NodeId last_of_segment(const PartitionPlan& plan, ir::NodeId first) {
-  const int32_t chain = plan.divisions[first].chain;
+  const int32_t chain = plan.node_partitions[first].chain;
   return chain < 0 ? first : plan.chains[static_cast<size_t>(chain)].nodes.back();
 }
 
 // Independent of how the plan was made: owned ranges tile each node exactly, cuts keep to the
 // granularity and the kernels' splits, maps are where the kernels write them, computed ranges cover
-// what the lane's consumers in the chain demand (found by walking input_range), chains are
+// what the processor's consumers in the chain demand (found by walking input_range), chains are
 // connected, convex and split along Height. Internal error at the first violation; `node: expected
 // ..., found ...`.
 llvm::Error check_partition(const ir::Graph& graph, const PartitionPlan& plan);

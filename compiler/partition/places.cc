@@ -54,18 +54,20 @@ llvm::Expected<ForcedPlaces> ForcedPlaces::create(const CostModel& costs,
   return places;
 }
 
-bool ForcedPlaces::is_kept(const Place& place, const Division& division) {
-  const Division& asked = place.segment.divisions.front();
-  if (asked.dim != division.dim || asked.parts.size() != division.parts.size()) return false;
+bool ForcedPlaces::is_kept(const Place& place, const NodePartition& node_partition) {
+  const NodePartition& asked = place.segment.node_partitions.front();
+  if (asked.dim != node_partition.dim || asked.parts.size() != node_partition.parts.size())
+    return false;
   return llvm::all_of(asked.parts, [&](const Part& part) {
-    const Part* found = division.part_on(part.processor);
+    const Part* found = node_partition.part_on(part.processor);
     return found != nullptr && found->owned == part.owned;
   });
 }
 
 bool ForcedPlaces::are_kept(const PartitionPlan& plan) const {
-  return llvm::all_of(
-      places_, [&](const Place& place) { return is_kept(place, plan.divisions[place.node]); });
+  return llvm::all_of(places_, [&](const Place& place) {
+    return is_kept(place, plan.node_partitions[place.node]);
+  });
 }
 
 llvm::Error ForcedPlaces::apply(PartitionPlan& plan) const {
@@ -75,10 +77,10 @@ llvm::Error ForcedPlaces::apply(PartitionPlan& plan) const {
   // The nodes [first, end) of a segment, cut as they were: by the share of the first.
   const auto append = [&](ir::NodeId first, ir::NodeId end) -> llvm::Error {
     if (first == end) return llvm::Error::success();
-    const Division& head = plan.divisions[first];
+    const NodePartition& head = plan.node_partitions[first];
     if (!head.is_split() || head.chain < 0) {
       append_segment(placed, {{head}, {}, 0});
-      placed.divisions.back().chain = -1;
+      placed.node_partitions.back().chain = -1;
       return llvm::Error::success();
     }
     const Part* gpu = head.part_on(Processor::Gpu);
@@ -100,19 +102,19 @@ llvm::Error ForcedPlaces::apply(PartitionPlan& plan) const {
     }
     return llvm::Error::success();
   };
-  for (ir::NodeId first = 0; first < plan.divisions.size();) {
+  for (ir::NodeId first = 0; first < plan.node_partitions.size();) {
     const ir::NodeId end = last_of_segment(plan, first) + 1;
     std::vector<const Place*> inside;
     bool is_segment_kept = true;
     for (const Place& place : places_) {
       if (place.node < first || place.node >= end) continue;
       inside.push_back(&place);
-      is_segment_kept &= is_kept(place, plan.divisions[place.node]);
+      is_segment_kept &= is_kept(place, plan.node_partitions[place.node]);
     }
     if (is_segment_kept) {
       Segment kept;
       for (ir::NodeId node = first; node < end; ++node)
-        kept.divisions.push_back(plan.divisions[node]);
+        kept.node_partitions.push_back(plan.node_partitions[node]);
       append_segment(placed, std::move(kept));
       first = end;
       continue;

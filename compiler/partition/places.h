@@ -29,7 +29,7 @@ class ForcedPlaces {
     ir::NodeId node = ir::kNoId;
     Segment segment;  // of the node alone
   };
-  static bool is_kept(const Place& place, const Division& division);
+  static bool is_kept(const Place& place, const NodePartition& node_partition);
 
   const CostModel* costs_;
   std::vector<Place> places_;  // by ascending node

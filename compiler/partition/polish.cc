@@ -12,7 +12,7 @@ namespace codl::compiler {
 namespace {
 
 // A change is not judged where costs of segments say that it takes so many times as long and a
-// hand-off more: they are right about the half of all changes that cannot pay.
+// synchronisation more: they are right about the half of all changes that cannot pay.
 constexpr double kHopeless = 1.05;
 
 // Of what is left of the budget when no single change helps, what is annealed with. How much slower
@@ -40,7 +40,7 @@ class Polisher {
 
   llvm::Expected<Polished> run(const PartitionPlan& seed) {
     runs_ = runs_of(seed);
-    plan_.divisions.resize(node_count_);
+    plan_.node_partitions.resize(node_count_);
     plan_.chains.resize(node_count_);
     for (const RunPtr& run : runs_) write(*run);
     ++evaluations_;
@@ -68,9 +68,9 @@ class Polisher {
   void write(const Run& run) {
     for (ir::NodeId node = run.first; node <= run.last; ++node) {
       plan_.chains[node].nodes.clear();
-      Division& division = plan_.divisions[node];
-      division = run.segment.divisions[node - run.first];
-      division.chain = run.count() > 1 ? static_cast<int32_t>(run.first) : -1;
+      NodePartition& node_partition = plan_.node_partitions[node];
+      node_partition = run.segment.node_partitions[node - run.first];
+      node_partition.chain = run.count() > 1 ? static_cast<int32_t>(run.first) : -1;
       if (run.count() > 1) plan_.chains[run.first].nodes.push_back(node);
     }
   }
@@ -280,22 +280,22 @@ class Polisher {
         *std::max_element(beside_us_.begin() + first, beside_us_.begin() + last + 1);
     const llvm::ArrayRef<RunPtr> old = llvm::makeArrayRef(runs_).slice(begin, end - begin);
     return segments_us(begin, end, runs) >
-           kHopeless * segments_us(begin, end, old) + costs_.hand_off_us() + hidden_us;
+           kHopeless * segments_us(begin, end, old) + costs_.synchronisation_us() + hidden_us;
   }
 
-  // Of `runs` in the place of runs [begin, end), with what is exchanged before them and behind.
+  // Of `runs` in the place of runs [begin, end), with what is transferred before them and behind.
   double segments_us(size_t begin, size_t end, llvm::ArrayRef<RunPtr> runs) const {
     double us = 0;
     ValuePlace before;
     if (begin > 0) before = place_of(*runs_[begin - 1]);
-    const auto exchange_us = [&](const Run& run) {
-      return costs_.exchange_us(run.first, run.last, before, run.segment);
+    const auto transfer_us = [&](const Run& run) {
+      return costs_.transfer_us(run.first, run.last, before, run.segment);
     };
     for (const RunPtr& run : runs) {
-      us += exchange_us(*run) + compute_us(*run);
+      us += transfer_us(*run) + compute_us(*run);
       before = place_of(*run);
     }
-    return end < runs_.size() ? us + exchange_us(*runs_[end]) : us;
+    return end < runs_.size() ? us + transfer_us(*runs_[end]) : us;
   }
 
   size_t index_at(ir::NodeId node) const {

@@ -7,33 +7,37 @@
 namespace codl::compiler {
 
 ValuePlace place_of(const Run& run) {
-  const Part* gpu = run.segment.divisions.back().part_on(Processor::Gpu);
+  const Part* gpu = run.segment.node_partitions.back().part_on(Processor::Gpu);
   return {run.how.placement, gpu != nullptr ? gpu->maps : Layout::Nhwc};
 }
 
 double compute_us(const Run& run) {
-  double lane_us[2] = {};
-  for (const Division& division : run.segment.divisions)
-    for (const Part& part : division.parts)
-      lane_us[static_cast<size_t>(part.processor)] += part.predicted_us;
-  return std::max(lane_us[0], lane_us[1]);
+  double processor_us[2] = {};
+  for (const NodePartition& node_partition : run.segment.node_partitions)
+    for (const Part& part : node_partition.parts)
+      processor_us[static_cast<size_t>(part.processor)] += part.predicted_us;
+  return std::max(processor_us[0], processor_us[1]);
 }
 
 bool is_alike(llvm::ArrayRef<RunPtr> a, llvm::ArrayRef<RunPtr> b) {
-  const auto is_same = [](const Division& x, const Division& y) { return is_alike(x, y); };
+  const auto is_same = [](const NodePartition& x, const NodePartition& y) {
+    return is_alike(x, y);
+  };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const RunPtr& x, const RunPtr& y) {
-    return x == y || std::equal(x->segment.divisions.begin(), x->segment.divisions.end(),
-                                y->segment.divisions.begin(), y->segment.divisions.end(), is_same);
+    return x == y ||
+           std::equal(x->segment.node_partitions.begin(), x->segment.node_partitions.end(),
+                      y->segment.node_partitions.begin(), y->segment.node_partitions.end(),
+                      is_same);
   });
 }
 
 Runs runs_of(const PartitionPlan& plan) {
   Runs runs;
-  for (ir::NodeId first = 0; first < plan.divisions.size();) {
+  for (ir::NodeId first = 0; first < plan.node_partitions.size();) {
     Run run;
     run.first = first;
     run.last = last_of_segment(plan, first);
-    const Division& head = plan.divisions[first];
+    const NodePartition& head = plan.node_partitions[first];
     if (head.is_split()) {
       run.how.placement =
           head.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
@@ -44,9 +48,9 @@ Runs runs_of(const PartitionPlan& plan) {
     }
     for (ir::NodeId node = first; node <= run.last; ++node) {
       // Of a chain the nodes that have no kernel for the preferred layout are in another.
-      const Part* gpu = plan.divisions[node].part_on(Processor::Gpu);
+      const Part* gpu = plan.node_partitions[node].part_on(Processor::Gpu);
       if (gpu != nullptr && gpu->maps == Layout::Image2d) run.how.maps = gpu->maps;
-      run.segment.divisions.push_back(plan.divisions[node]);
+      run.segment.node_partitions.push_back(plan.node_partitions[node]);
     }
     run.segment.place = place_of(run);
     first = run.last + 1;

@@ -39,7 +39,7 @@ PartitionPlan plan_of(const Runs& runs);
 // Where the run leaves what its last node makes.
 ValuePlace place_of(const Run& run);
 
-// Microseconds of the slower lane.
+// Microseconds of the slower processor.
 double compute_us(const Run& run);
 
 // The same parts in the same chains.

@@ -20,7 +20,7 @@ inline Range intersection(Range a, Range b) {
 }
 
 // Rows and channels of a value; values without rows have rows [0, 1). The unit of "who computes,
-// reads or exchanges what".
+// reads or transfers what".
 struct Region {
   Range rows;
   Range channels;
@@ -49,8 +49,8 @@ std::optional<SplitRule> split_rule(const ir::NodeView& node, SplitDim dim);
 std::optional<int32_t> cut_at(const SplitRule& rule, double ratio);
 
 // Eq. 1 of the CoDL paper, generalised to a region of the graph: the rows each node of `nodes` (in
-// graph order) must compute on one lane so that every later node of the region finds the rows it
-// reads, given the rows it owns. result[i] belongs to nodes[i].
+// graph order) must compute on one processor so that every later node of the region finds the rows
+// it reads, given the rows it owns. result[i] belongs to nodes[i].
 std::vector<Range> computed_rows(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
                                  llvm::ArrayRef<Range> owned);
 

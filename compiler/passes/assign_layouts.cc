@@ -6,7 +6,7 @@
 //          for everything else; one Convert per value and layout where the two meet. Constants stay
 //          Plain; Concat, which copies its inputs as they lie, gets converted ones. Every graph
 //          input is read by Converts only and every graph output written by one, even if the layout
-//          stays: that memory is the application's, and only the CPU lane may touch it; an output
+//          stays: that memory is the application's, and only the CPU may touch it; an output
 //          without elements stays as it is. Numerics are unchanged.
 // Order:   last: the passes before look at neighbours, and Converts would stand between.
 #include <map>

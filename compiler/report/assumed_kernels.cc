@@ -17,8 +17,8 @@ struct Times {
   double best_us = 0;  // of those on whose processor it is the fastest
 };
 
-bool is_assumed(const KernelRow& row, const DeviceProfile& profile) {
-  return !row.is_reference() && profile.calibration_of(row).origin == Origin::Assumed;
+bool is_assumed(const KernelInfo& kernel, const DeviceProfile& profile) {
+  return !kernel.is_reference() && profile.calibration_of(kernel).origin == Origin::Assumed;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& p
       Times* best = nullptr;
       double best_us = 0;
       each_kernel({graph, node}, processor, predictor, [&](const kernels::StepShape& step) {
-        Times& sum = times[step.row->id];
+        Times& sum = times[step.kernel->id];
         const double us = predictor.predict_us(step, false);
         sum.all_us += us;
         if (best != nullptr && us >= best_us) return;

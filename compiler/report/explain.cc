@@ -36,14 +36,14 @@ std::string terms_text(const TermTimes& times, const Shares& shares) {
 }
 
 std::string kernel_text(const kernels::StepShape& step, const LatencyPredictor& predictor) {
-  const Calibration& known = predictor.profile().calibration_of(*step.row);
+  const Calibration& known = predictor.profile().calibration_of(*step.kernel);
   const double us = predictor.predict_us(step, false);
   std::string text =
-      llvm::formatv("{0,-30} {1,10:f1} us ({2:f1} to {3:f1})  {4}, {5}: {6}", step.row->symbol, us,
-                    us * known.interval_low, us * known.interval_high,
+      llvm::formatv("{0,-30} {1,10:f1} us ({2:f1} to {3:f1})  {4}, {5}: {6}", step.kernel->symbol,
+                    us, us * known.interval_low, us * known.interval_high,
                     kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
                     terms_text(predictor.times(step), known.shares));
-  if (const double launch_us = predictor.launch_us(*step.row); launch_us > 0)
+  if (const double launch_us = predictor.launch_us(*step.kernel); launch_us > 0)
     text += llvm::formatv(", launch {0:f1} us", launch_us);
   return text + "\n";
 }
@@ -54,12 +54,12 @@ std::string part_text(const Step& step) {
                        step.part.begin, step.part.end);
 }
 
-std::string step_text(const Variant& variant, StepId id, const LaneStep& lane_step,
+std::string step_text(const Variant& variant, StepId id, const QueueStep& queue_step,
                       const LatencyPredictor& predictor) {
-  constexpr const char* kLanes[] = {"cpu", "gpu", "copy"};
+  constexpr const char* kQueues[] = {"cpu", "gpu", "copy"};
   const Step& step = variant.steps[id];
   std::string text =
-      llvm::formatv("  {0,-4}{1}", kLanes[static_cast<size_t>(step.lane)], part_text(step));
+      llvm::formatv("  {0,-4}{1}", kQueues[static_cast<size_t>(step.queue)], part_text(step));
   if (step.kind == StepKind::Kernel) {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     text += " " + kernel_text(variant.shape_of(step, shapes), predictor);
@@ -67,8 +67,8 @@ std::string step_text(const Variant& variant, StepId id, const LaneStep& lane_st
     text += llvm::formatv(" transfer {0:f1} us\n", predictor.step_us(variant, step)).str();
   }
   if (!step.waits.empty()) {
-    double handed_us = lane_step.hand_off_us;
-    for (const LaneWait& wait : lane_step.waits) handed_us = std::max(handed_us, wait.us);
+    double handed_us = queue_step.synchronisation_us;
+    for (const QueueWait& wait : queue_step.waits) handed_us = std::max(handed_us, wait.us);
     text += llvm::formatv("       waits for the other processor: synchronisation {0:f1} us\n",
                           handed_us);
   }
@@ -84,9 +84,10 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
   if (!node.empty() && !llvm::is_contained(names, node))
     return input_error("--explain", "expected a node of the graph (--dump=graph), found \"{0}\"{1}",
                        node, tools::suggestion({node.data(), node.size()}, names));
-  CODL_ASSIGN_OR_RETURN(lane_steps, bare_steps_of(variant, predictor));
-  for (LaneStep& step : lane_steps)
-    if (!step.waits.empty()) step.hand_off_us = predictor.transfer().hand_off_us(0, step.lane != 0);
+  CODL_ASSIGN_OR_RETURN(queue_steps, bare_steps_of(variant, predictor));
+  for (QueueStep& step : queue_steps)
+    if (!step.waits.empty())
+      step.synchronisation_us = predictor.transfer().synchronisation_us(0, step.queue != 0);
   std::string text =
       llvm::formatv("variant {0}: predicted {1:f2} ms\n", variant.name, variant.predicted_us / 1e3);
   for (const ir::Node& of : graph.nodes()) {
@@ -94,7 +95,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
     std::string steps;
     for (StepId id = 0; id < variant.steps.size(); ++id)
       if (variant.steps[id].name == of.name)
-        steps += step_text(variant, id, lane_steps[id], predictor);
+        steps += step_text(variant, id, queue_steps[id], predictor);
     if (steps.empty() && node.empty()) continue;
     text += tools::printable(of.name) + " (" + std::string(op_row(of.op).name) + ")\n" + steps +
             "    kernels that could run all of it:\n";

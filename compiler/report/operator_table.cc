@@ -20,19 +20,19 @@ struct KernelFacts {
   uint32_t gpu_splits = 0;
 
   bool has_gpu() const { return has_buffer || has_image; }
-  // A node is split between the lanes: both must be able to.
+  // A node is split between the processors: both must be able to.
   uint32_t splits() const { return cpu_splits & gpu_splits; }
 };
 
 KernelFacts facts_of(OpKind op) {
   KernelFacts facts;
-  for (const KernelRow& row : kKernelRows) {
-    if (row.op != op) continue;
-    const bool is_gpu = row.processor == Processor::Gpu;
-    facts.has_fast_cpu |= !is_gpu && !row.is_reference();
-    facts.has_image |= is_gpu && row.layout == Layout::Image2d;
-    facts.has_buffer |= is_gpu && row.layout != Layout::Image2d;
-    (is_gpu ? facts.gpu_splits : facts.cpu_splits) |= row.splits;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.op != op) continue;
+    const bool is_gpu = kernel.processor == Processor::Gpu;
+    facts.has_fast_cpu |= !is_gpu && !kernel.is_reference();
+    facts.has_image |= is_gpu && kernel.layout == Layout::Image2d;
+    facts.has_buffer |= is_gpu && kernel.layout != Layout::Image2d;
+    (is_gpu ? facts.gpu_splits : facts.cpu_splits) |= kernel.splits;
   }
   return facts;
 }

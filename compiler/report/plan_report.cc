@@ -111,9 +111,9 @@ class Writer {
   llvm::Error write_variant(size_t index, std::optional<MeasuredSteps>& measured) {
     const Schedule& schedule = plan_.variants[index].schedule;
     const CompileReport::Variant& facts = plan_.report.variants[index];
-    auto lane_steps = lane_steps_of(schedule, profile_);
-    if (!lane_steps) return lane_steps.takeError();
-    const Timeline timeline = run_lanes(*lane_steps, profile_, {}, Clock::Wall);
+    auto queue_steps = queue_steps_of(schedule, profile_);
+    if (!queue_steps) return queue_steps.takeError();
+    const Timeline timeline = run_queues(*queue_steps, profile_, {}, Clock::Wall);
     text("name", facts.name);
     us("predicted_us", facts.predicted_us);
     us("low_us", facts.uncertainty.low_us);
@@ -135,7 +135,8 @@ class Writer {
     us("end_us", timeline.total_us);
     us("overlap_us", timeline.overlap_us);
     json_.attributeObject("busy_us", [&] {
-      for (size_t lane = 0; lane < kLaneCount; ++lane) us(kLaneNames[lane], timeline.busy_us[lane]);
+      for (size_t queue = 0; queue < kQueueCount; ++queue)
+        us(kQueueNames[queue], timeline.busy_us[queue]);
     });
     share("gpu_share", facts.figures.gpu_share);
     us("longest_slice_us", facts.figures.longest_slice_us);
@@ -146,10 +147,10 @@ class Writer {
       us("energy_mj", *facts.figures.energy_mj);
       text("power_origin", facts.power_origin);
     }
-    json_.attributeArray("steps", [&] { write_steps(schedule, *lane_steps, timeline); });
+    json_.attributeArray("steps", [&] { write_steps(schedule, *queue_steps, timeline); });
     json_.attributeArray("memory_over_time", [&] {
       for (const LiveBytes& live :
-           memory_over_time(schedule, spans_of(schedule, *lane_steps, timeline)))
+           memory_over_time(schedule, spans_of(schedule, *queue_steps, timeline)))
         json_.object([&] {
           us("us", live.us);
           number("arena_bytes", live.arena_bytes);
@@ -177,32 +178,33 @@ class Writer {
 
   // By step of the plan; calls of the host are not among them.
   static std::vector<Timeline::Span> spans_of(const Schedule& schedule,
-                                              llvm::ArrayRef<LaneStep> steps,
+                                              llvm::ArrayRef<QueueStep> steps,
                                               const Timeline& timeline) {
     std::vector<Timeline::Span> spans;
     for (size_t i = 0; i < steps.size() && spans.size() < schedule.steps.size(); ++i)
-      if (steps[i].called_lane == kNoLane) spans.push_back(timeline.spans[i]);
+      if (steps[i].called_queue == kNoQueue) spans.push_back(timeline.spans[i]);
     return spans;
   }
 
-  void write_steps(const Schedule& schedule, llvm::ArrayRef<LaneStep> steps,
+  void write_steps(const Schedule& schedule, llvm::ArrayRef<QueueStep> steps,
                    const Timeline& timeline) {
     size_t next = 0;  // of the plan's
     for (size_t i = 0; i < steps.size(); ++i) {
-      const LaneStep& lane_step = steps[i];
-      const bool is_step = lane_step.called_lane == kNoLane && next < schedule.steps.size();
+      const QueueStep& queue_step = steps[i];
+      const bool is_step = queue_step.called_queue == kNoQueue && next < schedule.steps.size();
       json_.object([&] {
-        json_.attribute("queue", kLaneNames[lane_step.lane]);
-        text("node", lane_step.name);
+        json_.attribute("queue", kQueueNames[queue_step.queue]);
+        text("node", queue_step.name);
         us("start_us", timeline.spans[i].start_us);
         us("end_us", timeline.spans[i].end_us);
         json_.attributeArray("waits", [&] {
-          for (const LaneWait& wait : lane_step.waits) json_.value(static_cast<int64_t>(wait.step));
+          for (const QueueWait& wait : queue_step.waits)
+            json_.value(static_cast<int64_t>(wait.step));
         });
         if (is_step)
           write_step(schedule, next);
         else
-          json_.attribute("kind", lane_step.called_lane == kNoLane ? "wait" : "enqueue");
+          json_.attribute("kind", queue_step.called_queue == kNoQueue ? "wait" : "enqueue");
       });
       next += is_step;
     }
@@ -227,8 +229,8 @@ class Writer {
     write_calibration(*step.kernel, step.predicted_us);
   }
 
-  void write_calibration(const KernelRow& row, double predicted_us) {
-    const Calibration& known = profile_.calibration_of(row);
+  void write_calibration(const KernelInfo& kernel, double predicted_us) {
+    const Calibration& known = profile_.calibration_of(kernel);
     json_.attribute("level", kLevelNames[static_cast<size_t>(known.level)]);
     json_.attribute("origin", kOriginNames[static_cast<size_t>(known.origin)]);
     us("low_us", predicted_us * known.interval_low);
@@ -265,26 +267,26 @@ class Writer {
   // take.
   void write_operators() {
     if (plan_.variants.empty()) return;
-    for (const Division& division : plan_.variants[0].division.divisions) {
-      const ir::Node& node = plan_.graph.node(division.node);
+    for (const NodePartition& node_partition : plan_.variants[0].partition.node_partitions) {
+      const ir::Node& node = plan_.graph.node(node_partition.node);
       json_.object([&] {
         text("node", node.name);
         text("op", std::string(op_row(node.op).name));
         json_.attribute("macs", std::llround(multiply_adds({plan_.graph, node})));
-        json_.attribute("chain", division.chain);
-        json_.attribute("split", division.dim == SplitDim::None     ? "none"
-                                 : division.dim == SplitDim::Height ? "rows"
-                                                                    : "channels");
-        json_.attributeArray("parts", [&] { write_parts(division); });
-        write_alternatives(node, division);
+        json_.attribute("chain", node_partition.chain);
+        json_.attribute("split", node_partition.dim == SplitDim::None     ? "none"
+                                 : node_partition.dim == SplitDim::Height ? "rows"
+                                                                          : "channels");
+        json_.attributeArray("parts", [&] { write_parts(node_partition); });
+        write_alternatives(node, node_partition);
       });
     }
   }
 
-  void write_parts(const Division& division) {
+  void write_parts(const NodePartition& node_partition) {
     double owned = 0;
-    for (const Part& part : division.parts) owned += part.owned.count();
-    for (const Part& part : division.parts)
+    for (const Part& part : node_partition.parts) owned += part.owned.count();
+    for (const Part& part : node_partition.parts)
       json_.object([&] {
         json_.attribute("processor", part.processor == Processor::Cpu ? "cpu" : "gpu");
         json_.attribute("kernel", part.kernel->symbol);
@@ -298,10 +300,10 @@ class Writer {
 
   // The whole node on one processor, the fastest first; "next_best" is the first that is not what
   // the plan does.
-  void write_alternatives(const ir::Node& node, const Division& division) {
+  void write_alternatives(const ir::Node& node, const NodePartition& node_partition) {
     struct Alternative {
       double predicted_us;
-      const KernelRow* row;
+      const KernelInfo* kernel;
     };
     std::vector<Alternative> all;
     for (const Processor processor : {Processor::Cpu, Processor::Gpu})
@@ -309,13 +311,13 @@ class Writer {
         each_kernel(
             {plan_.graph, node}, processor, plan_.predictor, [&](const kernels::StepShape& step) {
               const double step_us =
-                  plan_.predictor.predict_us(step, false) + plan_.predictor.launch_us(*step.row);
+                  plan_.predictor.predict_us(step, false) + plan_.predictor.launch_us(*step.kernel);
               for (Alternative& known : all)
-                if (known.row == step.row) {
+                if (known.kernel == step.kernel) {
                   known.predicted_us = std::min(known.predicted_us, step_us);
                   return;
                 }
-              all.push_back({step_us, step.row});
+              all.push_back({step_us, step.kernel});
             });
     std::stable_sort(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
       return a.predicted_us < b.predicted_us;
@@ -324,13 +326,13 @@ class Writer {
       for (const Alternative& alternative : all)
         json_.object([&] {
           json_.attribute("processor",
-                          alternative.row->processor == Processor::Cpu ? "cpu" : "gpu");
-          json_.attribute("kernel", alternative.row->symbol);
+                          alternative.kernel->processor == Processor::Cpu ? "cpu" : "gpu");
+          json_.attribute("kernel", alternative.kernel->symbol);
           us("predicted_us", alternative.predicted_us);
         });
     });
     for (size_t i = 0; i < all.size(); ++i)
-      if (division.is_split() || all[i].row != division.parts[0].kernel) {
+      if (node_partition.is_split() || all[i].kernel != node_partition.parts[0].kernel) {
         json_.attribute("next_best", static_cast<int64_t>(i));
         return;
       }

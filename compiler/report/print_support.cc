@@ -95,16 +95,16 @@ void print_json(llvm::json::OStream& json, const PlainLoops& loops) {
 void print_text(const SupportReport& report, llvm::raw_ostream& os) {
   constexpr const char* kRow = "{0,-18} {1,6} {2,7} {3,5} {4,5}  {5,-8} {6,-14} {7,9}  {8}\n";
   os << llvm::formatv(kRow, "operator", "nodes", "MACs %", "CPU", "GPU", "splits", "cpu/gpu/split",
-                      "hand-offs", "GPU kernels");
+                      "synchronisations", "GPU kernels");
   for (const OperatorSupport& support : report.operators)
     os << llvm::formatv(kRow, name_of(support.op), support.node_count,
                         llvm::formatv("{0:f1}", percent(support.macs, report.macs)).str(),
                         support.node_count, support.gpu_count, split_dims(support),
-                        placement(support), support.handoffs,
+                        placement(support), support.syncs,
                         support.gpu_kernels.empty() ? "-" : llvm::join(support.gpu_kernels, ", "));
   os << "CPU, GPU: nodes with a kernel on " << tools::printable(report.device)
      << "; cpu/gpu/split: nodes by place in variant " << report.variant
-     << "; hand-offs: waits between CPU and GPU beside what only the CPU can run\n";
+     << "; synchronisations: waits between CPU and GPU beside what only the CPU can run\n";
   print_text(report.plain_loops, report.variant, os);
   if (!report.has_gpu) {
     os << "this device has no GPU\n";
@@ -113,8 +113,9 @@ void print_text(const SupportReport& report, llvm::raw_ostream& os) {
   os << llvm::formatv("{0:f1} % of the {1} have no GPU kernel here\n", 100 * report.fallback_share,
                       report.macs > 0 ? "multiply-adds" : "nodes")
      << llvm::formatv(
-            "{0} hand-offs in a run of variant {1}; {2} where the GPU runs all that it can\n",
-            report.handoffs, report.variant, report.gpu_handoffs);
+            "{0} synchronisations in a run of variant {1}; {2} where the GPU runs all that it "
+            "can\n",
+            report.syncs, report.variant, report.gpu_syncs);
 }
 
 void print_json(const SupportReport& report, llvm::raw_ostream& os) {
@@ -126,8 +127,8 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
     json.attribute("predicted_us", report.predicted_us);
     json.attribute("macs", std::llround(report.macs));
     json.attribute("fallback_share", report.fallback_share);
-    print_number(json, "handoffs", report.handoffs);
-    print_number(json, "gpu_handoffs", report.gpu_handoffs);
+    print_number(json, "syncs", report.syncs);
+    print_number(json, "gpu_syncs", report.gpu_syncs);
     print_json(json, report.plain_loops);
     json.attributeArray("operators", [&] {
       for (const OperatorSupport& support : report.operators)
@@ -143,7 +144,7 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
           print_number(json, "cpu_placed", support.cpu_placed);
           print_number(json, "gpu_placed", support.gpu_placed);
           print_number(json, "split_placed", support.split_placed);
-          print_number(json, "handoffs", support.handoffs);
+          print_number(json, "syncs", support.syncs);
         });
     });
   });

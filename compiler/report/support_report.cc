@@ -24,13 +24,14 @@ class ReportBuilder {
     report.has_gpu = profile_.has_gpu;
     report.variant = chosen.schedule.name;
     report.predicted_us = chosen.schedule.predicted_us;
-    report.handoffs = count_syncs(chosen.schedule);
+    report.syncs = count_syncs(chosen.schedule);
     report.plain_loops = plain_loops(chosen.schedule);
     for (ir::NodeId id = 0; id < graph_.nodes().size(); ++id) add_node(id);
-    for (const Division& division : chosen.division.divisions) add_placement(division);
+    for (const NodePartition& node_partition : chosen.partition.node_partitions)
+      add_placement(node_partition);
     if (on_gpu != nullptr) {
-      report.gpu_handoffs = count_syncs(on_gpu->schedule);
-      add_handoffs(on_gpu->schedule);
+      report.gpu_syncs = count_syncs(on_gpu->schedule);
+      add_syncs(on_gpu->schedule);
     }
     report.macs = macs_;
     report.fallback_share = fallback_share();
@@ -68,32 +69,32 @@ class ReportBuilder {
 
   static bool add_kernel(const std::optional<Segment>& segment, std::vector<std::string>& symbols) {
     if (!segment) return false;
-    const std::string symbol = segment->divisions[0].parts[0].kernel->symbol;
+    const std::string symbol = segment->node_partitions[0].parts[0].kernel->symbol;
     if (!llvm::is_contained(symbols, symbol)) symbols.push_back(symbol);
     return true;
   }
 
-  void add_placement(const Division& division) {
-    OperatorSupport& support = support_of(division.node);
-    if (division.is_split())
+  void add_placement(const NodePartition& node_partition) {
+    OperatorSupport& support = support_of(node_partition.node);
+    if (node_partition.is_split())
       ++support.split_placed;
-    else if (division.part_on(Processor::Gpu) != nullptr)
+    else if (node_partition.part_on(Processor::Gpu) != nullptr)
       ++support.gpu_placed;
     else
       ++support.cpu_placed;
   }
 
   // A wait belongs to the node that runs on the CPU, whichever side of the wait it is on.
-  void add_handoffs(const Schedule& schedule) {
+  void add_syncs(const Schedule& schedule) {
     const auto runs_node_on_cpu = [&](StepId id) {
-      return schedule.steps[id].lane == Lane::Cpu && schedule.nodes[id] != ir::kNoId;
+      return schedule.steps[id].queue == Queue::Cpu && schedule.nodes[id] != ir::kNoId;
     };
     for (StepId id = 0; id < schedule.steps.size(); ++id)
       for (StepId wait : schedule.steps[id].waits)
         if (runs_node_on_cpu(id))
-          ++support_of(schedule.nodes[id]).handoffs;
+          ++support_of(schedule.nodes[id]).syncs;
         else if (runs_node_on_cpu(wait))
-          ++support_of(schedule.nodes[wait]).handoffs;
+          ++support_of(schedule.nodes[wait]).syncs;
   }
 
   double fallback_share() const {

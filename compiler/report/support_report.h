@@ -19,16 +19,16 @@ struct OperatorSupport {
   size_t node_count = 0;
   double macs = 0;
   size_t gpu_count = 0;                  // nodes with a kernel on this device's GPU
-  size_t height_split_count = 0;         // nodes that both lanes can share by rows
+  size_t height_split_count = 0;         // nodes that both queues can share by rows
   size_t channel_split_count = 0;        // the same by output channels
   std::vector<std::string> cpu_kernels;  // symbols, in order of first use
   std::vector<std::string> gpu_kernels;
   size_t cpu_placed = 0;  // nodes by where the plan computes them
   size_t gpu_placed = 0;
   size_t split_placed = 0;
-  // Waits between the lanes beside its nodes where the GPU runs all it can: what those that only
+  // Waits between the queues beside its nodes where the GPU runs all it can: what those that only
   // the CPU can run cost.
-  size_t handoffs = 0;
+  size_t syncs = 0;
 };
 
 struct SupportReport {
@@ -41,14 +41,14 @@ struct SupportReport {
   // Share of the multiply-adds that the GPU has no kernel for; of the nodes, Converts left out, in
   // a network without any. 1 on a device without a GPU.
   double fallback_share = 0;
-  size_t handoffs = 0;      // waits between the lanes in the plan's first variant
-  size_t gpu_handoffs = 0;  // the same where the GPU runs all it can
-  PlainLoops plain_loops;   // of the plan's first variant
+  size_t syncs = 0;        // waits between the queues in the plan's first variant
+  size_t gpu_syncs = 0;    // the same where the GPU runs all it can
+  PlainLoops plain_loops;  // of the plan's first variant
 };
 
 // One way to run the graph; borrowed.
 struct PlannedVariant {
-  const PartitionPlan& division;
+  const PartitionPlan& partition;
   const Schedule& schedule;
 };
 

@@ -21,7 +21,7 @@ constexpr double kLaunchesAhead = 2;
 // back to the queue, and the more they take.
 constexpr double kCpuLengths[] = {std::numeric_limits<double>::infinity(), 4, 1, 0.5};
 
-constexpr size_t queue_of(const Step& step) { return static_cast<size_t>(step.lane); }
+constexpr size_t index_of_queue(const Step& step) { return static_cast<size_t>(step.queue); }
 
 class SliceBound {
  public:
@@ -32,12 +32,12 @@ class SliceBound {
         predictor_(predictor),
         max_us_(max_slice_us / crowded_factor(predictor.profile())),
         sync_us_(predictor.transfer().sync_us.value) {
-    most_us_[static_cast<size_t>(Lane::Gpu)] = max_us_ / kLaunchesAhead;
+    most_us_[static_cast<size_t>(Queue::Gpu)] = max_us_ / kLaunchesAhead;
   }
 
   // What the list takes by predicted times, with the CPU's steps cut to `most_cpu_us`.
   double run(double most_cpu_us) {
-    most_us_[static_cast<size_t>(Lane::Cpu)] = most_cpu_us;
+    most_us_[static_cast<size_t>(Queue::Cpu)] = most_cpu_us;
     cut_steps();
     schedule_.gate = Gate::HostEnqueue;
     // A bound of 0 is none.
@@ -72,7 +72,7 @@ class SliceBound {
   }
 
   std::vector<Step> pieces_of(const Step& step, ir::NodeId node) const {
-    const double most_us = most_us_[queue_of(step)];
+    const double most_us = most_us_[index_of_queue(step)];
     const double us = step.kind == StepKind::Kernel ? us_of(step) : 0;
     std::vector<Step> best = {step};
     if (us <= most_us) return best;
@@ -133,7 +133,7 @@ class SliceBound {
       kernels::OperandShape shapes[kernels::kMaxOperands];
       kernels::StepNeeds needs;
       if (kernels::check_step(schedule_.shape_of(piece, shapes), &needs) != nullptr) return {};
-      if (piece.lane == Lane::Gpu) {
+      if (piece.queue == Queue::Gpu) {
         int32_t tile[kernels::kMaxTileInts];
         const uint32_t tiles = kernels::choose_tile(schedule_.shape_of(piece, shapes),
                                                     predictor_.profile().gpu_facts, tile);
@@ -153,57 +153,57 @@ class SliceBound {
   // first. Each queue keeps its own order, so that all waits stay right. What it takes, so counted.
   double order_steps() {
     const auto count = static_cast<StepId>(schedule_.steps.size());
-    std::vector<StepId> queues[kLaneCount];
+    std::vector<StepId> queues[kQueueCount];
     std::vector<double> us;
     for (StepId id = 0; id < count; ++id) {
-      queues[queue_of(schedule_.steps[id])].push_back(id);
+      queues[index_of_queue(schedule_.steps[id])].push_back(id);
       us.push_back(us_of(schedule_.steps[id]));
     }
-    size_t next[kLaneCount] = {};
+    size_t next[kQueueCount] = {};
     std::vector<StepId> new_id(count, kNotThere);
     std::vector<double> end_us(count, 0);
-    double free_us[kLaneCount] = {};  // by queue: when its last step is done; the CPU's: the host
+    double free_us[kQueueCount] = {};  // by queue: when its last step is done; the CPU's: the host
     std::vector<StepId> order;
     AheadWindow window(static_cast<float>(schedule_.max_ahead_us));
     const auto predicted = [&](uint32_t position) {
       const Step& step = schedule_.steps[order[position]];
-      return step.lane == Lane::Gpu ? static_cast<float>(us[order[position]]) : -1.0F;
+      return step.queue == Queue::Gpu ? static_cast<float>(us[order[position]]) : -1.0F;
     };
-    const auto head = [&](Lane lane) {
-      const auto queue = static_cast<size_t>(lane);
-      if (next[queue] == queues[queue].size()) return kNotThere;
-      const StepId id = queues[queue][next[queue]];
+    const auto head = [&](Queue queue) {
+      const auto at = static_cast<size_t>(queue);
+      if (next[at] == queues[at].size()) return kNotThere;
+      const StepId id = queues[at][next[at]];
       const bool is_ready = llvm::all_of(schedule_.steps[id].waits,
                                          [&](StepId wait) { return new_id[wait] != kNotThere; });
       return is_ready ? id : kNotThere;
     };
     const auto begin_us = [&](StepId id) {
-      double begin = free_us[queue_of(schedule_.steps[id])];
+      double begin = free_us[index_of_queue(schedule_.steps[id])];
       for (StepId wait : schedule_.steps[id].waits)
         begin = std::max(begin, end_us[wait] + sync_us_);
       return begin;
     };
     const auto push = [&](StepId id) {
-      const size_t queue = queue_of(schedule_.steps[id]);
-      const double begin = std::max(begin_us(id), free_us[static_cast<size_t>(Lane::Cpu)]);
+      const size_t queue = index_of_queue(schedule_.steps[id]);
+      const double begin = std::max(begin_us(id), free_us[static_cast<size_t>(Queue::Cpu)]);
       end_us[id] = free_us[queue] = begin + us[id];
       new_id[id] = static_cast<StepId>(order.size());
       order.push_back(id);
       ++next[queue];
     };
     while (order.size() < count) {
-      if (const StepId id = head(Lane::Transfer); id != kNotThere) {
+      if (const StepId id = head(Queue::Transfer); id != kNotThere) {
         push(id);
         continue;
       }
-      const StepId gpu = head(Lane::Gpu);
-      const StepId cpu = head(Lane::Cpu);
+      const StepId gpu = head(Queue::Gpu);
+      const StepId cpu = head(Queue::Cpu);
       if (gpu != kNotThere) {
         order.push_back(gpu);  // to be asked for as if it came next
         AheadWindow asked = window;
         const uint32_t wait = asked.add(static_cast<uint32_t>(order.size() - 1), predicted);
         order.pop_back();
-        double& host_us = free_us[static_cast<size_t>(Lane::Cpu)];
+        double& host_us = free_us[static_cast<size_t>(Queue::Cpu)];
         const double room_us = wait == AheadWindow::kNoWait
                                    ? host_us
                                    : std::max(host_us, end_us[order[wait]] + sync_us_);
@@ -226,7 +226,7 @@ class SliceBound {
     }
     schedule_.steps = std::move(steps);
     schedule_.nodes = std::move(nodes);
-    return *std::max_element(free_us, free_us + kLaneCount);
+    return *std::max_element(free_us, free_us + kQueueCount);
   }
 
   static constexpr StepId kNotThere = UINT32_MAX;
@@ -234,21 +234,22 @@ class SliceBound {
   const ir::Graph& graph_;
   Schedule& schedule_;
   const LatencyPredictor& predictor_;
-  const double max_us_;              // of what is enqueued ahead, by steps alone
-  double most_us_[kLaneCount] = {};  // of a kernel, likewise, by queue
+  const double max_us_;               // of what is enqueued ahead, by steps alone
+  double most_us_[kQueueCount] = {};  // of a kernel, likewise, by queue
   const double sync_us_;
 };
 
 }  // namespace
 
 double crowded_factor(const DeviceProfile& profile) {
-  return (1 + (profile.disturbance_percent[0].value + profile.disturbance_percent[1].value) / 100) *
-         (1 + profile.exchange.contention_percent[static_cast<size_t>(Processor::Gpu)].value / 100);
+  return (1 +
+          (profile.interference_percent[0].value + profile.interference_percent[1].value) / 100) *
+         (1 + profile.transfer.contention_percent[static_cast<size_t>(Processor::Gpu)].value / 100);
 }
 
 void bound_gpu_slices(const ir::Graph& graph, Schedule& schedule, const LatencyPredictor& predictor,
                       double max_slice_us) {
-  if (llvm::none_of(schedule.steps, [](const Step& step) { return step.lane == Lane::Gpu; }))
+  if (llvm::none_of(schedule.steps, [](const Step& step) { return step.queue == Queue::Gpu; }))
     return;
   const Schedule whole = schedule;
   double least_us = std::numeric_limits<double>::infinity();

@@ -71,9 +71,9 @@ llvm::Error check_tensor(const Schedule& schedule, const Tensor& tensor, llvm::S
 llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule) {
   for (StepId id = 0; id < schedule.steps.size(); ++id)
     for (StepId wait : schedule.steps[id].waits)
-      if (wait >= id || schedule.steps[wait].lane == schedule.steps[id].lane)
+      if (wait >= id || schedule.steps[wait].queue == schedule.steps[id].queue)
         return internal_error(describe(schedule, id),
-                              "expected waits on earlier steps of other lanes, found {0}", wait);
+                              "expected waits on earlier steps of other queues, found {0}", wait);
 
   const StepOrder order(schedule);
   std::vector<std::vector<Touch>> touches(schedule.tensors.size());
@@ -92,7 +92,7 @@ llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule) {
   // The host touches a mapped tensor only between its Map and its Unmap.
   std::vector<std::vector<StepId>> host_steps(schedule.tensors.size());  // by tensor
   for (StepId id = 0; id < schedule.steps.size(); ++id)
-    if (schedule.steps[id].lane == Lane::Cpu)
+    if (schedule.steps[id].queue == Queue::Cpu)
       for (TensorId tensor : schedule.steps[id].operands) host_steps[tensor].push_back(id);
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
     const Step& step = schedule.steps[id];

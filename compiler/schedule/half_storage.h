@@ -6,15 +6,15 @@
 namespace codl::compiler {
 
 // Makes F16 of every tensor of an f32 map that only GPU kernels touch and that all of them can read
-// and write so (KernelRow::takes_half): images, and Nhwc tensors of the device arena. What the CPU
-// or a copy between the lanes touches stays f32, and so do weights and arithmetic. The
+// and write so (KernelInfo::takes_half): images, and Nhwc tensors of the device arena. What the CPU
+// or a copy between the queues touches stays f32, and so do weights and arithmetic. The
 // division of the work stays the one that was made for f32.
 //
 // Results are rounded to 11 bits where they are stored, and infinite beyond 65504: networks are
 // held to a relative L2 error of 1e-2 against f32 (docs/TESTING.md).
 void store_halves(Variant& variant);
 
-// Tensors that only the GPU lane has: those stored as halves, and all.
+// Tensors that only the GPU queue has: those stored as halves, and all.
 struct GpuTensorCounts {
   size_t halves = 0;
   size_t all = 0;

@@ -14,7 +14,7 @@ constexpr size_t index_of(Processor processor) { return static_cast<size_t>(proc
 // What is read and not computed: at most one slab before and one after what is computed, in the one
 // dimension where it falls short. A copy moves rows or channels, not both: missing rows come with
 // all channels, though the reader may want some of them only.
-std::array<Region, 2> missing_of(const LaneUse& use) {
+std::array<Region, 2> missing_of(const QueueUse& use) {
   const Region& computed = use.computed;
   const Region& read = use.read;
   if (read.empty()) return {};
@@ -45,7 +45,7 @@ class Placing {
       : type_(graph.value(value).type), profile_(profile), value_(value), use_(std::move(use)) {}
 
   ValuePlacement run(bool is_input, bool is_output) {
-    auto& [cpu, gpu] = use_.lanes;
+    auto& [cpu, gpu] = use_.queues;
     if (is_input || is_output) {
       placement_.tensor[index_of(Processor::Cpu)] =
           add(TensorSlot::Cpu, is_input ? Storage::Input : Storage::Output, {});
@@ -74,9 +74,9 @@ class Placing {
   // The layout of the GPU's tensor. What is left for it to convert to the other one, which is none
   // where the CPU's tensor serves as that: it is a buffer in the shared arena.
   Region choose_layouts() {
-    auto& [cpu, gpu] = use_.lanes;
+    auto& [cpu, gpu] = use_.queues;
     if (type_.layout != Layout::Nhwc) return {};
-    const bool is_separate = profile_.exchange.sharing == Sharing::Separate;
+    const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
     if (use_.made_in)
       placement_.gpu_maps = *use_.made_in;
     else if (!use_.read_as_image.empty() && (use_.read_as_buffer.empty() || !is_separate))
@@ -84,7 +84,7 @@ class Placing {
     if (!is_image()) return use_.read_as_image;
     const Region other = use_.read_as_buffer;
     if (other.empty() || !cpu.is_used() || is_separate || use_.is_read_in_chain) return other;
-    LaneUse gpu_images = gpu;
+    QueueUse gpu_images = gpu;
     gpu_images.read = use_.read_as_image;
     if (!is_missing(missing_of(cpu)) && !is_missing(missing_of(gpu_images)) &&
         gpu.computed.contains(other))
@@ -97,35 +97,35 @@ class Placing {
 
   void place_on_both() {
     for (Processor processor : kProcessors)
-      placement_.missing[index_of(processor)] = missing_of(use_.lanes[index_of(processor)]);
-    const bool is_exchanged =
+      placement_.missing[index_of(processor)] = missing_of(use_.queues[index_of(processor)]);
+    const bool is_transferred =
         placement_.buffer_is_shared || llvm::any_of(placement_.missing, is_missing);
-    if (is_exchanged && one_memory_serves()) {
+    if (is_transferred && one_memory_serves()) {
       const Range rows = hull(window(Processor::Cpu), window(Processor::Gpu));
       placement_.tensor.fill(add(TensorSlot::Cpu, Storage::Shared, rows));
       return;
     }
-    const bool shares_host = is_exchanged && profile_.exchange.sharing != Sharing::Separate;
+    const bool shares_host = is_transferred && profile_.transfer.sharing != Sharing::Separate;
     placement_.tensor[index_of(Processor::Cpu)] =
         add(TensorSlot::Cpu, shares_host ? Storage::Shared : Storage::Host, window(Processor::Cpu));
     placement_.tensor[index_of(Processor::Gpu)] =
         add(TensorSlot::Gpu, gpu_storage(), window(Processor::Gpu));
-    if (profile_.exchange.sharing == Sharing::Separate && is_image()) add_staging();
+    if (profile_.transfer.sharing == Sharing::Separate && is_image()) add_staging();
   }
 
   bool is_image() const { return placement_.gpu_maps == Layout::Image2d; }
   Storage gpu_storage() const { return is_image() ? Storage::Image : Storage::Device; }
 
   bool one_memory_serves() const {
-    if (is_image() || profile_.exchange.sharing == Sharing::Separate) return false;
-    const Region& cpu = use_.lanes[index_of(Processor::Cpu)].computed;
-    const Region& gpu = use_.lanes[index_of(Processor::Gpu)].computed;
-    if (profile_.exchange.sharing == Sharing::SubBuffer) return cpu.empty() || gpu.empty();
+    if (is_image() || profile_.transfer.sharing == Sharing::Separate) return false;
+    const Region& cpu = use_.queues[index_of(Processor::Cpu)].computed;
+    const Region& gpu = use_.queues[index_of(Processor::Gpu)].computed;
+    if (profile_.transfer.sharing == Sharing::SubBuffer) return cpu.empty() || gpu.empty();
     return !cpu.overlaps(gpu);  // FineSvm: both may write, but not the same bytes
   }
 
   Range window(Processor processor) const {
-    const LaneUse& use = use_.lanes[index_of(processor)];
+    const QueueUse& use = use_.queues[index_of(processor)];
     return hull(use.computed.empty() ? Range{} : use.computed.rows,
                 use.read.empty() ? Range{} : use.read.rows);
   }
@@ -135,7 +135,7 @@ class Placing {
     placement_.tensors[static_cast<size_t>(slot)] = {true, value_shape(type_, layout, rows),
                                                      storage};
     if (slot == TensorSlot::Cpu)
-      placement_.last_cpu_node = use_.lanes[index_of(Processor::Cpu)].last_node;
+      placement_.last_cpu_node = use_.queues[index_of(Processor::Cpu)].last_node;
     return tensor_id(value_, slot);
   }
 
@@ -147,7 +147,7 @@ class Placing {
       const auto& missing = placement_.missing[index_of(to)];
       Region crossing = hull(missing[0], missing[1]);
       if (crossing.empty()) continue;
-      // Channels cross in every row the lane's tensor holds.
+      // Channels cross in every row the queue's tensor holds.
       if (!(crossing.channels == whole_region(type_).channels)) crossing.rows = {};
       placement_.staging[index_of(to)] = add(kSlots[index_of(to)], Storage::Device, crossing.rows);
     }
@@ -173,30 +173,31 @@ ValueUse Placer::use_of(const PartitionPlan& plan, ir::ValueId value) const {
   const ir::Value& of = graph_.value(value);
   ValueUse use;
   // The application's inputs are there before the first step.
-  if (of.is_input) use.lanes[index_of(Processor::Cpu)].computed = whole_region(of.type);
+  if (of.is_input) use.queues[index_of(Processor::Cpu)].computed = whole_region(of.type);
   int32_t chain = -1;
   if (of.producer != ir::kNoId) {
-    const Division& division = plan.divisions[of.producer];
-    chain = division.chain;
-    for (const Part& part : division.parts) {
-      LaneUse& lane = use.lanes[index_of(part.processor)];
-      lane.computed = slab(of.type, division.dim, part.computed);
-      lane.last_node = division.node;
+    const NodePartition& node_partition = plan.node_partitions[of.producer];
+    chain = node_partition.chain;
+    for (const Part& part : node_partition.parts) {
+      QueueUse& queue = use.queues[index_of(part.processor)];
+      queue.computed = slab(of.type, node_partition.dim, part.computed);
+      queue.last_node = node_partition.node;
       if (part.processor == Processor::Gpu) use.made_in = part.maps;
     }
   }
   for (const Reader& reader : readers_[value]) {
     const ir::NodeView view{graph_, graph_.node(reader.node)};
-    const Division& division = plan.divisions[reader.node];
-    for (const Part& part : division.parts) {
-      const Region region = read_region(view, reader.operand, division.dim, part.computed);
-      LaneUse& lane = use.lanes[index_of(part.processor)];
-      lane.read = hull(lane.read, region);
-      lane.last_node = std::max(lane.last_node, division.node);
+    const NodePartition& node_partition = plan.node_partitions[reader.node];
+    for (const Part& part : node_partition.parts) {
+      const Region region = read_region(view, reader.operand, node_partition.dim, part.computed);
+      QueueUse& queue = use.queues[index_of(part.processor)];
+      queue.read = hull(queue.read, region);
+      queue.last_node = std::max(queue.last_node, node_partition.node);
       if (part.processor != Processor::Gpu || of.type.layout != Layout::Nhwc) continue;
       Region& read = part.maps == Layout::Image2d ? use.read_as_image : use.read_as_buffer;
       read = hull(read, region);
-      use.is_read_in_chain |= chain >= 0 && division.chain == chain && use.made_in != part.maps;
+      use.is_read_in_chain |=
+          chain >= 0 && node_partition.chain == chain && use.made_in != part.maps;
     }
   }
   return use;

@@ -1,4 +1,4 @@
-// Where each value lives: one tensor per lane that touches it, or one for both.
+// Where each value lives: one tensor per queue that touches it, or one for both.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ namespace codl::compiler {
 
 inline constexpr TensorId kNoTensor = UINT32_MAX;
 
-// What happens to one value on one lane.
-struct LaneUse {
+// What happens to one value on one queue.
+struct QueueUse {
   Region computed;
   Region read;
   ir::NodeId last_node = 0;
   bool is_used() const { return !computed.empty() || !read.empty(); }
-  friend bool operator==(const LaneUse&, const LaneUse&) = default;
+  friend bool operator==(const QueueUse&, const QueueUse&) = default;
 };
 
 struct ValueUse {
-  std::array<LaneUse, 2> lanes;  // by processor
+  std::array<QueueUse, 2> queues;  // by processor
   // Of a map on the GPU:
   std::optional<Layout> made_in;  // if it is computed there
   Region read_as_buffer;
@@ -49,11 +49,11 @@ struct PlacedTensor {
 };
 
 struct ValuePlacement {
-  // By processor, ids as tensor_id() has them. `missing`: what the lane reads and does not compute:
-  // below and above what it does.
+  // By processor, ids as tensor_id() has them. `missing`: what the queue reads and does not
+  // compute: below and above what it does.
   std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
   std::array<TensorId, 2> staging = {
-      kNoTensor, kNoTensor};  // Separate + images: device buffer on the way to that lane
+      kNoTensor, kNoTensor};  // Separate + images: device buffer on the way to that queue
   std::array<std::array<Region, 2>, 2> missing = {};
   // Maps: the layout of the GPU's tensor. Parts on the GPU that read the other layout read the
   // CPU's tensor, where that is a buffer for both, or `other_layout`: the GPU converts `converted`
@@ -85,14 +85,14 @@ struct ValuePlacement {
 // Finds where values live. Borrows both.
 //
 //   who touches the value               its tensors
-//   one lane                            one: Host, Device or Image; Input and Output are the
+//   one queue                            one: Host, Device or Image; Input and Output are the
 //                                       application's
 //   both, nothing missing: in a chain   a private one each
 //   both, and one memory serves         one: Shared
 //   both, else                          Shared (Separate: Host) for the CPU, Device or Image for
 //                                       the GPU; what is missing is copied
 //   the GPU in two layouts              one more for the layout that it is not made in: the Shared
-//                                       one where it is a buffer and the lanes exchange the value,
+//                                       one where it is a buffer and the queues transfer the value,
 //                                       else a Device or Image one
 //
 // One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; no image.

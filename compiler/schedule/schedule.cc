@@ -3,7 +3,7 @@
 #include "compiler/schedule/schedule.h"
 
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/schedule/lane_order.h"
+#include "compiler/schedule/queue_order.h"
 #include "compiler/schedule/segment_steps.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
@@ -27,15 +27,15 @@ class Scheduler {
     schedule_.gate = profile_.gate;
     place_values();
     SegmentSteps steps(graph_, profile_, placements_, states_);
-    for (ir::NodeId first = 0; first < plan_.divisions.size();) {
+    for (ir::NodeId first = 0; first < plan_.node_partitions.size();) {
       const ir::NodeId last = last_of_segment(plan_, first);
       const auto add = [&](const PlannedStep& step) { return add_step(step); };
       if (llvm::Error error = steps.emit(plan_, first, last, add)) return error;
       first = last + 1;
     }
-    if (llvm::any_of(schedule_.steps, [](const Step& step) { return step.lane != Lane::Cpu; }))
-      schedule_.sharing = profile_.exchange.sharing;
-    order_lanes(graph_, schedule_);
+    if (llvm::any_of(schedule_.steps, [](const Step& step) { return step.queue != Queue::Cpu; }))
+      schedule_.sharing = profile_.transfer.sharing;
+    order_queues(graph_, schedule_);
     return std::move(schedule_);
   }
 
@@ -74,7 +74,7 @@ class Scheduler {
   llvm::Error add_step(const PlannedStep& planned) {
     Step step;
     step.kind = planned.kind;
-    step.lane = planned.lane;
+    step.queue = planned.queue;
     step.kernel = planned.kernel;
     step.part_dim = planned.part_dim;
     step.part = planned.part;
@@ -100,9 +100,9 @@ class Scheduler {
       step.kernel = choose_mover(schedule_.shape_of(step, shapes), predictor_);
       if (step.kernel != nullptr) return llvm::Error::success();
       return internal_error(step.name,
-                            "expected a GPU kernel that exchanges the value between the lanes");
+                            "expected a GPU kernel that transfers the value between the queues");
     }
-    if (step.lane == Lane::Gpu) step.tile = tile_of(step);
+    if (step.queue == Queue::Gpu) step.tile = tile_of(step);
     kernels::StepNeeds needs;
     if (const char* expected = kernels::check_step(schedule_.shape_of(step, shapes), &needs))
       return internal_error(step.name, "{0}: expected {1}", step.kernel->symbol, expected);
@@ -117,7 +117,7 @@ class Scheduler {
     return {tile, tile + count};
   }
 
-  TensorId weights_of(ir::NodeId id, uint32_t operand, const KernelRow& kernel) {
+  TensorId weights_of(ir::NodeId id, uint32_t operand, const KernelInfo& kernel) {
     const ir::NodeView view{graph_, graph_.node(id)};
     const ir::ValueId value = view.node.inputs[operand];
     const kernels::OperandShape shape = constant_shape(view, operand, kernel);
@@ -147,7 +147,7 @@ std::string print_step(const Variant& variant, StepId id) {
   const Step& step = variant.steps[id];
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << id << " " << name_of(step.lane) << " "
+  os << id << " " << name_of(step.queue) << " "
      << (step.kernel ? step.kernel->symbol : name_of(step.kind)) << " "
      << tools::printable(step.name);
   if (step.part_dim == SplitDim::Height)

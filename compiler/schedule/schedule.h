@@ -1,5 +1,5 @@
-// Two lanes of steps over tensors: the partition plan made executable. One ordered list; each step
-// has a lane and waits only on earlier steps of other lanes.
+// Two queues of steps over tensors: the partition plan made executable. One ordered list; each step
+// has a queue and waits only on earlier steps of other queues.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace codl::compiler {
 
-// A constant in one packing, shared by the parts, lanes and variants that read it so.
+// A constant in one packing, shared by the parts, queues and variants that read it so.
 struct Blob {
   ir::ValueId value = ir::kNoId;
   Packing packing = Packing::None;
@@ -24,19 +24,19 @@ struct Blob {
 // A variant of the plan, and what only the compiler asks of its tensors and steps.
 struct Schedule : Variant {
   std::vector<ir::ValueId> values;  // by tensor
-  std::vector<ir::NodeId> nodes;    // by step; kNoId for an exchange
+  std::vector<ir::NodeId> nodes;    // by step; kNoId for a transfer
   std::vector<Blob> blobs;  // Tensor::index of Weights; a plan numbers those of all variants
 };
 
-// Turns a partition plan into steps: per value and lane one tensor (window: the rows the lane
-// computes or reads), one kernel step per part, exchange steps by the profile's sharing, waits.
+// Turns a partition plan into steps: per value and queue one tensor (window: the rows the queue
+// computes or reads), one kernel step per part, transfer steps by the profile's sharing, waits.
 // Nothing is placed in memory, and no time is predicted.
 llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPlan& plan,
                                        const LatencyPredictor& predictor, llvm::StringRef variant);
 
-// Independent of how the schedule was made: for every pair of steps on different lanes that touch
+// Independent of how the schedule was made: for every pair of steps on different queues that touch
 // overlapping rows and channels of one tensor, at least one writing, one is ordered before the
-// other by waits and lane order; everything a step reads was written by ordered steps. Internal
+// other by waits and queue order; everything a step reads was written by ordered steps. Internal
 // error: names both steps.
 llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule);
 

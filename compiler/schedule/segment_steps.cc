@@ -27,34 +27,34 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
                                Sink sink) {
   sink_ = sink;
   for (ir::NodeId id = first; id <= last; ++id)
-    for (const Part& part : plan.divisions[id].parts)
+    for (const Part& part : plan.node_partitions[id].parts)
       if (llvm::Error error = bring_operands(id, part, first)) return error;
   // Ahead of the segment's kernels, so that no map waits in the queue behind them.
   read_by_gpu_.clear();
   for (ir::NodeId id = first; id <= last; ++id)
-    if (const Part* part = plan.divisions[id].part_on(Processor::Gpu))
+    if (const Part* part = plan.node_partitions[id].part_on(Processor::Gpu))
       for (ir::ValueId value : graph_.node(id).inputs) {
         const ValuePlacement& placement = placements_[value];
         for (TensorId tensor : {placement.tensor_for(*part), placement.tensor_on(Processor::Gpu)})
           if (tensor != kNoTensor) read_by_gpu_.push_back(tensor);
       }
   for (ir::NodeId id = first; id <= last; ++id)
-    if (llvm::Error error = map_operands(plan.divisions[id])) return error;
+    if (llvm::Error error = map_operands(plan.node_partitions[id])) return error;
   for (ir::NodeId id = first; id <= last; ++id)
-    for (const Part& part : plan.divisions[id].parts)
-      if (llvm::Error error = emit_kernel(plan.divisions[id], part)) return error;
+    for (const Part& part : plan.node_partitions[id].parts)
+      if (llvm::Error error = emit_kernel(plan.node_partitions[id], part)) return error;
   if (llvm::Error error = give_to_cpu(first, last)) return error;
   // What the host has is among the values of the segment that uses it last there.
-  if (profile_.exchange.sharing != Sharing::SubBuffer) return llvm::Error::success();
+  if (profile_.transfer.sharing != Sharing::SubBuffer) return llvm::Error::success();
   for (ir::ValueId value : values_of(graph_, first, last))
     if (placements_[value].last_cpu_node <= last)
       if (llvm::Error error = unmap(value)) return error;
   return llvm::Error::success();
 }
 
-// Exchanges what the lane reads and has not computed, once per value, before the first segment that
-// reads it from outside. Inside the chain that makes a value nothing is missing, and nothing is
-// there yet to exchange: what is missing then, nodes behind the chain read.
+// Transfers what the queue reads and has not computed, once per value, before the first segment
+// that reads it from outside. Inside the chain that makes a value nothing is missing, and nothing
+// is there yet to transfer: what is missing then, nodes behind the chain read.
 llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
                                          ir::NodeId segment_first) {
   for (ir::ValueId value : graph_.node(node).inputs) {
@@ -64,7 +64,7 @@ llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
     for (Region& region : states_[value].missing[static_cast<size_t>(home)]) {
       if (region.empty()) continue;
       const Region missing = std::exchange(region, {});
-      if (llvm::Error error = exchange(value, home, missing)) return error;
+      if (llvm::Error error = transfer(value, home, missing)) return error;
       if (home == Processor::Gpu)
         if (llvm::Error error = convert_layout(value, missing)) return error;
     }
@@ -84,7 +84,7 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
       continue;
     for (Region& region : states_[value].missing[static_cast<size_t>(Processor::Cpu)])
       if (!region.empty())
-        if (llvm::Error error = exchange(value, Processor::Cpu, std::exchange(region, {})))
+        if (llvm::Error error = transfer(value, Processor::Cpu, std::exchange(region, {})))
           return error;
     if (llvm::Error error = map(value, Mapped::Read)) return error;
   }
@@ -109,14 +109,14 @@ llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
   return move(value, StepKind::Kernel, from, placement.other_layout, piece);
 }
 
-llvm::Error SegmentSteps::exchange(ir::ValueId value, Processor to, const Region& region) {
+llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region& region) {
   const ValuePlacement& placement = placements_[value];
   const TensorId gpu = placement.tensor_on(Processor::Gpu);
   const TensorId cpu = placement.tensor_on(Processor::Cpu);
   if (gpu == cpu) return llvm::Error::success();  // one memory: waits are enough
   const TensorId staging = placement.staging_on(to);
   const bool to_gpu = to == Processor::Gpu;
-  if (profile_.exchange.sharing != Sharing::Separate) {
+  if (profile_.transfer.sharing != Sharing::Separate) {
     if (llvm::Error error = unmap(value)) return error;
     return move(value, StepKind::Kernel, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
   }
@@ -148,7 +148,7 @@ llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, TensorId from, 
                                const Region& region) {
   PlannedStep step;
   step.kind = kind;
-  step.lane = kind == StepKind::Kernel ? Lane::Gpu : Lane::Transfer;
+  step.queue = kind == StepKind::Kernel ? Queue::Gpu : Queue::Transfer;
   step.value = value;
   step.operands = {from, to};
   set_part(step, value, region);
@@ -156,20 +156,20 @@ llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, TensorId from, 
 }
 
 // Shared tensors of the node's CPU part go to the host.
-llvm::Error SegmentSteps::map_operands(const Division& division) {
-  if (division.part_on(Processor::Cpu) == nullptr) return llvm::Error::success();
-  const ir::Node& node = graph_.node(division.node);
+llvm::Error SegmentSteps::map_operands(const NodePartition& node_partition) {
+  if (node_partition.part_on(Processor::Cpu) == nullptr) return llvm::Error::success();
+  const ir::Node& node = graph_.node(node_partition.node);
   for (ir::ValueId value : node.inputs)
     if (llvm::Error error = map(value, Mapped::Read)) return error;
   return map(node.output, Mapped::Write);
 }
 
 bool SegmentSteps::needs_map(ir::ValueId value, TensorId tensor) const {
-  return profile_.exchange.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
+  return profile_.transfer.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
          placements_[value].placed(tensor).storage == Storage::Shared;
 }
 
-// A tensor mapped for reading may be read by both lanes at once (OpenCL 1.2, 5.4.2.1); one mapped
+// A tensor mapped for reading may be read by both queues at once (OpenCL 1.2, 5.4.2.1); one mapped
 // for writing belongs to the host alone.
 llvm::Error SegmentSteps::map(ir::ValueId value, Mapped access) {
   const TensorId tensor = placements_[value].tensor_on(Processor::Cpu);
@@ -194,21 +194,21 @@ llvm::Error SegmentSteps::unmap(ir::ValueId value) {
 llvm::Error SegmentSteps::hand_over(ir::ValueId value, StepKind kind, MapAccess access) {
   PlannedStep step;
   step.kind = kind;
-  step.lane = Lane::Gpu;
+  step.queue = Queue::Gpu;
   step.value = value;
   step.operands = {placements_[value].tensor_on(Processor::Cpu)};
   step.map_access = access;
   return sink_(std::move(step));
 }
 
-llvm::Error SegmentSteps::emit_kernel(const Division& division, const Part& part) {
-  const ir::Node& node = graph_.node(division.node);
+llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const Part& part) {
+  const ir::Node& node = graph_.node(node_partition.node);
   PlannedStep step;
-  step.lane = part.processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu;
+  step.queue = part.processor == Processor::Cpu ? Queue::Cpu : Queue::Gpu;
   step.kernel = part.kernel;
-  step.node = division.node;
-  if (division.is_split()) {
-    step.part_dim = division.dim;
+  step.node = node_partition.node;
+  if (node_partition.is_split()) {
+    step.part_dim = node_partition.dim;
     step.part = part.computed;
     step.owned = part.owned;
   }
@@ -245,7 +245,7 @@ kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlace
                                     : placements[value_of_tensor(tensor)].placed(tensor).shape;
   }
   kernels::StepShape shape;
-  shape.row = step.kernel;
+  shape.kernel = step.kernel;
   if (step.node != ir::kNoId) shape.params = graph.node(step.node).params.data();
   shape.operands = shapes;
   shape.operand_count = static_cast<uint32_t>(step.operands.size());

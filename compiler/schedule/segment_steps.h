@@ -1,10 +1,10 @@
 // The steps of a segment (a chain, or one node) of a partition plan, before they have names,
 // numbers of tensors, weights and waits.
 //
-// For every value and lane: what the lane computes, what its nodes read, and what is missing. From
-// these alone follow the tensors (placements.h), then segment by segment the steps: exchange what
-// is missing, hand shared tensors to the host, run the kernels. Chains need no rule of their own: a
-// lane that computes all it reads misses nothing.
+// For every value and queue: what the queue computes, what its nodes read, and what is missing.
+// From these alone follow the tensors (placements.h), then segment by segment the steps: transfer
+// what is missing, hand shared tensors to the host, run the kernels. Chains need no rule of their
+// own: a queue that computes all it reads misses nothing.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ namespace codl::compiler {
 
 struct PlannedStep {
   StepKind kind = StepKind::Kernel;
-  Lane lane = Lane::Cpu;
+  Queue queue = Queue::Cpu;
   MapAccess map_access = MapAccess::Read;
   SplitDim part_dim = SplitDim::None;
   Range part;
   Range owned;
-  // Of a kernel step. An exchange on the GPU has none yet: which one moves the value best is for
+  // Of a kernel step. A transfer on the GPU has none yet: which one moves the value best is for
   // whoever takes the step to say (choose_mover()).
-  const KernelRow* kernel = nullptr;
+  const KernelInfo* kernel = nullptr;
   ir::NodeId node = ir::kNoId;              // of a part of a node
-  ir::ValueId value = ir::kNoId;            // of an exchange, a map or an unmap
+  ir::ValueId value = ir::kNoId;            // of a transfer, a map or an unmap
   llvm::SmallVector<TensorId, 4> operands;  // as tensor_id() has them; constants: kNoTensor
 
   bool is_hand_over() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
@@ -39,7 +39,7 @@ struct PlannedStep {
 struct ValueState {
   enum class Mapped : uint8_t { No, Read, Write };
 
-  std::array<std::array<Region, 2>, 2> missing = {};  // by processor; not exchanged yet
+  std::array<std::array<Region, 2>, 2> missing = {};  // by processor; not transferred yet
   Region made;                                        // not converted to the other layout yet
   Mapped mapped = Mapped::No;                         // the tensor that both use, to the host
 
@@ -78,16 +78,16 @@ class SegmentSteps {
   llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first);
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
   llvm::Error convert_layout(ir::ValueId value, Region piece);
-  llvm::Error exchange(ir::ValueId value, Processor to, const Region& region);
+  llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
   void set_part(PlannedStep& step, ir::ValueId value, const Region& region) const;
   llvm::Error move(ir::ValueId value, StepKind kind, TensorId from, TensorId to,
                    const Region& region);
-  llvm::Error map_operands(const Division& division);
+  llvm::Error map_operands(const NodePartition& node_partition);
   bool needs_map(ir::ValueId value, TensorId tensor) const;
   llvm::Error map(ir::ValueId value, ValueState::Mapped access);
   llvm::Error unmap(ir::ValueId value);
   llvm::Error hand_over(ir::ValueId value, StepKind kind, MapAccess access);
-  llvm::Error emit_kernel(const Division& division, const Part& part);
+  llvm::Error emit_kernel(const NodePartition& node_partition, const Part& part);
 
   const ir::Graph& graph_;
   const DeviceProfile& profile_;

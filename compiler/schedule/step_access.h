@@ -14,7 +14,7 @@ struct Access {
 
 // Of operand number `operand`, of that type, of a step that computes `part` along `dim`: what the
 // node's part reads of it, or the part itself where it is written or the step is of no node (kNoId:
-// an exchange).
+// a transfer).
 Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand,
                        const ir::TensorType& type, bool is_write, SplitDim dim, Range part);
 

@@ -5,22 +5,22 @@
 namespace codl::compiler {
 
 StepOrder::StepOrder(const Variant& variant)
-    : done_(variant.steps.size()), lane_(variant.steps.size()) {
-  Done after_latest[kLaneCount];  // by lane: what is done after the lane's latest step
+    : done_(variant.steps.size()), queue_(variant.steps.size()) {
+  Done after_latest[kQueueCount];  // by queue: what is done after the queue's latest step
   for (StepId step = 0; step < variant.steps.size(); ++step) {
-    const auto lane = static_cast<uint8_t>(variant.steps[step].lane);
-    lane_[step] = lane;
+    const auto queue = static_cast<uint8_t>(variant.steps[step].queue);
+    queue_[step] = queue;
     Done& done = done_[step];
-    done = after_latest[lane];
+    done = after_latest[queue];
     for (StepId wait : variant.steps[step].waits) {
       // A wait for a step that is not earlier can never end; it proves no order.
       if (wait >= step) continue;
       for (size_t i = 0; i < done.count.size(); ++i)
         done.count[i] = std::max(done.count[i], done_[wait].count[i]);
-      done.count[lane_[wait]] = std::max(done.count[lane_[wait]], wait + 1);
+      done.count[queue_[wait]] = std::max(done.count[queue_[wait]], wait + 1);
     }
-    after_latest[lane] = done;
-    after_latest[lane].count[lane] = step + 1;
+    after_latest[queue] = done;
+    after_latest[queue].count[queue] = step + 1;
   }
 }
 

@@ -1,4 +1,4 @@
-// Which steps are certainly done before which: lane order and waits, closed transitively.
+// Which steps are certainly done before which: queue order and waits, closed transitively.
 #pragma once
 
 #include <array>
@@ -8,23 +8,23 @@
 
 namespace codl::compiler {
 
-// happens_before(a, b): a is complete when b starts, in every execution. CPU and GPU lanes run
-// their own steps in order; Transfer steps too, so of each lane the latest step done says it all.
+// happens_before(a, b): a is complete when b starts, in every execution. CPU and GPU queues run
+// their own steps in order; Transfer steps too, so of each queue the latest step done says it all.
 class StepOrder {
  public:
   explicit StepOrder(const Variant& variant);
-  bool happens_before(StepId a, StepId b) const { return a < done_[b].count[lane_[a]]; }
+  bool happens_before(StepId a, StepId b) const { return a < done_[b].count[queue_[a]]; }
 
-  // By lane: the steps of the lane with a smaller id are done.
+  // By queue: the steps of the queue with a smaller id are done.
   struct Done {
-    std::array<StepId, kLaneCount> count{};
+    std::array<StepId, kQueueCount> count{};
   };
   // When the step starts.
   const Done& done_before(StepId step) const { return done_[step]; }
 
  private:
-  std::vector<Done> done_;     // when the step starts
-  std::vector<uint8_t> lane_;  // of each step
+  std::vector<Done> done_;      // when the step starts
+  std::vector<uint8_t> queue_;  // of each step
 };
 
 }  // namespace codl::compiler

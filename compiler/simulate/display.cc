@@ -3,35 +3,32 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler/simulate/lane_clock.h"
+#include "compiler/simulate/queue_clock.h"
 
 namespace codl::compiler {
 namespace {
 
-constexpr auto kHostLane = static_cast<size_t>(Lane::Cpu);
-constexpr auto kGpuLane = static_cast<size_t>(Lane::Gpu);
-
-// Run after run of the same steps: LaneClock's lanes, from the time at which a run begins.
+// Run after run of the same steps: QueueClock's queues, from the time at which a run begins.
 class EndlessRuns {
  public:
-  EndlessRuns(llvm::ArrayRef<LaneStep> steps, const LaneConditions& conditions, bool enqueues_all)
+  EndlessRuns(llvm::ArrayRef<QueueStep> steps, const QueueConditions& conditions, bool enqueues_all)
       : queues_(steps, conditions), enqueues_all_(enqueues_all), enqueued_us_(steps.size()) {
     begin_run(0);
   }
 
-  bool has_next(size_t lane) const { return queues_.has_next(lane); }
-  double ready_us(size_t lane) const { return queues_.ready_us(lane); }
-  double start(size_t lane) const { return queues_.wall_us(lane); }
+  bool has_next(size_t queue) const { return queues_.has_next(queue); }
+  double ready_us(size_t queue) const { return queues_.ready_us(queue); }
+  double start(size_t queue) const { return queues_.wall_us(queue); }
 
   // When the GPU's next step joined the queue; kNotReadyUs: it is not there.
   double enqueued_us() const {
-    return has_next(kGpuLane) ? enqueued_us_[queues_.next(kGpuLane)] : kNotReadyUs;
+    return has_next(kGpuQueue) ? enqueued_us_[queues_.next(kGpuQueue)] : kNotReadyUs;
   }
 
-  void finish(size_t lane, double now_us) {
-    queues_.finish(lane, now_us);
-    if (lane == kHostLane) enqueue(now_us);
-    for (size_t other = 0; other < kLaneCount; ++other)
+  void finish(size_t queue, double now_us) {
+    queues_.finish(queue, now_us);
+    if (queue == kHostQueue) enqueue(now_us);
+    for (size_t other = 0; other < kQueueCount; ++other)
       if (has_next(other)) return;
     ++runs;
     begin_run(now_us);
@@ -49,28 +46,28 @@ class EndlessRuns {
 
   // The host has come to the CPU's next step: what stands before that is enqueued.
   void enqueue(double now_us) {
-    for (; reached_ < queues_.next(kHostLane); ++reached_)
+    for (; reached_ < queues_.next(kHostQueue); ++reached_)
       enqueued_us_[reached_] = std::min(enqueued_us_[reached_], now_us);
   }
 
-  LaneQueues queues_;
+  QueueWalk queues_;
   const bool enqueues_all_;
   std::vector<double> enqueued_us_;  // by step
   size_t reached_ = 0;               // steps before are enqueued
 };
 
-// LaneClock's lanes: those of the runs, whose GPU the display uses, too.
+// QueueClock's queues: those of the runs, whose GPU the display uses, too.
 class RunsBesideDisplay {
  public:
-  RunsBesideDisplay(EndlessRuns& runs, const Display& display, const LaneClock& clock)
+  RunsBesideDisplay(EndlessRuns& runs, const Display& display, const QueueClock& clock)
       : runs_(runs), display_(display), clock_(clock) {}
 
-  bool has_next(size_t lane) const { return lane == kGpuLane || runs_.has_next(lane); }
+  bool has_next(size_t queue) const { return queue == kGpuQueue || runs_.has_next(queue); }
 
-  double ready_us(size_t lane) {
-    if (lane != kGpuLane) return runs_.ready_us(lane);
+  double ready_us(size_t queue) {
+    if (queue != kGpuQueue) return runs_.ready_us(queue);
     if (is_in_service_) return 0;
-    const double own_us = runs_.has_next(kGpuLane) ? runs_.ready_us(kGpuLane) : kNotReadyUs;
+    const double own_us = runs_.has_next(kGpuQueue) ? runs_.ready_us(kGpuQueue) : kNotReadyUs;
     const bool is_first = display_.service == GpuService::Fifo ? asked_us_ <= runs_.enqueued_us()
                           : asked_us_ <= clock_.now_us ? is_displays_turn_ || own_us > clock_.now_us
                                                        : asked_us_ < own_us;
@@ -80,21 +77,21 @@ class RunsBesideDisplay {
     return is_first ? asked_us_ : own_us;
   }
 
-  double start(size_t lane, double) {
-    if (lane != kGpuLane) return runs_.start(lane);
+  double start(size_t queue, double) {
+    if (queue != kGpuQueue) return runs_.start(queue);
     is_in_service_ = true;
-    return serves_display_ ? display_.frame_us / display_.draws : runs_.start(lane);
+    return serves_display_ ? display_.frame_us / display_.draws : runs_.start(queue);
   }
 
-  void finish(size_t lane, double now_us) {
-    if (lane != kGpuLane) {
-      runs_.finish(lane, now_us);
+  void finish(size_t queue, double now_us) {
+    if (queue != kGpuQueue) {
+      runs_.finish(queue, now_us);
       return;
     }
     is_in_service_ = false;
     is_displays_turn_ = !serves_display_;
     if (!serves_display_) {
-      runs_.finish(lane, now_us);
+      runs_.finish(queue, now_us);
     } else if (++drawn_ == display_.draws) {
       end_frame(now_us);
     }
@@ -113,7 +110,7 @@ class RunsBesideDisplay {
 
   EndlessRuns& runs_;
   const Display& display_;
-  const LaneClock& clock_;
+  const QueueClock& clock_;
   double asked_us_ = 0;  // the frame at hand, or the next one
   uint32_t drawn_ = 0;   // of its launches
   bool serves_display_ = false;
@@ -123,20 +120,20 @@ class RunsBesideDisplay {
 
 }  // namespace
 
-FrameCount count_frames(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
+FrameCount count_frames(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
                         const Display& display, bool enqueues_all, double total_us) {
-  const LaneConditions conditions(profile, {});
+  const QueueConditions conditions(profile, {});
   EndlessRuns runs(steps, conditions, enqueues_all);
-  LaneClock clock;
-  RunsBesideDisplay lanes(runs, display, clock);
+  QueueClock clock;
+  RunsBesideDisplay queues(runs, display, clock);
   double last_us = 0;
-  while (clock.now_us < total_us && clock.advance(lanes, conditions)) last_us = clock.now_us;
+  while (clock.now_us < total_us && clock.advance(queues, conditions)) last_us = clock.now_us;
   FrameCount count;
   count.frames = static_cast<uint64_t>(last_us / display.period_us);
-  count.lost = count.frames - std::min(lanes.shown, count.frames);
+  count.lost = count.frames - std::min(queues.shown, count.frames);
   count.runs = runs.runs;
   count.run_us = runs.runs > 0 ? last_us / static_cast<double>(runs.runs) : 0;
-  count.longest_wait_us = lanes.longest_wait_us;
+  count.longest_wait_us = queues.longest_wait_us;
   return count;
 }
 

@@ -30,7 +30,7 @@ struct FrameCount {
 // other is asked for, and those that were due meanwhile are lost, too. `enqueues_all`: GPU steps
 // are in the queue from the begin of a run (Gate::UserEvent), else when the host has done the CPU's
 // steps before them.
-FrameCount count_frames(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
+FrameCount count_frames(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
                         const Display& display, bool enqueues_all, double total_us);
 
 }  // namespace codl::compiler

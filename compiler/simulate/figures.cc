@@ -13,8 +13,6 @@
 namespace codl::compiler {
 namespace {
 
-constexpr auto kGpuQueue = static_cast<size_t>(Lane::Gpu);
-
 // The most GPU work that is in the queue and not known to be done when one more step joins it.
 // Another program's request that comes then stands behind all of it, if the GPU serves in order of
 // request; if it changes programs between launches, behind one of them at most.
@@ -28,13 +26,14 @@ double longest_slice_us(const Variant& variant, const DeviceProfile& profile) {
   for (StepId id = 0; id < variant.steps.size(); ++id) {
     const Step& step = variant.steps[id];
     // Behind user events all is enqueued at once.
-    if (step.lane == Lane::Cpu && variant.gate == Gate::HostEnqueue)
+    if (step.queue == Queue::Cpu && variant.gate == Gate::HostEnqueue)
       done = order.done_before(id).count[kGpuQueue];
-    if (step.lane != Lane::Gpu) continue;
+    if (step.queue != Queue::Gpu) continue;
     const uint32_t wait = window.add(id, [&](uint32_t i) { return ahead_us(variant, i); });
     if (wait != AheadWindow::kNoWait) done = std::max(done, wait + 1);
     for (; oldest < done; ++oldest)
-      if (variant.steps[oldest].lane == Lane::Gpu) waiting_us -= variant.steps[oldest].predicted_us;
+      if (variant.steps[oldest].queue == Queue::Gpu)
+        waiting_us -= variant.steps[oldest].predicted_us;
     waiting_us += step.predicted_us;
     longest_us = std::max(longest_us, waiting_us);
   }
@@ -59,8 +58,8 @@ uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile) {
 }
 
 llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfile& profile) {
-  CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, profile));
-  const Timeline timeline = run_lanes(steps, profile, {}, Clock::Wall);
+  CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile));
+  const Timeline timeline = run_queues(steps, profile, {}, Clock::Wall);
   PlanFigures figures;
   figures.predicted_us = variant.predicted_us;
   if (timeline.total_us > 0) figures.gpu_share = timeline.busy_us[kGpuQueue] / timeline.total_us;

@@ -11,7 +11,7 @@ namespace codl::compiler {
 
 namespace {
 
-constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
+constexpr auto kCpu = static_cast<uint8_t>(Queue::Cpu);
 
 // Of what `maker` made, the bytes that `reader`, a kernel, reads.
 double handed_bytes_of(const Variant& variant, const Step& maker, const Step& reader) {
@@ -36,22 +36,22 @@ double given_bytes_of(const Variant& variant, const Step& step) {
 
 // Of a profile without HostCosts: calls that take no time themselves, but come when the host is
 // done with the CPU's steps before them in the list, and wait until there is room in the queue.
-std::vector<LaneStep> with_calls_for_room(const Variant& variant, llvm::ArrayRef<LaneStep> steps,
-                                          const TransferCosts& exchange) {
+std::vector<QueueStep> with_calls_for_room(const Variant& variant, llvm::ArrayRef<QueueStep> steps,
+                                           const TransferCosts& transfer) {
   AheadWindow window(static_cast<float>(variant.max_ahead_us));
-  std::vector<LaneStep> all;
+  std::vector<QueueStep> all;
   std::vector<uint32_t> ids;  // by step of the plan: where it is
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    LaneStep step = steps[i];
-    for (LaneWait& wait : step.waits) wait.step = ids[wait.step];
-    if (variant.steps[i].lane == Lane::Gpu) {
+    QueueStep step = steps[i];
+    for (QueueWait& wait : step.waits) wait.step = ids[wait.step];
+    if (variant.steps[i].queue == Queue::Gpu) {
       const uint32_t room = window.add(i, [&](uint32_t of) { return ahead_us(variant, of); });
-      LaneStep call;
-      call.lane = kCpu;
-      call.called_lane = step.lane;
+      QueueStep call;
+      call.queue = kCpu;
+      call.called_queue = step.queue;
       call.name = step.name;
       call.kernel = "enqueue";
-      if (room != AheadWindow::kNoWait) call.waits.push_back({ids[room], exchange.sync_us.value});
+      if (room != AheadWindow::kNoWait) call.waits.push_back({ids[room], transfer.sync_us.value});
       step.waits.push_back({static_cast<uint32_t>(all.size())});
       all.push_back(std::move(call));
     }
@@ -64,17 +64,17 @@ std::vector<LaneStep> with_calls_for_room(const Variant& variant, llvm::ArrayRef
 class Host {
  public:
   // Borrows the first and the last.
-  Host(const Variant& variant, std::vector<LaneStep> planned, const LatencyPredictor& predictor)
+  Host(const Variant& variant, std::vector<QueueStep> planned, const LatencyPredictor& predictor)
       : variant_(variant),
         planned_(std::move(planned)),
         predictor_(predictor),
-        costs_(*predictor.profile().exchange.host),
+        costs_(*predictor.profile().transfer.host),
         is_gated_(variant.gate == Gate::UserEvent),
         window_(static_cast<float>(variant.max_ahead_us)),
         calls_(planned_.size()),
         ids_(planned_.size()) {}
 
-  std::vector<LaneStep> run() {
+  std::vector<QueueStep> run() {
     // Behind user events everything is enqueued before anything is computed.
     if (is_gated_)
       for (uint32_t i = 0; i < planned_.size(); ++i)
@@ -88,26 +88,26 @@ class Host {
   }
 
  private:
-  bool is_cpu(uint32_t i) const { return planned_[i].lane == kCpu; }
+  bool is_cpu(uint32_t i) const { return planned_[i].queue == kCpu; }
 
-  LaneStep& push(uint32_t* out_id) {
+  QueueStep& push(uint32_t* out_id) {
     *out_id = static_cast<uint32_t>(steps_.size());
     return steps_.emplace_back();
   }
 
   void call(uint32_t i) {
     const Step& called = variant_.steps[i];
-    LaneStep& step = push(&calls_[i]);
-    step.lane = kCpu;
-    step.called_lane = planned_[i].lane;
+    QueueStep& step = push(&calls_[i]);
+    step.queue = kCpu;
+    step.called_queue = planned_[i].queue;
     step.alone_us = costs_.enqueue_us.value;
     step.idle_us = costs_.submit_us.value;
-    if (called.lane == Lane::Transfer)
+    if (called.queue == Queue::Transfer)
       step.alone_us = step.idle_us = predictor_.transfer().copy_call_time_us(
           moved_bytes(variant_, called), called.kind == StepKind::Upload);
     step.name = called.name;
     step.kernel = "enqueue";
-    if (called.lane == Lane::Gpu) {
+    if (called.queue == Queue::Gpu) {
       const uint32_t wait = window_.add(i, [&](uint32_t of) { return ahead_us(variant_, of); });
       if (wait != AheadWindow::kNoWait) step.waits.push_back({ids_[wait], costs_.wake_us.value});
     }
@@ -117,24 +117,24 @@ class Host {
 
   void add(uint32_t i) {
     const double cold_us = cold_us_of(i);
-    LaneStep& step = push(&ids_[i]);
+    QueueStep& step = push(&ids_[i]);
     step = planned_[i];
     step.alone_us += cold_us;
-    for (LaneWait& wait : step.waits) wait = {ids_[wait.step], hand_off_us(wait.step, i)};
+    for (QueueWait& wait : step.waits) wait = {ids_[wait.step], synchronisation_us(wait.step, i)};
     if (!is_cpu(i)) step.waits.push_back({calls_[i], costs_.start_us.value});
   }
 
-  // What the step takes longer than one whose data its own lane had last.
+  // What the step takes longer than one whose data its own queue had last.
   double cold_us_of(uint32_t i) {
     const Step& step = variant_.steps[i];
-    if (step.lane == Lane::Transfer) return 0;
+    if (step.queue == Queue::Transfer) return 0;
     const bool is_first = i == 0 && is_cpu(i);
     const bool is_kernel = step.kind == StepKind::Kernel;
-    bool has_waited = is_first && has_other_lanes();
+    bool has_waited = is_first && has_other_queues();
     double bytes = is_kernel ? given_bytes_of(variant_, step) : 0;
     for (StepId wait : step.waits) {
-      StepId& known = known_[planned_[i].lane][planned_[wait].lane];
-      if (wait < known) continue;  // the lane has had it since
+      StepId& known = known_[planned_[i].queue][planned_[wait].queue];
+      if (wait < known) continue;  // the queue has had it since
       known = wait + 1;
       has_waited = true;
       if (is_kernel) bytes += handed_bytes_of(variant_, variant_.steps[wait], step);
@@ -144,12 +144,12 @@ class Host {
            (has_waited ? costs_.cpu_resume_us.value : 0);
   }
 
-  bool has_other_lanes() const {
+  bool has_other_queues() const {
     return std::any_of(planned_.begin(), planned_.end(),
-                       [](const LaneStep& step) { return step.lane != kCpu; });
+                       [](const QueueStep& step) { return step.queue != kCpu; });
   }
 
-  double hand_off_us(uint32_t from, uint32_t to) const {
+  double synchronisation_us(uint32_t from, uint32_t to) const {
     if (is_cpu(to)) return costs_.wake_us.value;
     if (!is_cpu(from)) return costs_.queue_us.value;
     // What is enqueued behind a step of the host's has waited for it; a gate has to be opened.
@@ -158,31 +158,31 @@ class Host {
 
   void wait_for_queues() {
     constexpr uint32_t kNotSeen = UINT32_MAX;
-    uint32_t last[kLaneCount] = {kNotSeen, kNotSeen, kNotSeen};
+    uint32_t last[kQueueCount] = {kNotSeen, kNotSeen, kNotSeen};
     for (uint32_t i = 0; i < steps_.size(); ++i)
-      if (steps_[i].lane != kCpu) last[steps_[i].lane] = i;
-    std::vector<LaneWait> waits;
+      if (steps_[i].queue != kCpu) last[steps_[i].queue] = i;
+    std::vector<QueueWait> waits;
     for (uint32_t id : last)
       if (id != kNotSeen) waits.push_back({id, costs_.wake_us.value});
     if (waits.empty()) return;
     uint32_t id = 0;
-    LaneStep& end = push(&id);
-    end.lane = kCpu;
+    QueueStep& end = push(&id);
+    end.queue = kCpu;
     end.waits = std::move(waits);
     end.name = "wait for the queues";
   }
 
   const Variant& variant_;
-  std::vector<LaneStep> planned_;
+  std::vector<QueueStep> planned_;
   const LatencyPredictor& predictor_;
   const HostCosts& costs_;
   bool is_gated_;
   AheadWindow window_;
   std::vector<uint32_t> calls_;  // by step of the plan: the call that enqueues it
   std::vector<uint32_t> ids_;    // by step of the plan: where it is
-  std::vector<LaneStep> steps_;
-  uint32_t known_[kLaneCount][kLaneCount] =
-      {};  // by waiting lane: the steps it has waited for end here
+  std::vector<QueueStep> steps_;
+  uint32_t known_[kQueueCount][kQueueCount] =
+      {};  // by waiting queue: the steps it has waited for end here
 };
 
 }  // namespace
@@ -212,13 +212,13 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
   return bytes * std::min(share, 1.0);
 }
 
-std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneStep> steps,
-                                      const LatencyPredictor& predictor) {
-  const TransferCosts& exchange = predictor.profile().exchange;
-  if (exchange.host) return Host(variant, std::move(steps), predictor).run();
-  for (LaneStep& step : steps)
-    if (!step.waits.empty()) step.hand_off_us = exchange.sync_us.value;
-  return variant.max_ahead_us > 0 ? with_calls_for_room(variant, steps, exchange) : steps;
+std::vector<QueueStep> with_host_calls(const Variant& variant, std::vector<QueueStep> steps,
+                                       const LatencyPredictor& predictor) {
+  const TransferCosts& transfer = predictor.profile().transfer;
+  if (transfer.host) return Host(variant, std::move(steps), predictor).run();
+  for (QueueStep& step : steps)
+    if (!step.waits.empty()) step.synchronisation_us = transfer.sync_us.value;
+  return variant.max_ahead_us > 0 ? with_calls_for_room(variant, steps, transfer) : steps;
 }
 
 }  // namespace codl::compiler

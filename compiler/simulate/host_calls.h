@@ -1,5 +1,5 @@
 // The host's part in a replay (runtime/src/executor.cc): calls that give the queues their steps, on
-// the thread that the CPU lane computes with.
+// the thread that the CPU queue computes with.
 #pragma once
 
 #include <vector>
@@ -18,15 +18,15 @@ double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& r
 // AheadWindow's us_of(): the predicted time of a GPU step of the variant, as its file has it.
 inline float ahead_us(const Variant& variant, uint32_t step) {
   const Step& of = variant.steps[step];
-  return of.lane == Lane::Gpu ? static_cast<float>(of.predicted_us) : -1.0F;
+  return of.queue == Queue::Gpu ? static_cast<float>(of.predicted_us) : -1.0F;
 }
 
-// Steps on lanes with hand-offs as the profile knows them: where it has no HostCosts, sync_us
-// before each step that waits; else by kind, calls included, with one step more that waits for the
-// queues. Where the variant bounds what is enqueued ahead, its predicted_us are filled, and the
-// host calls for each GPU step when there is room for it. `steps`: those of the variant, each
+// Steps on queues with synchronisations as the profile knows them: where it has no HostCosts,
+// sync_us before each step that waits; else by kind, calls included, with one step more that waits
+// for the queues. Where the variant bounds what is enqueued ahead, its predicted_us are filled, and
+// the host calls for each GPU step when there is room for it. `steps`: those of the variant, each
 // waiting for what it waits for there.
-std::vector<LaneStep> with_host_calls(const Variant& variant, std::vector<LaneStep> steps,
-                                      const LatencyPredictor& predictor);
+std::vector<QueueStep> with_host_calls(const Variant& variant, std::vector<QueueStep> steps,
+                                       const LatencyPredictor& predictor);
 
 }  // namespace codl::compiler

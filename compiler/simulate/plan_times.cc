@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/schedule/segment_steps.h"
-#include "compiler/simulate/lane_clock.h"
+#include "compiler/simulate/queue_clock.h"
 #include "compiler/simulate/step_times.h"
 #include "compiler/support/error.h"
 
@@ -17,7 +17,7 @@ class PlanTimes::State {
       : graph_(graph),
         times_(graph, predictor, placements_),
         conditions_(predictor.profile(), {}),
-        sync_us_(conditions_.handed_over_us(predictor.profile().exchange.sync_us.value)),
+        sync_us_(conditions_.with_interference_us(predictor.profile().transfer.sync_us.value)),
         placer_(graph, predictor.profile()),
         placements_(graph.values().size()),
         uses_(graph.values().size()),
@@ -40,18 +40,18 @@ class PlanTimes::State {
  private:
   static constexpr uint32_t kNoNeed = UINT32_MAX;
 
-  // Where a step is: by the first node of its segment, and among that segment's steps of its lane.
+  // Where a step is: by the first node of its segment, and among that segment's steps of its queue.
   struct StepRef {
     ir::NodeId segment = ir::kNoId;
     uint32_t index = 0;
     friend bool operator==(const StepRef&, const StepRef&) = default;
   };
 
-  // By lane: the last step there that must be done before; none: kNoId.
-  using Needs = std::array<StepRef, kLaneCount>;
+  // By queue: the last step there that must be done before; none: kNoId.
+  using Needs = std::array<StepRef, kQueueCount>;
 
   struct TimedStep {
-    uint8_t lane = 0;
+    uint8_t queue = 0;
     double us = 0;  // alone, launch included
     llvm::SmallVector<PlannedAccess, 4> accesses;
     Needs needs;
@@ -62,7 +62,7 @@ class PlanTimes::State {
     bool is_there = false;
     ir::NodeId last = 0;
     std::vector<TimedStep> steps;
-    std::array<uint32_t, kLaneCount> lane_counts = {};
+    std::array<uint32_t, kQueueCount> queue_counts = {};
     llvm::SmallVector<ir::ValueId, 8> values;  // that it touches
     llvm::SmallVector<ValueState, 8> before;   // theirs
     llvm::SmallVector<ValueState, 8> behind;
@@ -73,8 +73,8 @@ class PlanTimes::State {
   struct ValueTouch {
     ir::NodeId segment;
     uint32_t step;   // among the segment's
-    uint32_t index;  // among those of its lane
-    uint8_t lane;
+    uint32_t index;  // among those of its queue
+    uint8_t queue;
     PlannedAccess access;
   };
 
@@ -88,18 +88,18 @@ class PlanTimes::State {
   void forget() {
     std::vector<Fragment>(fragments_.size()).swap(fragments_);
     for (std::vector<ValueTouch>& touches : touches_) touches.clear();
-    divisions_.clear();
+    node_partitions_.clear();
     firsts_.clear();
     checkpoints_.clear();
   }
 
   llvm::Error update_fragments(const PartitionPlan& plan) {
-    const auto node_count = static_cast<ir::NodeId>(plan.divisions.size());
+    const auto node_count = static_cast<ir::NodeId>(plan.node_partitions.size());
     changed_values_.clear();
     std::fill(is_changed_.begin(), is_changed_.end(), 0);
-    const bool is_first = divisions_.empty();
+    const bool is_first = node_partitions_.empty();
     if (is_first) {
-      divisions_ = plan.divisions;
+      node_partitions_ = plan.node_partitions;
       for (ir::ValueId value = 0; value < graph_.values().size(); ++value)
         if (!graph_.value(value).is_constant) place(plan, value);
     }
@@ -162,10 +162,10 @@ class PlanTimes::State {
         if (!graph_.value(input).is_constant) touched.push_back(input);
       touched.push_back(graph_.node(node).output);
     };
-    // Chains count as well: what is read inside one is not exchanged.
+    // Chains count as well: what is read inside one is not transferred.
     auto now = firsts.begin();
     auto before = firsts_.begin();
-    for (ir::NodeId node = 0; node < plan.divisions.size(); ++node) {
+    for (ir::NodeId node = 0; node < plan.node_partitions.size(); ++node) {
       if (now != firsts.end() && *now <= node) ++now;
       if (before != firsts_.end() && *before <= node) ++before;
       const ir::NodeId last_now = now == firsts.end() ? ir::kNoId : *now;
@@ -173,9 +173,9 @@ class PlanTimes::State {
       const ir::NodeId first_now = *std::prev(now);
       const ir::NodeId first_before = *std::prev(before);
       if (first_now == first_before && last_now == last_before &&
-          is_alike(plan.divisions[node], divisions_[node]))
+          is_alike(plan.node_partitions[node], node_partitions_[node]))
         continue;
-      divisions_[node] = plan.divisions[node];
+      node_partitions_[node] = plan.node_partitions[node];
       touch(node);
       if (fragments_[first_before].is_there) drop(first_before);
     }
@@ -218,7 +218,7 @@ class PlanTimes::State {
     fragment.is_there = fragment.is_new = true;
     fragment.last = last_of_segment(plan, first);
     fragment.steps.clear();
-    fragment.lane_counts = {};
+    fragment.queue_counts = {};
     fragment.values = SegmentSteps::values_of(graph_, first, fragment.last);
     fragment.before.clear();
     for (ir::ValueId value : fragment.values) {
@@ -227,14 +227,14 @@ class PlanTimes::State {
     }
     const auto add = [&](const PlannedStep& planned) -> llvm::Error {
       TimedStep& step = fragment.steps.emplace_back();
-      step.lane = static_cast<uint8_t>(planned.lane);
+      step.queue = static_cast<uint8_t>(planned.queue);
       CODL_ASSIGN_OR_RETURN(us, times_.us(planned));
       step.us = us;
       step.accesses = accesses_of(graph_, planned);
       const auto index = static_cast<uint32_t>(fragment.steps.size() - 1);
-      const uint32_t in_lane = fragment.lane_counts[step.lane]++;
+      const uint32_t in_queue = fragment.queue_counts[step.queue]++;
       for (const PlannedAccess& access : step.accesses)
-        add_touch({first, index, in_lane, step.lane, access});
+        add_touch({first, index, in_queue, step.queue, access});
       return llvm::Error::success();
     };
     if (llvm::Error error = emitter_.emit(plan, first, fragment.last, add)) return error;
@@ -250,7 +250,7 @@ class PlanTimes::State {
     touches.insert(at, touch);
   }
 
-  // Of each step of the segment: what of other lanes touches what it touches, and one of both
+  // Of each step of the segment: what of other queues touches what it touches, and one of both
   // writes.
   void find_needs(ir::NodeId first) {
     Fragment& fragment = fragments_[first];
@@ -260,11 +260,11 @@ class PlanTimes::State {
       for (const PlannedAccess& access : step.accesses)
         for (const ValueTouch& touch : touches_[value_of_tensor(access.tensor)]) {
           if (touch.segment > first || (touch.segment == first && touch.step >= i)) break;
-          if (touch.access.tensor != access.tensor || touch.lane == step.lane ||
+          if (touch.access.tensor != access.tensor || touch.queue == step.queue ||
               !(access.is_write || touch.access.is_write) ||
               !access.region.overlaps(touch.access.region))
             continue;
-          StepRef& need = needs[touch.lane];
+          StepRef& need = needs[touch.queue];
           if (need.segment == ir::kNoId || need.segment < touch.segment ||
               (need.segment == touch.segment && need.index < touch.index))
             need = {touch.segment, touch.index};
@@ -275,35 +275,36 @@ class PlanTimes::State {
     }
   }
 
-  // ---- lanes
+  // ---- queues
 
-  // Steps of each lane in order, from the first segment that is new on; those before are as they
+  // Steps of each queue in order, from the first segment that is new on; those before are as they
   // were.
   void order_steps() {
-    std::array<uint32_t, kLaneCount> begin = {};
-    for (size_t lane = 0; lane < kLaneCount; ++lane)
-      counts_before_[lane] = static_cast<uint32_t>(lanes_[lane].size());
+    std::array<uint32_t, kQueueCount> begin = {};
+    for (size_t queue = 0; queue < kQueueCount; ++queue)
+      counts_before_[queue] = static_cast<uint32_t>(queues_[queue].size());
     bool is_as_before = true;
     for (ir::NodeId first : firsts_) {
       const Fragment& fragment = fragments_[first];
       if (is_as_before && fragment.is_new) {
         is_as_before = false;
         unchanged_ = begin;
-        for (size_t lane = 0; lane < kLaneCount; ++lane) lanes_[lane].resize(begin[lane]);
+        for (size_t queue = 0; queue < kQueueCount; ++queue) queues_[queue].resize(begin[queue]);
       }
       begins_[first] = begin;
       if (!is_as_before) append_steps(fragment);
-      for (size_t lane = 0; lane < kLaneCount; ++lane) begin[lane] += fragment.lane_counts[lane];
+      for (size_t queue = 0; queue < kQueueCount; ++queue)
+        begin[queue] += fragment.queue_counts[queue];
     }
     if (is_as_before) unchanged_ = begin;
-    for (size_t lane = 0; lane < kLaneCount; ++lane) ends_us_[lane].resize(begin[lane]);
+    for (size_t queue = 0; queue < kQueueCount; ++queue) ends_us_[queue].resize(begin[queue]);
   }
 
   void append_steps(const Fragment& fragment) {
     for (const TimedStep& step : fragment.steps) {
-      LaneItem& item = lanes_[step.lane].emplace_back();
+      QueueItem& item = queues_[step.queue].emplace_back();
       item.us = step.us;
-      for (size_t other = 0; other < kLaneCount; ++other) {
+      for (size_t other = 0; other < kQueueCount; ++other) {
         const StepRef& need = step.needs[other];
         item.needs[other] =
             need.segment == ir::kNoId ? kNoNeed : begins_[need.segment][other] + need.index;
@@ -313,32 +314,32 @@ class PlanTimes::State {
 
   // ---- the simulation
 
-  struct LaneItem {
+  struct QueueItem {
     double us = 0;
-    std::array<uint32_t, kLaneCount> needs;  // by lane: the step there, or kNoNeed
+    std::array<uint32_t, kQueueCount> needs;  // by queue: the step there, or kNoNeed
   };
 
   struct Point {
-    LaneClock clock;
-    std::array<uint32_t, kLaneCount> at = {};  // the lane's step that is not done
-    // By lane and other lane: how many of its steps the lane is known to be behind.
-    std::array<std::array<uint32_t, kLaneCount>, kLaneCount> behind = {};
+    QueueClock clock;
+    std::array<uint32_t, kQueueCount> at = {};  // the queue's step that is not done
+    // By queue and other queue: how many of its steps the queue is known to be behind.
+    std::array<std::array<uint32_t, kQueueCount>, kQueueCount> behind = {};
   };
 
   class Run {
    public:
     Run(State& state, Point& point) : state_(state), point_(point) {}
 
-    bool has_next(size_t lane) const { return point_.at[lane] < state_.lanes_[lane].size(); }
+    bool has_next(size_t queue) const { return point_.at[queue] < state_.queues_[queue].size(); }
 
-    // A need that the lane is behind already is no wait.
-    double ready_us(size_t lane) const {
-      const LaneItem& item = state_.lanes_[lane][point_.at[lane]];
+    // A need that the queue is behind already is no wait.
+    double ready_us(size_t queue) const {
+      const QueueItem& item = state_.queues_[queue][point_.at[queue]];
       double ready_us = 0;
       bool has_wait = false;
-      for (size_t other = 0; other < kLaneCount; ++other) {
+      for (size_t other = 0; other < kQueueCount; ++other) {
         const uint32_t need = item.needs[other];
-        if (need == kNoNeed || need < point_.behind[lane][other]) continue;
+        if (need == kNoNeed || need < point_.behind[queue][other]) continue;
         if (need >= point_.at[other]) return kNotReadyUs;
         has_wait = true;
         ready_us = std::max(ready_us, state_.ends_us_[other][need]);
@@ -346,16 +347,17 @@ class PlanTimes::State {
       return has_wait ? ready_us + state_.sync_us_ : ready_us;
     }
 
-    double start(size_t lane, double /*now_us*/) const {
-      return state_.lanes_[lane][point_.at[lane]].us;
+    double start(size_t queue, double /*now_us*/) const {
+      return state_.queues_[queue][point_.at[queue]].us;
     }
 
-    void finish(size_t lane, double now_us) {
-      const LaneItem& item = state_.lanes_[lane][point_.at[lane]];
-      for (size_t other = 0; other < kLaneCount; ++other)
+    void finish(size_t queue, double now_us) {
+      const QueueItem& item = state_.queues_[queue][point_.at[queue]];
+      for (size_t other = 0; other < kQueueCount; ++other)
         if (item.needs[other] != kNoNeed)
-          point_.behind[lane][other] = std::max(point_.behind[lane][other], item.needs[other] + 1);
-      state_.ends_us_[lane][point_.at[lane]++] = now_us;
+          point_.behind[queue][other] =
+              std::max(point_.behind[queue][other], item.needs[other] + 1);
+      state_.ends_us_[queue][point_.at[queue]++] = now_us;
     }
 
    private:
@@ -365,11 +367,11 @@ class PlanTimes::State {
 
   // Whether all that the simulation has looked at until then is as it was.
   bool is_valid(const Point& point) const {
-    for (size_t lane = 0; lane < kLaneCount; ++lane) {
-      const bool has_ended = point.at[lane] == counts_before_[lane] &&
-                             counts_before_[lane] == lanes_[lane].size() &&
-                             point.at[lane] == unchanged_[lane];
-      if (point.at[lane] >= unchanged_[lane] && !has_ended) return false;
+    for (size_t queue = 0; queue < kQueueCount; ++queue) {
+      const bool has_ended = point.at[queue] == counts_before_[queue] &&
+                             counts_before_[queue] == queues_[queue].size() &&
+                             point.at[queue] == unchanged_[queue];
+      if (point.at[queue] >= unchanged_[queue] && !has_ended) return false;
     }
     return true;
   }
@@ -389,7 +391,7 @@ class PlanTimes::State {
 
   const ir::Graph& graph_;
   StepTimes times_;
-  const LaneConditions conditions_;
+  const QueueConditions conditions_;
   const double sync_us_;
   const Placer placer_;
   std::vector<ValuePlacement> placements_;        // by value
@@ -398,15 +400,15 @@ class PlanTimes::State {
   std::vector<std::vector<ValueTouch>> touches_;  // by value, in order
   std::vector<uint8_t> is_changed_;               // by value, for the plan at hand
   std::vector<ir::ValueId> changed_values_;
-  std::vector<Division> divisions_;                       // of the plan before
-  std::vector<ir::NodeId> firsts_;                        // of its segments
-  std::vector<Fragment> fragments_;                       // by the first node of a segment
-  std::vector<std::array<uint32_t, kLaneCount>> begins_;  // by that and lane: steps before
-  std::vector<LaneItem> lanes_[kLaneCount];
-  std::vector<double> ends_us_[kLaneCount];
-  std::array<uint32_t, kLaneCount> unchanged_ =
-      {};  // by lane: steps that are as in the plan before
-  std::array<uint32_t, kLaneCount> counts_before_ = {};  // of the plan before
+  std::vector<NodePartition> node_partitions_;             // of the plan before
+  std::vector<ir::NodeId> firsts_;                         // of its segments
+  std::vector<Fragment> fragments_;                        // by the first node of a segment
+  std::vector<std::array<uint32_t, kQueueCount>> begins_;  // by that and queue: steps before
+  std::vector<QueueItem> queues_[kQueueCount];
+  std::vector<double> ends_us_[kQueueCount];
+  std::array<uint32_t, kQueueCount> unchanged_ =
+      {};  // by queue: steps that are as in the plan before
+  std::array<uint32_t, kQueueCount> counts_before_ = {};  // of the plan before
   std::vector<Point> checkpoints_;
   SegmentSteps emitter_;
 };
@@ -417,7 +419,7 @@ PlanTimes::PlanTimes(const ir::Graph& graph, const LatencyPredictor& predictor)
 PlanTimes::~PlanTimes() = default;
 
 bool PlanTimes::can_time(const DeviceProfile& profile) {
-  return !profile.exchange.host && profile.warm_weight_mbytes[0].value <= 0 &&
+  return !profile.transfer.host && profile.warm_weight_mbytes[0].value <= 0 &&
          profile.warm_weight_mbytes[1].value <= 0;
 }
 

@@ -21,8 +21,8 @@ class PlanTimes {
   PlanTimes(const ir::Graph& graph, const LatencyPredictor& predictor);
   ~PlanTimes();
 
-  // False of profiles that have more in them than steps and hand-offs: what the host's calls take,
-  // or caches that keep small networks' weights.
+  // False of profiles that have more in them than steps and synchronisations: what the host's calls
+  // take, or caches that keep small networks' weights.
   static bool can_time(const DeviceProfile& profile);
 
   // Microseconds. Internal error: a step that no kernel runs.

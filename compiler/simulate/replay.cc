@@ -42,10 +42,10 @@ ReplayOp read_op(const JsonValue& json) {
     if (op.kernel > std::min(op.in_rows, op.in_columns))
       json.member("kernel").expected("a number of at most input_rows and input_columns");
   }
-  constexpr double kMostElements = 1e9;  // channels padded, still of int32
+  constexpr double kMaxElements = 1e9;  // channels padded, still of int32
   const double weights =
       static_cast<double>(op.kernel) * op.kernel * op.in_channels * op.out_channels;
-  if (std::max({elements_in(op), elements_out(op), weights}) > kMostElements)
+  if (std::max({elements_in(op), elements_out(op), weights}) > kMaxElements)
     json.expected("an operator of at most 10^9 elements");
   return op;
 }
@@ -180,7 +180,7 @@ class Replayer {
   Replayer(const Replay& replay, const DeviceProfile& profile)
       : replay_(replay), profile_(profile), predictor_(profile) {}
 
-  llvm::Expected<std::vector<LaneStep>> run() {
+  llvm::Expected<std::vector<QueueStep>> run() {
     if (!profile_.has_gpu)
       return input_error(profile_.name, "expected a profile with a \"gpu\", found none");
     for (const ReplayChain& chain : replay_.chains)
@@ -189,13 +189,13 @@ class Replayer {
   }
 
  private:
-  static constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
-  static constexpr auto kGpu = static_cast<uint8_t>(Lane::Gpu);
+  static constexpr auto kCpu = static_cast<uint8_t>(Queue::Cpu);
+  static constexpr auto kGpu = static_cast<uint8_t>(Queue::Gpu);
 
   llvm::Error add_chain(const ReplayChain& chain) {
     const std::vector<Parts> parts = parts_of(chain);
     const bool is_shared = parts.back().cpu.has_value();
-    if (is_shared) add_exchange_in(elements_in(*parts.front().cpu));
+    if (is_shared) add_transfer_in(elements_in(*parts.front().cpu));
     const uint32_t begun = last_;
     uint32_t ends[2] = {begun, begun};
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -215,15 +215,15 @@ class Replayer {
       ReplayOp own = *parts.back().cpu;
       if (chain.ops.size() > 1)
         own = with_out_rows(last_op, last_op.out_rows() - gpu_rows_of(last_op, chain.gpu_percent));
-      add_exchange_out(elements_out(own), ends);
+      add_transfer_out(elements_out(own), ends);
     }
     return llvm::Error::success();
   }
 
   // Appends a step that waits for steps; none of them: kNone.
-  LaneStep& add(uint8_t lane, llvm::StringRef name, double us, llvm::ArrayRef<uint32_t> waits) {
-    LaneStep& step = steps_.emplace_back();
-    step.lane = lane;
+  QueueStep& add(uint8_t queue, llvm::StringRef name, double us, llvm::ArrayRef<uint32_t> waits) {
+    QueueStep& step = steps_.emplace_back();
+    step.queue = queue;
     step.name = name.str();
     step.alone_us = us;
     for (uint32_t wait : waits)
@@ -242,10 +242,10 @@ class Replayer {
       return input_error(replay_.name,
                          "expected a profile with a kernel for every operator, found none for {0}",
                          name_of(op));
-    LaneStep& step = add(processor == Processor::Cpu ? kCpu : kGpu, name_of(op),
-                         choice->predicted_us - predictor_.launch_us(*choice->row), {after});
-    step.kernel = choice->row->symbol;
-    step.launch_us = predictor_.launch_us(*choice->row);
+    QueueStep& step = add(processor == Processor::Cpu ? kCpu : kGpu, name_of(op),
+                          choice->predicted_us - predictor_.launch_us(*choice->kernel), {after});
+    step.kernel = choice->kernel->symbol;
+    step.launch_us = predictor_.launch_us(*choice->kernel);
     return llvm::Error::success();
   }
 
@@ -262,34 +262,36 @@ class Replayer {
     kernels::StepShape moved;
     moved.operands = shapes;
     moved.operand_count = 2;
-    moved.row = choose_mover(moved, predictor_);
-    LaneStep& step = add(kGpu, "transform",
-                         moved.row != nullptr ? predictor_.predict_us(moved, false) : 0, {last_});
-    if (moved.row != nullptr) step.kernel = moved.row->symbol;
+    moved.kernel = choose_mover(moved, predictor_);
+    QueueStep& step =
+        add(kGpu, "transform", moved.kernel != nullptr ? predictor_.predict_us(moved, false) : 0,
+            {last_});
+    if (moved.kernel != nullptr) step.kernel = moved.kernel->symbol;
     step.launch_us = profile_.launch_us.value;
   }
 
   double map_us(double elements) const {
     const double bytes = elements * sizeof(float);
-    switch (profile_.exchange.sharing) {
+    switch (profile_.transfer.sharing) {
       case Sharing::None:
       case Sharing::FineSvm:
         return 0;
       case Sharing::SubBuffer:
         return predictor_.transfer().map_time_us(bytes);
       case Sharing::Separate:
-        return profile_.exchange.copy_us_per_mb.value * bytes * 1e-6;
+        return profile_.transfer.copy_us_per_mb.value * bytes * 1e-6;
     }
     __builtin_unreachable();
   }
 
-  void add_exchange_in(double elements) {
+  void add_transfer_in(double elements) {
     add_transform(false, elements);
-    add(kCpu, "map", map_us(elements), {last_}).hand_off_us = profile_.exchange.sync_us.value;
+    add(kCpu, "map", map_us(elements), {last_}).synchronisation_us =
+        profile_.transfer.sync_us.value;
   }
 
-  void add_exchange_out(double elements, const uint32_t (&ends)[2]) {
-    add(kCpu, "map", map_us(elements), ends).hand_off_us = profile_.exchange.sync_us.value;
+  void add_transfer_out(double elements, const uint32_t (&ends)[2]) {
+    add(kCpu, "map", map_us(elements), ends).synchronisation_us = profile_.transfer.sync_us.value;
     add_transform(true, elements);
   }
 
@@ -307,7 +309,7 @@ class Replayer {
   const Replay& replay_;
   const DeviceProfile& profile_;
   const LatencyPredictor predictor_;
-  std::vector<LaneStep> steps_;
+  std::vector<QueueStep> steps_;
   uint32_t last_ = kNone;  // the step that the next one follows
 };
 
@@ -326,8 +328,8 @@ llvm::Expected<Replay> parse_replay(llvm::StringRef json, llvm::StringRef path) 
   return replay;
 }
 
-llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Replay& replay,
-                                                    const DeviceProfile& profile) {
+llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Replay& replay,
+                                                      const DeviceProfile& profile) {
   return Replayer(replay, profile).run();
 }
 

@@ -2,7 +2,7 @@
 //
 // A plan of codl has a network and kernels; a replay has shapes and ratios only
 // (docs/SIMULATOR.md). Operators stand by themselves: what one writes need not be what the next one
-// reads. They run in chains, as the CoDL paper's do: a chain begins with one exchange and ends with
+// reads. They run in chains, as the CoDL paper's do: a chain begins with one transfer and ends with
 // one; both processors start together, compute the rows at the cut both (Eq. 1), and are waited for
 // together.
 #pragma once
@@ -42,7 +42,7 @@ struct Replay {
 llvm::Expected<Replay> parse_replay(llvm::StringRef json, llvm::StringRef path);
 
 // Input error: the profile has no GPU, or no kernel for an operator.
-llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Replay& replay,
-                                                    const DeviceProfile& profile);
+llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Replay& replay,
+                                                      const DeviceProfile& profile);
 
 }  // namespace codl::compiler

@@ -13,12 +13,12 @@ double weight_mbytes(const Variant& variant) {
   return bytes * 1e-6;
 }
 
-llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
-                                                    const LatencyPredictor& predictor) {
-  std::vector<LaneStep> steps;
+llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
+                                                     const LatencyPredictor& predictor) {
+  std::vector<QueueStep> steps;
   for (const Step& step : variant.steps) {
-    LaneStep& added = steps.emplace_back();
-    added.lane = static_cast<uint8_t>(step.lane);
+    QueueStep& added = steps.emplace_back();
+    added.queue = static_cast<uint8_t>(step.queue);
     added.name = step.name;
     for (StepId wait : step.waits) added.waits.push_back({wait});
     if (step.kernel != nullptr) {
@@ -34,8 +34,8 @@ llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
   return steps;
 }
 
-llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Variant& variant,
-                                                    const DeviceProfile& profile) {
+llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,
+                                                      const DeviceProfile& profile) {
   const LatencyPredictor predictor(profile, weight_mbytes(variant));
   CODL_ASSIGN_OR_RETURN(steps, bare_steps_of(variant, predictor));
   return with_host_calls(variant, std::move(steps), predictor);
@@ -47,7 +47,7 @@ llvm::Error predict(Variant& variant, const DeviceProfile& profile) {
   for (StepId id = 0; id < steps.size(); ++id)
     variant.steps[id].predicted_us = steps[id].alone_us + steps[id].launch_us;
   steps = with_host_calls(variant, std::move(steps), predictor);
-  variant.predicted_us = run_lanes(steps, profile, {}, Clock::Wall).total_us;
+  variant.predicted_us = run_queues(steps, profile, {}, Clock::Wall).total_us;
   return llvm::Error::success();
 }
 

@@ -14,16 +14,16 @@ namespace codl::compiler {
 // Million bytes of what the variant's steps have packed.
 double weight_mbytes(const Variant& variant);
 
-// By step of the variant, without what the host's calls and hand-offs take. Input error: a kernel
-// that the profile's device cannot run, or its user does not want.
-llvm::Expected<std::vector<LaneStep>> bare_steps_of(const Variant& variant,
-                                                    const LatencyPredictor& predictor);
+// By step of the variant, without what the host's calls and synchronisations take. Input error: a
+// kernel that the profile's device cannot run, or its user does not want.
+llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
+                                                     const LatencyPredictor& predictor);
 
 // By step of the variant, in its order; where the profile says what the host's calls take, with
 // steps for these between (host_calls.h). Input error: the profile has no model of a kernel of the
 // variant.
-llvm::Expected<std::vector<LaneStep>> lane_steps_of(const Variant& variant,
-                                                    const DeviceProfile& profile);
+llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,
+                                                      const DeviceProfile& profile);
 
 // Fills predicted_us of the variant, with nothing else on the device, and of its steps.
 llvm::Error predict(Variant& variant, const DeviceProfile& profile);

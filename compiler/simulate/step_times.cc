@@ -64,23 +64,23 @@ llvm::Expected<double> StepTimes::predicted_us(const PlannedStep& step) const {
   kernels::StepShape shape = shape_of(graph_, placements_, step, shapes);
   int32_t tile[kernels::kMaxTileInts] = {};
   if (step.kind != StepKind::Kernel)
-    return times_.exchange_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part));
+    return times_.transfer_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part));
   if (step.node == ir::kNoId) {
-    shape.row = choose_mover(shape, predictor_);
-    if (shape.row == nullptr)
+    shape.kernel = choose_mover(shape, predictor_);
+    if (shape.kernel == nullptr)
       return internal_error(graph_.value(step.value).name,
-                            "expected a GPU kernel that exchanges the value between the lanes");
+                            "expected a GPU kernel that transfers the value between the queues");
   } else {
-    if (step.lane == Lane::Gpu) {  // make_schedule() chooses the same
+    if (step.queue == Queue::Gpu) {  // make_schedule() chooses the same
       shape.tile_count = kernels::choose_tile(shape, predictor_.profile().gpu_facts, tile);
       shape.tile = tile;
     }
     kernels::StepNeeds needs;
     if (const char* expected = kernels::check_step(shape, &needs))
-      return internal_error(graph_.node(step.node).name, "{0}: expected {1}", shape.row->symbol,
+      return internal_error(graph_.node(step.node).name, "{0}: expected {1}", shape.kernel->symbol,
                             expected);
   }
-  return times_.predict_us(shape, false) + times_.launch_us(*shape.row);
+  return times_.predict_us(shape, false) + times_.launch_us(*shape.kernel);
 }
 
 }  // namespace codl::compiler

@@ -24,7 +24,7 @@ class StepTimes {
   struct Key {
     ir::NodeId node = ir::kNoId;
     ir::ValueId value = ir::kNoId;
-    const KernelRow* kernel = nullptr;  // null: an exchange, for which one is chosen
+    const KernelInfo* kernel = nullptr;  // null: a transfer, for which one is chosen
     StepKind kind = StepKind::Kernel;
     SplitDim part_dim = SplitDim::None;
     Range part;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/simulate/lane_clock.h"
+#include "compiler/simulate/queue_clock.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -11,9 +11,9 @@ namespace codl::compiler {
 
 namespace {
 
-class LaneSimulation {
+class QueueSimulation {
  public:
-  LaneSimulation(llvm::ArrayRef<LaneStep> steps, const LaneConditions& conditions, Clock clock)
+  QueueSimulation(llvm::ArrayRef<QueueStep> steps, const QueueConditions& conditions, Clock clock)
       : steps_(steps),
         conditions_(conditions),
         has_calls_(clock == Clock::Wall),
@@ -23,65 +23,65 @@ class LaneSimulation {
   }
 
   Timeline run() {
-    LaneClock clock;
+    QueueClock clock;
     while (clock.advance(*this, conditions_)) {
     }
     result_.total_us = clock.now_us;
-    std::copy(clock.busy_us, clock.busy_us + kLaneCount, result_.busy_us);
+    std::copy(clock.busy_us, clock.busy_us + kQueueCount, result_.busy_us);
     result_.overlap_us = clock.overlap_us;
     return std::move(result_);
   }
 
-  // ---- LaneClock's lanes
+  // ---- QueueClock's queues
 
-  bool has_next(size_t lane) const { return queues_.has_next(lane); }
-  double ready_us(size_t lane) const { return queues_.ready_us(lane); }
+  bool has_next(size_t queue) const { return queues_.has_next(queue); }
+  double ready_us(size_t queue) const { return queues_.ready_us(queue); }
 
-  double start(size_t lane, double now_us) {
-    const size_t index = queues_.next(lane);
+  double start(size_t queue, double now_us) {
+    const size_t index = queues_.next(queue);
     result_.spans[index].start_us = now_us;
-    if (has_calls_) return queues_.wall_us(lane);
-    return steps_[index].called_lane == kNoLane ? steps_[index].alone_us : 0;
+    if (has_calls_) return queues_.wall_us(queue);
+    return steps_[index].called_queue == kNoQueue ? steps_[index].alone_us : 0;
   }
 
-  void finish(size_t lane, double now_us) {
-    result_.spans[queues_.next(lane)].end_us = now_us;
-    queues_.finish(lane, now_us);
+  void finish(size_t queue, double now_us) {
+    result_.spans[queues_.next(queue)].end_us = now_us;
+    queues_.finish(queue, now_us);
   }
 
  private:
-  llvm::ArrayRef<LaneStep> steps_;
-  const LaneConditions& conditions_;
+  llvm::ArrayRef<QueueStep> steps_;
+  const QueueConditions& conditions_;
   const bool has_calls_;
-  LaneQueues queues_;
+  QueueWalk queues_;
   Timeline result_;
 };
 
 }  // namespace
 
 double Timeline::energy_j(const PowerFigures& power) const {
-  // A map is the CPU's work; what a transfer lane draws is not known.
+  // A map is the CPU's work; what a transfer queue draws is not known.
   return 1e-6 * (power.base_w.value * total_us + power.cpu_w.value * busy_us[0] +
                  power.gpu_w.value * busy_us[1]);
 }
 
-Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
-                   const SimulatedLoad& load, Clock clock) {
-  const LaneConditions conditions(profile, load);
-  return LaneSimulation(steps, conditions, clock).run();
+Timeline run_queues(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
+                    const SimulatedLoad& load, Clock clock) {
+  const QueueConditions conditions(profile, load);
+  return QueueSimulation(steps, conditions, clock).run();
 }
 
-std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<LaneStep> steps,
+std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<QueueStep> steps,
                          const Timeline& timeline) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
-  const auto name = [&](llvm::StringRef kind, int64_t lane, llvm::StringRef value) {
+  const auto name = [&](llvm::StringRef kind, int64_t queue, llvm::StringRef value) {
     json.object([&] {
       json.attribute("name", kind);
       json.attribute("ph", "M");
       json.attribute("pid", 1);
-      json.attribute("tid", lane);
+      json.attribute("tid", queue);
       json.attributeObject("args", [&] { json.attribute("name", value); });
     });
   };
@@ -89,11 +89,11 @@ std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<LaneStep> steps
     json.attribute("displayTimeUnit", "ns");
     json.attributeArray("traceEvents", [&] {
       name("process_name", 0, llvm::json::fixUTF8(process));
-      for (size_t lane = 0; lane < kLaneCount; ++lane)
-        if (timeline.busy_us[lane] > 0)
-          name("thread_name", static_cast<int64_t>(lane), kLaneNames[lane]);
+      for (size_t queue = 0; queue < kQueueCount; ++queue)
+        if (timeline.busy_us[queue] > 0)
+          name("thread_name", static_cast<int64_t>(queue), kQueueNames[queue]);
       for (size_t i = 0; i < steps.size(); ++i) {
-        const LaneStep& step = steps[i];
+        const QueueStep& step = steps[i];
         json.object([&] {
           json.attribute("name", llvm::json::fixUTF8(step.name));
           json.attribute("cat", step.kernel);
@@ -101,7 +101,7 @@ std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<LaneStep> steps
           json.attribute("ts", timeline.spans[i].start_us);
           json.attribute("dur", timeline.spans[i].end_us - timeline.spans[i].start_us);
           json.attribute("pid", 1);
-          json.attribute("tid", static_cast<int64_t>(step.lane));
+          json.attribute("tid", static_cast<int64_t>(step.queue));
           json.attributeObject("args", [&] {
             json.attribute("kernel", step.kernel);
             json.attribute("step", static_cast<int64_t>(i));

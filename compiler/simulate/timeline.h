@@ -1,4 +1,4 @@
-// Steps on lanes in virtual time: what codl-sim runs plans and replays with.
+// Steps on queues in virtual time: what codl-sim runs plans and replays with.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,35 @@
 
 namespace codl::compiler {
 
-inline constexpr uint8_t kNoLane = UINT8_MAX;
+inline constexpr uint8_t kNoQueue = UINT8_MAX;
+inline constexpr auto kHostQueue = static_cast<size_t>(Queue::Cpu);
+inline constexpr auto kGpuQueue = static_cast<size_t>(Queue::Gpu);
 
-// `us` from the end of an earlier step, of any lane, to the start of the one that waits for it.
-struct LaneWait {
+// `us` from the end of an earlier step, of any queue, to the start of the one that waits for it.
+struct QueueWait {
   uint32_t step = 0;
   double us = 0;
 };
 
-// One step of a lane. A lane runs its steps in the order given.
-struct LaneStep {
-  uint8_t lane = 0;     // codl::Lane
+// One step of a queue. A queue runs its steps in the order given.
+struct QueueStep {
+  uint8_t queue = 0;    // codl::Queue
   double alone_us = 0;  // at full speed, nothing else running
   // From the end of the last step that it waits for, or the begin of the run, to its start.
-  double hand_off_us = 0;
+  double synchronisation_us = 0;
   double launch_us = 0;  // more in wall time: the host's work to enqueue it
-  std::vector<LaneWait> waits;
+  std::vector<QueueWait> waits;
   std::string name;
-  const char* kernel = "exchange";
-  // Of a call that gives another lane its next step: which lane, and what the call takes where that
-  // lane has done all it was given. A call takes wall time only.
-  uint8_t called_lane = kNoLane;
+  const char* kernel = "transfer";
+  // Of a call that gives another queue its next step: which queue, and what the call takes where
+  // that queue has done all it was given. A call takes wall time only.
+  uint8_t called_queue = kNoQueue;
   double idle_us = 0;
 };
 
 // What else happens on the device.
 struct SimulatedLoad {
-  double cpu_percent = 0;        // of the CPU lane's time that others take, 0 to 90
+  double cpu_percent = 0;        // of the CPU queue's time that others take, 0 to 90
   double gpu_frame_percent = 0;  // of the GPU's time that drawing takes, 0 to 90
 };
 
@@ -51,21 +53,21 @@ struct Timeline {
     double end_us = 0;
   };
   double total_us = 0;
-  double busy_us[kLaneCount] = {};
+  double busy_us[kQueueCount] = {};
   double overlap_us = 0;    // CPU and GPU both busy
   std::vector<Span> spans;  // by step
 
-  // Of the whole run; the profile has power figures. A lane draws its power while it is busy.
+  // Of the whole run; the profile has power figures. A queue draws its power while it is busy.
   double energy_j(const PowerFigures& power) const;
 };
 
 // From event to event. A step is slower by the profile's percentage for as long as the other
 // processor computes too.
-Timeline run_lanes(llvm::ArrayRef<LaneStep> steps, const DeviceProfile& profile,
-                   const SimulatedLoad& load, Clock clock);
+Timeline run_queues(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
+                    const SimulatedLoad& load, Clock clock);
 
 // Chrome trace JSON as codl-bench --trace writes it; `name` is of the process.
-std::string chrome_trace(llvm::StringRef name, llvm::ArrayRef<LaneStep> steps,
+std::string chrome_trace(llvm::StringRef name, llvm::ArrayRef<QueueStep> steps,
                          const Timeline& timeline);
 
 }  // namespace codl::compiler

@@ -18,9 +18,9 @@ constexpr double kOutside = 0.05;  // of the draws, on each side of the interval
 // Of a normal distribution, nine tenths lie above -kTenth deviations.
 constexpr double kTenth = 1.2816;
 
-// The logarithm of hand-offs: assumed, by how far the same number of other devices is away (0.2 to
-// 0.6 ms a round trip on phones of six years, where the profile says 0.6).
-double hand_off_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
+// The logarithm of synchronisations: assumed, by how far the same number of other devices is away
+// (0.2 to 0.6 ms a round trip on phones of six years, where the profile says 0.6).
+double sync_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
 
 // Of the logarithm; a normal distribution's half on each side.
 struct Spread {
@@ -46,8 +46,8 @@ double normal(std::mt19937_64& random) {
   return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform());
 }
 
-double assumed_share_of(llvm::ArrayRef<LaneStep> steps,
-                        llvm::function_ref<const KernelRow*(const LaneStep&)> row_of,
+double assumed_share_of(llvm::ArrayRef<QueueStep> steps,
+                        llvm::function_ref<const KernelInfo*(const QueueStep&)> row_of,
                         const DeviceProfile& profile) {
   double all_us = 0;
   double assumed_us = 0;
@@ -55,19 +55,19 @@ double assumed_share_of(llvm::ArrayRef<LaneStep> steps,
     all_us += us;
     if (origin == Origin::Assumed) assumed_us += us;
   };
-  for (const LaneStep& step : steps) {
-    if (const KernelRow* row = row_of(step))
-      add(step.alone_us, profile.calibration_of(*row).origin);
-    double handed_us = step.hand_off_us;
-    for (const LaneWait& wait : step.waits) handed_us += wait.us;
-    add(handed_us, profile.exchange.sync_us.origin);
+  for (const QueueStep& step : steps) {
+    if (const KernelInfo* info = row_of(step))
+      add(step.alone_us, profile.calibration_of(*info).origin);
+    double handed_us = step.synchronisation_us;
+    for (const QueueWait& wait : step.waits) handed_us += wait.us;
+    add(handed_us, profile.transfer.sync_us.origin);
   }
   return all_us > 0 ? assumed_us / all_us : 0;
 }
 
-const KernelRow* row_of(const LaneStep& step) {
-  for (const KernelRow& row : kKernelRows)
-    if (row.symbol == step.kernel) return &row;  // the same characters, not equal ones
+const KernelInfo* row_of(const QueueStep& step) {
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.symbol == step.kernel) return &info;  // the same characters, not equal ones
   return nullptr;
 }
 
@@ -75,9 +75,9 @@ const KernelRow* row_of(const LaneStep& step) {
 
 Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
   Spread spreads[kKernelCount];
-  for (const KernelRow& row : kKernelRows)
-    spreads[row.id - 1] = spread_of(profile.calibration_of(row));
-  const double hand_off_spread = hand_off_deviation(profile.exchange.sync_us.origin);
+  for (const KernelInfo& info : kKernelInfos)
+    spreads[info.id - 1] = spread_of(profile.calibration_of(info));
+  const double sync_spread = sync_deviation(profile.transfer.sync_us.origin);
   std::mt19937_64 random{1};
   for (int i = 0; i < count; ++i) {
     Factors& factors = draws_.emplace_back();
@@ -87,32 +87,32 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
       factors.kernels[kernel] =
           std::exp(spread.middle + (deviations < 0 ? spread.below : spread.above) * deviations);
     }
-    factors.hand_offs = std::exp(hand_off_spread * normal(random));
+    factors.syncs = std::exp(sync_spread * normal(random));
   }
 }
 
 llvm::Expected<std::vector<double>> Draws::latencies_us(const Variant& variant) const {
-  CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, profile_));
-  std::vector<const KernelRow*> rows;
-  for (const LaneStep& step : steps) rows.push_back(row_of(step));
-  std::vector<LaneStep> drawn = steps;
+  CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile_));
+  std::vector<const KernelInfo*> rows;
+  for (const QueueStep& step : steps) rows.push_back(row_of(step));
+  std::vector<QueueStep> drawn = steps;
   std::vector<double> latencies_us;
   for (const Factors& factors : draws_) {
     for (size_t i = 0; i < steps.size(); ++i) {
-      drawn[i].alone_us = steps[i].alone_us * (rows[i] != nullptr ? factors.kernels[rows[i]->id - 1]
-                                                                  : factors.hand_offs);
-      drawn[i].hand_off_us = steps[i].hand_off_us * factors.hand_offs;
+      drawn[i].alone_us = steps[i].alone_us *
+                          (rows[i] != nullptr ? factors.kernels[rows[i]->id - 1] : factors.syncs);
+      drawn[i].synchronisation_us = steps[i].synchronisation_us * factors.syncs;
       for (size_t k = 0; k < drawn[i].waits.size(); ++k)
-        drawn[i].waits[k].us = steps[i].waits[k].us * factors.hand_offs;
+        drawn[i].waits[k].us = steps[i].waits[k].us * factors.syncs;
     }
-    latencies_us.push_back(run_lanes(drawn, profile_, {}, Clock::Wall).total_us);
+    latencies_us.push_back(run_queues(drawn, profile_, {}, Clock::Wall).total_us);
   }
   return latencies_us;
 }
 
 llvm::Expected<Uncertainty> uncertainty_of(const Variant& variant, const DeviceProfile& profile) {
   CODL_ASSIGN_OR_RETURN(latencies_us, Draws(profile).latencies_us(variant));
-  CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, profile));
+  CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile));
   Uncertainty result;
   result.low_us = quantile_of(latencies_us, kOutside);
   result.high_us = quantile_of(latencies_us, 1 - kOutside);

@@ -17,14 +17,14 @@ struct Uncertainty {
   // Nine tenths of the draws lie between.
   double low_us = 0;
   double high_us = 0;
-  // Of the time of all steps and hand-offs, what rests on numbers that the profile assumes.
+  // Of the time of all steps and synchronisations, what rests on numbers that the profile assumes.
   double assumed_share = 0;
 };
 
 // Draws of what the profile leaves open: log-normal on each side of the prediction, with the
 // intervals of its calibrations as first and last tenth, one factor for all steps of a kernel,
-// which share its error, and one for all hand-offs. Always the same ones: two plans are compared
-// within the same draw. Borrows the profile.
+// which share its error, and one for all synchronisations. Always the same ones: two plans are
+// compared within the same draw. Borrows the profile.
 class Draws {
  public:
   explicit Draws(const DeviceProfile& profile, int count = kDraws);
@@ -35,7 +35,7 @@ class Draws {
  private:
   struct Factors {
     double kernels[kKernelCount];  // by id - 1
-    double hand_offs;
+    double syncs;
   };
   const DeviceProfile& profile_;
   std::vector<Factors> draws_;

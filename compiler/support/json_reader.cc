@@ -90,8 +90,8 @@ std::string shown(const Json& json) {
   if (json.is_object()) return "an object";
   if (json.is_array()) return "an array";
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  constexpr size_t kMostShown = 60;
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
+  constexpr size_t kMaxShown = 60;
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
 }
 
@@ -260,8 +260,8 @@ double JsonValue::as_number() const {
   if (json_ == nullptr) return 0;
   const Json& json = *static_cast<const Json*>(json_);
   // The parser has refused numbers that are not finite.
-  constexpr double kMost = 1e12;
-  if (json.is_number() && json.get<double>() >= 0 && json.get<double>() <= kMost)
+  constexpr double kMax = 1e12;
+  if (json.is_number() && json.get<double>() >= 0 && json.get<double>() <= kMax)
     return json.get<double>();
   expected("a number from 0 to 10^12");
   return 0;

@@ -16,12 +16,12 @@ namespace {
 
 // Fewer are ordinary memory and not counted: 16384 nodes with a constant each make 64 MiB. In files
 // whole pages, so that they can be freed.
-constexpr size_t kLeastBytes = 4096;
+constexpr size_t kMinBytes = 4096;
 // Of a file that several have: mappings of a process are limited (65530 on Linux).
 constexpr size_t kFileBytes = size_t{64} << 20;
 
 size_t whole_pages(size_t bytes) {
-  static const size_t page = std::max(kLeastBytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  static const size_t page = std::max(kMinBytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
   return (bytes + page - 1) / page * page;
 }
 
@@ -36,7 +36,7 @@ char* map_file(size_t bytes) {
 class LargeMemory {
  public:
   void* allocate(size_t bytes) {
-    if (bytes < kLeastBytes) return ::operator new(bytes);
+    if (bytes < kMinBytes) return ::operator new(bytes);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (bytes <= kBytesInMemory - bytes_in_memory_) {
       void* const memory = ::operator new(bytes);
@@ -58,7 +58,7 @@ class LargeMemory {
   }
 
   void free(void* memory, size_t bytes) {
-    if (bytes < kLeastBytes) return ::operator delete(memory);
+    if (bytes < kMinBytes) return ::operator delete(memory);
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto behind = files_.upper_bound(static_cast<char*>(memory));
     const auto file = behind == files_.begin() ? files_.end() : std::prev(behind);

@@ -76,7 +76,7 @@ tools::CommandLine command_line_of(Flags* flags) {
          "operators and ratios in place of a plan, run as CoDL's engine would"}}},
       {"What else the device does",
        {{"cpu-load", number_value("PERCENT", &flags->load.cpu_percent, 0, 90),
-         "of the CPU lane's time that others take"},
+         "of the CPU queue's time that others take"},
         {"frame-load", number_value("PERCENT", &flags->load.gpu_frame_percent, 0, 90),
          "of the GPU's time that drawing takes"},
         {"display",
@@ -92,7 +92,7 @@ tools::CommandLine command_line_of(Flags* flags) {
          "o"},
         {"json", switch_value(&flags->is_json), "one line of JSON in place of text"},
         {"trace", text_value("FILE", &flags->trace, "none"),
-         "write the last variant's lanes, in wall time, as codl-bench --trace does"}}}};
+         "write the last variant's queues, in wall time, as codl-bench --trace does"}}}};
   return line;
 }
 
@@ -111,18 +111,18 @@ llvm::Error check_flags(const Flags& flags) {
 // One variant, or one replay, in virtual time.
 struct Simulated {
   std::string name;
-  std::vector<LaneStep> steps;
+  std::vector<QueueStep> steps;
   Timeline wall;
   Timeline codl;
   std::optional<FrameCount> frames;
 };
 
-Simulated simulate(llvm::StringRef name, std::vector<LaneStep> steps, const DeviceProfile& profile,
+Simulated simulate(llvm::StringRef name, std::vector<QueueStep> steps, const DeviceProfile& profile,
                    const Flags& flags, bool enqueues_all) {
   const SimulatedLoad& load = flags.load;
   Simulated result{name.str(), std::move(steps), {}, {}, {}};
-  result.wall = run_lanes(result.steps, profile, load, Clock::Wall);
-  result.codl = run_lanes(result.steps, profile, load, Clock::Codl);
+  result.wall = run_queues(result.steps, profile, load, Clock::Wall);
+  result.codl = run_queues(result.steps, profile, load, Clock::Codl);
   if (!flags.display) return result;
   Display display;
   display.service = *flags.display;
@@ -141,10 +141,10 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::
   os << llvm::formatv("  wall time    {0,12:f1} us\n", wall.total_us);
   os << llvm::formatv("  CoDL's clock {0,12:f1} us    kernels, maps and waits, without launches\n",
                       simulated.codl.total_us);
-  for (size_t lane = 0; lane < kLaneCount; ++lane)
-    if (wall.busy_us[lane] > 0)
-      os << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n", kLaneNames[lane],
-                          wall.busy_us[lane], wall.total_us - wall.busy_us[lane]);
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    if (wall.busy_us[queue] > 0)
+      os << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n", kQueueNames[queue],
+                          wall.busy_us[queue], wall.total_us - wall.busy_us[queue]);
   os << llvm::formatv("  cpu and gpu  {0,12:f1} us both busy\n", wall.overlap_us);
   if (profile.power) {
     const double energy_j = wall.energy_j(*profile.power);
@@ -175,8 +175,8 @@ void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
           rounded("wall_us", simulated.wall.total_us);
           rounded("codl_clock_us", simulated.codl.total_us);
           json.attributeObject("busy_us", [&] {
-            for (size_t lane = 0; lane < kLaneCount; ++lane)
-              rounded(kLaneNames[lane], simulated.wall.busy_us[lane]);
+            for (size_t queue = 0; queue < kQueueCount; ++queue)
+              rounded(kQueueNames[queue], simulated.wall.busy_us[queue]);
           });
           rounded("overlap_us", simulated.wall.overlap_us);
           if (profile.power) rounded("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
@@ -204,7 +204,7 @@ llvm::Expected<Result> simulate_replay(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(flags.device));
   CODL_ASSIGN_OR_RETURN(text, read_input(flags.replay, tools::kMaxTextBytes));
   CODL_ASSIGN_OR_RETURN(replay, parse_replay(text, flags.replay));
-  CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(replay, profile));
+  CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(replay, profile));
   Result result{std::move(profile), {}};
   result.runs.push_back(
       simulate("replay " + replay.name, std::move(steps), result.profile, flags, false));
@@ -236,7 +236,7 @@ llvm::Expected<Result> simulate_variants(const Flags& flags) {
   for (const Variant& variant : plan.variants) {
     names.push_back(variant.name);
     if (!flags.variant.empty() && variant.name != flags.variant) continue;
-    CODL_ASSIGN_OR_RETURN(steps, lane_steps_of(variant, result.profile));
+    CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, result.profile));
     result.runs.push_back(simulate("variant " + variant.name, std::move(steps), result.profile,
                                    flags, variant.gate == Gate::UserEvent));
   }

@@ -141,8 +141,9 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   CODL_ASSIGN_OR_RETURN(options, options_of(flags, os));
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(device));
   if (flags.no_winograd)
-    for (const KernelRow& row : kKernelRows)
-      if (kernels::winograd_outputs(row.packing) != 0) profile.unused_kernels.push_back(row.id);
+    for (const KernelInfo& kernel : kKernelInfos)
+      if (kernels::winograd_outputs(kernel.packing) != 0)
+        profile.unused_kernels.push_back(kernel.id);
   if (!flags.avoid.empty())
     if (llvm::Error error = avoid_quirks(flags.avoid, profile)) return error;
   // Of more bytes than protobuf reads nothing is read: compile() says why.

@@ -86,8 +86,8 @@ double parse_with_unit(const std::string& flag, const std::string& value,
       digits == std::string::npos ? text : text.drop_front(digits + 1).ltrim(' ');
   for (const auto& [name, factor] : units) {
     if (!unit.equals_insensitive(name)) continue;
-    constexpr double kMost = 1e12;  // of the number; 10^12 GiB are no limit
-    return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMost);
+    constexpr double kMax = 1e12;  // of the number; 10^12 GiB are no limit
+    return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMax);
   }
   tools::fail_input(flag, expected, "'" + value + "'");
 }

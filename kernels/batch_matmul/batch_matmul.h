@@ -66,7 +66,7 @@ constexpr BatchMatMulWork batch_matmul_work(const BatchMatMulParams& params, con
   return work;
 }
 
-// ---- the CPU row ----
+// ---- the CPU kernel ----
 
 // k goes in blocks, so that the panels of b that a worker packs fit half of a second-level cache.
 inline constexpr int64_t kBatchMatMulDepth = 2048;
@@ -86,12 +86,12 @@ struct BatchMatMulUnits {
 
 constexpr BatchMatMulUnits batch_matmul_units(const BatchMatMulWork& work) {
   // Below this a unit packs b for few multiply-adds; a multiple of 14 and 6, the rows of tiles.
-  constexpr int64_t kLeastRows = 84;
+  constexpr int64_t kMinRows = 84;
   BatchMatMulUnits units = {};
   units.column_blocks = ceil_div(work.n, kBatchMatMulColumns);
   const int64_t blocks = work.batch_count * units.column_blocks;
   const int64_t wanted = ceil_div(kMaxTasks, blocks);
-  const int64_t most = ceil_div(work.m, kLeastRows);
+  const int64_t most = ceil_div(work.m, kMinRows);
   units.row_blocks = wanted < most ? wanted : most;
   units.count = blocks * units.row_blocks;
   // A multiply-add takes about a sixteenth of the time of an element that is moved.
@@ -112,11 +112,11 @@ constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
 }
 
 // Tiles in local memory, for GPUs: kernels/common/gemm_tile.h.
-constexpr bool is_batch_matmul_tiled(const KernelRow& row) {
-  return is_symbol(row, "batch_matmul_f32_cl_tiled");
+constexpr bool is_batch_matmul_tiled(const KernelInfo& kernel) {
+  return is_symbol(kernel, "batch_matmul_f32_cl_tiled");
 }
 
-// The tile of a work-item of the buffer row, which has its sums in that many variables.
+// The tile of a work-item of the buffer kernel, which has its sums in that many variables.
 inline constexpr int32_t kBatchMatMulItemRows = 4;
 inline constexpr int32_t kBatchMatMulItemColumns = 8;
 

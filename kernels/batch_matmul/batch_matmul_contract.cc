@@ -24,7 +24,7 @@ const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  const bool is_tiled = is_batch_matmul_tiled(*step.row);
+  const bool is_tiled = is_batch_matmul_tiled(*step.kernel);
   if (const char* expected = is_tiled ? check_unpacked(step, 3, 3) : check_operands(step, 3, 3))
     return expected;
   const OperandShape& a = step.operands[0];
@@ -37,7 +37,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<BatchMatMulParams>();
   if (const char* expected = check_dims(params, a, b, y)) return expected;
   if (is_tiled) return check_gemm_tile(step);
-  if (step.row->processor == Processor::Gpu || step.row->dtype == DType::Any) return nullptr;
+  if (step.kernel->processor == Processor::Gpu || step.kernel->dtype == DType::Any) return nullptr;
   const BatchMatMulWork work = batch_matmul_work(params, a, b, y);
   out_needs->task_count = batch_matmul_units(work).task_count;
   out_needs->scratch_bytes =

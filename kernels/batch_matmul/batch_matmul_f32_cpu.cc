@@ -59,7 +59,7 @@ struct DepthBlock {
 void multiply_tile(const BatchMatMulWork& work, const DepthBlock& block,
                    const Activation& activation, int64_t first, int32_t count, float* packed_rows,
                    float* y) {
-  const float* inputs[kMostTilePixels];
+  const float* inputs[kMaxTilePixels];
   const float* rows = block.a + first * work.a_row;
   int64_t stride = work.a_row;
   if (work.a_depth != 1) {

@@ -6,14 +6,15 @@ namespace codl::kernels {
 namespace {
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  if (!is_batch_matmul_tiled(*step.row)) return 0;
+  if (!is_batch_matmul_tiled(*step.kernel)) return 0;
   const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
                                                  step.operands[0], step.operands[1], step.output());
-  return write_gemm_tile(fastest_gemm_tile(*step.row, batch_matmul_gemm_size(work), gpu), out_tile);
+  return write_gemm_tile(fastest_gemm_tile(*step.kernel, batch_matmul_gemm_size(work), gpu),
+                         out_tile);
 }
 
-TileKind tile_kind(const KernelRow& row) {
-  return is_batch_matmul_tiled(row) ? TileKind::Gemm : TileKind::Local;
+TileKind tile_kind(const KernelInfo& kernel) {
+  return is_batch_matmul_tiled(kernel) ? TileKind::Gemm : TileKind::Local;
 }
 
 // Units of rows and columns; a worker packs the columns of its units one after the other.
@@ -77,7 +78,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double b_bytes = traffic_bytes(step.operands[1]);
   const auto depth = static_cast<double>(work.k);
   out->needed_macs = static_cast<double>(element_count(step.output())) * depth;
-  if (step.row->is_reference()) {
+  if (step.kernel->is_reference()) {
     out->macs = out->needed_macs;
     return fill_loops(step, machine, 2 * depth, a_bytes + b_bytes, out);
   }
@@ -88,7 +89,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   memory.read(a_bytes + b_bytes);
   memory.write(written_bytes(step));
   const double batches = static_cast<double>(work.batch_count);
-  if (is_batch_matmul_tiled(*step.row)) {
+  if (is_batch_matmul_tiled(*step.kernel)) {
     fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work), a_bytes / batches,
               b_bytes / batches, &memory, out);
   } else {

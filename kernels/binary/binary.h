@@ -18,16 +18,15 @@
 // a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows have those from f32 to f32. An
 // activation is for f32 only.
 //
-//   y     Plain of any rank, Nhwc, or Image2d (image row)
+//   y     Plain of any rank, Nhwc, or Image2d (image kernel)
 //   a, b  dims aligned to y's from the right, each dim y's or 1, and that of one of the two y's
 //
-// CPU row, y Plain: a and b Plain. CPU row, y Nhwc: a and b each Nhwc, or Plain of rank <= 4 (a
-// scalar, [c, 1, 1] ...; another shape works and is slow).
-// Buffer row: as the CPU row, but each of a and b has y's layout and dims, or is Plain and a scalar
-// (one element), or, for y Nhwc, Plain with one element per channel ([1, c, 1, 1] or [c, 1, 1]) or
-// Nhwc with one pixel ([1, c, 1, 1] or [n, c, 1, 1]).
-// Image row: the same with Image2d for Nhwc.
-// Broadcast row (GPU): y, a and b Plain, a or b of none of the shapes that the buffer row takes.
+// CPU kernel, y Plain: a and b Plain. CPU kernel, y Nhwc: a and b each Nhwc, or Plain of rank <= 4
+// (a scalar, [c, 1, 1] ...; another shape works and is slow). Buffer kernel: as the CPU kernel, but
+// each of a and b has y's layout and dims, or is Plain and a scalar (one element), or, for y Nhwc,
+// Plain with one element per channel ([1, c, 1, 1] or [c, 1, 1]) or Nhwc with one pixel ([1, c, 1,
+// 1] or [n, c, 1, 1]). Image kernel: the same with Image2d for Nhwc. Broadcast kernel (GPU): y, a
+// and b Plain, a or b of none of the shapes that the buffer kernel takes.
 //
 // Windows of rows: an Nhwc or Image2d operand holds the rows of the part, or its one row where its
 // dim is 1. Parts: Height and OutputChannel for Nhwc and Image2d; none for Plain. Pad lanes of y
@@ -41,7 +40,7 @@
 
 namespace codl::kernels {
 
-// The members that the CPU row has loops of their own for.
+// The members that the CPU kernel has loops of their own for.
 constexpr bool is_arithmetic(int32_t kind) {
   return kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
 }
@@ -52,7 +51,7 @@ enum class BinaryOperand : int32_t {
   Scalar = 1,      // Plain, one element
   PerChannel = 2,  // Plain, one element per channel of an Nhwc or Image2d output
   OnePixel = 3,    // layout and channels of the output, one row, one column
-  General = 4,     // any other broadcast; CPU row, and of a Plain output the broadcast row
+  General = 4,     // any other broadcast; CPU kernel, and of a Plain output the broadcast kernel
 };
 
 constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const OperandShape& y) {
@@ -98,9 +97,9 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
 // Elements of one unit of work of a Plain step; a multiple of every vector length.
 inline constexpr int64_t kBinaryPlainBlock = 4096;
 
-// The GPU row for what the others do not take.
-constexpr bool is_binary_broadcast(const KernelRow& row) {
-  return row.processor == Processor::Gpu && row.layout == Layout::Plain;
+// The GPU kernel for what the others do not take.
+constexpr bool is_binary_broadcast(const KernelInfo& kernel) {
+  return kernel.processor == Processor::Gpu && kernel.layout == Layout::Plain;
 }
 
 // The pieces of a step: (batch, row) pairs, or blocks of a Plain output.

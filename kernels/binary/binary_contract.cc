@@ -8,7 +8,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
   if (operand.layout != Layout::Plain && operand.layout != y.layout)
     return "inputs Plain or of the output's layout";
   if (const char* expected = check_broadcast(operand, y)) return expected;
-  if (step.row->processor == Processor::Gpu && !is_binary_broadcast(*step.row) &&
+  if (step.kernel->processor == Processor::Gpu && !is_binary_broadcast(*step.kernel) &&
       binary_operand_of(operand, y) == BinaryOperand::General)
     return "inputs like the output, scalar, per channel or of one pixel on a GPU";
   if (has_pixels(operand)) {
@@ -31,18 +31,18 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "dtypes that the member of Binary has";
   if (y.dtype != DType::F32 && params.activation != kUnaryIdentity)
     return "no activation of another dtype than f32";
-  if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
+  if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
     return "no image for a buffer kernel";
   if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";
   if (const char* expected = check_input(step, a)) return expected;
   if (const char* expected = check_input(step, b)) return expected;
-  if (is_binary_broadcast(*step.row) && binary_operand_of(a, y) != BinaryOperand::General &&
+  if (is_binary_broadcast(*step.kernel) && binary_operand_of(a, y) != BinaryOperand::General &&
       binary_operand_of(b, y) != BinaryOperand::General)
-    return "an input that only the row of any broadcast takes";
+    return "an input that only the kernel of any broadcast takes";
   for (int32_t i = 0; i < y.rank; ++i)
     if (broadcast_dim(a, y, i) != y.dims[i] && broadcast_dim(b, y, i) != y.dims[i])
       return "output dims that the inputs broadcast to";
-  if (step.row->dtype == DType::Any) return nullptr;  // one task
+  if (step.kernel->dtype == DType::Any) return nullptr;  // one task
   out_needs->task_count = binary_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }

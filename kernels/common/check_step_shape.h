@@ -52,7 +52,7 @@ constexpr const char* check_unpacked(const StepShape& step, uint32_t min_count,
 constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
                                      uint32_t max_count) {
   if (const char* expected = check_unpacked(step, min_count, max_count)) return expected;
-  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
+  if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
   return step.tile_count == 0 ? nullptr : "no tile for a CPU kernel";
 }
 

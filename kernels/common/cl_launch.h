@@ -47,10 +47,10 @@ constexpr const char* check_cl_local_sizes(const int32_t* sizes) {
   return items <= kClMaxGroupItems ? nullptr : "at most 1024 work-items in a group";
 }
 
-// Tile of a GPU row that has no other numbers: none, or the local size.
+// Tile of a GPU kernel that has no other numbers: none, or the local size.
 constexpr const char* check_cl_tile(const StepShape& step) {
   if (step.tile_count == 0) return nullptr;
-  if (step.tile_count != 3) return "no tile, or the three local sizes, for a GPU row";
+  if (step.tile_count != 3) return "no tile, or the three local sizes, for a GPU kernel";
   return check_cl_local_sizes(step.tile);
 }
 

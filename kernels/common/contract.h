@@ -1,6 +1,6 @@
 // What a step hands to a kernel, and what a kernel's contract answers.
 //
-// A *step* is one call of one kernel row: parameters, operands, and the part of the output to
+// A *step* is one call of one kernel: parameters, operands, and the part of the output to
 // compute. Its *contract* (kernels/<op>/<op>_contract.cc) decides from shapes alone whether the
 // kernel may run it. codlc asks while planning; the runtime asks again for every step of every plan
 // it opens, because a plan may have been touched. A step that passes reads and writes inside its
@@ -39,7 +39,7 @@ inline constexpr uint32_t kMaxTileInts = 8;
 //             Height: output rows part; OutputChannel: output channels part, begin a multiple of
 //             kChannelPanel (Plain [m, n]: columns)
 struct StepShape {
-  const KernelRow* row = nullptr;
+  const KernelInfo* kernel = nullptr;
   const void* params = nullptr;  // the op's Params struct, row->op; 4-byte aligned
   const OperandShape* operands = nullptr;
   uint32_t operand_count = 0;
@@ -97,17 +97,17 @@ struct ClLaunch {
 };
 
 // No std::string_view: its comparison would be a symbol of the library.
-constexpr bool is_symbol(const KernelRow& row, const char* symbol) {
-  return __builtin_strcmp(row.symbol, symbol) == 0;
+constexpr bool is_symbol(const KernelInfo& kernel, const char* symbol) {
+  return __builtin_strcmp(kernel.symbol, symbol) == 0;
 }
 
 // What must be known of an operator's kernels to run a step. One constant per kernels/<op>/, named
 // k<Op>Contract. What else is known of them, and asked while planning only, is in step_work.h.
 struct Contract {
-  // Null if the row may run the step, else a static text that says what was expected, e.g.
+  // Null if the kernel may run the step, else a static text that says what was expected, e.g.
   // "input rows of the part inside the operand".
   const char* (*check)(const StepShape& step, StepNeeds* out_needs);
-  // GPU rows only; the step has passed check().
+  // GPU kernels only; the step has passed check().
   void (*launch)(const StepShape& step, ClLaunch* out_launch);
 };
 

@@ -140,7 +140,7 @@ constexpr bool holds_rows_of(const OperandShape& shape, Range rows) {
 }
 
 // What the contracts of both operators demand of x, w, bias, [residual], y beyond channels, packing
-// and the tile of a GPU row.
+// and the tile of a GPU kernel.
 template <typename Params>
 constexpr const char* check_conv_operands(const StepShape& step) {
   const Params& params = step.params_as<Params>();
@@ -177,7 +177,7 @@ constexpr const char* check_conv_operands(const StepShape& step) {
       if (residual.dims[i] != y.dims[i]) return "a residual of the output's dims";
     if (!holds_rows_of(residual, rows)) return "residual rows of the part inside the operand";
   }
-  if (step.row->processor == Processor::Gpu) return nullptr;  // the operator's tiles
+  if (step.kernel->processor == Processor::Gpu) return nullptr;  // the operator's tiles
   return step.tile_count == 0 ? nullptr : "no tile numbers for a CPU kernel";
 }
 

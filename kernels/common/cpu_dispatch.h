@@ -14,7 +14,8 @@ namespace codl::kernels {
 enum class CpuTarget : uint8_t { Baseline = 0, Avx2 = 1, Avx3 = 2 };
 inline constexpr CpuTarget kCpuTargets[] = {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx3};
 
-// One CPU row of kernels.def. Null where the architecture lacks the target; Baseline is never null.
+// One CPU kernel of kernels.def. Null where the architecture lacks the target; Baseline is never
+// null.
 struct CpuKernelTargets {
   CpuKernel baseline;
   CpuKernel avx2;

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
 // The least exponent of power_of_e(), which makes 0 of it.
-inline constexpr float kLeastExponent = -88.0f;
+inline constexpr float kMinExponent = -88.0f;
 
 // e^t for t in [-88, 88], with a relative error below 4e-7, 0 below -87.7; a NaN stays one.
 //

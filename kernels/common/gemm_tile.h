@@ -60,7 +60,7 @@ constexpr GemmTile gemm_tile_of(const StepShape& step) {
   return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4], step.tile[5]};
 }
 
-// Tile numbers of a step of a tiled row: none, or the members of GemmTile.
+// Tile numbers of a step of a tiled kernel: none, or the members of GemmTile.
 constexpr const char* check_gemm_tile(const StepShape& step) {
   if (step.tile_count == 0) return nullptr;
   if (step.tile_count != kGemmTileInts) return "no tile, or its six numbers";

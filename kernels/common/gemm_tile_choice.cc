@@ -29,8 +29,8 @@ TimedTile timed_tile(const GemmTile& tile, const GpuFacts& gpu) {
   const double by_registers = gpu.unit_registers / group_registers;
   const double by_local = gpu.unit_local_bytes / static_cast<double>(gemm_local_bytes(tile));
   const double residents = by_registers < by_local ? by_registers : by_local;
-  constexpr double kMost = 64;  // that a profile may have
-  timed.residents = residents < 1 ? 1 : static_cast<int32_t>(residents < kMost ? residents : kMost);
+  constexpr double kMax = 64;  // that a profile may have
+  timed.residents = residents < 1 ? 1 : static_cast<int32_t>(residents < kMax ? residents : kMax);
   return timed;
 }
 
@@ -69,8 +69,8 @@ GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_
   return best->tile;
 }
 
-GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu) {
-  const TimedTiles* own = gpu.tiles.table_of(row);
+GemmTile fastest_gemm_tile(const KernelInfo& kernel, const GemmSize& size, const GpuFacts& gpu) {
+  const TimedTiles* own = gpu.tiles.table_of(kernel);
   return fastest_gemm_tile(own == nullptr ? timed_gemm_tiles(gpu) : *own, size, gpu.units);
 }
 

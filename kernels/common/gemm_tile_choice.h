@@ -12,7 +12,7 @@ TimedTiles timed_gemm_tiles(const GpuFacts& gpu);
 
 // The fastest tile of the profile's for the row, or of those, for `size`, which must not depend on
 // how the operator is cut: neither does the order of additions then.
-GemmTile fastest_gemm_tile(const KernelRow& row, const GemmSize& size, const GpuFacts& gpu);
+GemmTile fastest_gemm_tile(const KernelInfo& kernel, const GemmSize& size, const GpuFacts& gpu);
 // Of these, one or more. `units`: of the GPU.
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);
 // What it is the fastest by: how long a tile takes for `size`.

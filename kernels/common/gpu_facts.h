@@ -30,18 +30,18 @@ struct GpuTiles {
   uint32_t table_count = 0;
 
   // Null if nothing is known of the row.
-  constexpr const uint16_t* local_size_of(const KernelRow& row) const {
-    const uint16_t* size = local_sizes[row.id - 1];
+  constexpr const uint16_t* local_size_of(const KernelInfo& kernel) const {
+    const uint16_t* size = local_sizes[kernel.id - 1];
     return size[0] == 0 ? nullptr : size;
   }
-  constexpr const TimedTiles* table_of(const KernelRow& row) const {
+  constexpr const TimedTiles* table_of(const KernelInfo& kernel) const {
     for (uint32_t i = 0; i < table_count; ++i)
-      if (tables[i].kernel_id == row.id) return &tables[i];
+      if (tables[i].kernel_id == kernel.id) return &tables[i];
     return nullptr;
   }
   // `sizes` pass check_cl_local_sizes().
-  constexpr void set_local_size(const KernelRow& row, const int32_t* sizes) {
-    for (int i = 0; i < 3; ++i) local_sizes[row.id - 1][i] = static_cast<uint16_t>(sizes[i]);
+  constexpr void set_local_size(const KernelInfo& kernel, const int32_t* sizes) {
+    for (int i = 0; i < 3; ++i) local_sizes[kernel.id - 1][i] = static_cast<uint16_t>(sizes[i]);
   }
   // Takes the place of the row's. False: one row too many.
   constexpr bool set_table(const TimedTiles& table) {

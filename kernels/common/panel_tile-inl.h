@@ -46,8 +46,8 @@ constexpr int tile_pixels_of(int vectors) {
 }
 constexpr int tile_pixels_of_channels(int64_t channels) { return kTileSize.most_pixels(channels); }
 // The largest of all.
-constexpr int kMostTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
-static_assert(kMostTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
+constexpr int kMaxTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
+static_assert(kMaxTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
   return kTileSize.pixels_for(stride, most_pixels);
 }
@@ -344,8 +344,8 @@ struct TileFunctions {
 // Computes whole vectors into a buffer, and ends the panels one by one.
 inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction compute,
                                           int panel_count, const PanelOutput& output) {
-  HWY_ALIGN float sums[kMostTilePixels * kTilePanels * kChannelPanel];
-  static_assert(kRowPanels <= kMostTilePixels * kTilePanels);
+  HWY_ALIGN float sums[kMaxTilePixels * kTilePanels * kChannelPanel];
+  static_assert(kRowPanels <= kMaxTilePixels * kTilePanels);
   constexpr int64_t kSumStride = kTilePanels * kChannelPanel;
   PanelTile raw = tile;
   raw.residual = nullptr;

@@ -103,20 +103,20 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   // Where blocks are evened out, whole tiles on AVX3, where a surplus pixel costs most.
   constexpr int64_t kEvenGrain = kPanelTileMaxPixels;
   // About 5 us of one core at 80 GFLOP/s, some ten times what handing out a task may cost.
-  constexpr int64_t kLeastTaskMacs = 200'000;
+  constexpr int64_t kMinTaskMacs = 200'000;
   // Enough for the slowest of eight workers to leave little undone at the end.
   constexpr int64_t kWantedTasks = 32;
-  constexpr int64_t kMostPixelBlocks = 64;
+  constexpr int64_t kMaxPixelBlocks = 64;
 
   PanelBlocks blocks = {};
   // Where all weights stay in a core's cache and there are pixels for every worker, tasks are
   // pixels only: then a worker's outputs are what it reads of the next map. A line that another
   // core has written takes as long as tens of multiply-adds of a tile.
-  constexpr int64_t kLeastPixelBlocks = 8;
+  constexpr int64_t kMinPixelBlocks = 8;
   if (panels * panel_depth * kChannelPanel * int64_t{sizeof(float)} <= kPanelPassBytes &&
-      images * pixels >= kLeastPixelBlocks * kEvenGrain) {
-    int64_t block = ceil_div(kLeastTaskMacs, panel_depth * panels * kChannelPanel);
-    if (block < ceil_div(pixels, kMostPixelBlocks)) block = ceil_div(pixels, kMostPixelBlocks);
+      images * pixels >= kMinPixelBlocks * kEvenGrain) {
+    int64_t block = ceil_div(kMinTaskMacs, panel_depth * panels * kChannelPanel);
+    if (block < ceil_div(pixels, kMaxPixelBlocks)) block = ceil_div(pixels, kMaxPixelBlocks);
     blocks.pixels_per_block = ceil_div(block, kEvenGrain) * kEvenGrain;
     blocks.panels_per_block = panels;
     blocks.pixel_blocks = ceil_div(pixels, blocks.pixels_per_block);
@@ -129,8 +129,8 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   if (even_panels > panels) even_panels = panels;
 
   const int64_t macs_per_pixel = panel_depth * even_panels * kChannelPanel;
-  int64_t block = ceil_div(kLeastTaskMacs, macs_per_pixel);
-  if (block < ceil_div(pixels, kMostPixelBlocks)) block = ceil_div(pixels, kMostPixelBlocks);
+  int64_t block = ceil_div(kMinTaskMacs, macs_per_pixel);
+  if (block < ceil_div(pixels, kMaxPixelBlocks)) block = ceil_div(pixels, kMaxPixelBlocks);
   block = ceil_div(block, kPixelGrain) * kPixelGrain;
   blocks.pixel_blocks = ceil_div(pixels, block);
   // Evenly: 100 pixels are 56 + 44, not 84 + 16.
@@ -141,7 +141,7 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   // Few pixels: let the panels make the tasks.
   while (even_panels > 2 &&
          images * blocks.pixel_blocks * ceil_div(panels, even_panels) < kWantedTasks &&
-         blocks.pixels_per_block * panel_depth * even_panels * kChannelPanel >= 2 * kLeastTaskMacs)
+         blocks.pixels_per_block * panel_depth * even_panels * kChannelPanel >= 2 * kMinTaskMacs)
     even_panels = ceil_div(even_panels, 4) * 2;
   blocks.panels_per_block = even_panels;
   blocks.panel_blocks = ceil_div(panels, even_panels);

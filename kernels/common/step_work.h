@@ -103,7 +103,7 @@ struct StepWork {
 // ---- what an operator says while planning -------------------------------------------------------
 
 // Kernels that use a machine alike: what one reaches of its rates, another of the family is assumed
-// to reach. Loops are the reference rows of all operators.
+// to reach. Loops are the reference kernels of all operators.
 enum class KernelFamily : uint8_t {
   Convolution,
   Product,
@@ -136,15 +136,15 @@ struct OpWork {
   // Adds the counts of the step to `out`, which has those of a GPU's launch. A GPU step has its
   // tile.
   void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
-  // GPU rows only, null for most operators; the step has no tile, and passes check_step() with the
-  // one that is given. Writes at most kMaxTileInts numbers and returns how many; 0: the defaults.
-  // Of a Local row the first three are the local size; kernels::choose_tile() has the profile's in
-  // their place. What decides the order of additions must not depend on the part.
+  // GPU kernels only, null for most operators; the step has no tile, and passes check_step() with
+  // the one that is given. Writes at most kMaxTileInts numbers and returns how many; 0: the
+  // defaults. Of a Local row the first three are the local size; kernels::choose_tile() has the
+  // profile's in their place. What decides the order of additions must not depend on the part.
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
-  // GPU rows only; null: all are Local.
-  TileKind (*tile_kind)(const KernelRow& row) = nullptr;
-  // GPU rows only; null: none is of the family Tiled.
-  bool (*is_tiled)(const KernelRow& row) = nullptr;
+  // GPU kernels only; null: all are Local.
+  TileKind (*tile_kind)(const KernelInfo& kernel) = nullptr;
+  // GPU kernels only; null: none is of the family Tiled.
+  bool (*is_tiled)(const KernelInfo& kernel) = nullptr;
 };
 
 }  // namespace codl::kernels

@@ -28,7 +28,7 @@ constexpr double vector_channels(double channels, double lanes) {
   const double wide = static_cast<double>(static_cast<int64_t>(channels / lanes));
   return (wide + (channels - wide * lanes) / kChannelPad) * lanes;
 }
-constexpr bool is_cpu(const StepShape& step) { return step.row->processor == Processor::Cpu; }
+constexpr bool is_cpu(const StepShape& step) { return step.kernel->processor == Processor::Cpu; }
 
 // ---- memory -------------------------------------------------------------------------------------
 
@@ -178,8 +178,8 @@ void add_curve(int32_t kind, double elements, const WorkMachine& machine, StepWo
 void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
                  int64_t units, int32_t task_count, StepWork* out);
 
-// Plain loops, the reference rows: one task, each element by its indices. `uses`: inputs that are
-// loaded for an element of the output.
+// Plain loops, the reference kernels: one task, each element by its indices. `uses`: inputs that
+// are loaded for an element of the output.
 void fill_loops(const StepShape& step, const WorkMachine& machine, double uses, double read_bytes,
                 StepWork* out);
 
@@ -190,7 +190,7 @@ double all_read_bytes(const StepShape& step);
 // each pixel.
 void fill_pixel_runs(const StepShape& step, StepWork* out);
 
-// OpWork::work of reference rows. Of the inputs, as much as is written:
+// OpWork::work of reference kernels. Of the inputs, as much as is written:
 void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* out);
 // All of all operands, one operation for an element:
 void count_loops(const StepShape& step, const WorkMachine& machine, StepWork* out);

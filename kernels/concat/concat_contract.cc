@@ -8,19 +8,19 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const int32_t axis = step.params_as<ConcatParams>().axis;
   const OperandShape& y = step.output();
   if (axis < 0 || axis >= y.rank) return "an axis of the output";
-  const bool is_runs = joins_runs(*step.row);
-  if (is_runs && has_pixels(y) && axis == 1) return "another axis than 1 for the row of runs";
-  if (step.row->processor == Processor::Gpu && !is_runs && axis != 1)
-    return "axis 1 for a GPU row of channels";
-  if (step.row->layout == Layout::Image2d && step.operand_count - 1 > kConcatImageInputs)
+  const bool is_runs = joins_runs(*step.kernel);
+  if (is_runs && has_pixels(y) && axis == 1) return "another axis than 1 for the kernel of runs";
+  if (step.kernel->processor == Processor::Gpu && !is_runs && axis != 1)
+    return "axis 1 for a GPU kernel of channels";
+  if (step.kernel->layout == Layout::Image2d && step.operand_count - 1 > kConcatImageInputs)
     return "at most 8 images";
-  if (y.layout == Layout::Image2d && step.row->layout != Layout::Image2d)
+  if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
     return "no image for a buffer kernel";
   if (step.part_dim != SplitDim::None && (!has_pixels(y) || (axis != 1 && axis != 3)))
     return "no part but rows of an Nhwc or Image2d output joined along axis 1 or 3";
   const bool needs_all_rows = has_pixels(y) && (axis == 0 || axis == 2 || is_runs);
   if (needs_all_rows && !holds_all_rows(y)) return "all rows in memory for this axis and row";
-  const bool is_any = step.row->dtype == DType::Any;
+  const bool is_any = step.kernel->dtype == DType::Any;
   if (is_any && y.layout != Layout::Plain) return "Plain operands";
   int64_t joined = 0;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {

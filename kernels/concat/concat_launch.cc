@@ -35,7 +35,7 @@ void launch_runs(const StepShape& step, ClLaunch* out_launch) {
 }  // namespace
 
 void concat_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (joins_runs(*step.row)) return launch_runs(step, out_launch);
+  if (joins_runs(*step.kernel)) return launch_runs(step, out_launch);
   const OperandShape& y = step.output();
   const uint32_t input_count = step.operand_count - 1;
   const int32_t first_row = rows_of_part(step.part_dim, step.part, y).begin;

@@ -19,7 +19,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
     least = smaller(least, behind * step.operands[i].dims[axis]);
   const double joined = elements * element_bytes(y) / (behind * y.dims[axis]);  // pieces of y
-  if (step.row->is_reference())
+  if (step.kernel->is_reference())
     return fill_loops(step, machine, 1, elements * element_bytes(y), out);
   const ConcatWork work = concat_work(step.part_dim, step.part, y);
   out->run_bytes = least;

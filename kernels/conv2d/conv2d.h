@@ -24,7 +24,7 @@
 // conv2d_winograd2_f32_cl_tiled: of a tile of 2 x 2, the outputs of a row do not depend, to the
 // bit, on the inputs that only the other row reaches.)
 //
-// GPU rows, what a work-item does for one input channel (image: for a texel of four) of a tap:
+// GPU kernels, what a work-item does for one input channel (image: for a texel of four) of a tap:
 //   row     computes                multiply-adds  loads, and multiply-adds of each  registers
 //   buffer  7 pixels, 16 channels   112            1 of 16 floats, 7 of one: 14      135
 //           7 pixels, 32 channels   224            2 of 16 floats, 7 of one: 25      263
@@ -35,8 +35,8 @@
 //   winograd4 buffer  4 tiles, 64 channels  256    4 of 16 floats, 4 of one: 32      321
 //   winograd2 tiled   8 tiles, 8 channels   64     4 of 4 floats, local memory: 16   112
 // Registers are floats: sums, factors and, tiled, what is on its way to local memory. From global
-// memory a tiled row loads 4 floats for 4 M N / (M + N) multiply-adds: 171 in a tile of 64 x 128,
-// 64 in one of 32 x 32.
+// memory a tiled kernel loads 4 floats for 4 M N / (M + N) multiply-adds: 171 in a tile of 64 x
+// 128, 64 in one of 32 x 32.
 #pragma once
 
 #include "kernels/common/conv_window.h"
@@ -56,15 +56,17 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
 
 // The row of tiles in local memory: one group, tile numbers as in kernels/common/gemm_tile.h.
-constexpr bool is_conv2d_tiled(const KernelRow& row) {
-  return is_symbol(row, "conv2d_f32_cl_tiled");
+constexpr bool is_conv2d_tiled(const KernelInfo& kernel) {
+  return is_symbol(kernel, "conv2d_f32_cl_tiled");
 }
 
 // Texels of 4 channels, as in images, in buffers.
-constexpr bool is_conv2d_quad(const KernelRow& row) { return is_symbol(row, "conv2d_f32_cl_quad"); }
+constexpr bool is_conv2d_quad(const KernelInfo& kernel) {
+  return is_symbol(kernel, "conv2d_f32_cl_quad");
+}
 
-constexpr bool is_conv2d_buffer(const KernelRow& row) {
-  return is_symbol(row, "conv2d_f32_cl_buffer");
+constexpr bool is_conv2d_buffer(const KernelInfo& kernel) {
+  return is_symbol(kernel, "conv2d_f32_cl_buffer");
 }
 
 // The product that the operator is, whole.
@@ -74,7 +76,7 @@ constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w
           int64_t{w.dims[2]} * w.dims[3] * padded_channels(x)};
 }
 
-// The buffer row: tile numbers are the local sizes, then the pixels and the panels of 16 output
+// The buffer kernel: tile numbers are the local sizes, then the pixels and the panels of 16 output
 // channels of a work-item.
 //   7 pixels divide the widths of most networks (112, 56, 28, 14, 7) and leave one over at 13, 27
 //   and 55; seven sums of 16 lanes hide the latency of an AVX-512 multiply-add
@@ -97,7 +99,7 @@ constexpr Range conv2d_panels(const Conv2dParams& params, const OperandShape& y,
           static_cast<int32_t>(params.groups * ceil_div(y.dims[1] / params.groups, kChannelPanel))};
 }
 
-// Whether the buffer row can compute `panels` panels in a work-item.
+// Whether the buffer kernel can compute `panels` panels in a work-item.
 constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShape& y,
                                    SplitDim part_dim, Range part, int32_t panels) {
   return panels == 1 || (panels == 2 && params.groups == 1 &&
@@ -113,23 +115,23 @@ constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape&
   return taps == 1 && channels <= 16384 && channels * params.stride_w % 1024 == 0;
 }
 
-// The share of its (tap, position) pairs that the direct CPU row computes: 1, or, where most taps
-// lie in the padding, those inside the map. A question of the operator's shapes alone, for the
+// The share of its (tap, position) pairs that the direct CPU kernel computes: 1, or, where most
+// taps lie in the padding, those inside the map. A question of the operator's shapes alone, for the
 // result's last bit.
 constexpr double conv2d_computed_share(const Conv2dParams& params, const OperandShape& x,
                                        const OperandShape& w, const OperandShape& y) {
   // More than this, or tiles smaller than this, and the smaller tiles cost what the skipped taps
   // save.
-  constexpr double kMostInside = 0.6;
-  constexpr int32_t kLeastColumns = 4;
+  constexpr double kMaxInside = 0.6;
+  constexpr int32_t kMinColumns = 4;
   const WindowAxis horizontal = horizontal_axis(params, w.dims);
   const double share = share_inside(vertical_axis(params, w.dims), x.dims[2], y.dims[2]) *
                        share_inside(horizontal, x.dims[3], y.dims[3]);
-  if (share > kMostInside) return 1;
+  if (share > kMaxInside) return 1;
   int32_t segments = 0;
   for (int32_t column = 0; column < y.dims[3];
        column = end_of_segment(horizontal, x.dims[3], y.dims[3], column))
-    if (++segments > y.dims[3] / kLeastColumns) return 1;
+    if (++segments > y.dims[3] / kMinColumns) return 1;
   return share;
 }
 
@@ -137,7 +139,7 @@ constexpr double conv2d_computed_share(const Conv2dParams& params, const Operand
 // of the processors that run buffer kernels.
 inline constexpr int64_t kConv2dInnerWeightBytes = 256 * 1024;
 
-// How the buffer row is cut into work-items: blocks of pixels of a row times blocks of panels.
+// How the buffer kernel is cut into work-items: blocks of pixels of a row times blocks of panels.
 struct Conv2dBufferGrid {
   bool is_joined = false;  // rows are one: a 1x1 filter that moves by one sees none
   int32_t item_pixels = kConv2dBufferPixels;
@@ -198,7 +200,7 @@ inline int64_t conv2d_blocks_inside(const Conv2dBufferGrid& grid, const WindowAx
   return end > first ? end - first : 0;
 }
 
-// How the direct CPU row reads its input where few output channels are computed with lanes along
+// How the direct CPU kernel reads its input where few output channels are computed with lanes along
 // the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
 struct Conv2dDots {
   int64_t runs = 0;   // of a window: its rows, or its taps where these are dilated; 0: not so
@@ -218,12 +220,12 @@ inline constexpr int32_t kConv2dMostDots = 8;
 // shapes alone, as is what an instruction set makes of it: of a result's last bit.
 constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape& x,
                                  const OperandShape& w, const OperandShape& y) {
-  constexpr int64_t kLeastPixels = 256;         // the weights are brought into order at each run
-  constexpr int64_t kMostElements = 64 * 1024;  // of the weights and of the copies
+  constexpr int64_t kMinPixels = 256;          // the weights are brought into order at each run
+  constexpr int64_t kMaxElements = 64 * 1024;  // of the weights and of the copies
   constexpr int64_t kTilePixels = 8;
   constexpr int64_t kVector = 16;
   if (params.groups != 1 || y.dims[1] > kConv2dMostDots) return {};
-  if (int64_t{y.dims[0]} * y.dims[2] * y.dims[3] < kLeastPixels) return {};
+  if (int64_t{y.dims[0]} * y.dims[2] * y.dims[3] < kMinPixels) return {};
   const WindowAxis horizontal = horizontal_axis(params, w.dims);
   Conv2dDots dots;
   // Pad lanes are read like channels, where they are a fifth of a pixel at most.
@@ -237,7 +239,7 @@ constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape&
   dots.weight_elements = dots.runs * round_up(dots.run, kVector) * computed;
   dots.zero_elements = round_up(dots.run, kVector);
   dots.copy_elements = kTilePixels * dots.runs * dots.run;
-  if (dots.weight_elements > kMostElements || dots.copy_elements > kMostElements) return {};
+  if (dots.weight_elements > kMaxElements || dots.copy_elements > kMaxElements) return {};
   return conv2d_computed_share(params, x, w, y) < 1 ? Conv2dDots{} : dots;
 }
 

@@ -16,15 +16,15 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "groups that divide the input and output channels";
   if (w.dims[0] != y.dims[1] || w.dims[1] != x.dims[1] / params.groups)
     return "weights of the output channels and the input channels of a group";
-  const int32_t winograd = winograd_outputs(step.row->packing);
+  const int32_t winograd = winograd_outputs(step.kernel->packing);
   if (winograd != 0) {
     if (const char* expected = check_winograd(params, w)) return expected;
     const Range rows = winograd_rows(winograd, rows_of_part(step.part_dim, step.part, y), y);
-    if (!is_winograd_group(*step.row) &&
+    if (!is_winograd_group(*step.kernel) &&
         !holds_rows_of(x, input_rows_of(vertical_axis(params, w.dims), x.dims[2], rows)))
       return "input rows of the part's tiles inside the operand";
   }
-  const uint64_t weight_bytes = winograd != 0 ? winograd_packed_bytes(step.row->packing, w.dims)
+  const uint64_t weight_bytes = winograd != 0 ? winograd_packed_bytes(step.kernel->packing, w.dims)
                                               : conv2d_packed_bytes(w.dims, params.groups);
   if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
     return "packed weights of at most 2^30 elements";
@@ -33,33 +33,33 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       y.dims[1] / params.groups % kChannelPanel != 0)
     return "groups of whole panels of 16 channels for a part of channels";
 
-  if ((y.layout == Layout::Image2d || is_conv2d_quad(*step.row)) && params.groups > 1 &&
+  if ((y.layout == Layout::Image2d || is_conv2d_quad(*step.kernel)) && params.groups > 1 &&
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
     return "groups of whole texels of 4 channels for rows on texels";
 
-  if (is_winograd_item(*step.row)) {
+  if (is_winograd_item(*step.kernel)) {
     if (step.tile_count != 0 && step.tile_count != kWinogradItemInts)
       return "no tile, or its five numbers";
     return check_winograd_item(winograd_item_of(step),
                                conv2d_panels(params, y, step.part_dim, step.part).count());
   }
-  if (is_winograd_group(*step.row)) {
+  if (is_winograd_group(*step.kernel)) {
     if (step.tile_count != 0 && step.tile_count != kWinogradGroupInts)
       return "no tile, or its five numbers";
     return check_winograd_group(winograd_group_of(step));
   }
-  if (is_conv2d_tiled(*step.row)) {
+  if (is_conv2d_tiled(*step.kernel)) {
     if (params.groups != 1) return "one group for tiles in local memory";
     return check_gemm_tile(step);
   }
-  if (is_conv2d_buffer(*step.row) && step.tile_count == kConv2dBufferTileInts) {
+  if (is_conv2d_buffer(*step.kernel) && step.tile_count == kConv2dBufferTileInts) {
     if (step.tile[3] != kConv2dBufferPixels && step.tile[3] != 2 * kConv2dBufferPixels)
       return "7 or 14 pixels in a work-item";
     if (!conv2d_takes_panels(params, y, step.part_dim, step.part, step.tile[4]))
       return "1 panel in a work-item, or 2 of one group that has an even number of them";
     return check_cl_local_sizes(step.tile);
   }
-  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
+  if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
   const auto need = [&](const auto& work) -> const char* {
     if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
     out_needs->task_count = static_cast<int32_t>(work.task_count);

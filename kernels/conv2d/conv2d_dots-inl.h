@@ -19,10 +19,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
-constexpr int kMostDots = conv2d_most_dots(kPanelLanes);
+constexpr int kMaxDots = conv2d_most_dots(kPanelLanes);
 constexpr int dots_for(int64_t channels) { return conv2d_dots_for(channels); }
 constexpr int dot_pixels_for(int dots) { return conv2d_dot_pixels(dots); }
-constexpr int kMostDotPixels = 8;
+constexpr int kMaxDotPixels = 8;
 constexpr bool takes_dots(const Conv2dDots& dots, int64_t channels, int64_t reduction) {
   return conv2d_takes_dots(dots, channels, reduction, kPanelLanes);
 }
@@ -91,7 +91,7 @@ HWY_NOINLINE void compute_dots(const DotTile& tile) {
 
 using DotFunction = void (*)(const DotTile& tile);
 
-template <int kDots = kMostDots>
+template <int kDots = kMaxDots>
 DotFunction dot_function(int dots) {
   if constexpr (kDots > 1)
     if (dots < kDots) return dot_function<kDots / 2>(dots);

@@ -185,10 +185,9 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
   if (pixels.column + pixels.count <= out_columns) return inputs_by_tap_of_row(conv, pixels, size);
-  int32_t row[kMostTilePixels];  // of tap 0, in the map; negative in the padding
-  int32_t column[kMostTilePixels];
-  int64_t
-      offset[kMostTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
+  int32_t row[kMaxTilePixels];  // of tap 0, in the map; negative in the padding
+  int32_t column[kMaxTilePixels];
+  int64_t offset[kMaxTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
   int32_t out_row = pixels.row;
   int32_t out_column = pixels.column;
   for (int i = 0; i < size; ++i) {
@@ -417,7 +416,7 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
   const PanelOutput output = {&conv.activation, out_channels, stored};
   // Zeros behind the channels: an activation computes whole vectors, and is slow where a lane
   // happens to hold a subnormal number.
-  HWY_ALIGN float sums[kMostDotPixels * kChannelPanel] = {};
+  HWY_ALIGN float sums[kMaxDotPixels * kChannelPanel] = {};
   const DotTile tile = {conv.table, dots.runs, dots.run, conv.dot_weights, conv.bias, sums};
   float* y_pixel = y.as<float>() + image * y.strides[0] +
                    (conv.rows.begin - y.shape.row_begin) * y.strides[2] +

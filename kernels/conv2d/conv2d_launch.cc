@@ -214,13 +214,13 @@ void launch_winograd_group(const StepShape& step, ClLaunch* out) {
 }  // namespace
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (is_winograd_item(*step.row))
+  if (is_winograd_item(*step.kernel))
     launch_winograd_item(step, out_launch);
-  else if (is_winograd_group(*step.row))
+  else if (is_winograd_group(*step.kernel))
     launch_winograd_group(step, out_launch);
-  else if (step.output().layout == Layout::Image2d || is_conv2d_quad(*step.row))
+  else if (step.output().layout == Layout::Image2d || is_conv2d_quad(*step.kernel))
     launch_texels(step, out_launch);
-  else if (is_conv2d_tiled(*step.row))
+  else if (is_conv2d_tiled(*step.kernel))
     launch_tiled(step, out_launch);
   else
     launch_buffer(step, out_launch);

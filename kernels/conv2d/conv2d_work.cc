@@ -39,11 +39,12 @@ constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, int32_t un
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& y = step.output();
-  if (is_conv2d_tiled(*step.row))
+  if (is_conv2d_tiled(*step.kernel))
     return write_gemm_tile(
-        fastest_gemm_tile(*step.row, conv2d_gemm_size(step.operands[0], step.operands[1], y), gpu),
+        fastest_gemm_tile(*step.kernel, conv2d_gemm_size(step.operands[0], step.operands[1], y),
+                          gpu),
         out_tile);
-  if (is_winograd_group(*step.row)) {
+  if (is_winograd_group(*step.kernel)) {
     const WinogradGroup group = fastest_winograd_group(y, gpu.units);
     return write_tile(
         {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
@@ -53,25 +54,27 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   // processor's.
   constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
   if (gpu.registers < kRegisters) return 0;
-  if (is_winograd_item(*step.row)) {
+  if (is_winograd_item(*step.kernel)) {
     const WinogradItem item =
         large_winograd_item(conv2d_panels(params, y, step.part_dim, step.part).count());
     return write_tile(
         {item.register_tiles, item.register_panels, item.tiles, item.panels, item.channels},
         out_tile);
   }
-  if (!is_conv2d_buffer(*step.row)) return 0;
+  if (!is_conv2d_buffer(*step.kernel)) return 0;
   // Groups of 2: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and 3x3).
   const bool takes_two = conv2d_takes_panels(params, y, step.part_dim, step.part, 2);
   return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
 }
 
-TileKind tile_kind(const KernelRow& row) {
-  if (is_conv2d_tiled(row)) return TileKind::Gemm;
-  return is_winograd_item(row) || is_winograd_group(row) ? TileKind::Own : TileKind::Local;
+TileKind tile_kind(const KernelInfo& kernel) {
+  if (is_conv2d_tiled(kernel)) return TileKind::Gemm;
+  return is_winograd_item(kernel) || is_winograd_group(kernel) ? TileKind::Own : TileKind::Local;
 }
 
-bool is_tiled(const KernelRow& row) { return is_conv2d_tiled(row) || is_winograd_group(row); }
+bool is_tiled(const KernelInfo& kernel) {
+  return is_conv2d_tiled(kernel) || is_winograd_group(kernel);
+}
 
 // ---- StepWork ---------------------------------------------------------------------------------
 
@@ -113,7 +116,7 @@ struct Conv2dPart {
                                               : pixels * round_up(channels.count(), kChannelPad) *
                                                     element_bytes(of.operands[3]);
     const double stored = conv2d_panels(params, y, of.part_dim, of.part).count() * kChannelPanel;
-    const int32_t outputs = winograd_outputs(of.row->packing);
+    const int32_t outputs = winograd_outputs(of.kernel->packing);
     const double weights = outputs == 0 ? depth : (outputs + 2.0) * (outputs + 2.0) * w.dims[1];
     weight_bytes = (weights + 1) * stored * sizeof(float);
   }
@@ -490,17 +493,17 @@ void count_winograd_group(const Conv2dPart& part, const WorkMachine& machine, St
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const Conv2dPart part(step);
   fill_ends(part, machine, out);
-  const int32_t outputs = winograd_outputs(step.row->packing);
+  const int32_t outputs = winograd_outputs(step.kernel->packing);
   if (is_cpu(step)) {
     if (outputs != 0) return count_winograd_row(part, outputs, machine, out);
     return count_panel_row(part, machine, out);
   }
-  if (is_winograd_item(*step.row)) return count_winograd_item(part, machine, out);
-  if (is_winograd_group(*step.row)) return count_winograd_group(part, machine, out);
-  if (is_conv2d_tiled(*step.row)) return count_tiled_row(part, machine, out);
+  if (is_winograd_item(*step.kernel)) return count_winograd_item(part, machine, out);
+  if (is_winograd_group(*step.kernel)) return count_winograd_group(part, machine, out);
+  if (is_conv2d_tiled(*step.kernel)) return count_tiled_row(part, machine, out);
   ClLaunch launch;
   conv2d_launch(step, &launch);
-  if (is_conv2d_buffer(*step.row)) return count_buffer_row(part, launch, machine, out);
+  if (is_conv2d_buffer(*step.kernel)) return count_buffer_row(part, launch, machine, out);
   count_texel_row(part, launch, machine, out);
 }
 

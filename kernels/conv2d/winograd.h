@@ -151,15 +151,15 @@ constexpr WinogradWork winograd_work(int32_t outputs, const OperandShape& x, con
   work.tile_columns = ceil_div(y.dims[3], outputs);
   work.tiles = int64_t{y.dims[0]} * work.tile_rows.count() * work.tile_columns;
 
-  // Blocks of tiles: the more, the less often the weights pass; at least kLeastTiles.
-  constexpr int64_t kLeastTiles = 56;
-  constexpr int64_t kMostTiles = 112;
+  // Blocks of tiles: the more, the less often the weights pass; at least kMinTiles.
+  constexpr int64_t kMinTiles = 56;
+  constexpr int64_t kMaxTiles = 112;
   constexpr int64_t kLineBytes = kChannelPanel * int64_t{sizeof(float)};
   const int64_t positions = int64_t{outputs + 2} * (outputs + 2);
   const int64_t chunks = ceil_div(x.dims[1], kChannelPanel);
   int64_t block = kWinogradInputBytes / (positions * chunks * kLineBytes);
-  if (block < kLeastTiles) block = kLeastTiles;
-  if (block > kMostTiles) block = kMostTiles;
+  if (block < kMinTiles) block = kMinTiles;
+  if (block > kMaxTiles) block = kMaxTiles;
   work.tile_blocks = ceil_div(work.tiles, block);
   // Even: the micro-kernel of some instruction sets computes two at least.
   work.tiles_per_block = ceil_div(ceil_div(work.tiles, work.tile_blocks), 2) * 2;

@@ -1,4 +1,4 @@
-// How the GPU rows by Winograd's method (winograd.h) are cut into work-items.
+// How the GPU kernels by Winograd's method (winograd.h) are cut into work-items.
 #pragma once
 
 #include "kernels/common/gemm_tile.h"
@@ -8,8 +8,8 @@ namespace codl::kernels {
 
 // ---- conv2d_winograd4_f32_cl_buffer: work-items by themselves, for processors -------------------
 
-constexpr bool is_winograd_item(const KernelRow& row) {
-  return is_symbol(row, "conv2d_winograd4_f32_cl_buffer");
+constexpr bool is_winograd_item(const KernelInfo& kernel) {
+  return is_symbol(kernel, "conv2d_winograd4_f32_cl_buffer");
 }
 
 // Tiles and panels of 16 output channels whose sums are in registers, tiles and panels of a
@@ -64,8 +64,8 @@ inline WinogradWork winograd_item_work(const StepShape& step) {
 
 // ---- conv2d_winograd2_f32_cl_tiled: work-groups with local memory, for GPUs --------------------
 
-constexpr bool is_winograd_group(const KernelRow& row) {
-  return is_symbol(row, "conv2d_winograd2_f32_cl_tiled");
+constexpr bool is_winograd_group(const KernelInfo& kernel) {
+  return is_symbol(kernel, "conv2d_winograd2_f32_cl_tiled");
 }
 
 // Tiles and output channels of a work-group, input channels of a chunk, tiles and channels of a

@@ -10,10 +10,10 @@
 //
 // A rank other than 4: Plain to Plain; no part but columns of a matrix, [m, n] being [m, n, 1, 1]
 // then. Rank 4: the part's rows or channels are copied (by
-// default all that y holds), and nothing else of y is written: this is also how the lanes exchange
-// rows of a height split and channels of an output-channel split.
-// Windows of rows: x and y hold the rows of the part. Pad lanes of an Nhwc or Image2d y are written
-// as zero with the last channel. y must not overlap x. Nothing past the end is read.
+// default all that y holds), and nothing else of y is written: this is also how the processors
+// transfer rows of a height split and channels of an output-channel split. Windows of rows: x and y
+// hold the rows of the part. Pad lanes of an Nhwc or Image2d y are written as zero with the last
+// channel. y must not overlap x. Nothing past the end is read.
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
@@ -61,14 +61,14 @@ constexpr ConvertWork convert_work(SplitDim part_dim, Range part, const OperandS
 // of a line that they fetch are still in the first-level cache when their channels' turn comes.
 constexpr int64_t convert_block_pixels(int64_t pixel) {
   constexpr int64_t kBlockBytes = 16 * 1024;
-  constexpr int64_t kLeastPixels = 64;
-  const int64_t pixels = kBlockBytes / (pixel * int64_t{sizeof(float)}) / kLeastPixels;
-  return pixels < 1 ? kLeastPixels : pixels * kLeastPixels;
+  constexpr int64_t kMinPixels = 64;
+  const int64_t pixels = kBlockBytes / (pixel * int64_t{sizeof(float)}) / kMinPixels;
+  return pixels < 1 ? kMinPixels : pixels * kMinPixels;
 }
 
-// Cache lines of the output are fetched by the CPU row so many pixels before they are written: with
-// stores alone, too few are on their way from the second-level cache where they do not follow each
-// other.
+// Cache lines of the output are fetched by the CPU kernel so many pixels before they are written:
+// with stores alone, too few are on their way from the second-level cache where they do not follow
+// each other.
 inline constexpr int64_t kConvertPixelsAhead = 16;
 
 void convert_ref(const KernelArgs& args);

@@ -11,7 +11,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const auto elements = static_cast<double>(part_elements(step));
   const double read_bytes = elements * element_bytes(x);
-  if (step.row->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
   const ConvertWork work = convert_work(step.part_dim, step.part, y);
   fill_pixel_runs(step, out);
   const int32_t channels = channels_of_part(step.part_dim, step.part, y).count();

@@ -9,7 +9,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const auto elements = static_cast<double>(part_elements(step));
   const double read_bytes = elements * element_bytes(step.operands[0]);
-  if (step.row->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
   const DepthToSpaceWork work = depth_to_space_work(step.part_dim, step.part, y);
   // A pixel's channels lie side by side, or a block apart.
   const bool is_apart = params.is_channel_major != 0;

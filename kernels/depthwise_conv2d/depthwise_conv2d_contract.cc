@@ -17,7 +17,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
     return "packed weights of at most 2^30 elements";
   if (w.bytes != weight_bytes) return "packed weights of their shape's size";
-  if (step.row->processor == Processor::Gpu) return check_cl_tile(step);
+  if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
   out_needs->task_count = depthwise_conv2d_work(w, y, step.part_dim, step.part).task_count;
   return nullptr;
 }

@@ -25,7 +25,7 @@ using Tag = hn::CappedTag<float, kChannelPanel>;
 using Vec = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
 // Pixels at once, where there are so many. Scalar code is there to be right.
-constexpr int kMostPixels = kLanes == 1 ? 1 : kDepthwiseRunOutputs;
+constexpr int kMaxPixels = kLanes == 1 ? 1 : kDepthwiseRunOutputs;
 
 // Some neighbouring outputs of a row, a block of their channels. Pointers are to the first channel
 // of the block.
@@ -258,7 +258,7 @@ struct RunFunctions {
 
 template <int kTaps, int kStride>
 constexpr RunFunctions run_functions() {
-  if constexpr (kMostPixels == 1) {
+  if constexpr (kMaxPixels == 1) {
     return {compute_run<1, 0, 0>, compute_run<1, 0, 0>, compute_run<1, 0, 0>, compute_run<1, 0, 0>};
   } else {
     RunFunctions functions = {compute_run<8, kTaps, kStride>, compute_run<7, kTaps, kStride>,
@@ -285,7 +285,7 @@ RunFunctions functions_for(const WindowAxis& axis, int32_t input, int32_t output
 
 // Outputs of the next run when `rest` are left. Sevens make up the maps of most networks.
 constexpr int32_t run_count(int32_t rest) {
-  if (kMostPixels == 1) return 1;
+  if (kMaxPixels == 1) return 1;
   if (rest % 7 == 0 && rest % 8 != 0) return 7;
   return rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
 }
@@ -344,7 +344,7 @@ void compute_rests(const Run& run, int row_of_two, int64_t c, int64_t valid, int
 using RestFunction = void (*)(const Run& run, int row_of_two, int64_t c, int64_t valid,
                               int64_t stored);
 RestFunction rest_function(int32_t outputs) {
-  if constexpr (kMostPixels > 1) {
+  if constexpr (kMaxPixels > 1) {
     if (outputs == 8) return compute_rests<8>;
     if (outputs == 7) return compute_rests<7>;
     if (outputs == 4) return compute_rests<4>;

@@ -37,7 +37,7 @@ void run_rows(const MatMul& matmul, int64_t first, int32_t row_count, Range pane
   const TensorView& y = *matmul.y;
   const int32_t columns = y.shape.dims[1];
   const TileFunctions functions(row_count, columns, y.shape.dims[0] == 1);
-  const float* inputs[kMostTilePixels];
+  const float* inputs[kMaxTilePixels];
   for (int i = 0; i < tile_size_for(row_count); ++i)
     inputs[i] = x.as<const float>() + (first + (i < row_count ? i : row_count - 1)) * x.strides[0];
   PanelTile tile = {

@@ -48,9 +48,9 @@ void launch_panels(const StepShape& step, int32_t items, ClLaunch* out) {
 }  // namespace
 
 void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (is_matmul_tiled(*step.row))
+  if (is_matmul_tiled(*step.kernel))
     launch_tiled(step, out_launch);
-  else if (is_matmul_gemv(*step.row))
+  else if (is_matmul_gemv(*step.kernel))
     launch_panels(step, kMatMulGemvItems, out_launch);
   else
     launch_panels(step, kMatMulGroupItems, out_launch);

@@ -7,11 +7,11 @@
 //                x's or 1
 //
 // Nhwc: the axes run over the real channels only; pad lanes of y are written as zero. Distances are
-// from the mean, or (CPU row) first from a number near it. No parts. y must not overlap the others.
-// Nothing past the end is read.
+// from the mean, or (CPU kernel) first from a number near it. No parts. y must not overlap the
+// others. Nothing past the end is read.
 //
-// Buffer row: at most 3 groups of neighbouring axes that are reduced, and 3 that are not, besides
-// the innermost group.
+// Buffer kernel: at most 3 groups of neighbouring axes that are reduced, and 3 that are not,
+// besides the innermost group.
 #pragma once
 
 #include "kernels/common/broadcast.h"
@@ -31,7 +31,7 @@ inline constexpr int32_t kNormalizeScale = 1;
 inline constexpr int32_t kNormalizeBias = 2;
 
 // Fewer pieces of lines than that are not worth a second phase.
-inline constexpr int64_t kLeastLinePieces = 4;
+inline constexpr int64_t kMinLinePieces = 4;
 
 // Nested axes in the order of x's memory, from the outermost in, with the strides of the three.
 struct NormalizeAxes {
@@ -97,7 +97,7 @@ struct NormalizeWork {
   // so.
   int64_t line_blocks = 0;
   int64_t lines_per_block = 0;
-  int64_t units = 1;          // of a CPU row: kept combinations times blocks of lines, or lanes
+  int64_t units = 1;          // of a CPU kernel: kept combinations times blocks of lines, or lanes
   int64_t element_count = 1;  // of one mean
   int32_t task_count = 1;
 };
@@ -149,13 +149,13 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, const Oper
   }
   if (work.has_kept_lanes) {
     // 16: each block's means are read again by every worker.
-    constexpr int64_t kMostLineBlocks = 16;
+    constexpr int64_t kMaxLineBlocks = 16;
     const bool is_even = work.reduced.count == 1 && work.reduced.strides[0][kNormalizeScale] == 0 &&
                          work.reduced.strides[0][kNormalizeBias] == 0;
     const int64_t lines = is_even ? work.reduced.extents[0] : 0;
     const int64_t pieces = ceil_div(lines, kNormalizePieceLines);
-    if (pieces >= kLeastLinePieces && element_count(x) >= 2 * kSmallStepElements) {
-      work.lines_per_block = ceil_div(pieces, kMostLineBlocks) * kNormalizePieceLines;
+    if (pieces >= kMinLinePieces && element_count(x) >= 2 * kSmallStepElements) {
+      work.lines_per_block = ceil_div(pieces, kMaxLineBlocks) * kNormalizePieceLines;
       work.line_blocks = ceil_div(lines, work.lines_per_block);
     }
     work.lane_blocks = ceil_div(work.lanes, kNormalizeBlock);

@@ -24,10 +24,10 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     if (!broadcasts(step.operands[i], x)) return "plain scale and bias that broadcast to the input";
   const NormalizeWork work = normalize_work(params, x, normalize_scale(params, step.operands),
                                             normalize_bias(params, step.operands));
-  if (step.row->processor == Processor::Gpu && (work.kept.count > 3 || work.reduced.count > 3))
+  if (step.kernel->processor == Processor::Gpu && (work.kept.count > 3 || work.reduced.count > 3))
     return "at most 3 groups of axes on a GPU";
   // The reference kernel is one task.
-  if (step.row->dtype == DType::F32) {
+  if (step.kernel->dtype == DType::F32) {
     out_needs->task_count = work.task_count;
     out_needs->phase_count = work.line_blocks > 0 ? 2 : 1;
     out_needs->shared_bytes = normalize_shared_bytes(work);

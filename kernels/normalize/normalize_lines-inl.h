@@ -17,10 +17,10 @@ namespace {
 // hundred instructions ahead would wait at every line. And the elements of as many lines: those
 // summed up, those that become results meanwhile and the results are to stay in the first-level
 // cache.
-constexpr int64_t kMostLag = 4;
+constexpr int64_t kMaxLag = 4;
 constexpr int64_t kLinesElements = 2048;
 // Lines at once share loads of scale and bias. 16 registers do not hold the sums of two.
-constexpr int kMostLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
+constexpr int kMaxLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 
 // Means of one line each. (Scalar code is there to be right.)
 bool has_single_lines(const NormalizeWork& work) {
@@ -52,11 +52,11 @@ bool shares_vectors(const NormalizeWork& work) {
 void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
                      const Operands& operands, Units units) {
   const int64_t fitting = kLinesElements / work.lanes;
-  const int64_t lag = fitting < 1 ? 1 : fitting < kMostLag ? fitting : kMostLag;
-  const int at_once = lag >= kMostLinesAtOnce && shares_vectors(work) ? kMostLinesAtOnce : 1;
+  const int64_t lag = fitting < 1 ? 1 : fitting < kMaxLag ? fitting : kMaxLag;
+  const int at_once = lag >= kMaxLinesAtOnce && shares_vectors(work) ? kMaxLinesAtOnce : 1;
   const int64_t last_count = piece_at(work, (work.lanes - 1) / kPieceElements * kPieceElements);
   // From those that are written to those that are summed up.
-  constexpr int64_t kRuns = kMostLag + kMostLinesAtOnce;
+  constexpr int64_t kRuns = kMaxLag + kMaxLinesAtOnce;
   Run runs[kRuns];
   const auto run_of = [&](int64_t unit) { return &runs[unit % kRuns]; };
   int64_t begun = units.begin;
@@ -73,8 +73,8 @@ void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
     const bool writes = unit - lag >= units.begin;
     const bool sums_up = unit < units.end;
     count = writes && unit + at_once <= units.end ? at_once : 1;
-    const Run* written[kMostLinesAtOnce];
-    Run* summed[kMostLinesAtOnce];
+    const Run* written[kMaxLinesAtOnce];
+    Run* summed[kMaxLinesAtOnce];
     for (int i = 0; i < count; ++i) {
       written[i] = writes ? run_of(unit + i - lag) : nullptr;
       summed[i] = run_of(unit + i);

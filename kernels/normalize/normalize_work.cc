@@ -6,7 +6,7 @@
 namespace codl::kernels {
 namespace {
 
-TileKind tile_kind(const KernelRow&) { return TileKind::Own; }
+TileKind tile_kind(const KernelInfo&) { return TileKind::Own; }
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<NormalizeParams>();
@@ -25,7 +25,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   // What lies between an element's two uses: the elements of its mean and of those beside it.
   const double lanes = work.has_kept_lanes ? static_cast<double>(work.lanes) : 1;
   const double set_bytes = static_cast<double>(work.element_count) * lanes * element_bytes(x);
-  if (step.row->is_reference()) return fill_loops(step, machine, 4, x_bytes + other_bytes, out);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, 4, x_bytes + other_bytes, out);
   out->run_bytes = static_cast<double>(work.lanes) * element_bytes(x);
   out->moved_bytes = 2 * x_bytes + other_bytes + written_bytes(step);
   out->tile_calls = 2 * elements / static_cast<double>(work.lanes);

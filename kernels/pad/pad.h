@@ -2,7 +2,7 @@
 //
 //   x, y   one dtype, the same rank, 0 to 8; y.dims[i] = begin_i + x.dims[i] + end_i.
 //          pad_any_cpu: Plain. f32 rows: Nhwc, all rows held, pads along rows and columns; of a
-//          constant along channels, too (CPU row)
+//          constant along channels, too (CPU kernel)
 //   value  optional, Plain, one element of that dtype
 //
 // kind  Constant: value, or zero without one. The others repeat x, as often as the pad needs:

@@ -4,12 +4,12 @@ namespace codl::kernels {
 namespace {
 
 // What the Nhwc rows ask for besides.
-const char* check_pixels(const KernelRow& row, const PadParams& params, const PadAxes& axes,
+const char* check_pixels(const KernelInfo& kernel, const PadParams& params, const PadAxes& axes,
                          const OperandShape& x, const OperandShape& y) {
   if (!holds_all_rows(x) || !holds_all_rows(y)) return "all rows in memory";
   if (axes.begin[0] != 0 || axes.end[0] != 0) return "no pads of batches";
   if (axes.begin[1] == 0 && axes.end[1] == 0) return nullptr;
-  return row.processor == Processor::Cpu && params.kind == kPadConstant
+  return kernel.processor == Processor::Cpu && params.kind == kPadConstant
              ? nullptr
              : "pads of rows and columns";
 }
@@ -40,7 +40,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   }
   if (y.layout == Layout::Plain) return nullptr;
   out_needs->task_count = pad_work(y).task_count;
-  return check_pixels(*step.row, params, axes, x, y);
+  return check_pixels(*step.kernel, params, axes, x, y);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const double read_bytes = smaller(traffic_bytes(x), written_bytes(step));
-  if (step.row->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, 1, read_bytes, out);
   const PadWork work = pad_work(y);
   // A row of the input is one piece, where its pixels have as many channels.
   const bool is_row = x.dims[1] == y.dims[1];

@@ -1,6 +1,6 @@
 // Pool2d: maximum or average of a window that slides over the rows and columns of each channel.
 //
-//   x  [n, c, ih, iw]   Nhwc (CPU and buffer rows) or Image2d (image row)
+//   x  [n, c, ih, iw]   Nhwc (CPU and buffer rows) or Image2d (image kernel)
 //   y  [n, c, oh, ow]   the layout of x
 //
 // Output row o looks at input rows o * stride_h - pad_top + i * dilation_h, 0 <= i < kernel_h, as
@@ -74,10 +74,10 @@ constexpr bool pool2d_has_max_runs(const Pool2dParams& params) {
 inline constexpr int32_t kPool2dMostRunOutputs = 32;
 constexpr int32_t pool2d_run_outputs(int32_t columns, int32_t stride, int32_t channels) {
   constexpr int64_t kRowsBytes = 24 * 1024;
-  constexpr int64_t kLeastOutputs = 4;
+  constexpr int64_t kMinOutputs = 4;
   const int64_t column_bytes = int64_t{3} * channels * int64_t{sizeof(float)};
   int64_t most = kRowsBytes / (column_bytes * stride);
-  if (most < kLeastOutputs) most = kLeastOutputs;
+  if (most < kMinOutputs) most = kMinOutputs;
   if (most > kPool2dMostRunOutputs) most = kPool2dMostRunOutputs;
   return static_cast<int32_t>(ceil_div(columns, ceil_div(columns, most)));
 }

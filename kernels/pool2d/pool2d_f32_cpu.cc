@@ -38,7 +38,7 @@ HWY_INLINE V combine(V sum, V value) {
 // latency of the additions, each of which waits for the one before. With 16 registers, eight
 // vectors do, and a pixel of 64 channels is read in one go.
 constexpr int kChains = HWY_TARGET == HWY_AVX2 ? 1 : 2;
-constexpr int kMostVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;
+constexpr int kMaxVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;
 
 // `kVectors` vectors of channels from channel `c` on.
 template <bool kIsMax, int kVectors, class D>
@@ -79,8 +79,8 @@ HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) 
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
   const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
   int32_t c = channels.begin;
-  for (; c + kMostVectors * wide_lanes <= channels.end; c += kMostVectors * wide_lanes)
-    reduce<kIsMax, kMostVectors>(wide, window, c, y);
+  for (; c + kMaxVectors * wide_lanes <= channels.end; c += kMaxVectors * wide_lanes)
+    reduce<kIsMax, kMaxVectors>(wide, window, c, y);
   for (; c + wide_lanes <= channels.end; c += wide_lanes) reduce<kIsMax, 1>(wide, window, c, y);
   for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, 1>(narrow, window, c, y);
 }
@@ -152,7 +152,7 @@ HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
   const hn::CappedTag<float, kChannelPad> narrow;
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
   const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
-  constexpr int kVectors = kStride == 1 ? 4 : kMostVectors;
+  constexpr int kVectors = kStride == 1 ? 4 : kMaxVectors;
   int32_t c = channels.begin;
   for (; c + kVectors * wide_lanes <= channels.end; c += kVectors * wide_lanes)
     max_of_channels<kStride, kVectors>(wide, run, c);

@@ -10,7 +10,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "Plain operands";
   if (x.dtype != y.dtype) return "operands of one dtype";
   if (element_count(x) != element_count(y)) return "input and output of as many elements";
-  if (step.row->dtype != DType::Any) out_needs->task_count = reshape_task_count(element_count(y));
+  if (step.kernel->dtype != DType::Any)
+    out_needs->task_count = reshape_task_count(element_count(y));
   return nullptr;
 }
 

@@ -10,7 +10,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->run_bytes = bytes;
   out->tile_calls = 1;
   const int64_t elements = element_count(y);
-  if (step.row->is_reference()) return fill_stream(step, machine, bytes, 1, 1, out);
+  if (step.kernel->is_reference()) return fill_stream(step, machine, bytes, 1, 1, out);
   const int32_t tasks = reshape_task_count(elements);
   fill_stream(step, machine, bytes, ceil_div(elements, kReshapeBlock), tasks, out);
 }

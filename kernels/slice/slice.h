@@ -1,6 +1,6 @@
 // Slice: y[i...] = x[start + i * step ...], count elements along each axis.
 //
-//   x, y  Plain, one dtype (GPU row: f32), the same rank, 0 to 8; y.dims are the counts
+//   x, y  Plain, one dtype (GPU kernel: f32), the same rank, 0 to 8; y.dims are the counts
 //
 // start_i and start_i + (count_i - 1) * step_i lie in x.dims[i]; steps are not zero. y must not
 // overlap x. No parts. Nothing past the end is read.

@@ -15,7 +15,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     run *= slice.count[i];
     if (slice.count[i] != step.operands[0].dims[i]) break;
   }
-  if (step.row->is_reference()) return fill_loops(step, machine, 1, bytes, out);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, 1, bytes, out);
   if (run == 1) out->gathers = static_cast<double>(element_count(y));
   out->run_bytes = run * element_bytes(y);
   out->tile_calls = static_cast<double>(element_count(y)) / run;

@@ -29,7 +29,7 @@ constexpr int64_t kLanes = hn::MaxLanes(Floats());
 // above 0 give that a maximum which lost the NaN leaves behind.
 HWY_INLINE Vector exp_of(Vector x) {
   const Floats d;
-  return power_of_e(d, at_least(x, hn::Set(d, kLeastExponent)));
+  return power_of_e(d, at_least(x, hn::Set(d, kMinExponent)));
 }
 // Highway's function makes numbers of NaN.
 Vector log_of(Vector x) {

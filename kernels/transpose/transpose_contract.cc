@@ -19,7 +19,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     seen |= 1u << perm[i];
     if (y.dims[i] != x.dims[perm[i]]) return "output dims that are the input's in order of perm";
   }
-  if (step.row->dtype != DType::Any) out_needs->task_count = transpose_task_count(element_count(y));
+  if (step.kernel->dtype != DType::Any)
+    out_needs->task_count = transpose_task_count(element_count(y));
   return nullptr;
 }
 

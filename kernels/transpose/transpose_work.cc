@@ -9,7 +9,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const auto elements = static_cast<double>(element_count(y));
   const double bytes = traffic_bytes(y);
-  if (step.row->is_reference()) return fill_loops(step, machine, 1, bytes, out);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, 1, bytes, out);
   int32_t perm[kMaxRank];
   transpose_perm(step.params_as<TransposeParams>(), perm);
   int64_t strides[kMaxRank] = {};

@@ -1,6 +1,6 @@
 // Unary: y = f(x), element by element; f is a member of the family Unary (ops.def).
 //
-//   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image row)
+//   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image kernel)
 //
 // f32 to f32 (is_activation() of common/activation.h); the F32 rows compute these, and only these:
 //

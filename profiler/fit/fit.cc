@@ -24,8 +24,8 @@ struct Basis {
   std::vector<JointShare> joints;
 };
 
-// Whether steps of a row with weights have them warm, too: else what cold ones take cannot be told
-// from what weights take.
+// Whether steps of a kernel with weights have them warm, too: else what cold ones take cannot be
+// told from what weights take.
 bool tells_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
   size_t warm_count = 0;
   for (const Observation& observation : observations)
@@ -37,18 +37,18 @@ bool tells_cold_weights(const std::vector<Observation>& observations, size_t lea
 // count that all steps have alike says nothing of steps that have more of it.
 Terms told_terms(const std::vector<Observation>& observations) {
   // What is less is what rounding left of a difference, and would get a share to match.
-  constexpr double kLeastUs = 1e-9;
-  // A share of two or three observations that barely have the term is their disturbance, and steps
+  constexpr double kMinUs = 1e-9;
+  // A share of two or three observations that barely have the term is noise, and steps
   // that have much of it would be predicted by that. Of few observations in all each counts.
   constexpr size_t kManyObservations = 60;
-  constexpr size_t kLeastCarriers = 3;
-  const size_t least_count = observations.size() < kManyObservations ? 1 : kLeastCarriers;
+  constexpr size_t kMinCarriers = 3;
+  const size_t least_count = observations.size() < kManyObservations ? 1 : kMinCarriers;
   Terms terms;
   const auto add_if_told = [&](Term term) {
     size_t count = 0;
     for (const Observation& observation : observations)
-      if (observation.times[term] >= kLeastUs) ++count;
-    const bool is_told = term != Term::Cold || tells_cold_weights(observations, kLeastCarriers);
+      if (observation.times[term] >= kMinUs) ++count;
+    const bool is_told = term != Term::Cold || tells_cold_weights(observations, kMinCarriers);
     if (is_told && count >= least_count) terms.push_back(static_cast<int>(term));
   };
   add_if_told(Term::Step);
@@ -86,7 +86,7 @@ double dot(const Vector& a, const Vector& b) {
 // 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
 constexpr double kErrorScale = 0.12;
 
-Matrix rows_of(const std::vector<Observation>& observations, const Basis& basis) {
+Matrix kernels_of(const std::vector<Observation>& observations, const Basis& basis) {
   Matrix rows;
   for (const Observation& observation : observations)
     rows.push_back(relative_row(observation.times, basis, observation.us));
@@ -123,7 +123,7 @@ Shares fit_basis(const std::vector<Observation>& observations, const Basis& basi
   // a tenth of a sample, worse with none or with one; what is exact should stay so.
   constexpr double kSamplesOfFamily = 0.02;
   const Vector pulled_to = family ? scaled_family(observations, basis, *family) : Vector();
-  const Vector solved = nearest_to_one(rows_of(observations, basis), weights_of(observations),
+  const Vector solved = nearest_to_one(kernels_of(observations, basis), weights_of(observations),
                                        pulled_to, kSamplesOfFamily);
   Shares shares;
   if (solved.empty()) return shares;
@@ -138,14 +138,14 @@ Shares fit_basis(const std::vector<Observation>& observations, const Basis& basi
   return shares;
 }
 
-// Those that are kLeastPart or more of some observation's predicted time.
+// Those that are kMinPart or more of some observation's predicted time.
 Basis what_matters(const std::vector<Observation>& observations, const Basis& basis,
                    const Shares& shares) {
-  constexpr double kLeastPart = 0.0025;
+  constexpr double kMinPart = 0.0025;
   bool matters[kTermCount] = {};
-  bool joint_matters[compiler::kMostJointShares] = {};
+  bool joint_matters[compiler::kMaxJointShares] = {};
   for (const Observation& observation : observations) {
-    const double least_us = kLeastPart * weigh(observation.times, shares);
+    const double least_us = kMinPart * weigh(observation.times, shares);
     for (int term = 0; term < kTermCount; ++term)
       if (shares.of[term] > 0 && observation.times.us[term] * shares.of[term] >= least_us)
         matters[term] = true;
@@ -165,7 +165,7 @@ Basis what_matters(const std::vector<Observation>& observations, const Basis& ba
 // thresholds and factors that have observations on both sides.
 std::vector<JointShare> joint_candidates(const std::vector<Observation>& observations,
                                          const Terms& terms) {
-  constexpr double kLeastPart = 0.02;
+  constexpr double kMinPart = 0.02;
   constexpr double kThresholds[] = {0.3, 0.6, 0.8, 0.9, 0.97};
   constexpr double kFactors[] = {0.15, 0.35, 0.5, 0.65, 0.85};
   constexpr int kDigits = 3;  // profiles have these
@@ -174,7 +174,7 @@ std::vector<JointShare> joint_candidates(const std::vector<Observation>& observa
   for (const int term : terms) {
     size_t count = 0;
     for (const Observation& observation : observations)
-      if (observation.times.us[term] > kLeastPart * observation.us) ++count;
+      if (observation.times.us[term] > kMinPart * observation.us) ++count;
     if (term != static_cast<int>(Term::Step) && count >= least_count) parts.push_back(term);
   }
   std::vector<JointShare> candidates;
@@ -257,7 +257,7 @@ const JointShare* best_of(const std::vector<Observation>& observations, const Ba
   trial.joints.emplace_back();
   for (const JointShare& candidate : candidates) {
     trial.joints.back() = candidate;
-    Matrix rows = rows_of(observations, trial);
+    Matrix rows = kernels_of(observations, trial);
     Vector right;
     for (size_t i = 0; i < rows.size(); ++i) {
       right.push_back(std::sqrt(misfit.weights[i]));
@@ -279,7 +279,7 @@ void add_joint_shares(const std::vector<Observation>& observations, const FitOpt
   // Fewer would be told by chance.
   constexpr size_t kManyObservations = 60;
   constexpr size_t kTried = 8;
-  constexpr double kLeastFall = 0.01;
+  constexpr double kMinFall = 0.01;
   if (observations.size() < kManyObservations) return;
   const std::vector<JointShare> candidates = joint_candidates(observations, basis->terms);
   Misfit misfit = misfit_of(observations, shares);
@@ -290,7 +290,7 @@ void add_joint_shares(const std::vector<Observation>& observations, const FitOpt
     basis->joints.push_back(*best);
     shares = fit_basis(observations, *basis, options.family);
     Misfit next = misfit_of(observations, shares);
-    if (next.loss > (1 - kLeastFall) * misfit.loss) {
+    if (next.loss > (1 - kMinFall) * misfit.loss) {
       basis->joints.pop_back();
       return;
     }

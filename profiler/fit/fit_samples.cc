@@ -14,11 +14,11 @@
 namespace codl::profiler {
 namespace {
 
-using compiler::kMostJointShares;
+using compiler::kMaxJointShares;
 
 constexpr size_t kFolds = 5;
 // No step takes nothing: a nanosecond, the unit that predictions are rounded to.
-constexpr double kLeastStepShare = 1e-3;
+constexpr double kMinStepShare = 1e-3;
 
 std::vector<size_t> folds_of(size_t count) {
   std::vector<size_t> folds;
@@ -29,16 +29,16 @@ std::vector<size_t> folds_of(size_t count) {
 // Shares as a profile has them, and what held-out predictions say of them.
 Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out,
            const FitOptions& options) {
-  constexpr double kLeastRatio = 0.05;  // of a prediction over what was measured
+  constexpr double kMinRatio = 0.05;  // of a prediction over what was measured
   Fit fit;
   fit.shares = fit_shares(observations, options);
   for (double& share : fit.shares.of) share = rounded(share, kShareDigits);
-  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], kLeastStepShare);
+  fit.shares[compiler::Term::Step] = std::max(fit.shares[compiler::Term::Step], kMinStepShare);
   for (compiler::JointShare& joint : fit.shares.joint)
     joint.share = rounded(joint.share, kShareDigits);
   fit.held_out = held_out;
-  fit.interval_low = 1 / std::max(kLeastRatio, 1 + held_out.p90 / 100);
-  fit.interval_high = 1 / std::max(kLeastRatio, 1 + held_out.p10 / 100);
+  fit.interval_low = 1 / std::max(kMinRatio, 1 + held_out.p90 / 100);
+  fit.interval_high = 1 / std::max(kMinRatio, 1 + held_out.p10 / 100);
   return fit;
 }
 
@@ -48,7 +48,7 @@ Fit fit_kernel(const std::vector<Observation>& observations, const FitOptions& o
   return fit_of(observations, residuals_of(errors_of(observations, predictions)), options);
 }
 
-using ObservationsOfRows = std::map<uint16_t, std::vector<Observation>>;
+using ObservationsOfKernels = std::map<uint16_t, std::vector<Observation>>;
 
 // Of all of them, each kernel as often.
 std::vector<Observation> weighed_alike(
@@ -62,29 +62,32 @@ std::vector<Observation> weighed_alike(
   return all;
 }
 
-// What the other kernels of a row's family reach on this machine; on others, if there are none.
-Shares other_shares(const KernelRow& row, const ObservationsOfRows& by_row,
+// What the other kernels of a kernel's family reach on this machine; on others, if there are none.
+Shares other_shares(const KernelInfo& info, const ObservationsOfKernels& by_kernel,
                     bool is_gpu_a_processor) {
   std::vector<const std::vector<Observation>*> others;
-  for (const auto& [id, observations] : by_row) {
-    const KernelRow& other = *find_kernel(id);
-    if (id != row.id && other.processor == row.processor &&
-        kernels::family_of(other) == kernels::family_of(row) &&
+  for (const auto& [id, observations] : by_kernel) {
+    const KernelInfo& other = *find_kernel(id);
+    if (id != info.id && other.processor == info.processor &&
+        kernels::family_of(other) == kernels::family_of(info) &&
         observations.size() >= kSamplesOfFit)
       others.push_back(&observations);
   }
   if (others.empty())
-    return compiler::family_calibration(kernels::family_of(row), row.processor, is_gpu_a_processor)
+    return compiler::family_calibration(kernels::family_of(info), info.processor,
+                                        is_gpu_a_processor)
         .shares;
   return fit_shares(weighed_alike(others));
 }
 
-ObservationsOfRows observations_to_fit(const std::vector<Sample>& samples, const LaneFacts& lane) {
-  ObservationsOfRows by_row;
+ObservationsOfKernels observations_to_fit(const std::vector<Sample>& samples,
+                                          const ProcessorFacts& processor) {
+  ObservationsOfKernels by_kernel;
   for (const Sample& sample : samples)
     if (sample.role == SampleRole::Fit)
-      by_row[sample.row->id].push_back({times_of(*sample.row, sample.item, lane), sample.us});
-  return by_row;
+      by_kernel[sample.kernel->id].push_back(
+          {times_of(*sample.kernel, sample.item, processor), sample.us});
+  return by_kernel;
 }
 
 // Of each kernel as many errors, spread as all of its are: kernels count alike.
@@ -102,11 +105,11 @@ std::vector<double> errors_of_kernels(const std::vector<double>& errors,
   return all;
 }
 
-std::map<uint16_t, Shares> other_shares_of_rows(const ObservationsOfRows& by_row,
-                                                const LaneFacts& lane) {
+std::map<uint16_t, Shares> other_shares_of_kernels(const ObservationsOfKernels& by_kernel,
+                                                   const ProcessorFacts& processor) {
   std::map<uint16_t, Shares> shares;
-  for (const auto& [id, observations] : by_row)
-    shares[id] = other_shares(*find_kernel(id), by_row, lane.machine.is_gpu_a_processor);
+  for (const auto& [id, observations] : by_kernel)
+    shares[id] = other_shares(*find_kernel(id), by_kernel, processor.machine.is_gpu_a_processor);
   return shares;
 }
 
@@ -146,13 +149,14 @@ Fit fit_few(const std::vector<Observation>& observations, const Shares& known,
   return fit;
 }
 
-std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gpu_a_processor) {
+std::vector<FamilyFit> fit_families(const ObservationsOfKernels& by_kernel,
+                                    bool is_gpu_a_processor) {
   std::map<std::pair<Processor, kernels::KernelFamily>,
            std::vector<const std::vector<Observation>*>>
       by_family;
-  for (const auto& [id, observations] : by_row) {
-    const KernelRow& row = *find_kernel(id);
-    by_family[{row.processor, kernels::family_of(row)}].push_back(&observations);
+  for (const auto& [id, observations] : by_kernel) {
+    const KernelInfo& info = *find_kernel(id);
+    by_family[{info.processor, kernels::family_of(info)}].push_back(&observations);
   }
   std::vector<FamilyFit> fits;
   for (const auto& [key, kernels] : by_family) {
@@ -176,21 +180,21 @@ std::vector<FamilyFit> fit_families(const ObservationsOfRows& by_row, bool is_gp
 
 }  // namespace
 
-Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane) {
-  const ObservationsOfRows by_row = observations_to_fit(samples, lane);
-  std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
+Fits fit_samples(const std::vector<Sample>& samples, const ProcessorFacts& processor) {
+  const ObservationsOfKernels by_kernel = observations_to_fit(samples, processor);
+  std::map<uint16_t, Shares> families = other_shares_of_kernels(by_kernel, processor);
   Fits fits;
-  for (const auto& [id, observations] : by_row) {
-    const KernelRow* row = find_kernel(id);
+  for (const auto& [id, observations] : by_kernel) {
+    const KernelInfo* info = find_kernel(id);
     if (observations.size() >= kSamplesOfFit)
-      fits.kernels.push_back({row, fit_kernel(observations, {&families[id], kMostJointShares})});
-    else if (observations.size() >= kSamplesOfFactor && !row->is_reference())
+      fits.kernels.push_back({info, fit_kernel(observations, {&families[id], kMaxJointShares})});
+    else if (observations.size() >= kSamplesOfFactor && !info->is_reference())
       fits.kernels.push_back(
-          {row, fit_few(observations, families[id],
-                        compiler::family_calibration(kernels::family_of(*row), row->processor,
-                                                     lane.machine.is_gpu_a_processor))});
+          {info, fit_few(observations, families[id],
+                         compiler::family_calibration(kernels::family_of(*info), info->processor,
+                                                      processor.machine.is_gpu_a_processor))});
   }
-  fits.families = fit_families(by_row, lane.machine.is_gpu_a_processor);
+  fits.families = fit_families(by_kernel, processor.machine.is_gpu_a_processor);
   return fits;
 }
 
@@ -199,32 +203,32 @@ std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
                                              std::string_view kernels) {
   std::map<uint16_t, size_t> counts;
   for (const Sample& sample : samples)
-    if (sample.role == SampleRole::Fit) ++counts[sample.row->id];
+    if (sample.role == SampleRole::Fit) ++counts[sample.kernel->id];
   std::vector<std::string> missing;
-  for (const KernelRow& row : kKernelRows) {
-    if (std::string_view(row.symbol).find(kernels) == std::string_view::npos) continue;
-    const auto said = needed.find(row.symbol);
-    const auto counted = counts.find(row.id);
+  for (const KernelInfo& info : kKernelInfos) {
+    if (std::string_view(info.symbol).find(kernels) == std::string_view::npos) continue;
+    const auto said = needed.find(info.symbol);
+    const auto counted = counts.find(info.id);
     const size_t count = counted == counts.end() ? 0 : counted->second;
     size_t least = 0;
     if (said != needed.end())
       least = said->second;
-    else if (count > 0 && needed.empty() && !row.is_reference())
+    else if (count > 0 && needed.empty() && !info.is_reference())
       least = kSamplesOfFit;
-    if (count < least) missing.emplace_back(row.symbol);
+    if (count < least) missing.emplace_back(info.symbol);
   }
   return missing;
 }
 
-std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane) {
-  const ObservationsOfRows by_row = observations_to_fit(samples, lane);
-  std::map<uint16_t, Shares> families = other_shares_of_rows(by_row, lane);
+std::string evaluation_text(const std::vector<Sample>& samples, const ProcessorFacts& processor) {
+  const ObservationsOfKernels by_kernel = observations_to_fit(samples, processor);
+  std::map<uint16_t, Shares> families = other_shares_of_kernels(by_kernel, processor);
   std::string text;
-  const auto add_line = [&](const KernelRow& row, int fold, const Observation& observation,
+  const auto add_line = [&](const KernelInfo& info, int fold, const Observation& observation,
                             double predicted_us) {
     char part[128];
-    std::snprintf(part, sizeof(part), "%s,%s,%d,%.6g,%.6g,", row.symbol,
-                  kernels::kFamilyNames[static_cast<size_t>(kernels::family_of(row))], fold,
+    std::snprintf(part, sizeof(part), "%s,%s,%d,%.6g,%.6g,", info.symbol,
+                  kernels::kFamilyNames[static_cast<size_t>(kernels::family_of(info))], fold,
                   observation.us, predicted_us);
     text += part;
     for (int term = 0; term < compiler::kTermCount; ++term) {
@@ -235,23 +239,23 @@ std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts&
     }
     text.back() = '\n';
   };
-  for (const auto& [id, observations] : by_row) {
+  for (const auto& [id, observations] : by_kernel) {
     const std::vector<size_t> folds = folds_of(observations.size());
     const std::vector<double> predictions =
-        predict_held_out(observations, folds, kFolds, {&families[id], kMostJointShares});
+        predict_held_out(observations, folds, kFolds, {&families[id], kMaxJointShares});
     for (size_t i = 0; i < observations.size(); ++i)
       add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i], predictions[i]);
   }
   // The fold of steps of networks, which no fit has seen: -1.
-  std::map<uint16_t, Shares> shares_of_rows;
+  std::map<uint16_t, Shares> shares_of_kernels;
   for (const Sample& sample : samples) {
-    const auto found = by_row.find(sample.row->id);
-    if (sample.role != SampleRole::Network || found == by_row.end()) continue;
-    auto [shares, is_new] = shares_of_rows.try_emplace(sample.row->id);
+    const auto found = by_kernel.find(sample.kernel->id);
+    if (sample.role != SampleRole::Network || found == by_kernel.end()) continue;
+    auto [shares, is_new] = shares_of_kernels.try_emplace(sample.kernel->id);
     if (is_new)
-      shares->second = fit_shares(found->second, {&families[found->first], kMostJointShares});
-    const Observation observation = {times_of(*sample.row, sample.item, lane), sample.us};
-    add_line(*sample.row, -1, observation, weigh(observation.times, shares->second));
+      shares->second = fit_shares(found->second, {&families[found->first], kMaxJointShares});
+    const Observation observation = {times_of(*sample.kernel, sample.item, processor), sample.us};
+    add_line(*sample.kernel, -1, observation, weigh(observation.times, shares->second));
   }
   return text;
 }
@@ -260,11 +264,11 @@ double noise_floor_percent(const std::vector<Sample>& samples, Processor process
   size_t count = 0;
   size_t within = 0;
   for (const Sample& repeat : samples) {
-    if (repeat.role != SampleRole::Repeat || repeat.row->processor != processor) continue;
+    if (repeat.role != SampleRole::Repeat || repeat.kernel->processor != processor) continue;
     Sample first = repeat;
     first.role = SampleRole::Fit;
     for (const Sample& sample : samples) {
-      if (sample.row != repeat.row || step_text(sample) != step_text(first)) continue;
+      if (sample.kernel != repeat.kernel || step_text(sample) != step_text(first)) continue;
       ++count;
       if (std::abs(repeat.us / sample.us - 1) <= 0.1) ++within;
       break;
@@ -273,16 +277,16 @@ double noise_floor_percent(const std::vector<Sample>& samples, Processor process
   return count == 0 ? -1 : 100.0 * static_cast<double>(within) / static_cast<double>(count);
 }
 
-double disturbance_percent(const std::vector<Sample>& samples, Processor processor) {
+double interference_percent(const std::vector<Sample>& samples, Processor processor) {
   double usual_us = 0;
-  double undisturbed_us = 0;
+  double quiet_us = 0;
   for (const Sample& sample : samples) {
-    if (sample.row->processor != processor || sample.visits_us.size() < 2) continue;
+    if (sample.kernel->processor != processor || sample.visits_us.size() < 2) continue;
     usual_us += std::reduce(sample.medians_us.begin(), sample.medians_us.end()) /
                 static_cast<double>(sample.medians_us.size());
-    undisturbed_us += sample.us;
+    quiet_us += sample.us;
   }
-  return undisturbed_us > 0 ? std::max(100 * (usual_us / undisturbed_us - 1), 0.0) : 0;
+  return quiet_us > 0 ? std::max(100 * (usual_us / quiet_us - 1), 0.0) : 0;
 }
 
 }  // namespace codl::profiler

@@ -8,7 +8,7 @@
 namespace codl::profiler {
 namespace {
 
-constexpr double kNoRow = std::numeric_limits<double>::infinity();
+constexpr double kNoKernel = std::numeric_limits<double>::infinity();
 
 bool is_map(const OperandShape& operand) {
   return operand.layout == Layout::Nhwc || operand.layout == Layout::Image2d;
@@ -24,16 +24,17 @@ StepCase with_maps_in(Layout layout, StepCase item) {
   return item;
 }
 
-// Of the rows that may run the step, the fastest one's time; kNoRow if there is none.
-double fastest_us(const std::vector<KernelFit>& fits, const StepCase& item, const LaneFacts& lane) {
-  double fastest = kNoRow;
+// Time of the fastest kernel that accepts the step, or kNoKernel.
+double fastest_us(const std::vector<KernelFit>& fits, const StepCase& item,
+                  const ProcessorFacts& processor) {
+  double fastest = kNoKernel;
   for (const KernelFit& fit : fits) {
-    const KernelRow& row = *fit.row;
+    const KernelInfo& kernel = *fit.kernel;
     kernels::StepNeeds needs;
-    if (row.processor != Processor::Gpu || row.op != item.op ||
-        kernels::check_step(step_of(row, item), &needs) != nullptr)
+    if (kernel.processor != Processor::Gpu || kernel.op != item.op ||
+        kernels::check_step(step_of(kernel, item), &needs) != nullptr)
       continue;
-    fastest = std::min(fastest, weigh(times_of(row, item, lane), fit.fit.shares));
+    fastest = std::min(fastest, weigh(times_of(kernel, item, processor), fit.fit.shares));
   }
   return fastest;
 }
@@ -41,17 +42,17 @@ double fastest_us(const std::vector<KernelFit>& fits, const StepCase& item, cons
 }  // namespace
 
 bool images_are_faster(const std::vector<Sample>& samples, const std::vector<KernelFit>& fits,
-                       const LaneFacts& lane) {
+                       const ProcessorFacts& processor) {
   double buffer_sum_us = 0;
   double image_sum_us = 0;
   for (const Sample& sample : samples) {
     const StepCase& item = sample.item;
-    if (sample.row->processor != Processor::Gpu || sample.role == SampleRole::Repeat ||
+    if (sample.kernel->processor != Processor::Gpu || sample.role == SampleRole::Repeat ||
         item.op == OpKind::Convert || !is_map(item.operands.back()))
       continue;
-    const double buffer_us = fastest_us(fits, with_maps_in(Layout::Nhwc, item), lane);
-    const double image_us = fastest_us(fits, with_maps_in(Layout::Image2d, item), lane);
-    if (buffer_us == kNoRow || image_us == kNoRow) continue;
+    const double buffer_us = fastest_us(fits, with_maps_in(Layout::Nhwc, item), processor);
+    const double image_us = fastest_us(fits, with_maps_in(Layout::Image2d, item), processor);
+    if (buffer_us == kNoKernel || image_us == kNoKernel) continue;
     buffer_sum_us += buffer_us;
     image_sum_us += image_us;
   }

@@ -8,9 +8,9 @@
 namespace codl::profiler {
 
 // Whether the GPU steps of the samples that have maps, all of them once with images and once with
-// buffers, are faster with images: by the sums of what the fits predict for the fastest row of
-// each layout. Steps that either layout has no fitted row for do not count, nor do conversions.
+// buffers, are faster with images: by the sums of what the fits predict for the fastest kernel of
+// each layout. Steps that either layout has no fitted kernel for do not count, nor do conversions.
 bool images_are_faster(const std::vector<Sample>& samples, const std::vector<KernelFit>& fits,
-                       const LaneFacts& lane);
+                       const ProcessorFacts& processor);
 
 }  // namespace codl::profiler

@@ -32,7 +32,7 @@ class ProfileWriter {
     json_.key("name").string(facts_.cpu_name);
     json_.key("threads").integer(machine_.cpu_threads);
     write_machine(compiler::kCpuMachineFields, machine_.cpu, facts_.machine.cpu_origins);
-    quantity("disturbance_percent", facts_.disturbance_percent[0]);
+    quantity("interference_percent", facts_.interference_percent[0]);
     if (facts_.warm_weight_mbytes[0] > 0)
       quantity("warm_weight_mbytes", facts_.warm_weight_mbytes[0]);
     if (facts_.cpu_probe_us > 0) quantity("probe_us", facts_.cpu_probe_us);
@@ -49,7 +49,7 @@ class ProfileWriter {
     json_.end_object();
     json_.key("kernels").begin_object();
     for (const KernelFit& fit : fits.kernels)
-      write_fit(fit.row->symbol, fit.fit, fit.row->revision);
+      write_fit(fit.kernel->symbol, fit.fit, fit.kernel->revision);
     json_.end_object();
     json_.key("sources").begin_object();
     json_.key("device").string(facts_.source);
@@ -129,7 +129,7 @@ class ProfileWriter {
     json_.key("sharing").string(facts_.sharing);
     json_.key("gate").string("host_enqueue");
     if (facts_.launch_us > 0) quantity("launch_us", facts_.launch_us);
-    quantity("disturbance_percent", facts_.disturbance_percent[1]);
+    quantity("interference_percent", facts_.interference_percent[1]);
     if (facts_.warm_weight_mbytes[1] > 0)
       quantity("warm_weight_mbytes", facts_.warm_weight_mbytes[1]);
     quantity("image_max_width", facts_.image_max_width);
@@ -138,12 +138,12 @@ class ProfileWriter {
     if (!facts_.weights.empty()) json_.key("weights").string(facts_.weights);
     write_tiles();
     json_.end_object();
-    json_.key("exchange").begin_object();
+    json_.key("transfer").begin_object();
     quantity("sync_us", has_networks() ? facts_.network_sync_us / 2 : facts_.sync_us);
     quantity("map_us", facts_.map_us);
     quantity("map_us_per_mb", facts_.map_us_per_mb);
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
-    if (!facts_.exchange.empty()) write_host_times(facts_.exchange_times());
+    if (!facts_.transfer.empty()) write_host_times(facts_.transfer_times());
     // Sample files from before there were networks have what steps beside a load took.
     const char* told = has_networks() ? "networks" : "device";
     const char* origin = facts_.contention_is_assumed ? "assumed"
@@ -162,18 +162,18 @@ class ProfileWriter {
     if (found.empty()) return;
     json_.key("tiles").begin_object();
     for (const FoundTile* tile : found) {
-      json_.key(tile->row->symbol).begin_object();
+      json_.key(tile->kernel->symbol).begin_object();
       if (tile->local.empty()) {
         json_.key("gemm").begin_array();
         for (uint32_t i = 0; i < tile->table.count; ++i)
-          write_timed_tile(tile->row->symbol, tile->table.tiles[i]);
+          write_timed_tile(tile->kernel->symbol, tile->table.tiles[i]);
         json_.end_array();
       } else {
         json_.key("local").begin_array();
         for (int32_t size : tile->local) json_.integer(size);
         json_.end_array();
       }
-      number(tile->row->symbol, "gain_percent", tile->gain_percent);
+      number(tile->kernel->symbol, "gain_percent", tile->gain_percent);
       json_.key("origin").string(tile->local.empty() ? "fitted" : "measured");
       json_.key("source").string("device");
       json_.end_object();
@@ -194,7 +194,7 @@ class ProfileWriter {
     json_.end_object();
   }
 
-  void write_host_times(const ExchangeTimes& times) {
+  void write_host_times(const TransferTimes& times) {
     quantity("enqueue_us", times.enqueue_us);
     quantity("submit_us", times.submit_us);
     const char* origin = has_networks() ? "fitted" : "measured";
@@ -218,7 +218,7 @@ class ProfileWriter {
     quantity((name + "_us_per_mb").c_str(), copy.rest.us_per_mb);
   }
 
-  // `revision` of a row; 0: of several.
+  // `revision` of a kernel; 0: of several.
   void write_fit(const char* name, const Fit& fit, int32_t revision) {
     json_.key(name).begin_object();
     json_.key("level").string("samples");
@@ -264,9 +264,9 @@ class ProfileWriter {
 
 }  // namespace
 
-void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {
-  facts->exchange = std::move(points);
-  const ExchangeTimes times = exchange_times_of(facts->exchange);
+void set_transfer(std::vector<TransferPoint> points, DeviceFacts* facts) {
+  facts->transfer = std::move(points);
+  const TransferTimes times = transfer_times_of(facts->transfer);
   facts->sync_us = times.sync_us();
   facts->map_us = times.map.fixed_us;
   facts->map_us_per_mb = times.map.us_per_mb;
@@ -276,8 +276,8 @@ void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts) {
   facts->copy_us_per_mb = (per_mb(times.upload) + per_mb(times.download)) / 2;
 }
 
-ExchangeTimes DeviceFacts::exchange_times() const {
-  ExchangeTimes times = exchange_times_of(exchange);
+TransferTimes DeviceFacts::transfer_times() const {
+  TransferTimes times = transfer_times_of(transfer);
   // The host's call is measured; of the rest nothing tells where it is spent.
   if (network_sync_us > 0)
     times.start_us = times.wake_us = std::max(network_sync_us - times.submit_us, 0.0) / 2;

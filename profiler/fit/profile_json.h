@@ -12,7 +12,7 @@
 #include "profiler/fit/machine_facts.h"
 #include "profiler/fit/sample.h"
 #include "profiler/fit/tiles.h"
-#include "profiler/measure/exchange.h"
+#include "profiler/measure/transfer.h"
 
 namespace codl::profiler {
 
@@ -26,7 +26,7 @@ struct Fit {
 };
 
 struct KernelFit {
-  const KernelRow* row = nullptr;
+  const KernelInfo* kernel = nullptr;
   Fit fit;  // held out: a five-fold cross-validation
 };
 
@@ -55,8 +55,8 @@ inline constexpr size_t kSamplesOfFamily = 20;
 // machines. Fewer say nothing.
 inline constexpr size_t kSamplesOfFactor = 3;
 
-// Of every row and of every family of a processor with enough samples.
-Fits fit_samples(const std::vector<Sample>& samples, const LaneFacts& lane);
+// Of every kernel and of every family of a processor with enough samples.
+Fits fit_samples(const std::vector<Sample>& samples, const ProcessorFacts& processor);
 
 // Symbols of kernels that have `kernels` in them, and fewer samples than read_needed() says, in the
 // table's order. A sample file from before it had such lines needs fits of what it has samples of.
@@ -66,7 +66,7 @@ std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
 
 // For evaluations: a line per sample that is no repeat, "symbol,family,fold,us,held-out prediction
 // in us," and terms "name=us" with spaces between; the folds are those of fit_samples().
-std::string evaluation_text(const std::vector<Sample>& samples, const LaneFacts& lane);
+std::string evaluation_text(const std::vector<Sample>& samples, const ProcessorFacts& processor);
 
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
@@ -74,7 +74,7 @@ double noise_floor_percent(const std::vector<Sample>& samples, Processor process
 // By how much the processor's steps take longer in the mean than undisturbed, as fits have them:
 // of all steps that were visited more than once, the mean of visits' median runs over the
 // undisturbed ones. 0 without such steps.
-double disturbance_percent(const std::vector<Sample>& samples, Processor processor);
+double interference_percent(const std::vector<Sample>& samples, Processor processor);
 
 struct DeviceFacts {
   std::string name;
@@ -94,30 +94,32 @@ struct DeviceFacts {
   double image_row_texels = 0;  // rows of images take a multiple of so many; 0: not known
   std::string weights;          // as in the profile; empty: not known
   double launch_us = 0;         // beside the times of GPU steps; 0 where these have it in them
-  // Follow from `exchange`, which old sample files lack.
+  // Follow from `transfer`, which old sample files lack.
   double sync_us = 0;
   double map_us = 0;
   double map_us_per_mb = 0;
   double copy_us_per_mb = 0;
-  std::vector<ExchangePoint> exchange;
+  std::vector<TransferPoint> transfer;
   double network_sync_us = 0;  // there and back, in whole networks; 0: not measured
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
-  bool shares_cores = false;           // OpenCL computes on the CPU lane's own cores
-  bool contention_is_assumed = false;  // old sample files do not say so: they measured it
-  double disturbance_percent[2] = {};  // by processor
-  double warm_weight_mbytes[2] = {};   // by processor
-  double cpu_probe_us = 0;             // at the clock that the CPU's fits are for; 0: not known
-  std::string source;                  // which device, tool, driver, date
+  bool shares_cores = false;            // OpenCL computes on the CPU's own cores
+  bool contention_is_assumed = false;   // old sample files do not say so: they measured it
+  double interference_percent[2] = {};  // by processor
+  double warm_weight_mbytes[2] = {};    // by processor
+  double cpu_probe_us = 0;              // at the clock that the CPU's fits are for; 0: not known
+  std::string source;                   // which device, tool, driver, date
 
   // With what whole networks say of synchronisations, where they do.
-  ExchangeTimes exchange_times() const;
+  TransferTimes transfer_times() const;
 
-  LaneFacts lane() const { return lane_facts(machine.machine, gpu_tiles_of(tiles)); }
+  ProcessorFacts processor_facts() const {
+    return profiler::processor_facts(machine.machine, gpu_tiles_of(tiles));
+  }
 };
 
-// Exchange points, and what follows from them.
-void set_exchange(std::vector<ExchangePoint> points, DeviceFacts* facts);
+// Transfer points, and what follows from them.
+void set_transfer(std::vector<TransferPoint> points, DeviceFacts* facts);
 
 // Of facts with a machine that is complete. Throws ToolError (Input) naming the number if one is
 // none that codlc takes.

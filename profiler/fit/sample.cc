@@ -109,14 +109,14 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   out->add_visit(us);
   out->item.part_dim = static_cast<SplitDim>(part[0]);
   out->item.part = {part[1], part[2]};
-  for (const KernelRow& row : kKernelRows)
-    if (fields[0] == row.symbol && revision == row.revision) out->row = &row;
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (fields[0] == kernel.symbol && revision == kernel.revision) out->kernel = &kernel;
   *out_is_known = false;
-  if (out->row == nullptr) return true;
-  out->item.op = out->row->op;
+  if (out->kernel == nullptr) return true;
+  out->item.op = out->kernel->op;
   kernels::StepNeeds needs;
   *out_is_known = out->item.params.size() * 4 == op_row(out->item.op).params_bytes &&
-                  kernels::check_step(step_of(*out->row, out->item), &needs) == nullptr;
+                  kernels::check_step(step_of(*out->kernel, out->item), &needs) == nullptr;
   return true;
 }
 
@@ -162,7 +162,7 @@ std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
     std::vector<Traits*> own;
     std::vector<double> least_us;
     for (size_t i = 0; i < samples.size(); ++i) {
-      if (samples[i].row->processor != processor) continue;
+      if (samples[i].kernel->processor != processor) continue;
       const double bytes = std::max(static_cast<double>(operand_bytes(samples[i].item)), 1.0);
       const std::vector<double>& visits_us = samples[i].visits_us;
       least_us.push_back(*std::min_element(visits_us.begin(), visits_us.end()));
@@ -248,16 +248,16 @@ std::vector<double> between_runs(const Sample& sample) {
 void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t batch_count,
                        std::vector<Sample>* samples) {
   constexpr int kRounds = 20;
-  constexpr size_t kLeastSteps = 8;
+  constexpr size_t kMinSteps = 8;
   // What disturbs by more than that, 15 %, disturbs steps unequally, so visits without it are
   // better.
-  constexpr double kMost = 0.14;
+  constexpr double kMax = 0.14;
   const std::vector<Traits> traits = traits_of(*samples);
   std::vector<Traits> effects(batch_count, Traits{});
   const auto settled = [&](size_t i) {
     std::vector<double> visits = between_runs((*samples)[i]);
     for (size_t v = 0; v < visits.size(); ++v)
-      visits[v] /= std::exp(std::clamp(dot(traits[i], effects[batches[i][v]]), -kMost, kMost));
+      visits[v] /= std::exp(std::clamp(dot(traits[i], effects[batches[i][v]]), -kMax, kMax));
     return visits;
   };
   for (int round = 0; round < kRounds; ++round) {
@@ -273,14 +273,14 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
         deviations[batches[i][v]].push_back({&traits[i], std::log(visits[v] / usual_us)});
     }
     for (size_t batch = 0; batch < batch_count; ++batch)
-      if (deviations[batch].size() >= kLeastSteps)
+      if (deviations[batch].size() >= kMinSteps)
         effects[batch] = effects_of(deviations[batch], effects[batch]);
   }
   constexpr double kIsShort = 0.3;  // within a sixth of the time of the shortest
   for (size_t i = 0; i < samples->size(); ++i) {
     Sample& sample = (*samples)[i];
     const bool is_launch =
-        sample.row->processor == Processor::Gpu && traits[i][kShortness] > kIsShort;
+        sample.kernel->processor == Processor::Gpu && traits[i][kShortness] > kIsShort;
     sample.us = is_launch ? mean_us(settled(i)) : shorter_mean_us(settled(i));
   }
 }
@@ -289,7 +289,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
 // `usual_probes`: of each processor's batches.
 void bring_to_usual_clock(const double (&usual_probes)[2], std::vector<Sample>* samples) {
   for (Sample& sample : *samples) {
-    const double usual = usual_probes[static_cast<size_t>(sample.row->processor)];
+    const double usual = usual_probes[static_cast<size_t>(sample.kernel->processor)];
     for (double& us : sample.visits_us) us *= usual;
     for (double& us : sample.medians_us) us *= usual;
     sample.us *= usual;
@@ -299,23 +299,25 @@ void bring_to_usual_clock(const double (&usual_probes)[2], std::vector<Sample>* 
 }  // namespace
 
 void Sample::add_visit(double visit_us) {
-  constexpr double kMostSpreadPercent = 50;
+  constexpr double kMaxSpreadPercent = 50;
   visits_us.push_back(visit_us);
-  // The spread is what the median is above kUndisturbed, if the middle half is symmetric.
-  medians_us.push_back(visit_us / (1 - std::min(spread_percent, kMostSpreadPercent) / 100));
-  us = quantile(visits_us, kUndisturbed);
+  // The spread is what the median is above kQuietShare, if the middle half is symmetric.
+  medians_us.push_back(visit_us / (1 - std::min(spread_percent, kMaxSpreadPercent) / 100));
+  us = quantile(visits_us, kQuietShare);
 }
 
-LaneFacts lane_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles) {
-  LaneFacts lane;
-  lane.machine = machine;
-  set_gpu_facts(machine, &lane.gpu);
-  lane.gpu.tiles = tiles;
-  return lane;
+ProcessorFacts processor_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles) {
+  ProcessorFacts processor;
+  processor.machine = machine;
+  set_gpu_facts(machine, &processor.gpu);
+  processor.gpu.tiles = tiles;
+  return processor;
 }
 
-TermTimes times_of(const KernelRow& row, const StepCase& item, const LaneFacts& lane) {
-  return compiler::times_of(step_of(row, item), lane.machine, lane.gpu, item.has_warm_weights);
+TermTimes times_of(const KernelInfo& kernel, const StepCase& item,
+                   const ProcessorFacts& processor) {
+  return compiler::times_of(step_of(kernel, item), processor.machine, processor.gpu,
+                            item.has_warm_weights);
 }
 
 std::string step_text(const Sample& sample) {
@@ -329,8 +331,8 @@ std::string step_text(const Sample& sample) {
 std::string to_line(const Sample& sample) {
   char head[160];
   std::snprintf(
-      head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.row->symbol,
-      sample.row->revision, sample.visits_us.back(), sample.spread_percent, sample.run_count,
+      head, sizeof(head), "%s,%d,%.4g,%.3g,%d,%d,%d %d %d,", sample.kernel->symbol,
+      sample.kernel->revision, sample.visits_us.back(), sample.spread_percent, sample.run_count,
       static_cast<int>(sample.role) + (sample.item.has_warm_weights ? kWarmWeights : 0),
       static_cast<int>(sample.item.part_dim), sample.item.part.begin, sample.item.part.end);
   std::string line = head;
@@ -367,7 +369,7 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path,
     bool is_known = false;
     check(parse_line(line, &sample, &is_known), "a sample");
     if (!is_known) continue;
-    if (probe > 0) probes[static_cast<size_t>(sample.row->processor)].push_back(probe);
+    if (probe > 0) probes[static_cast<size_t>(sample.kernel->processor)].push_back(probe);
     probe = 0;
     const auto [found, is_new] = index_by_step.emplace(step_text(sample), samples.size());
     if (is_new) {

@@ -21,9 +21,9 @@ enum class SampleRole : int32_t {
   Network = 2,  // a step of a plan given with --plan: predicted, never fitted
 };
 
-// Disturbances lengthen. Of runs the one that a quarter are faster than is steadier than the
+// Interference lengthens. Of runs the one that a quarter are faster than is steadier than the
 // median.
-inline constexpr double kUndisturbed = 0.25;
+inline constexpr double kQuietShare = 0.25;
 
 // A line of a sample file, "#batch" or "#batch,1.03": the visits that follow, up to the next such
 // line, took turns. The number: by how much probes took longer around them than the one of
@@ -36,7 +36,7 @@ inline constexpr std::string_view kBatchMark = "#batch";
 inline constexpr std::string_view kNeededMark = "#needed,";
 
 struct Sample {
-  const KernelRow* row = nullptr;
+  const KernelInfo* kernel = nullptr;
   StepCase item;
   SampleRole role = SampleRole::Fit;
   // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
@@ -54,15 +54,15 @@ struct Sample {
 };
 
 // What the times of steps follow from.
-struct LaneFacts {
+struct ProcessorFacts {
   compiler::Machine machine;
   kernels::GpuFacts gpu;  // compiler::set_gpu_facts() of the machine, and the GPU's tiles
 };
 
-LaneFacts lane_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles);
+ProcessorFacts processor_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles);
 
 // compiler::times_of() the step.
-TermTimes times_of(const KernelRow& row, const StepCase& item, const LaneFacts& lane);
+TermTimes times_of(const KernelInfo& kernel, const StepCase& item, const ProcessorFacts& processor);
 
 // The last visit as a line, no end of line.
 //   symbol,revision,us,spread_percent,runs,role,part_dim begin end,params...,operand...
@@ -71,12 +71,12 @@ std::string to_line(const Sample& sample);
 // The same but for the numbers that were measured: which step it is, and for what.
 std::string step_text(const Sample& sample);
 
-// Samples of rows and revisions that this build has; steps that a contract no longer lets pass are
-// left out. Lines of one step and role are visits of one sample; of their times those count that
-// are left when what the batch's steps took longer than in other batches, by the bytes that they
-// move, is taken away; all are brought to the clock that is usual in the file. Throws ToolError
-// (Input) naming the line if the text is no sample file. `out_usual_probes` gets, by processor, the
-// median of what batches say of their probes: 1 is the clock of "#probe".
+// Samples of kernels and revisions that this build has; steps that a contract no longer lets pass
+// are left out. Lines of one step and role are visits of one sample; of their times those count
+// that are left when what the batch's steps took longer than in other batches, by the bytes that
+// they move, is taken away; all are brought to the clock that is usual in the file. Throws
+// ToolError (Input) naming the line if the text is no sample file. `out_usual_probes` gets, by
+// processor, the median of what batches say of their probes: 1 is the clock of "#probe".
 std::vector<Sample> read_samples(std::string_view text, const std::string& path,
                                  double (*out_usual_probes)[2] = nullptr);
 

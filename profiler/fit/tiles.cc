@@ -38,13 +38,13 @@ bool read_timed_tile(const std::string& text, kernels::TimedTile* out) {
   return out->residents >= 1 && kernels::check_gemm_tile(out->tile) == nullptr;
 }
 
-const KernelRow* find_row(const std::string& symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return &row;
+const KernelInfo* kernel_of_symbol(const std::string& symbol) {
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (symbol == kernel.symbol) return &kernel;
   return nullptr;
 }
 
-// Without a row: one that this build lacks. Nothing: no such line.
+// Without a kernel: one that this build lacks. Nothing: no such line.
 std::optional<FoundTile> parse_tile(const std::string& line) {
   std::vector<std::string> fields;
   std::istringstream text(line);
@@ -68,14 +68,14 @@ std::optional<FoundTile> parse_tile(const std::string& line) {
   } else if (kind != "default" || fields.size() != 5) {
     return {};
   }
-  const KernelRow* row = find_row(fields[1]);
-  if (row == nullptr || row->revision != revision[0]) return found;
-  const kernels::TileKind tile_kind = kernels::tile_kind_of(*row);
+  const KernelInfo* kernel = kernel_of_symbol(fields[1]);
+  if (kernel == nullptr || kernel->revision != revision[0]) return found;
+  const kernels::TileKind tile_kind = kernels::tile_kind_of(*kernel);
   if ((kind == "local" && tile_kind != kernels::TileKind::Local) ||
       (kind == "gemm" && tile_kind != kernels::TileKind::Gemm))
     return {};
-  found.row = row;
-  found.table.kernel_id = row->id;
+  found.kernel = kernel;
+  found.table.kernel_id = kernel->id;
   return found;
 }
 
@@ -99,8 +99,8 @@ std::string name_of(const FoundTile& tile) {
 
 std::string to_line(const FoundTile& tile) {
   char text[160];
-  std::snprintf(text, sizeof(text), "%s%s,%d,%.3g,", kTileMark, tile.row->symbol,
-                tile.row->revision, tile.gain_percent);
+  std::snprintf(text, sizeof(text), "%s%s,%d,%.3g,", kTileMark, tile.kernel->symbol,
+                tile.kernel->revision, tile.gain_percent);
   std::string line = text;
   if (tile.is_default()) return line + "default";
   if (!tile.local.empty()) {
@@ -130,8 +130,8 @@ std::vector<FoundTile> read_found_tiles(std::string_view text, const std::string
     std::optional<FoundTile> found = parse_tile(line);
     if (!found)
       tools::fail_input(path + ": line " + std::to_string(number), "a tile", line.substr(0, 60));
-    if (found->row == nullptr) continue;
-    std::erase_if(tiles, [&](const FoundTile& other) { return other.row == found->row; });
+    if (found->kernel == nullptr) continue;
+    std::erase_if(tiles, [&](const FoundTile& other) { return other.kernel == found->kernel; });
     tiles.push_back(std::move(*found));
   }
   return tiles;
@@ -140,7 +140,7 @@ std::vector<FoundTile> read_found_tiles(std::string_view text, const std::string
 kernels::GpuTiles gpu_tiles_of(const std::vector<FoundTile>& tiles) {
   kernels::GpuTiles known;
   for (const FoundTile& tile : tiles) {
-    if (!tile.local.empty()) known.set_local_size(*tile.row, tile.local.data());
+    if (!tile.local.empty()) known.set_local_size(*tile.kernel, tile.local.data());
     if (tile.table.count != 0) known.set_table(tile.table);
   }
   return known;

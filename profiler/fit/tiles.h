@@ -13,10 +13,10 @@ namespace codl::profiler {
 // number.
 double rounded(double value, int digits);
 
-// What is best for a row: a local size (TileKind::Local), a table to choose from (TileKind::Gemm),
-// or neither: the defaults, which nothing that was tried is better than.
+// What is best for a kernel: a local size (TileKind::Local), a table to choose from
+// (TileKind::Gemm), or neither: the defaults, which nothing that was tried is better than.
 struct FoundTile {
-  const KernelRow* row = nullptr;
+  const KernelInfo* kernel = nullptr;
   std::vector<int32_t> local = {};  // three numbers, or none
   kernels::TimedTiles table = {};   // of no tile, or some
   // By how much faster than the default, on steps that it was not chosen by.
@@ -36,8 +36,8 @@ std::string name_of(const FoundTile& tile);
 // and of further tiles of a table behind further commas.
 std::string to_line(const FoundTile& tile);
 
-// Of a sample file, the last of each row; those of rows and revisions that this build lacks are
-// left out. Throws ToolError (Input) naming the line.
+// Of a sample file, the last of each kernel; those of kernels and revisions that this build lacks
+// are left out. Throws ToolError (Input) naming the line.
 std::vector<FoundTile> read_found_tiles(std::string_view text, const std::string& path);
 
 // What codlc will know of them.

@@ -1,4 +1,4 @@
-// Which cores the two lanes compute on, where OpenCL runs on a processor.
+// Which cores the two processors compute on, where OpenCL runs on a processor.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace codl::profiler {
 
-// Whether every core that OpenCL on a processor may use has a thread of the CPU lane. Of cores that
-// were not named each lane may use all `core_count` that the process has.
+// Whether every core that OpenCL on a processor may use has a thread of the CPU. Of cores that
+// were not named each processor may use all `core_count` that the process has.
 bool shares_all_cores(const std::vector<int32_t>& cpu_cores, int32_t threads,
                       const std::vector<int32_t>& gpu_cores, int32_t core_count);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kGpuShares[] = {0.25, 0.5, 0.75};
 constexpr int kNetworkRounds = 7;
-constexpr double kMostContention = 3;  // three times as long beside the other on top
+constexpr double kMaxContention = 3;  // three times as long beside the other on top
 constexpr double kCoarse = 0.05;
 constexpr double kFine = 0.005;
 
@@ -21,9 +21,9 @@ struct PreparedLayer {
   std::unique_ptr<PreparedStep> gpu;
 };
 
-// Empty: a lane cannot hold a step.
-std::vector<PreparedLayer> prepare_layers(Lane& cpu, Lane& gpu, const ContextNetwork& network,
-                                          double gpu_share) {
+// Empty: a processor cannot hold a step.
+std::vector<PreparedLayer> prepare_layers(MeasuredProcessor& cpu, MeasuredProcessor& gpu,
+                                          const ContextNetwork& network, double gpu_share) {
   std::vector<PreparedLayer> layers;
   for (const ContextLayer& layer : layers_of(network, gpu_share)) {
     PreparedLayer own = {cpu.prepare(*layer.cpu_row, layer.cpu),
@@ -37,7 +37,8 @@ std::vector<PreparedLayer> prepare_layers(Lane& cpu, Lane& gpu, const ContextNet
 // All rounds of a cut network: the CPU's parts, the GPU's, both at once, in turns.
 class CutNetwork {
  public:
-  CutNetwork(std::vector<PreparedLayer> layers, Lane& gpu, const ContextOptions& options)
+  CutNetwork(std::vector<PreparedLayer> layers, MeasuredProcessor& gpu,
+             const ContextOptions& options)
       : layers_(std::move(layers)),
         gpu_(gpu),
         options_(options),
@@ -81,7 +82,7 @@ class CutNetwork {
   }
 
   std::vector<PreparedLayer> layers_;
-  Lane& gpu_;
+  MeasuredProcessor& gpu_;
   const ContextOptions& options_;
   std::vector<std::vector<double>> cpu_us_;  // by layer and round
   std::vector<std::vector<double>> gpu_us_;
@@ -120,7 +121,7 @@ Context best_around(const std::vector<ContextRun>& runs, const Context& middle, 
   double least = INFINITY;
   const int count = static_cast<int>(std::lround(reach / step));
   const auto near = [&](double percent, int i) {
-    return std::clamp(percent + 100 * step * i, 0.0, 100 * kMostContention);
+    return std::clamp(percent + 100 * step * i, 0.0, 100 * kMaxContention);
   };
   for (int i = -count; i <= count; ++i)
     for (int j = -count; j <= count; ++j) {
@@ -137,7 +138,8 @@ Context best_around(const std::vector<ContextRun>& runs, const Context& middle, 
 
 }  // namespace
 
-std::vector<ContextRun> run_context_networks(Lane& cpu, Lane& gpu, const ContextOptions& options) {
+std::vector<ContextRun> run_context_networks(MeasuredProcessor& cpu, MeasuredProcessor& gpu,
+                                             const ContextOptions& options) {
   std::vector<ContextRun> runs;
   for (const ContextNetwork& network : kContextNetworks)
     for (const double gpu_share : kGpuShares) {
@@ -167,9 +169,9 @@ ContextTimes predict_run(const ContextRun& run, const Context& context) {
 
 std::optional<Context> fit_context(const std::vector<ContextRun>& runs, double idle_sync_us) {
   if (runs.empty()) return std::nullopt;
-  const double middle = 100 * kMostContention / 2;
+  const double middle = 100 * kMaxContention / 2;
   Context context =
-      best_around(runs, {middle, middle, 0, 0}, kMostContention / 2, kCoarse, idle_sync_us);
+      best_around(runs, {middle, middle, 0, 0}, kMaxContention / 2, kCoarse, idle_sync_us);
   context = best_around(runs, context, kCoarse, kFine, idle_sync_us);
   std::vector<double> errors;
   for (const ContextRun& run : runs)

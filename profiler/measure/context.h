@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/measure/lane.h"
+#include "profiler/measure/measured_processor.h"
 
 namespace codl::profiler {
 
@@ -40,8 +40,9 @@ struct ContextOptions {
 };
 
 // Pointwise and depthwise convolutions, convolutions of 3 x 3, joined maps and products with large
-// weights. Networks that a lane cannot hold are left out.
-std::vector<ContextRun> run_context_networks(Lane& cpu, Lane& gpu, const ContextOptions& options);
+// weights. Networks that a processor cannot hold are left out.
+std::vector<ContextRun> run_context_networks(MeasuredProcessor& cpu, MeasuredProcessor& gpu,
+                                             const ContextOptions& options);
 
 // Microseconds of the CPU's parts and of the whole run, as these numbers give them: what both have
 // to do runs side by side until one is done, slowed down, and the rest alone.

@@ -22,10 +22,10 @@ OperandShape shape_of(Layout layout, std::initializer_list<int32_t> dims) {
   return shape;
 }
 
-OperandShape packed(const KernelRow& row, uint32_t index, std::initializer_list<int32_t> dims) {
+OperandShape packed(const KernelInfo& info, uint32_t index, std::initializer_list<int32_t> dims) {
   OperandShape shape = shape_of(Layout::Plain, dims);
   shape.layout = Layout::Packed;
-  shape.bytes = kernels::packed_bytes(row.packing_of(index), shape.dims, shape.rank, 1);
+  shape.bytes = kernels::packed_bytes(info.packing_of(index), shape.dims, shape.rank, 1);
   return shape;
 }
 
@@ -44,7 +44,7 @@ StepCase whole_step(OpKind op, std::vector<int32_t> params, std::vector<OperandS
   return item;
 }
 
-StepCase convolution(const ContextNetwork& network, const KernelRow& row, int32_t kernel) {
+StepCase convolution(const ContextNetwork& network, const KernelInfo& info, int32_t kernel) {
   Conv2dParams params;
   set_window(&params, kernel);
   params.groups = 1;
@@ -52,17 +52,17 @@ StepCase convolution(const ContextNetwork& network, const KernelRow& row, int32_
   return whole_step(
       OpKind::Conv2d, words_of(params),
       {shape_of(Layout::Nhwc, {1, network.in, side, side}),
-       packed(row, 1, {network.out, network.in, kernel, kernel}), packed(row, 2, {network.out}),
+       packed(info, 1, {network.out, network.in, kernel, kernel}), packed(info, 2, {network.out}),
        shape_of(Layout::Nhwc, {1, network.out, side, side})});
 }
 
-StepCase depthwise(const ContextNetwork& network, const KernelRow& row) {
+StepCase depthwise(const ContextNetwork& network, const KernelInfo& info) {
   DepthwiseConv2dParams params;
   set_window(&params, 3);
   const OperandShape map = shape_of(Layout::Nhwc, {1, network.in, network.side, network.side});
   return whole_step(
       OpKind::DepthwiseConv2d, words_of(params),
-      {map, packed(row, 1, {network.in, 1, 3, 3}), packed(row, 2, {network.in}), map});
+      {map, packed(info, 1, {network.in, 1, 3, 3}), packed(info, 2, {network.in}), map});
 }
 
 StepCase join(const ContextNetwork& network) {
@@ -74,50 +74,51 @@ StepCase join(const ContextNetwork& network) {
                     {map, map, shape_of(Layout::Nhwc, {1, network.out, side, side})});
 }
 
-StepCase product(const ContextNetwork& network, const KernelRow& row) {
+StepCase product(const ContextNetwork& network, const KernelInfo& info) {
   MatMulParams params;
   params.activation = kUnaryIdentity;
   return whole_step(
       OpKind::MatMul, words_of(params),
-      {shape_of(Layout::Plain, {1, network.in}), packed(row, 1, {network.in, network.out}),
-       packed(row, 2, {network.out}), shape_of(Layout::Plain, {1, network.out})});
+      {shape_of(Layout::Plain, {1, network.in}), packed(info, 1, {network.in, network.out}),
+       packed(info, 2, {network.out}), shape_of(Layout::Plain, {1, network.out})});
 }
 
-StepCase whole_layer(const ContextNetwork& network, const KernelRow& row) {
+StepCase whole_layer(const ContextNetwork& network, const KernelInfo& info) {
   switch (network.kind) {
     case ContextKind::Pointwise:
-      return convolution(network, row, 1);
+      return convolution(network, info, 1);
     case ContextKind::Depthwise:
-      return depthwise(network, row);
+      return depthwise(network, info);
     case ContextKind::Window:
-      return convolution(network, row, 3);
+      return convolution(network, info, 3);
     case ContextKind::Join:
       return join(network);
     case ContextKind::Product:
-      return product(network, row);
+      return product(network, info);
   }
   __builtin_unreachable();
 }
 
-const KernelRow* row_named(std::string_view symbol) {
+const KernelInfo* kernel_named(std::string_view symbol) {
   const auto* const found =
-      std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
-                   [&](const KernelRow& row) { return row.symbol == symbol; });
-  return found == std::end(kKernelRows) ? nullptr : &*found;
+      std::find_if(std::begin(kKernelInfos), std::end(kKernelInfos),
+                   [&](const KernelInfo& info) { return info.symbol == symbol; });
+  return found == std::end(kKernelInfos) ? nullptr : &*found;
 }
 
 // The kernels of maps in buffers that every device has.
-std::pair<const KernelRow*, const KernelRow*> rows_of(ContextKind kind) {
+std::pair<const KernelInfo*, const KernelInfo*> kernels_of(ContextKind kind) {
   switch (kind) {
     case ContextKind::Pointwise:
     case ContextKind::Window:
-      return {row_named("conv2d_f32_cpu"), row_named("conv2d_f32_cl_buffer")};
+      return {kernel_named("conv2d_f32_cpu"), kernel_named("conv2d_f32_cl_buffer")};
     case ContextKind::Depthwise:
-      return {row_named("depthwise_conv2d_f32_cpu"), row_named("depthwise_conv2d_f32_cl_buffer")};
+      return {kernel_named("depthwise_conv2d_f32_cpu"),
+              kernel_named("depthwise_conv2d_f32_cl_buffer")};
     case ContextKind::Join:
-      return {row_named("concat_f32_cpu"), row_named("concat_f32_cl_buffer")};
+      return {kernel_named("concat_f32_cpu"), kernel_named("concat_f32_cl_buffer")};
     case ContextKind::Product:
-      return {row_named("matmul_f32_cpu"), row_named("matmul_f32_cl_buffer")};
+      return {kernel_named("matmul_f32_cpu"), kernel_named("matmul_f32_cl_buffer")};
   }
   __builtin_unreachable();
 }
@@ -125,7 +126,7 @@ std::pair<const KernelRow*, const KernelRow*> rows_of(ContextKind kind) {
 }  // namespace
 
 std::vector<ContextLayer> layers_of(const ContextNetwork& network, double gpu_share) {
-  const auto [cpu_row, gpu_row] = rows_of(network.kind);
+  const auto [cpu_row, gpu_row] = kernels_of(network.kind);
   ContextLayer layer = {cpu_row, gpu_row, whole_layer(network, *cpu_row),
                         whole_layer(network, *gpu_row)};
   const bool has_rows = network.kind != ContextKind::Product;

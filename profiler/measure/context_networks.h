@@ -30,8 +30,8 @@ inline constexpr ContextNetwork kContextNetworks[] = {
 
 // A layer cut between both processors: the CPU has the first rows or channels.
 struct ContextLayer {
-  const KernelRow* cpu_row;
-  const KernelRow* gpu_row;
+  const KernelInfo* cpu_row;
+  const KernelInfo* gpu_row;
   StepCase cpu;
   StepCase gpu;
 };

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <type_traits>
 
-#include "profiler/measure/exchange.h"
+#include "profiler/measure/transfer.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {
@@ -43,21 +43,21 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("shares_cores", facts.shares_cores);
 }
 
-// Before an exchange point in a sample file.
-constexpr char kExchangeMark[] = "#exchange,";
+// Before a transfer point in a sample file.
+constexpr char kTransferMark[] = "#transfer,";
 
 // Those that were written last.
-std::vector<ExchangePoint> read_exchange(const std::string& text) {
-  std::vector<ExchangePoint> points;
+std::vector<TransferPoint> read_transfer(const std::string& text) {
+  std::vector<TransferPoint> points;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kExchangeMark)) continue;
-    ExchangePoint point;
+    if (!line.starts_with(kTransferMark)) continue;
+    TransferPoint point;
     char comma = 0;
-    std::istringstream fields(line.substr(std::strlen(kExchangeMark)));
+    std::istringstream fields(line.substr(std::strlen(kTransferMark)));
     if (!std::getline(fields, point.name, ',') || !(fields >> point.bytes >> comma >> point.us))
       tools::fail_input("sample file", "a name, bytes and microseconds", line);
-    const auto known = std::find_if(points.begin(), points.end(), [&](const ExchangePoint& other) {
+    const auto known = std::find_if(points.begin(), points.end(), [&](const TransferPoint& other) {
       return other.name == point.name && other.bytes == point.bytes;
     });
     if (known == points.end())
@@ -86,8 +86,8 @@ std::string fact_lines(DeviceFacts facts) {
     text << "#fact," << name << ',' << value << '\n';
   });
   text << machine_lines(facts.machine);
-  for (const ExchangePoint& point : facts.exchange)
-    text << kExchangeMark << point.name << ',' << point.bytes << ',' << point.us << '\n';
+  for (const TransferPoint& point : facts.transfer)
+    text << kTransferMark << point.name << ',' << point.bytes << ',' << point.us << '\n';
   return text.str();
 }
 
@@ -104,18 +104,18 @@ void read_device_facts(const std::string& text, const std::string& path, DeviceF
     else
       std::istringstream(found->second) >> value;
   });
-  if (std::vector<ExchangePoint> points = read_exchange(text); !points.empty())
-    set_exchange(std::move(points), facts);
+  if (std::vector<TransferPoint> points = read_transfer(text); !points.empty())
+    set_transfer(std::move(points), facts);
   read_machine_lines(text, path, &facts->machine);
   // Those that the samples of the file were measured with.
   facts->tiles = read_found_tiles(text, path);
 }
 
-void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
-  const rt::GpuDevice& device = lane.device();
+void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts) {
+  const rt::GpuDevice& device = processor.device();
   facts->has_gpu = true;
   facts->gpu_name = std::string(device.device_name) + ", " +
-                    std::to_string(lane.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
+                    std::to_string(processor.number(CL_DEVICE_MAX_COMPUTE_UNITS)) + " units";
   facts->sharing = device.has_fine_svm      ? "fine_svm"
                    : device.has_host_memory ? "sub_buffer"
                                             : "separate";
@@ -123,12 +123,13 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
   facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
   facts->image_max_height =
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
-  if (device.has_images) facts->image_row_texels = static_cast<double>(lane.image_row_texels());
+  if (device.has_images)
+    facts->image_row_texels = static_cast<double>(processor.image_row_texels());
   facts->weights = device.has_host_memory ? "in_place" : "copied";
-  set_exchange(time_exchanges(lane, cpu), facts);
-  const ExchangeTimes times = exchange_times_of(facts->exchange);
+  set_transfer(time_transfers(processor, cpu), facts);
+  const TransferTimes times = transfer_times_of(facts->transfer);
   // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
-  facts->launch_us = lane.is_processor() ? times.launch_us : 0;
+  facts->launch_us = processor.is_cpu_device() ? times.launch_us : 0;
   facts->machine.set(&GpuMachine::launch_us, times.launch_us, Origin::Measured);
   std::fprintf(stderr,
                "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
@@ -141,9 +142,9 @@ void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts) {
                times.download.call.fixed_us + times.download.rest.fixed_us,
                times.download.call.us_per_mb + times.download.rest.us_per_mb,
                times.cpu_resume.fixed_us, times.cpu_resume.us_per_mb, times.gpu_cold_us_per_mb);
-  if (lane.is_processor()) facts->warm_weight_mbytes[1] = facts->warm_weight_mbytes[0];
-  facts->source +=
-      "; OpenCL " + lane.info(CL_DEVICE_VERSION) + ", driver " + lane.info(CL_DRIVER_VERSION);
+  if (processor.is_cpu_device()) facts->warm_weight_mbytes[1] = facts->warm_weight_mbytes[0];
+  facts->source += "; OpenCL " + processor.info(CL_DEVICE_VERSION) + ", driver " +
+                   processor.info(CL_DRIVER_VERSION);
 }
 
 }  // namespace codl::profiler

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "profiler/fit/profile_json.h"
-#include "profiler/measure/cpu_lane.h"
-#include "profiler/measure/gpu_lane.h"
+#include "profiler/measure/measured_cpu.h"
+#include "profiler/measure/measured_gpu.h"
 
 namespace codl::profiler {
 
@@ -19,6 +19,6 @@ std::string fact_lines(DeviceFacts facts);
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
 
 // What OpenCL tells of the GPU, and what handing work and data over takes.
-void add_gpu_facts(GpuLane& lane, CpuLane& cpu, DeviceFacts* facts);
+void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts);
 
 }  // namespace codl::profiler

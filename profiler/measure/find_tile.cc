@@ -18,12 +18,12 @@ namespace {
 using LocalSize = std::array<int32_t, 3>;
 
 // Less is noise, or not worth a line in a profile.
-constexpr double kLeastGain = 1.05;
+constexpr double kMinGain = 1.05;
 // To choose by, and as many to see whether it holds. A table has three numbers for each tile.
 constexpr size_t kSteps = 4;
 constexpr size_t kTableSteps = 8;
 // Draws until a step's time depends on the tile.
-constexpr int kMostDraws = 40;
+constexpr int kMaxDraws = 40;
 
 // Waves of 16, 32 and 64 items, whole and some of them together.
 constexpr LocalSize kLines[] = {{16, 1, 1}, {32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
@@ -34,8 +34,8 @@ constexpr LocalSize kGrids[] = {{4, 4, 4}, {8, 4, 4},  {4, 8, 4},   {8, 8, 1}, {
 constexpr LocalSize kProcessorLines[] = {{64, 1, 1}, {256, 1, 1}};
 constexpr LocalSize kProcessorGrids[] = {{4, 4, 1}, {16, 4, 1}};
 
-kernels::ClLaunch launch_with(const KernelRow& row, const StepCase& item, const Tile& tile) {
-  kernels::StepShape step = step_of(row, item);
+kernels::ClLaunch launch_with(const KernelInfo& kernel, const StepCase& item, const Tile& tile) {
+  kernels::StepShape step = step_of(kernel, item);
   step.tile = tile.data();
   step.tile_count = static_cast<uint32_t>(tile.size());
   kernels::ClLaunch launch;
@@ -43,16 +43,16 @@ kernels::ClLaunch launch_with(const KernelRow& row, const StepCase& item, const 
   return launch;
 }
 
-Tile tile_with(const KernelRow& row, const StepCase& item, const kernels::GpuFacts& gpu) {
+Tile tile_with(const KernelInfo& kernel, const StepCase& item, const kernels::GpuFacts& gpu) {
   Tile tile(kernels::kMaxTileInts);
-  tile.resize(kernels::choose_tile(step_of(row, item), gpu, tile.data()));
+  tile.resize(kernels::choose_tile(step_of(kernel, item), gpu, tile.data()));
   return tile;
 }
 
-Tile tile_with(const KernelRow& row, const StepCase& item, kernels::GpuFacts gpu,
+Tile tile_with(const KernelInfo& kernel, const StepCase& item, kernels::GpuFacts gpu,
                const LocalSize& size) {
-  gpu.tiles.set_local_size(row, size.data());
-  return tile_with(row, item, gpu);
+  gpu.tiles.set_local_size(kernel, size.data());
+  return tile_with(kernel, item, gpu);
 }
 
 LocalSize local_size(const kernels::ClLaunch& launch) {
@@ -80,8 +80,8 @@ std::string in_words(double gain) {
 
 class LocalSearch {
  public:
-  LocalSearch(const KernelRow& row, const TileSearch& search, std::mt19937_64& random)
-      : row_(row), search_(search), random_(random) {}
+  LocalSearch(const KernelInfo& kernel, const TileSearch& search, std::mt19937_64& random)
+      : kernel_info_(kernel), search_(search), random_(random) {}
 
   std::optional<TileResult> find() {
     std::vector<LocalSize> candidates;
@@ -102,10 +102,10 @@ class LocalSearch {
                                              }) -
                             gains.begin());
     const double gain = gains[best].value();
-    FoundTile found = {.row = &row_};
+    FoundTile found = {.kernel = &kernel_info_};
     found.local = {candidates[best].begin(), candidates[best].end()};
     const std::string name = name_of(found) + " is " + in_words(gain) + " on some steps";
-    if (gain < kLeastGain) return TileResult{{.row = &row_}, name};
+    if (gain < kMinGain) return TileResult{{.kernel = &kernel_info_}, name};
     std::vector<GeometricMean> again(1);
     for (size_t i = 0; i < kSteps; ++i) {
       const std::optional<StepCase> item = draw();
@@ -113,27 +113,28 @@ class LocalSearch {
     }
     const double held_out = again[0].value();
     const std::string both = name + ", " + in_words(held_out) + " on others";
-    if (held_out < kLeastGain) return TileResult{{.row = &row_}, both};
+    if (held_out < kMinGain) return TileResult{{.kernel = &kernel_info_}, both};
     found.gain_percent = 100 * (held_out - 1);
     return TileResult{std::move(found), both};
   }
 
  private:
-  // A step whose work-groups are as the tile says; some of a row's share local memory.
+  // A step whose work-groups are as the tile says; some of a kernel's share local memory.
   std::optional<StepCase> draw() {
-    for (int i = 0; i < kMostDraws; ++i) {
-      std::optional<StepCase> item = draw_step(row_, search_.limits, random_);
+    for (int i = 0; i < kMaxDraws; ++i) {
+      std::optional<StepCase> item = draw_step(kernel_info_, search_.limits, random_);
       if (!item) break;
       if (local_size(launch(*item, {2, 1, 1})) != local_size(launch(*item, {4, 1, 1}))) return item;
     }
     return {};
   }
   kernels::ClLaunch launch(const StepCase& item, const LocalSize& size) const {
-    return launch_with(row_, item, tile_with(row_, item, search_.gpu, size));
+    return launch_with(kernel_info_, item, tile_with(kernel_info_, item, search_.gpu, size));
   }
 
   std::vector<LocalSize> candidates_for(const StepCase& item) const {
-    const LocalSize own = local_size(launch_with(row_, item, tile_with(row_, item, search_.gpu)));
+    const LocalSize own =
+        local_size(launch_with(kernel_info_, item, tile_with(kernel_info_, item, search_.gpu)));
     const bool is_line = local_size(launch(item, {2, 2, 1}))[1] == 1;
     std::vector<LocalSize> candidates;
     const auto add = [&](const auto& sizes) {
@@ -152,10 +153,10 @@ class LocalSearch {
   bool time(const StepCase& item, const std::vector<LocalSize>& candidates,
             std::vector<GeometricMean>* gains) const {
     if (search_.is_over()) return false;
-    std::vector<Tile> tiles = {tile_with(row_, item, search_.gpu)};
+    std::vector<Tile> tiles = {tile_with(kernel_info_, item, search_.gpu)};
     for (const LocalSize& size : candidates)
-      tiles.push_back(tile_with(row_, item, search_.gpu, size));
-    const std::vector<double> us = search_.times_us(row_, item, tiles);
+      tiles.push_back(tile_with(kernel_info_, item, search_.gpu, size));
+    const std::vector<double> us = search_.times_us(kernel_info_, item, tiles);
     if (us.empty() || us[0] <= 0) return false;
     // What the device refuses once is out.
     for (size_t i = 0; i < candidates.size(); ++i)
@@ -163,14 +164,14 @@ class LocalSearch {
     return true;
   }
 
-  const KernelRow& row_;
+  const KernelInfo& kernel_info_;
   const TileSearch& search_;
   std::mt19937_64& random_;
 };
 
 kernels::GemmSize gemm_size_of(const kernels::StepShape& step) {
   const OperandShape& x = step.operands[0];
-  switch (step.row->op) {
+  switch (step.kernel->op) {
     case OpKind::Conv2d:
       return kernels::conv2d_gemm_size(x, step.operands[1], step.output());
     case OpKind::MatMul:
@@ -214,8 +215,8 @@ kernels::TimedTile fitted_tile(const kernels::GemmTile& tile,
 
 class TableSearch {
  public:
-  TableSearch(const KernelRow& row, const TileSearch& search, std::mt19937_64& random)
-      : row_(row), search_(search), random_(random) {}
+  TableSearch(const KernelInfo& kernel, const TileSearch& search, std::mt19937_64& random)
+      : kernel_info_(kernel), search_(search), random_(random) {}
 
   std::optional<TileResult> find() {
     const kernels::TimedTiles builtin = kernels::timed_gemm_tiles(search_.gpu);
@@ -226,13 +227,13 @@ class TableSearch {
     while (sizes.size() < kTableSteps) {
       const std::optional<StepCase> item = draw();
       if (!item || search_.is_over()) return {};
-      const std::vector<double> times = search_.times_us(row_, *item, tiles);
+      const std::vector<double> times = search_.times_us(kernel_info_, *item, tiles);
       if (times.empty()) return {};
-      sizes.push_back(gemm_size_of(step_of(row_, *item)));
+      sizes.push_back(gemm_size_of(step_of(kernel_info_, *item)));
       for (size_t i = 0; i < tiles.size(); ++i) us[i].push_back(times[i]);
     }
-    FoundTile found = {.row = &row_};
-    found.table.kernel_id = row_.id;
+    FoundTile found = {.kernel = &kernel_info_};
+    found.table.kernel_id = kernel_info_.id;
     for (size_t i = 0; i < tiles.size(); ++i)
       if (*std::min_element(us[i].begin(), us[i].end()) > 0)
         found.table.tiles[found.table.count++] =
@@ -259,8 +260,8 @@ class TableSearch {
 
   // Not a part: tiles are chosen by the whole.
   std::optional<StepCase> draw() {
-    for (int i = 0; i < kMostDraws; ++i) {
-      std::optional<StepCase> item = draw_step(row_, search_.limits, random_);
+    for (int i = 0; i < kMaxDraws; ++i) {
+      std::optional<StepCase> item = draw_step(kernel_info_, search_.limits, random_);
       if (!item || item->part_dim == SplitDim::None) return item;
     }
     return {};
@@ -268,47 +269,47 @@ class TableSearch {
 
   std::optional<TileResult> judge(FoundTile found, double gain) {
     const std::string some = "rates of its own make it " + in_words(gain) + " on some steps";
-    if (gain < kLeastGain) return TileResult{{.row = &row_}, some};
+    if (gain < kMinGain) return TileResult{{.kernel = &kernel_info_}, some};
     kernels::GpuFacts own = search_.gpu;
     own.tiles.set_table(found.table);
     GeometricMean again;
     while (again.count < kSteps) {
       const std::optional<StepCase> item = draw();
       if (!item || search_.is_over()) return {};
-      const Tile before = tile_with(row_, *item, search_.gpu);
-      const Tile after = tile_with(row_, *item, own);
+      const Tile before = tile_with(kernel_info_, *item, search_.gpu);
+      const Tile after = tile_with(kernel_info_, *item, own);
       const std::vector<double> us = before == after
                                          ? std::vector<double>{1, 1}
-                                         : search_.times_us(row_, *item, {before, after});
+                                         : search_.times_us(kernel_info_, *item, {before, after});
       if (us.empty() || us[0] <= 0) return {};
       again.add(us[1] > 0 ? us[0] / us[1] : 1e-9);
     }
     const std::string both = some + ", " + in_words(again.value()) + " on others";
-    if (again.value() < kLeastGain) return TileResult{{.row = &row_}, both};
+    if (again.value() < kMinGain) return TileResult{{.kernel = &kernel_info_}, both};
     found.gain_percent = 100 * (again.value() - 1);
     return TileResult{std::move(found), both};
   }
 
-  const KernelRow& row_;
+  const KernelInfo& kernel_info_;
   const TileSearch& search_;
   std::mt19937_64& random_;
 };
 
 }  // namespace
 
-bool has_tiles_to_try(const KernelRow& row, const TileSearch& search) {
-  const kernels::TileKind kind = kernels::tile_kind_of(row);
-  // A processor has no local memory, and the rows of tiles in it are not for it.
+bool has_tiles_to_try(const KernelInfo& kernel, const TileSearch& search) {
+  const kernels::TileKind kind = kernels::tile_kind_of(kernel);
+  // A processor has no local memory, and the kernels of tiles in it are not for it.
   return kind == kernels::TileKind::Local ||
          (kind == kernels::TileKind::Gemm && !search.is_processor);
 }
 
-std::optional<TileResult> find_tile(const KernelRow& row, const TileSearch& search,
+std::optional<TileResult> find_tile(const KernelInfo& kernel, const TileSearch& search,
                                     std::mt19937_64& random) {
-  if (!has_tiles_to_try(row, search)) return {};
-  return kernels::tile_kind_of(row) == kernels::TileKind::Gemm
-             ? TableSearch(row, search, random).find()
-             : LocalSearch(row, search, random).find();
+  if (!has_tiles_to_try(kernel, search)) return {};
+  return kernels::tile_kind_of(kernel) == kernels::TileKind::Gemm
+             ? TableSearch(kernel, search, random).find()
+             : LocalSearch(kernel, search, random).find();
 }
 
 }  // namespace codl::profiler

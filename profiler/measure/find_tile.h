@@ -1,4 +1,4 @@
-// The search for the tile that is best for a row of a GPU.
+// The search for the tile that is best for a kernel of a GPU.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using Tile = std::vector<int32_t>;  // numbers of StepShape::tile
 struct TileSearch {
   // Microseconds of the step with each of the tiles, which took turns; 0: the device refuses the
   // tile. Nothing: it cannot hold the step.
-  std::function<std::vector<double>(const KernelRow& row, const StepCase& item,
+  std::function<std::vector<double>(const KernelInfo& kernel, const StepCase& item,
                                     const std::vector<Tile>& tiles)>
       times_us;
   std::function<bool()> is_over;  // the time for it
@@ -35,12 +35,12 @@ struct TileResult {
 };
 
 // Whether there is anything to choose from.
-bool has_tiles_to_try(const KernelRow& row, const TileSearch& search);
+bool has_tiles_to_try(const KernelInfo& kernel, const TileSearch& search);
 
 // What takes the place of the default is faster by at least 5 % in the geometric mean over some
 // steps, and over others that had no part in choosing it: noise chooses nothing. Nothing: the time
-// was over, or no step of the row depends on it.
-std::optional<TileResult> find_tile(const KernelRow& row, const TileSearch& search,
+// was over, or no step of the kernel depends on it.
+std::optional<TileResult> find_tile(const KernelInfo& kernel, const TileSearch& search,
                                     std::mt19937_64& random);
 
 }  // namespace codl::profiler

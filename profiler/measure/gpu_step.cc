@@ -12,7 +12,7 @@ namespace {
 
 // A batch of launches of a short step; its end is seen some microseconds late.
 constexpr double kBatchUs = 150;
-constexpr double kMostLaunches = 16;
+constexpr double kMaxLaunches = 16;
 // By how much longer the GPU is busy than the host is thought to take for a batch's launches.
 constexpr double kHostIsAhead = 1.5;
 
@@ -20,26 +20,26 @@ constexpr double kHostIsAhead = 1.5;
 
 cl_mem GpuStep::take(size_t bytes) {
   const size_t begin =
-      round_up(lane_->arena_used_bytes_,
-               memory_.empty() ? kStepAlignment : lane_->device_.base_alignment_bytes);
+      round_up(processor_->arena_used_bytes_,
+               memory_.empty() ? kStepAlignment : processor_->device_.base_alignment_bytes);
   // Drivers of GPUs have memory of their own to place buffers in.
-  if (!lane_->is_processor() || begin + bytes > kArenaBytes)
-    return lane_->make_buffer(bytes, 0, nullptr);
+  if (!processor_->is_cpu_device() || begin + bytes > kArenaBytes)
+    return processor_->make_buffer(bytes, 0, nullptr);
   const cl_buffer_region region = {begin, std::max<size_t>(bytes, 4)};
-  lane_->arena_used_bytes_ = begin + region.size;
+  processor_->arena_used_bytes_ = begin + region.size;
   cl_int error = CL_SUCCESS;
-  const cl_mem buffer = lane_->api_.clCreateSubBuffer(
-      lane_->arena_, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-  lane_->check("clCreateSubBuffer", error);
+  const cl_mem buffer = processor_->api_.clCreateSubBuffer(
+      processor_->arena_, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  processor_->check("clCreateSubBuffer", error);
   return buffer;
 }
 
-GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
+GpuStep::GpuStep(MeasuredGpu* processor, const KernelInfo& kernel, const StepCase& item,
                  const std::vector<int32_t>& tile)
-    : lane_(lane), has_warm_weights_(item.has_warm_weights) {
-  ++lane->step_count_;
-  const rt::ClApi& api = lane->api_;
-  kernels::StepShape shape_of_step = step_of(row, item);
+    : processor_(processor), has_warm_weights_(item.has_warm_weights) {
+  ++processor->step_count_;
+  const rt::ClApi& api = processor->api_;
+  kernels::StepShape shape_of_step = step_of(kernel, item);
   shape_of_step.tile_count = static_cast<uint32_t>(tile.size());
   shape_of_step.tile = tile.data();
   kernels::ClLaunch launch;
@@ -48,9 +48,9 @@ GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
   for (uint32_t i = 0; i < launch.define_count; ++i)
     options +=
         std::string(" -D") + launch.defines[i].name + "=" + std::to_string(launch.defines[i].value);
-  const kernels::ClText text = kernels::cl_text(row);
+  const kernels::ClText text = kernels::cl_text(kernel);
   const char* texts[] = {text.prelude, text.text};
-  kernel_ = lane->kernel_of(texts, 2, options, row.symbol);
+  kernel_ = processor->kernel_of(texts, 2, options, kernel.symbol);
   cl_uint argument = 0;
   for (size_t i = 0; i < item.operands.size(); ++i) {
     const OperandShape& shape = item.operands[i];
@@ -68,26 +68,28 @@ GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
       desc.image_width = static_cast<size_t>(kernels::image_width(shape));
       desc.image_height = static_cast<size_t>(kernels::image_height(shape));
       cl_int error = CL_SUCCESS;
-      memory = api.clCreateImage(lane->context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format,
-                                 &desc, contents.data(), &error);
-      lane->check("clCreateImage", error);
+      memory = api.clCreateImage(processor->context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                 &format, &desc, contents.data(), &error);
+      processor->check("clCreateImage", error);
     } else {
       memory = take(bytes);
-      lane->check("clEnqueueWriteBuffer",
-                  api.clEnqueueWriteBuffer(lane->queue_, memory, CL_TRUE, 0, bytes, contents.data(),
-                                           0, nullptr, nullptr));
+      processor->check("clEnqueueWriteBuffer",
+                       api.clEnqueueWriteBuffer(processor->queue_, memory, CL_TRUE, 0, bytes,
+                                                contents.data(), 0, nullptr, nullptr));
       if (shape.layout != Layout::Packed) activations_.emplace_back(memory, bytes);
     }
     if (shape.layout == Layout::Packed) {
       weights_.push_back({argument, memory, bytes});
       // Where a device that cannot hold them may still be left out.
-      if (lane->has_room_for_weights()) lane->weight_buffers(bytes);
+      if (processor->has_room_for_weights()) processor->weight_buffers(bytes);
     }
     memory_.push_back(memory);
-    lane->check("clSetKernelArg", api.clSetKernelArg(kernel_, argument++, sizeof(memory), &memory));
+    processor->check("clSetKernelArg",
+                     api.clSetKernelArg(kernel_, argument++, sizeof(memory), &memory));
   }
   for (uint32_t i = 0; i < launch.scalar_count; ++i)
-    lane->check("clSetKernelArg", api.clSetKernelArg(kernel_, argument++, 4, &launch.scalars[i]));
+    processor->check("clSetKernelArg",
+                     api.clSetKernelArg(kernel_, argument++, 4, &launch.scalars[i]));
   has_local_ = launch.local[0] != 0;
   for (int i = 0; i < 3; ++i) {
     global_[i] = static_cast<size_t>(launch.global[i]);
@@ -96,35 +98,36 @@ GpuStep::GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
 }
 
 void GpuStep::set_weights(cl_uint argument, cl_mem memory) {
-  lane_->check("clSetKernelArg",
-               lane_->api_.clSetKernelArg(kernel_, argument, sizeof(memory), &memory));
+  processor_->check("clSetKernelArg",
+                    processor_->api_.clSetKernelArg(kernel_, argument, sizeof(memory), &memory));
 }
 
 void GpuStep::warm() {
   for (const Weights& own : weights_)
-    set_weights(own.argument, lane_->weight_buffers(own.bytes)[0]);
-  lane_->api_.clReleaseEvent(enqueue());
+    set_weights(own.argument, processor_->weight_buffers(own.bytes)[0]);
+  processor_->api_.clReleaseEvent(enqueue());
   for (const Weights& own : weights_) set_weights(own.argument, own.memory);
 }
 
 double GpuStep::batch_us(int count, double busy_us) {
   std::vector<std::pair<cl_uint, const std::vector<cl_mem>*>> turns;
-  if (!has_warm_weights_ && lane_->has_room_for_weights())
+  if (!has_warm_weights_ && processor_->has_room_for_weights())
     for (const Weights& own : weights_)
-      turns.emplace_back(own.argument, &lane_->weight_buffers(own.bytes));
+      turns.emplace_back(own.argument, &processor_->weight_buffers(own.bytes));
   const int64_t start_ns = rt::now_ns();
-  lane_->keep_busy(lane_->plain_queue_, busy_us);
+  processor_->keep_busy(processor_->plain_queue_, busy_us);
   const int64_t calls_start_ns = rt::now_ns();
   for (int i = 0; i < count; ++i) {
     for (const auto& [argument, buffers] : turns)
-      set_weights(argument, (*buffers)[lane_->next_weights_ % buffers->size()]);
-    ++lane_->next_weights_;
-    lane_->check("clEnqueueNDRangeKernel", lane_->api_.clEnqueueNDRangeKernel(
-                                               lane_->plain_queue_, kernel_, 3, nullptr, global_,
-                                               has_local_ ? local_ : nullptr, 0, nullptr, nullptr));
+      set_weights(argument, (*buffers)[processor_->next_weights_ % buffers->size()]);
+    ++processor_->next_weights_;
+    processor_->check("clEnqueueNDRangeKernel",
+                      processor_->api_.clEnqueueNDRangeKernel(
+                          processor_->plain_queue_, kernel_, 3, nullptr, global_,
+                          has_local_ ? local_ : nullptr, 0, nullptr, nullptr));
   }
   call_us_ = micros_since(calls_start_ns) / count;
-  lane_->check("clFinish", lane_->api_.clFinish(lane_->plain_queue_));
+  processor_->check("clFinish", processor_->api_.clFinish(processor_->plain_queue_));
   return micros_since(start_ns);
 }
 
@@ -134,37 +137,37 @@ double GpuStep::run_us() {
   // calls are counted by themselves (HostCosts): a launch takes of it what several short kernels
   // take. Activations stay in caches larger than a processor's, as in a plan; weights do not
   // (kWeightBytes).
-  if (!lane_->is_processor()) {
+  if (!processor_->is_cpu_device()) {
     if (batch_count_ == 0) {
       const double once_us = batch_us(1, 0);
       const double step_us = std::max(batch_us(2, 0) - once_us, 1.0);
-      longest_call_us_ = std::max(lane_->call_us_, call_us_);
-      batch_count_ = static_cast<int>(std::clamp(kBatchUs / step_us, 1.0, kMostLaunches));
+      longest_call_us_ = std::max(processor_->call_us_, call_us_);
+      batch_count_ = static_cast<int>(std::clamp(kBatchUs / step_us, 1.0, kMaxLaunches));
     }
     const double busy_us = kHostIsAhead * 2 * batch_count_ * longest_call_us_;
     const double more_us = batch_us(2 * batch_count_, busy_us);
     return (more_us - batch_us(batch_count_, busy_us)) / batch_count_;
   }
-  // As before a step of the CPU lane; see there.
+  // As before a step of the CPU; see there.
   for (int pass = 0; has_warm_weights_ && pass < 2; ++pass) {
     for (const Weights& own : weights_) touch(own.memory, own.bytes);
-    touch(lane_->other_memory_, kOtherBytes);
+    touch(processor_->other_memory_, kOtherBytes);
   }
-  touch(lane_->other_memory_, kOtherBytes);
+  touch(processor_->other_memory_, kOtherBytes);
   for (const auto& [buffer, bytes] : activations_) touch(buffer, bytes);
-  touch(lane_->other_memory_, kOtherBytes);
+  touch(processor_->other_memory_, kOtherBytes);
   if (last_us_ > 0 && last_us_ < kShortStepUs) warm();
   for (size_t i = activations_.size(); i-- > 0;) {
     touch(activations_[i].first, activations_[i].second);
-    if (i + 1 == activations_.size()) touch(lane_->other_memory_, 3 * kUsualStepBytes);
+    if (i + 1 == activations_.size()) touch(processor_->other_memory_, 3 * kUsualStepBytes);
   }
-  last_us_ = lane_->wait_and_time_us(enqueue());
+  last_us_ = processor_->wait_and_time_us(enqueue());
   return last_us_;
 }
 
 void GpuStep::start() {
-  lane_->api_.clReleaseEvent(enqueue());
-  lane_->api_.clFlush(lane_->queue_);
+  processor_->api_.clReleaseEvent(enqueue());
+  processor_->api_.clFlush(processor_->queue_);
 }
 
 }  // namespace codl::profiler

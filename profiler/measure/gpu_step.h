@@ -1,43 +1,45 @@
-// A step of the GPU lane with its operands in memory.
+// A step of the GPU with its operands in memory.
 #pragma once
 
 #include <utility>
 #include <vector>
 
-#include "profiler/measure/gpu_lane.h"
+#include "profiler/measure/measured_gpu.h"
 
 namespace codl::profiler {
 
 class GpuStep : public PreparedStep {
  public:
-  GpuStep(GpuLane* lane, const KernelRow& row, const StepCase& item,
+  GpuStep(MeasuredGpu* processor, const KernelInfo& kernel, const StepCase& item,
           const std::vector<int32_t>& tile);
   ~GpuStep() override {
-    for (cl_mem memory : memory_) lane_->api_.clReleaseMemObject(memory);
-    if (kernel_ != nullptr) lane_->api_.clReleaseKernel(kernel_);
-    if (--lane_->step_count_ == 0) lane_->arena_used_bytes_ = 0;
+    for (cl_mem memory : memory_) processor_->api_.clReleaseMemObject(memory);
+    if (kernel_ != nullptr) processor_->api_.clReleaseKernel(kernel_);
+    if (--processor_->step_count_ == 0) processor_->arena_used_bytes_ = 0;
   }
   double run_us() override;
   void start() override;
   bool is_possible() const {
-    return lane_->takes_groups(kernel_, has_local_ ? local_[0] * local_[1] * local_[2] : 1);
+    return processor_->takes_groups(kernel_, has_local_ ? local_[0] * local_[1] * local_[2] : 1);
   }
 
  private:
-  cl_event enqueue() { return lane_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr); }
+  cl_event enqueue() {
+    return processor_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr);
+  }
   void set_weights(cl_uint argument, cl_mem memory);
-  // With other weights: as a CPU lane's step that runs before the one that is timed.
+  // With other weights: as a CPU's step that runs before the one that is timed.
   void warm();
   // From the first of `count` launches to the end of the last, each with other weights, behind
   // work of about `busy_us`.
   double batch_us(int count, double busy_us);
   void touch(cl_mem buffer, size_t bytes) {
-    lane_->api_.clReleaseEvent(lane_->touch(buffer, bytes));
+    processor_->api_.clReleaseEvent(processor_->touch(buffer, bytes));
   }
-  // Of the lane's arena, or memory of its own if that is full.
+  // Of the processor's arena, or memory of its own if that is full.
   cl_mem take(size_t bytes);
 
-  GpuLane* lane_;
+  MeasuredGpu* processor_;
   cl_kernel kernel_ = nullptr;
   size_t global_[3] = {1, 1, 1};
   size_t local_[3] = {1, 1, 1};
@@ -47,7 +49,7 @@ class GpuStep : public PreparedStep {
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
   double call_us_ = 0;          // of the last batch's launches, by the host
-  double longest_call_us_ = 0;  // the step's or the lane's: some have tens of arguments
+  double longest_call_us_ = 0;  // the step's or the processor's: some have tens of arguments
   bool has_warm_weights_ = false;
   struct Weights {
     cl_uint argument;

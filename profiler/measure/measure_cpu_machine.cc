@@ -111,7 +111,7 @@ CODL_INLINE void add_in_a_chain(std::integer_sequence<int, i...>) {
 
 // Of several runs the undisturbed one, behind one that does not count.
 template <typename Work>
-double undisturbed_us(int runs, Work work) {
+double quiet_us(int runs, Work work) {
   std::vector<double> times_us;
   work();
   for (int run = 0; run < runs; ++run) {
@@ -119,7 +119,7 @@ double undisturbed_us(int runs, Work work) {
     work();
     times_us.push_back(micros_since(start_ns));
   }
-  return std::max(quantile(times_us, kUndisturbed), 1e-3);
+  return std::max(quantile(times_us, kQuietShare), 1e-3);
 }
 
 class AlignedMemory {
@@ -135,9 +135,9 @@ class AlignedMemory {
 
 // 10^9 bytes a second where one core reads so many again and again.
 double read_gb_per_s(const Loops& loops, const uint8_t* data, size_t bytes) {
-  constexpr size_t kLeastBytes = size_t{4} << 20;
-  const size_t passes = std::max<size_t>(kLeastBytes / bytes, 1);
-  const double us = undisturbed_us(9, [&] {
+  constexpr size_t kMinBytes = size_t{4} << 20;
+  const size_t passes = std::max<size_t>(kMinBytes / bytes, 1);
+  const double us = quiet_us(9, [&] {
     for (size_t pass = 0; pass < passes; ++pass) loops.read(data, bytes);
   });
   return static_cast<double>(bytes * passes) / (us * 1e3);
@@ -145,10 +145,10 @@ double read_gb_per_s(const Loops& loops, const uint8_t* data, size_t bytes) {
 
 // Where Linux does not tell.
 CacheSizes timed_cache_sizes(const Loops& loops) {
-  constexpr size_t kMostBytes = size_t{64} << 20;
-  const AlignedMemory memory(kMostBytes);
+  constexpr size_t kMaxBytes = size_t{64} << 20;
+  const AlignedMemory memory(kMaxBytes);
   std::vector<std::pair<double, double>> curve;
-  for (size_t bytes = 8 << 10; bytes <= kMostBytes; bytes *= 2)
+  for (size_t bytes = 8 << 10; bytes <= kMaxBytes; bytes *= 2)
     curve.emplace_back(static_cast<double>(bytes) / kKb,
                        1 / read_gb_per_s(loops, memory.data(), bytes));
   return cache_steps(curve);
@@ -156,9 +156,9 @@ CacheSizes timed_cache_sizes(const Loops& loops) {
 
 // Bytes that no cache keeps.
 size_t memory_bytes_beyond(double cache_kb) {
-  constexpr double kLeast = 64 << 20;
-  constexpr double kMost = 512 << 20;
-  return static_cast<size_t>(std::clamp(2 * cache_kb * kKb, kLeast, kMost));
+  constexpr double kMin = 64 << 20;
+  constexpr double kMax = 512 << 20;
+  return static_cast<size_t>(std::clamp(2 * cache_kb * kKb, kMin, kMax));
 }
 
 }  // namespace
@@ -207,13 +207,13 @@ double memory_latency_ns(double last_cache_kb) {
   for (size_t i = 0; i < order.size(); ++i)
     next[order[i] * kLineWords] = order[(i + 1) % order.size()] * static_cast<uint32_t>(kLineWords);
   uint32_t at = 0;
-  return 1e3 / kSteps * undisturbed_us(5, [&] {
+  return 1e3 / kSteps * quiet_us(5, [&] {
            for (int step = 0; step < kSteps; ++step) at = next[at];
            asm volatile("" : : "r"(at));
          });
 }
 
-void measure_cpu_machine(CpuLane& lane, MachineFacts* facts) {
+void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
   constexpr int kTries = 15;
   const kernels::CpuTarget target = kernels::best_cpu_target();
   const Loops loops = loops_of(target);
@@ -221,13 +221,13 @@ void measure_cpu_machine(CpuLane& lane, MachineFacts* facts) {
     facts->set(field, value, Origin::Measured);
   };
   const double lanes = kernels::cpu_vector_lanes(target);
-  const double cycles_per_us = kAdds * kAddRounds / undisturbed_us(kTries, [] {
+  const double cycles_per_us = kAdds * kAddRounds / quiet_us(kTries, [] {
                                  add_in_a_chain(std::make_integer_sequence<int, kAdds>());
                                });
   set(&CpuMachine::ghz, cycles_per_us * 1e-3);
   set(&CpuMachine::vector_lanes, lanes);
   set(&CpuMachine::fma_per_cycle,
-      kSums * kSumRounds / (undisturbed_us(kTries, loops.multiply_adds) * cycles_per_us));
+      kSums * kSumRounds / (quiet_us(kTries, loops.multiply_adds) * cycles_per_us));
 
   CacheSizes sizes = read_cache_sizes("/sys/devices/system/cpu/cpu" +
                                       std::to_string(std::max(sched_getcpu(), 0)) + "/cache");
@@ -242,27 +242,27 @@ void measure_cpu_machine(CpuLane& lane, MachineFacts* facts) {
   const auto gb_per_s_of = [&](double kb) {
     return read_gb_per_s(loops, memory.data(), static_cast<size_t>(std::max(kb, 4.0) * kKb));
   };
-  constexpr double kMostLastKb = 16 << 10;
+  constexpr double kMaxLastKb = 16 << 10;
   const double memory_gb_per_s = gb_per_s_of(static_cast<double>(bytes) / kKb);
   const double vector_gb = lanes * sizeof(float) * cycles_per_us * 1e-3;  // of one each cycle
   set(&CpuMachine::loads_per_cycle, gb_per_s_of(sizes.l1_kb / 2) / vector_gb);
   set(&CpuMachine::l2_gb_per_s, gb_per_s_of(sizes.l2_kb / 2));
   set(&CpuMachine::last_level_gb_per_s,
       sizes.last_level_kb == 0 ? memory_gb_per_s
-                               : gb_per_s_of(std::min(sizes.last_level_kb / 2, kMostLastKb)));
+                               : gb_per_s_of(std::min(sizes.last_level_kb / 2, kMaxLastKb)));
   set(&CpuMachine::memory_gb_per_s, memory_gb_per_s);
 
-  const auto workers = static_cast<size_t>(lane.thread_count());
+  const auto workers = static_cast<size_t>(processor.thread_count());
   const size_t share = bytes / workers / kAlignment * kAlignment;
   const auto read_share = [&](int32_t worker) {
     loops.read(memory.data() + static_cast<size_t>(worker) * share, share);
   };
   set(&CpuMachine::memory_all_gb_per_s,
       static_cast<double>(share * workers) /
-          (1e3 * undisturbed_us(9, [&] { lane.all_us(read_share); })));
+          (1e3 * quiet_us(9, [&] { processor.all_us(read_share); })));
   constexpr int kForks = 100;
-  const double forks_us = undisturbed_us(kTries, [&] {
-    for (int i = 0; i < kForks; ++i) lane.all_us([](int32_t) {});
+  const double forks_us = quiet_us(kTries, [&] {
+    for (int i = 0; i < kForks; ++i) processor.all_us([](int32_t) {});
   });
   set(&CpuMachine::fork_join_us, workers > 1 ? forks_us / kForks : 0);
 }

@@ -53,30 +53,30 @@ __kernel void read(__global const float4* restrict in, int is_near, int step, in
 // A GPU's, not those of a processor.
 class GpuMeasures {
  public:
-  GpuMeasures(GpuLane& lane, MachineFacts* facts) : lane_(lane), facts_(facts) {
+  GpuMeasures(MeasuredGpu& processor, MachineFacts* facts) : processor_(processor), facts_(facts) {
     for (size_t i = 0; i < std::size(kNames); ++i)
-      kernels_[i] = lane.make_kernel(kMachineKernels, kNames[i]);
-    out_ = lane.make_buffer(64, 0, nullptr);
-    const auto most = static_cast<double>(lane.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE)) / 4;
+      kernels_[i] = processor.make_kernel(kMachineKernels, kNames[i]);
+    out_ = processor.make_buffer(64, 0, nullptr);
+    const auto most = static_cast<double>(processor.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE)) / 4;
     most_bytes_ = std::bit_floor(static_cast<size_t>(std::min(most, 0x1p29)));
   }
   GpuMeasures(const GpuMeasures&) = delete;
   GpuMeasures& operator=(const GpuMeasures&) = delete;
   ~GpuMeasures() {
-    for (cl_kernel kernel : kernels_) lane_.api().clReleaseKernel(kernel);
-    lane_.api().clReleaseMemObject(out_);
+    for (cl_kernel kernel : kernels_) processor_.api().clReleaseKernel(kernel);
+    processor_.api().clReleaseMemObject(out_);
   }
 
   void run() {
-    const bool is_phone = lane_.device().has_host_memory;
-    const double units = lane_.gpu_facts().units;
-    const auto wave = static_cast<double>(lane_.preferred_group_items(kernels_[kFmas]));
+    const bool is_phone = processor_.device().has_host_memory;
+    const double units = processor_.gpu_facts().units;
+    const auto wave = static_cast<double>(processor_.preferred_group_items(kernels_[kFmas]));
     set(&GpuMachine::units, units, Origin::Measured);
     set(&GpuMachine::wave_width, wave, Origin::Measured);
     set(&GpuMachine::max_waves, (is_phone ? 1024 : 2048) / wave, Origin::Assumed);
     set(&GpuMachine::registers_kb, is_phone ? 64 : 256, Origin::Assumed);
-    set(&GpuMachine::local_kb, static_cast<double>(lane_.number(CL_DEVICE_LOCAL_MEM_SIZE)) / kKb,
-        Origin::Measured);
+    set(&GpuMachine::local_kb,
+        static_cast<double>(processor_.number(CL_DEVICE_LOCAL_MEM_SIZE)) / kKb, Origin::Measured);
     const double ghz = measure_clock();
     // Those of a unit come one after the other where they are many.
     set(&GpuMachine::fma_per_cycle, fmas_per_us() / (units * ghz * 1e3), Origin::Measured);
@@ -111,20 +111,22 @@ class GpuMeasures {
   template <typename... Values>
   void set_arguments(cl_kernel kernel, const Values&... values) {
     cl_uint argument = 0;
-    (lane_.check("clSetKernelArg",
-                 lane_.api().clSetKernelArg(kernel, argument++, sizeof(values), &values)),
+    (processor_.check("clSetKernelArg",
+                      processor_.api().clSetKernelArg(kernel, argument++, sizeof(values), &values)),
      ...);
   }
 
-  size_t all_groups() const { return kGroupsOfUnit * static_cast<size_t>(lane_.gpu_facts().units); }
+  size_t all_groups() const {
+    return kGroupsOfUnit * static_cast<size_t>(processor_.gpu_facts().units);
+  }
 
   // Of several runs the undisturbed one, behind one that does not count.
-  double undisturbed_us(Kernel kernel, size_t groups, size_t items, int runs = kRuns) {
-    lane_.kernel_us(kernels_[kernel], groups, items);
+  double quiet_us(Kernel kernel, size_t groups, size_t items, int runs = kRuns) {
+    processor_.kernel_us(kernels_[kernel], groups, items);
     std::vector<double> times_us;
     for (int run = 0; run < runs; ++run)
-      times_us.push_back(lane_.kernel_us(kernels_[kernel], groups, items));
-    return std::max(quantile(times_us, kUndisturbed), 1e-3);
+      times_us.push_back(processor_.kernel_us(kernels_[kernel], groups, items));
+    return std::max(quantile(times_us, kQuietShare), 1e-3);
   }
 
   // Rounds of a kernel in a microsecond; long enough for its launch not to matter.
@@ -132,17 +134,18 @@ class GpuMeasures {
     constexpr double kLongUs = 1000;
     for (cl_int rounds = 1 << 10;; rounds *= 2) {
       set_arguments(kernels_[kernel], out_, rounds);
-      if (lane_.kernel_us(kernels_[kernel], groups, items) < kLongUs && rounds < 1 << 24) continue;
-      return rounds / undisturbed_us(kernel, groups, items);
+      if (processor_.kernel_us(kernels_[kernel], groups, items) < kLongUs && rounds < 1 << 24)
+        continue;
+      return rounds / quiet_us(kernel, groups, items);
     }
   }
 
   double measure_clock() {
     // Some drivers of phones say 0 or 1.
-    constexpr uint64_t kLeastMhz = 50;
+    constexpr uint64_t kMinMhz = 50;
     constexpr double kCyclesOfFma = 4;
-    const uint64_t mhz = lane_.number(CL_DEVICE_MAX_CLOCK_FREQUENCY);
-    if (mhz >= kLeastMhz)
+    const uint64_t mhz = processor_.number(CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    if (mhz >= kMinMhz)
       set(&GpuMachine::ghz, static_cast<double>(mhz) * 1e-3, Origin::Measured);
     else
       set(&GpuMachine::ghz, kCyclesOfFma * rounds_per_us(kChain, 1, 1) * 1e-3, Origin::Assumed);
@@ -166,14 +169,14 @@ class GpuMeasures {
     for (size_t i = 0; i < order.size(); ++i)
       next[order[i] * kLineWords] =
           order[(i + 1) % order.size()] * static_cast<cl_uint>(kLineWords);
-    const cl_mem buffer = lane_.make_buffer(bytes, CL_MEM_COPY_HOST_PTR, next.data());
-    lane_.read_us(buffer, bytes);
+    const cl_mem buffer = processor_.make_buffer(bytes, CL_MEM_COPY_HOST_PTR, next.data());
+    processor_.read_us(buffer, bytes);
     // All lines, or a cache keeps those that a run loads whatever the size.
-    constexpr size_t kLeastLoads = 8192;
-    const auto count = static_cast<cl_int>(std::max(order.size(), kLeastLoads));
+    constexpr size_t kMinLoads = 8192;
+    const auto count = static_cast<cl_int>(std::max(order.size(), kMinLoads));
     set_arguments(kernels_[kChase], buffer, count, out_);
-    const double us = undisturbed_us(kChase, 1, 1, count > 1 << 16 ? 1 : kRuns);
-    lane_.api().clReleaseMemObject(buffer);
+    const double us = quiet_us(kChase, 1, 1, count > 1 << 16 ? 1 : kRuns);
+    processor_.api().clReleaseMemObject(buffer);
     return 1e3 * us / count;
   }
 
@@ -186,7 +189,8 @@ class GpuMeasures {
     // The last step is that of the cache of all units; those between are a unit's pages and lines.
     if (sizes.last_level_kb > 0) sizes.l2_kb = sizes.last_level_kb;
     // Where one step shows it is that of the cache of all units.
-    const double told_kb = static_cast<double>(lane_.number(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)) / kKb;
+    const double told_kb =
+        static_cast<double>(processor_.number(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)) / kKb;
     if (sizes.l2_kb == 0) sizes = {0, sizes.l1_kb > 0 ? sizes.l1_kb : told_kb, 0};
     set(&GpuMachine::l1_kb, sizes.l1_kb, Origin::Measured);
     set(&GpuMachine::l2_kb, sizes.l2_kb, Origin::Measured);
@@ -197,13 +201,13 @@ class GpuMeasures {
   // 10^9 bytes a second of all units, which read the same bytes again and again, or together all of
   // them.
   double read_gb_per_s(double bytes, bool is_near) {
-    constexpr size_t kLeastBytes = 4096;
+    constexpr size_t kMinBytes = 4096;
     constexpr cl_int kLoadsOfRound = 4;
     const size_t size =
-        std::min(std::bit_floor(std::max(static_cast<size_t>(bytes), kLeastBytes)), most_bytes_);
+        std::min(std::bit_floor(std::max(static_cast<size_t>(bytes), kMinBytes)), most_bytes_);
     const std::vector<float> ones(size / sizeof(float), 1.0f);
     const cl_mem buffer =
-        lane_.make_buffer(size, CL_MEM_COPY_HOST_PTR, const_cast<float*>(ones.data()));
+        processor_.make_buffer(size, CL_MEM_COPY_HOST_PTR, const_cast<float*>(ones.data()));
     const size_t items = all_groups() * kGroupItems;
     const cl_int near = is_near ? 1 : 0;
     // A few more than the items: what a unit reads moves on from pass to pass.
@@ -213,23 +217,23 @@ class GpuMeasures {
     const auto rounds = static_cast<cl_int>(std::max<size_t>(
         passes * size / sizeof(cl_float4) / static_cast<size_t>(step * kLoadsOfRound), 256));
     set_arguments(kernels_[kRead], buffer, near, step, mask, rounds, out_);
-    const double us = undisturbed_us(kRead, all_groups(), kGroupItems);
-    lane_.api().clReleaseMemObject(buffer);
+    const double us = quiet_us(kRead, all_groups(), kGroupItems);
+    processor_.api().clReleaseMemObject(buffer);
     return static_cast<double>(items * sizeof(cl_float4)) * kLoadsOfRound * rounds / (us * 1e3);
   }
 
-  GpuLane& lane_;
+  MeasuredGpu& processor_;
   MachineFacts* facts_;
   cl_kernel kernels_[std::size(kNames)] = {};
   cl_mem out_ = nullptr;
   size_t most_bytes_ = 0;  // of a buffer
 };
 
-// OpenCL on a processor: its units are cores like the CPU lane's.
-void set_processor(GpuLane& lane, MachineFacts* facts) {
+// OpenCL on a processor: its units are cores like the CPU's.
+void set_processor(MeasuredGpu& processor, MachineFacts* facts) {
   const CpuMachine& cpu = facts->machine.cpu;
-  const double units = lane.gpu_facts().units;
-  const auto lanes = static_cast<double>(lane.number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT));
+  const double units = processor.gpu_facts().units;
+  const auto lanes = static_cast<double>(processor.number(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT));
   const auto set = [facts](double GpuMachine::*field, double value) {
     facts->set(field, value, Origin::Measured);
   };
@@ -251,7 +255,7 @@ void set_processor(GpuLane& lane, MachineFacts* facts) {
   set(&GpuMachine::l1_gb_per_s, cpu.loads_per_cycle * cpu.vector_lanes * sizeof(float) * cpu.ghz);
   assume(&GpuMachine::l2_gb_per_s, cpu.l2_gb_per_s * units);
   assume(&GpuMachine::last_level_gb_per_s, cpu.last_level_gb_per_s * units);
-  // What several cores have together was measured if the lane has several.
+  // What several cores have together was measured if the processor has several.
   const double all_gb_per_s = facts->machine.cpu_threads > 1
                                   ? std::max(cpu.memory_all_gb_per_s, cpu.memory_gb_per_s)
                                   : cpu.memory_gb_per_s;
@@ -261,11 +265,11 @@ void set_processor(GpuLane& lane, MachineFacts* facts) {
 
 }  // namespace
 
-void measure_gpu_machine(GpuLane& lane, MachineFacts* facts) {
-  if (lane.is_processor())
-    set_processor(lane, facts);
+void measure_gpu_machine(MeasuredGpu& processor, MachineFacts* facts) {
+  if (processor.is_cpu_device())
+    set_processor(processor, facts);
   else
-    GpuMeasures(lane, facts).run();
+    GpuMeasures(processor, facts).run();
 }
 
 }  // namespace codl::profiler

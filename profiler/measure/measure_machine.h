@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "profiler/fit/machine_facts.h"
-#include "profiler/measure/cpu_lane.h"
-#include "profiler/measure/gpu_lane.h"
+#include "profiler/measure/measured_cpu.h"
+#include "profiler/measure/measured_gpu.h"
 
 namespace codl::profiler {
 
@@ -27,11 +27,11 @@ CacheSizes read_cache_sizes(const std::string& folder);
 // nanoseconds of a load.
 CacheSizes cache_steps(const std::vector<std::pair<double, double>>& curve);
 
-// Of the lane's first worker's core, and of all workers.
-void measure_cpu_machine(CpuLane& lane, MachineFacts* facts);
+// Of the processor's first worker's core, and of all workers.
+void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts);
 // After the CPU's, whose facts are also those of OpenCL on a processor. But for launch_us, which
-// time_exchanges() tells.
-void measure_gpu_machine(GpuLane& lane, MachineFacts* facts);
+// time_transfers() tells.
+void measure_gpu_machine(MeasuredGpu& processor, MachineFacts* facts);
 
 // What a load takes that no cache has, where a core waits for each.
 double memory_latency_ns(double last_cache_kb);

@@ -14,7 +14,7 @@ namespace {
 
 StepCase case_of(const kernels::StepShape& step) {
   StepCase item;
-  item.op = step.row->op;
+  item.op = step.kernel->op;
   item.params.resize(op_row(item.op).params_bytes / 4);
   std::memcpy(item.params.data(), step.params, item.params.size() * 4);
   item.operands.assign(step.operands, step.operands + step.operand_count);
@@ -44,7 +44,7 @@ std::vector<Sample> steps_of_plan(const std::string& path) {
       kernels::OperandShape shapes[kernels::kMaxOperands];
       Sample sample;
       const kernels::StepShape shape = step_shape_of(*variant, *step, shapes);
-      sample.row = shape.row;
+      sample.kernel = shape.kernel;
       sample.item = case_of(shape);
       sample.role = SampleRole::Network;
       if (seen.insert(step_text(sample)).second) steps.push_back(std::move(sample));

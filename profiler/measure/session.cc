@@ -21,27 +21,27 @@ constexpr double kLongStepUs = 3'000;
 constexpr size_t kLongStepRuns = 3;
 // Probes that take so much longer than usual say that another program has the core, not that the
 // clock is low.
-constexpr double kMostProbe = 1.6;
+constexpr double kMaxProbe = 1.6;
 
-// So much more or less crowded than usual, and others take more or less of what the lane computes
-// with than they mostly do.
+// So much more or less crowded than usual, and others take more or less of what the processor
+// computes with than they mostly do.
 constexpr double kCrowdingWindow = 1.08;
 
 // Between visits the clock and what else a machine does have changed.
 constexpr size_t kVisits = 8;
 
-// Samples of a row: rows with multiply-adds have more to tell and take most of a network's time.
-// A run's worth of rows at these numbers is some minutes on one core of 2020.
+// Samples of a kernel: those with multiply-adds have more to tell and take most of a network's
+// time. A run's worth of kernels at these numbers is some minutes on one core of 2020.
 constexpr size_t kHeavySamples = 200;
 constexpr size_t kLightSamples = 100;
 // CPU kernels have a loop for every path, and the steps are cheaper to time.
 constexpr size_t kHeavyCpuSamples = 320;
 constexpr size_t kLightCpuSamples = 200;
 constexpr size_t kReferenceSamples = 12;
-// A row of which so many steps cannot be held is one that the device has not, as rows of images on
-// a device without them.
+// A kernel of which so many steps cannot be held is one that the device has not, as kernels of
+// images on a device without them.
 constexpr size_t kRefusedSteps = 16;
-// Steps of a lane that are measured twice, of which the noise floor is taken.
+// Steps of a processor that are measured twice, of which the noise floor is taken.
 constexpr size_t kRepeats = 60;
 
 // Of the time: what the first visits may take, without and with those of networks' steps.
@@ -58,11 +58,11 @@ double spread_percent(const std::vector<double>& values) {
   return 50 * (quantile(values, 0.75) - quantile(values, 0.25)) / quantile(values, 0.5);
 }
 
-size_t wanted_samples(const KernelRow& row) {
-  if (row.dtype == DType::Any) return kReferenceSamples;
-  if (row.processor == Processor::Cpu)
-    return has_multiply_adds(row) ? kHeavyCpuSamples : kLightCpuSamples;
-  return has_multiply_adds(row) ? kHeavySamples : kLightSamples;
+size_t wanted_samples(const KernelInfo& kernel) {
+  if (kernel.dtype == DType::Any) return kReferenceSamples;
+  if (kernel.processor == Processor::Cpu)
+    return has_multiply_adds(kernel) ? kHeavyCpuSamples : kLightCpuSamples;
+  return has_multiply_adds(kernel) ? kHeavySamples : kLightSamples;
 }
 
 WorkLimits small_limits() {
@@ -72,22 +72,22 @@ WorkLimits small_limits() {
   return limits;
 }
 
-// Null: the lane has none, or cannot hold it.
-std::unique_ptr<PreparedStep> small_convolution(Lane* lane) {
+// Null: the processor has none, or cannot hold it.
+std::unique_ptr<PreparedStep> small_convolution(MeasuredProcessor* processor) {
   std::mt19937_64 random(20);
-  for (const KernelRow& row : kKernelRows) {
-    if (row.op != OpKind::Conv2d || row.processor != lane->processor()) continue;
-    const std::optional<StepCase> item = draw_step(row, small_limits(), random);
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.op != OpKind::Conv2d || kernel.processor != processor->processor()) continue;
+    const std::optional<StepCase> item = draw_step(kernel, small_limits(), random);
     if (!item) continue;
-    if (std::unique_ptr<PreparedStep> step = lane->prepare(row, *item)) return step;
+    if (std::unique_ptr<PreparedStep> step = processor->prepare(kernel, *item)) return step;
   }
   return nullptr;
 }
 
 }  // namespace
 
-bool is_wanted(const KernelRow& row, std::string_view kernels, bool has_images) {
-  const std::string_view symbol = row.symbol;
+bool is_wanted(const KernelInfo& kernel, std::string_view kernels, bool has_images) {
+  const std::string_view symbol = kernel.symbol;
   return symbol.find(kernels) != std::string_view::npos &&
          (has_images || !symbol.ends_with("_image"));
 }
@@ -110,23 +110,25 @@ struct Session::Clock {
   }
 };
 
-Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<Sample> samples,
-                 const double (&probe_us)[2], std::function<void(const std::string& line)> append)
-    : lanes_(std::move(lanes)),
+Session::Session(std::vector<MeasuredProcessor*> processors, SessionOptions options,
+                 std::vector<Sample> samples, const double (&probe_us)[2],
+                 std::function<void(const std::string& line)> append)
+    : processors_(std::move(processors)),
       options_(std::move(options)),
       samples_(std::move(samples)),
       append_(std::move(append)) {
-  for (Lane* lane : lanes_) {
-    const auto index = static_cast<size_t>(lane->processor());
-    // All times are brought to the clock of this second, in which the lane works as it will: cores
-    // that did nothing begin with more, and vectors of 16 lanes lower it (on a Xeon by 7 to 14 %).
-    const std::unique_ptr<PreparedStep> work = small_convolution(lane);
+  for (MeasuredProcessor* processor : processors_) {
+    const auto index = static_cast<size_t>(processor->processor());
+    // All times are brought to the clock of this second, in which the processor works as it will:
+    // cores that did nothing begin with more, and vectors of 16 processors lower it (on a Xeon by 7
+    // to 14 %).
+    const std::unique_ptr<PreparedStep> work = small_convolution(processor);
     std::vector<double> probes;
     for (const SteadyClock::time_point start = SteadyClock::now(); seconds_since(start) < 1;) {
-      const double probe_before_us = lane->probe_us();
+      const double probe_before_us = processor->probe_us();
       if (work) work->run_us();
-      probes.push_back(std::min(probe_before_us, lane->probe_us()));
-      crowdings_[index].push_back(lane->crowding());
+      probes.push_back(std::min(probe_before_us, processor->probe_us()));
+      crowdings_[index].push_back(processor->crowding());
     }
     probe_us_[index] = probe_us[index] > 0 ? probe_us[index] : quantile(probes, 0.5);
   }
@@ -138,33 +140,34 @@ Session::Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<S
 }
 
 void Session::make_rows() {
-  for (const KernelRow& row : kKernelRows) {
-    const bool has_lane = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
-      return lane->processor() == row.processor;
-    });
-    if (!has_lane || !is_wanted(row, options_.kernels, options_.has_images)) continue;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    const bool has_lane = std::any_of(processors_.begin(), processors_.end(),
+                                      [&](const MeasuredProcessor* processor) {
+                                        return processor->processor() == kernel.processor;
+                                      });
+    if (!has_lane || !is_wanted(kernel, options_.kernels, options_.has_images)) continue;
     RowState state;
-    state.row = &row;
-    state.wanted = options_.samples_per_kernel == 0 ? wanted_samples(row)
-                   : row.dtype == DType::Any
+    state.kernel = &kernel;
+    state.wanted = options_.samples_per_kernel == 0 ? wanted_samples(kernel)
+                   : kernel.dtype == DType::Any
                        ? std::min(options_.samples_per_kernel, kReferenceSamples)
                        : options_.samples_per_kernel;
     // Plain kernels have a family, to which each adds what it has.
-    state.needed = row.is_reference() ? std::min(state.wanted, kSamplesOfFit) : kSamplesOfFit;
+    state.needed = kernel.is_reference() ? std::min(state.wanted, kSamplesOfFit) : kSamplesOfFit;
     state.wanted = std::max(state.wanted, state.needed);
-    if (options_.needed.find(row.symbol) == options_.needed.end())
+    if (options_.needed.find(kernel.symbol) == options_.needed.end())
       append_needed(state, state.needed);
     rows_.push_back(std::move(state));
   }
   for (RowState& state : rows_)
     for (const Sample& sample : samples_)
-      if (sample.row == state.row && sample.role == SampleRole::Fit)
+      if (sample.kernel == state.kernel && sample.role == SampleRole::Fit)
         state.observations.push_back(
-            {times_of(*sample.row, sample.item, options_.facts), sample.us});
+            {times_of(*sample.kernel, sample.item, options_.facts), sample.us});
 }
 
 void Session::append_needed(const RowState& state, size_t needed) {
-  append_(std::string(kNeededMark) + state.row->symbol + ',' + std::to_string(needed));
+  append_(std::string(kNeededMark) + state.kernel->symbol + ',' + std::to_string(needed));
 }
 
 // No further samples: what there is may be too little for a model, however long the run.
@@ -174,7 +177,7 @@ void Session::exhaust(RowState* state) {
 }
 
 // Nearly all steps take less; of so many draws one may be so many times as large, as first layers
-// and those of the most channels are: of rows with multiply-adds, in which networks spend their
+// and those of the most channels are: of kernels with multiply-adds, in which networks spend their
 // time, and of others.
 constexpr double kUsualStepUs = 4000;
 constexpr uint64_t kHeavyDrawsOfLarge = 5;
@@ -183,31 +186,31 @@ constexpr double kLargeFactor = 4;
 
 // Of steps with weights of at most so many bytes one in so many has them warm, as in networks whose
 // weights a cache keeps.
-constexpr size_t kMostWarmBytes = size_t{16} << 20;
+constexpr size_t kMaxWarmBytes = size_t{16} << 20;
 constexpr uint64_t kDrawsOfWarm = 4;
 
-// By what the lane's first convolution takes.
-void Session::set_limits(Lane* lane) {
+// By what the processor's first convolution takes.
+void Session::set_limits(MeasuredProcessor* processor) {
   WorkLimits limits;
   double rate = 0;  // multiply-adds in a microsecond
-  for (const KernelRow& row : kKernelRows) {
-    if (row.op != OpKind::Conv2d || row.processor != lane->processor()) continue;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.op != OpKind::Conv2d || kernel.processor != processor->processor()) continue;
     for (int i = 0; i < 8; ++i) {
-      const std::optional<StepCase> item = draw_step(row, small_limits(), random_);
+      const std::optional<StepCase> item = draw_step(kernel, small_limits(), random_);
       if (!item) continue;
-      const std::unique_ptr<PreparedStep> step = lane->prepare(row, *item);
+      const std::unique_ptr<PreparedStep> step = processor->prepare(kernel, *item);
       if (!step) continue;
       step->run_us();
       const double us = step->run_us();
-      rate = std::max(rate, work_of(row, *item).needed_macs / us);
+      rate = std::max(rate, work_of(kernel, *item).needed_macs / us);
     }
   }
   if (rate > 0) limits.most_macs = std::clamp(rate * kUsualStepUs, 2e7, 4e9);
   limits.most_elements = std::clamp(limits.most_macs / 75, 5e5, 1.6e7);
   for (RowState& state : rows_) {
-    if (state.row->processor != lane->processor()) continue;
+    if (state.kernel->processor != processor->processor()) continue;
     state.limits = limits;
-    if (state.row->dtype == DType::Any) {
+    if (state.kernel->dtype == DType::Any) {
       // Plain loops, some tens of times slower.
       state.limits.most_macs /= 50;
       state.limits.most_elements /= 30;
@@ -217,7 +220,7 @@ void Session::set_limits(Lane* lane) {
   }
 }
 
-// A row that is slower than a convolution gets smaller steps.
+// A kernel that is slower than a convolution gets smaller steps.
 void Session::tighten_limits(RowState* state, double us) {
   if (us <= kUsualStepUs) return;
   const double share = std::max(kUsualStepUs / us, 0.2);
@@ -229,7 +232,7 @@ RowState* Session::neediest(Processor processor, const std::vector<RowState*>& t
   RowState* best = nullptr;
   double best_share = 1;
   for (RowState& state : rows_) {
-    if (state.row->processor != processor || state.is_exhausted) continue;
+    if (state.kernel->processor != processor || state.is_exhausted) continue;
     const auto pending = static_cast<double>(std::count(taken.begin(), taken.end(), &state));
     const double share = (static_cast<double>(state.observations.size()) + pending) /
                          static_cast<double>(state.wanted);
@@ -250,29 +253,29 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
   limits.most_elements *= factor;
   double best = -1;
   for (int i = 0; i < (is_plain ? 1 : kChoices); ++i) {
-    std::optional<StepCase> item = draw_step(*state->row, limits, random_);
+    std::optional<StepCase> item = draw_step(*state->kernel, limits, random_);
     if (!item) break;
     double value = 0;
     if (!is_plain) {
-      const TermTimes times = times_of(*state->row, *item, options_.facts);
+      const TermTimes times = times_of(*state->kernel, *item, options_.facts);
       value = leverage(state->observations, times, std::max(weigh(times, shares), 1.0));
     }
     if (value <= best) continue;
     best = value;
-    out->row = state->row;
+    out->kernel = state->kernel;
     out->item = std::move(*item);
   }
   if (best < 0) return false;
   // No network has them warm in the caches of a GPU.
   const bool has_large_cache =
-      state->row->processor == Processor::Cpu || options_.facts.gpu.is_processor;
+      state->kernel->processor == Processor::Cpu || options_.facts.gpu.is_processor;
   const size_t bytes = weight_bytes(out->item);
   out->item.has_warm_weights =
-      has_large_cache && bytes > 0 && bytes <= kMostWarmBytes && random_() % kDrawsOfWarm == 0;
+      has_large_cache && bytes > 0 && bytes <= kMaxWarmBytes && random_() % kDrawsOfWarm == 0;
   return true;
 }
 
-size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
+size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> samples) {
   struct Timed {
     Sample* sample;
     std::unique_ptr<PreparedStep> step;
@@ -292,14 +295,14 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
   for (; taken < samples.size() && batch.size() < kBatch && bytes < kBatchBytes; ++taken) {
     if (taken > 0 && is_over()) break;
     Sample* sample = samples[taken];
-    std::unique_ptr<PreparedStep> step = lane->prepare(*sample->row, sample->item);
+    std::unique_ptr<PreparedStep> step = processor->prepare(*sample->kernel, sample->item);
     if (!step) continue;
     bytes += operand_bytes(sample->item);
     const bool is_long = step->run_us() > kLongStepUs;
     batch.push_back({sample, std::move(step), is_long ? kLongStepRuns : kRuns, {}, {}});
   }
-  const double usual_us = probe_us_[static_cast<size_t>(lane->processor())];
-  std::vector<double>& crowdings = crowdings_[static_cast<size_t>(lane->processor())];
+  const double usual_us = probe_us_[static_cast<size_t>(processor->processor())];
+  std::vector<double>& crowdings = crowdings_[static_cast<size_t>(processor->processor())];
   const double usual_crowding = quantile(crowdings, 0.5);
   std::vector<double> probes;  // of the usual one
   for (size_t run = 0; run < 2 * kRuns && (run == 0 || !is_over()); ++run) {
@@ -307,15 +310,15 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     std::shuffle(batch.begin(), batch.end(), random_);
     for (Timed& timed : batch) {
       if (timed.is_done()) continue;
-      const double probe_before_us = lane->probe_us();
+      const double probe_before_us = processor->probe_us();
       const double us = timed.step->run_us();
       // The faster of the probes on both sides: an interrupt lengthens one of them.
-      const double probe_us = std::min(probe_before_us, lane->probe_us());
+      const double probe_us = std::min(probe_before_us, processor->probe_us());
       probes.push_back(probe_us / usual_us);
-      crowdings.push_back(lane->crowding());
+      crowdings.push_back(processor->crowding());
       // Of a GPU's step a difference: negative where something held up its shorter batch only.
       if (us <= 0) continue;
-      const bool is_usual = probe_us < kMostProbe * usual_us &&
+      const bool is_usual = probe_us < kMaxProbe * usual_us &&
                             crowdings.back() < kCrowdingWindow * usual_crowding &&
                             crowdings.back() > usual_crowding / kCrowdingWindow;
       (is_usual ? timed.times : timed.disturbed).push_back(us * usual_us / probe_us);
@@ -332,7 +335,7 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
     if (timed.times.empty()) continue;
     timed.sample->spread_percent = spread_percent(timed.times);
     timed.sample->run_count = static_cast<int32_t>(timed.times.size());
-    timed.sample->add_visit(std::max(quantile(timed.times, kUndisturbed), 0.01));
+    timed.sample->add_visit(std::max(quantile(timed.times, kQuietShare), 0.01));
     append_(to_line(*timed.sample));
   }
   return taken;
@@ -341,16 +344,16 @@ size_t Session::measure(Lane* lane, std::span<Sample* const> samples) {
 bool Session::draw_samples(Clock& clock) {
   for (bool has_work = true; has_work && !clock.is_after(kFirstVisitsShare);) {
     has_work = false;
-    for (Lane* lane : lanes_) {
+    for (MeasuredProcessor* processor : processors_) {
       std::vector<RowState*> states;
       std::vector<double> factors;
       std::vector<Sample> drawn;
       while (drawn.size() < kBatch) {
-        RowState* state = neediest(lane->processor(), states);
+        RowState* state = neediest(processor->processor(), states);
         if (state == nullptr) break;
         Sample sample;
         const uint64_t draws =
-            has_multiply_adds(*state->row) ? kHeavyDrawsOfLarge : kLightDrawsOfLarge;
+            has_multiply_adds(*state->kernel) ? kHeavyDrawsOfLarge : kLightDrawsOfLarge;
         const double factor = random_() % draws == 0 ? kLargeFactor : 1;
         if (!draw(state, factor, &sample)) {
           exhaust(state);
@@ -366,14 +369,14 @@ bool Session::draw_samples(Clock& clock) {
       for (Sample& sample : drawn) pointers.push_back(&sample);
       const size_t before = samples_.size();
       std::span<Sample* const> rest = pointers;
-      while (!rest.empty() && !clock.is_after(1)) rest = rest.subspan(measure(lane, rest));
+      while (!rest.empty() && !clock.is_after(1)) rest = rest.subspan(measure(processor, rest));
       for (size_t i = 0; i < drawn.size() - rest.size(); ++i) {
         if (drawn[i].visits_us.empty()) {
           ++states[i]->refused;
           continue;
         }
         states[i]->observations.push_back(
-            {times_of(*drawn[i].row, drawn[i].item, options_.facts), drawn[i].us});
+            {times_of(*drawn[i].kernel, drawn[i].item, options_.facts), drawn[i].us});
         tighten_limits(states[i], drawn[i].us / factors[i]);
         samples_.push_back(std::move(drawn[i]));
       }
@@ -400,13 +403,13 @@ bool Session::draw_samples(Clock& clock) {
 bool Session::measure_networks(Clock& clock) {
   std::vector<Sample>& steps = options_.network_steps;
   std::shuffle(steps.begin(), steps.end(), random_);
-  for (Lane* lane : lanes_) {
+  for (MeasuredProcessor* processor : processors_) {
     std::vector<Sample*> own;
     for (Sample& step : steps)
-      if (step.row->processor == lane->processor()) own.push_back(&step);
+      if (step.kernel->processor == processor->processor()) own.push_back(&step);
     std::span<Sample* const> rest = own;
     while (!rest.empty() && !clock.is_after(kNetworksShare)) {
-      rest = rest.subspan(measure(lane, rest));
+      rest = rest.subspan(measure(processor, rest));
       clock.report("networks' steps", own.size() - rest.size(), own.size());
       if (clock.is_interrupted()) return false;
     }
@@ -424,13 +427,13 @@ bool Session::visit_again(Clock& clock) {
     std::vector<Sample*> lanes_samples[2];
     for (Sample& sample : samples_)
       if (sample.visits_us.size() == visits)
-        lanes_samples[static_cast<size_t>(sample.row->processor)].push_back(&sample);
+        lanes_samples[static_cast<size_t>(sample.kernel->processor)].push_back(&sample);
     for (std::vector<Sample*>& own : lanes_samples) std::shuffle(own.begin(), own.end(), random_);
     std::span<Sample* const> rest[2] = {lanes_samples[0], lanes_samples[1]};
     while (!rest[0].empty() || !rest[1].empty()) {
-      for (Lane* lane : lanes_) {
-        std::span<Sample* const>& own = rest[static_cast<size_t>(lane->processor())];
-        if (!own.empty()) own = own.subspan(measure(lane, own));
+      for (MeasuredProcessor* processor : processors_) {
+        std::span<Sample* const>& own = rest[static_cast<size_t>(processor->processor())];
+        if (!own.empty()) own = own.subspan(measure(processor, own));
         if (clock.is_interrupted()) return false;
       }
       clock.report("further visits left", rest[0].size() + rest[1].size(),
@@ -442,19 +445,19 @@ bool Session::visit_again(Clock& clock) {
 }
 
 void Session::choose_repeats() {
-  for (const Lane* lane : lanes_) {
+  for (const MeasuredProcessor* processor : processors_) {
     std::vector<size_t> own;
     size_t repeat_count = 0;
     for (size_t i = 0; i < samples_.size(); ++i) {
-      if (samples_[i].row->processor != lane->processor()) continue;
+      if (samples_[i].kernel->processor != processor->processor()) continue;
       if (samples_[i].role == SampleRole::Repeat) ++repeat_count;
-      if (samples_[i].role == SampleRole::Fit && samples_[i].row->dtype != DType::Any)
+      if (samples_[i].role == SampleRole::Fit && samples_[i].kernel->dtype != DType::Any)
         own.push_back(i);
     }
     std::shuffle(own.begin(), own.end(), random_);
     for (size_t i = 0; i < own.size() && repeat_count < kRepeats; ++i, ++repeat_count) {
       Sample repeat;
-      repeat.row = samples_[own[i]].row;
+      repeat.kernel = samples_[own[i]].kernel;
       repeat.item = samples_[own[i]].item;
       repeat.role = SampleRole::Repeat;
       samples_.push_back(std::move(repeat));
@@ -465,7 +468,7 @@ void Session::choose_repeats() {
 bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) {
   Clock clock = {.budget_s = budget_s, .is_interrupted = is_interrupted};
   end_ns_ = rt::now_ns() + static_cast<int64_t>(budget_s * 1e9);
-  for (Lane* lane : lanes_) set_limits(lane);
+  for (MeasuredProcessor* processor : processors_) set_limits(processor);
   if (!draw_samples(clock) || !measure_networks(clock)) return false;
   choose_repeats();
   const bool is_done = visit_again(clock);

@@ -12,46 +12,47 @@
 #include <vector>
 
 #include "profiler/fit/sample.h"
-#include "profiler/measure/lane.h"
+#include "profiler/measure/measured_processor.h"
 #include "profiler/measure/shapes.h"
 
 namespace codl::profiler {
 
-// The kernel rows of a lane that are sampled, and what is known of them.
+// The kernels of a processor that are sampled, and what is known of them.
 struct RowState {
-  const KernelRow* row = nullptr;
+  const KernelInfo* kernel = nullptr;
   size_t wanted = 0;  // samples
   size_t needed = 0;  // of them for a model
   WorkLimits limits;
   std::vector<Observation> observations;
-  size_t refused = 0;         // steps that the lane could not hold
+  size_t refused = 0;         // steps that the processor could not hold
   bool is_exhausted = false;  // no further step could be drawn or prepared
 };
 
 struct SessionOptions {
-  LaneFacts facts;
-  size_t samples_per_kernel = 0;         // 0: as many as a row usually gets
-  std::string kernels;                   // rows that have this in their symbol only
-  bool has_images = true;                // else rows that read or write images are left out
+  ProcessorFacts facts;
+  size_t samples_per_kernel = 0;         // 0: as many as a kernel usually gets
+  std::string kernels;                   // kernels that have this in their symbol only
+  bool has_images = true;                // else kernels that read or write images are left out
   std::vector<Sample> network_steps;     // of plans, not yet measured; SampleRole::Network
   std::map<std::string, size_t> needed;  // read_needed() of the sample file that is gone on with
   uint64_t seed = 0;                     // other numbers draw other steps
 };
 
-// Whether the row is among the kernels that are asked for.
-bool is_wanted(const KernelRow& row, std::string_view kernels, bool has_images);
+// Whether the kernel is among the kernels that are asked for.
+bool is_wanted(const KernelInfo& kernel, std::string_view kernels, bool has_images);
 
 class Session {
  public:
-  // `lanes`: a CPU lane, and perhaps a GPU's. `probe_us`, by processor: what the probe took when
+  // `processors`: a CPU, and perhaps a GPU's. `probe_us`, by processor: what the probe took when
   // the samples in `samples` were taken; 0: not yet known. `append` gets every new line of the
   // sample file.
-  Session(std::vector<Lane*> lanes, SessionOptions options, std::vector<Sample> samples,
-          const double (&probe_us)[2], std::function<void(const std::string& line)> append);
+  Session(std::vector<MeasuredProcessor*> processors, SessionOptions options,
+          std::vector<Sample> samples, const double (&probe_us)[2],
+          std::function<void(const std::string& line)> append);
 
-  // First visits until every row has the samples it wants, then further visits, to repeats of some,
-  // too, until every sample has kVisits or the time is spent. False: `is_interrupted` answered
-  // true.
+  // First visits until every kernel has the samples it wants, then further visits, to repeats of
+  // some, too, until every sample has kVisits or the time is spent. False: `is_interrupted`
+  // answered true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
 
   const std::vector<Sample>& samples() const { return samples_; }
@@ -61,22 +62,22 @@ class Session {
   void make_rows();
   void append_needed(const RowState& state, size_t needed);
   void exhaust(RowState* state);
-  void set_limits(Lane* lane);
-  // After a step of `us`, or, where its limits were so many times the row's, of that times `us`.
+  void set_limits(MeasuredProcessor* processor);
+  // After a step of `us`, or, where its limits were so many times the kernel's, of that times `us`.
   void tighten_limits(RowState* state, double us);
   RowState* neediest(Processor processor, const std::vector<RowState*>& taken);
-  // A step within `factor` times the row's limits.
+  // A step within `factor` times the kernel's limits.
   bool draw(RowState* state, double factor, Sample* out);
   bool draw_samples(Clock& clock);
   bool measure_networks(Clock& clock);
   bool visit_again(Clock& clock);
   void choose_repeats();
   // Times the first samples in turns, as many as go into memory at once, and adds a visit to each
-  // that the lane can hold. Says how many these were: fewer if the run's time is over, at least
-  // one.
-  size_t measure(Lane* lane, std::span<Sample* const> samples);
+  // that the processor can hold. Says how many these were: fewer if the run's time is over, at
+  // least one.
+  size_t measure(MeasuredProcessor* processor, std::span<Sample* const> samples);
 
-  std::vector<Lane*> lanes_;
+  std::vector<MeasuredProcessor*> processors_;
   SessionOptions options_;
   std::vector<Sample> samples_;
   double probe_us_[2] = {};

@@ -14,12 +14,12 @@ namespace codl::profiler {
 namespace {
 
 // Draws until a step is within the limits and passes the contract.
-constexpr int kMostTries = 200;
+constexpr int kMaxTries = 200;
 
 class Draw {
  public:
-  Draw(const KernelRow& row, const WorkLimits& limits, std::mt19937_64& random)
-      : row_(row), limits_(limits), random_(random) {}
+  Draw(const KernelInfo& info, const WorkLimits& limits, std::mt19937_64& random)
+      : kernel_info_(info), limits_(limits), random_(random) {}
 
   std::optional<StepCase> step();
 
@@ -92,8 +92,8 @@ class Draw {
   }
 
   Layout map_layout() {
-    if (row_.layout != Layout::Any) return row_.layout;
-    return row_.dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
+    if (kernel_info_.layout != Layout::Any) return kernel_info_.layout;
+    return kernel_info_.dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
   }
   OperandShape operand(Layout layout, std::initializer_list<int32_t> dims,
                        DType dtype = DType::F32) {
@@ -112,12 +112,13 @@ class Draw {
   OperandShape packed(std::initializer_list<int32_t> dims, uint32_t index, int32_t groups = 1) {
     OperandShape shape = plain(dims);
     shape.layout = Layout::Packed;
-    shape.bytes = kernels::packed_bytes(row_.packing_of(index), shape.dims, shape.rank, groups);
+    shape.bytes =
+        kernels::packed_bytes(kernel_info_.packing_of(index), shape.dims, shape.rank, groups);
     return shape;
   }
-  // Dims of a map or of a plain tensor, as the row takes either.
+  // Dims of a map or of a plain tensor, as the kernel takes either.
   OperandShape activation() {
-    if (map_layout() != Layout::Plain && (row_.layout != Layout::Any || chance(0.6)))
+    if (map_layout() != Layout::Plain && (kernel_info_.layout != Layout::Any || chance(0.6)))
       return square_map(map_layout());
     switch (between(0, 2)) {
       case 0:
@@ -142,7 +143,7 @@ class Draw {
     if (chance(0.7)) return kUnaryRelu;
     // GPU texts are compiled for each: those only that cost something (OpenCL on a processor took
     // twice as long for a depthwise step with Swish).
-    if (row_.processor == Processor::Gpu) return pick({kUnaryHardSwish, kUnarySwish});
+    if (kernel_info_.processor == Processor::Gpu) return pick({kUnaryHardSwish, kUnarySwish});
     return pick({kUnaryIdentity, kUnaryClip, kUnaryHardSwish, kUnarySwish});
   }
 
@@ -180,11 +181,11 @@ class Draw {
   bool expand();
   bool conv_nd();
   Maker maker() const;
-  // Some steps become the part that one lane has of a split: rows or channels.
+  // Some steps become the part that one processor has of a split: rows or channels.
   void take_part();
   bool is_within_limits() const;
 
-  const KernelRow& row_;
+  const KernelInfo& kernel_info_;
   const WorkLimits& limits_;
   std::mt19937_64& random_;
   StepCase item_;
@@ -400,11 +401,12 @@ bool Draw::reshape() {
 bool Draw::convert() {
   const int32_t s = side();
   const int32_t c = channels(s);
-  const bool from_image = row_.processor == Processor::Gpu && chance(0.5);
-  const bool to_image = row_.layout == Layout::Image2d;
-  const Layout other = row_.dtype == DType::Any || chance(0.6) ? Layout::Plain : Layout::Nhwc;
+  const bool from_image = kernel_info_.processor == Processor::Gpu && chance(0.5);
+  const bool to_image = kernel_info_.layout == Layout::Image2d;
+  const Layout other =
+      kernel_info_.dtype == DType::Any || chance(0.6) ? Layout::Plain : Layout::Nhwc;
   const Layout x = from_image ? Layout::Image2d : other;
-  const Layout nhwc = row_.dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
+  const Layout nhwc = kernel_info_.dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
   // Network inputs have few channels.
   const int32_t channel_count = s > 100 && chance(0.5) ? 3 : c;
   if (!from_image && !to_image && chance(0.5)) {
@@ -562,7 +564,7 @@ bool Draw::conv_nd() {
 }
 
 Draw::Maker Draw::maker() const {
-  switch (row_.op) {
+  switch (kernel_info_.op) {
     case OpKind::Conv2d:
       return &Draw::conv2d;
     case OpKind::DepthwiseConv2d:
@@ -615,12 +617,12 @@ Draw::Maker Draw::maker() const {
 void Draw::take_part() {
   const OperandShape& y = item_.operands.back();
   const double which = uniform();
-  if (which < 0.3 && row_.can_split(SplitDim::Height) && y.rank == 4 && y.dims[2] >= 4) {
+  if (which < 0.3 && kernel_info_.can_split(SplitDim::Height) && y.rank == 4 && y.dims[2] >= 4) {
     const int32_t rows = between(std::max(y.dims[2] / 8, 1), y.dims[2] - 1);
     const int32_t begin = chance(0.5) ? 0 : y.dims[2] - rows;
     item_.part_dim = SplitDim::Height;
     item_.part = {begin, begin + rows};
-  } else if (which < 0.45 && row_.can_split(SplitDim::OutputChannel) && y.rank >= 2 &&
+  } else if (which < 0.45 && kernel_info_.can_split(SplitDim::OutputChannel) && y.rank >= 2 &&
              y.dims[1] >= 2 * kChannelPanel) {
     const int32_t panels = y.dims[1] / kChannelPanel;
     const int32_t cut = between(1, panels - 1) * kChannelPanel;
@@ -637,7 +639,7 @@ bool Draw::is_within_limits() const {
     elements += count;
   }
   if (elements > 16 * limits_.most_elements) return false;
-  const kernels::StepWork work = work_of(row_, item_);
+  const kernels::StepWork work = work_of(kernel_info_, item_);
   return work.needed_macs <= limits_.most_macs &&
          work.operations + work.transcendentals <= 10 * limits_.most_elements &&
          work.read_bytes + work.written_bytes + work.weight_bytes <= 8 * limits_.most_elements;
@@ -646,13 +648,13 @@ bool Draw::is_within_limits() const {
 std::optional<StepCase> Draw::step() {
   const Maker make = maker();
   if (make == nullptr) return {};
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     item_ = {};
-    item_.op = row_.op;
+    item_.op = kernel_info_.op;
     if (!(this->*make)()) continue;
     take_part();
     kernels::StepNeeds needs;
-    if (kernels::check_step(step_of(row_, item_), &needs) == nullptr && is_within_limits())
+    if (kernels::check_step(step_of(kernel_info_, item_), &needs) == nullptr && is_within_limits())
       return item_;
   }
   return {};
@@ -660,8 +662,8 @@ std::optional<StepCase> Draw::step() {
 
 }  // namespace
 
-bool has_multiply_adds(const KernelRow& row) {
-  switch (row.op) {
+bool has_multiply_adds(const KernelInfo& info) {
+  switch (info.op) {
     case OpKind::Conv2d:
     case OpKind::DepthwiseConv2d:
     case OpKind::MatMul:
@@ -672,19 +674,19 @@ bool has_multiply_adds(const KernelRow& row) {
   }
 }
 
-kernels::StepWork work_of(const KernelRow& row, const StepCase& item) {
-  kernels::StepShape step = step_of(row, item);
+kernels::StepWork work_of(const KernelInfo& info, const StepCase& item) {
+  kernels::StepShape step = step_of(info, item);
   int32_t tile[kernels::kMaxTileInts] = {};
-  if (row.processor == Processor::Gpu) step.tile_count = kernels::choose_tile(step, {}, tile);
+  if (info.processor == Processor::Gpu) step.tile_count = kernels::choose_tile(step, {}, tile);
   step.tile = tile;
   kernels::StepWork work;
   kernels::count_work(step, {}, &work);
   return work;
 }
 
-std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,
+std::optional<StepCase> draw_step(const KernelInfo& info, const WorkLimits& limits,
                                   std::mt19937_64& random) {
-  return Draw(row, limits, random).step();
+  return Draw(info, limits, random).step();
 }
 
 }  // namespace codl::profiler

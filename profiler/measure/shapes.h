@@ -10,7 +10,7 @@
 
 namespace codl::profiler {
 
-// Multiply-adds, or elements where there are none, that a step of a row may have: steps of a few
+// Multiply-adds, or elements where there are none, that a step of a kernel may have: steps of a few
 // microseconds to a few milliseconds on the processor at hand.
 struct WorkLimits {
   double most_macs = 3e8;
@@ -18,14 +18,14 @@ struct WorkLimits {
 };
 
 // Rows that take most of a network's time.
-bool has_multiply_adds(const KernelRow& row);
+bool has_multiply_adds(const KernelInfo& kernel);
 
 // What the step asks of a processor of which nothing is known.
-kernels::StepWork work_of(const KernelRow& row, const StepCase& item);
+kernels::StepWork work_of(const KernelInfo& kernel, const StepCase& item);
 
-// A step that the row may run, or nothing if its operator has no generator here: the row's family
-// stands for it.
-std::optional<StepCase> draw_step(const KernelRow& row, const WorkLimits& limits,
+// A step that the kernel may run, or nothing if its operator has no generator here: the kernel's
+// family stands for it.
+std::optional<StepCase> draw_step(const KernelInfo& kernel, const WorkLimits& limits,
                                   std::mt19937_64& random);
 
 }  // namespace codl::profiler

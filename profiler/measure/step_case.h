@@ -1,4 +1,4 @@
-// One step to be timed: everything of kernels::StepShape but the row, owned.
+// One step to be timed: everything of kernels::StepShape but the kernel, owned.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +53,9 @@ inline size_t weight_bytes(const StepCase& item) {
 
 // Borrows the case: a StepCase, or one of the tests, which has the same members.
 template <typename Case>
-kernels::StepShape step_of(const KernelRow& row, const Case& item) {
+kernels::StepShape step_of(const KernelInfo& kernel, const Case& item) {
   kernels::StepShape step;
-  step.row = &row;
+  step.kernel = &kernel;
   step.params = item.params.data();
   step.operands = item.operands.data();
   step.operand_count = static_cast<uint32_t>(item.operands.size());

@@ -17,13 +17,13 @@ constexpr int kTileRuns = 9;
 constexpr double kLongTileStepUs = 10'000;
 
 // Tiles take turns: what disturbs a machine disturbs all of them.
-std::vector<double> times_in_turns(GpuLane& gpu, const KernelRow& row, const StepCase& item,
+std::vector<double> times_in_turns(MeasuredGpu& gpu, const KernelInfo& kernel, const StepCase& item,
                                    const std::vector<Tile>& tiles) {
   std::vector<std::unique_ptr<PreparedStep>> steps;
   std::vector<std::vector<double>> times(tiles.size());
   double longest_us = 0;
   for (const Tile& tile : tiles) {
-    steps.push_back(gpu.prepare(row, item, tile));
+    steps.push_back(gpu.prepare(kernel, item, tile));
     if (steps.back()) longest_us = std::max(longest_us, steps.back()->run_us());
   }
   for (int run = 0; run < (longest_us > kLongTileStepUs ? 3 : kTileRuns); ++run)
@@ -31,37 +31,38 @@ std::vector<double> times_in_turns(GpuLane& gpu, const KernelRow& row, const Ste
       if (steps[i]) times[i].push_back(steps[i]->run_us());
   std::vector<double> undisturbed;
   for (const std::vector<double>& own : times)
-    undisturbed.push_back(own.empty() ? 0 : std::max(quantile(own, kUndisturbed), 0.01));
+    undisturbed.push_back(own.empty() ? 0 : std::max(quantile(own, kQuietShare), 0.01));
   return undisturbed;
 }
 
 // What takes most of a network's time first; tables last, which take as long as ten local sizes.
-std::vector<const KernelRow*> rows_to_tune(const TuneOptions& options, const TileSearch& search,
-                                           const std::function<bool(const KernelRow&)>& is_known) {
-  std::vector<const KernelRow*> rows;
-  for (const KernelRow& row : kKernelRows) {
-    if (has_tiles_to_try(row, search) && !is_known(row) &&
-        is_wanted(row, options.kernels, options.has_images))
-      rows.push_back(&row);
+std::vector<const KernelInfo*> rows_to_tune(
+    const TuneOptions& options, const TileSearch& search,
+    const std::function<bool(const KernelInfo&)>& is_known) {
+  std::vector<const KernelInfo*> rows;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (has_tiles_to_try(kernel, search) && !is_known(kernel) &&
+        is_wanted(kernel, options.kernels, options.has_images))
+      rows.push_back(&kernel);
   }
-  const auto place = [](const KernelRow* row) {
-    if (kernels::tile_kind_of(*row) == kernels::TileKind::Gemm) return 2;
-    return has_multiply_adds(*row) ? 0 : 1;
+  const auto place = [](const KernelInfo* kernel) {
+    if (kernels::tile_kind_of(*kernel) == kernels::TileKind::Gemm) return 2;
+    return has_multiply_adds(*kernel) ? 0 : 1;
   };
   std::stable_sort(rows.begin(), rows.end(),
-                   [&](const KernelRow* a, const KernelRow* b) { return place(a) < place(b); });
+                   [&](const KernelInfo* a, const KernelInfo* b) { return place(a) < place(b); });
   return rows;
 }
 
 }  // namespace
 
-bool tune_tiles(GpuLane& gpu, const std::vector<Sample>& samples, const TuneOptions& options,
+bool tune_tiles(MeasuredGpu& gpu, const std::vector<Sample>& samples, const TuneOptions& options,
                 std::vector<FoundTile>* tiles) {
   const auto start = std::chrono::steady_clock::now();
   TileSearch search;
-  search.times_us = [&](const KernelRow& row, const StepCase& item,
+  search.times_us = [&](const KernelInfo& kernel, const StepCase& item,
                         const std::vector<Tile>& candidates) {
-    return times_in_turns(gpu, row, item, candidates);
+    return times_in_turns(gpu, kernel, item, candidates);
   };
   search.is_over = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -69,7 +70,7 @@ bool tune_tiles(GpuLane& gpu, const std::vector<Sample>& samples, const TuneOpti
   };
   search.gpu = gpu.gpu_facts();
   search.gpu.tiles = kernels::GpuTiles{};
-  search.is_processor = gpu.is_processor();
+  search.is_processor = gpu.is_cpu_device();
   search.most_items = static_cast<int64_t>(gpu.number(CL_DEVICE_MAX_WORK_GROUP_SIZE));
   // Every candidate has memory of its own.
   search.limits.most_elements /= 2;
@@ -78,20 +79,20 @@ bool tune_tiles(GpuLane& gpu, const std::vector<Sample>& samples, const TuneOpti
     search.limits.most_elements /= 5;
   }
   std::mt19937_64 random(20);
-  const std::vector<const KernelRow*> rows =
-      rows_to_tune(options, search, [&](const KernelRow& row) {
+  const std::vector<const KernelInfo*> rows =
+      rows_to_tune(options, search, [&](const KernelInfo& kernel) {
         return std::any_of(tiles->begin(), tiles->end(),
-                           [&](const FoundTile& tile) { return tile.row == &row; }) ||
+                           [&](const FoundTile& tile) { return tile.kernel == &kernel; }) ||
                std::any_of(samples.begin(), samples.end(),
-                           [&](const Sample& sample) { return sample.row == &row; });
+                           [&](const Sample& sample) { return sample.kernel == &kernel; });
       });
   size_t left = rows.size();
-  for (const KernelRow* row : rows) {
-    const std::optional<TileResult> result = find_tile(*row, search, random);
+  for (const KernelInfo* kernel : rows) {
+    const std::optional<TileResult> result = find_tile(*kernel, search, random);
     if (search.is_over() && !result) break;
     --left;
     if (!result) continue;
-    std::fprintf(stderr, "tile of %s: %s (%s)\n", row->symbol, name_of(result->tile).c_str(),
+    std::fprintf(stderr, "tile of %s: %s (%s)\n", kernel->symbol, name_of(result->tile).c_str(),
                  result->note.c_str());
     options.append(to_line(result->tile));
     tiles->push_back(result->tile);

@@ -21,7 +21,7 @@ size_t mapped_bytes(size_t size) { return static_cast<size_t>(block_bytes(size, 
 // Blocks up to so many bytes are touched while a session is created. The networks that have them
 // run for some milliseconds, to which the pages' zeroing would add a third in the first run; with
 // larger ones it is a small share of a run and would be most of the time that a session takes.
-constexpr size_t kMostTouchedBytes = size_t{8} << 20;
+constexpr size_t kMaxTouchedBytes = size_t{8} << 20;
 
 // Large blocks come from the system, zeroed when they are first touched. In huge pages, as far as
 // there are whole ones and the system has some to give: a five-hundredth of the page faults and
@@ -39,7 +39,7 @@ void* map_zeroed(size_t size, size_t alignment) {
   if (head != 0) munmap(first, head);
   if (head + kept != mapped) munmap(block + kept, mapped - head - kept);
   madvise(block, kept / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
-  if (size > kMostTouchedBytes || madvise(block, kept, MADV_POPULATE_WRITE) == 0) return block;
+  if (size > kMaxTouchedBytes || madvise(block, kept, MADV_POPULATE_WRITE) == 0) return block;
   // Linux before 5.14.
   for (size_t at = 0, page = page_bytes(); at < size; at += page) block[at] = 0;
   return block;

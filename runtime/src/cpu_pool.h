@@ -1,4 +1,4 @@
-// The CPU lane's workers: the calling thread and N - 1 threads of ours, one job at a time.
+// The CPU queue's workers: the calling thread and N - 1 threads of ours, one job at a time.
 //
 // A job is handed over through a counter that idle workers watch: spinning first, asleep in the
 // kernel later. The bound matters: on the build machine a hand-over to a spinning thread takes

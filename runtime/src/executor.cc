@@ -49,7 +49,7 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, Gate gate, Ste
     const Step& step = steps.steps()[i];
     timeline_[i].name = step.def->name()->c_str();
     timeline_[i].kernel = kernel_name(*step.def);
-    timeline_[i].lane = static_cast<int32_t>(step.lane);
+    timeline_[i].queue = static_cast<int32_t>(step.queue);
     timeline_[i].predicted_us = step.def->predicted_us();
   }
   return CODL_OK;
@@ -169,7 +169,7 @@ codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_even
                                cl_event* out_event, codl_diag_t* diag) {
   const Step& step = steps_->steps()[index];
   cl_int error = CL_SUCCESS;
-  gpu_->note_enqueue(step.queue());
+  gpu_->note_enqueue(step.cl_queue());
   switch (step.kind) {
     case StepKind::Kernel:
       error = step.gpu_kernel.enqueue(*gpu_, wait_count, waits, out_event);

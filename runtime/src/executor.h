@@ -33,7 +33,7 @@ class Executor {
   // Has some of the GPU steps checked from now on. Borrowed.
   void set_checker(StepChecker* checker) { checker_ = checker; }
 
-  // Runs every step once and returns when all lanes are done. DEVICE_ERROR if OpenCL reports one.
+  // Runs every step once and returns when all queues are done. DEVICE_ERROR if OpenCL reports one.
   // Then the queues are empty and nothing is mapped, so that the next run begins like the first;
   // where that could not be brought about, GpuQueue::is_lost(), and every later run reports the
   // same. WRONG_RESULT if a check says so.

@@ -1,4 +1,4 @@
-// Which OpenCL device runs the GPU lane, and what it can do.
+// Which OpenCL device runs the GPU queue, and what it can do.
 #pragma once
 
 #include <cstddef>

@@ -146,7 +146,7 @@ codl_status_t GpuMemory::create_images(ImageSize* sizes, codl_diag_t* diag) {
 
 codl_status_t GpuMemory::create_weights(const plan::VariantDef& variant, codl_diag_t* diag) {
   for (const plan::StepDef* step : *variant.steps()) {
-    if (lane_of(*step) == Lane::Cpu) continue;
+    if (queue_of(*step) == Queue::Cpu) continue;
     for (uint32_t tensor : *step->operands()) {
       const plan::TensorDef& def = *variant.tensors()->Get(tensor);
       if (storage_of(def) != Storage::Weights || blobs_[def.index()] != nullptr) continue;

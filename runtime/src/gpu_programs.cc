@@ -100,10 +100,11 @@ codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* t
   ClLaunch launch;
   kernels::launch_of(step, &launch);
   Program* program = nullptr;
-  codl_status_t status = find_or_build(*step.row, launch, &program, diag);
+  codl_status_t status = find_or_build(*step.kernel, launch, &program, diag);
   if (status != CODL_OK) return status;
   cl_int error = CL_SUCCESS;
-  const cl_kernel kernel = gpu_->api().clCreateKernel(program->program, step.row->symbol, &error);
+  const cl_kernel kernel =
+      gpu_->api().clCreateKernel(program->program, step.kernel->symbol, &error);
   if (kernel == nullptr) return cl_fault(diag, "clCreateKernel", error);
   kernels_[kernel_count_++] = kernel;
   out_kernel->kernel = kernel;
@@ -116,15 +117,15 @@ codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* t
   return status == CODL_OK ? warm_up(*program, *out_kernel, diag) : status;
 }
 
-codl_status_t GpuPrograms::find_or_build(const KernelRow& row, const ClLaunch& launch,
+codl_status_t GpuPrograms::find_or_build(const KernelInfo& info, const ClLaunch& launch,
                                          Program** out_program, codl_diag_t* diag) {
   for (size_t i = 0; i < program_count_; ++i) {
-    if (programs_[i].row != &row || !same_defines(programs_[i].launch, launch)) continue;
+    if (programs_[i].kernel != &info || !same_defines(programs_[i].launch, launch)) continue;
     *out_program = &programs_[i];
     return CODL_OK;
   }
   Program& program = programs_[program_count_];
-  program.row = &row;
+  program.kernel = &info;
   program.launch = launch;
   const int64_t start_ns = now_ns();
   const codl_status_t status = build(program, diag);
@@ -136,11 +137,11 @@ codl_status_t GpuPrograms::find_or_build(const KernelRow& row, const ClLaunch& l
 codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
   char options[kMaxOptionBytes];
   if (!write_options(program.launch, options)) {
-    set_diag(diag, "%s: expected build options of at most %zu characters", program.row->symbol,
+    set_diag(diag, "%s: expected build options of at most %zu characters", program.kernel->symbol,
              sizeof(options));
     return CODL_DEVICE_ERROR;
   }
-  const kernels::ClText text = kernels::cl_text(*program.row);
+  const kernels::ClText text = kernels::cl_text(*program.kernel);
   if (cache_ == nullptr) return build_text(program, text, options, diag);
   char key[kKeyBytes];
   write_key(gpu_->api(), gpu_->device(), text, options, key);
@@ -211,7 +212,7 @@ codl_status_t GpuPrograms::report_build_log(const Program& program, cl_int error
                                 log.data(), nullptr) == CL_SUCCESS;
   // Compilers put warnings first.
   const char* first_error = has_log ? std::strstr(log.data(), "error") : nullptr;
-  set_diag(diag, "clBuildProgram (%s): OpenCL error %d: %s", program.row->symbol,
+  set_diag(diag, "clBuildProgram (%s): OpenCL error %d: %s", program.kernel->symbol,
            static_cast<int>(error),
            first_error != nullptr ? first_error : (has_log ? log.data() : "no build log"));
   return CODL_DEVICE_ERROR;

@@ -50,7 +50,7 @@ class GpuPrograms {
 
  private:
   struct Program {
-    const KernelRow* row = nullptr;
+    const KernelInfo* kernel = nullptr;
     kernels::ClLaunch launch;  // the defines
     cl_program program = nullptr;
     GpuKernel warmed_up;  // the last step enqueued by add()
@@ -60,7 +60,7 @@ class GpuPrograms {
   static constexpr size_t kProgramBytes = sizeof(Program);
 
  private:
-  codl_status_t find_or_build(const KernelRow& row, const kernels::ClLaunch& launch,
+  codl_status_t find_or_build(const KernelInfo& info, const kernels::ClLaunch& launch,
                               Program** out_program, codl_diag_t* diag);
   codl_status_t build(Program& program, codl_diag_t* diag);
   codl_status_t build_text(Program& program, const kernels::ClText& text, const char* options,

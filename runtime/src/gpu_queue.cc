@@ -38,7 +38,7 @@ void prepare_environment(size_t core_count) {
 bool has_transfers(const VariantList& variants) {
   for (const plan::VariantDef* variant : variants)
     for (const plan::StepDef* step : *variant->steps())
-      if (lane_of(*step) == Lane::Transfer) return true;
+      if (queue_of(*step) == Queue::Transfer) return true;
   return false;
 }
 
@@ -187,7 +187,7 @@ codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
   const cl_int polled =
       poll_event(api_, event, kPollNs, is_confined_ ? kPollForever : kPollNs, &state);
   if (polled != CL_SUCCESS) return cl_fault(diag, "clGetEventInfo", polled);
-  if (state < 0) return cl_fault(diag, "a command of the GPU lane", state);
+  if (state < 0) return cl_fault(diag, "a command of the GPU queue", state);
   // A polled event is no synchronisation point (OpenCL 1.2, clGetEventInfo): what the command wrote
   // is certain to be seen only after this.
   const cl_int error = api_.clWaitForEvents(1, &event);

@@ -1,4 +1,4 @@
-// The GPU lane's context and queues, and how this thread waits for them.
+// The GPU queue's context and queues, and how this thread waits for them.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace codl::rt {
 
 bool needs_gpu(const plan::VariantDef& variant) {
   for (const plan::StepDef* step : *variant.steps())
-    if (lane_of(*step) != Lane::Cpu) return true;
+    if (queue_of(*step) != Queue::Cpu) return true;
   return false;
 }
 

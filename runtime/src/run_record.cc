@@ -24,7 +24,7 @@ void RunRecord::note_failure(const codl_diag_t& reason, bool has_fallback, const
   }
   failed_runs_.store(count + 1, std::memory_order_release);
   ++failures_in_a_row_;
-  if (!has_fallback || (end == nullptr && failures_in_a_row_ < kMostFailuresInARow)) return;
+  if (!has_fallback || (end == nullptr && failures_in_a_row_ < kMaxFailuresInARow)) return;
   say("the device is not used any more: %s",
       end != nullptr ? end : "it failed in runs one after the other");
   has_given_up_.store(true, std::memory_order_release);

@@ -13,7 +13,7 @@ class RunRecord {
  public:
   // Runs in a row in which the device failed, after which it is not tried again: each costs what
   // was computed before the failure, and some drivers let a caller wait for seconds.
-  static constexpr uint32_t kMostFailuresInARow = 3;
+  static constexpr uint32_t kMaxFailuresInARow = 3;
 
   void set_log(const codl_log_t& log) { log_ = log; }
   const codl_log_t& log() const { return log_; }

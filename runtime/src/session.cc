@@ -44,7 +44,7 @@ bool overlap(const codl_buffer_t& a, const codl_buffer_t& b) {
   return a.bytes != 0 && b.bytes != 0 && a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
 }
 
-// The lanes read inputs and write outputs in the plan's order, which a caller does not know.
+// The queues read inputs and write outputs in the plan's order, which a caller does not know.
 codl_status_t check_overlaps(const plan::PlanDef& plan, const codl_buffer_t* inputs,
                              size_t input_count, const codl_buffer_t* outputs, size_t output_count,
                              codl_diag_t* diag) {

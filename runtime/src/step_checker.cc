@@ -119,14 +119,14 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
   const auto visit = [&](const auto& take) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < steps.size(); ++i) {
-      if (lane_of(*steps.Get(i)) != Lane::Gpu || kind_of(*steps.Get(i)) != StepKind::Kernel)
+      if (queue_of(*steps.Get(i)) != Queue::Gpu || kind_of(*steps.Get(i)) != StepKind::Kernel)
         continue;
       Checked checked;
       checked.step = i;
       uint64_t most = 0;
       uint64_t least = 0;
-      if (!find_row(checked, &most, &least)) continue;
-      // Twice: another row may need one more of its inputs.
+      if (!find_cpu_kernel(checked, &most, &least)) continue;
+      // Twice: another kernel may need one more of its inputs.
       bytes = std::max(bytes, std::max(std::min(most, kSliceBytes), std::min(most, 2 * least)));
       take(count++, checked);
     }
@@ -142,19 +142,19 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
   return CODL_OK;
 }
 
-// The CPU's row with the step's operator and packing, those of a dtype first; and the memory that
-// all of the step takes, and one row of it.
-bool StepChecker::find_row(Checked& checked, uint64_t* out_most, uint64_t* out_least) {
+// The CPU's kernel with the step's operator and packing, those of a dtype first; and the memory
+// that all of the step takes, and one row of it.
+bool StepChecker::find_cpu_kernel(Checked& checked, uint64_t* out_most, uint64_t* out_least) {
   const plan::StepDef& step = step_of(checked);
-  const KernelRow& gpu_row = *find_kernel(step.kernel());
+  const KernelInfo& gpu_kernel = *find_kernel(step.kernel());
   const Range rows = all_rows(step);
   for (const bool is_any : {false, true})
-    for (const KernelRow& row : kKernelRows) {
-      if (row.processor != Processor::Cpu || row.op != gpu_row.op ||
-          row.packing != gpu_row.packing || (row.dtype == DType::Any) != is_any ||
-          kernels::cpu_kernel(row) == nullptr)
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (kernel.processor != Processor::Cpu || kernel.op != gpu_kernel.op ||
+          kernel.packing != gpu_kernel.packing || (kernel.dtype == DType::Any) != is_any ||
+          kernels::cpu_kernel(kernel) == nullptr)
         continue;
-      checked.row = &row;
+      checked.kernel = &kernel;
       if (!cut(checked, rows)) continue;
       *out_most = *out_least = slice_.total_bytes;
       const int32_t middle = rows.begin + rows.count() / 2;
@@ -164,11 +164,11 @@ bool StepChecker::find_row(Checked& checked, uint64_t* out_most, uint64_t* out_l
   return false;
 }
 
-// Aims slice_ at some rows of a step. False if its row does not compute them alone.
+// Aims slice_ at some rows of a step. False if its kernel does not compute them alone.
 bool StepChecker::cut(const Checked& checked, Range rows) {
   const plan::StepDef& step = step_of(checked);
   slice_.shape = step_shape_of(*inputs_.variant, step, slice_.operands);
-  slice_.shape.row = checked.row;
+  slice_.shape.kernel = checked.kernel;
   slice_.shape.tile = nullptr;
   slice_.shape.tile_count = 0;
   slice_.rows = rows;
@@ -243,7 +243,7 @@ uint32_t StepChecker::begin_run() {
 }
 
 // Aims slice_ at as many rows from `begin` on as there is memory for, and returns them. Empty:
-// there is not one that the CPU's row computes alone.
+// there is not one that the CPU's kernel computes alone.
 Range StepChecker::cut_from(const Checked& checked, int32_t begin) {
   for (int32_t count = all_rows(step_of(checked)).end - begin; count > 0; count /= 2) {
     const Range rows = {begin, begin + count};
@@ -354,7 +354,7 @@ void StepChecker::compute(size_t output) {
   args.part_dim = slice_.shape.part_dim;
   args.part = slice_.shape.part;
   run_cpu_kernel(
-      *inputs_.pool, kernels::cpu_kernel(*slice_.shape.row), args, slice_.needs.task_count,
+      *inputs_.pool, kernels::cpu_kernel(*slice_.shape.kernel), args, slice_.needs.task_count,
       slice_.needs.phase_count,
       {memory_.data() + slice_.scratch_place, static_cast<size_t>(slice_.scratch.stride_bytes)});
 }
@@ -382,7 +382,7 @@ bool StepChecker::is_half_output() const {
 }
 
 // The first element that is further from the CPU's than `most`; SIZE_MAX: none. Of what is not
-// finite the lanes may make different things, and so may halves of what they cannot hold.
+// finite the queues may make different things, and so may halves of what they cannot hold.
 size_t StepChecker::first_beyond(float most, size_t other) const {
   const float* expected = floats(slice_.expected);
   const float* perturbed = floats(other);

@@ -58,7 +58,7 @@ class StepChecker {
  private:
   struct Checked {
     uint32_t step = 0;
-    const KernelRow* row = nullptr;  // of the CPU
+    const KernelInfo* kernel = nullptr;  // of the CPU
   };
   // A slice of a step, as the CPU computes it, and where its operands are in `memory_`.
   struct Slice {
@@ -79,7 +79,7 @@ class StepChecker {
   const plan::TensorDef& tensor_of(const plan::StepDef& step, uint32_t operand) const;
   bool is_constant(const plan::StepDef& step, uint32_t operand) const;
   Range all_rows(const plan::StepDef& step) const;
-  bool find_row(Checked& checked, uint64_t* out_most, uint64_t* out_least);
+  bool find_cpu_kernel(Checked& checked, uint64_t* out_most, uint64_t* out_least);
   bool cut(const Checked& checked, Range rows);
   bool narrow(uint32_t operand);
   void place(const plan::StepDef& step);

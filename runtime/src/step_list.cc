@@ -31,11 +31,11 @@ cl_map_flags map_flags_of(MapAccess access) {
 size_t count_cpu_operands(const plan::VariantDef& variant) {
   size_t count = 0;
   for (const StepDef* step : *variant.steps())
-    if (lane_of(*step) == Lane::Cpu) count += step->operands()->size();
+    if (queue_of(*step) == Queue::Cpu) count += step->operands()->size();
   return count;
 }
 
-// The latest steps of the other lanes that a lane is known to be behind; kNoStep: of none.
+// The latest steps of the other queues that a queue is known to be behind; kNoStep: of none.
 struct Known {
   uint32_t queue[kQueueCount] = {kNoStep, kNoStep};
   uint32_t cpu = kNoStep;
@@ -81,7 +81,7 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
     Step& step = steps_[i];
     step.def = variant.steps()->Get(i);
     step.kind = kind_of(*step.def);
-    step.lane = lane_of(*step.def);
+    step.queue = queue_of(*step.def);
     codl_status_t status = CODL_OK;
     switch (step.kind) {
       case StepKind::Kernel:
@@ -121,9 +121,9 @@ codl_status_t StepList::prepare_kernel(uint32_t index, codl_diag_t* diag) {
 
 codl_status_t StepList::prepare_cpu_kernel(Step& step, const kernels::StepShape& shape,
                                            const kernels::StepNeeds& needs, codl_diag_t* diag) {
-  step.function = kernels::cpu_kernel(*shape.row);
+  step.function = kernels::cpu_kernel(*shape.kernel);
   if (step.function == nullptr) {
-    set_diag(diag, "%s: expected a CPU kernel of this build", shape.row->symbol);
+    set_diag(diag, "%s: expected a CPU kernel of this build", shape.kernel->symbol);
     return CODL_UNSUPPORTED_VERSION;
   }
   step.task_count = needs.task_count;
@@ -188,8 +188,8 @@ void StepList::prepare_transfer(Step& step) {
                           {step.def->part_begin(), step.def->part_end()});
 }
 
-// A lane keeps its own order. So of several steps of one lane only the last need be waited for, and
-// nothing that the waiting lane has waited for before. Without user events a queue's step is
+// A queue keeps its own order. So of several steps of one queue only the last need be waited for,
+// and nothing that the waiting queue has waited for before. Without user events a queue's step is
 // enqueued when all CPU steps before it in the list are done, and with them whatever they waited
 // for.
 void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
@@ -198,16 +198,16 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
   uint32_t last_of_queue[kQueueCount] = {kNoStep, kNoStep};
   AheadWindow window(inputs_.variant->max_ahead_us());
   const auto predicted_us = [this](uint32_t i) {
-    return steps_[i].lane == Lane::Gpu ? steps_[i].def->predicted_us() : -1.0F;
+    return steps_[i].queue == Queue::Gpu ? steps_[i].def->predicted_us() : -1.0F;
   };
   for (uint32_t i = 0; i < steps_.count(); ++i) {
     Step& step = steps_[i];
     uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
     uint32_t cpu_wait = kNoStep;
-    for (uint32_t wait : *step.def->waits())  // ascending: the last of each lane stays
-      (steps_[wait].is_cpu() ? cpu_wait : queue_waits[steps_[wait].queue()]) = wait;
+    for (uint32_t wait : *step.def->waits())  // ascending: the last of each queue stays
+      (steps_[wait].is_cpu() ? cpu_wait : queue_waits[steps_[wait].cl_queue()]) = wait;
 
-    Known& known = step.is_cpu() ? known_by_cpu : known_by_queue[step.queue()];
+    Known& known = step.is_cpu() ? known_by_cpu : known_by_queue[step.cl_queue()];
     for (uint32_t q = 0; q < kQueueCount; ++q) {
       const uint32_t wait = queue_waits[q];
       if (wait == kNoStep) continue;
@@ -222,10 +222,10 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
       steps_[cpu_wait].is_gate = true;
     }
     if (!step.is_cpu()) {
-      last_of_queue[step.queue()] = i;
+      last_of_queue[step.cl_queue()] = i;
       step.needs_event = record_timeline;
     }
-    if (step.lane == Lane::Gpu) {
+    if (step.queue == Queue::Gpu) {
       step.room_wait = window.add(i, predicted_us);
       if (step.room_wait != kNoStep) steps_[step.room_wait].needs_event = true;
     }

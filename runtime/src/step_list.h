@@ -20,7 +20,7 @@ inline constexpr uint32_t kNoStep = UINT32_MAX;
 struct Step {
   const plan::StepDef* def = nullptr;
   StepKind kind = StepKind::Kernel;
-  Lane lane = Lane::Cpu;
+  Queue queue = Queue::Cpu;
 
   // A CPU kernel. Operand i is at *sources[i] when it runs: memory that is bound for each run, or
   // mapped during it, has no address before.
@@ -41,7 +41,7 @@ struct Step {
   TransferBox box;
   uint8_t* host = nullptr;  // Upload, Download: the host tensor
 
-  // What to wait for, with all that follows from the order of the lanes left out. The steps named
+  // What to wait for, with all that follows from the order of the queues left out. The steps named
   // on a queue have an event; CPU steps named are gates.
   uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
   uint32_t cpu_wait = kNoStep;   // UserEvent gate only: GPU and Transfer steps
@@ -49,8 +49,8 @@ struct Step {
   bool needs_event = false;      // GPU and Transfer: somebody waits, or the times are asked for
   bool is_gate = false;          // CPU: a later GPU or Transfer step waits in its queue
 
-  bool is_cpu() const { return lane == Lane::Cpu; }
-  uint32_t queue() const { return lane == Lane::Transfer ? kTransferQueue : kComputeQueue; }
+  bool is_cpu() const { return queue == Queue::Cpu; }
+  uint32_t cl_queue() const { return queue == Queue::Transfer ? kTransferQueue : kComputeQueue; }
 };
 
 // What a step list is made from. Everything is borrowed and must outlive it.

@@ -13,7 +13,7 @@ namespace {
 // test/runtime/variant_chooser_test.cc, whose phases they must follow in ten runs.
 
 constexpr float kPredictionVariance = 0.1f;  // of a variant that has not run yet
-constexpr float kMostVariance = 0.25f;
+constexpr float kMaxVariance = 0.25f;
 constexpr float kAgeing = 0.0003f;  // of a variant, for each run since it ran
 // Of a processor's slowdown, for each run: after 20 of which none depends on it nearly nothing is
 // known.
@@ -23,8 +23,8 @@ constexpr float kSurprise = 4;  // variances
 constexpr float kNewLoadVariance = 0.3f;
 constexpr float kCpuNoise = 0.002f;  // of the CPU's steps in a run that is all theirs
 constexpr float kColdNoise = 0.03f;  // of a variant's first run: its weights are in no cache
-constexpr float kLeastNoise = 0.0025f;
-constexpr float kMostNoise = 0.04f;
+constexpr float kMinNoise = 0.0025f;
+constexpr float kMaxNoise = 0.04f;
 // Where load has changed since a variant ran, so much of the change may not apply to it: who uses a
 // processor for short times only gets more of it than its share.
 constexpr float kShare = 0.4f;
@@ -34,10 +34,10 @@ constexpr uint32_t kTriedRuns = 2;
 // A variant that was tried in vain rests for 8 runs, then 16, then 32, unless a processor's
 // slowdown changes by this factor.
 constexpr float kNewLoad = 1.3f;
-constexpr uint32_t kMostDoublings = 2;
+constexpr uint32_t kMaxDoublings = 2;
 constexpr float kHopeless = 1.3f;  // times the home variant's: one run is enough
 // Runs that tries may cost: so many at once, and of each further run this share.
-constexpr float kMostCredit = 3;
+constexpr float kMaxCredit = 3;
 constexpr float kCredit = 0.015f;
 
 float square(float x) { return x * x; }
@@ -61,11 +61,11 @@ codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const Va
     forecast.idle_us = forecast.variant->predicted_us();
     forecast.variance = kPredictionVariance;
     for (const plan::StepDef* step : *forecast.variant->steps())
-      if (lane_of(*step) == Lane::Cpu) forecast.cpu_us += step->predicted_us();
+      if (queue_of(*step) == Queue::Cpu) forecast.cpu_us += step->predicted_us();
   }
   for (Slowdown& slowdown : slowdowns_) slowdown.variance = kPredictionVariance;
-  noise_ = kLeastNoise;
-  credit_ = kMostCredit;
+  noise_ = kMinNoise;
+  credit_ = kMaxCredit;
   forecast_all();
   return CODL_OK;
 }
@@ -75,15 +75,15 @@ codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const Va
 // unless it enqueues all at once.
 float VariantChooser::replay(const plan::VariantDef& variant, float cpu_factor, float gpu_factor) {
   const bool is_enqueued_at_once = gate_of(variant) == Gate::UserEvent;
-  float free_us[3] = {};  // by lane
+  float free_us[3] = {};  // by queue
   for (uint32_t i = 0; i < variant.steps()->size(); ++i) {
     const plan::StepDef& step = *variant.steps()->Get(i);
-    const Lane lane = lane_of(step);
-    float& end_us = free_us[static_cast<size_t>(lane)];
-    if (lane != Lane::Cpu && !is_enqueued_at_once)
-      end_us = std::max(end_us, free_us[static_cast<size_t>(Lane::Cpu)]);
+    const Queue queue = queue_of(step);
+    float& end_us = free_us[static_cast<size_t>(queue)];
+    if (queue != Queue::Cpu && !is_enqueued_at_once)
+      end_us = std::max(end_us, free_us[static_cast<size_t>(Queue::Cpu)]);
     for (const uint32_t wait : *step.waits()) end_us = std::max(end_us, ends_us_[wait]);
-    end_us += step.predicted_us() * (lane == Lane::Cpu ? cpu_factor : gpu_factor);
+    end_us += step.predicted_us() * (queue == Queue::Cpu ? cpu_factor : gpu_factor);
     ends_us_[i] = end_us;
   }
   return std::max(free_us[0], std::max(free_us[1], free_us[2]));
@@ -97,12 +97,12 @@ float VariantChooser::time_of(const Forecast& forecast, float cpu_factor, float 
 
 void VariantChooser::age() {
   for (Forecast& forecast : forecasts_) {
-    forecast.variance = std::min(forecast.variance + kAgeing, kMostVariance);
+    forecast.variance = std::min(forecast.variance + kAgeing, kMaxVariance);
     if (forecast.rest_runs != 0) --forecast.rest_runs;
   }
   for (Slowdown& slowdown : slowdowns_)
     slowdown.variance = std::min(slowdown.variance * kForgetting + kLoadDrift, 1.0f);
-  credit_ = std::min(credit_ + kCredit, kMostCredit);
+  credit_ = std::min(credit_ + kCredit, kMaxCredit);
 }
 
 // The CPU's steps tell of the CPU alone, the better the more of a run they are.
@@ -133,8 +133,8 @@ void VariantChooser::notice_change(Forecast& forecast, float dependence, float e
   } else {
     is_puzzled_ = square(excess) > kSurprise * expected;
   }
-  noise_ = std::clamp(noise_ + 0.1f * (0.5f * square(excess - last_excess_) - noise_), kLeastNoise,
-                      kMostNoise);
+  noise_ = std::clamp(noise_ + 0.1f * (0.5f * square(excess - last_excess_) - noise_), kMinNoise,
+                      kMaxNoise);
   last_excess_ = excess;
 }
 
@@ -185,7 +185,7 @@ void VariantChooser::forecast_all() {
     for (int p = 0; p < kProcessorCount; ++p)
       variance += square(kShare * (change_of(forecast, p) - 1));
     forecast.best_us = time_of(forecast, least[kCpu], least[kGpu]) *
-                       (1 - std::sqrt(std::min(variance, kMostVariance)));
+                       (1 - std::sqrt(std::min(variance, kMaxVariance)));
     forecast.expected_us.store(time_of(forecast, likely[kCpu], likely[kGpu]),
                                std::memory_order_relaxed);
   }
@@ -204,7 +204,7 @@ bool VariantChooser::is_worth_trying(const Forecast& forecast, const Forecast& h
       forecast.expected_us > (1 - kMargin) * home_us)
     return false;
   const float loss = std::max(forecast.expected_us / home_us - 1, 0.0f);
-  return credit_ >= std::min(loss, kMostCredit) && forecast.best_us < (1 - kMargin) * home_us;
+  return credit_ >= std::min(loss, kMaxCredit) && forecast.best_us < (1 - kMargin) * home_us;
 }
 
 // The variant becomes the home one: what it says of the CPU counts from now on, and what it takes
@@ -250,7 +250,7 @@ size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
     return index;
   }
   forecast.rest_runs =
-      static_cast<uint16_t>(8u << std::min<uint32_t>(forecast.failed_tries, kMostDoublings));
+      static_cast<uint16_t>(8u << std::min<uint32_t>(forecast.failed_tries, kMaxDoublings));
   ++forecast.failed_tries;
   return try_another(index);
 }

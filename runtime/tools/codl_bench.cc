@@ -1,8 +1,8 @@
-// codl-bench: how long a plan takes to load and to run, what it holds, and what each lane does
+// codl-bench: how long a plan takes to load and to run, what it holds, and what each queue does
 // meanwhile.
 //
 // Times that are compared with others are taken without recording a timeline: recording makes the
-// device's queue keep times of every command. The lanes' times come from runs of a second session.
+// device's queue keep times of every command. The queues' times come from runs of a second session.
 //
 // The plan's checksum is verified first, which reads the whole file: times of loading are those of
 // a file in the page cache, opened as a program does that verifies its structure only.
@@ -68,7 +68,7 @@ struct Report {
   std::optional<Adaptation> adaptation;
   double probe_us = -1;            // the median of the probes around runs; -1: not asked for
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
-  RunTimes lanes;
+  RunTimes queues;
   std::string timeline;  // text_timeline()
   std::vector<StepTimes> steps;
 };
@@ -171,18 +171,18 @@ std::vector<StepTimes> step_times_of(const std::vector<Timeline>& timelines) {
   return steps;
 }
 
-const char* lane_name(int32_t lane) {
-  return lane >= 0 && lane < static_cast<int32_t>(kLaneCount)
-             ? kLaneNames[static_cast<size_t>(lane)]
+const char* queue_name(int32_t queue) {
+  return queue >= 0 && queue < static_cast<int32_t>(kQueueCount)
+             ? kQueueNames[static_cast<size_t>(queue)]
              : "unknown";
 }
 
 std::string steps_text(const std::vector<StepTimes>& steps) {
   std::string text =
-      formatted("steps, medians of %d recorded runs\n  %-8s %12s %12s  %s\n", kRecordedRuns, "lane",
-                "predicted us", "measured us", "node, kernel");
+      formatted("steps, medians of %d recorded runs\n  %-8s %12s %12s  %s\n", kRecordedRuns,
+                "queue", "predicted us", "measured us", "node, kernel");
   for (const StepTimes& times : steps)
-    text += formatted("  %-8s %12.1f %12.1f  %s, %s\n", lane_name(times.step.lane),
+    text += formatted("  %-8s %12.1f %12.1f  %s, %s\n", queue_name(times.step.queue),
                       static_cast<double>(times.step.predicted_us), times.median_us,
                       printable(times.step.name).c_str(), times.step.kernel);
   return text;
@@ -194,7 +194,7 @@ void write_steps(JsonWriter& json, const std::vector<StepTimes>& steps) {
     json.begin_object();
     json.key("node").string(times.step.name);
     json.key("kernel").string(times.step.kernel);
-    json.key("lane").string(lane_name(times.step.lane));
+    json.key("queue").string(queue_name(times.step.queue));
     json.key("predicted_us").number(static_cast<double>(times.step.predicted_us));
     json.key("median_us").number(times.median_us);
     json.key("start_us").number(times.start_us);
@@ -235,31 +235,31 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
   }
   text += memory_line("all of these", held_bytes);
   text += memory_line("process peak", report.peak_memory_bytes);
-  text += formatted("lanes, in a recorded run of %.1f us\n", report.lanes.wall_us);
-  for (size_t lane = 0; lane < kLaneCount; ++lane) {
-    const LaneTimes& times = report.lanes.lanes[lane];
+  text += formatted("queues, in a recorded run of %.1f us\n", report.queues.wall_us);
+  for (size_t queue = 0; queue < kQueueCount; ++queue) {
+    const QueueTimes& times = report.queues.queues[queue];
     if (times.step_count == 0) continue;
-    text += formatted("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kLaneNames[lane],
+    text += formatted("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kQueueNames[queue],
                       times.busy_us, times.idle_us, times.step_count);
   }
-  text += formatted("  cpu and gpu  %10.1f us both busy\n", report.lanes.overlap_us);
+  text += formatted("  cpu and gpu  %10.1f us both busy\n", report.queues.overlap_us);
   text += report.timeline;
   if (report.adaptation) text += adaptation_text(*report.adaptation);
   return flags.lists_steps ? text + steps_text(report.steps) : text;
 }
 
-void write_lanes(JsonWriter& json, const RunTimes& times) {
+void write_queues(JsonWriter& json, const RunTimes& times) {
   json.key("recorded_run").begin_object();
   json.key("wall_us").number(times.wall_us);
   json.key("overlap_us").number(times.overlap_us);
-  json.key("lanes").begin_array();
-  for (size_t lane = 0; lane < kLaneCount; ++lane) {
-    if (times.lanes[lane].step_count == 0) continue;
+  json.key("queues").begin_array();
+  for (size_t queue = 0; queue < kQueueCount; ++queue) {
+    if (times.queues[queue].step_count == 0) continue;
     json.begin_object();
-    json.key("lane").string(kLaneNames[lane]);
-    json.key("step_count").integer(static_cast<int64_t>(times.lanes[lane].step_count));
-    json.key("busy_us").number(times.lanes[lane].busy_us);
-    json.key("idle_us").number(times.lanes[lane].idle_us);
+    json.key("queue").string(kQueueNames[queue]);
+    json.key("step_count").integer(static_cast<int64_t>(times.queues[queue].step_count));
+    json.key("busy_us").number(times.queues[queue].busy_us);
+    json.key("idle_us").number(times.queues[queue].idle_us);
     json.end_object();
   }
   json.end_array();
@@ -271,11 +271,11 @@ void write_lanes(JsonWriter& json, const RunTimes& times) {
 //  "p99_us", "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us"
 //  (part of session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes",
 //  "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes",
-//  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "lanes":
-//  [{"lane", "step_count", "busy_us", "idle_us"}]}, with --adaptive "switch_count",
+//  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "queues":
+//  [{"queue", "step_count", "busy_us", "idle_us"}]}, with --adaptive "switch_count",
 //  "switch_reason", "switch_us", "variants": [{"variant", "run_count", "predicted_us",
 //  "expected_us", "slowdown"}], with --list-runs "runs": [{"variant", "start_ns", "us"}], with
-//  --steps "steps": [{"node", "kernel", "lane", "predicted_us", "median_us", "start_us",
+//  --steps "steps": [{"node", "kernel", "queue", "predicted_us", "median_us", "start_us",
 //  "end_us"}]}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
@@ -297,7 +297,7 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   json.key("first_run_us").number(report.first_run_us);
   for (const SessionFacts::Memory& kind : session.memory) json.key(kind.key).integer(kind.bytes);
   json.key("peak_memory_bytes").integer(report.peak_memory_bytes);
-  write_lanes(json, report.lanes);
+  write_queues(json, report.queues);
   if (report.adaptation) write_adaptation(json, *report.adaptation);
   if (flags.lists_runs) write_runs(json, report.all_runs);
   if (flags.lists_steps) write_steps(json, report.steps);
@@ -388,7 +388,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
   CommandLine own;
   own.tool = kTool;
   own.summary =
-      "Measures a plan on this machine: latency of a run, load time, memory, and what each lane "
+      "Measures a plan on this machine: latency of a run, load time, memory, and what each queue "
       "does. Inputs without --input are random.";
   own.groups = {
       {"What is measured",
@@ -437,7 +437,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
   const std::vector<Timeline> recorded = record_runs(plan, last, inputs, outputs);
   report.steps = step_times_of(recorded);
   const Timeline timeline = median_run(recorded);
-  report.lanes = run_times_of(timeline);
+  report.queues = run_times_of(timeline);
   report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())
     print_to(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));

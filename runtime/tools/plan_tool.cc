@@ -174,7 +174,7 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
          "o"},
         {"json", switch_value(&flags->is_json), "one JSON object in place of text"},
         {"trace", text_value("FILE", &flags->trace_path, "none"),
-         "write the timeline of one run: Chrome trace JSON, one track per lane"}}},
+         "write the timeline of one run: Chrome trace JSON, one track per queue"}}},
   };
 }
 

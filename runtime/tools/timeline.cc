@@ -15,14 +15,16 @@ struct Span {
   int64_t end_ns = 0;
 };
 
-// Nothing for a lane that this build does not know.
-bool is_known_lane(int32_t lane) { return lane >= 0 && lane < static_cast<int32_t>(kLaneCount); }
+// Nothing for a queue that this build does not know.
+bool is_known_queue(int32_t queue) {
+  return queue >= 0 && queue < static_cast<int32_t>(kQueueCount);
+}
 
-// The lane's times, sorted, without overlaps.
-std::vector<Span> spans_of(const Timeline& timeline, int32_t lane) {
+// The queue's times, sorted, without overlaps.
+std::vector<Span> spans_of(const Timeline& timeline, int32_t queue) {
   std::vector<Span> spans;
   for (const codl_step_time_t& step : timeline)
-    if (step.lane == lane) spans.push_back({step.start_ns, std::max(step.start_ns, step.end_ns)});
+    if (step.queue == queue) spans.push_back({step.start_ns, std::max(step.start_ns, step.end_ns)});
   std::sort(spans.begin(), spans.end(),
             [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
   std::vector<Span> merged;
@@ -69,12 +71,12 @@ Span extent_of(const Timeline& timeline) {
 }
 
 // A metadata event: names a process or a thread.
-void write_name(JsonWriter& json, const char* kind, int32_t lane, const std::string& name) {
+void write_name(JsonWriter& json, const char* kind, int32_t queue, const std::string& name) {
   json.begin_object();
   json.key("name").string(kind);
   json.key("ph").string("M");
   json.key("pid").integer(1);
-  json.key("tid").integer(lane);
+  json.key("tid").integer(queue);
   json.key("args").begin_object();
   json.key("name").string(name);
   json.end_object();
@@ -89,7 +91,7 @@ void write_step(JsonWriter& json, const codl_step_time_t& step, size_t index, in
   json.key("ts").number(micros(step.start_ns - origin_ns));
   json.key("dur").number(micros(step.end_ns - step.start_ns));
   json.key("pid").integer(1);
-  json.key("tid").integer(step.lane);
+  json.key("tid").integer(step.queue);
   json.key("args").begin_object();
   json.key("kernel").string(step.kernel);
   json.key("step").integer(static_cast<int64_t>(index));
@@ -109,14 +111,14 @@ RunTimes run_times_of(const Timeline& timeline) {
   RunTimes times;
   const Span extent = extent_of(timeline);
   times.wall_us = micros(extent.end_ns - extent.start_ns);
-  std::array<std::vector<Span>, kLaneCount> spans;
-  for (size_t lane = 0; lane < kLaneCount; ++lane) {
-    spans[lane] = spans_of(timeline, static_cast<int32_t>(lane));
-    times.lanes[lane].busy_us = total_us(spans[lane]);
-    times.lanes[lane].idle_us = times.wall_us - times.lanes[lane].busy_us;
+  std::array<std::vector<Span>, kQueueCount> spans;
+  for (size_t queue = 0; queue < kQueueCount; ++queue) {
+    spans[queue] = spans_of(timeline, static_cast<int32_t>(queue));
+    times.queues[queue].busy_us = total_us(spans[queue]);
+    times.queues[queue].idle_us = times.wall_us - times.queues[queue].busy_us;
   }
   for (const codl_step_time_t& step : timeline)
-    if (is_known_lane(step.lane)) ++times.lanes[static_cast<size_t>(step.lane)].step_count;
+    if (is_known_queue(step.queue)) ++times.queues[static_cast<size_t>(step.queue)].step_count;
   times.overlap_us = overlap_us(spans[0], spans[1]);
   return times;
 }
@@ -125,8 +127,8 @@ std::string text_timeline(const Timeline& timeline, int32_t columns) {
   const Span extent = extent_of(timeline);
   const double column_ns = static_cast<double>(extent.end_ns - extent.start_ns) / columns;
   std::string text;
-  for (size_t lane = 0; lane < kLaneCount; ++lane) {
-    const std::vector<Span> spans = spans_of(timeline, static_cast<int32_t>(lane));
+  for (size_t queue = 0; queue < kQueueCount; ++queue) {
+    const std::vector<Span> spans = spans_of(timeline, static_cast<int32_t>(queue));
     if (spans.empty()) continue;
     std::string line;
     for (int32_t i = 0; i < columns; ++i) {
@@ -135,8 +137,8 @@ std::string text_timeline(const Timeline& timeline, int32_t columns) {
       const double busy_us = overlap_us(spans, {{begin, end}});
       line += busy_us >= 0.5 * micros(end - begin) && busy_us > 0 ? '#' : busy_us > 0 ? '.' : ' ';
     }
-    text += "  " + std::string(kLaneNames[lane]) +
-            std::string(10 - std::string_view(kLaneNames[lane]).size(), ' ') + "|" + line + "|\n";
+    text += "  " + std::string(kQueueNames[queue]) +
+            std::string(10 - std::string_view(kQueueNames[queue]).size(), ' ') + "|" + line + "|\n";
   }
   return text;
 }
@@ -149,9 +151,9 @@ std::string chrome_trace(const Timeline& timeline, const std::string& title) {
   json.key("displayTimeUnit").string("ns");
   json.key("traceEvents").begin_array();
   write_name(json, "process_name", 0, title);
-  for (size_t lane = 0; lane < kLaneCount; ++lane)
-    if (times.lanes[lane].step_count > 0)
-      write_name(json, "thread_name", static_cast<int32_t>(lane), kLaneNames[lane]);
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    if (times.queues[queue].step_count > 0)
+      write_name(json, "thread_name", static_cast<int32_t>(queue), kQueueNames[queue]);
   for (size_t i = 0; i < timeline.size(); ++i) write_step(json, timeline[i], i, extent.start_ns);
   json.end_array();
   json.end_object();

@@ -1,4 +1,4 @@
-// The step times of one run: how busy each lane was, and a trace to look at.
+// The step times of one run: how busy each queue was, and a trace to look at.
 #pragma once
 
 #include <array>
@@ -11,24 +11,24 @@
 
 namespace codl::tools {
 
-inline constexpr size_t kLaneCount = 3;
-inline constexpr std::array<const char*, kLaneCount> kLaneNames = {"cpu", "gpu", "transfer"};
+inline constexpr size_t kQueueCount = 3;
+inline constexpr std::array<const char*, kQueueCount> kQueueNames = {"cpu", "gpu", "transfer"};
 
 using Timeline = std::vector<codl_step_time_t>;  // names borrowed from the plan
 
 // A copy of the last run's timeline.
 Timeline timeline_of(const Session& session);
 
-struct LaneTimes {
+struct QueueTimes {
   size_t step_count = 0;
-  double busy_us = 0;  // time in which at least one of the lane's steps ran
+  double busy_us = 0;  // time in which at least one of the queue's steps ran
   double idle_us = 0;  // the rest of the run
 };
 
 struct RunTimes {
   double wall_us = 0;     // from the first step's start to the last step's end
-  double overlap_us = 0;  // time in which the CPU lane and the GPU lane were both busy
-  std::array<LaneTimes, kLaneCount> lanes;
+  double overlap_us = 0;  // time in which the CPU queue and the GPU queue were both busy
+  std::array<QueueTimes, kQueueCount> queues;
 };
 
 RunTimes run_times_of(const Timeline& timeline);
@@ -37,7 +37,7 @@ RunTimes run_times_of(const Timeline& timeline);
 // for half of the part or more, '.' for less, ' ' where it was idle.
 std::string text_timeline(const Timeline& timeline, int32_t columns);
 
-// Trace Event Format, as chrome://tracing and Perfetto read it: one track per lane that has steps.
+// Trace Event Format, as chrome://tracing and Perfetto read it: one track per queue that has steps.
 std::string chrome_trace(const Timeline& timeline, const std::string& title);
 
 }  // namespace codl::tools

@@ -9,7 +9,7 @@
 namespace codl::test {
 
 // Multiply-adds from registers with the longest vectors of this processor that kernels are compiled
-// for, in FLOP/s: two for each lane.
+// for, in FLOP/s: two for each queue.
 double peak_flops();
 
 // What a step moves at least: its inputs, which lie behind each other, are read in order and again

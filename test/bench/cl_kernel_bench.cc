@@ -4,7 +4,7 @@
 //   cl_kernel_bench [--rows=PART] [--tile=M,N,K,IM,IN,S]... [--repeats=N] SHAPE...
 //
 // SHAPE: conv:IN_C:OUT_C:SIDE:KERNEL:STRIDE:PAD[:GROUPS], depthwise:C:SIDE:KERNEL:STRIDE:PAD,
-// matmul:M:K:N, batch:PRODUCTS:M:K:N[:ORDERS] (1: a transposed, 2: b, 3: both). A tiled row is
+// matmul:M:K:N, batch:PRODUCTS:M:K:N[:ORDERS] (1: a transposed, 2: b, 3: both). A tiled kernel is
 // timed with its own choice and with every --tile that its contract accepts; PART is of the
 // symbols.
 #include <algorithm>
@@ -70,7 +70,7 @@ KernelCase case_of(const std::string& shape) {
   return item;
 }
 
-// Every element of the output takes a product with a row of the filter, or of the depth of a.
+// Every element of the output takes a product with a kernel of the filter, or of the depth of a.
 double gflop_of(const KernelCase& item) {
   double macs = static_cast<double>(kernels::element_count(item.operands.back()));
   const OperandShape& a = item.operands[0];
@@ -97,21 +97,21 @@ struct Bench {
     const CaseInputs inputs(item, 1);
     GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
     bool has_expected = false;
-    for (const KernelRow& row : kKernelRows) {
-      if (row.op != item.op || row.processor != Processor::Gpu ||
-          std::strstr(row.symbol, rows.c_str()) == nullptr)
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (kernel.op != item.op || kernel.processor != Processor::Gpu ||
+          std::strstr(kernel.symbol, rows.c_str()) == nullptr)
         continue;
-      KernelCase device_item = case_for(row, item);
+      KernelCase device_item = case_for(kernel, item);
       std::vector<GuardedMemory> memory;
       for (size_t i = 0; i + 1 < item.operands.size(); ++i)
-        memory.push_back(inputs.memory(row, i, device_item.operands[i]));
+        memory.push_back(inputs.memory(kernel, i, device_item.operands[i]));
       for (OperandShape& operand : device_item.operands)
-        if (row.layout == Layout::Image2d && operand.layout == Layout::Nhwc) {
+        if (kernel.layout == Layout::Image2d && operand.layout == Layout::Nhwc) {
           operand.layout = Layout::Image2d;
           operand.bytes = 0;
         }
       for (const std::vector<int32_t>& tile : tiles) {
-        kernels::StepShape step = step_of(row, device_item);
+        kernels::StepShape step = step_of(kernel, device_item);
         step.tile = tile.data();
         step.tile_count = static_cast<uint32_t>(tile.size());
         kernels::StepNeeds needs;
@@ -133,7 +133,7 @@ struct Bench {
           to.height = static_cast<size_t>(kernels::image_height(operand));
         }
         std::vector<double> micros;
-        std::string error = device->run(row, launch, operands, repeats, &micros);
+        std::string error = device->run(kernel, launch, operands, repeats, &micros);
         const double us = micros.empty() ? 0 : *std::min_element(micros.begin(), micros.end());
         if (error.empty() && has_expected) error = large_difference(expected, y);
         if (!has_expected) std::memcpy(expected.data(), y.data(), y.bytes());
@@ -142,8 +142,8 @@ struct Bench {
         for (uint32_t i = 0; i < launch.define_count; ++i)
           numbers += " " + std::to_string(launch.defines[i].value);
         std::printf(
-            "%-28s %-24s%s%-28s %9.1f us %9.1f GFLOP/s groups %llu %s\n", shape.c_str(), row.symbol,
-            tile.empty() ? " " : "*", numbers.c_str(), us, gflop_of(item) / us * 1e6,
+            "%-28s %-24s%s%-28s %9.1f us %9.1f GFLOP/s groups %llu %s\n", shape.c_str(),
+            kernel.symbol, tile.empty() ? " " : "*", numbers.c_str(), us, gflop_of(item) / us * 1e6,
             static_cast<unsigned long long>(
                 launch.local[0] == 0 ? 0 : launch.global[0] / launch.local[0] * launch.global[1]),
             error.substr(0, 300).c_str());

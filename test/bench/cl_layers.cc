@@ -6,12 +6,12 @@
 //
 // Only steps with TEXT in their name or line, if given; steps of equal shapes are timed once. The
 // program and PoCL's one worker keep to the last core that they may use; while one computes, the
-// other sleeps. The direct row, the plan's row where it is another (Winograd), the OpenCL row and
-// for 3x3 filters that by Winograd's method, with the tiles that the compiler chooses for AVX-512
-// registers, take turns within a round over all layers: memory at the same alignment, means over at
-// least 10 ms; OpenCL by the device's clock, so without the launch. Shown are medians over the
-// rounds and the least and greatest ratio of a round; GFLOP/s of the operator's multiply-adds
-// without padding.
+// other sleeps. The direct kernel, the plan's kernel where it is another (Winograd), the OpenCL
+// kernel and for 3x3 filters that by Winograd's method, with the tiles that the compiler chooses
+// for AVX-512 registers, take turns within a round over all layers: memory at the same alignment,
+// means over at least 10 ms; OpenCL by the device's clock, so without the launch. Shown are medians
+// over the rounds and the least and greatest ratio of a round; GFLOP/s of the operator's
+// multiply-adds without padding.
 #include <sched.h>
 
 #include <cmath>
@@ -50,25 +50,25 @@ void keep_to_one_core() {
   unsetenv("POCL_AFFINITY");
 }
 
-const KernelRow& row_of(std::string_view symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return row;
+const KernelInfo& row_of(std::string_view symbol) {
+  for (const KernelInfo& info : kKernelInfos)
+    if (symbol == info.symbol) return info;
   std::abort();
 }
 
 KernelCase case_of(const StepShape& step) {
   KernelCase item;
-  item.op = step.row->op;
+  item.op = step.kernel->op;
   item.params = words_of(step.params_as<Conv2dParams>());
   item.operands.assign(step.operands, step.operands + step.operand_count);
   return item;
 }
 
-// A row on the operands of a case.
+// A kernel on the operands of a case.
 class Contestant {
  public:
-  Contestant(const KernelRow& row, const KernelCase& item, const CaseInputs& inputs)
-      : row_(row), item_(case_for(row, item)), step_(step_of(row_, item_)) {
+  Contestant(const KernelInfo& info, const KernelCase& item, const CaseInputs& inputs)
+      : row_(info), item_(case_for(info, item)), step_(step_of(row_, item_)) {
     for (size_t i = 0; i + 1 < item_.operands.size(); ++i) {
       // Aligned as the runtime's arenas are, for either processor.
       const bool is_packed = item_.operands[i].layout == Layout::Packed;
@@ -108,7 +108,7 @@ class Contestant {
   }
 
  private:
-  const KernelRow& row_;
+  const KernelInfo& row_;
   KernelCase item_;
   StepShape step_;
   kernels::StepNeeds needs_;
@@ -124,7 +124,7 @@ double median_of(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// An OpenCL row and what it took in each round.
+// An OpenCL kernel and what it took in each round.
 class ClTimes {
  public:
   ClTimes(const char* symbol, const KernelCase& item, const CaseInputs& inputs)
@@ -152,7 +152,7 @@ class ClTimes {
   double median() const { return median_of(seconds_); }
 
  private:
-  const KernelRow& row_;
+  const KernelInfo& row_;
   Contestant one_;
   std::unique_ptr<ClStep> step_;
   int calls_ = 0;
@@ -166,11 +166,11 @@ class Layer {
       : text_(text_of(step)),
         step_count_(step_count),
         flops_(giga_flops_of(step)),
-        is_direct_(&row_of("conv2d_f32_cpu") == step.row),
+        is_direct_(&row_of("conv2d_f32_cpu") == step.kernel),
         item_(case_of(step)),
         inputs_(item_, 1),
         direct_(row_of("conv2d_f32_cpu"), item_, inputs_),
-        planned_(*step.row, item_, inputs_),
+        planned_(*step.kernel, item_, inputs_),
         cl_("conv2d_f32_cl_buffer", item_, inputs_) {
     // The others' weights would not be of its filter's size.
     if (kernels::check_winograd(step.params_as<Conv2dParams>(), step.operands[1]) == nullptr)
@@ -237,7 +237,7 @@ class Layer {
   ClTimes cl_;
   std::unique_ptr<ClTimes> cl_winograd_;  // null: not a filter for it
   std::unique_ptr<Stopwatch> direct_time_;
-  std::unique_ptr<Stopwatch> planned_time_;  // null: the plan's row is the direct one
+  std::unique_ptr<Stopwatch> planned_time_;  // null: the plan's kernel is the direct one
   std::vector<double> ratios_;
 };
 
@@ -267,7 +267,7 @@ int run(int argc, char** argv) {
   std::vector<std::unique_ptr<Layer>> timed;
   for (const plan::StepDef* def : layers.steps()) {
     const StepShape step = layers.shape_of(*def);
-    if (step.row->op != OpKind::Conv2d) continue;
+    if (step.kernel->op != OpKind::Conv2d) continue;
     timed.push_back(std::make_unique<Layer>(step, layers.count_of(step)));
     if (const std::string error = timed.back()->prepare(device); !error.empty())
       return fail(*timed.back(), error);
@@ -290,7 +290,7 @@ int run(int argc, char** argv) {
     cl_ms += layer->cl_ms();
   }
   std::printf(
-      "OpenCL's time / the direct row's: geometric mean %.3f, greatest %.3f over %zu layers; sums "
+      "OpenCL's time / the direct info's: geometric mean %.3f, greatest %.3f over %zu layers; sums "
       "%.2f and %.2f ms\n",
       std::exp(log_sum / static_cast<double>(timed.size())), greatest, timed.size(), cl_ms,
       direct_ms);

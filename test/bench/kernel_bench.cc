@@ -1,8 +1,8 @@
-// Speed of every CPU row of kernels.def on one core. Not run by ctest.
+// Speed of every CPU kernel of kernels.def on one core. Not run by ctest.
 //
 //   taskset -c 1 kernel_bench [--benchmark_filter=REGEX] [--benchmark_repetitions=N]
 //
-// Names: row/shape/instruction set. A step is run whole, its tasks in order. GFLOP/s counts the
+// Names: kernel/shape/instruction set. A step is run whole, its tasks in order. GFLOP/s counts the
 // multiply-adds of sums of products, GB/s the bytes that bench_shapes.h says the step has to move
 // at the cache level that its operands are in. `roof` is the share of the roofline: the time that
 // the step's arithmetic takes at the rate of multiply-adds, or the bytes at the speed of a loop
@@ -32,7 +32,7 @@ namespace {
 using kernels::CpuTarget;
 
 // The operands as in a plan's arena: behind each other at multiples of 64 bytes, in huge pages
-// where there are so many. (Tests give a row the least that it may count on.)
+// where there are so many. (Tests give a kernel the least that it may count on.)
 class OperandMemory {
  public:
   explicit OperandMemory(const std::vector<OperandShape>& operands) {
@@ -77,17 +77,18 @@ Traffic traffic_of(const BenchShape& shape, const OperandMemory& memory) {
   return {memory.at(0), inputs, read, memory.at(shape.item.operands.size() - 1), written};
 }
 
-void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const BenchShape& shape) {
+void run(benchmark::State& state, const KernelInfo& info, CpuTarget target,
+         const BenchShape& shape) {
   const KernelCase& item = shape.item;
   kernels::StepNeeds needs;
-  kernels::check_step(step_of(row, item), &needs);  // add_benchmarks() asked
+  kernels::check_step(step_of(info, item), &needs);  // add_benchmarks() asked
   const CaseInputs inputs(item, 1);
   const OperandMemory memory(item.operands);
   std::vector<kernels::TensorView> views;
   for (size_t i = 0; i < item.operands.size(); ++i) {
     views.push_back(kernels::make_view(item.operands[i], memory.at(i)));
     if (i + 1 == item.operands.size()) break;
-    const GuardedMemory source = inputs.memory(row, i, item.operands[i]);
+    const GuardedMemory source = inputs.memory(info, i, item.operands[i]);
     std::memcpy(memory.at(i), source.data(), source.bytes());
   }
   GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
@@ -99,7 +100,7 @@ void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const 
 
   const Traffic traffic = traffic_of(shape, memory);
   const double bytes = static_cast<double>(traffic.read_bytes + traffic.written_bytes);
-  const kernels::CpuKernel kernel = kernel_for_target(row, target);
+  const kernels::CpuKernel kernel = kernel_for_target(info, target);
   const auto run = [&] {
     for (args.phase = 0; args.phase < needs.phase_count; ++args.phase) kernel(args);
   };
@@ -139,30 +140,30 @@ void run(benchmark::State& state, const KernelRow& row, CpuTarget target, const 
   state.counters["tasks"] = needs.task_count;
 }
 
-// False if a row has no shape.
+// False if a kernel has no shape.
 bool add_benchmarks() {
   bool is_complete = true;
   const std::vector<BenchShape> shapes = bench_shapes();
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu) continue;
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu) continue;
     bool has_shape = false;
     for (const BenchShape& shape : shapes) {
-      if (shape.item.op != row.op) continue;
+      if (shape.item.op != info.op) continue;
       BenchShape own = shape;
-      own.item = case_for(row, shape.item);
+      own.item = case_for(info, shape.item);
       kernels::StepNeeds needs;
-      if (kernels::check_step(step_of(row, own.item), &needs) != nullptr) continue;
+      if (kernels::check_step(step_of(info, own.item), &needs) != nullptr) continue;
       has_shape = true;
       for (CpuTarget target : kernels::kCpuTargets) {
-        if (kernel_for_target(row, target) == nullptr) continue;
+        if (kernel_for_target(info, target) == nullptr) continue;
         const std::string name =
-            std::string(row.symbol) + "/" + shape.name + "/" + kernels::cpu_target_name(target);
-        benchmark::RegisterBenchmark(name.c_str(), [=, &row](benchmark::State& state) {
-          run(state, row, target, own);
+            std::string(info.symbol) + "/" + shape.name + "/" + kernels::cpu_target_name(target);
+        benchmark::RegisterBenchmark(name.c_str(), [=, &info](benchmark::State& state) {
+          run(state, info, target, own);
         })->Unit(benchmark::kMicrosecond);
       }
     }
-    if (!has_shape) std::fprintf(stderr, "%s: expected a shape to time\n", row.symbol);
+    if (!has_shape) std::fprintf(stderr, "%s: expected a shape to time\n", info.symbol);
     is_complete = is_complete && has_shape;
   }
   return is_complete;

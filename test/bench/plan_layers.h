@@ -57,7 +57,7 @@ class Stopwatch {
 inline double giga_flops_of(const kernels::StepShape& step) {
   const kernels::OperandShape& w = step.operands[1];
   double macs = static_cast<double>(kernels::element_count(step.output()));
-  if (step.row->op == OpKind::MatMul)
+  if (step.kernel->op == OpKind::MatMul)
     macs *= w.dims[0];
   else
     macs *= double{1} * w.dims[1] * w.dims[2] * w.dims[3];
@@ -68,7 +68,7 @@ inline std::string text_of(const kernels::StepShape& step) {
   const auto text = [](int32_t number) { return std::to_string(number); };
   const int32_t* x = step.operands[0].dims;
   const int32_t* w = step.operands[1].dims;
-  if (step.row->op == OpKind::MatMul)
+  if (step.kernel->op == OpKind::MatMul)
     return "matmul " + text(x[0]) + "x" + text(w[0]) + "x" + text(w[1]);
   const auto& params = step.params_as<Conv2dParams>();
   std::string line = text(w[2]) + "x" + text(w[3]);
@@ -101,9 +101,9 @@ class PlanLayers {
     }
     variant_ = plan->variants()->Get(plan->variants()->size() - 1);
     for (const plan::StepDef* step : *variant_->steps()) {
-      if (kind_of(*step) != StepKind::Kernel || lane_of(*step) != Lane::Cpu) continue;
+      if (kind_of(*step) != StepKind::Kernel || queue_of(*step) != Queue::Cpu) continue;
       const kernels::StepShape shape = shape_of(*step);
-      if (shape.row->op != OpKind::Conv2d && shape.row->op != OpKind::MatMul) continue;
+      if (shape.kernel->op != OpKind::Conv2d && shape.kernel->op != OpKind::MatMul) continue;
       if ((step->name()->str() + "\n" + text_of(shape)).find(wanted) == std::string::npos) continue;
       if (++steps_of_[text_of(shape)] == 1) steps_.push_back(step);
     }

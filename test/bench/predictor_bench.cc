@@ -20,19 +20,19 @@ namespace codl::test {
 namespace {
 
 struct Alternative {
-  const KernelRow* row;
+  const KernelInfo* kernel;
   KernelCase item;
 };
 
 std::vector<Alternative> alternatives(const compiler::LatencyPredictor& predictor) {
   std::vector<Alternative> found;
-  for (const KernelRow& row : kKernelRows) {
-    if (!predictor.can_predict(row)) continue;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (!predictor.can_predict(kernel)) continue;
     for (const BenchShape& shape : bench_shapes()) {
-      if (shape.item.op != row.op) continue;
-      Alternative one = {&row, case_for(row, shape.item)};
+      if (shape.item.op != kernel.op) continue;
+      Alternative one = {&kernel, case_for(kernel, shape.item)};
       kernels::StepNeeds needs;
-      if (kernels::check_step(step_of(row, one.item), &needs) == nullptr)
+      if (kernels::check_step(step_of(kernel, one.item), &needs) == nullptr)
         found.push_back(std::move(one));
     }
   }
@@ -43,7 +43,7 @@ void predict(benchmark::State& state, const compiler::DeviceProfile& profile) {
   const compiler::LatencyPredictor predictor(profile);
   const std::vector<Alternative> all = alternatives(predictor);
   std::vector<kernels::StepShape> steps;
-  for (const Alternative& one : all) steps.push_back(step_of(*one.row, one.item));
+  for (const Alternative& one : all) steps.push_back(step_of(*one.kernel, one.item));
   for (auto _ : state)
     for (const kernels::StepShape& step : steps)
       benchmark::DoNotOptimize(predictor.predict_us(step, false));

@@ -7,7 +7,7 @@
 // (device, strategy, forced split, precision) N are drawn for a case by the seed and its name;
 // default: all. Prints "begin CASE" and a line per mode: "VERDICT CASE MODE[: reason]" with
 //   passed   every output has the type and the dims wanted and is within the tolerance (a bfloat16
-//            within 2^-6 at least: kLeastBf16Rtol)
+//            within 2^-6 at least: kMinBf16Rtol)
 //   refused  the compiler says that it does not support something (exit code 2)
 //   wrong    it ran, and an output is off
 //   broken   anything else: an input error, an internal error, a plan or run that fails
@@ -116,18 +116,18 @@ const compiler::DeviceProfile& profile_of(const Mode& mode) {
   return loaded.back().second;
 }
 
-// Steps of a GPU's kernel take up to so long; a hand-off takes as long on a phone.
-constexpr double kMostStepUs = 1000;
+// Steps of a GPU's kernel take up to so long; a synchronisation takes as long on a phone.
+constexpr double kMaxStepUs = 1000;
 
 compiler::DeviceProfile with_drawn_times(compiler::DeviceProfile profile, const std::string& name) {
   std::mt19937_64 random(compiler::hash_of(name));
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Gpu) continue;
-    compiler::Shares& shares = profile.kernels[row.id - 1].shares;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.processor != Processor::Gpu) continue;
+    compiler::Shares& shares = profile.kernels[kernel.id - 1].shares;
     shares = compiler::Shares();
     // What takes nothing itself is no reason to stay with a layout.
-    if (row.op == OpKind::Convert) continue;
-    shares[compiler::Term::Step] = static_cast<double>(random() % 1000) / 1000 * kMostStepUs;
+    if (kernel.op == OpKind::Convert) continue;
+    shares[compiler::Term::Step] = static_cast<double>(random() % 1000) / 1000 * kMaxStepUs;
   }
   return profile;
 }
@@ -193,7 +193,7 @@ bool is_float(codl_dtype_t dtype) {
 // Two units in the last place, and what ONNX's own runner allows a bfloat16 output whatever the
 // test's tolerance (onnx/backend/test/runner/__init__.py, assert_similar_outputs): its references
 // round every intermediate value to bfloat16, of 8 bits, where codl rounds the output alone.
-constexpr double kLeastBf16Rtol = 0x1p-6;
+constexpr double kMinBf16Rtol = 0x1p-6;
 
 // NaN matches NaN only, an infinity itself only.
 bool is_close(double found, double wanted, double rtol, double atol) {
@@ -208,7 +208,7 @@ std::string difference(const tools::Tensor& found, const tools::Npy& wanted, dou
   if (found.dtype != wanted.dtype || found.dims != wanted.dims)
     return "expected " + tools::describe_tensor(wanted.dtype, wanted.dims) + ", found " +
            tools::describe_tensor(found.dtype, found.dims);
-  if (wanted.dtype == CODL_BFLOAT16) rtol = std::max(rtol, kLeastBf16Rtol);
+  if (wanted.dtype == CODL_BFLOAT16) rtol = std::max(rtol, kMinBf16Rtol);
   const size_t size = tools::element_bytes(wanted.dtype);
   size_t count = 0;
   std::string first;

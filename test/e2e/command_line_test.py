@@ -334,12 +334,12 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             [onnx_bytes.node("Not", ["x"], ["y"], "not")], [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
             [onnx_bytes.value_info("y", [4], onnx_bytes.BOOL)]))
         profile = self.profile("template")
-        del profile["gpu"], profile["exchange"]
+        del profile["gpu"], profile["transfer"]
         profile.pop("kernels", None)
         no_gpu = self.write("no_gpu.json", json.dumps(profile).encode())
         reason = "coexec is not on both processors: "
         for model, device, text in ((no_kernel, "host-pair", "the GPU is of no use for any node"),
-                                    (MODEL, "host", "the OpenCL device computes on the cores of the CPU lane"),
+                                    (MODEL, "host", "the OpenCL device computes on the cores of the CPU queue"),
                                     (MODEL, "sd855", "the GPU is of no use for any node"), (MODEL, no_gpu, "the device has no GPU")):
             with self.subTest(text):
                 said = self.run_ok("codlc", model, f"--device={device}", "-o", self.path("x.codl"))

@@ -85,7 +85,7 @@ DeviceProfile load_profile(const std::string& name) {
 FakeDevice device_of(const DeviceProfile& profile) {
   FakeDevice device;
   device.has_host_memory = !profile.copies_weights;
-  device.has_fine_svm = profile.exchange.sharing == Sharing::FineSvm;
+  device.has_fine_svm = profile.transfer.sharing == Sharing::FineSvm;
   device.image_row_texels = static_cast<size_t>(profile.image_row_texels);
   return device;
 }

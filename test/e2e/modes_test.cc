@@ -11,7 +11,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "test/support/catch.h"
 #include "test/support/machine_opencl.h"
-#include "test/support/zero_lane.h"
+#include "test/support/zero_queue.h"
 
 namespace codl::compiler {
 namespace {
@@ -209,12 +209,13 @@ TEST_CASE("results are the same bytes whatever shares the workers begin with") {
 TEST_CASE("co-execution that promises too little is left") {
   auto profile = load_device_profile("host-pair");
   REQUIRE(!!profile);
-  profile->exchange.host.reset();
-  profile->exchange.map_us.value = 0;
-  // Of a hand-off, and whether co-execution is then predicted 1.05 times as fast as the CPU alone.
+  profile->transfer.host.reset();
+  profile->transfer.map_us.value = 0;
+  // Of a synchronisation, and whether co-execution is then predicted 1.05 times as fast as the CPU
+  // alone.
   const auto [sync_us, pays] = GENERATE(std::pair(0.0, true), std::pair(1e4, false));
   CAPTURE(sync_us);
-  profile->exchange.sync_us.value = sync_us;
+  profile->transfer.sync_us.value = sync_us;
   auto result = compile(read_model(), "model", *profile, {});
   REQUIRE(!!result);
   const CompileReport::Variant& first = result->report.variants.front();
@@ -227,7 +228,7 @@ TEST_CASE("co-execution that promises too little is left") {
 // The stated bound of fp16 storage.
 constexpr double kMaxHalvesError = 1e-2;
 
-TEST_CASE("halves on the GPU lane round the result, within their bound") {
+TEST_CASE("halves on the GPU queue round the result, within their bound") {
   const std::string device = GENERATE(
       as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json",
       CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
@@ -246,18 +247,18 @@ TEST_CASE("halves on the GPU lane round the result, within their bound") {
   const double error = relative_l2(run_plan(result.plan, variant.name.c_str(), input, true),
                                    expected_output(model, input));
   CHECK(error <= kMaxHalvesError);
-  // Of one lane alone all but what the lanes exchange, else what is left inside chains.
+  // Of one queue alone all but what the queues transfer, else what is left inside chains.
   if (dim == SplitDim::None) CHECK(variant.half_tensors * 4 >= variant.gpu_tensors * 3);
   if (variant.half_tensors > 0) CHECK(error > kMaxRelativeError / 10);
 }
 
-TEST_CASE("both lanes of a split write what the result is made of") {
+TEST_CASE("both queues of a split write what the result is made of") {
   const std::string device = GENERATE(
       as<std::string>{}, "host-pair", CODL_TEST_PROFILES "/sd855_images.json",
       CODL_TEST_PROFILES "/host_sub_buffer.json", CODL_TEST_PROFILES "/host_separate.json");
   const SplitDim dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
-  const test::FaultLane lane = GENERATE(test::FaultLane::Cpu, test::FaultLane::Gpu);
-  CAPTURE(device, dim, lane);
+  const test::FaultQueue queue = GENERATE(test::FaultQueue::Cpu, test::FaultQueue::Gpu);
+  CAPTURE(device, dim, queue);
   if (is_for_another_machine(device)) return;
   PartitionOptions partition;
   partition.split_dim = dim;
@@ -266,7 +267,7 @@ TEST_CASE("both lanes of a split write what the result is made of") {
   const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
   const LargeBytes built = compile_for(model, device, partition).plan;
   std::vector<uint8_t> plan(built.begin(), built.end());
-  REQUIRE(test::zero_lane(plan, lane) > 0);
+  REQUIRE(test::zero_queue(plan, queue) > 0);
   // Half of every convolution's output is gone: far more than rounding.
   CHECK(relative_l2(run_plan(plan, "coexec", input, true), expected_output(model, input)) > 0.1);
 }

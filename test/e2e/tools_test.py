@@ -461,7 +461,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                     error = npy.relative_l2(self.output_of(plan), reference)
                     self.assertLessEqual(error, BOUND)
 
-    def test_sim_shows_lanes_clocks_and_energy_where_power_is_known(self):
+    def test_sim_shows_queues_clocks_and_energy_where_power_is_known(self):
         plan = self.compile("--device=sd855", *MODES["h"])
         trace = self.path("sim.json")
         run_of = lambda *flags: json.loads(self.run_ok(
@@ -689,7 +689,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(report["variant"], "cpu")
         self.assertNotEqual(report["fallback_reason"], "")
 
-    def test_bench_reports_numbers_and_a_trace_with_a_track_per_lane(self):
+    def test_bench_reports_numbers_and_a_trace_with_a_track_per_queue(self):
         plan = self.compile(*MODES["h"])
         trace = self.path("trace.json")
         report = json.loads(self.run_ok("codl-bench", plan, "--num-runs=5", "--warmup-runs=1",
@@ -697,11 +697,11 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(report["variant"], "coexec")
         self.assertGreater(report["median_us"], 0)
         self.assertGreater(report["probe_us"], 0)
-        # How much the lanes overlap is the machine's business (on a busy one they miss each other), but
+        # How much the queues overlap is the machine's business (on a busy one they miss each other), but
         # not more than the one that is busy less, nor is one busy longer than the run takes.
         run = report["recorded_run"]
-        busy_us = [lane["busy_us"] for lane in run["lanes"]]
-        self.assertEqual([lane["lane"] for lane in run["lanes"]], ["cpu", "gpu"])
+        busy_us = [queue["busy_us"] for queue in run["queues"]]
+        self.assertEqual([queue["queue"] for queue in run["queues"]], ["cpu", "gpu"])
         self.assertGreater(min(busy_us), 0)
         self.assertLessEqual(run["overlap_us"], min(busy_us))
         self.assertLessEqual(max(busy_us), run["wall_us"])

@@ -57,10 +57,10 @@ const plan::PlanDef& plan_of(const CompileResult& result) {
   return *plan::GetPlanDef(result.plan.data() + head.table_offset);
 }
 
-double busy_us(const plan::VariantDef& variant, Lane lane) {
+double busy_us(const plan::VariantDef& variant, Queue queue) {
   double sum = 0;
   for (const plan::StepDef* step : *variant.steps())
-    if (lane_of(*step) == lane) sum += static_cast<double>(step->predicted_us());
+    if (queue_of(*step) == queue) sum += static_cast<double>(step->predicted_us());
   return sum;
 }
 
@@ -76,9 +76,9 @@ TEST_CASE("a plan has the variants that were asked for, each within what it is f
     CHECK(variants[i]->predicted_us() > 0);
   }
   const auto gpu_share = [](const plan::VariantDef& variant) {
-    return busy_us(variant, Lane::Gpu) / static_cast<double>(variant.predicted_us());
+    return busy_us(variant, Queue::Gpu) / static_cast<double>(variant.predicted_us());
   };
-  CHECK(busy_us(*variants[1], Lane::Gpu) == 0);
+  CHECK(busy_us(*variants[1], Queue::Gpu) == 0);
   CHECK(gpu_share(*variants[2]) > 0.5);
   CHECK(gpu_share(*variants[3]) <= 0.3);
   CHECK(gpu_share(*variants[3]) > 0);
@@ -86,7 +86,7 @@ TEST_CASE("a plan has the variants that were asked for, each within what it is f
   for (const plan::VariantDef* variant : variants)
     CHECK(variants[0]->predicted_us() <= variant->predicted_us() * 1.001f);
   // Half a CPU is left less to do.
-  CHECK(busy_us(*variants[4], Lane::Cpu) < busy_us(*variants[0], Lane::Cpu));
+  CHECK(busy_us(*variants[4], Queue::Cpu) < busy_us(*variants[0], Queue::Cpu));
 }
 
 TEST_CASE("equal weights of several variants are in a plan once") {
@@ -140,7 +140,7 @@ TEST_CASE("a GPU limit that no plan meets is a limit error") {
   options.variants = {{Kind::Cpu, "cpu"}, {Kind::Limited, "gpu1", 0.01}};
   // The CPU alone meets both.
   const CompileResult result = made(compile(model(), "maps", *profile, options));
-  CHECK(busy_us(*plan_of(result).variants()->Get(1), Lane::Gpu) == 0);
+  CHECK(busy_us(*plan_of(result).variants()->Get(1), Queue::Gpu) == 0);
 }
 
 TEST_CASE("on a busy profile the CPU's steps take twice as long, the GPU's as long as before") {
@@ -148,15 +148,16 @@ TEST_CASE("on a busy profile the CPU's steps take twice as long, the GPU's as lo
   REQUIRE(bool(loaded));
   const DeviceProfile& idle = *loaded;
   const DeviceProfile busy = busy_profile(idle);
-  for (const KernelRow& row : kKernelRows) {
+  for (const KernelInfo& kernel : kKernelInfos) {
     TermTimes times = {};
     for (int t = 0; t < kTermCount; ++t) times.us[t] = 7;
-    const double before = weigh(times, idle.calibration_of(row).shares);
-    const double after = weigh(times, busy.calibration_of(row).shares);
-    const double factor = row.processor == Processor::Cpu ? kBusySlowdown : 1;
+    const double before = weigh(times, idle.calibration_of(kernel).shares);
+    const double after = weigh(times, busy.calibration_of(kernel).shares);
+    const double factor = kernel.processor == Processor::Cpu ? kBusySlowdown : 1;
     CHECK(after == Approx(factor * before).epsilon(1e-3).margin(2e-3));
   }
-  CHECK(busy.exchange.hand_off_us(0, false) >= idle.exchange.hand_off_us(0, false) + kBusySyncUs);
+  CHECK(busy.transfer.synchronisation_us(0, false) >=
+        idle.transfer.synchronisation_us(0, false) + kBusySyncUs);
 }
 
 }  // namespace

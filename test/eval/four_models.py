@@ -349,7 +349,7 @@ def plan_steps(options, model, folder, flags):
     compare_models.run(os.path.join(options.old, "codl-sim"), plan, f"--variant={variant['name']}", f"--trace={trace}",
                        "--device=" + os.path.join(options.old, "profiles", PLAN_DEVICE + ".json"))
     events = compare_models.read_json(trace)["traceEvents"]
-    # Of each kernel and layer in the order of the lane, as the plan has them.
+    # Of each kernel and layer in the order of the queue, as the plan has them.
     judged = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "X":
@@ -365,7 +365,7 @@ def plan_steps(options, model, folder, flags):
         operands = [variant["tensors"][i]["dims"] for i in step["operands"]]
         shape = Step(step["kernel"], operands, [dims[step["part"]["dim"]], *step["part"]["range"]],
                      [step["params"].get("stride_h", 1)])
-        found[step["name"]][step["lane"]].append((shape, step["predicted_us"], us))
+        found[step["name"]][step["queue"]].append((shape, step["predicted_us"], us))
     return found
 
 
@@ -376,8 +376,8 @@ def alternatives_of(options, name, folder):
     for choice, flags in [("cpu", ["--strategy=cpu"]), ("gpu", ["--strategy=gpu"])] + [
             (tenths, ["--split-dim=h", f"--ratio=0.{tenths}", "--max-chain=1"]) for tenths in range(1, 10)]:
         for layer, by_processor in plan_steps(options, model, folder, flags).items():
-            lanes = {lane for lane, steps in by_processor.items() if steps}
-            if lanes == {"cpu", "gpu"} if isinstance(choice, int) else lanes == {choice}:
+            queues = {queue for queue, steps in by_processor.items() if steps}
+            if queues == {"cpu", "gpu"} if isinstance(choice, int) else queues == {choice}:
                 layers[layer][choice] = by_processor
     return {layer: choices for layer, choices in layers.items() if {"cpu", "gpu"} <= choices.keys()}
 
@@ -440,7 +440,7 @@ def plans(options, evaluations, steps):
         return predict
 
     profile = compare_models.read_json(os.path.join(options.profiles, PLAN_DEVICE + ".json"))
-    sync_us = profile["exchange"]["sync_us"]["value"]
+    sync_us = profile["transfer"]["sync_us"]["value"]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in PLAN_NETWORKS:

@@ -4,14 +4,14 @@
     join_samples.py GPU.csv CPU.csv [GPU.csv or CPU.csv ...] > SAMPLES.csv
 
 A machine with cores to spare is sampled by several processes at once (docs/TESTING.md): some on the
-GPU, some on CPU lanes of cores of their own. Facts, exchange costs, tiles and the GPU's clock are
+GPU, some on CPU queues of cores of their own. Facts, transfer costs, tiles and the GPU's clock are
 the first file's, the CPU's clock is the second's: other files of a processor must have gone on
 (--resume) from a copy of what its first began with. Batches that files share count once. What samples
 are needed is every file's.
 """
 import sys
 
-FACTS = ("#fact", "#exchange", "#tile")
+FACTS = ("#fact", "#transfer", "#tile")
 
 
 def read(path):

@@ -4,7 +4,7 @@
     ladder.py [--bin BIN] [--out docs/evaluation]
     ladder.py [--bin BIN] --quick
 
-Takes the shares of MACE's kernels (data/phone_fits.json, made by phone_fit.py) and the machines and exchange costs of
+Takes the shares of MACE's kernels (data/phone_fits.json, made by phone_fit.py) and the machines and transfer costs of
 profiles/sd855|sd865|sd888|kirin990.json, simulates (replay.py) the networks and partition plans that CoDL's authors
 released, and compares with what their paper reports, rung by rung. What a step takes, codl's cost
 model says of MACE's kernels (mace_cost.cc), not of codl's.
@@ -74,17 +74,17 @@ class Rung:
 
 
 def device_of(costs, phone, shares):
-    """The phone with the fitted shares and the exchange costs of its profile."""
+    """The phone with the fitted shares and the transfer costs of its profile."""
     profile = paper.read_profile(os.path.join(paper.PROFILES, phone + ".json"))
-    exchange = profile["exchange"]
+    transfer = profile["transfer"]
     value = lambda quantity: quantity["value"]
     # A map is of the element's four bytes.
     return replay.Device(
         phone, costs, shares["cpu"], shares["gpu"], mace_model.PHONES[phone],
         transform_ms_per_melems=TRANSFORM_MS_PER_MELEMS,
-        map_ms_per_melems=4e-3 * value(exchange["map_us_per_mb"]),
-        map_ms=1e-3 * value(exchange["map_us"]),
-        sync_ms=2e-3 * value(exchange["sync_us"])), profile
+        map_ms_per_melems=4e-3 * value(transfer["map_us_per_mb"]),
+        map_ms=1e-3 * value(transfer["map_us"]),
+        sync_ms=2e-3 * value(transfer["sync_us"])), profile
 
 
 def replay_plan(device, ops, plan):
@@ -117,7 +117,7 @@ def co_execution(data, phone, device, single):
             "ms": ms, "published_ms": bars["codl"], "error": percent(ms, bars["codl"]),
             "speed_up": best / ms,
             "published_speed_up": min(bars["cpu"], bars["gpu"]) / bars["codl"],
-            "exchange_ms": sum(s.exchange_ms for s in segments)}
+            "transfer_ms": sum(s.transfer_ms for s in segments)}
     return result
 
 
@@ -128,7 +128,7 @@ def ratios(data, phone, device):
         plan = data.plans[phone][name]["single"]
         for op, dim, tenths in zip(ops, plan["dims"], paper.tenths_of(plan)):
             if tenths < 10:
-                best = replay.best_tenths(device, op, dim, with_exchange=False)
+                best = replay.best_tenths(device, op, dim, with_transfer=False)
                 distances.append(abs(best - tenths))
     return {"operators": len(distances), "within_1": sum(d <= 1 for d in distances),
             "within_2": sum(d <= 2 for d in distances)}
@@ -166,14 +166,14 @@ def micro(data, devices):
     rows.append(("Fig. 13, the same without a chain, compute",
                  sum(max(s.cpu_ms, s.gpu_ms) for s in singles),
                  figures["13"]["compute_single_ms"][-1], False))
-    rows.append(("Fig. 13, sharing without a chain", sum(s.exchange_ms for s in singles),
+    rows.append(("Fig. 13, sharing without a chain", sum(s.transfer_ms for s in singles),
                  figures["13"]["sharing_single_ms"][-1], False))
     return rows
 
 
 def halves(data, device):
     """Fig. 18, sd855: every operator halved, along rows, channels, or the better of both; and
-    Fig. 20: the exchanges of it."""
+    Fig. 20: the transfers of it."""
     rows = []
     for name, ops in data.networks.items():
         by_dim = {dim: [replay.simulate_single(device, op, dim, 5) for op in ops] for dim in "HC"}
@@ -185,9 +185,9 @@ def halves(data, device):
     return rows
 
 
-def exchange_totals(data, device):
-    """Fig. 20: total exchange of halved networks, without and with the chains of Fig. 19; what is
-    left of each after transforms and maps, per exchange, is the fixed time for waiting."""
+def transfer_totals(data, device):
+    """Fig. 20: total transfer of halved networks, without and with the chains of Fig. 19; what is
+    left of each after transforms and maps, per transfer, is the fixed time for waiting."""
     free = dataclasses.replace(device, sync_ms=0)
     rows = []
     for name, ops in data.networks.items():
@@ -200,7 +200,7 @@ def exchange_totals(data, device):
                 segment = replay.simulate_chain(
                     free, ops[begin:begin + length],
                     "H" * length if length > 1 else dims[begin], 5)
-                ms += segment.exchange_ms
+                ms += segment.transfer_ms
                 begin += length
             rows.append((name, key, len(lengths), ms, data.figures["20"][name][key + "_ms"]))
     return rows
@@ -285,8 +285,8 @@ def climb(data, costs):
     result["ratios"] = {p: ratios(data, p, d) for p, d in devices.items()}
     result["micro"] = micro(data, devices) + halves(data, devices["sd855"])
     result["orderings"] = orderings(data, devices)
-    result["exchanges"] = exchange_totals(data, devices["sd855"])
-    result["fixed_sync_ms"] = fixed_sync_ms(result["exchanges"])
+    result["transfers"] = transfer_totals(data, devices["sd855"])
+    result["fixed_sync_ms"] = fixed_sync_ms(result["transfers"])
     result["sync_sensitivity"] = {p: sync_sensitivity(data, p, d) for p, d in devices.items()}
     if "power" in profiles["sd855"]:
         result["energy"] = energy(data, devices["sd855"], profiles["sd855"]["power"])
@@ -377,7 +377,7 @@ def markdown(data, result, rungs):
         "Simulated against published: the networks, partition plans and latencies of the CoDL paper "
         "(MobiSys'22) and its released code, as in `test/eval/data/codl_paper.json`. Made by "
         "`test/eval/ladder.py`, which says what the rungs are. What a step takes is codl's cost model's: the work of MACE's "
-        "kernels (`test/eval/mace_cost.cc`), the machines and exchange costs of `profiles/*.json`, and shares of terms "
+        "kernels (`test/eval/mace_cost.cc`), the machines and transfer costs of `profiles/*.json`, and shares of terms "
         "(`test/eval/data/phone_fits.json`), fitted to the latencies of rung B and to nothing else "
         "(`test/eval/phone_fit.py`). codlc predicts its own kernels with the profiles' machines "
         "and families: what it says of whole networks on phones is in phones.md. Errors are simulated / published - 1, in percent.")
@@ -422,19 +422,19 @@ def markdown(data, result, rungs):
     lines += table(["phone", *times], [[phone, *(f"{by_time[t]:.1f}" for t in times)]
                                        for phone, by_time in result["sync_sensitivity"].items()])
     lines += wrapped(
-        f"That time follows from Fig. 20 (total time of exchanges on sd855): {result['fixed_sync_ms']:.3f} "
+        f"That time follows from Fig. 20 (total time of transfers on sd855): {result['fixed_sync_ms']:.3f} "
         "ms by least squares, once transforms and maps are taken off by Fig. 14's slopes. By total:")
-    lines += table(["network", "", "exchanges", "transforms and maps, ms", "published, ms",
+    lines += table(["network", "", "transfers", "transforms and maps, ms", "published, ms",
                     "rest of each, ms"],
                    [(name, key, count, f"{ms:.1f}", published, f"{(published - ms) / count:.2f}")
-                    for name, key, count, ms, published in result["exchanges"]])
+                    for name, key, count, ms, published in result["transfers"]])
 
     if "energy" in result:
         lines += ["## Energy, sd855", ""]
         lines += wrapped(
             "Joule, from the power figures of the profile, which Fig. 21's watts were solved for as though "
-            "both lanes were busy all the time; its joules are the check. CoDL's come out too low: the "
-            "simulated lanes wait now and then, and the paper's power samples below 7.75 W were left out "
+            "both queues were busy all the time; its joules are the check. CoDL's come out too low: the "
+            "simulated queues wait now and then, and the paper's power samples below 7.75 W were left out "
             "for CoDL (released code), so its watts are of the busy moments.")
         lines += table(["network", "", "simulated", "published", "error"],
                        [(name, key, f"{joules:.2f}", published, signed(percent(joules, published)))

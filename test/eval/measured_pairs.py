@@ -141,8 +141,8 @@ def is_cpu_plan(variants):
 
 
 def is_split(variants):
-    lanes = {step["lane"] for step in variants.get("coexec", {"steps": []})["steps"] if step["kind"] == "kernel"}
-    return {"cpu", "gpu"} <= lanes
+    queues = {step.get("queue", step.get("lane")) for step in variants.get("coexec", {"steps": []})["steps"] if step["kind"] == "kernel"}
+    return {"cpu", "gpu"} <= queues
 
 
 def runs_of(us):
@@ -188,8 +188,10 @@ def measure_pinned(network, new, old):
             join(found["times"], "gpu", new.bench_one(gpu_plan, gpu_variant, runs))
 
     def bench_old():
-        for name, times in old.bench(old_plan, runs).items():
-            join(found["times"], "old " + name, times)
+        # In turns, a process each: builds of before have no --all-variants.
+        for _ in range(old.options.rounds):
+            for name in old.variants(old_plan):
+                join(found["times"], "old " + name, old.bench_one(old_plan, name, runs))
 
     order = [bench_new, bench_gpu]
     if old:

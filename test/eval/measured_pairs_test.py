@@ -30,8 +30,8 @@ def us_of(name):
     return network[name]
 if tool == "codl-dump":
     def steps_of(name):
-        lanes = ["cpu", "gpu"] if name == "coexec" and network["split"] else ["gpu"] if name == "gpu" else ["cpu"]
-        return [{{"kind": "kernel", "lane": lane}} for lane in lanes]
+        queues = ["cpu", "gpu"] if name == "coexec" and network["split"] else ["gpu"] if name == "gpu" else ["cpu"]
+        return [{{"kind": "kernel", "queue": queue}} for queue in queues]
     print(json.dumps({{"variants": [{{"name": name, "steps": steps_of(name)}} for name in names]}}))
 elif "--all-variants" in arguments:
     print(json.dumps({{"missing": [], "variants": [

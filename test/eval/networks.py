@@ -15,7 +15,7 @@ can be is cut in halves along the rows). Weights that a file lacks become one nu
 values do not enter times, and plans of them pack into little. `measure` runs codl-bench on all
 plans in turn, --rounds times around, so that what disturbs a machine meets all of them alike; a time
 is the median over rounds of the median over runs. Clocks move between rounds: where all of a plan's
-lanes are cores that flags name, each round's time is brought to the clock of the profile by the probe
+queues are cores that flags name, each round's time is brought to the clock of the profile by the probe
 that codl-bench times beside its runs (cpu.probe_us). With codl-profile --beside, which stands still
 while plans run, profile and networks are of the same minutes. `report` runs codl-sim on the same plans,
 on the profile they were made for or a newer one of the same machine, and writes networks.json and
@@ -128,9 +128,9 @@ def bench(options, plan, kind, trace):
               (("num_threads", options.num_threads), ("cpu_cores", options.cpu_cores),
                ("gpu_cores", options.gpu_cores), ("opencl_platform", options.opencl_platform))
               if value]
-    lanes_cores = [options.cpu_cores] if kind == "cpu" else [options.cpu_cores, options.gpu_cores]
-    if all(lanes_cores):
-        flags.append("--probe-cores=" + ",".join(lanes_cores))
+    queues_cores = [options.cpu_cores] if kind == "cpu" else [options.cpu_cores, options.gpu_cores]
+    if all(queues_cores):
+        flags.append("--probe-cores=" + ",".join(queues_cores))
     if trace:
         flags.append(f"--trace={trace}")
     environment = dict(os.environ)

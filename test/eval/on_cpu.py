@@ -4,13 +4,13 @@
     on_cpu.py MODEL.onnx... --bin BUILD/bin [--devices sd855,kirin990] [--out FILE.md]
 
 Asks codlc --report-support for each network and device and writes a table: predicted milliseconds of the plan (codlc's
-first variant), hand-offs between the processors in it and where the GPU runs all that it can, and the nodes that the
+first variant), synchronisations between the processors in it and where the GPU runs all that it can, and the nodes that the
 plan has on the CPU alone, by operator and reason:
 
     no GPU kernel     no kernel of the GPU takes the node, in whatever layout (an image that exceeds the device's limit
                       is no reason: a buffer takes its place)
     network's ends    Converts of inputs and outputs, which are the application's memory
-    cheaper on CPU    the GPU could, and is predicted to be of more use elsewhere, or not worth a hand-off
+    cheaper on CPU    the GPU could, and is predicted to be of more use elsewhere, or not worth a synchronisation
 
 All numbers are simulated, with the profiles of the build. Files without weights: fill them first.
 """
@@ -42,8 +42,8 @@ def row(network, device, report):
     ends = sum(count for op, count in missing if op == "Convert")
     cheaper = [(row["op"], row["cpu_placed"] - lacking) for row, (_, lacking) in zip(operators, missing)]
     placed = "/".join(str(sum(row[key] for row in operators)) for key in ("cpu_placed", "gpu_placed", "split_placed"))
-    return [network, device, f"{report['predicted_us'] / 1e3:.1f}", str(report["handoffs"]),
-            str(report["gpu_handoffs"]), placed, listed((op, n) for op, n in missing if op != "Convert"), str(ends),
+    return [network, device, f"{report['predicted_us'] / 1e3:.1f}", str(report["syncs"]),
+            str(report["gpu_syncs"]), placed, listed((op, n) for op, n in missing if op != "Convert"), str(ends),
             listed(cheaper)]
 
 
@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--devices", default="sd855,kirin990", help="names or files of profiles, comma separated")
     parser.add_argument("--out", help="the table's file (default: stdout)")
     arguments = parser.parse_args()
-    heads = ["network", "device", "predicted ms", "hand-offs", "all on the GPU", "nodes cpu/gpu/split",
+    heads = ["network", "device", "predicted ms", "synchronisations", "all on the GPU", "nodes cpu/gpu/split",
              "no GPU kernel", "network's ends", "cheaper on CPU"]
     lines = ["| " + " | ".join(heads) + " |", "|---|---|---:|---:|---:|---|---|---:|---|"]
     for model in arguments.models:

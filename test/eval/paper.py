@@ -57,7 +57,7 @@ def read_profile(path):
         return profile
     base = read_profile(os.path.join(os.path.dirname(path), profile["base"] + ".json"))
     merged = {key: value for key, value in {**base, **profile}.items() if value is not None}
-    for key in ("cpu", "gpu", "exchange", "power", "families", "kernels", "sources"):
+    for key in ("cpu", "gpu", "transfer", "power", "families", "kernels", "sources"):
         if key in base and profile.get(key) is not None:
             merged[key] = {**base[key], **profile[key]}
     return merged

@@ -49,7 +49,7 @@ def of_mace_kernels(binaries, phones):
     return {"single": {p: v for p, v in climbed["single_processor"].items() if p in phones},
             "codl": {p: v for p, v in climbed["co_execution"].items() if p in phones},
             "halves": [row[:3] for row in climbed["micro"] if row[0].startswith("Fig. 18")],
-            "sharing": [(name, kind, count * climbed["fixed_sync_ms"] + ms) for name, kind, count, ms, _ in climbed["exchanges"]],
+            "sharing": [(name, kind, count * climbed["fixed_sync_ms"] + ms) for name, kind, count, ms, _ in climbed["transfers"]],
             "energy": [row[:3] for row in climbed.get("energy", [])]}
 
 

@@ -54,7 +54,7 @@ def partition(data, words):
 def ablation(data, words):
     name, percent = words.worst_hybrid()
     return ["At a forced share codlc adds up what single operators cost, and counts no transfer where a split along channels is followed by "
-            "one along height (`CostModel::exchange_us`). So its halves alternate between the two, and the simulated hybrid, which pays for "
+            "one along height (`CostModel::transfer_us`). So its halves alternate between the two, and the simulated hybrid, which pays for "
             f"these transfers, is not always the best of the three: for {name} it takes {percent} more than height.",
             f"Sharing is that of whole networks: FST has {words.run('fst', 'cpu')['counts']['operators']} operators in codl's graph, among "
             f"them normalisations and additions, and {len(data.paper.networks['fst'])} in the paper's list."]

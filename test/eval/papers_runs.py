@@ -107,7 +107,7 @@ class Plans:
 
     def sync_us(self, device):
         path = device if device.endswith(".json") else os.path.join(paper.PROFILES, device + ".json")
-        return paper.read_profile(path)["exchange"]["sync_us"]["value"]
+        return paper.read_profile(path)["transfer"]["sync_us"]["value"]
 
     def ask(self, network, device, flags, simulations):
         model = os.path.join(self.models, network + ".onnx")

@@ -167,7 +167,7 @@ class Planner:
                 found[self.kind_of(row.processor, name, kernel)] += float(value)
                 rest -= float(value)
             found["fixed"] += rest  # rounding
-        # What is no step's: hand-offs.
+        # What is no step's: synchronisations.
         found["fixed"] += float(re.search(r"predicted ([0-9.]+) ms", text).group(1)) * 1000 - sum(found.values())
         factors = {**shipped_factors(self.anchors, row), "fixed": 1}
         self.known[key] = {kind: us / factors[kind] for kind, us in found.items()}

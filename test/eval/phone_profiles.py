@@ -7,7 +7,7 @@
   data/phone_anchors.json  what published latencies make of the families' shares (phone_networks.py)
   compiler/cost/family_shares.inc   what kernels of a family reach on machines that codl-profile ran on
 
-Run it again when any of these has changed. What phones have in common (exchanges, the CPU's families) is in
+Run it again when any of these has changed. What phones have in common (transfers, the CPU's families) is in
 profiles/template.json, over which they stand; of it only `families` is made here.
 """
 import argparse
@@ -272,7 +272,7 @@ def profile_of(table, anchors, name):
         made["soc"] = {"manufacturer": chip["soc"]["manufacturer"], "model": chip["soc"]["model"],
                        "origin": source["origin"], "source": chip["soc"]["source"]}
     made["cpu"], made["gpu"] = profile.cpu(), profile.gpu()
-    made |= {key: own[key] for key in ("exchange", "power") if key in own}
+    made |= {key: own[key] for key in ("transfer", "power") if key in own}
     made["families"], made["kernels"] = {}, {}
     if "cpu" in own:
         profile.sources["latencies"] = own["cpu"]["source"]

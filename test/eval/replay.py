@@ -1,4 +1,4 @@
-"""CoDL's co-execution in virtual time: operators cut at a ratio, chains, exchanges.
+"""CoDL's co-execution in virtual time: operators cut at a ratio, chains, transfers.
 
 What a step costs is mace_model.py's. Latency is counted as the released code of CoDL counts
 it: the time of kernels, maps and waits; what the host does between them is left out.
@@ -10,7 +10,7 @@ import mace_model
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A phone: shares by name, exchange costs in milliseconds."""
+    """A phone: shares by name, transfer costs in milliseconds."""
     name: str
     costs: mace_model.Costs
     cpu: dict
@@ -27,7 +27,7 @@ class Device:
     def gpu_ms(self, op):
         return self.costs.ms(self.name, "gpu", op, self.gpu)
 
-    def exchange_ms(self, elems):
+    def transfer_ms(self, elems):
         """In and out of the CPU, for an operator or a chain that shares `elems` elements."""
         per_melems = self.map_ms_per_melems
         if self.has_images:
@@ -37,14 +37,14 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """A chain, or a single operator; times without and with the exchange."""
+    """A chain, or a single operator; times without and with the transfer."""
     cpu_ms: float
     gpu_ms: float
-    exchange_ms: float
+    transfer_ms: float
 
     @property
     def ms(self):
-        return max(self.cpu_ms, self.gpu_ms) + self.exchange_ms
+        return max(self.cpu_ms, self.gpu_ms) + self.transfer_ms
 
 
 def gpu_rows(op, tenths):
@@ -67,10 +67,10 @@ def simulate_single(device, op, dim, tenths):
     cpu, gpu = split(op, dim, tenths)
     if cpu is None:
         return Segment(0, device.gpu_ms(gpu), 0)
-    exchange_ms = device.exchange_ms(cpu.in_elems + cpu.out_elems)
+    transfer_ms = device.transfer_ms(cpu.in_elems + cpu.out_elems)
     if gpu is None:
-        return Segment(device.cpu_ms(cpu), 0, exchange_ms)
-    return Segment(device.cpu_ms(cpu), device.gpu_ms(gpu), exchange_ms)
+        return Segment(device.cpu_ms(cpu), 0, transfer_ms)
+    return Segment(device.cpu_ms(cpu), device.gpu_ms(gpu), transfer_ms)
 
 
 def rows_needed(op, following, following_rows):
@@ -108,7 +108,7 @@ def simulate_chain(device, ops, dims, tenths):
     out_elems = last.of_rows(last.out_rows - gpu_rows(last, tenths)).out_elems
     return Segment(sum(device.cpu_ms(cpu) for cpu, _ in parts),
                    sum(device.gpu_ms(gpu) for _, gpu in parts),
-                   device.exchange_ms(parts[0][0].in_elems + out_elems))
+                   device.transfer_ms(parts[0][0].in_elems + out_elems))
 
 
 def simulate_plan(device, ops, lengths, dims, tenths):
@@ -128,12 +128,12 @@ def total_ms(segments):
     return sum(segment.ms for segment in segments)
 
 
-def best_tenths(device, op, dim, with_exchange):
-    """The GPU's share, in tenths, of least latency; at the ends there is nothing to exchange."""
+def best_tenths(device, op, dim, with_transfer):
+    """The GPU's share, in tenths, of least latency; at the ends there is nothing to transfer."""
 
     def latency_ms(tenths):
         segment = simulate_single(device, op, dim, tenths)
-        if tenths in (0, 10) or not with_exchange:
+        if tenths in (0, 10) or not with_transfer:
             return max(segment.cpu_ms, segment.gpu_ms)
         return segment.ms
 

@@ -90,7 +90,7 @@ def main():
     lines = ["# The default strategy against CoDL's released plans, simulated", "",
              "Predicted milliseconds of each plan by the phones' profiles; nothing here was measured. All plans have the same kernels, schedule",
              "and simulator. `codl-released` has the dimensions, shares and chains of CoDL's released code, `codl` is our Algorithm 1. S is the best",
-             "single processor over `optimal`, S* = 1 + faster / slower processor what perfect sharing without any exchange would give of these",
+             "single processor over `optimal`, S* = 1 + faster / slower processor what perfect sharing without any transfer would give of these",
              "two times, and the last column (S - 1) / (S* - 1). `robust` is compared by what 19 of 20 draws of the profile stay below. Made by",
              "`test/eval/simulated_gains.py`.", "",
              "| phone | network | " + " | ".join(PLANS) + " | codl-released / optimal | codl / optimal | codl-released / robust | S | S* | reached |",

@@ -26,10 +26,10 @@ void expect_no_fault(llvm::Error error) {
 void simulate(llvm::StringRef json) {
   auto replay = compiler::parse_replay(json, "fuzz.json");
   if (!replay) return expect_no_fault(replay.takeError());
-  auto steps = compiler::lane_steps_of(*replay, phone());
+  auto steps = compiler::queue_steps_of(*replay, phone());
   if (!steps) return expect_no_fault(steps.takeError());
   const compiler::Timeline timeline =
-      compiler::run_lanes(*steps, phone(), {}, compiler::Clock::Wall);
+      compiler::run_queues(*steps, phone(), {}, compiler::Clock::Wall);
   if (!(timeline.total_us >= 0))
     fail("expected a time, found " + std::to_string(timeline.total_us));
 }

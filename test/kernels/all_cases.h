@@ -70,8 +70,8 @@ inline std::vector<KernelCase> some_cases_of(OpKind op) {
   return some;
 }
 
-// The cases that CPU rows run: all, but with sanitizers or in an emulator, where they take minutes,
-// some.
+// The cases that CPU kernels run: all, but with sanitizers or in an emulator, where they take
+// minutes, some.
 inline std::vector<KernelCase> cpu_cases_of(OpKind op) {
 #ifdef CODL_SLOW_RUN
   return some_cases_of(op);

@@ -337,7 +337,7 @@ TEST_CASE("a GPU takes three groups of axes of a kind") {
   CHECK(refused(0b00101010) == "ok");
 }
 
-// What a vector row makes of one line of floats.
+// What a vector kernel makes of one line of floats.
 std::vector<float> run_line(const char* symbol, const void* params, std::vector<float> x) {
   const OperandShape shape = plain({static_cast<int32_t>(x.size())});
   std::vector<float> y(x.size());
@@ -347,8 +347,8 @@ std::vector<float> run_line(const char* symbol, const void* params, std::vector<
   args.operands = views;
   args.operand_count = 2;
   args.task_end = 1;
-  for (const KernelRow& row : kKernelRows)
-    if (std::string_view(symbol) == row.symbol) cpu_kernel(row)(args);
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (std::string_view(symbol) == kernel.symbol) cpu_kernel(kernel)(args);
   return y;
 }
 

@@ -1,7 +1,7 @@
-// Every GPU row of kernels.def on every case of its operator that it can run, on the first OpenCL
-// device: equal to the reference within the tolerance, and not one byte written outside the part or
-// around the operands; with operands in memory as floats, and some of them as halves. How to run
-// this in oclgrind: test/kernels/README.md.
+// Every GPU kernel of kernels.def on every case of its operator that it can run, on the first
+// OpenCL device: equal to the reference within the tolerance, and not one byte written outside the
+// part or around the operands; with operands in memory as floats, and some of them as halves. How
+// to run this in oclgrind: test/kernels/README.md.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -20,20 +20,20 @@ namespace {
 
 constexpr uint32_t kClSeed = 3;
 
-// What a GPU row may refuse of its operator's cases: its documented limits, and nothing else.
+// What a GPU kernel may refuse of its operator's cases: its documented limits, and nothing else.
 const std::set<std::string_view> kLimits = {
     // The cases of a row that writes one layout are also cases of another row.
     "the output layout of the kernel's row",
     "output in the kernel's layout",
     "operands of the kernel's dtype",
     "the input layout of the kernel's row",
-    "axis 1 for a GPU row of channels",
-    "another axis than 1 for the row of runs",
+    "axis 1 for a GPU kernel of channels",
+    "another axis than 1 for the kernel of runs",
     "all rows in memory for this axis and row",
     "pads of rows and columns",
     "at most 8 images",
     "inputs like the output, scalar, per channel or of one pixel on a GPU",
-    "an input that only the row of any broadcast takes",
+    "an input that only the kernel of any broadcast takes",
     "groups of whole texels of 4 channels for rows on texels",
     "one group for tiles in local memory",
     "a depth of whole quads for tiles in local memory",
@@ -63,12 +63,12 @@ Halves halves_for(size_t case_index, size_t case_count) {
   return kChoices[case_index / stride % std::size(kChoices)];
 }
 
-KernelCase with_halves(const KernelRow& row, KernelCase item, Halves halves) {
+KernelCase with_halves(const KernelInfo& kernel, KernelCase item, Halves halves) {
   for (size_t i = 0; i < item.operands.size(); ++i) {
     OperandShape& shape = item.operands[i];
     const bool is_chosen = halves == Halves::All ||
                            (halves != Halves::None && (i % 2 == 0) == (halves == Halves::Even));
-    if (!is_chosen || shape.dtype != DType::F32 || !row.takes_half(shape.layout)) continue;
+    if (!is_chosen || shape.dtype != DType::F32 || !kernel.takes_half(shape.layout)) continue;
     shape.dtype = DType::F16;
     shape.bytes /= 2;
   }
@@ -127,13 +127,13 @@ class ChosenPrograms {
 
 // What is wrong with the row on the case, or "" (so, too, where it is not chosen). `out_limit`: the
 // limit of the row that the case is beyond, or null.
-std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& item,
+std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCase& item,
                      const std::vector<int32_t>& tile, Halves halves, const Special& special,
                      ChosenPrograms& chosen, const char** out_limit) {
-  const KernelCase device_item = with_halves(row, with_images(row, item), halves);
+  const KernelCase device_item = with_halves(kernel, with_images(kernel, item), halves);
   *out_limit = nullptr;
   if (halves != Halves::None && !has_halves(device_item)) return "";
-  kernels::StepShape step = step_of(row, device_item);
+  kernels::StepShape step = step_of(kernel, device_item);
   step.tile = tile.data();
   step.tile_count = static_cast<uint32_t>(tile.size());
   kernels::StepNeeds needs;
@@ -142,7 +142,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
   kernels::ClLaunch launch;
   kernels::launch_of(step, &launch);
   // The same programs with special values as without.
-  if (!chosen.takes(launch) || (special && why_open(row, item, special))) return "";
+  if (!chosen.takes(launch) || (special && why_open(kernel, item, special))) return "";
 
   CaseInputs inputs(item, kClSeed);
   if (special) inputs.add_special(special, kClSeed);
@@ -160,7 +160,7 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
     if (is_output)
       memory.emplace_back(expected.bytes() * dtype_bytes(shape.dtype) / sizeof(float));
     else
-      memory.push_back(as_stored(shape, inputs.memory(row, i, item.operands[i])));
+      memory.push_back(as_stored(shape, inputs.memory(kernel, i, item.operands[i])));
     ClOperand operand;
     operand.data = memory[i].data();
     operand.bytes = memory[i].bytes();
@@ -173,17 +173,18 @@ std::string run_case(ClDevice* device, const KernelRow& row, const KernelCase& i
     }
     operands.push_back(operand);
   }
-  std::string error = device->run(row, launch, operands);
+  std::string error = device->run(kernel, launch, operands);
   if (!error.empty()) return error;
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an operand";
   const OperandShape& y = device_item.operands.back();
-  const Tolerance tolerance =
-      y.dtype == DType::F16 ? with_half_rounding(tolerance_of(row), y.layout) : tolerance_of(row);
+  const Tolerance tolerance = y.dtype == DType::F16
+                                  ? with_half_rounding(tolerance_of(kernel), y.layout)
+                                  : tolerance_of(kernel);
   const GuardedMemory found = as_floats(y, std::move(memory.back()));
   if (special)
     return special_difference(expected, found, item.operands.back(),
-                              kernels::winograd_outputs(row.packing), tolerance);
+                              kernels::winograd_outputs(kernel.packing), tolerance);
   return difference(expected, found, tolerance);
 }
 
@@ -198,44 +199,44 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     return;
   }
   const bool is_small_run = std::getenv("CODL_SMALL_CASES") != nullptr;
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Gpu || row.op != op ||
-        std::string_view(row.symbol).find(rows) == std::string_view::npos)
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.processor != Processor::Gpu || kernel.op != op ||
+        std::string_view(kernel.symbol).find(rows) == std::string_view::npos)
       continue;
     int run_count = 0;
     ChosenPrograms chosen;
     for (size_t i = 0; i < cases.size(); ++i) {
-      const KernelCase item = case_for(row, cases[i]);
+      const KernelCase item = case_for(kernel, cases[i]);
       if (is_small_run && !is_for_oclgrind(item)) continue;
-      if (!row.can_split(item.part_dim)) continue;  // the row says that it computes no such part
+      if (!kernel.can_split(item.part_dim)) continue;  // the row says that it computes no such part
       std::vector<Halves> choices = {Halves::None};
       if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
         choices.push_back(some);
       for (Halves halves : choices) {
         const char* limit = nullptr;
-        std::string error = run_case(device, row, item, tile, halves, special, chosen, &limit);
+        std::string error = run_case(device, kernel, item, tile, halves, special, chosen, &limit);
         if (!limit && halves == Halves::None) ++run_count;
         if (limit && kLimits.count(limit) == 0)
           error = std::string("the contract expected ") + limit;
         if (error.empty()) continue;
-        FAIL_CHECK(row.symbol << " on " << device->name() << ", case " << i << " \""
-                              << cases[i].name << "\", seed " << kClSeed << ", halves "
-                              << static_cast<int>(halves) << ": " << error);
+        FAIL_CHECK(kernel.symbol << " on " << device->name() << ", case " << i << " \""
+                                 << cases[i].name << "\", seed " << kClSeed << ", halves "
+                                 << static_cast<int>(halves) << ": " << error);
       }
     }
     if (special) continue;
-    INFO(row.symbol << " has a case that it can run");
+    INFO(kernel.symbol << " has a case that it can run");
     CHECK(run_count > 0);
   }
 }
 
 void check_operators(bool are_convolutions, const Special& special = kNotSpecial) {
   std::map<OpKind, std::string_view> ops;  // and a row's symbol in front of the dtype
-  for (const KernelRow& row : kKernelRows) {
-    const std::string_view symbol = row.symbol;
-    if (row.processor == Processor::Gpu &&
+  for (const KernelInfo& kernel : kKernelInfos) {
+    const std::string_view symbol = kernel.symbol;
+    if (kernel.processor == Processor::Gpu &&
         (symbol.find("conv") == 0 || symbol.find("depthwise") == 0) == are_convolutions)
-      ops.emplace(row.op, symbol.substr(0, symbol.find("_f")));
+      ops.emplace(kernel.op, symbol.substr(0, symbol.find("_f")));
   }
   // A simulator is slow to run them, too: some.
   const bool is_small_run = std::getenv("CODL_SMALL_CASES") != nullptr;
@@ -332,20 +333,21 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
 // grids, on a processor with many registers (whose buffer convolution has tile numbers of its own
 // behind them) and on a GPU.
 TEST_CASE("a profile's local size changes no result", "[opencl]") {
-  for (const KernelRow& row : kKernelRows) {
-    if (kernels::tile_kind_of(row) != kernels::TileKind::Local) continue;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernels::tile_kind_of(kernel) != kernels::TileKind::Local) continue;
     kernels::GpuFacts gpu;
     for (const std::array<int32_t, 3>& size :
          {std::array<int32_t, 3>{5, 3, 2}, std::array<int32_t, 3>{64, 4, 1}}) {
-      gpu.tiles.set_local_size(row, size.data());
+      gpu.tiles.set_local_size(kernel, size.data());
       // As many cases as show it: each is a kernel to compile.
       size_t left = 2;
-      for (const KernelCase& item : cases_of(row.op)) {
-        const KernelCase device_item = with_images(row, case_for(row, item));
-        kernels::StepShape step = step_of(row, device_item);
+      for (const KernelCase& item : cases_of(kernel.op)) {
+        const KernelCase device_item = with_images(kernel, case_for(kernel, item));
+        kernels::StepShape step = step_of(kernel, device_item);
         kernels::StepNeeds needs;
         if (left == 0) break;
-        if (!is_for_oclgrind(case_for(row, item)) || kernels::check_step(step, &needs) != nullptr)
+        if (!is_for_oclgrind(case_for(kernel, item)) ||
+            kernels::check_step(step, &needs) != nullptr)
           continue;
         std::vector<int32_t> tile(kernels::kMaxTileInts);
         tile.resize(kernels::choose_tile(step, gpu, tile.data()));
@@ -358,10 +360,10 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
         kernels::launch_of(step, &launch);
         const auto items = static_cast<uint64_t>(size[0] * size[1] * size[2]);
         if (launch.local[0] * launch.local[1] * launch.local[2] != items) continue;
-        check_rows(row.op, {item}, tile, row.symbol);
+        check_rows(kernel.op, {item}, tile, kernel.symbol);
         --left;
       }
-      INFO(row.symbol << " has a case whose work-groups are of the size");
+      INFO(kernel.symbol << " has a case whose work-groups are of the size");
       CHECK(left < 2);
       gpu.is_processor = true;
       gpu.registers = 512;

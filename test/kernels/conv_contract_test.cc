@@ -463,7 +463,7 @@ TEST_CASE("rows of matmul for many and for few rows") {
   CHECK(check_rows("matmul_f32_cl_gemv", 9, 21) == "at most 8 rows for a matrix-vector product");
 }
 
-TEST_CASE("a work-item of the buffer row computes one panel or two") {
+TEST_CASE("a work-item of the buffer kernel computes one panel or two") {
   const auto check_panels = [](int32_t panels, int32_t channels, Range part) {
     return check_edited([&](Conv& c) {
       c.symbol = "conv2d_f32_cl_buffer";
@@ -502,7 +502,7 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
     c.bias = packed(Packing::Bias, {channels});
     c.y = nhwc({2, channels, 9, 9});
     std::vector<int32_t> tile(kernels::kMaxTileInts);
-    c.w = packed(c.step().shape().row->packing, {channels, 8, 3, 3});
+    c.w = packed(c.step().shape().kernel->packing, {channels, 8, 3, 3});
     const StepForTest step = c.step();
     tile.resize(kernels::choose_tile(step.shape(), gpu, tile.data()));
     c.tile = tile;
@@ -541,7 +541,7 @@ std::vector<int32_t> tile_of(std::string_view symbol, const kernels::GpuFacts& g
     c.x.layout = c.y.layout = Layout::Image2d;
     c.x.bytes = c.y.bytes = 0;
   }
-  c.w = packed(c.step().shape().row->packing, {64, 8, 3, 3});
+  c.w = packed(c.step().shape().kernel->packing, {64, 8, 3, 3});
   StepForTest step = c.step();
   if (!part.empty()) {
     step.part_dim = SplitDim::Height;
@@ -555,17 +555,17 @@ std::vector<int32_t> tile_of(std::string_view symbol, const kernels::GpuFacts& g
 }
 
 TEST_CASE("a profile's tiles take the place of the defaults, for every part alike") {
-  const auto row = [](std::string_view symbol) -> const KernelRow& {
-    return *StepForTest{symbol, nullptr, {}}.shape().row;
+  const auto kernel = [](std::string_view symbol) -> const KernelInfo& {
+    return *StepForTest{symbol, nullptr, {}}.shape().kernel;
   };
   const int32_t line[] = {128, 1, 1};
   const int32_t grid[] = {8, 8, 4};
   kernels::GpuFacts gpu = {.units = 132};
-  gpu.tiles.set_local_size(row("conv2d_f32_cl_buffer"), line);
-  gpu.tiles.set_local_size(row("conv2d_f32_cl_image"), grid);
+  gpu.tiles.set_local_size(kernel("conv2d_f32_cl_buffer"), line);
+  gpu.tiles.set_local_size(kernel("conv2d_f32_cl_image"), grid);
   // Nothing that a profile could say: these rows have no local size to choose.
-  gpu.tiles.set_local_size(row("conv2d_f32_cl_tiled"), grid);
-  gpu.tiles.set_local_size(row("conv2d_winograd2_f32_cl_tiled"), grid);
+  gpu.tiles.set_local_size(kernel("conv2d_f32_cl_tiled"), grid);
+  gpu.tiles.set_local_size(kernel("conv2d_winograd2_f32_cl_tiled"), grid);
   for (const Range part : {Range{}, Range{0, 2}, Range{2, 9}}) {
     CHECK(tile_of("conv2d_f32_cl_buffer", gpu, part) == std::vector<int32_t>{128, 1, 1});
     CHECK(tile_of("conv2d_f32_cl_image", gpu, part) == std::vector<int32_t>{8, 8, 4});
@@ -578,7 +578,7 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
   CHECK(tile_of("conv2d_f32_cl_buffer", gpu, {}) == std::vector<int32_t>{128, 1, 1, 7, 2});
 
   const std::vector<int32_t> builtin = tile_of("conv2d_f32_cl_tiled", gpu, {});
-  kernels::TimedTiles table = {.kernel_id = row("conv2d_f32_cl_tiled").id, .count = 2};
+  kernels::TimedTiles table = {.kernel_id = kernel("conv2d_f32_cl_tiled").id, .count = 2};
   table.tiles[0] = {{64, 64, 32, 8, 4, 2}, 1, 1, 1};
   table.tiles[1] = {{16, 32, 64, 4, 4, 8}, 1000, 1, 1};  // so it is taken
   REQUIRE(gpu.tiles.set_table(table));
@@ -591,10 +591,10 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
   CHECK(tile_of("conv2d_f32_cl_tiled", {.units = 132}, {}) == builtin);
 }
 
-TEST_CASE("there is room for a table of every row that chooses among tiles of gemm_tile.cl") {
+TEST_CASE("there is room for a table of every kernel that chooses among tiles of gemm_tile.cl") {
   uint32_t rows = 0;
-  for (const KernelRow& row : kKernelRows)
-    if (kernels::tile_kind_of(row) == kernels::TileKind::Gemm) ++rows;
+  for (const KernelInfo& info : kKernelInfos)
+    if (kernels::tile_kind_of(info) == kernels::TileKind::Gemm) ++rows;
   CHECK(rows >= 3);
   CHECK(rows <= kernels::GpuTiles::kMaxTables);
 }

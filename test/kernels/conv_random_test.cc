@@ -28,9 +28,9 @@ void cut_rows(Dice& dice, OperandShape* shape) {
   shape->bytes = static_cast<uint64_t>(kernels::stored_elements(*shape)) * sizeof(float);
 }
 
-KernelCase random_case(Dice& dice, const KernelRow& row) {
+KernelCase random_case(Dice& dice, const KernelInfo& info) {
   ConvCase conv = {.name = "random"};
-  conv.groups = row.op == OpKind::Conv2d && dice.one_in(4) ? dice.roll(2, 3) : 1;
+  conv.groups = info.op == OpKind::Conv2d && dice.one_in(4) ? dice.roll(2, 3) : 1;
   conv.batch = dice.roll(1, 2);
   conv.in_c = conv.groups * dice.roll(1, 9);
   conv.out_c = conv.groups * dice.roll(1, 36);
@@ -48,7 +48,7 @@ KernelCase random_case(Dice& dice, const KernelRow& row) {
   conv.in_w = dice.roll(1, 17) + (window.kernel_w - 1) * window.dilation_w;
   conv.activation = dice.roll(0, 5);
   conv.has_residual = dice.one_in(3);
-  KernelCase item = case_for(row, make_conv_case(row.op, conv));
+  KernelCase item = case_for(info, make_conv_case(info.op, conv));
 
   OperandShape& y = item.operands.back();
   for (size_t i = 0; i < item.operands.size(); ++i)
@@ -72,47 +72,47 @@ KernelCase random_case(Dice& dice, const KernelRow& row) {
     if (operand.row_end > operand.dims[2]) operand.row_end = operand.dims[2];
     if (operand.row_begin >= operand.row_end) operand.row_begin = 0;
     if (operand.layout == Layout::Packed)
-      operand.bytes = kernels::packed_bytes(row.packing_of(operand.rank == 1 ? 2 : 1), operand.dims,
-                                            operand.rank, conv.groups);
+      operand.bytes = kernels::packed_bytes(info.packing_of(operand.rank == 1 ? 2 : 1),
+                                            operand.dims, operand.rank, conv.groups);
     else
       operand.bytes = static_cast<uint64_t>(kernels::stored_elements(operand)) * sizeof(float);
   }
   return item;
 }
 
-void run_random(const KernelRow& row, int32_t count) {
+void run_random(const KernelInfo& info, int32_t count) {
   int32_t accepted = 0;
   for (int32_t seed = 1; seed <= count; ++seed) {
     Dice dice(static_cast<uint32_t>(seed));
-    const KernelCase item = random_case(dice, row);
+    const KernelCase item = random_case(dice, info);
     kernels::StepNeeds needs;
-    if (kernels::check_step(step_of(row, item), &needs) != nullptr) continue;
+    if (kernels::check_step(step_of(info, item), &needs) != nullptr) continue;
     ++accepted;
     const CaseInputs inputs(item, static_cast<uint32_t>(seed));
     GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
     run_ref(item, inputs, expected.data());
     for (kernels::CpuTarget target : kernels::kCpuTargets) {
-      const kernels::CpuKernel kernel = kernel_for_target(row, target);
+      const kernels::CpuKernel kernel = kernel_for_target(info, target);
       if (kernel == nullptr) continue;
       GuardedMemory found(expected.bytes());
-      std::string error = run_cpu(row, kernel, item, inputs, {1}, found.data());
+      std::string error = run_cpu(info, kernel, item, inputs, {1}, found.data());
       if (error.empty() && !found.has_whole_guards()) error = "a write outside the output";
-      if (error.empty()) error = difference(expected, found, tolerance_of(row));
+      if (error.empty()) error = difference(expected, found, tolerance_of(info));
       if (!error.empty())
-        FAIL_CHECK(row.symbol << " " << kernels::cpu_target_name(target) << ", seed " << seed
-                              << ": " << error);
+        FAIL_CHECK(info.symbol << " " << kernels::cpu_target_name(target) << ", seed " << seed
+                               << ": " << error);
     }
   }
-  INFO(row.symbol << ": accepted " << accepted << " of " << count);
+  INFO(info.symbol << ": accepted " << accepted << " of " << count);
   CHECK(accepted > count / 50);
   CHECK(accepted < count);
 }
 
 TEST_CASE("random convolutions that pass their contract run inside their operands") {
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Cpu &&
-        (row.op == OpKind::Conv2d || row.op == OpKind::DepthwiseConv2d))
-      run_random(row, 2000);
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.processor == Processor::Cpu &&
+        (info.op == OpKind::Conv2d || info.op == OpKind::DepthwiseConv2d))
+      run_random(info, 2000);
 }
 
 }  // namespace

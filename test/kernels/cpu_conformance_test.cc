@@ -1,4 +1,4 @@
-// Every CPU row of kernels.def, on every instruction set of this processor, on every case of its
+// Every CPU kernel of kernels.def, on every instruction set of this processor, on every case of its
 // operator that is of its dtype and layout: equal to the reference within the tolerance, equal to
 // itself bit by bit however the tasks are cut, and not one byte written outside the part.
 #include <algorithm>
@@ -14,40 +14,40 @@ using kernels::CpuTarget;
 
 constexpr uint32_t kCpuSeed = 1;
 
-std::string where(const KernelRow& row, CpuTarget target, const KernelCase& item, size_t index) {
-  return std::string(row.symbol) + " " + kernels::cpu_target_name(target) + ", case " +
+std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& item, size_t index) {
+  return std::string(info.symbol) + " " + kernels::cpu_target_name(target) + ", case " +
          std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed);
 }
 
 // Rows of any dtype take Plain operands. What else a row refuses, another row must run.
-bool is_for_row(const KernelRow& row, const KernelCase& item) {
+bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   const Layout layout = item.operands.back().layout;
-  if (row.layout != Layout::Any && row.layout != layout) return false;
-  if (row.splits == kSplitNone && item.part_dim != SplitDim::None) return false;
+  if (info.layout != Layout::Any && info.layout != layout) return false;
+  if (info.splits == kSplitNone && item.part_dim != SplitDim::None) return false;
   for (const OperandShape& operand : item.operands) {
-    if (row.dtype != DType::Any && operand.dtype != row.dtype) return false;
-    if (row.dtype == DType::Any && operand.layout != Layout::Plain) return false;
+    if (info.dtype != DType::Any && operand.dtype != info.dtype) return false;
+    if (info.dtype == DType::Any && operand.layout != Layout::Plain) return false;
   }
-  const KernelCase row_item = case_for(row, item);
+  const KernelCase row_item = case_for(info, item);
   kernels::StepNeeds needs;
-  return kernels::check_step(step_of(row, row_item), &needs) == nullptr;
+  return kernels::check_step(step_of(info, row_item), &needs) == nullptr;
 }
 
 // What is wrong with one kernel on one case, or "". `expected`: what the reference makes of it.
-std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item,
+std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const KernelCase& item,
                      const CaseInputs& inputs, const GuardedMemory& expected,
                      const Special& special = kNotSpecial) {
   const size_t bytes = expected.bytes();
   const DType dtype = item.operands.back().dtype;
   GuardedMemory whole(bytes, dtype_bytes(dtype));
-  std::string error = run_cpu(row, kernel, item, inputs, {1}, whole.data());
+  std::string error = run_cpu(info, kernel, item, inputs, {1}, whole.data());
   if (!error.empty()) return error;
   if (!whole.has_whole_guards()) return "a write outside the output";
   if (special)
     error = special_difference(expected, whole, item.operands.back(),
-                               kernels::winograd_outputs(row.packing), tolerance_of(row));
+                               kernels::winograd_outputs(info.packing), tolerance_of(info));
   else if (dtype == DType::F32)
-    error = difference(expected, whole, tolerance_of(row));
+    error = difference(expected, whole, tolerance_of(info));
   else if (!same_bytes(expected, whole))
     error = "not the bytes of the reference";
   if (!error.empty()) return error;
@@ -56,7 +56,7 @@ std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const Kern
   const kernels::WorkerSpeeds cuts[] = {{2}, {3}, {4}, {5}, {4, kUnequal}};
   for (const kernels::WorkerSpeeds& pieces : cuts) {
     GuardedMemory cut(bytes);
-    error = run_cpu(row, kernel, item, inputs, pieces, cut.data());
+    error = run_cpu(info, kernel, item, inputs, pieces, cut.data());
     if (!error.empty()) return error;
     if (!same_bytes(whole, cut))
       return "tasks cut into " + std::to_string(pieces.count) +
@@ -66,25 +66,25 @@ std::string run_case(const KernelRow& row, kernels::CpuKernel kernel, const Kern
 }
 
 TEST_CASE("CPU kernels equal the reference on every instruction set") {
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu) continue;
-    const std::vector<KernelCase> cases = cpu_cases_of(row.op);
-    const std::vector<KernelCase> all = cases_of(row.op);
-    INFO(row.symbol << " has a case that it can run");
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu) continue;
+    const std::vector<KernelCase> cases = cpu_cases_of(info.op);
+    const std::vector<KernelCase> all = cases_of(info.op);
+    INFO(info.symbol << " has a case that it can run");
     CHECK(std::any_of(all.begin(), all.end(),
-                      [&](const KernelCase& item) { return is_for_row(row, item); }));
+                      [&](const KernelCase& item) { return is_for_row(info, item); }));
     for (size_t i = 0; i < cases.size(); ++i) {
-      if (!is_for_row(row, cases[i])) continue;
-      const KernelCase item = case_for(row, cases[i]);
+      if (!is_for_row(info, cases[i])) continue;
+      const KernelCase item = case_for(info, cases[i]);
       const CaseInputs inputs(item, kCpuSeed);
       GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
       run_ref(item, inputs, expected.data());
       for (CpuTarget target : kernels::kCpuTargets) {
-        const kernels::CpuKernel kernel = kernel_for_target(row, target);
+        const kernels::CpuKernel kernel = kernel_for_target(info, target);
         if (kernel == nullptr) continue;
-        const std::string error = run_case(row, kernel, item, inputs, expected);
+        const std::string error = run_case(info, kernel, item, inputs, expected);
         if (error.empty()) continue;
-        FAIL_CHECK(where(row, target, item, i) << ": " << error);
+        FAIL_CHECK(where(info, target, item, i) << ": " << error);
       }
     }
   }
@@ -94,34 +94,35 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
 // matter of test/differential/families/special_values.py.
 TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them") {
   const Special& special = GENERATE(0, 1) == 0 ? kSpecialNan : kSpecialInfinities;
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu || row.dtype != DType::F32) continue;
-    const std::vector<KernelCase> cases = cpu_cases_of(row.op);
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu || info.dtype != DType::F32) continue;
+    const std::vector<KernelCase> cases = cpu_cases_of(info.op);
     for (size_t i = 0; i < cases.size(); ++i) {
-      if (!is_for_row(row, cases[i]) || why_open(row, cases[i], special)) continue;
-      const KernelCase item = case_for(row, cases[i]);
+      if (!is_for_row(info, cases[i]) || why_open(info, cases[i], special)) continue;
+      const KernelCase item = case_for(info, cases[i]);
       CaseInputs inputs(item, kCpuSeed);
       inputs.add_special(special, kCpuSeed);
       GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
       run_ref(item, inputs, expected.data());
       for (CpuTarget target : kernels::kCpuTargets) {
-        const kernels::CpuKernel kernel = kernel_for_target(row, target);
+        const kernels::CpuKernel kernel = kernel_for_target(info, target);
         if (kernel == nullptr) continue;
-        const std::string error = run_case(row, kernel, item, inputs, expected, special);
+        const std::string error = run_case(info, kernel, item, inputs, expected, special);
         if (error.empty()) continue;
-        FAIL_CHECK(where(row, target, item, i) << ", " << special.name << ": " << error);
+        FAIL_CHECK(where(info, target, item, i) << ", " << special.name << ": " << error);
       }
     }
   }
 }
 
-TEST_CASE("every case is one that a CPU row runs") {
+TEST_CASE("every case is one that a CPU kernel runs") {
   for (const OpRow& op : kOpRows)
     for (const KernelCase& item : cases_of(op.kind)) {
       INFO(op.name << " \"" << item.name << "\"");
-      CHECK(std::any_of(std::begin(kKernelRows), std::end(kKernelRows), [&](const KernelRow& row) {
-        return row.op == op.kind && row.processor == Processor::Cpu && is_for_row(row, item);
-      }));
+      CHECK(std::any_of(
+          std::begin(kKernelInfos), std::end(kKernelInfos), [&](const KernelInfo& info) {
+            return info.op == op.kind && info.processor == Processor::Cpu && is_for_row(info, item);
+          }));
     }
 }
 
@@ -137,20 +138,20 @@ TEST_CASE("the kernels that are chosen are vector code") {
   CHECK(best >= CpuTarget::Avx2);
 #endif
   for (const char* symbol : {"conv2d_f32_cpu", "depthwise_conv2d_f32_cpu", "matmul_f32_cpu"})
-    for (const KernelRow& row : kKernelRows)
-      if (std::string_view(symbol) == row.symbol) {
+    for (const KernelInfo& info : kKernelInfos)
+      if (std::string_view(symbol) == info.symbol) {
         INFO(symbol);
         // With sanitizers a build has AVX2 at most.
         CpuTarget built = CpuTarget::Baseline;
         for (CpuTarget target : kernels::kCpuTargets)
-          if (target <= best && kernel_for_target(row, target) != nullptr) built = target;
+          if (target <= best && kernel_for_target(info, target) != nullptr) built = target;
 #if defined(__x86_64__)
         CHECK(built >= CpuTarget::Avx2);
 #endif
 #if !defined(CODL_SLOW_RUN)
         CHECK(built == best);
 #endif
-        CHECK(kernels::cpu_kernel(row) == kernel_for_target(row, built));
+        CHECK(kernels::cpu_kernel(info) == kernel_for_target(info, built));
       }
 }
 

@@ -132,14 +132,15 @@ class CaseInputs {
   }
 
   // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the weights in
-  // the packing of `row`. Aligned as little as a row of the CPU may count on, 64 bytes for OpenCL.
-  GuardedMemory memory(const KernelRow& row, size_t i, const OperandShape& shape) const {
+  // the packing of the kernel. Aligned as little as one of the CPU may count on, 64 bytes for
+  // OpenCL.
+  GuardedMemory memory(const KernelInfo& info, size_t i, const OperandShape& shape) const {
     GuardedMemory memory(static_cast<size_t>(shape.bytes),
-                         row.processor == Processor::Gpu ? 0 : dtype_bytes(shape.dtype) * (i + 1));
+                         info.processor == Processor::Gpu ? 0 : dtype_bytes(shape.dtype) * (i + 1));
     if (shape.layout == Layout::Packed) {
       // Packed weights are 64-byte aligned in a plan.
       GuardedMemory packed(static_cast<size_t>(shape.bytes));
-      kernels::pack(row.packing_of(static_cast<uint32_t>(i)), shape.dims, shape.rank,
+      kernels::pack(info.packing_of(static_cast<uint32_t>(i)), shape.dims, shape.rank,
                     groups_of(*item_), whole_[i].data(), packed.data());
       return packed;
     }
@@ -189,12 +190,12 @@ inline kernels::KernelArgs args_of(const KernelCase& item,
   return args;
 }
 
-// What the reference kernel is promised of its scratch: it is the operator's row of any dtype.
+// What the reference kernel is promised of its scratch: it is the operator's kernel of any dtype.
 inline uint64_t ref_scratch_bytes(const KernelCase& item) {
   kernels::StepNeeds needs;
-  for (const KernelRow& row : kKernelRows)
-    if (row.op == item.op && row.dtype == DType::Any &&
-        kernels::check_step(step_of(row, item), &needs) == nullptr)
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.op == item.op && info.dtype == DType::Any &&
+        kernels::check_step(step_of(info, item), &needs) == nullptr)
       return needs.scratch_bytes;
   return 0;
 }
@@ -216,19 +217,19 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
   kernels::ref_kernel(item.op)(args);
 }
 
-// Runs a CPU kernel on a case_for() its row into `output` with its tasks cut into `pieces`, the
+// Runs a CPU kernel on a case_for() it into `output` with its tasks cut into `pieces`, the
 // last piece first, each with a scratch of its own. Returns what is wrong besides the numbers, or
 // "".
-inline std::string run_cpu(const KernelRow& row, kernels::CpuKernel kernel, const KernelCase& item,
-                           const CaseInputs& inputs, const kernels::WorkerSpeeds& pieces,
-                           float* output) {
+inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
+                           const KernelCase& item, const CaseInputs& inputs,
+                           const kernels::WorkerSpeeds& pieces, float* output) {
   kernels::StepNeeds needs;
-  if (const char* expected = kernels::check_step(step_of(row, item), &needs))
+  if (const char* expected = kernels::check_step(step_of(info, item), &needs))
     return std::string("the contract expected ") + expected;
   std::vector<GuardedMemory> memory;
   std::vector<kernels::TensorView> views;
   for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
-    memory.push_back(inputs.memory(row, i, item.operands[i]));
+    memory.push_back(inputs.memory(info, i, item.operands[i]));
     views.push_back(kernels::make_view(item.operands[i], memory[i].data()));
   }
   views.push_back(kernels::make_view(item.operands.back(), output));
@@ -283,15 +284,16 @@ inline bool is_in_special_tile(const GuardedMemory& expected, const OperandShape
   return false;
 }
 
-// Why `row` is not held to the reference on a case with such inputs, or null.
-inline const char* why_open(const KernelRow& row, const KernelCase& item, const Special& special) {
+// Why `info` is not held to the reference on a case with such inputs, or null.
+inline const char* why_open(const KernelInfo& info, const KernelCase& item,
+                            const Special& special) {
   if (std::isnan(special.values[0])) return nullptr;
-  if (row.op == OpKind::Resize)
+  if (info.op == OpKind::Resize)
     return "0 times infinity in a sum of weights, none in a + (b - a) * weight";
-  if (kernels::winograd_outputs(row.packing) != 0) return "a NaN before the activation";
+  if (kernels::winograd_outputs(info.packing) != 0) return "a NaN before the activation";
   const int32_t kind =
       item.op == OpKind::Unary ? params_of<UnaryParams>(item).kind : kUnaryIdentity;
-  if (row.processor == Processor::Gpu &&
+  if (info.processor == Processor::Gpu &&
       (kind == kUnarySin || kind == kUnaryCos || kind == kUnaryTan))
     return "PoCL 3.1 is wrong in the other lanes of a vector with a number of 1e30";
   return nullptr;
@@ -334,10 +336,10 @@ inline bool same_bytes(const GuardedMemory& a, const GuardedMemory& b) {
   return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
-// The function of `row` for `target`, or null if there is none of its own or this processor cannot
+// The function of `info` for `target`, or null if there is none of its own or this processor cannot
 // run it.
-inline kernels::CpuKernel kernel_for_target(const KernelRow& row, kernels::CpuTarget target) {
-  const kernels::CpuKernelTargets* targets = kernels::cpu_kernel_targets(row);
+inline kernels::CpuKernel kernel_for_target(const KernelInfo& info, kernels::CpuTarget target) {
+  const kernels::CpuKernelTargets* targets = kernels::cpu_kernel_targets(info);
   if (targets == nullptr || !kernels::cpu_has(target)) return nullptr;
   if (target == kernels::CpuTarget::Avx3) return targets->avx3;
   if (target == kernels::CpuTarget::Avx2) return targets->avx2;

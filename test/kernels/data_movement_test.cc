@@ -63,7 +63,7 @@ TEST_CASE("concat on a GPU joins inputs along the channels, at most eight images
   CHECK(check_images(9) == "at most 8 images");
   CHECK(check_buffers(15) == "ok");
   params.axis = 3;
-  CHECK(check_buffers(2) == "axis 1 for a GPU row of channels");
+  CHECK(check_buffers(2) == "axis 1 for a GPU kernel of channels");
 }
 
 TEST_CASE("concat on a GPU joins runs of elements along the other axes") {

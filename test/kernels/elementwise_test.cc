@@ -168,13 +168,13 @@ TypedTensor cast(const TypedTensor& x, DType to) {
   return run_any(OpKind::Cast, &params, {x}, like);
 }
 
-// The number that every F32 CPU row of this processor, and the reference, makes of x.
+// The number that every F32 CPU kernel of this processor, and the reference, makes of x.
 std::vector<float> unary_values(int32_t kind, float alpha, float beta, float x) {
   std::vector<float> found = {unary_value_ref(kind, alpha, beta, x)};
-  for (const KernelRow& row : kKernelRows)
+  for (const KernelInfo& info : kKernelInfos)
     for (CpuTarget target : kCpuTargets) {
-      if (std::string_view(row.symbol) != "unary_f32_cpu") continue;
-      const CpuKernel kernel = test::kernel_for_target(row, target);
+      if (std::string_view(info.symbol) != "unary_f32_cpu") continue;
+      const CpuKernel kernel = test::kernel_for_target(info, target);
       if (kernel == nullptr) continue;
       float y = 0.0f;
       const UnaryParams params = {kind, alpha, beta};

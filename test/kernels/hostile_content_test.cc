@@ -23,10 +23,10 @@ GuardedMemory filled(const OperandShape& shape, uint64_t pattern, std::mt19937* 
 }
 
 // Where a write was outside, or "". Pattern 0: random bytes.
-std::string run_on(const KernelRow& row, const KernelCase& item, uint64_t pattern,
+std::string run_on(const KernelInfo& info, const KernelCase& item, uint64_t pattern,
                    std::mt19937* random) {
   kernels::StepNeeds needs;
-  if (kernels::check_step(step_of(row, item), &needs) != nullptr) return "";
+  if (kernels::check_step(step_of(info, item), &needs) != nullptr) return "";
   std::vector<GuardedMemory> memory;
   std::vector<kernels::TensorView> views;
   for (const OperandShape& shape : item.operands) {
@@ -37,7 +37,7 @@ std::string run_on(const KernelRow& row, const KernelCase& item, uint64_t patter
   kernels::KernelArgs args = args_of(item, views);
   args.scratch = scratch.data();
   args.task_end = needs.task_count;
-  kernels::cpu_kernel(row)(args);
+  kernels::cpu_kernel(info)(args);
   for (size_t i = 0; i < memory.size(); ++i)
     if (!memory[i].has_whole_guards()) return "operand " + std::to_string(i);
   return scratch.has_whole_guards() ? "" : "the scratch";
@@ -45,13 +45,13 @@ std::string run_on(const KernelRow& row, const KernelCase& item, uint64_t patter
 
 TEST_CASE("no content of the operands leads a kernel outside them") {
   std::mt19937 random(1);
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu || row.dtype != DType::Any) continue;
-    INFO(row.symbol);
-    for (const KernelCase& item : cpu_cases_of(row.op)) {
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu || info.dtype != DType::Any) continue;
+    INFO(info.symbol);
+    for (const KernelCase& item : cpu_cases_of(info.op)) {
       INFO(item.name);
-      for (uint64_t pattern : kPatterns) CHECK(run_on(row, item, pattern, &random) == "");
-      CHECK(run_on(row, item, 0, &random) == "");
+      for (uint64_t pattern : kPatterns) CHECK(run_on(info, item, pattern, &random) == "");
+      CHECK(run_on(info, item, 0, &random) == "");
     }
   }
 }

@@ -76,26 +76,26 @@ inline int32_t groups_of(const KernelCase& item) {
 }
 
 // The case with its constants in the packing of `row`.
-inline KernelCase case_for(const KernelRow& row, KernelCase item) {
+inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
   const int32_t groups = groups_of(item);
   for (size_t i = 0; i < item.operands.size(); ++i) {
     OperandShape& shape = item.operands[i];
     if (shape.layout == Layout::Packed)
-      shape.bytes = kernels::packed_bytes(row.packing_of(static_cast<uint32_t>(i)), shape.dims,
+      shape.bytes = kernels::packed_bytes(kernel.packing_of(static_cast<uint32_t>(i)), shape.dims,
                                           shape.rank, groups);
   }
   return item;
 }
 
 // The case with images where the row has them; its operands are Nhwc.
-inline KernelCase with_images(const KernelRow& row, KernelCase item) {
-  const std::string_view symbol = row.symbol;
-  const bool reads = row.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";
+inline KernelCase with_images(const KernelInfo& kernel, KernelCase item) {
+  const std::string_view symbol = kernel.symbol;
+  const bool reads = kernel.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";
   for (size_t i = 0; i < item.operands.size(); ++i) {
     const bool is_output = i + 1 == item.operands.size();
     OperandShape& shape = item.operands[i];
-    const bool is_image =
-        is_output ? row.layout == Layout::Image2d : reads || symbol == "convert_f32_cl_from_image";
+    const bool is_image = is_output ? kernel.layout == Layout::Image2d
+                                    : reads || symbol == "convert_f32_cl_from_image";
     if (!is_image || shape.layout != Layout::Nhwc) continue;
     shape.layout = Layout::Image2d;
     shape.bytes = 0;

@@ -20,21 +20,21 @@ std::string check_unary(const OperandShape& x, const OperandShape& y, SplitDim d
   return check({"unary_f32_cpu", &kRelu, {x, y}, dim, part});
 }
 
-TEST_CASE("every row has a contract, a reference and its function or text") {
-  for (const KernelRow& row : kKernelRows) {
-    INFO(row.symbol);
-    CHECK(contract_of(row.op).check != nullptr);
-    CHECK(work_of(row.op).work != nullptr);
-    CHECK(ref_kernel(row.op) != nullptr);
-    const bool is_cpu = row.processor == Processor::Cpu;
-    CHECK((cpu_kernel(row) != nullptr) == is_cpu);
-    CHECK((cl_text(row).text == nullptr) == is_cpu);
+TEST_CASE("every kernel has a contract, a reference and its function or text") {
+  for (const KernelInfo& info : kKernelInfos) {
+    INFO(info.symbol);
+    CHECK(contract_of(info.op).check != nullptr);
+    CHECK(work_of(info.op).work != nullptr);
+    CHECK(ref_kernel(info.op) != nullptr);
+    const bool is_cpu = info.processor == Processor::Cpu;
+    CHECK((cpu_kernel(info) != nullptr) == is_cpu);
+    CHECK((cl_text(info).text == nullptr) == is_cpu);
     // codlc counts the time of the rows that it takes for the reference's plain loops.
-    CHECK(row.is_reference() == (is_cpu && cpu_kernel(row) == ref_kernel(row.op)));
+    CHECK(info.is_reference() == (is_cpu && cpu_kernel(info) == ref_kernel(info.op)));
     if (is_cpu)
-      CHECK(cpu_kernel_targets(row)->baseline != nullptr);
+      CHECK(cpu_kernel_targets(info)->baseline != nullptr);
     else
-      CHECK(contract_of(row.op).launch != nullptr);
+      CHECK(contract_of(info.op).launch != nullptr);
   }
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a launch takes what it has room for, and says if there was more") {
   }
 }
 
-TEST_CASE("maps may be halves where the row says so, and each operand for itself") {
+TEST_CASE("maps may be halves where the kernel says so, and each operand for itself") {
   const auto as_halves = [](OperandShape shape) {
     shape.dtype = DType::F16;
     shape.bytes /= 2;
@@ -110,14 +110,14 @@ TEST_CASE("maps may be halves where the row says so, and each operand for itself
   CHECK(work.written_bytes == 0.5 * float_work.written_bytes);
 }
 
-TEST_CASE("only GPU rows take halves") {
-  for (const KernelRow& row : kKernelRows) {
-    INFO(row.symbol);
-    CHECK((!row.takes_halves || (row.processor == Processor::Gpu && row.dtype == DType::F32)));
+TEST_CASE("only GPU kernels take halves") {
+  for (const KernelInfo& info : kKernelInfos) {
+    INFO(info.symbol);
+    CHECK((!info.takes_halves || (info.processor == Processor::Gpu && info.dtype == DType::F32)));
   }
 }
 
-TEST_CASE("operands are of the row's dtype, bounded, and as large as their memory") {
+TEST_CASE("operands are of the kernel's dtype, bounded, and as large as their memory") {
   OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape y = x;
   CHECK(check_unary(x, y) == "ok");
@@ -139,7 +139,7 @@ TEST_CASE("operands are of the row's dtype, bounded, and as large as their memor
   CHECK(check_unary(x, y) == "operands of layout Plain, Nhwc, Image2d or Packed");
 }
 
-TEST_CASE("images are for GPU rows, outputs have the row's layout") {
+TEST_CASE("images are for GPU kernels, outputs have the kernel's layout") {
   const OperandShape x = nhwc({1, 3, 4, 5});
   CHECK(check_unary(image({1, 3, 4, 5}), x) == "no image for a CPU kernel");
   CHECK(check({"unary_f32_cl_image", &kRelu, {x, x}}) == "output in the kernel's layout");
@@ -148,7 +148,7 @@ TEST_CASE("images are for GPU rows, outputs have the row's layout") {
   CHECK(check_unary(x, packed) == "output in the kernel's layout");
 }
 
-TEST_CASE("a part lies in the output and is one that the row can compute") {
+TEST_CASE("a part lies in the output and is one that the kernel can compute") {
   const OperandShape x = nhwc({1, 40, 6, 5});
   const OperandShape window = nhwc({1, 40, 6, 5}, {2, 5});
   CHECK(check_unary(x, x, SplitDim::None, {0, 1}) == "part [0, 0) for a step that is not split");

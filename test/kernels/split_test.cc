@@ -1,6 +1,6 @@
-// Split = whole: parts computed one by one and joined are the whole, bit by bit, for every CPU row,
-// the reference kernels, the GPU rows by Winograd's method, every dim that the row can split and
-// every legal cut.
+// Split = whole: parts computed one by one and joined are the whole, bit by bit, for every CPU
+// kernel, the reference kernels, the GPU kernels by Winograd's method, every dim that the kernel
+// can split and every legal cut.
 //
 // Each part runs on operands trimmed to the rows it needs, as far as the contract lets them be
 // trimmed: so a contract that lets through too few rows fails here, too (the kernel would read
@@ -25,13 +25,13 @@ uint64_t bytes_of(const OperandShape& shape) {
   return static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
 }
 
-bool passes(const KernelRow& row, const KernelCase& item) {
+bool passes(const KernelInfo& info, const KernelCase& item) {
   kernels::StepNeeds needs;
-  return kernels::check_step(step_of(row, item), &needs) == nullptr;
+  return kernels::check_step(step_of(info, item), &needs) == nullptr;
 }
 
 // Gives up rows of the inputs' windows as long as the contract agrees.
-void trim_inputs(const KernelRow& row, KernelCase* item) {
+void trim_inputs(const KernelInfo& info, KernelCase* item) {
   for (size_t i = 0; i + 1 < item->operands.size(); ++i) {
     OperandShape& shape = item->operands[i];
     if (shape.layout != Layout::Nhwc) continue;
@@ -43,7 +43,7 @@ void trim_inputs(const KernelRow& row, KernelCase* item) {
         else
           --shape.row_end;
         shape.bytes = bytes_of(shape);
-        if (passes(row, *item)) continue;
+        if (passes(info, *item)) continue;
         shape = before;
         break;
       }
@@ -51,16 +51,16 @@ void trim_inputs(const KernelRow& row, KernelCase* item) {
   }
 }
 
-// The cases of all of an operator that the row can compute `part` of, at the cut: two parts.
-std::vector<KernelCase> parts_of(const KernelRow& row, const KernelCase& whole, SplitDim dim,
+// The cases of all of an operator that the kernel can compute `part` of, at the cut: two parts.
+std::vector<KernelCase> parts_of(const KernelInfo& info, const KernelCase& whole, SplitDim dim,
                                  Range all, int32_t cut) {
   std::vector<KernelCase> parts;
   for (Range part : {Range{all.begin, cut}, Range{cut, all.end}}) {
     KernelCase item = whole;
     item.part_dim = dim;
     item.part = part;
-    if (!passes(row, item)) return {};
-    trim_inputs(row, &item);
+    if (!passes(info, item)) return {};
+    trim_inputs(info, &item);
     parts.push_back(item);
   }
   return parts;
@@ -81,8 +81,8 @@ std::vector<int32_t> cuts_of(const KernelCase& whole, Range all, int32_t step) {
 }
 
 // Runs the cuts of a case; returns how many there were.
-int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, const std::string& name,
-               const Run& run) {
+int check_cuts(const KernelInfo& info, const KernelCase& whole, SplitDim dim,
+               const std::string& name, const Run& run) {
   const OperandShape& y = whole.operands.back();
   const bool is_height = dim == SplitDim::Height;
   const Range all = is_height ? kernels::rows_of_part(SplitDim::None, {}, y)
@@ -92,7 +92,7 @@ int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, cons
   std::string error = run(whole, inputs, expected.data());
   int count = 0;
   for (int32_t cut : cuts_of(whole, all, is_height ? 1 : kChannelPanel)) {
-    const std::vector<KernelCase> parts = parts_of(row, whole, dim, all, cut);
+    const std::vector<KernelCase> parts = parts_of(info, whole, dim, all, cut);
     if (parts.empty()) continue;
     ++count;
     GuardedMemory found(expected.bytes());
@@ -108,52 +108,52 @@ int check_cuts(const KernelRow& row, const KernelCase& whole, SplitDim dim, cons
   return count;
 }
 
-std::vector<KernelCase> whole_cases(const KernelRow& row, const std::vector<KernelCase>& cases) {
+std::vector<KernelCase> whole_cases(const KernelInfo& info, const std::vector<KernelCase>& cases) {
   std::vector<KernelCase> whole;
   for (const KernelCase& item : cases)
-    if (item.part_dim == SplitDim::None) whole.push_back(case_for(row, item));
+    if (item.part_dim == SplitDim::None) whole.push_back(case_for(info, item));
   return whole;
 }
 
 TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
   std::set<std::pair<OpKind, SplitDim>> checked_references;  // one reference, however many rows
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Cpu) continue;
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu) continue;
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
-      if (!row.can_split(dim)) continue;
-      const bool is_first = checked_references.emplace(row.op, dim).second;
+      if (!info.can_split(dim)) continue;
+      const bool is_first = checked_references.emplace(info.op, dim).second;
       int cuts = 0;
       const auto check_cases = [&](const std::vector<KernelCase>& cases) {
         for (const KernelCase& item : cases) {
           if (is_first)
-            check_cuts(row, item, dim, std::string(row.symbol) + " reference",
+            check_cuts(info, item, dim, std::string(info.symbol) + " reference",
                        [](const KernelCase& part, const CaseInputs& inputs, float* output) {
                          run_ref(part, inputs, output);
                          return std::string();
                        });
           for (kernels::CpuTarget target : kernels::kCpuTargets) {
-            const kernels::CpuKernel kernel = kernel_for_target(row, target);
+            const kernels::CpuKernel kernel = kernel_for_target(info, target);
             if (kernel == nullptr) continue;
             cuts += check_cuts(
-                row, item, dim, std::string(row.symbol) + " " + kernels::cpu_target_name(target),
+                info, item, dim, std::string(info.symbol) + " " + kernels::cpu_target_name(target),
                 [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                  return run_cpu(row, kernel, part, inputs, {1}, output);
+                  return run_cpu(info, kernel, part, inputs, {1}, output);
                 });
           }
         }
       };
-      check_cases(whole_cases(row, cpu_cases_of(row.op)));
-      if (cuts == 0) check_cases(whole_cases(row, cases_of(row.op)));  // where some were too few
-      INFO(row.symbol << " has a case that can be cut along "
-                      << (dim == SplitDim::Height ? "rows" : "channels"));
+      check_cases(whole_cases(info, cpu_cases_of(info.op)));
+      if (cuts == 0) check_cases(whole_cases(info, cases_of(info.op)));  // where some were too few
+      INFO(info.symbol << " has a case that can be cut along "
+                       << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts > 0);
     }
   }
 }
 
-std::string run_cl(ClDevice* device, const KernelRow& row, const KernelCase& item,
+std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& item,
                    const CaseInputs& inputs, float* output) {
-  const kernels::StepShape untiled = step_of(row, item);
+  const kernels::StepShape untiled = step_of(info, item);
   // As on a processor: parts of channels have work-items of other sizes.
   int32_t tile[kernels::kMaxTileInts];
   kernels::StepShape step = untiled;
@@ -164,13 +164,13 @@ std::string run_cl(ClDevice* device, const KernelRow& row, const KernelCase& ite
   std::vector<GuardedMemory> memory;
   std::vector<ClOperand> operands;
   for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
-    memory.push_back(inputs.memory(row, i, item.operands[i]));
+    memory.push_back(inputs.memory(info, i, item.operands[i]));
     operands.push_back({.data = memory[i].data(), .bytes = memory[i].bytes()});
   }
   operands.push_back({.data = output,
                       .bytes = static_cast<size_t>(item.operands.back().bytes),
                       .is_output = true});
-  return device->run(row, launch, operands);
+  return device->run(info, launch, operands);
 }
 
 // Tiles of outputs must lie where they lie in the whole.
@@ -190,17 +190,17 @@ TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[open
                                                     .in_h = 11,
                                                     .in_w = 6,
                                                     .has_residual = true}));
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Gpu || kernels::winograd_outputs(row.packing) == 0) continue;
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Gpu || kernels::winograd_outputs(info.packing) == 0) continue;
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
       int cuts = 0;
       for (const KernelCase& item : cases)
-        cuts += check_cuts(row, case_for(row, item), dim, row.symbol,
+        cuts += check_cuts(info, case_for(info, item), dim, info.symbol,
                            [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                             return run_cl(device, row, part, inputs, output);
+                             return run_cl(device, info, part, inputs, output);
                            });
       // Of two cases: rows at 1, 6 and 10; channels at 16, and of 96 at 16, 48 and 80.
-      INFO(row.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+      INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts == (dim == SplitDim::Height ? 6 : 4));
     }
   }

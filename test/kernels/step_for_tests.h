@@ -49,8 +49,8 @@ struct StepForTest {
 
   StepShape shape() const {
     StepShape step;
-    for (const KernelRow& row : kKernelRows)
-      if (symbol == row.symbol) step.row = &row;
+    for (const KernelInfo& kernel : kKernelInfos)
+      if (symbol == kernel.symbol) step.kernel = &kernel;
     step.params = params;
     step.operands = operands.data();
     step.operand_count = static_cast<uint32_t>(operands.size());
@@ -62,7 +62,7 @@ struct StepForTest {
   }
 };
 
-// What check_step() says, "ok" if the row may run the step.
+// What check_step() says, "ok" if the kernel may run the step.
 inline std::string check(const StepForTest& step) {
   StepNeeds needs;
   const char* expected = check_step(step.shape(), &needs);

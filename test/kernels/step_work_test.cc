@@ -281,7 +281,7 @@ TEST_CASE("work of tiles in local memory, by hand") {
   CHECK(work.moved_bytes == 4 * 2 * 2 * 32 * 32 * 4 + 64 * 64 * 4);
 }
 
-TEST_CASE("work of GPU rows of a convolution, by hand") {
+TEST_CASE("work of GPU kernels of a convolution, by hand") {
   const Conv2dParams params = window(1, 0);
   const StepWork buffer =
       work_of(conv2d("conv2d_f32_cl_buffer", params, 16, 32, 7, 1, 7), gpu(8, 32));
@@ -419,21 +419,21 @@ const std::pair<const char*, double StepWork::*> kCounts[] = {
 };
 static_assert(sizeof(StepWork) == std::size(kCounts) * sizeof(double));
 
-WorkMachine machine_for(const KernelRow& row, int32_t lanes, int32_t threads) {
-  WorkMachine machine = row.processor == Processor::Cpu ? cpu(lanes, threads) : gpu(8, 32);
+WorkMachine machine_for(const KernelInfo& kernel, int32_t lanes, int32_t threads) {
+  WorkMachine machine = kernel.processor == Processor::Cpu ? cpu(lanes, threads) : gpu(8, 32);
   machine.l1_bytes = 32 * 1024;
   machine.l2_bytes = 256 * 1024;
   machine.last_level_bytes = 2 * 1024 * 1024;
   return machine;
 }
 
-void each_step(const KernelRow& row, const std::function<void(const StepShape&)>& visit) {
-  for (const test::KernelCase& plain_case : test::cases_of(row.op)) {
-    const test::KernelCase item = test::with_images(row, test::case_for(row, plain_case));
-    StepShape step = profiler::step_of(row, item);
+void each_step(const KernelInfo& kernel, const std::function<void(const StepShape&)>& visit) {
+  for (const test::KernelCase& plain_case : test::cases_of(kernel.op)) {
+    const test::KernelCase item = test::with_images(kernel, test::case_for(kernel, plain_case));
+    StepShape step = profiler::step_of(kernel, item);
     StepNeeds needs;
     if (check_step(step, &needs) != nullptr) continue;
-    INFO(row.symbol << " \"" << item.name << '"');
+    INFO(kernel.symbol << " \"" << item.name << '"');
     visit(step);
   }
 }
@@ -456,19 +456,19 @@ std::string fault_of(const StepWork& work, const StepNeeds& needs, int32_t threa
   return work.busiest_share >= least - 1e-9 && work.busiest_share <= 1 ? "" : "the busiest worker";
 }
 
-TEST_CASE("every row counts the work of its steps") {
-  for (const KernelRow& row : kKernelRows) {
-    INFO(row.symbol);
-    REQUIRE(kernels::work_of(row.op).work != nullptr);
+TEST_CASE("every kernel counts the work of its steps") {
+  for (const KernelInfo& kernel : kKernelInfos) {
+    INFO(kernel.symbol);
+    REQUIRE(kernels::work_of(kernel.op).work != nullptr);
     int steps = 0;
-    each_step(row, [&](const StepShape& step) {
+    each_step(kernel, [&](const StepShape& step) {
       ++steps;
       StepNeeds needs;
       check_step(step, &needs);
       for (const int32_t lanes : {4, 8, 16})
         for (const int32_t threads : {1, 3, 8}) {
           StepWork work;
-          count_work(step, machine_for(row, lanes, threads), &work);
+          count_work(step, machine_for(kernel, lanes, threads), &work);
           if (const std::string fault = fault_of(work, needs, threads); !fault.empty())
             FAIL_CHECK(fault << ", lanes " << lanes << ", threads " << threads);
         }
@@ -479,13 +479,13 @@ TEST_CASE("every row counts the work of its steps") {
 
 // Smaller caches never let less through.
 TEST_CASE("what comes from beyond a cache rises as the cache shrinks") {
-  for (const KernelRow& row : kKernelRows)
-    each_step(row, [&](const StepShape& step) {
+  for (const KernelInfo& kernel : kKernelInfos)
+    each_step(kernel, [&](const StepShape& step) {
       double l1 = -1;
       double l2 = -1;
       double last = -1;
       for (const double share : {64.0, 4.0, 1.0, 0.25, 0.0}) {
-        WorkMachine machine = machine_for(row, 8, 4);
+        WorkMachine machine = machine_for(kernel, 8, 4);
         machine.l1_bytes *= share;
         machine.l2_bytes *= share;
         machine.last_level_bytes *= share;
@@ -503,15 +503,15 @@ TEST_CASE("what comes from beyond a cache rises as the cache shrinks") {
 // Of a whole step along rows: what parts add up to, and what more rows never take less of. Scalar
 // kernels have no tiles to fill up; what that adds of others depends on where they are cut.
 TEST_CASE("parts of rows add up to the whole, and more rows are no less work") {
-  for (const KernelRow& row : kKernelRows) {
-    if (!row.can_split(SplitDim::Height)) continue;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (!kernel.can_split(SplitDim::Height)) continue;
     int steps = 0;
-    each_step(row, [&](StepShape step) {
+    each_step(kernel, [&](StepShape step) {
       const OperandShape& y = step.output();
       const Range all = rows_of_part(SplitDim::None, {}, y);
       if (step.part_dim != SplitDim::None || y.rank != 4 || all.count() < 2) return;
       for (const int32_t lanes : {1, 16}) {
-        const WorkMachine machine = machine_for(row, lanes, 1);
+        const WorkMachine machine = machine_for(kernel, lanes, 1);
         step.part_dim = SplitDim::None;
         step.part = {};
         StepWork whole;
@@ -550,7 +550,7 @@ TEST_CASE("parts of rows add up to the whole, and more rows are no less work") {
         }
       }
     });
-    INFO(row.symbol);
+    INFO(kernel.symbol);
     CHECK(steps > 0);
   }
 }

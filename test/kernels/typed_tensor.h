@@ -94,8 +94,8 @@ TypedTensor tensor(std::initializer_list<int32_t> dims, std::initializer_list<T>
 inline TypedTensor run_any(OpKind op, const void* params, const std::vector<TypedTensor>& inputs,
                            const TypedTensor& like, std::string* out_error = nullptr) {
   kernels::StepShape step;
-  for (const KernelRow& row : kKernelRows)
-    if (row.op == op && row.dtype == DType::Any) step.row = &row;
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.op == op && kernel.dtype == DType::Any) step.kernel = &kernel;
   std::vector<kernels::OperandShape> shapes;
   for (const TypedTensor& input : inputs) shapes.push_back(input.shape);
   shapes.push_back(like.shape);

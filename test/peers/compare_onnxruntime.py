@@ -8,11 +8,11 @@
 For each network and mode: compile, run on a seeded random input, compare every output (relative L2
 error at most 1e-4, with --precision=fp16 1e-2), and check in `codl-dump --json` that the plan does what the mode says:
   auto   the partitioner's choice; every variant of the plan is run
-  cpu    no MACs on the GPU lane
-  gpu    99 % of the MACs on the GPU lane
+  cpu    no MACs on the GPU
+  gpu    99 % of the MACs on the GPU
   h      --split-dim=h --ratio=0.5 --max-chain=4: 90 % of the convolutions' MACs split so; chains
   oc     --split-dim=oc --ratio=0.5: 90 % of the convolutions' MACs split so
-In gpu, h and oc each lane that has convolutions is also made to write zeros (zero_lane, of the test
+In gpu, h and oc each lane that has convolutions is also made to write zeros (zero_queue, of the test
 build): the result must then be far off, or the lane's work would not count.
 One line per network and mode; exits 1 if any is off.
 
@@ -130,7 +130,7 @@ class Network:
         """Faults of a run in which the lane's convolutions write zeros."""
         zeroed = plan + ".zeroed"
         try:
-            run(self.tool("zero_lane"), plan, lane, zeroed)
+            run(self.tool("zero_queue"), plan, lane, zeroed)
             error, _ = self.run_plan(zeroed, mode, variant)
         finally:
             if os.path.exists(zeroed):

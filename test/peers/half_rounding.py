@@ -5,7 +5,7 @@
 
 Runs each network in ONNX Runtime on a seeded random input, in fp32, and again with what its nodes
 compute rounded to float16 and back (Cast nodes): all of it, then six times a random 70 %, as a plan
-does whose CPU lane rounds nothing. Prints the relative L2 errors. A network whose errors scatter by
+does whose CPU queue rounds nothing. Prints the relative L2 errors. A network whose errors scatter by
 factors amplifies rounding itself, whoever runs it.
 """
 import sys

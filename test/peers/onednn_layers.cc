@@ -86,7 +86,7 @@ class OurStep {
       args.task_end = needs.task_count;
       calls.push_back(args);
     }
-    return [calls, kernel = kernels::cpu_kernel(*shape_.row)] {
+    return [calls, kernel = kernels::cpu_kernel(*shape_.kernel)] {
       for (const kernels::KernelArgs& args : calls) kernel(args);
     };
   }
@@ -220,7 +220,7 @@ int run(int argc, char** argv) {
     OurStep ours(step);
     OneDnnStep peer(engine);
     const OperandShape& y = step.output();
-    const bool is_matmul = step.row->op == OpKind::MatMul;
+    const bool is_matmul = step.kernel->op == OpKind::MatMul;
     if (is_matmul)
       peer.make_matmul(step);
     else

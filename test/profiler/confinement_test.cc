@@ -12,7 +12,7 @@
 namespace codl::profiler {
 namespace {
 
-TEST_CASE("OpenCL shares cores where the CPU lane has a thread on each that it may use") {
+TEST_CASE("OpenCL shares cores where the CPU has a thread on each that it may use") {
   CHECK(shares_all_cores({}, 4, {}, 4));
   CHECK(shares_all_cores({}, 4, {2}, 4));
   CHECK(shares_all_cores({0, 1, 2, 3}, 4, {}, 4));

@@ -10,8 +10,8 @@
 namespace codl::profiler {
 namespace {
 
-// Two lanes and a clock that they advance: a multiply-add of the CPU takes as long as two of the
-// GPU, and either is slower by a factor of its own while the other works.
+// Two processors and a clock that they advance: a multiply-add of the CPU takes as long as two of
+// the GPU, and either is slower by a factor of its own while the other works.
 struct FakeMachine {
   double cpu_factor = 1;
   double gpu_factor = 1;
@@ -30,16 +30,17 @@ struct FakeMachine {
   }
 };
 
-class FakeLane : public Lane {
+class FakeProcessor : public MeasuredProcessor {
  public:
-  FakeLane(Processor processor, FakeMachine* machine) : processor_(processor), machine_(machine) {}
+  FakeProcessor(Processor processor, FakeMachine* machine)
+      : processor_(processor), machine_(machine) {}
   Processor processor() const override { return processor_; }
   double probe_us() override { return 1; }
   void finish() override { machine_->finish_gpu(); }
-  std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) override {
+  std::unique_ptr<PreparedStep> prepare(const KernelInfo& kernel, const StepCase& item) override {
     kernels::StepNeeds needs;
-    CHECK(row.processor == processor_);
-    CHECK(kernels::check_step(step_of(row, item), &needs) == nullptr);
+    CHECK(kernel.processor == processor_);
+    CHECK(kernels::check_step(step_of(kernel, item), &needs) == nullptr);
     ++prepared;
     if (prepared > most_steps) return nullptr;
     const double us = 10.0 * item.part.count();
@@ -73,8 +74,8 @@ class FakeLane : public Lane {
 };
 
 std::vector<ContextRun> runs_of(FakeMachine* machine, double idle_sync_us) {
-  FakeLane cpu(Processor::Cpu, machine);
-  FakeLane gpu(Processor::Gpu, machine);
+  FakeProcessor cpu(Processor::Cpu, machine);
+  FakeProcessor gpu(Processor::Gpu, machine);
   return run_context_networks(
       cpu, gpu, {idle_sync_us, [machine] { return machine->now_us; }, [] { return false; }});
 }
@@ -91,7 +92,7 @@ TEST_CASE("networks on both processors tell contention in both directions, and a
   CHECK(context->median_error_percent < 1);
 }
 
-TEST_CASE("lanes that leave each other alone have no contention") {
+TEST_CASE("processors that leave each other alone have no contention") {
   FakeMachine machine = {.sync_us = 25};
   // An idle GPU is given work in less than what a network's wait takes.
   const std::optional<Context> context = fit_context(runs_of(&machine, 25), 25);
@@ -118,10 +119,10 @@ TEST_CASE("what both have to do is slowed down, and the rest is not") {
   CHECK(times.whole_us == Approx(150 + 125 + 10 + 100 + 300 - 100 / 1.5 + 10));
 }
 
-TEST_CASE("networks that a lane cannot hold are left out, and none is begun when time is up") {
+TEST_CASE("networks that a processor cannot hold are left out, and none is begun when time is up") {
   FakeMachine machine;
-  FakeLane cpu(Processor::Cpu, &machine);
-  FakeLane gpu(Processor::Gpu, &machine);
+  FakeProcessor cpu(Processor::Cpu, &machine);
+  FakeProcessor gpu(Processor::Gpu, &machine);
   int begun = 0;
   const auto options = [&](int most) {
     return ContextOptions{0, [&] { return machine.now_us; },

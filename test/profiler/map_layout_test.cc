@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "profiler/measure/shapes.h"
-#include "test/profiler/row_of.h"
+#include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
@@ -11,7 +11,7 @@ namespace {
 
 // Of so many microseconds a step.
 KernelFit fit_of(const char* symbol, double us) {
-  KernelFit kernel = {&row_of(symbol), {}};
+  KernelFit kernel = {&kernel_of(symbol), {}};
   kernel.fit.shares[compiler::Term::Step] = us;
   return kernel;
 }
@@ -23,8 +23,8 @@ std::vector<Sample> convolutions() {
   for (const char* symbol : {"conv2d_f32_cl_buffer", "conv2d_f32_cl_image"})
     for (int i = 0; i < 20; ++i) {
       Sample sample;
-      sample.row = &row_of(symbol);
-      sample.item = *draw_step(*sample.row, {}, random);
+      sample.kernel = &kernel_of(symbol);
+      sample.item = *draw_step(*sample.kernel, {}, random);
       samples.push_back(sample);
     }
   return samples;

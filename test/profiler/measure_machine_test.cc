@@ -58,9 +58,9 @@ TEST_CASE("caches are read as Linux tells them, code's left out") {
 }
 
 TEST_CASE("a machine that is measured has all its fields") {
-  CpuLane lane(1, {});
+  MeasuredCpu processor(1, {});
   MachineFacts facts;
-  measure_cpu_machine(lane, &facts);
+  measure_cpu_machine(processor, &facts);
   CHECK(facts.missing(false).empty());
   CHECK(facts.machine.cpu.fork_join_us == 0);
 }

@@ -1,6 +1,6 @@
 #include "profiler/notices.h"
 
-#include "test/profiler/row_of.h"
+#include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 
 namespace codl::profiler {
@@ -9,7 +9,7 @@ namespace {
 // A step that was timed twice: as a sample, and as the repeat of it.
 void add_pair(const char* symbol, double first_us, double again_us, std::vector<Sample>* samples) {
   Sample sample;
-  sample.row = &row_of(symbol);
+  sample.kernel = &kernel_of(symbol);
   sample.item.part = {0, static_cast<int32_t>(samples->size()) + 1};
   sample.add_visit(first_us);
   samples->push_back(sample);
@@ -36,7 +36,7 @@ TEST_CASE("repeats that differ say of which processor the profile is worth littl
 
 TEST_CASE("without repeats the spread of runs says it") {
   Sample sample;
-  sample.row = &row_of("unary_f32_cpu");
+  sample.kernel = &kernel_of("unary_f32_cpu");
   sample.spread_percent = 2;
   CHECK(worth_notices({sample}).empty());
   sample.spread_percent = 30;

@@ -10,7 +10,7 @@
 #include "compiler/device/latency_predictor.h"
 #include "profiler/measure/shapes.h"
 #include "runtime/tools/json_writer.h"
-#include "test/profiler/row_of.h"
+#include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "tools/tool_error.h"
@@ -44,16 +44,16 @@ DeviceFacts box() {
   return facts;
 }
 
-// Steps of the row that take 2 us and so many times what it takes to read and write memory.
-std::vector<Sample> samples_of(const KernelRow& row, double share = 0.5) {
-  const LaneFacts lane = box().lane();
+// Steps of the kernel that take 2 us and so many times what it takes to read and write memory.
+std::vector<Sample> samples_of(const KernelInfo& info, double share = 0.5) {
+  const ProcessorFacts processor = box().processor_facts();
   std::mt19937_64 random(5);
   std::vector<Sample> samples;
   for (int i = 0; i < 20; ++i) {
     Sample sample;
-    sample.row = &row;
-    sample.item = *draw_step(row, {}, random);
-    const TermTimes times = times_of(row, sample.item, lane);
+    sample.kernel = &info;
+    sample.item = *draw_step(info, {}, random);
+    const TermTimes times = times_of(info, sample.item, processor);
     sample.us = 2 + share * (times[compiler::Term::Read] + times[compiler::Term::Written]);
     samples.push_back(sample);
   }
@@ -63,7 +63,7 @@ std::vector<Sample> samples_of(const KernelRow& row, double share = 0.5) {
 std::vector<Sample> samples_of(std::initializer_list<const char*> symbols) {
   std::vector<Sample> samples;
   for (const char* symbol : symbols)
-    for (const Sample& sample : samples_of(row_of(symbol))) samples.push_back(sample);
+    for (const Sample& sample : samples_of(kernel_of(symbol))) samples.push_back(sample);
   return samples;
 }
 
@@ -82,10 +82,10 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   facts.warm_weight_mbytes[0] = 64;
   facts.cpu_probe_us = 12.5;
   facts.machine.machine.cpu_threads = 3;
-  set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
+  set_transfer({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
   const std::vector<Sample> samples =
       samples_of({"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"});
-  const Fits fits = fit_samples(samples, facts.lane());
+  const Fits fits = fit_samples(samples, facts.processor_facts());
   const std::string json = pretty_profile(facts, fits);
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(json, "box.json"));
@@ -103,19 +103,19 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.launch_us.value == 0);
   CHECK(profile.warm_weight_mbytes[0].value == Approx(64));
   CHECK(profile.warm_weight_mbytes[1].value == 0);
-  CHECK(profile.exchange.sync_us.value == Approx(12.5));
-  REQUIRE(profile.exchange.host.has_value());
-  CHECK(profile.exchange.host->enqueue_us.value == Approx(3));
-  CHECK(profile.exchange.host->submit_us.value == Approx(5));
-  CHECK(profile.exchange.host->wake_us.value == Approx(10));
-  CHECK_FALSE(profile.exchange.host->download_call_waits);
-  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Measured);
+  CHECK(profile.transfer.sync_us.value == Approx(12.5));
+  REQUIRE(profile.transfer.host.has_value());
+  CHECK(profile.transfer.host->enqueue_us.value == Approx(3));
+  CHECK(profile.transfer.host->submit_us.value == Approx(5));
+  CHECK(profile.transfer.host->wake_us.value == Approx(10));
+  CHECK_FALSE(profile.transfer.host->download_call_waits);
+  CHECK(profile.transfer.contention_percent[0].origin == compiler::Origin::Measured);
   REQUIRE(fits.kernels.size() == 3);
   for (const KernelFit& kernel : fits.kernels) {
-    const compiler::Calibration& read = profile.calibration_of(*kernel.row);
+    const compiler::Calibration& read = profile.calibration_of(*kernel.kernel);
     CHECK(read.level == compiler::Level::Samples);
     CHECK(read.origin == compiler::Origin::Fitted);
-    CHECK(read.revision == kernel.row->revision);
+    CHECK(read.revision == kernel.kernel->revision);
     CHECK(read.interval_low == Approx(1).epsilon(0.02));
     CHECK(read.interval_high == Approx(1).epsilon(0.02));
     for (int term = 0; term < compiler::kTermCount; ++term)
@@ -123,7 +123,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   }
   const compiler::LatencyPredictor predictor(profile);
   for (const Sample& sample : samples)
-    CHECK(predictor.predict_us(step_of(*sample.row, sample.item), false) ==
+    CHECK(predictor.predict_us(step_of(*sample.kernel, sample.item), false) ==
           Approx(sample.us).epsilon(0.02));
   // Cut anywhere it is no profile, and says so.
   for (size_t length = 0; length + 2 < json.size(); length += 7)
@@ -133,8 +133,9 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
 
 TEST_CASE("a kernel without samples is as its family, and reference rows are one") {
   const DeviceFacts facts = box();
-  const Fits fits = fit_samples(
-      samples_of({"reshape_f32_cpu", "reshape_any_cpu", "transpose_any_cpu"}), facts.lane());
+  const Fits fits =
+      fit_samples(samples_of({"reshape_f32_cpu", "reshape_any_cpu", "transpose_any_cpu"}),
+                  facts.processor_facts());
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(pretty_profile(facts, fits), "box.json"));
   const FamilyFit* moves = family_of(fits, Processor::Cpu, kernels::KernelFamily::Move);
@@ -143,14 +144,14 @@ TEST_CASE("a kernel without samples is as its family, and reference rows are one
   REQUIRE(loops != nullptr);
   CHECK(fits.families.size() == 2);
   const auto shares_are = [&](const char* symbol, const FamilyFit* family) {
-    const compiler::Calibration& read = profile.calibration_of(row_of(symbol));
+    const compiler::Calibration& read = profile.calibration_of(kernel_of(symbol));
     for (int term = 0; term < compiler::kTermCount; ++term)
       if (read.shares.of[term] != family->fit.shares.of[term]) return false;
     return read.revision == 0 && read.level == compiler::Level::Samples;
   };
   CHECK(shares_are("transpose_f32_cpu", moves));
   CHECK(shares_are("top_k_any_cpu", loops));
-  CHECK(profile.calibration_of(row_of("conv2d_f32_cpu")).level == compiler::Level::Facts);
+  CHECK(profile.calibration_of(kernel_of("conv2d_f32_cpu")).level == compiler::Level::Facts);
 }
 
 TEST_CASE("few steps of a family say how much slower it is than on other machines") {
@@ -159,9 +160,10 @@ TEST_CASE("few steps of a family say how much slower it is than on other machine
   std::vector<Sample> samples = samples_of({"reshape_f32_cpu"});
   samples.resize(5);
   for (Sample& sample : samples)
-    sample.us = 3 * weigh(times_of(*sample.row, sample.item, box().lane()), known.shares);
+    sample.us =
+        3 * weigh(times_of(*sample.kernel, sample.item, box().processor_facts()), known.shares);
   samples[4].us *= 10;  // disturbed
-  const Fits fits = fit_samples(samples, box().lane());
+  const Fits fits = fit_samples(samples, box().processor_facts());
   REQUIRE(fits.kernels.size() == 1);
   const FamilyFit* moves = family_of(fits, Processor::Cpu, kernels::KernelFamily::Move);
   REQUIRE(moves != nullptr);
@@ -172,34 +174,34 @@ TEST_CASE("few steps of a family say how much slower it is than on other machine
   CHECK(moves->fit.interval_low == known.interval_low);
   CHECK(moves->fit.held_out.count == 5);
   samples.resize(2);
-  CHECK(fit_samples(samples, box().lane()).families.empty());
-  CHECK(fit_samples(samples, box().lane()).kernels.empty());
+  CHECK(fit_samples(samples, box().processor_facts()).families.empty());
+  CHECK(fit_samples(samples, box().processor_facts()).kernels.empty());
 }
 
 TEST_CASE("few steps of a kernel say how much slower it is than the others of its family") {
-  const LaneFacts lane = box().lane();
+  const ProcessorFacts processor = box().processor_facts();
   std::vector<Sample> samples = samples_of({"reshape_f32_cpu", "concat_f32_cpu"});
   std::vector<Sample> few = samples_of({"transpose_f32_cpu"});
   few.resize(4);
   for (Sample& sample : few) sample.us *= 100;
   samples.insert(samples.end(), few.begin(), few.end());
-  const Fits fits = fit_samples(samples, lane);
+  const Fits fits = fit_samples(samples, processor);
   const auto found = std::find_if(fits.kernels.begin(), fits.kernels.end(), [](const auto& kernel) {
-    return kernel.row == &row_of("transpose_f32_cpu");
+    return kernel.kernel == &kernel_of("transpose_f32_cpu");
   });
   REQUIRE(found != fits.kernels.end());
   CHECK(found->fit.held_out.median_absolute < 50);
 }
 
 TEST_CASE("a family's interval is what its kernels say of each other") {
-  const LaneFacts lane = box().lane();
+  const ProcessorFacts processor = box().processor_facts();
   const auto steps_of = [](const char* symbol, double us) {
-    std::vector<Sample> steps = samples_of(row_of(symbol));
+    std::vector<Sample> steps = samples_of(kernel_of(symbol));
     for (Sample& step : steps) step.us = us;
     return steps;
   };
   std::vector<Sample> samples = steps_of("reshape_f32_cpu", 2);
-  const Fits alone = fit_samples(samples, lane);
+  const Fits alone = fit_samples(samples, processor);
   const FamilyFit* moves = family_of(alone, Processor::Cpu, kernels::KernelFamily::Move);
   REQUIRE(moves != nullptr);
   const compiler::Calibration known =
@@ -209,7 +211,7 @@ TEST_CASE("a family's interval is what its kernels say of each other") {
   // Twice as slow, and many more of them: kernels count alike.
   for (int i = 0; i < 3; ++i)
     for (const Sample& sample : steps_of("transpose_f32_cpu", 4)) samples.push_back(sample);
-  const Fits both = fit_samples(samples, lane);
+  const Fits both = fit_samples(samples, processor);
   moves = family_of(both, Processor::Cpu, kernels::KernelFamily::Move);
   REQUIRE(moves != nullptr);
   CHECK(moves->fit.held_out.count == samples.size());
@@ -228,32 +230,32 @@ TEST_CASE("OpenCL on a processor is said to be one, with its launch") {
   CHECK(profile.launch_us.value == Approx(2.5));
 }
 
-TEST_CASE("OpenCL on the CPU lane's own cores is said to share them") {
+TEST_CASE("OpenCL on the CPU's own cores is said to share them") {
   DeviceFacts facts = box();
   facts.machine.machine.is_gpu_a_processor = true;
   facts.shares_cores = true;
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box.json"));
   CHECK(profile.shares_cores);
-  CHECK(profile.exchange.contention_percent[0].value == 100);
+  CHECK(profile.transfer.contention_percent[0].value == 100);
 }
 
 TEST_CASE("what networks say of contention and synchronisations is in the profile") {
   DeviceFacts facts = box();
-  facts.exchange = {{"turn_call", 0, 6}, {"turn", 0, 14}};
+  facts.transfer = {{"turn_call", 0, 6}, {"turn", 0, 14}};
   facts.cpu_contention_percent = 12;
   facts.gpu_contention_percent = 34;
   facts.network_sync_us = 30;
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box.json"));
-  CHECK(profile.exchange.contention_percent[0].value == 12);
-  CHECK(profile.exchange.contention_percent[1].value == 34);
-  CHECK(profile.exchange.contention_percent[1].origin == compiler::Origin::Fitted);
-  CHECK(profile.exchange.sync_us.value == 15);
-  REQUIRE(profile.exchange.host);
-  CHECK(profile.exchange.host->submit_us.value == 6);
-  CHECK(profile.exchange.host->start_us.value == 12);
-  CHECK(profile.exchange.host->wake_us.value == 12);
+  CHECK(profile.transfer.contention_percent[0].value == 12);
+  CHECK(profile.transfer.contention_percent[1].value == 34);
+  CHECK(profile.transfer.contention_percent[1].origin == compiler::Origin::Fitted);
+  CHECK(profile.transfer.sync_us.value == 15);
+  REQUIRE(profile.transfer.host);
+  CHECK(profile.transfer.host->submit_us.value == 6);
+  CHECK(profile.transfer.host->start_us.value == 12);
+  CHECK(profile.transfer.host->wake_us.value == 12);
 }
 
 TEST_CASE("contention that was not measured says so") {
@@ -261,12 +263,12 @@ TEST_CASE("contention that was not measured says so") {
   facts.contention_is_assumed = true;
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box"));
-  CHECK(profile.exchange.contention_percent[0].origin == compiler::Origin::Assumed);
-  CHECK(profile.exchange.contention_percent[1].origin == compiler::Origin::Assumed);
+  CHECK(profile.transfer.contention_percent[0].origin == compiler::Origin::Assumed);
+  CHECK(profile.transfer.contention_percent[1].origin == compiler::Origin::Assumed);
 }
 
 TEST_CASE("joint shares are read as they were written") {
-  KernelFit kernel = {&row_of("reshape_f32_cpu"), {}};
+  KernelFit kernel = {&kernel_of("reshape_f32_cpu"), {}};
   kernel.fit.held_out.count = 100;
   compiler::Shares& shares = kernel.fit.shares;
   shares[compiler::Term::Read] = 0.5;
@@ -275,7 +277,7 @@ TEST_CASE("joint shares are read as they were written") {
   shares.joint[1] = {compiler::Term::Written, compiler::Term::Step, 169, 2.01};
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(pretty_profile(box(), {{kernel}, {}}), "box"));
-  const auto read = profile.calibration_of(*kernel.row).shares.joints();
+  const auto read = profile.calibration_of(*kernel.kernel).shares.joints();
   REQUIRE(read.size() == 2);
   for (size_t i = 0; i < 2; ++i) {
     CHECK(read[i].term == shares.joint[i].term);
@@ -287,7 +289,7 @@ TEST_CASE("joint shares are read as they were written") {
 
 TEST_CASE("a number that codlc would refuse is an error, not a profile") {
   for (const double share : {1.1e12, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
-    KernelFit kernel = {&row_of("reshape_f32_cpu"), {}};
+    KernelFit kernel = {&kernel_of("reshape_f32_cpu"), {}};
     kernel.fit.shares[compiler::Term::Read] = share;
     CHECK_THROWS_AS(profile_json(box(), {{kernel}, {}}), tools::ToolError);
   }
@@ -306,9 +308,9 @@ TEST_CASE("a profile of all kernels of a layout has a line for each and less tha
   full.shares.joint[0] = {compiler::Term::Compute, compiler::Term::L2, 1.23, 0.456};
   full.shares.joint[1] = {compiler::Term::Written, compiler::Term::Step, 169, 0.456};
   // Plain loops have few samples. Rows that write images are not timed for a layout of buffers.
-  for (const KernelRow& row : kKernelRows)
-    if (std::string_view(row.symbol).find("_image") == std::string_view::npos)
-      fits.kernels.push_back({&row, row.is_reference() ? straight : full});
+  for (const KernelInfo& info : kKernelInfos)
+    if (std::string_view(info.symbol).find("_image") == std::string_view::npos)
+      fits.kernels.push_back({&info, info.is_reference() ? straight : full});
   for (const Processor processor : {Processor::Cpu, Processor::Gpu})
     for (int family = 0; family < kernels::kFamilyCount; ++family)
       fits.families.push_back({processor, static_cast<kernels::KernelFamily>(family), straight});
@@ -322,8 +324,8 @@ TEST_CASE("a profile of all kernels of a layout has a line for each and less tha
 }
 
 TEST_CASE("kernels that the time was too short for are named") {
-  const KernelRow& unary = row_of("unary_f32_cpu");
-  const KernelRow& plain = row_of("unary_any_cpu");
+  const KernelInfo& unary = kernel_of("unary_f32_cpu");
+  const KernelInfo& plain = kernel_of("unary_any_cpu");
   const auto count_of = [](std::vector<Sample> samples, size_t count) {
     samples.resize(count);
     return samples;
@@ -351,20 +353,20 @@ TEST_CASE("kernels that the time was too short for are named") {
 
 TEST_CASE("what disturbs is the mean of visits' median runs over the undisturbed visit") {
   Sample sample;
-  sample.row = &kKernelRows[22];
+  sample.kernel = &kKernelInfos[22];
   for (const double us : {100, 100, 120, 140}) sample.add_visit(us);
   sample.spread_percent = 20;
   sample.add_visit(160);  // its median run: 200
   CHECK(sample.us == 100);
   Sample single;
-  single.row = &kKernelRows[22];
+  single.kernel = &kKernelInfos[22];
   single.add_visit(1e6);
-  CHECK(disturbance_percent({sample, single}, Processor::Cpu) == Approx(32));
-  CHECK(disturbance_percent({sample, single}, Processor::Gpu) == 0);
+  CHECK(interference_percent({sample, single}, Processor::Cpu) == Approx(32));
+  CHECK(interference_percent({sample, single}, Processor::Gpu) == 0);
 }
 
 TEST_CASE("a second measurement that agrees, and one that does not") {
-  std::vector<Sample> samples = samples_of(kKernelRows[22]);  // reshape_f32_cpu
+  std::vector<Sample> samples = samples_of(kKernelInfos[22]);  // reshape_f32_cpu
   CHECK(noise_floor_percent(samples, Processor::Cpu) == -1);
   for (int i = 0; i < 2; ++i) {
     Sample repeat = samples[static_cast<size_t>(i)];

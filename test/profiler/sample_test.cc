@@ -11,11 +11,11 @@
 namespace codl::profiler {
 namespace {
 
-Sample drawn(const KernelRow& row, uint64_t seed) {
+Sample drawn(const KernelInfo& info, uint64_t seed) {
   std::mt19937_64 random(seed);
   Sample sample;
-  sample.row = &row;
-  const auto item = draw_step(row, {}, random);
+  sample.kernel = &info;
+  const auto item = draw_step(info, {}, random);
   REQUIRE(item.has_value());
   sample.item = *item;
   sample.add_visit(12.5);
@@ -33,37 +33,37 @@ std::string error_of(const std::string& text) {
 }
 
 TEST_CASE(
-    "every row of the heavy operators has steps to time, within the limits and its contract") {
-  for (const KernelRow& row : kKernelRows) {
+    "every info of the heavy operators has steps to time, within the limits and its contract") {
+  for (const KernelInfo& info : kKernelInfos) {
     std::mt19937_64 random(1);
-    INFO(row.symbol);
-    const bool is_heavy = row.op == OpKind::Conv2d || row.op == OpKind::DepthwiseConv2d ||
-                          row.op == OpKind::MatMul || row.op == OpKind::BatchMatMul;
+    INFO(info.symbol);
+    const bool is_heavy = info.op == OpKind::Conv2d || info.op == OpKind::DepthwiseConv2d ||
+                          info.op == OpKind::MatMul || info.op == OpKind::BatchMatMul;
     for (int i = 0; i < 5; ++i) {
-      const auto item = draw_step(row, {}, random);
+      const auto item = draw_step(info, {}, random);
       if (is_heavy) REQUIRE(item.has_value());
       if (!item) break;
       kernels::StepNeeds needs;
-      CHECK(kernels::check_step(step_of(row, *item), &needs) == nullptr);
+      CHECK(kernels::check_step(step_of(info, *item), &needs) == nullptr);
     }
   }
 }
 
 TEST_CASE("a sample comes back from its line") {
-  for (const KernelRow& row : kKernelRows) {
-    if (row.op != OpKind::Conv2d) continue;
-    const Sample sample = drawn(row, 3);
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.op != OpKind::Conv2d) continue;
+    const Sample sample = drawn(info, 3);
     const std::string line = to_line(sample);
     const std::vector<Sample> read = read_samples("#probe,1,2\n" + line + "\n", "x.csv");
     REQUIRE(read.size() == 1);
-    CHECK(read[0].row == &row);
+    CHECK(read[0].kernel == &info);
     CHECK(read[0].us == 12.5);
     CHECK(to_line(read[0]) == line);
   }
 }
 
 TEST_CASE("warm weights are another step, and lack the term of cold ones") {
-  Sample sample = drawn(kKernelRows[0], 3);
+  Sample sample = drawn(kKernelInfos[0], 3);
   sample.role = SampleRole::Network;
   Sample warm = sample;
   warm.item.has_warm_weights = true;
@@ -75,23 +75,23 @@ TEST_CASE("warm weights are another step, and lack the term of cold ones") {
   CHECK(read[1].role == SampleRole::Network);
   CHECK(to_line(read[1]) == to_line(warm));
   const auto cold_us = [](const Sample& any) {
-    return times_of(*any.row, any.item, {})[compiler::Term::Cold];
+    return times_of(*any.kernel, any.item, {})[compiler::Term::Cold];
   };
   CHECK(cold_us(read[0]) > 0);
   CHECK(cold_us(read[1]) == 0);
 }
 
-TEST_CASE("steps are drawn within what their row may have to do") {
-  for (const KernelRow& row : kKernelRows) {
+TEST_CASE("steps are drawn within what their kernel may have to do") {
+  for (const KernelInfo& info : kKernelInfos) {
     std::mt19937_64 random(9);
     WorkLimits limits;
     limits.most_macs = 2e6;
     limits.most_elements = 1e5;
     for (int i = 0; i < 5; ++i) {
-      const std::optional<StepCase> item = draw_step(row, limits, random);
+      const std::optional<StepCase> item = draw_step(info, limits, random);
       if (!item) break;
-      INFO(row.symbol);
-      const kernels::StepWork work = work_of(row, *item);
+      INFO(info.symbol);
+      const kernels::StepWork work = work_of(info, *item);
       CHECK(work.needed_macs <= limits.most_macs);
       CHECK(work.read_bytes + work.written_bytes + work.weight_bytes <= 8 * limits.most_elements);
       CHECK(work.written_bytes > 0);
@@ -100,9 +100,9 @@ TEST_CASE("steps are drawn within what their row may have to do") {
 }
 
 TEST_CASE("what all steps of a batch take longer is not theirs") {
-  const KernelRow& row = kKernelRows[0];
+  const KernelInfo& info = kKernelInfos[0];
   std::vector<Sample> drawn_samples;
-  for (uint64_t seed = 0; seed < 20; ++seed) drawn_samples.push_back(drawn(row, seed));
+  for (uint64_t seed = 0; seed < 20; ++seed) drawn_samples.push_back(drawn(info, seed));
   std::string text;
   for (const double us : {10.0, 11.0, 10.0}) {
     text += "#batch\n";
@@ -135,7 +135,7 @@ TEST_CASE("a batch may weigh on steps by the bytes that they move") {
   std::vector<Sample> drawn_samples;
   double mean = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    drawn_samples.push_back(drawn(kKernelRows[0], seed));
+    drawn_samples.push_back(drawn(kKernelInfos[0], seed));
     mean += std::log(operand_bytes(drawn_samples.back().item)) / 40;
   }
   std::string text;
@@ -154,8 +154,8 @@ TEST_CASE("a batch may weigh on steps by the bytes that they move") {
 }
 
 TEST_CASE("times are brought to the clock that is usual in the file") {
-  const KernelRow& row = kKernelRows[0];
-  Sample sample = drawn(row, 1);
+  const KernelInfo& info = kKernelInfos[0];
+  Sample sample = drawn(info, 1);
   std::string text;
   for (const char* batch : {"#batch,1.25\n", "#batch,1.5\n", "#batch\n", "#batch,2\n"}) {
     sample.visits_us = {10};
@@ -164,14 +164,14 @@ TEST_CASE("times are brought to the clock that is usual in the file") {
   double usual_probes[2] = {};
   const std::vector<Sample> read = read_samples(text, "x.csv", &usual_probes);
   REQUIRE(read.size() == 1);
-  CHECK(usual_probes[static_cast<size_t>(row.processor)] == 1.5);
-  CHECK(usual_probes[1 - static_cast<size_t>(row.processor)] == 1);
+  CHECK(usual_probes[static_cast<size_t>(info.processor)] == 1.5);
+  CHECK(usual_probes[1 - static_cast<size_t>(info.processor)] == 1);
   CHECK(read[0].us == 15);
   CHECK(read[0].visits_us == std::vector<double>(4, 15.0));
   // Another processor's batches say nothing of it.
   const auto other =
-      std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
-                   [&](const KernelRow& any) { return any.processor != row.processor; });
+      std::find_if(std::begin(kKernelInfos), std::end(kKernelInfos),
+                   [&](const KernelInfo& any) { return any.processor != info.processor; });
   Sample others = drawn(*other, 1);
   others.visits_us = {10};
   CHECK(read_samples(text + "#batch,8\n" + to_line(others), "x.csv")[0].us == 15);
@@ -193,7 +193,7 @@ TEST_CASE("of what is needed of a kernel the last line counts") {
 }
 
 TEST_CASE("a file that is cut or touched is refused with its line, or its step left out") {
-  const std::string line = to_line(drawn(kKernelRows[0], 3));
+  const std::string line = to_line(drawn(kKernelInfos[0], 3));
   for (size_t length = 1; length + 1 < line.size(); ++length) {
     const std::string text = line + "\n" + line.substr(0, length);
     const std::string error = error_of(text);

@@ -6,7 +6,7 @@
 #include "profiler/fit/profile_json.h"
 #include "profiler/measure/find_tile.h"
 #include "runtime/tools/json_writer.h"
-#include "test/profiler/row_of.h"
+#include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "tools/tool_error.h"
@@ -14,16 +14,16 @@
 namespace codl::profiler {
 namespace {
 
-// A line, a grid, a table, and a row for which the default is best.
+// A line, a grid, a table, and a kernel for which the default is best.
 std::vector<FoundTile> some_tiles() {
-  FoundTile table = {.row = &row_of("matmul_f32_cl_tiled"), .gain_percent = 7.25};
-  table.table.kernel_id = table.row->id;
+  FoundTile table = {.kernel = &kernel_of("matmul_f32_cl_tiled"), .gain_percent = 7.25};
+  table.table.kernel_id = table.kernel->id;
   table.table.count = 2;
   table.table.tiles[0] = {{64, 64, 32, 8, 4, 2}, 13.25, 812.5, 3};
   table.table.tiles[1] = {{16, 32, 64, 4, 4, 8}, 6.5, 0.25, 1};
-  return {{.row = &row_of("unary_f32_cl_buffer"), .local = {128, 1, 1}, .gain_percent = 11},
-          {.row = &row_of("conv2d_f32_cl_image"), .local = {8, 8, 4}, .gain_percent = 23},
-          {.row = &row_of("pad_f32_cl_buffer")},
+  return {{.kernel = &kernel_of("unary_f32_cl_buffer"), .local = {128, 1, 1}, .gain_percent = 11},
+          {.kernel = &kernel_of("conv2d_f32_cl_image"), .local = {8, 8, 4}, .gain_percent = 23},
+          {.kernel = &kernel_of("pad_f32_cl_buffer")},
           table};
 }
 
@@ -49,14 +49,14 @@ TEST_CASE("tiles come back from their lines, and samples do not see them") {
   REQUIRE(read.size() == tiles.size());
   CHECK(text_of(read) == text);
   CHECK(read_samples(text, "x.csv").empty());
-  // The last line of a row counts.
+  // The last line of a kernel counts.
   const std::vector<FoundTile> again =
       read_found_tiles(text + "#tile,unary_f32_cl_buffer,1,5,local,64 1 1\n", "x.csv");
   REQUIRE(again.size() == tiles.size());
   CHECK(again.back().local == std::vector<int32_t>{64, 1, 1});
 }
 
-TEST_CASE("a line of a tile that is cut or touched is refused, or its row left out") {
+TEST_CASE("a line of a tile that is cut or touched is refused, or its kernel left out") {
   for (const FoundTile& tile : some_tiles()) {
     const std::string line = to_line(tile);
     for (size_t length = 6; length < line.size(); ++length) {
@@ -96,31 +96,31 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
   facts.has_gpu = true;
   facts.sharing = "separate";
   facts.image_max_width = facts.image_max_height = 4096;
-  set_exchange({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
+  set_transfer({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
   facts.tiles = read_found_tiles(text_of(some_tiles()), "x.csv");
   for (const auto& field : compiler::kCpuMachineFields)
     facts.machine.set(field.value, 8, Origin::Measured);
   for (const auto& field : compiler::kGpuMachineFields)
     facts.machine.set(field.value, 8, Origin::Measured);
-  const kernels::GpuFacts gpu = facts.lane().gpu;
+  const kernels::GpuFacts gpu = facts.processor_facts().gpu;
   const compiler::DeviceProfile profile = test::value_of(
       compiler::parse_device_profile(tools::pretty_json(profile_json(facts, {}), 2), "box.json"));
   CHECK(profile.tiles.size() == 3);
   std::mt19937_64 random(3);
-  for (const KernelRow& row : kKernelRows) {
-    if (row.processor != Processor::Gpu) continue;
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.processor != Processor::Gpu) continue;
     for (int i = 0; i < 5; ++i) {
-      const std::optional<StepCase> item = draw_step(row, {}, random);
+      const std::optional<StepCase> item = draw_step(kernel, {}, random);
       if (!item) break;
       int32_t own[kernels::kMaxTileInts] = {};
       int32_t read[kernels::kMaxTileInts] = {};
-      INFO(row.symbol);
-      CHECK(choose_tile(step_of(row, *item), gpu, own) ==
-            choose_tile(step_of(row, *item), profile.gpu_facts, read));
+      INFO(kernel.symbol);
+      CHECK(choose_tile(step_of(kernel, *item), gpu, own) ==
+            choose_tile(step_of(kernel, *item), profile.gpu_facts, read));
       CHECK(std::equal(std::begin(own), std::end(own), std::begin(read)));
     }
   }
-  facts.tiles = {{.row = &row_of("pad_f32_cl_buffer")}};
+  facts.tiles = {{.kernel = &kernel_of("pad_f32_cl_buffer")}};
   CHECK(profile_json(facts, {}).find("tiles") == std::string::npos);
 }
 
@@ -140,7 +140,7 @@ kernels::GpuFacts some_gpu() {
 // A GPU of which the test says how long a step takes with a tile.
 TileSearch search_with(std::function<double(const Tile& tile, size_t call)> time_us) {
   TileSearch search;
-  search.times_us = [=, call = size_t{0}](const KernelRow&, const StepCase&,
+  search.times_us = [=, call = size_t{0}](const KernelInfo&, const StepCase&,
                                           const std::vector<Tile>& tiles) mutable {
     std::vector<double> us;
     for (const Tile& tile : tiles) us.push_back(time_us(tile, call));
@@ -154,7 +154,7 @@ TileSearch search_with(std::function<double(const Tile& tile, size_t call)> time
 
 FoundTile tile_found(const char* symbol, const TileSearch& search) {
   std::mt19937_64 random(1);
-  const std::optional<TileResult> result = find_tile(row_of(symbol), search, random);
+  const std::optional<TileResult> result = find_tile(kernel_of(symbol), search, random);
   REQUIRE(result.has_value());
   return result->tile;
 }
@@ -167,7 +167,7 @@ TEST_CASE("a local size that is faster on all steps is found, of a line and of a
   CHECK(line.local == std::vector<int32_t>{128, 1, 1});
   CHECK(line.gain_percent == Approx(25));
   CHECK(tile_found("conv2d_f32_cl_quad", favour({8, 8, 4})).local == std::vector<int32_t>{8, 8, 4});
-  // Of the buffer row on a processor the local size is part of a tile.
+  // Of the buffer kernel on a processor the local size is part of a tile.
   TileSearch processor =
       search_with([](const Tile& tile, size_t) { return tile[0] == 64 ? 80.0 : 100.0; });
   processor.is_processor = true;
@@ -226,7 +226,7 @@ TEST_CASE(
   CHECK(found.table.count == kernels::timed_gemm_tiles(gpu).count);
   REQUIRE(gpu.tiles.set_table(found.table));
   const kernels::GemmTile tile =
-      fastest_gemm_tile(row_of("matmul_f32_cl_tiled"), {512, 512, 512}, gpu);
+      fastest_gemm_tile(kernel_of("matmul_f32_cl_tiled"), {512, 512, 512}, gpu);
   CHECK(tile.m * tile.n <= 32 * 32);
   CHECK(tile_found("matmul_f32_cl_tiled", search_with([](const Tile&, size_t) { return 100.0; }))
             .is_default());
@@ -236,13 +236,13 @@ TEST_CASE("when the time is over nothing is found, and rows of their own have no
   TileSearch search = search_with([](const Tile&, size_t) { return 100.0; });
   search.is_over = [] { return true; };
   std::mt19937_64 random(1);
-  CHECK_FALSE(find_tile(row_of("unary_f32_cl_buffer"), search, random).has_value());
-  CHECK_FALSE(find_tile(row_of("conv2d_f32_cl_tiled"), search, random).has_value());
-  CHECK_FALSE(has_tiles_to_try(row_of("conv2d_winograd2_f32_cl_tiled"), search));
-  CHECK_FALSE(has_tiles_to_try(row_of("normalize_f32_cl_buffer"), search));
-  CHECK_FALSE(has_tiles_to_try(row_of("conv2d_f32_cpu"), search));
+  CHECK_FALSE(find_tile(kernel_of("unary_f32_cl_buffer"), search, random).has_value());
+  CHECK_FALSE(find_tile(kernel_of("conv2d_f32_cl_tiled"), search, random).has_value());
+  CHECK_FALSE(has_tiles_to_try(kernel_of("conv2d_winograd2_f32_cl_tiled"), search));
+  CHECK_FALSE(has_tiles_to_try(kernel_of("normalize_f32_cl_buffer"), search));
+  CHECK_FALSE(has_tiles_to_try(kernel_of("conv2d_f32_cpu"), search));
   search.is_processor = true;
-  CHECK_FALSE(has_tiles_to_try(row_of("conv2d_f32_cl_tiled"), search));
+  CHECK_FALSE(has_tiles_to_try(kernel_of("conv2d_f32_cl_tiled"), search));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST_CASE("a device that fails in three runs one after the other is given up") {
   CHECK(run(CL_OUT_OF_RESOURCES));
   CHECK(session.info().variant == std::string("cpu"));
   CHECK(session.info().failed_runs == 5);
-  CHECK(session.info().run_failure == std::string("a command of the GPU lane: OpenCL error -5"));
+  CHECK(session.info().run_failure == std::string("a command of the GPU queue: OpenCL error -5"));
   REQUIRE(said.lines.size() == 2);
   CHECK_THAT(said.lines[0], Catch::Contains("it is finished on the CPU"));
   CHECK_THAT(said.lines[1], Catch::Contains("not used any more"));
@@ -189,7 +189,7 @@ TEST_CASE("a run that falls back takes no memory, and what the session holds is 
       size_t count = 0;
       const codl_step_time_t* times = codl_session_timeline(session.get(), &count);
       CHECK(count == (records != 0 ? 3u : 0u));  // the CPU variant's
-      for (size_t i = 0; i < count; ++i) CHECK(times[i].lane == 0);
+      for (size_t i = 0; i < count; ++i) CHECK(times[i].queue == 0);
     }
     CHECK(allocator.live_count == 0);
   }

@@ -1,4 +1,4 @@
-// The GPU lane: on the OpenCL of this machine for its results, on a fake one for its calls.
+// The GPU queue: on the OpenCL of this machine for its results, on a fake one for its calls.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -77,7 +77,7 @@ TEST_CASE("a bound of what is enqueued ahead changes no result") {
   }
 }
 
-TEST_CASE("the timeline has both lanes, on one clock") {
+TEST_CASE("the timeline has both queues, on one clock") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here())
     for (Gate gate : kGates) {
@@ -93,16 +93,16 @@ TEST_CASE("the timeline has both lanes, on one clock") {
       const int64_t after_ns = rt::now_ns();
       size_t count = 0;
       const codl_step_time_t* times = codl_session_timeline(session.get(), &count);
-      std::set<int32_t> lanes;
+      std::set<int32_t> queues;
       for (size_t i = 0; i < count; ++i) {
-        lanes.insert(times[i].lane);
+        queues.insert(times[i].queue);
         CHECK(times[i].start_ns <= times[i].end_ns);
         // 1 ms: the two clocks are compared through one call.
         CHECK(times[i].start_ns >= before_ns - 1'000'000);
         CHECK(times[i].end_ns <= after_ns + 1'000'000);
       }
-      CHECK(lanes.count(0) == 1);
-      CHECK(lanes.count(1) == 1);
+      CHECK(queues.count(0) == 1);
+      CHECK(queues.count(1) == 1);
     }
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("a program is built from its text once, then taken from the applicatio
   }
 }
 
-TEST_CASE("only events that somebody waits for are made, and the lanes are flushed before") {
+TEST_CASE("only events that somebody waits for are made, and the queues are flushed before") {
   const OpenPlan plan(relu_plan({.half = GpuHalf::FineSvm}));
   FakeCl cl;
   ReluSession session(plan, ReluSession::defaults(), &cl.api());
@@ -253,7 +253,7 @@ TEST_CASE("an event is polled until it is complete, or for as long as was said")
   CHECK(state == -5);
 }
 
-TEST_CASE("with user events the GPU lane is enqueued before the CPU lane starts") {
+TEST_CASE("with user events the GPU queue is enqueued before the CPU queue starts") {
   const OpenPlan plan(relu_plan({.half = GpuHalf::FineSvm, .gate = Gate::UserEvent}));
   FakeCl cl;
   ReluSession session(plan, ReluSession::defaults(), &cl.api());
@@ -366,7 +366,7 @@ TEST_CASE("a command that ends abnormally fails the run") {
   ReluSession session(plan, ReluSession::defaults(), &cl.api());
   cl.device.event_state = CL_OUT_OF_RESOURCES;
   CHECK(session.run() == CODL_DEVICE_ERROR);
-  CHECK(session.diag.message == std::string("a command of the GPU lane: OpenCL error -5"));
+  CHECK(session.diag.message == std::string("a command of the GPU queue: OpenCL error -5"));
 }
 
 }  // namespace

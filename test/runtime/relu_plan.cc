@@ -8,8 +8,8 @@ namespace codl::test {
 namespace {
 
 uint16_t kernel_id(const char* symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (std::strcmp(row.symbol, symbol) == 0) return row.id;
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (std::strcmp(kernel.symbol, symbol) == 0) return kernel.id;
   return 0;
 }
 
@@ -61,7 +61,7 @@ class VariantWriter {
                   SplitDim part_dim = SplitDim::None, Range part = {}) {
     TestStep step;
     step.kernel = kernel_id(symbol);
-    step.lane = std::strstr(symbol, "_cl_") != nullptr ? Lane::Gpu : Lane::Cpu;
+    step.queue = std::strstr(symbol, "_cl_") != nullptr ? Queue::Gpu : Queue::Cpu;
     if (std::strncmp(symbol, "unary", 5) == 0)
       step.params = params_bytes(UnaryParams{.kind = kUnaryRelu});
     step.operands = {from, to};
@@ -74,7 +74,7 @@ class VariantWriter {
   uint32_t map(StepKind kind, MapAccess access, uint32_t tensor, std::vector<uint32_t> waits = {}) {
     TestStep step;
     step.kind = kind;
-    step.lane = Lane::Gpu;
+    step.queue = Queue::Gpu;
     step.operands = {tensor};
     step.map_access = access;
     step.waits = std::move(waits);
@@ -85,7 +85,7 @@ class VariantWriter {
                     SplitDim part_dim, Range part) {
     TestStep step;
     step.kind = kind;
-    step.lane = Lane::Transfer;
+    step.queue = Queue::Transfer;
     step.operands = {from, to};
     step.waits = std::move(waits);
     step.part_dim = part_dim;

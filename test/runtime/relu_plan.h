@@ -1,4 +1,4 @@
-// A plan of one relu, x[n, c, h, w] -> y, cut into two halves in every way the lanes can share
+// A plan of one relu, x[n, c, h, w] -> y, cut into two halves in every way the queues can share
 // memory. The application's buffers are Plain, so each variant converts at both ends.
 #pragma once
 

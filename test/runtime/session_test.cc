@@ -181,8 +181,8 @@ TestPlan extent_plan(int64_t count) {
       tensor(Storage::Weights, 0, plan.outputs[2]), tensor(Storage::Output, 2, plan.outputs[2])};
   for (uint32_t i = 0; i < variant.tensors.size(); i += 2) {
     TestStep step;
-    for (const KernelRow& row : kKernelRows)
-      if (std::strcmp(row.symbol, "convert_any_cpu") == 0) step.kernel = row.id;
+    for (const KernelInfo& kernel : kKernelInfos)
+      if (std::strcmp(kernel.symbol, "convert_any_cpu") == 0) step.kernel = kernel.id;
     step.operands = {i, i + 1};
     step.name = "copy";
     variant.steps.push_back(step);
@@ -307,7 +307,7 @@ TEST_CASE("the timeline of a run has every step, in the order of the list") {
   REQUIRE(count == 3);
   CHECK(times[1].kernel == std::string("unary_f32_cpu"));
   for (size_t i = 0; i < count; ++i) {
-    CHECK(times[i].lane == 0);
+    CHECK(times[i].queue == 0);
     CHECK(times[i].start_ns <= times[i].end_ns);
     if (i > 0) CHECK(times[i - 1].end_ns <= times[i].start_ns);
   }

@@ -30,14 +30,14 @@ TestVariant variant_of(const Shares& shares) {
   for (int layer = 0; layer < kLayers; ++layer) {
     const auto count = static_cast<uint32_t>(variant.steps.size());
     const bool is_split = shares.cpu_us > 0 && shares.gpu_us > 0;
-    for (const Lane lane : {Lane::Gpu, Lane::Cpu}) {
-      const float us = lane == Lane::Cpu ? shares.cpu_us : shares.gpu_us;
+    for (const Queue queue : {Queue::Gpu, Queue::Cpu}) {
+      const float us = queue == Queue::Cpu ? shares.cpu_us : shares.gpu_us;
       if (us == 0) continue;
       TestStep step;
-      step.lane = lane;
+      step.queue = queue;
       step.predicted_us = us / kLayers;
       if (is_split && layer > 0)
-        step.waits = {lane == Lane::Cpu ? count - 2 : count - 1};  // on the other's last one
+        step.waits = {queue == Queue::Cpu ? count - 2 : count - 1};  // on the other's last one
       variant.steps.push_back(step);
     }
   }

@@ -48,9 +48,9 @@ def damaged(profile):
         yield with_change(what, lambda p, values=values: p["cpu"].update(worker_speeds={
             "values": values, "origin": "assumed", "source": next(iter(p["sources"]))}))
     yield with_change("an unknown layout", lambda p: p["gpu"].update(layout="texture"))
-    yield with_change("a negative number", lambda p: p["exchange"]["sync_us"].update(value=-1))
-    yield with_change("a number beyond all", lambda p: p["exchange"]["sync_us"].update(value=1e300))
-    yield with_change("no source", lambda p: p["exchange"]["sync_us"].pop("source"))
+    yield with_change("a negative number", lambda p: p["transfer"]["sync_us"].update(value=-1))
+    yield with_change("a number beyond all", lambda p: p["transfer"]["sync_us"].update(value=1e300))
+    yield with_change("no source", lambda p: p["transfer"]["sync_us"].pop("source"))
     yield with_change("an unknown origin", of_family(origin="guessed"))
     yield with_change("an unknown level", of_family(level="guessed"))
     yield with_change("no shares", of_family(shares={}))
@@ -75,8 +75,8 @@ def damaged(profile):
                            "shares": {"step": 1}}}))
     yield with_change("a fit of no samples", of_family(
         fit={"samples": 0, "median_error_percent": 1, "within_10_percent": 1}))
-    yield with_change("an exchange without a GPU", lambda p: p.pop("gpu"))
-    yield with_change("a power of one lane only", lambda p: p.update(power={
+    yield with_change("a transfer without a GPU", lambda p: p.pop("gpu"))
+    yield with_change("a power of one queue only", lambda p: p.update(power={
         "cpu_w": {"value": 1, "origin": "assumed", "source": "s"}}))
     yield with_change("a fact without an origin", lambda p: p["cpu"].update(
         facts={"source": "s", "clusters": {}}))
@@ -85,7 +85,7 @@ def damaged(profile):
     soc = {"manufacturer": ["QTI"], "model": ["SM8150"], "origin": "published", "source": "s"}
     yield with_change("a chip without a model", lambda p: p.update(soc={**soc, "model": []}))
     yield with_change("a chip of no source", lambda p: p.update(soc={**soc, "source": None}))
-    yield with_change("a GPU of no lanes", lambda p: p["gpu"].update(
+    yield with_change("a GPU of no queues", lambda p: p["gpu"].update(
         facts={"origin": "assumed", "source": "s", "alus": 0}))
     yield with_change("a quirk that says nothing", lambda p: p["gpu"].update(quirks={"slow": True}))
     best = {"origin": "measured", "source": "s"}
@@ -128,7 +128,7 @@ def main():
     best = {"origin": "measured", "source": "s"}
     over_another = {"format_version": 3, "base": "sd855", "name": "mine", "power": None,
                     "gpu": {"tiles": None},
-                    "exchange": {"sync_us": example["exchange"]["sync_us"]}}
+                    "transfer": {"sync_us": example["transfer"]["sync_us"]}}
     for error in validator.iter_errors(over_another):
         faults.append(f"a profile over another: {error.json_path}: {error.message[:200]}")
     over_another["gpu"]["tiles"] = {

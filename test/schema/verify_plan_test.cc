@@ -30,8 +30,8 @@ constexpr uint64_t kPlainBytes = 1 * 6 * 4 * 5 * 4;  // n * c * h * w * sizeof(f
 constexpr uint64_t kNhwcBytes = 1 * 4 * 5 * 8 * 4;   // n * h * w * round_up(c, 4) * sizeof(float)
 
 uint16_t kernel_id(std::string_view symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (row.symbol == symbol) return row.id;
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.symbol == symbol) return info.id;
   throw std::runtime_error("no kernel " + std::string(symbol));
 }
 
@@ -63,12 +63,12 @@ TestTensor image_tensor(std::string name, uint32_t index) {
 
 TestStep kernel_step(std::string_view symbol, std::vector<uint32_t> operands,
                      std::vector<uint32_t> waits = {}) {
-  const KernelRow& row = *find_kernel(kernel_id(symbol));
+  const KernelInfo& info = *find_kernel(kernel_id(symbol));
   TestStep step;
-  step.lane = row.processor == Processor::Cpu ? Lane::Cpu : Lane::Gpu;
-  step.kernel = row.id;
-  if (row.op == OpKind::Unary) step.params = test::params_bytes(UnaryParams{.kind = kUnaryRelu});
-  if (row.op == OpKind::Binary) step.params = test::params_bytes(BinaryParams{.kind = kBinaryAdd});
+  step.queue = info.processor == Processor::Cpu ? Queue::Cpu : Queue::Gpu;
+  step.kernel = info.id;
+  if (info.op == OpKind::Unary) step.params = test::params_bytes(UnaryParams{.kind = kUnaryRelu});
+  if (info.op == OpKind::Binary) step.params = test::params_bytes(BinaryParams{.kind = kBinaryAdd});
   step.operands = std::move(operands);
   step.waits = std::move(waits);
   step.name = symbol;
@@ -79,7 +79,7 @@ TestStep move_step(StepKind kind, std::vector<uint32_t> operands, std::vector<ui
                    MapAccess access = MapAccess::Read) {
   TestStep step;
   step.kind = kind;
-  step.lane = kind == StepKind::Map || kind == StepKind::Unmap ? Lane::Gpu : Lane::Transfer;
+  step.queue = kind == StepKind::Map || kind == StepKind::Unmap ? Queue::Gpu : Queue::Transfer;
   step.operands = std::move(operands);
   step.waits = std::move(waits);
   step.map_access = access;
@@ -239,7 +239,7 @@ TEST_CASE("a step and its operands are seen by the contract as the plan has them
   static kernels::StepShape seen;
   static kernels::OperandShape output;
   const CheckStep record = [](const kernels::StepShape& step, kernels::StepNeeds*) -> const char* {
-    if (step.row->op != OpKind::Unary) return nullptr;
+    if (step.kernel->op != OpKind::Unary) return nullptr;
     seen = step;
     output = step.output();
     return "to stop here";
@@ -247,7 +247,7 @@ TEST_CASE("a step and its operands are seen by the contract as the plan has them
   const PlanFault fault = verify(test::to_bytes(cpu_plan()), VerifyLevel::All, record);
   CHECK(fault.index == 1);
   CHECK(fault.variant == 0);
-  CHECK(seen.row->symbol == std::string("unary_f32_cpu"));
+  CHECK(seen.kernel->symbol == std::string("unary_f32_cpu"));
   CHECK(seen.operand_count == 2);
   CHECK(seen.part_dim == SplitDim::Height);
   CHECK(seen.part == Range{0, 2});
@@ -525,7 +525,7 @@ TEST_CASE("each rule of a tensor's shape refuses its bad example") {
        {"rank of at most 8", [](auto&, auto& v) { v.tensors[1].dims.assign(9, 1); }},
        {"dims between 1 and 2^24", [](auto&, auto& v) { v.tensors[1].dims[3] = 0; }},
        {"at most 2^30 elements", [](auto&, auto& v) { v.tensors[1].dims[0] = 1 << 24; }},
-       // 2^29 elements fit, 4 lanes for the one channel do not.
+       // 2^29 elements fit, 4 queues for the one channel do not.
        {"at most 2^30 elements, pad lanes included",
         [](auto&, auto& v) {
           v.tensors[1].dims = {1 << 24, 1, 4, 1 << 3};
@@ -619,7 +619,7 @@ TEST_CASE("halves of a map are refused where anyone but the GPU's kernels would 
                   [](auto&, auto& v) { v.tensors[2] = as_halves(v.tensors[2]); }},
                  {"operands of one dtype, layout and rank",
                   [](auto&, auto& v) { v.steps[6].operands[0] = 8; }}});
-  // The contracts: halves that are no map, and a row that takes none.
+  // The contracts: halves that are no map, and a kernel that takes none.
   const auto fault_of = [](auto break_rule) {
     TestPlan plan = halves_plan();
     break_rule(plan.variants[0]);
@@ -641,17 +641,17 @@ TEST_CASE("each rule of a kernel step refuses its bad example") {
   check_refused(
       cpu_plan, "step",
       {{"a known kind", [](auto&, auto& v) { v.steps[1].kind = StepKind{9}; }},
-       {"a known lane", [](auto&, auto& v) { v.steps[1].lane = Lane{9}; }},
+       {"a known queue", [](auto&, auto& v) { v.steps[1].queue = Queue{9}; }},
        {"a known map_access", [](auto&, auto& v) { v.steps[1].map_access = MapAccess{9}; }},
        {"predicted_us of 0 or more",
         [](auto&, auto& v) { v.steps[1].predicted_us = std::numeric_limits<float>::infinity(); }},
-       {"steps of lane Cpu only in a variant without sharing",
-        [](auto&, auto& v) { v.steps[1].lane = Lane::Gpu; }},
+       {"steps of queue Cpu only in a variant without sharing",
+        [](auto&, auto& v) { v.steps[1].queue = Queue::Gpu; }},
        {"at most 16 operands", [](auto&, auto& v) { v.steps[1].operands.assign(17, 1); }},
        {"at least one operand", [](auto&, auto& v) { v.steps[1].operands.clear(); }},
        {"operands that name tensors of the variant",
         [](auto&, auto& v) { v.steps[1].operands[0] = 6; }},
-       {"the lane of the kernel's processor",
+       {"the queue of the kernel's processor",
         [](auto& p, auto& v) {
           v.sharing = Sharing::FineSvm;
           v.steps[1].kernel = kernel_id("unary_f32_cl_buffer");
@@ -670,9 +670,9 @@ TEST_CASE("each rule of a kernel step refuses its bad example") {
         [](auto&, auto& v) { v.tensors[2].offset_bytes = 576; }}});  // t1 is [0, 640)
 }
 
-TEST_CASE("each lane touches only the storage that is its own") {
+TEST_CASE("each queue touches only the storage that is its own") {
   const char* const kRule =
-      "operands in storage that the lane may read, an output that it may write";
+      "operands in storage that the queue may read, an output that it may write";
   check_refused(cpu_plan, "step",
                 {{kRule,
                   [](auto&, auto& v) {
@@ -773,18 +773,19 @@ TEST_CASE("what the contract refuses is refused in its words") {
 }
 
 TEST_CASE("each rule of waits refuses its bad example") {
-  check_refused(sub_buffer_plan, "step",
-                {{"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {5}; }},
-                 {"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {2}; }},
-                 {"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {1000}; }},
-                 {"waits for steps of other lanes", [](auto&, auto& v) { v.steps[3].waits = {2}; }},
-                 {"waits in ascending order",
-                  [](auto&, auto& v) {
-                    v.steps[5].waits = {4, 4};
-                  }},
-                 {"waits in ascending order", [](auto&, auto& v) {
-                    v.steps[5].waits = {4, 3};
-                  }}});
+  check_refused(
+      sub_buffer_plan, "step",
+      {{"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {5}; }},
+       {"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {2}; }},
+       {"waits for earlier steps", [](auto&, auto& v) { v.steps[2].waits = {1000}; }},
+       {"waits for steps of other queues", [](auto&, auto& v) { v.steps[3].waits = {2}; }},
+       {"waits in ascending order",
+        [](auto&, auto& v) {
+          v.steps[5].waits = {4, 4};
+        }},
+       {"waits in ascending order", [](auto&, auto& v) {
+          v.steps[5].waits = {4, 3};
+        }}});
 }
 
 TEST_CASE("each rule of who holds a sub-buffer refuses its bad example") {
@@ -967,7 +968,7 @@ TEST_CASE("each rule of Map and Unmap steps refuses its bad example") {
         [](auto&, auto& v) {
           v.steps[0].operands = {1, 2};
         }},
-       {"lane Gpu", [](auto&, auto& v) { v.steps[0].lane = Lane::Cpu; }},
+       {"queue Gpu", [](auto&, auto& v) { v.steps[0].queue = Queue::Cpu; }},
        {"sharing SubBuffer to map and unmap", [](auto&, auto& v) { v.sharing = Sharing::FineSvm; }},
        {"an operand in the shared arena", [](auto&, auto& v) { v.steps[0].operands = {0}; }},
        {"no part", [](auto&, auto& v) { v.steps[0].part_dim = SplitDim::Height; }}});
@@ -975,9 +976,9 @@ TEST_CASE("each rule of Map and Unmap steps refuses its bad example") {
 
 TEST_CASE("each rule of Upload and Download steps refuses its bad example") {
   check_refused(separate_plan, "step",
-                {{"lane Transfer",
+                {{"queue Transfer",
                   [](auto&, auto& v) {
-                    v.steps[1].lane = Lane::Gpu;
+                    v.steps[1].queue = Queue::Gpu;
                     v.steps[2].waits.clear();
                   }},
                  {"1 operand to map or unmap, 2 to upload or download",

@@ -54,7 +54,7 @@ struct ClDevice::State {
   std::map<std::string, cl_kernel> kernels;  // by symbol and options
 
   std::string open();
-  std::string build(const KernelRow& row, const kernels::ClLaunch& launch, cl_kernel* out_kernel);
+  std::string build(const KernelInfo& info, const kernels::ClLaunch& launch, cl_kernel* out_kernel);
 };
 
 std::string ClDevice::State::open() {
@@ -82,15 +82,15 @@ std::string ClDevice::State::open() {
   return error == CL_SUCCESS ? std::string() : fault("clCreateCommandQueue", error);
 }
 
-std::string ClDevice::State::build(const KernelRow& row, const kernels::ClLaunch& launch,
+std::string ClDevice::State::build(const KernelInfo& info, const kernels::ClLaunch& launch,
                                    cl_kernel* out_kernel) {
   std::string options = "-cl-std=CL1.2";
   for (uint32_t i = 0; i < launch.define_count; ++i)
     options += std::string(" -D ") + launch.defines[i].name + "=" +
                std::to_string(launch.defines[i].value);
-  cl_kernel& kernel = kernels[std::string(row.symbol) + options];
+  cl_kernel& kernel = kernels[std::string(info.symbol) + options];
   if (!kernel) {
-    const kernels::ClText text = kernels::cl_text(row);
+    const kernels::ClText text = kernels::cl_text(info);
     const char* sources[] = {text.prelude, text.text};
     cl_int error = CL_SUCCESS;
     cl_program program = api.clCreateProgramWithSource(context, 2, sources, nullptr, &error);
@@ -104,7 +104,7 @@ std::string ClDevice::State::build(const KernelRow& row, const kernels::ClLaunch
       log.resize(length);
       return fault("clBuildProgram", error) + " with " + options + "\n" + log;
     }
-    kernel = api.clCreateKernel(program, row.symbol, &error);
+    kernel = api.clCreateKernel(program, info.symbol, &error);
     if (error != CL_SUCCESS) return fault("clCreateKernel", error);
   }
   *out_kernel = kernel;
@@ -129,7 +129,7 @@ ClDevice* ClDevice::get(std::string* out_reason) {
 
 struct ClStep::State {
   ClDevice::State* device;
-  cl_kernel kernel;  // of every step with its row and defines: arguments are set for each run
+  cl_kernel kernel;  // of every step with its kernel and defines: arguments are set for each run
   kernels::ClLaunch launch;
   std::span<const ClOperand> operands;
   std::vector<cl_mem> memory;
@@ -140,13 +140,13 @@ ClStep::~ClStep() {
   delete state_;
 }
 
-std::string ClDevice::make_step(const KernelRow& row, const kernels::ClLaunch& launch,
+std::string ClDevice::make_step(const KernelInfo& info, const kernels::ClLaunch& launch,
                                 std::span<const ClOperand> operands, bool is_timed,
                                 std::unique_ptr<ClStep>* out_step) {
   const Api& api = state_->api;
   auto* state = new ClStep::State{state_, nullptr, launch, operands, {}};
   std::unique_ptr<ClStep> step(new ClStep(state));
-  if (std::string error = state_->build(row, launch, &state->kernel); !error.empty()) return error;
+  if (std::string error = state_->build(info, launch, &state->kernel); !error.empty()) return error;
   for (const ClOperand& operand : operands) {
     cl_int error = CL_SUCCESS;
     cl_mem memory = nullptr;
@@ -231,11 +231,11 @@ std::string ClStep::read() {
   return {};
 }
 
-std::string ClDevice::run(const KernelRow& row, const kernels::ClLaunch& launch,
+std::string ClDevice::run(const KernelInfo& info, const kernels::ClLaunch& launch,
                           std::span<const ClOperand> operands, int repeats,
                           std::vector<double>* out_micros) {
   std::unique_ptr<ClStep> step;
-  std::string error = make_step(row, launch, operands, repeats > 1, &step);
+  std::string error = make_step(info, launch, operands, repeats > 1, &step);
   if (error.empty()) error = step->run(repeats, out_micros);
   return error.empty() ? step->read() : error;
 }

@@ -16,7 +16,7 @@ struct ClOperand {
   void* data = nullptr;  // read before the kernel runs, overwritten after it if is_output
   size_t bytes = 0;
   // An RGBA image of width x height texels of floats or halves, else a buffer. Both have the same
-  // bytes in the host's memory: an image row follows the other.
+  // bytes in the host's memory: an image kernel follows the other.
   bool is_image = false;
   bool is_half = false;
   size_t width = 0;
@@ -50,16 +50,16 @@ class ClDevice {
   // and kept until the program ends: drivers do not like to be unloaded.
   static ClDevice* get(std::string* out_reason);
 
-  // Builds the row's text with the launch's defines (once per set of defines). Borrows the
+  // Builds the kernel's text with the launch's defines (once per set of defines). Borrows the
   // operands. Buffers use the host's memory in place where the device can (PoCL), so bytes around
   // `data` show writes outside an operand; with `is_timed` they are the device's own. Empty if all
   // went well, else the call and its error, or the compiler's messages.
-  std::string make_step(const KernelRow& row, const kernels::ClLaunch& launch,
+  std::string make_step(const KernelInfo& kernel, const kernels::ClLaunch& launch,
                         std::span<const ClOperand> operands, bool is_timed,
                         std::unique_ptr<ClStep>* out_step);
 
   // The same, run and read; more than one of `repeats` runs are timed, out_micros gets each.
-  std::string run(const KernelRow& row, const kernels::ClLaunch& launch,
+  std::string run(const KernelInfo& kernel, const kernels::ClLaunch& launch,
                   std::span<const ClOperand> operands, int repeats = 1,
                   std::vector<double>* out_micros = nullptr);
 

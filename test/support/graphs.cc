@@ -66,8 +66,8 @@ namespace {
 
 // Whether an operator, not a copy, writes images.
 bool has_image_kernel(OpKind op) {
-  return op != OpKind::Convert && llvm::any_of(kKernelRows, [&](const KernelRow& row) {
-           return row.op == op && row.layout == Layout::Image2d;
+  return op != OpKind::Convert && llvm::any_of(kKernelInfos, [&](const KernelInfo& info) {
+           return info.op == op && info.layout == Layout::Image2d;
          });
 }
 
@@ -77,20 +77,20 @@ compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout) {
   compiler::DeviceProfile profile;
   profile.name = "test";
   profile.has_gpu = true;
-  profile.exchange.sharing = sharing;
+  profile.transfer.sharing = sharing;
   profile.gpu_layout = gpu_layout;
   profile.image_max_width = profile.image_max_height = 16384;
-  profile.exchange.sync_us = {5, compiler::Origin::Assumed, "test"};
+  profile.transfer.sync_us = {5, compiler::Origin::Assumed, "test"};
   profile.machine.cpu.fma_per_cycle = 1e3 / profile.machine.cpu.vector_lanes;
   profile.machine.gpu.fma_per_cycle = 1e3;
-  for (const KernelRow& row : kKernelRows) {
-    const std::string_view symbol = row.symbol;
-    if (kernels::winograd_outputs(row.packing) != 0 || symbol == "conv2d_f32_cl_quad" ||
+  for (const KernelInfo& info : kKernelInfos) {
+    const std::string_view symbol = info.symbol;
+    if (kernels::winograd_outputs(info.packing) != 0 || symbol == "conv2d_f32_cl_quad" ||
         symbol == "conv2d_f32_cl_tiled")
-      profile.unused_kernels.push_back(row.id);
-    compiler::Calibration& calibration = profile.kernels[row.id - 1];
-    const bool is_slow = gpu_layout == Layout::Image2d && row.processor == Processor::Gpu &&
-                         row.layout != Layout::Image2d && has_image_kernel(row.op);
+      profile.unused_kernels.push_back(info.id);
+    compiler::Calibration& calibration = profile.kernels[info.id - 1];
+    const bool is_slow = gpu_layout == Layout::Image2d && info.processor == Processor::Gpu &&
+                         info.layout != Layout::Image2d && has_image_kernel(info.op);
     calibration.shares[compiler::Term::Compute] = calibration.shares[compiler::Term::Step] =
         is_slow ? 10 : 1;
     calibration.source = "test";

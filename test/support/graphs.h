@@ -31,10 +31,10 @@ class GraphBuilder {
 };
 
 // A GPU and a CPU that take a microsecond for a million multiply-adds and one for each step. Of the
-// kernel rows it has no second convolution of a processor: Winograd's would compute less than the
-// GPU's and not every part, those of other tiles more or less by the size of the map. A hand-off
-// costs 5 us, moving data nothing. Of a GPU with images, kernels on buffers take ten times as long
-// where there are some on images.
+// kernels it has no second convolution of a processor: Winograd's would compute less than the
+// GPU's and not every part, those of other tiles more or less by the size of the map. A
+// synchronisation costs 5 us, moving data nothing. Of a GPU with images, kernels on buffers take
+// ten times as long where there are some on images.
 compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout = Layout::Nhwc);
 
 // 16 x 16 maps: 3x3, 3x3 with a residual, 1x1.

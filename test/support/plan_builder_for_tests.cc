@@ -29,7 +29,7 @@ flatbuffers::Offset<plan::TensorDef> make_tensor(flatbuffers::FlatBufferBuilder&
 flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& builder,
                                              const TestStep& step) {
   return plan::CreateStepDefDirect(
-      builder, static_cast<uint8_t>(step.kind), static_cast<uint8_t>(step.lane), step.kernel,
+      builder, static_cast<uint8_t>(step.kind), static_cast<uint8_t>(step.queue), step.kernel,
       &step.params, &step.operands, static_cast<uint8_t>(step.part_dim), step.part.begin,
       step.part.end, &step.tile, static_cast<uint8_t>(step.map_access), &step.waits,
       step.predicted_us, step.name.c_str(), step.owned.begin, step.owned.end);
@@ -102,7 +102,8 @@ void name_kernels(TestPlan& plan) {
       if (step.kind == StepKind::Kernel) ids.insert(step.kernel);
   plan.kernels.clear();
   for (uint16_t id : ids)
-    if (const KernelRow* row = find_kernel(id)) plan.kernels.push_back({row->id, row->revision});
+    if (const KernelInfo* kernel = find_kernel(id))
+      plan.kernels.push_back({kernel->id, kernel->revision});
 }
 
 std::vector<uint8_t> to_bytes(const TestPlan& plan) {

@@ -28,7 +28,7 @@ struct TestTensor {
 
 struct TestStep {
   StepKind kind = StepKind::Kernel;
-  Lane lane = Lane::Cpu;
+  Queue queue = Queue::Cpu;
   uint16_t kernel = 0;
   std::vector<uint8_t> params;
   std::vector<uint32_t> operands;

@@ -17,7 +17,7 @@ GRANULE = {"height": 1, "output_channel": 16}
 DIM_OF_MODE = {"h": "height", "oc": "output_channel"}
 # Least share of the convolutions' MACs that a forced split must reach; the rest cannot be cut so.
 MIN_SPLIT_SHARE = 0.90
-# Least share of all MACs that --strategy=gpu must bring to the GPU lane.
+# Least share of all MACs that --strategy=gpu must bring to the GPU queue.
 MIN_GPU_SHARE = 0.99
 
 
@@ -26,9 +26,9 @@ class PlanFacts:
         self.variants = [variant["name"] for variant in plan["variants"]]
         self.steps = [s for s in plan["variants"][0]["steps"] if s["kind"] == "kernel"]
 
-    def macs(self, lane=None):
-        """Multiply-adds that the lane (or both) answers for; a halo counts once."""
-        return sum(s["owned_macs"] for s in self.steps if lane in (None, s["lane"]))
+    def macs(self, queue=None):
+        """Multiply-adds that the queue (or both) answers for; a halo counts once."""
+        return sum(s["owned_macs"] for s in self.steps if queue in (None, s["queue"]))
 
     def gpu_share(self):
         return self.macs("gpu") / max(self.macs(), 1)
@@ -45,18 +45,18 @@ class PlanFacts:
         for parts in nodes.values():
             macs = sum(s["owned_macs"] for s in parts)
             total += macs
-            owned = {s["lane"]: s["part"]["owned"] for s in parts}
+            owned = {s["queue"]: s["part"]["owned"] for s in parts}
             if len(owned) != 2 or any(s["part"]["dim"] != dim for s in parts):
                 continue
             extent = parts[0]["part"]["extent"]
-            count = {lane: end - begin for lane, (begin, end) in owned.items()}
+            count = {queue: end - begin for queue, (begin, end) in owned.items()}
             if (sum(count.values()) == extent and
                     abs(count["gpu"] - ratio * extent) <= GRANULE[dim]):
                 split += macs
         return split / total
 
     def has_chain(self):
-        """A step that computes more rows than it owns feeds a later one of its lane: a halo inside a
+        """A step that computes more rows than it owns feeds a later one of its queue: a halo inside a
         chain of two nodes or more."""
         return any(s["part"]["dim"] == "height" and s["part"]["range"] != s["part"]["owned"]
                    for s in self.steps)
@@ -65,9 +65,9 @@ class PlanFacts:
         """What the mode (auto, cpu, gpu, h, oc) promises and the plan does not hold."""
         faults = []
         if mode == "cpu" and self.macs("gpu"):
-            faults.append(f"expected no MACs on the GPU lane, found {self.gpu_share():.1%}")
+            faults.append(f"expected no MACs on the GPU queue, found {self.gpu_share():.1%}")
         if mode == "gpu" and self.gpu_share() < MIN_GPU_SHARE:
-            faults.append(f"expected {MIN_GPU_SHARE:.0%} of the MACs on the GPU lane, "
+            faults.append(f"expected {MIN_GPU_SHARE:.0%} of the MACs on the GPU queue, "
                           f"found {self.gpu_share():.1%}")
         if mode in DIM_OF_MODE:
             share = self.split_share(DIM_OF_MODE[mode], ratio)

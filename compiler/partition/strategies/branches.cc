@@ -3,8 +3,8 @@
 //
 // Between two nodes that every path passes lie branches that have nothing to do with each other.
 // Those of each such region are shared out, at the least time of the processor that ends last, with
-// what is exchanged where they begin and where they meet; dynamic programming over the regions, by
-// where the node between them is.
+// what is transferred where they begin and where they meet; dynamic programming over the regions,
+// by where the node between them is.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -20,7 +20,7 @@ constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
 constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
 
 // More branches than that are shared out largest first instead of in every way.
-constexpr size_t kMostTried = 8;
+constexpr size_t kMaxTried = 8;
 
 struct Branch {
   std::vector<ir::NodeId> nodes;
@@ -88,7 +88,7 @@ class BranchSharing {
     const auto segment = at_place(node, to);
     if (!segment || from == to) return 0;
     const ValuePlace before{from == 0 ? Placement::Cpu : Placement::Gpu, costs_.gpu_maps().front()};
-    return costs_.exchange_us(node, node, before, *segment);
+    return costs_.transfer_us(node, node, before, *segment);
   }
 
   void find_regions() {
@@ -135,7 +135,7 @@ class BranchSharing {
       if (us < end.us) end = {us, from, std::move(where)};
     };
     const size_t count = region.branches.size();
-    if (count <= kMostTried) {
+    if (count <= kMaxTried) {
       for (size_t bits = 0; bits < size_t{1} << count; ++bits) {
         std::vector<size_t> where;
         for (size_t k = 0; k < count; ++k) where.push_back(bits >> k & 1);

@@ -46,7 +46,7 @@ llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must
       for (size_t from = 0; from < std::size(kWholePlaces); ++from) {
         if (!states[node][from].is_reached) continue;
         const double us = states[node][from].us + segment->compute_us +
-                          costs.exchange_us(node, node, kWholePlaces[from], *segment);
+                          costs.transfer_us(node, node, kWholePlaces[from], *segment);
         if (!end.is_reached || us < end.us) end = {us, true, from};
       }
     }

@@ -59,7 +59,7 @@ class Chooser {
              std::optional<Choice>& best) const {
     if (!segment) return;
     const double us =
-        segment->compute_us + costs_.exchange_us(first, last, {Placement::Gpu, maps_}, *segment);
+        segment->compute_us + costs_.transfer_us(first, last, {Placement::Gpu, maps_}, *segment);
     if (!best || us < best->us) best = Choice{std::move(*segment), us, gpu_share};
   }
 

@@ -34,7 +34,7 @@ constexpr ReleasedNetwork kNetworks[] = {
 
 // Of a list's operators so many must be found as they are, at their rows, for the network to be
 // that one: RetinaFace's heads have other channels there than in any network that we know.
-constexpr double kLeastFound = 0.5;
+constexpr double kMinFound = 0.5;
 
 enum class OpClass { Other, Conv, Pool, Fc };
 struct Signature {
@@ -203,7 +203,7 @@ class Placer {
       if (segment)
         append_segment(plan, std::move(*segment));
       else
-        plan.divisions.push_back(on_gpu.divisions[first]);
+        plan.node_partitions.push_back(on_gpu.node_partitions[first]);
       first = last + 1;
     }
     return plan;
@@ -249,7 +249,7 @@ llvm::Expected<PartitionPlan> strategy_codl_released(const CostModel& costs,
   for (const ReleasedNetwork& network : kNetworks) {
     const std::vector<Signature> ops = parse_ops(network.ops);
     const Matching matching(costs.graph(), ops);
-    if (static_cast<double>(matching.exact()) < kLeastFound * static_cast<double>(ops.size()))
+    if (static_cast<double>(matching.exact()) < kMinFound * static_cast<double>(ops.size()))
       continue;
     const ReleasedPlan& plan = plan_of(network, costs.profile());
     return Placer(costs, told_of(plan, matching.nodes(), node_count)).run();

@@ -41,7 +41,7 @@ llvm::Expected<PartitionPlan> strategy_mulayer(const CostModel& costs, const Par
     if (auto split = costs.split(node, node, SplitDim::OutputChannel, share, kMaps))
       append_segment(plan, std::move(*split));
     else
-      plan.divisions.push_back(on_gpu.divisions[node]);
+      plan.node_partitions.push_back(on_gpu.node_partitions[node]);
   }
   return plan;
 }

@@ -3,8 +3,8 @@
 // layout: dynamic programming over (nodes done, place of the last segment).
 //
 // Approximations, which polishing on the simulator (polish.h) makes up for: every value a segment
-// reads is taken to lie where the segment just before it left its values, and both lanes wait for
-// each other between segments.
+// reads is taken to lie where the segment just before it left its values, and both processors wait
+// for each other between segments.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -108,7 +108,7 @@ class Search {
       const double us_before = states_[first][before].us;
       if (us_before + segment.compute_us >= end.us) continue;
       const double us = us_before + segment.compute_us +
-                        costs_.exchange_us(first, last, place_at(before), segment);
+                        costs_.transfer_us(first, last, place_at(before), segment);
       if (us >= end.us) continue;  // ties keep the first found: a fixed order
       end = {us, segment, first, before};
     }
@@ -131,8 +131,8 @@ class Search {
     PartitionPlan plan;
     for (auto it = path.rbegin(); it != path.rend(); ++it) append_segment(plan, (*it)->segment);
     if (options_.forces_split()) {
-      for (const Division& division : plan.divisions)
-        if (!division.is_split()) plan.not_split_as_forced.push_back(division.node);
+      for (const NodePartition& node_partition : plan.node_partitions)
+        if (!node_partition.is_split()) plan.not_split_as_forced.push_back(node_partition.node);
     }
     return plan;
   }

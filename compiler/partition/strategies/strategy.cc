@@ -24,14 +24,14 @@ llvm::ArrayRef<StrategyRow> strategy_rows() {
 }
 
 void append_segment(PartitionPlan& plan, Segment segment) {
-  const bool is_chain = segment.divisions.size() > 1;
+  const bool is_chain = segment.node_partitions.size() > 1;
   if (is_chain) plan.chains.emplace_back();
-  for (Division& division : segment.divisions) {
+  for (NodePartition& node_partition : segment.node_partitions) {
     if (is_chain) {
-      division.chain = static_cast<int32_t>(plan.chains.size()) - 1;
-      plan.chains.back().nodes.push_back(division.node);
+      node_partition.chain = static_cast<int32_t>(plan.chains.size()) - 1;
+      plan.chains.back().nodes.push_back(node_partition.node);
     }
-    plan.divisions.push_back(std::move(division));
+    plan.node_partitions.push_back(std::move(node_partition));
   }
 }
 

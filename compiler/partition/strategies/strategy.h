@@ -40,13 +40,13 @@ llvm::Expected<PartitionPlan> strategy_branches(const CostModel& costs,
 llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
                                                 const PartitionOptions& options);
 
-// Appends a segment's divisions, as a chain if they are more than one.
+// Appends a segment's node_partitions, as a chain if they are more than one.
 void append_segment(PartitionPlan& plan, Segment segment);
 
 // Each node whole on one processor, and the GPU's maps in one layout or the other, at the least
-// predicted time with what is exchanged and converted: dynamic programming over the graph's order,
-// every value being taken to lie where the node just before left its own. `must_use_gpu`: nodes
-// that can be on the GPU are.
+// predicted time with what is transferred and converted: dynamic programming over the graph's
+// order, every value being taken to lie where the node just before left its own. `must_use_gpu`:
+// nodes that can be on the GPU are.
 llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu);
 
 // Every node on `preferred` where it can run there, else on the other processor; the GPU's maps as

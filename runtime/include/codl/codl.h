@@ -396,7 +396,7 @@ CODL_CHECKED codl_status_t codl_session_get_output_dims(const codl_session_t* se
 typedef struct codl_step_time {
   const char* name;   /* of the node; borrowed from the plan */
   const char* kernel; /* symbol, or "map", "unmap", "upload", "download" */
-  int32_t lane;       /* 0 CPU, 1 GPU, 2 transfer */
+  int32_t queue;      /* 0 CPU, 1 GPU, 2 transfer */
   int64_t start_ns;
   int64_t end_ns;
   float predicted_us; /* launch included, nothing else running; 0: nothing was predicted */

@@ -76,11 +76,11 @@ TEST_CASE("no time falls where a term rises, whatever the joint shares") {
 }
 
 TEST_CASE("every family has shares for each kind of processor that can run it") {
-  for (const KernelRow& row : kKernelRows)
+  for (const KernelInfo& kernel : kKernelInfos)
     for (const bool is_gpu_a_processor : {false, true}) {
-      INFO(row.symbol << ", OpenCL on a processor: " << is_gpu_a_processor);
+      INFO(kernel.symbol << ", OpenCL on a processor: " << is_gpu_a_processor);
       const Calibration known =
-          family_calibration(kernels::family_of(row), row.processor, is_gpu_a_processor);
+          family_calibration(kernels::family_of(kernel), kernel.processor, is_gpu_a_processor);
       double sum = 0;
       for (const double share : known.shares.of) {
         CHECK(share >= 0);
@@ -105,10 +105,10 @@ TEST_CASE("OpenCL on a processor has shares of its own, and the CPU's are the sa
   CHECK(compute_of(Processor::Cpu, false) == compute_of(Processor::Cpu, true));
 }
 
-TEST_CASE("reference rows are loops, no other row is") {
-  for (const KernelRow& row : kKernelRows) {
-    INFO(row.symbol);
-    CHECK((kernels::family_of(row) == KernelFamily::Loops) == row.is_reference());
+TEST_CASE("reference rows are loops, no other kernel is") {
+  for (const KernelInfo& kernel : kKernelInfos) {
+    INFO(kernel.symbol);
+    CHECK((kernels::family_of(kernel) == KernelFamily::Loops) == kernel.is_reference());
   }
 }
 

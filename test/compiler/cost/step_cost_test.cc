@@ -16,8 +16,8 @@ namespace {
 using kernels::StepWork;
 
 uint16_t id_of(std::string_view symbol) {
-  for (const KernelRow& row : kKernelRows)
-    if (symbol == row.symbol) return row.id;
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (symbol == kernel.symbol) return kernel.id;
   return 0;
 }
 

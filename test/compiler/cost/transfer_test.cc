@@ -5,7 +5,7 @@
 namespace codl::compiler {
 namespace {
 
-TEST_CASE("a hand-off costs what its kind of sharing takes") {
+TEST_CASE("a synchronisation costs what its kind of sharing takes") {
   TransferCosts costs;
   costs.sync_us.value = 10;
   costs.map_us.value = 5;
@@ -13,11 +13,11 @@ TEST_CASE("a hand-off costs what its kind of sharing takes") {
   costs.copy_us_per_mb.value = 7;
   for (const bool to_gpu : {false, true}) {
     costs.sharing = Sharing::FineSvm;
-    CHECK(costs.hand_off_us(3e6, to_gpu) == Approx(10));
+    CHECK(costs.synchronisation_us(3e6, to_gpu) == Approx(10));
     costs.sharing = Sharing::SubBuffer;
-    CHECK(costs.hand_off_us(3e6, to_gpu) == Approx(10 + 5 + 2 * 3));
+    CHECK(costs.synchronisation_us(3e6, to_gpu) == Approx(10 + 5 + 2 * 3));
     costs.sharing = Sharing::Separate;
-    CHECK(costs.hand_off_us(3e6, to_gpu) == Approx(10 + 7 * 3));
+    CHECK(costs.synchronisation_us(3e6, to_gpu) == Approx(10 + 7 * 3));
     CHECK(costs.copy_time_us(3e6, to_gpu) == Approx(7 * 3));
     CHECK(costs.copy_call_time_us(3e6, to_gpu) == 0);
   }
@@ -25,7 +25,7 @@ TEST_CASE("a hand-off costs what its kind of sharing takes") {
   CHECK(costs.enqueue_time_us() == 0);
 }
 
-TEST_CASE("where the host's calls are known, a hand-off costs what its direction takes") {
+TEST_CASE("where the host's calls are known, a synchronisation costs what its direction takes") {
   TransferCosts costs;
   costs.sync_us.value = costs.copy_us_per_mb.value = 1e6;  // which they take the place of
   HostCosts& host = costs.host.emplace();
@@ -39,17 +39,17 @@ TEST_CASE("where the host's calls are known, a hand-off costs what its direction
   host.download.rest_us_per_mb.value = 20;
   CHECK(costs.enqueue_time_us() == Approx(1));
   costs.sharing = Sharing::FineSvm;
-  CHECK(costs.hand_off_us(3e6, true) == Approx(2 + 4));
-  CHECK(costs.hand_off_us(3e6, false) == Approx(8));
+  CHECK(costs.synchronisation_us(3e6, true) == Approx(2 + 4));
+  CHECK(costs.synchronisation_us(3e6, false) == Approx(8));
   host.cpu_resume_us.value = 64;
   host.cpu_cold_us_per_mb.value = 100;
   host.gpu_cold_us_per_mb.value = 200;
-  CHECK(costs.hand_off_us(3e6, true) == Approx(2 + 4 + 200 * 3));
-  CHECK(costs.hand_off_us(3e6, false) == Approx(8 + 64 + 100 * 3));
+  CHECK(costs.synchronisation_us(3e6, true) == Approx(2 + 4 + 200 * 3));
+  CHECK(costs.synchronisation_us(3e6, false) == Approx(8 + 64 + 100 * 3));
   host.cpu_resume_us.value = host.cpu_cold_us_per_mb.value = host.gpu_cold_us_per_mb.value = 0;
   costs.sharing = Sharing::Separate;
-  CHECK(costs.hand_off_us(3e6, true) == Approx(2 + 4 + 16 + 10 * 3 + 32));
-  CHECK(costs.hand_off_us(3e6, false) == Approx(8 + 16 + 20 * 3));
+  CHECK(costs.synchronisation_us(3e6, true) == Approx(2 + 4 + 16 + 10 * 3 + 32));
+  CHECK(costs.synchronisation_us(3e6, false) == Approx(8 + 16 + 20 * 3));
   CHECK(costs.copy_call_time_us(3e6, true) == Approx(10 * 3));
   CHECK(costs.copy_time_us(3e6, false) == Approx(20 * 3));
 }

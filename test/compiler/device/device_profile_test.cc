@@ -24,7 +24,7 @@ constexpr const char* kProfile = R"({
   "kernel_library": "codl",
   "cpu": {
     "name": "cores", "threads": 2,
-    "disturbance_percent": {"value": 2, "origin": "assumed", "source": "s"},
+    "interference_percent": {"value": 2, "origin": "assumed", "source": "s"},
     "machine": {
       "origin": "published", "source": "s", "ghz": 2.5, "vector_lanes": 8, "fma_per_cycle": 2,
       "loads_per_cycle": {"value": 3, "origin": "assumed", "source": "t"},
@@ -45,7 +45,7 @@ constexpr const char* kProfile = R"({
     "image_max_width": {"value": 4096, "origin": "published", "source": "s"},
     "image_max_height": {"value": 8192, "origin": "published", "source": "s"}
   },
-  "exchange": {
+  "transfer": {
     "sync_us": {"value": 1.5, "origin": "measured", "source": "s"},
     "map_us": {"value": 2, "origin": "fitted", "source": "s"},
     "map_us_per_mb": {"value": 3, "origin": "assumed", "source": "s"},
@@ -92,8 +92,8 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.machine.cpu.vector_lanes == 8);
   CHECK(profile.machine.cpu.loads_per_cycle == 3);
   CHECK(profile.machine.cpu.fork_join_us == 6);
-  CHECK(profile.disturbance_percent[0].value == 2);
-  CHECK(profile.disturbance_percent[1].value == 0);
+  CHECK(profile.interference_percent[0].value == 2);
+  CHECK(profile.interference_percent[1].value == 0);
   CHECK(profile.has_gpu);
   CHECK_FALSE(profile.machine.is_gpu_a_processor);
   CHECK(profile.machine.gpu.units == 9);
@@ -102,20 +102,20 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.gpu_facts.units == 9);
   CHECK_FALSE(profile.gpu_facts.is_processor);
   CHECK(profile.gpu_layout == Layout::Image2d);
-  CHECK(profile.exchange.sharing == Sharing::SubBuffer);
+  CHECK(profile.transfer.sharing == Sharing::SubBuffer);
   CHECK(profile.gate == Gate::UserEvent);
   CHECK(profile.image_max_width == 4096);
   CHECK(profile.image_max_height == 8192);
-  CHECK(profile.exchange.sync_us.value == 1.5);
-  CHECK(profile.exchange.sync_us.origin == Origin::Measured);
-  CHECK(profile.exchange.map_us.origin == Origin::Fitted);
-  CHECK(profile.exchange.contention_percent[0].value == 5);
-  CHECK(profile.exchange.contention_percent[1].source == "a table");
+  CHECK(profile.transfer.sync_us.value == 1.5);
+  CHECK(profile.transfer.sync_us.origin == Origin::Measured);
+  CHECK(profile.transfer.map_us.origin == Origin::Fitted);
+  CHECK(profile.transfer.contention_percent[0].value == 5);
+  CHECK(profile.transfer.contention_percent[1].source == "a table");
 }
 
-const KernelRow& row_of(std::string_view symbol) {
-  return *std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
-                       [&](const KernelRow& row) { return row.symbol == symbol; });
+const KernelInfo& row_of(std::string_view symbol) {
+  return *std::find_if(std::begin(kKernelInfos), std::end(kKernelInfos),
+                       [&](const KernelInfo& info) { return info.symbol == symbol; });
 }
 
 const Calibration& calibration_of(const DeviceProfile& profile, std::string_view symbol) {
@@ -135,10 +135,10 @@ TEST_CASE("every fact of a machine is read, a number or a number with an origin 
       const size_t end = std::string(field.name) == "loads_per_cycle"
                              ? whole.find('}', begin) + 1
                              : whole.find_first_of(",\n", begin);
-      const bool is_lanes = std::string(field.name) == "vector_lanes";
+      const bool is_queues = std::string(field.name) == "vector_lanes";
       // No cache is smaller than the one before it.
       const double least = std::string(field.name) == "last_level_kb" ? 2000 : 0;
-      const double value = is_lanes ? 16 : least + ++number;
+      const double value = is_queues ? 16 : least + ++number;
       const std::string key = std::string("\"") + field.name + "\": ";
       for (const std::string& text :
            {std::to_string(value),
@@ -192,9 +192,10 @@ TEST_CASE("what is known of a kernel stands before its family, that before other
   }
   // The CPU's family says nothing of the GPU's, nor of reference rows.
   for (const char* symbol : {"conv2d_f32_cl_buffer", "softmax_f32_cpu", "conv_nd_any_cpu"}) {
-    const KernelRow& row = row_of(symbol);
-    const Calibration expected = family_calibration(kernels::family_of(row), row.processor, false);
-    const Calibration& other = profile.calibration_of(row);
+    const KernelInfo& info = row_of(symbol);
+    const Calibration expected =
+        family_calibration(kernels::family_of(info), info.processor, false);
+    const Calibration& other = profile.calibration_of(info);
     CHECK(other.level == Level::Facts);
     CHECK(other.origin == Origin::Assumed);
     CHECK(std::equal(std::begin(other.shares.of), std::end(other.shares.of),
@@ -238,10 +239,10 @@ TEST_CASE("OpenCL on a processor has the shares and tiles of one") {
   CHECK(profile.machine.is_gpu_a_processor);
   CHECK(profile.gpu_facts.is_processor);
   CHECK(profile.gpu_facts.registers == 96 * 1024 / 4);
-  const KernelRow& row = row_of("softmax_f32_cl_buffer");
-  const Calibration expected = family_calibration(kernels::family_of(row), row.processor, true);
+  const KernelInfo& info = row_of("softmax_f32_cl_buffer");
+  const Calibration expected = family_calibration(kernels::family_of(info), info.processor, true);
   CHECK(std::equal(std::begin(expected.shares.of), std::end(expected.shares.of),
-                   std::begin(profile.calibration_of(row).shares.of)));
+                   std::begin(profile.calibration_of(info).shares.of)));
 }
 
 TEST_CASE("workers are as fast as each other, or as the profile says") {
@@ -285,10 +286,10 @@ TEST_CASE("the hash is of the bytes: a space changes it") {
         value_of(parse_device_profile(std::string(kProfile) + " ", "box.json")).hash);
 }
 
-TEST_CASE("a profile without a GPU has no exchange and no GPU kernels") {
+TEST_CASE("a profile without a GPU has no transfer and no GPU kernels") {
   const auto with_kernel = [](llvm::StringRef symbol) {
     std::string text = changed("conv2d_f32_cl_image", symbol);
-    for (const char* part : {"\"gpu\": {", "\"exchange\": {"}) {
+    for (const char* part : {"\"gpu\": {", "\"transfer\": {"}) {
       const size_t begin = text.find(part);
       // The next member of the root, or its end.
       const size_t end = text.find("\n  \"", begin) + 3;
@@ -341,18 +342,18 @@ TEST_CASE("every rule of the format has its error, with the place") {
         "box.json: /name: expected a name of the characters A-Z, a-z, 0-9, '_', '-', '.', found "
         "\"a/b\"");
   CHECK(error_of(changed("1.5", "-1.5")) ==
-        "box.json: /exchange/sync_us/value: expected a number from 0 to 10^12, found -1.5");
+        "box.json: /transfer/sync_us/value: expected a number from 0 to 10^12, found -1.5");
   CHECK(error_of(changed("1.5, \"origin\": \"measured\"", "1.5, \"origin\": \"guessed\"")) ==
-        "box.json: /exchange/sync_us/origin: expected \"measured\", \"fitted\", \"published\" or "
+        "box.json: /transfer/sync_us/origin: expected \"measured\", \"fitted\", \"published\" or "
         "\"assumed\", found \"guessed\"");
   CHECK(error_of(changed("1.5, \"origin\": \"measured\", ", "1.5, ")) ==
-        "box.json: /exchange/sync_us: expected the key \"origin\", found none");
+        "box.json: /transfer/sync_us: expected the key \"origin\", found none");
   CHECK(error_of(changed("1.5, \"origin\": \"measured\", \"source\": \"s\"",
                          "1.5, \"origin\": \"measured\", \"source\": \"u\"")) ==
-        "box.json: /exchange/sync_us/source: expected a key of /sources, found \"u\"");
+        "box.json: /transfer/sync_us/source: expected a key of /sources, found \"u\"");
   CHECK(error_of(changed("\"threads\": 2", "\"threads\": 2, \"core\": 1")) ==
         "box.json: /cpu: expected a key of \"name\", \"threads\", \"workers\", \"machine\", "
-        "\"worker_speeds\", \"disturbance_percent\", \"warm_weight_mbytes\", \"probe_us\" or "
+        "\"worker_speeds\", \"interference_percent\", \"warm_weight_mbytes\", \"probe_us\" or "
         "\"facts\", "
         "found \"core\"");
   CHECK(error_of(changed("\"device_type\": \"gpu\"", "\"device_type\": \"npu\"")) ==
@@ -494,8 +495,8 @@ std::string with_gemm(const std::string& tile, const std::string& rate = "13") {
 }
 
 TEST_CASE("the tiles of a profile are those that its kernels get") {
-  const KernelRow& line = kKernelRows[12];   // unary_f32_cl_buffer
-  const KernelRow& tiled = kKernelRows[72];  // conv2d_f32_cl_tiled
+  const KernelInfo& line = kKernelInfos[12];   // unary_f32_cl_buffer
+  const KernelInfo& tiled = kKernelInfos[72];  // conv2d_f32_cl_tiled
   const DeviceProfile without = value_of(parse_device_profile(kProfile, "box.json"));
   CHECK(without.gpu_facts.tiles.local_size_of(line) == nullptr);
   CHECK(without.gpu_facts.tiles.table_of(tiled) == nullptr);
@@ -606,7 +607,7 @@ TEST_CASE("launch cost, power, facts and known problems are read and shown") {
        {"cpu cluster              4 x big at 2500 MHz\n", "cpu cluster              2 x little",
         "gpu max_work_group       512\n", "gpu driver               1.2\n",
         "quirk slow_maps          maps take long\n", "gpu launch_us            7.00 published\n",
-        "power base_w             1.25 fitted\n", "exchange sync_us         1.50 measured\n",
+        "power base_w             1.25 fitted\n", "transfer sync_us         1.50 measured\n",
         "  conv2d_f32_cpu                     anchors  fitted    0.60 to 1.70  compute 1.250, step "
         "7.000\n"}) {
     INFO(text);
@@ -680,7 +681,7 @@ TEST_CASE("a profile with any byte changed is refused with the file, or holds wh
       }
       for (const double speed : profile->cpu_worker_speeds)
         is_allowed &= speed >= 0.0001 && speed <= 1;
-      is_allowed &= profile->exchange.sync_us.value >= 0 && profile->exchange.sync_us.value <= 1e12;
+      is_allowed &= profile->transfer.sync_us.value >= 0 && profile->transfer.sync_us.value <= 1e12;
       if (!is_allowed) FAIL_CHECK("byte " << at << " made " << int{byte} << " was accepted");
     }
   }
@@ -713,8 +714,8 @@ TEST_CASE("host is the machine that codlc runs on, its OpenCL device the same co
             std::min(llvm::hardware_concurrency().compute_thread_count(), kMaxThreads)));
   CHECK(host.shares_cores);
   CHECK(host.machine.gpu.units == host.machine.cpu_threads);
-  CHECK(host.exchange.contention_percent[0].value == 100);
-  CHECK(host.exchange.contention_percent[1].value == 100);
+  CHECK(host.transfer.contention_percent[0].value == 100);
+  CHECK(host.transfer.contention_percent[1].value == 100);
   const DeviceProfile pair = value_of(load_device_profile("host-pair"));
   CHECK(pair.machine.cpu_threads == 1);
   CHECK(!pair.shares_cores);
@@ -728,18 +729,18 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
   const DeviceProfile profile = value_of(parse_device_profile(R"({
     "format_version": 3, "base": "host-pair", "name": "mine",
     "cpu": {"threads": 3},
-    "exchange": {"sync_us": {"value": 77, "origin": "assumed", "source": "me"}},
+    "transfer": {"sync_us": {"value": 77, "origin": "assumed", "source": "me"}},
     "sources": {"me": "I say so"}})",
                                                               "mine.json"));
   CHECK(profile.name == "mine");
   CHECK(profile.machine.cpu_threads == 3);
   CHECK(profile.machine.cpu.ghz == base.machine.cpu.ghz);
   CHECK(profile.cpu_name == base.cpu_name);
-  CHECK(profile.exchange.sync_us.value == 77);
-  CHECK(profile.exchange.sync_us.source == "I say so");
-  CHECK(profile.exchange.map_us.value == base.exchange.map_us.value);
-  CHECK(profile.calibration_of(kKernelRows[0]).shares[Term::Step] ==
-        base.calibration_of(kKernelRows[0]).shares[Term::Step]);
+  CHECK(profile.transfer.sync_us.value == 77);
+  CHECK(profile.transfer.sync_us.source == "I say so");
+  CHECK(profile.transfer.map_us.value == base.transfer.map_us.value);
+  CHECK(profile.calibration_of(kKernelInfos[0]).shares[Term::Step] ==
+        base.calibration_of(kKernelInfos[0]).shares[Term::Step]);
   CHECK(profile.hash != base.hash);
   CHECK(error_of(R"({"format_version": 3, "base": "../host", "name": "x"})") ==
         "box.json: /base: expected the name of a profile, found \"../host\"");

@@ -21,7 +21,7 @@ constexpr uint16_t kConvCpu = 1;
 DeviceProfile profile_of(Term term, double share) {
   DeviceProfile profile;
   profile.kernels[kConvCpu - 1].shares[term] = share;
-  profile.exchange.contention_percent[0].value = 50;
+  profile.transfer.contention_percent[0].value = 50;
   return profile;
 }
 
@@ -58,8 +58,8 @@ TEST_CASE("weights are read from memory where the network has more than a cache 
 
 TEST_CASE("a device can run the rows of its processors that its user wants") {
   DeviceProfile profile;
-  const KernelRow& cpu = *find_kernel(kConvCpu);
-  const KernelRow& gpu = *find_kernel(2);
+  const KernelInfo& cpu = *find_kernel(kConvCpu);
+  const KernelInfo& gpu = *find_kernel(2);
   REQUIRE(gpu.processor == Processor::Gpu);
   const LatencyPredictor predictor(profile);
   CHECK(predictor.can_predict(cpu));
@@ -73,14 +73,14 @@ TEST_CASE("a device can run the rows of its processors that its user wants") {
 
 // ---- every profile and kernel -------------------------------------------------------------------
 
-void each_step(const KernelRow& row,
+void each_step(const KernelInfo& kernel,
                const std::function<void(const kernels::StepShape& step)>& visit) {
-  for (const test::KernelCase& plain_case : test::some_cases_of(row.op)) {
-    const test::KernelCase item = test::with_images(row, test::case_for(row, plain_case));
-    const kernels::StepShape step = test::step_of(row, item);
+  for (const test::KernelCase& plain_case : test::some_cases_of(kernel.op)) {
+    const test::KernelCase item = test::with_images(kernel, test::case_for(kernel, plain_case));
+    const kernels::StepShape step = test::step_of(kernel, item);
     kernels::StepNeeds needs;
     if (kernels::check_step(step, &needs) != nullptr) continue;
-    INFO(row.symbol << " \"" << item.name << '"');
+    INFO(kernel.symbol << " \"" << item.name << '"');
     visit(step);
   }
 }
@@ -89,17 +89,17 @@ TEST_CASE("every kernel that a device can run takes time, on every device") {
   for (const std::string& name : list_devices()) {
     const DeviceProfile profile = test::value_of(load_device_profile(name));
     const LatencyPredictor predictor(profile);
-    for (const KernelRow& row : kKernelRows) {
-      if (!predictor.can_predict(row)) continue;
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (!predictor.can_predict(kernel)) continue;
       int steps = 0;
-      each_step(row, [&](const kernels::StepShape& step) {
+      each_step(kernel, [&](const kernels::StepShape& step) {
         ++steps;
         const double us = predictor.predict_us(step, false);
         // A copy of one element may be less than half a nanosecond.
         const bool is_tiny = kernels::stored_elements(step.output()) <= 1;
         if (!(us < 1e6 && (us > 0 || is_tiny))) FAIL_CHECK(name << " takes " << us << " us");
       });
-      INFO(name << " " << row.symbol);
+      INFO(name << " " << kernel.symbol);
       CHECK(steps > 0);
     }
   }
@@ -109,7 +109,7 @@ TEST_CASE("every kernel that a device can run takes time, on every device") {
 std::vector<double> pieces_of(kernels::StepShape step, const DeviceProfile& profile) {
   kernels::StepNeeds needs;
   REQUIRE(kernels::check_step(step, &needs) == nullptr);
-  if (step.row->processor == Processor::Cpu) {
+  if (step.kernel->processor == Processor::Cpu) {
     kernels::StepWork work;
     kernels::count_work(step, work_machine(profile.machine, Processor::Cpu), &work);
     return {work.tasks, work.busiest_share};
@@ -129,18 +129,18 @@ TEST_CASE("more rows never take less time, cut into as many pieces") {
   for (const std::string& name : list_devices()) {
     const DeviceProfile profile = test::value_of(load_device_profile(name));
     const LatencyPredictor predictor(profile);
-    for (const KernelRow& row : kKernelRows) {
-      if (!row.can_split(SplitDim::Height) || !predictor.can_predict(row)) continue;
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (!kernel.can_split(SplitDim::Height) || !predictor.can_predict(kernel)) continue;
       double previous_us = 0;
       std::vector<double> previous_pieces;
       for (int32_t rows = 1; rows <= 16; ++rows) {
-        const SampleStep sample(row.id,
+        const SampleStep sample(kernel.id,
                                 {.rows = 16, .part_dim = SplitDim::Height, .part = {0, rows}});
         kernels::StepNeeds needs;
         if (kernels::check_step(sample.shape(), &needs) != nullptr) continue;
         const double us = predictor.predict_us(sample.shape(), false);
         std::vector<double> pieces = pieces_of(sample.shape(), profile);
-        INFO(name << " " << row.symbol << " rows " << rows);
+        INFO(name << " " << kernel.symbol << " rows " << rows);
         if (pieces == previous_pieces) CHECK(us >= previous_us);
         previous_us = us;
         previous_pieces = std::move(pieces);

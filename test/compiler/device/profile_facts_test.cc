@@ -12,7 +12,7 @@ namespace {
 using test::error_of;
 using test::value_of;
 
-// A profile over sd855 (4 threads at 2.84 GHz, 768 lanes in 2 units at 0.585 GHz).
+// A profile over sd855 (4 threads at 2.84 GHz, 768 queues in 2 units at 0.585 GHz).
 std::string over_sd855(const std::string& members) {
   return R"({"format_version": 3, "base": "sd855", "name": "x", )" + members +
          R"(, "sources": {"me": "I say so"}})";
@@ -89,7 +89,7 @@ TEST_CASE("a cache is no smaller than the one before it, and a core has two") {
   CHECK(llvm::StringRef(with_fact("cpu", "l2_kb", "0")).startswith("x.json: /cpu/machine/l2_kb: "));
 }
 
-TEST_CASE("a GPU's rates are within its lanes and clock") {
+TEST_CASE("a GPU's rates are within its queues and clock") {
   CHECK(with_fact("gpu", "fma_per_cycle", "384") == "");
   CHECK(with_fact("gpu", "fma_per_cycle", "390") ==
         "x.json: /gpu/machine/fma_per_cycle: expected at most gpu.facts.alus, 768, over 2 units, "

@@ -43,8 +43,8 @@ struct Example {
   }
 
   void add(const DeviceProfile& profile, const PartitionOptions& options, llvm::StringRef name) {
-    const PartitionPlan division = value_of(partition(graph, LatencyPredictor(profile), options));
-    schedules.push_back(value_of(make_schedule(graph, division, LatencyPredictor(profile), name)));
+    const PartitionPlan plan = value_of(partition(graph, LatencyPredictor(profile), options));
+    schedules.push_back(value_of(make_schedule(graph, plan, LatencyPredictor(profile), name)));
     CHECK(llvm::toString(plan_memory(schedules.back(), profile)) == "");
   }
 
@@ -120,7 +120,7 @@ TEST_CASE("the table holds what it was made from") {
   CHECK(plan.inputs()->Get(0)->name()->str() == "x");
   CHECK(plan.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
   CHECK(plan.outputs()->Get(0)->name()->str() == "y");
-  // Convert and Conv2d on either lane, ascending; no Convert on a GPU that shares SVM.
+  // Convert and Conv2d on either queue, ascending; no Convert on a GPU that shares SVM.
   REQUIRE(plan.kernels()->size() == 3);
   CHECK(plan.kernels()->Get(0)->id() == 1);
   CHECK(plan.kernels()->Get(1)->id() == 2);
@@ -135,7 +135,7 @@ TEST_CASE("the table holds what it was made from") {
       const plan::StepDef& stored = *variant.steps()->Get(i);
       const Step& step = example.schedules[v].steps[i];
       CHECK(stored.name()->str() == step.name);
-      CHECK(lane_of(stored) == step.lane);
+      CHECK(queue_of(stored) == step.queue);
       CHECK(stored.kernel() == step.kernel->id);
       CHECK(Range{stored.part_begin(), stored.part_end()} == step.part);
       CHECK(Range{stored.owned_begin(), stored.owned_end()} == step.owned);
@@ -147,7 +147,7 @@ TEST_CASE("the table holds what it was made from") {
   }
 }
 
-TEST_CASE("a constant is packed once for all parts, lanes and variants") {
+TEST_CASE("a constant is packed once for all parts, queues and variants") {
   const Example example;
   const PackedWeights weights = value_of(pack_weights(example.graph, example.schedules));
   // Two convolutions' weights; their biases are the same 32 zeros.
@@ -203,12 +203,12 @@ nlohmann::json json_of(const LargeBytes& file) {
 TEST_CASE("the JSON shows how each convolution is divided, halo and all") {
   const nlohmann::json plan = json_of(value_of(Example().build()));
   const nlohmann::json& variant = plan["variants"][0];
-  // Chained along the height: of 16 rows each lane owns 8 and, in "a", computes one more for "b".
+  // Chained along the height: of 16 rows each queue owns 8 and, in "a", computes one more for "b".
   std::vector<std::string> parts;
   double owned_macs = 0;
   for (const nlohmann::json& step : variant["steps"]) {
     if (step["kind"] != "kernel" || step["op"] != "Conv2d") continue;
-    parts.push_back(step["lane"].get<std::string>() + " " + step["name"].get<std::string>() + " " +
+    parts.push_back(step["queue"].get<std::string>() + " " + step["name"].get<std::string>() + " " +
                     step["part"].dump());
     owned_macs += step["owned_macs"].get<double>();
     CHECK(step["params"]["stride_h"] == 1);
@@ -237,7 +237,7 @@ TEST_CASE("workers that are all alike have no speeds in the file") {
         std::string::npos);
 }
 
-TEST_CASE("in the JSON a chain's inner value is private to each lane") {
+TEST_CASE("in the JSON a chain's inner value is private to each queue") {
   const nlohmann::json plan = json_of(value_of(Example().build()));
   std::vector<std::string> places;
   for (const nlohmann::json& tensor : plan["variants"][0]["tensors"])

@@ -17,9 +17,9 @@ struct Example {
   Variant& plan = builder.schedule;
 
   Example() {
-    builder.step(Lane::Cpu, {host, other_host, shared});
-    builder.step(Lane::Gpu, {shared, other_shared, image, other_image}, {0});
-    builder.step(Lane::Cpu, {other_shared}, {1});
+    builder.step(Queue::Cpu, {host, other_host, shared});
+    builder.step(Queue::Gpu, {shared, other_shared, image, other_image}, {0});
+    builder.step(Queue::Cpu, {other_shared}, {1});
     set_places(plan, {0, 128, 0, 1024, 0, 1});
     plan.host_bytes = 256;
     plan.shared_bytes = 2048;
@@ -80,7 +80,7 @@ TEST_CASE("rule: only a Reshape on the CPU may leave its operand in place, all o
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Host, 128);
   const TensorId b = builder.tensor(Storage::Host, 128);
-  const StepId step = builder.step(Lane::Cpu, {a, b});
+  const StepId step = builder.step(Queue::Cpu, {a, b});
   Variant& plan = builder.schedule;
   set_places(plan, {0, 0});
   plan.host_bytes = 192;
@@ -107,8 +107,8 @@ TEST_CASE("rule: an order of the list that no wait enforces is none") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Shared, 64);
   const TensorId b = builder.tensor(Storage::Shared, 64);
-  builder.step(Lane::Cpu, {a});
-  builder.step(Lane::Gpu, {b}, {0});
+  builder.step(Queue::Cpu, {a});
+  builder.step(Queue::Gpu, {b}, {0});
   Variant& plan = builder.schedule;
   set_places(plan, {0, 0});
   plan.shared_bytes = 1024;
@@ -124,9 +124,9 @@ TEST_CASE("rule: device tensors lie in one place or apart") {
   const TensorId a = builder.tensor(Storage::Device, 4000);
   const TensorId b = builder.tensor(Storage::Device, 900);
   const TensorId c = builder.tensor(Storage::Device, 900);
-  builder.step(Lane::Gpu, {a});
-  builder.step(Lane::Gpu, {b});
-  builder.step(Lane::Gpu, {c});
+  builder.step(Queue::Gpu, {a});
+  builder.step(Queue::Gpu, {b});
+  builder.step(Queue::Gpu, {c});
   Variant& plan = builder.schedule;
   plan.device_bytes = 8192;
   set_places(plan, {0, 0, 4096});

@@ -27,14 +27,14 @@ Variant plan_of(Variant variant) {
   return variant;
 }
 
-TEST_CASE("in one lane, memory is used again once its tensor is dead") {
+TEST_CASE("in one queue, memory is used again once its tensor is dead") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Host, 1024);
   const TensorId b = builder.tensor(Storage::Host, 512);
   const TensorId c = builder.tensor(Storage::Host, 768);
-  builder.step(Lane::Cpu, {a});
-  builder.step(Lane::Cpu, {a, b});
-  builder.step(Lane::Cpu, {b, c});
+  builder.step(Queue::Cpu, {a});
+  builder.step(Queue::Cpu, {a, b});
+  builder.step(Queue::Cpu, {b, c});
   const Variant plan = plan_of(builder.schedule);
   CHECK(place(plan, a) == 0);
   CHECK(place(plan, b) == 1024);  // alive with a
@@ -54,10 +54,10 @@ TEST_CASE("a Reshape leaves its operand where it is, as long as either lives") {
   const TensorId b = builder.tensor(Storage::Host, 1024);
   const TensorId c = builder.tensor(Storage::Host, 1024);
   const TensorId d = builder.tensor(Storage::Host, 1024);
-  builder.step(Lane::Cpu, {a});
-  make_reshape(builder.schedule, builder.step(Lane::Cpu, {a, b}));
-  builder.step(Lane::Cpu, {a, c});
-  builder.step(Lane::Cpu, {c, b, d});
+  builder.step(Queue::Cpu, {a});
+  make_reshape(builder.schedule, builder.step(Queue::Cpu, {a, b}));
+  builder.step(Queue::Cpu, {a, c});
+  builder.step(Queue::Cpu, {c, b, d});
   const Variant plan = plan_of(builder.schedule);
   CHECK(place(plan, a) == place(plan, b));
   CHECK(plan.host_bytes == 3 * 1024);  // one for a and b, whose life ends with b's
@@ -68,31 +68,32 @@ TEST_CASE("a Reshape of another arena copies") {
   const TensorId a = builder.tensor(Storage::Shared, 1024);
   const TensorId b = builder.tensor(Storage::Shared, 1024);
   const TensorId c = builder.tensor(Storage::Host, 1024);
-  builder.step(Lane::Cpu, {a});
-  make_reshape(builder.schedule, builder.step(Lane::Cpu, {a, b}));
-  make_reshape(builder.schedule, builder.step(Lane::Cpu, {b, c}));
+  builder.step(Queue::Cpu, {a});
+  make_reshape(builder.schedule, builder.step(Queue::Cpu, {a, b}));
+  make_reshape(builder.schedule, builder.step(Queue::Cpu, {b, c}));
   CHECK(plan_of(builder.schedule).shared_bytes == 2048);
 }
 
-TEST_CASE("lanes that run at the same time never share memory, in whatever order they are listed") {
+TEST_CASE(
+    "queues that run at the same time never share memory, in whatever order they are listed") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Shared, 1024);
   const TensorId b = builder.tensor(Storage::Shared, 1024);
-  const StepId last_of_a = builder.step(Lane::Cpu, {a});
-  builder.step(Lane::Gpu, {b});
+  const StepId last_of_a = builder.step(Queue::Cpu, {a});
+  builder.step(Queue::Gpu, {b});
   CHECK(plan_of(builder.schedule).shared_bytes == 2048);
 
   builder.schedule.steps[1].waits = {last_of_a};
   CHECK(plan_of(builder.schedule).shared_bytes == 1024);  // now a is dead when b is born
 }
 
-TEST_CASE("one lane's last touch does not end the life that another lane still needs") {
+TEST_CASE("one queue's last touch does not end the life that another queue still needs") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Shared, 1024);
   const TensorId b = builder.tensor(Storage::Shared, 1024);
-  builder.step(Lane::Cpu, {a});
-  builder.step(Lane::Gpu, {a}, {0});
-  builder.step(Lane::Cpu, {b});  // behind step 0 by lane, but step 1 may still read a
+  builder.step(Queue::Cpu, {a});
+  builder.step(Queue::Gpu, {a}, {0});
+  builder.step(Queue::Cpu, {b});  // behind step 0 by queue, but step 1 may still read a
   CHECK(plan_of(builder.schedule).shared_bytes == 2048);
 }
 
@@ -100,11 +101,11 @@ TEST_CASE("map and unmap count as touching") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Shared, 1024);
   const TensorId b = builder.tensor(Storage::Shared, 1024);
-  builder.step(Lane::Gpu, {a});
+  builder.step(Queue::Gpu, {a});
   builder.schedule.steps.back().kind = StepKind::Map;
-  builder.step(Lane::Cpu, {a}, {0});
-  builder.step(Lane::Gpu, {b}, {1});  // the CPU is done with a, but a is still mapped
-  builder.step(Lane::Gpu, {a}, {1});
+  builder.step(Queue::Cpu, {a}, {0});
+  builder.step(Queue::Gpu, {b}, {1});  // the CPU is done with a, but a is still mapped
+  builder.step(Queue::Gpu, {a}, {1});
   builder.schedule.steps.back().kind = StepKind::Unmap;
   CHECK(plan_of(builder.schedule).shared_bytes == 2048);
 }
@@ -118,8 +119,8 @@ TEST_CASE("each storage has its own arena and alignment") {
                              builder.tensor(Storage::Device, 100)};
   const TensorId weights = builder.tensor(Storage::Weights, 100);
   const TensorId input = builder.tensor(Storage::Input, 100);
-  builder.step(Lane::Cpu, {input, weights, host[0], host[1], shared[0], shared[1]});
-  builder.step(Lane::Gpu, {device[0], device[1]});
+  builder.step(Queue::Cpu, {input, weights, host[0], host[1], shared[0], shared[1]});
+  builder.step(Queue::Gpu, {device[0], device[1]});
   const Variant plan = plan_of(builder.schedule);
   CHECK(plan.host_bytes == 2 * 128);  // 100 rounded up to 64
   CHECK(plan.shared_bytes == 2 * kDeviceAlignment);
@@ -139,8 +140,8 @@ TEST_CASE("the tightest gap is taken") {
   const TensorId d = builder.tensor(Storage::Host, 1024);
   const TensorId f = builder.tensor(Storage::Host, 1024);
   const TensorId e = builder.tensor(Storage::Host, 960);
-  builder.step(Lane::Cpu, {a, b, c, d, f});
-  builder.step(Lane::Cpu, {a, c, f, e});
+  builder.step(Queue::Cpu, {a, b, c, d, f});
+  builder.step(Queue::Cpu, {a, c, f, e});
   const Variant plan = plan_of(builder.schedule);
   CHECK(place(plan, d) == 7680);
   CHECK(place(plan, f) == 8704);
@@ -153,10 +154,10 @@ TEST_CASE("device tensors take turns in whole places, each in the tightest") {
   const TensorId small = builder.tensor(Storage::Device, 2048);
   const TensorId other = builder.tensor(Storage::Device, 1024);
   const TensorId last = builder.tensor(Storage::Device, 4096);
-  builder.step(Lane::Gpu, {large, small});
-  builder.step(Lane::Gpu,
+  builder.step(Queue::Gpu, {large, small});
+  builder.step(Queue::Gpu,
                {small, last});  // large is dead: its place, though 4096 bytes stay unused
-  builder.step(Lane::Gpu, {last, other});
+  builder.step(Queue::Gpu, {last, other});
   const Variant plan = plan_of(builder.schedule);
   CHECK(place(plan, large) == 0);
   CHECK(place(plan, last) == 0);
@@ -169,7 +170,7 @@ TEST_CASE("a tensor that nothing touches has a place and costs nothing more") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Host, 64);
   builder.tensor(Storage::Host, 128);
-  builder.step(Lane::Cpu, {a});
+  builder.step(Queue::Cpu, {a});
   CHECK(plan_of(builder.schedule).host_bytes == 128);
 }
 
@@ -178,7 +179,7 @@ TEST_CASE("images of one size take turns in one slot") {
   TensorId previous = builder.image(56, 56);
   for (int i = 0; i < 6; ++i) {
     const TensorId next = builder.image(56, 56);
-    builder.step(Lane::Gpu, {previous, next});
+    builder.step(Queue::Gpu, {previous, next});
     previous = next;
   }
   const Variant plan = plan_of(builder.schedule);
@@ -192,7 +193,7 @@ TEST_CASE("images of halves and of floats take no turns in one slot") {
   const TensorId other_half = builder.image(28, 28);
   builder.schedule.tensors[half].shape.dtype = DType::F16;
   builder.schedule.tensors[other_half].shape.dtype = DType::F16;
-  for (TensorId id : {wide, half, other_half}) builder.step(Lane::Gpu, {id});
+  for (TensorId id : {wide, half, other_half}) builder.step(Queue::Gpu, {id});
   const Variant plan = plan_of(builder.schedule);
   REQUIRE(plan.images.size() == 2);
   CHECK(place(plan, half) == place(plan, other_half));
@@ -205,9 +206,9 @@ TEST_CASE("a slot grows only where that costs less than a slot of its own") {
   const TensorId wide = builder.image(100, 10);
   const TensorId high = builder.image(10, 90);  // in wide's slot: 100 x 90, 8000 texels more
   const TensorId flat = builder.image(50, 10);  // fits wide's slot
-  builder.step(Lane::Gpu, {wide});
-  builder.step(Lane::Gpu, {high});
-  builder.step(Lane::Gpu, {flat});
+  builder.step(Queue::Gpu, {wide});
+  builder.step(Queue::Gpu, {high});
+  builder.step(Queue::Gpu, {flat});
   const Variant plan = plan_of(builder.schedule);
   REQUIRE(plan.images.size() == 2);
   CHECK(place(plan, wide) != place(plan, high));
@@ -218,12 +219,12 @@ TEST_CASE("a slot grows only where that costs less than a slot of its own") {
 
 TEST_CASE("an image that the device cannot hold is refused") {
   ScheduleBuilder builder;
-  builder.step(Lane::Gpu, {builder.image(65, 10)});
+  builder.step(Queue::Gpu, {builder.image(65, 10)});
   CHECK(llvm::toString(plan_memory(builder.schedule, profile_with_images(64))) ==
         "plan_memory: expected images of at most 64 x 64, found t0 of 65 x 10");
 }
 
-// Bytes alive at the worst step of a one-lane schedule: no plan can do with less.
+// Bytes alive at the worst step of a one-queue schedule: no plan can do with less.
 uint64_t live_set_bytes(const Schedule& schedule) {
   uint64_t most = 0;
   for (StepId at = 0; at < schedule.steps.size(); ++at) {
@@ -244,16 +245,17 @@ uint64_t live_set_bytes(const Schedule& schedule) {
 }
 
 // A network in miniature: each step reads the tensor before it and sometimes an older one.
-Schedule random_network(std::mt19937& random, int step_count, bool two_lanes) {
+Schedule random_network(std::mt19937& random, int step_count, bool two_queues) {
   ScheduleBuilder builder;
   builder.tensor(Storage::Shared, 1024);
   for (int i = 0; i < step_count; ++i) {
     const TensorId last = static_cast<TensorId>(builder.schedule.tensors.size() - 1);
     const TensorId older = last - std::min<TensorId>(last, random() % 4);
     const TensorId next = builder.tensor(Storage::Shared, kDeviceAlignment * (1 + random() % 200));
-    const Lane lane = two_lanes && random() % 2 == 0 ? Lane::Gpu : Lane::Cpu;
-    const StepId step = builder.step(lane, {last, older, next});
-    if (two_lanes && step > 0 && random() % 2 == 0 && builder.schedule.steps[step - 1].lane != lane)
+    const Queue queue = two_queues && random() % 2 == 0 ? Queue::Gpu : Queue::Cpu;
+    const StepId step = builder.step(queue, {last, older, next});
+    if (two_queues && step > 0 && random() % 2 == 0 &&
+        builder.schedule.steps[step - 1].queue != queue)
       builder.schedule.steps[step].waits = {step - 1};
   }
   return builder.schedule;
@@ -274,7 +276,7 @@ TEST_CASE("the arena stays close to the live set") {
   CHECK(sum_of_ratios / kNetworks < 1.1);  // the live set itself is not always reachable
 }
 
-TEST_CASE("plans of random two-lane schedules pass the checker and are the same each time") {
+TEST_CASE("plans of random two-queue schedules pass the checker and are the same each time") {
   std::mt19937 random(11);  // fixed seed
   for (int i = 0; i < 20; ++i) {
     const Schedule schedule = random_network(random, 40, true);
@@ -356,22 +358,22 @@ class PlainPlanner {
   std::vector<std::vector<StepId>> steps_;  // by tensor
 };
 
-// Steps on three lanes that touch any tensors; some tensors live long, some are never touched.
+// Steps on three queues that touch any tensors; some tensors live long, some are never touched.
 Schedule random_schedule(std::mt19937& random, uint32_t tensor_count, uint32_t step_count) {
   ScheduleBuilder builder;
   for (uint32_t i = 0; i < tensor_count; ++i)
     builder.tensor(Storage::Shared, 1 + random() % (6 * kDeviceAlignment));
-  const uint32_t lane_count = 1 + random() % 3;
+  const uint32_t queue_count = 1 + random() % 3;
   const uint32_t reach = 1 + random() % tensor_count;  // how far a step reaches back
   for (uint32_t i = 0; i < step_count; ++i) {
-    const auto lane = static_cast<Lane>(random() % lane_count);
+    const auto queue = static_cast<Queue>(random() % queue_count);
     const uint32_t newest = 1 + i * (tensor_count - 1) / step_count;
-    const StepId step = builder.step(lane, {newest - 1});
+    const StepId step = builder.step(queue, {newest - 1});
     for (size_t more = random() % 3; more > 0; --more)
       builder.schedule.steps[step].operands.push_back(
           newest - 1 - std::min<uint32_t>(newest - 1, random() % reach));
     for (StepId wait = step > 6 ? step - 6 : 0; wait < step; ++wait)
-      if (builder.schedule.steps[wait].lane != lane && random() % 4 == 0)
+      if (builder.schedule.steps[wait].queue != queue && random() % 4 == 0)
         builder.schedule.steps[step].waits.push_back(wait);
   }
   return builder.schedule;
@@ -434,8 +436,8 @@ TEST_CASE("the dump has one line per placed tensor") {
   const TensorId input = builder.tensor(Storage::Input, 64);
   const TensorId a = builder.tensor(Storage::Shared, 512);
   const TensorId image = builder.image(8, 4);
-  builder.step(Lane::Cpu, {input, a});
-  builder.step(Lane::Gpu, {a, image}, {0});
+  builder.step(Queue::Cpu, {input, a});
+  builder.step(Queue::Gpu, {a, image}, {0});
   CHECK(print_memory(plan_of(builder.schedule)) ==
         "t1 step0 shared offset=0 bytes=512 steps=[0,1]\n"
         "t2 step1 image number=0 width=8 height=4 steps=[1,1]\n"

@@ -204,8 +204,8 @@ TEST_CASE("multiply-adds of a step: of its rows or channels") {
   shapes[2].layout = Layout::Nhwc;
   shapes[2].row_end = 10;
   kernels::StepShape step;
-  step.row = find_kernel(1);
-  REQUIRE(step.row->op == OpKind::Conv2d);
+  step.kernel = find_kernel(1);
+  REQUIRE(step.kernel->op == OpKind::Conv2d);
   step.operands = shapes;
   step.operand_count = 3;
   CHECK(compiler::multiply_adds(step) == 32.0 * 10 * 8 * 16 * 9);

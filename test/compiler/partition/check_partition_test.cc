@@ -9,41 +9,41 @@
 namespace codl::compiler {
 namespace {
 
-const KernelRow* row_of(OpKind op, Processor processor) {
-  for (const KernelRow& row : kKernelRows)
-    if (row.op == op && row.processor == processor) return &row;
+const KernelInfo* row_of(OpKind op, Processor processor) {
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.op == op && kernel.processor == processor) return &kernel;
   return nullptr;
 }
 
-Division whole(ir::NodeId node, OpKind op) {
-  Division division;
-  division.node = node;
-  division.parts.push_back(
+NodePartition whole(ir::NodeId node, OpKind op) {
+  NodePartition node_partition;
+  node_partition.node = node;
+  node_partition.parts.push_back(
       {Processor::Cpu, row_of(op, Processor::Cpu), Layout::Nhwc, {0, 1}, {0, 1}, 1});
-  return division;
+  return node_partition;
 }
 
-Division split(ir::NodeId node, SplitDim dim, int32_t cut, int32_t extent) {
-  Division division;
-  division.node = node;
-  division.dim = dim;
-  division.parts.push_back({Processor::Gpu,
-                            row_of(OpKind::Conv2d, Processor::Gpu),
-                            Layout::Nhwc,
-                            {0, cut},
-                            {0, cut},
-                            1});
-  division.parts.push_back({Processor::Cpu,
-                            row_of(OpKind::Conv2d, Processor::Cpu),
-                            Layout::Nhwc,
-                            {cut, extent},
-                            {cut, extent},
-                            1});
-  return division;
+NodePartition split(ir::NodeId node, SplitDim dim, int32_t cut, int32_t extent) {
+  NodePartition node_partition;
+  node_partition.node = node;
+  node_partition.dim = dim;
+  node_partition.parts.push_back({Processor::Gpu,
+                                  row_of(OpKind::Conv2d, Processor::Gpu),
+                                  Layout::Nhwc,
+                                  {0, cut},
+                                  {0, cut},
+                                  1});
+  node_partition.parts.push_back({Processor::Cpu,
+                                  row_of(OpKind::Conv2d, Processor::Cpu),
+                                  Layout::Nhwc,
+                                  {cut, extent},
+                                  {cut, extent},
+                                  1});
+  return node_partition;
 }
 
-// x -> a -> b -> c -> y: a and b a chain at row 8 of 16 (a computes one row more), c split along
-// output channels at 16 of 32.
+// x -> a -> b -> c -> y: a and b a chain at kernel 8 of 16 (a computes one kernel more), c split
+// along output channels at 16 of 32.
 struct Fixture {
   ir::Graph graph;
   PartitionPlan plan;
@@ -52,12 +52,12 @@ struct Fixture {
     const ir::ValueId a = builder.conv("a", builder.input(), 16);
     const ir::ValueId b = builder.conv("b", a, 16);
     graph = builder.finish(builder.conv("c", b, 32));
-    plan.divisions = {whole(0, OpKind::Convert), split(1, SplitDim::Height, 8, 16),
-                      split(2, SplitDim::Height, 8, 16), split(3, SplitDim::OutputChannel, 16, 32),
-                      whole(4, OpKind::Convert)};
-    plan.divisions[1].parts[0].computed = {0, 9};
-    plan.divisions[1].parts[1].computed = {7, 16};
-    plan.divisions[1].chain = plan.divisions[2].chain = 0;
+    plan.node_partitions = {whole(0, OpKind::Convert), split(1, SplitDim::Height, 8, 16),
+                            split(2, SplitDim::Height, 8, 16),
+                            split(3, SplitDim::OutputChannel, 16, 32), whole(4, OpKind::Convert)};
+    plan.node_partitions[1].parts[0].computed = {0, 9};
+    plan.node_partitions[1].parts[1].computed = {7, 16};
+    plan.node_partitions[1].chain = plan.node_partitions[2].chain = 0;
     plan.chains.push_back({{1, 2}});
   }
 };
@@ -74,57 +74,61 @@ TEST_CASE("a plan that keeps the rules passes") {
 
 TEST_CASE("check_partition finds each broken rule") {
   using Catch::Contains;
-  CHECK_THAT(fault_after([](PartitionPlan& p) { p.divisions.pop_back(); }),
-             Contains("one division per node"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) { p.divisions[0].parts.clear(); }),
+  CHECK_THAT(fault_after([](PartitionPlan& p) { p.node_partitions.pop_back(); }),
+             Contains("one node_partition per node"));
+  CHECK_THAT(fault_after([](PartitionPlan& p) { p.node_partitions[0].parts.clear(); }),
              Contains("one or two parts"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) { p.divisions[1].dim = SplitDim::None; }),
+  CHECK_THAT(fault_after([](PartitionPlan& p) { p.node_partitions[1].dim = SplitDim::None; }),
              Contains("split dim"));
-  CHECK_THAT(
-      fault_after([](PartitionPlan& p) { p.divisions[3].parts[1].processor = Processor::Gpu; }),
-      Contains("different processors"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) { p.divisions[3].parts[0].kernel = nullptr; }),
+  CHECK_THAT(fault_after([](PartitionPlan& p) {
+               p.node_partitions[3].parts[1].processor = Processor::Gpu;
+             }),
+             Contains("different processors"));
+  CHECK_THAT(fault_after([](PartitionPlan& p) { p.node_partitions[3].parts[0].kernel = nullptr; }),
              Contains("expected a kernel"));
+  CHECK_THAT(
+      fault_after([](PartitionPlan& p) {
+        p.node_partitions[3].parts[0].owned = p.node_partitions[3].parts[0].computed = {0, 0};
+      }),
+      Contains("owned in computed"));
+  CHECK_THAT(
+      fault_after([](PartitionPlan& p) {
+        p.node_partitions[3].parts[1].computed = p.node_partitions[3].parts[1].owned = {16, 40};
+      }),
+      Contains("owned in computed"));
+  CHECK_THAT(
+      fault_after([](PartitionPlan& p) {
+        p.node_partitions[3].parts[0].computed = p.node_partitions[3].parts[0].owned = {0, 8};
+        p.node_partitions[3].parts[1].computed = p.node_partitions[3].parts[1].owned = {8, 32};
+      }),
+      Contains("multiples of 16"));
   CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[3].parts[0].owned = p.divisions[3].parts[0].computed = {0, 0};
-             }),
-             Contains("owned in computed"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[3].parts[1].computed = p.divisions[3].parts[1].owned = {16, 40};
-             }),
-             Contains("owned in computed"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[3].parts[0].computed = p.divisions[3].parts[0].owned = {0, 8};
-               p.divisions[3].parts[1].computed = p.divisions[3].parts[1].owned = {8, 32};
-             }),
-             Contains("multiples of 16"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[1].parts[0].owned = {0, 7};
+               p.node_partitions[1].parts[0].owned = {0, 7};
              }),
              Contains("gap or overlap"));
   CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[1].parts[0].owned = {0, 9};
+               p.node_partitions[1].parts[0].owned = {0, 9};
              }),
              Contains("gap or overlap"));
   CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[1].parts[1].owned = {8, 15};
+               p.node_partitions[1].parts[1].owned = {8, 15};
              }),
              Contains("an end at"));
   CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[3].parts[0].computed = {0, 32};
+               p.node_partitions[3].parts[0].computed = {0, 32};
              }),
              Contains("outside a chain"));
   CHECK_THAT(fault_after([](PartitionPlan& p) {
-               p.divisions[1].parts[0].computed = {0, 8};
+               p.node_partitions[1].parts[0].computed = {0, 8};
              }),
-             Contains("computed on the same lane"));
+             Contains("computed on the same processor"));
   CHECK_THAT(fault_after([](PartitionPlan& p) { p.chains[0].nodes = {1}; }),
              Contains("two nodes or more"));
   CHECK_THAT(fault_after([](PartitionPlan& p) {
                p.chains[0].nodes = {1, 3};
              }),
              Contains("connected"));
-  CHECK_THAT(fault_after([](PartitionPlan& p) { p.divisions[2].chain = 1; }),
+  CHECK_THAT(fault_after([](PartitionPlan& p) { p.node_partitions[2].chain = 1; }),
              Contains("a member of chain"));
 }
 
@@ -134,12 +138,12 @@ TEST_CASE("a chain that a path leaves and re-enters is not convex") {
   const ir::ValueId b = builder.conv("b", a, 16);
   const ir::Graph graph = builder.finish(builder.add("sum", b, a));
   PartitionPlan plan;
-  plan.divisions = {whole(0, OpKind::Convert), split(1, SplitDim::Height, 8, 16),
-                    whole(2, OpKind::Conv2d), split(3, SplitDim::Height, 8, 16),
-                    whole(4, OpKind::Convert)};
-  plan.divisions[3].parts[0].kernel = row_of(OpKind::Binary, Processor::Gpu);
-  plan.divisions[3].parts[1].kernel = row_of(OpKind::Binary, Processor::Cpu);
-  plan.divisions[1].chain = plan.divisions[3].chain = 0;
+  plan.node_partitions = {whole(0, OpKind::Convert), split(1, SplitDim::Height, 8, 16),
+                          whole(2, OpKind::Conv2d), split(3, SplitDim::Height, 8, 16),
+                          whole(4, OpKind::Convert)};
+  plan.node_partitions[3].parts[0].kernel = row_of(OpKind::Binary, Processor::Gpu);
+  plan.node_partitions[3].parts[1].kernel = row_of(OpKind::Binary, Processor::Cpu);
+  plan.node_partitions[1].chain = plan.node_partitions[3].chain = 0;
   plan.chains.push_back({{1, 3}});
   CHECK_THAT(llvm::toString(check_partition(graph, plan)), Catch::Contains("convex"));
 }

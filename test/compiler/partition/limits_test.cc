@@ -202,16 +202,16 @@ TEST_CASE("cut schedules compute what the whole ones do, in slices as short as a
     CHECK(test::error_of(check_races(graph, cut)) == "");
     REQUIRE(test::error_of(predict(cut, profile)) == "");
     const auto has_gpu =
-        llvm::any_of(cut.steps, [](const Step& step) { return step.lane == Lane::Gpu; });
+        llvm::any_of(cut.steps, [](const Step& step) { return step.queue == Queue::Gpu; });
     CHECK((cut.max_ahead_us > 0) == has_gpu);
     double longest_us = 0;
     for (const Step& step : cut.steps)
-      if (step.lane == Lane::Gpu) longest_us = std::max(longest_us, step.predicted_us);
+      if (step.queue == Queue::Gpu) longest_us = std::max(longest_us, step.predicted_us);
     const PlanFigures figures = test::value_of(figures_of(cut, profile));
     CHECK(figures.longest_slice_us <= std::max(slice_us, longest_us * crowded_factor(profile)));
     // What each node computes on each queue is the same.
     const auto computed = [&](const Schedule& schedule) {
-      std::map<std::pair<ir::NodeId, Lane>, int64_t> sums;
+      std::map<std::pair<ir::NodeId, Queue>, int64_t> sums;
       for (size_t id = 0; id < schedule.steps.size(); ++id) {
         const Step& step = schedule.steps[id];
         if (schedule.nodes[id] == ir::kNoId) continue;
@@ -220,7 +220,7 @@ TEST_CASE("cut schedules compute what the whole ones do, in slices as short as a
         if (step.part_dim == SplitDim::Height) elements = int64_t{dims[1]} * step.part.count();
         if (step.part_dim == SplitDim::OutputChannel)
           elements = int64_t{dims[2]} * step.part.count();
-        sums[{schedule.nodes[id], step.lane}] += elements;
+        sums[{schedule.nodes[id], step.queue}] += elements;
       }
       return sums;
     };
@@ -274,10 +274,11 @@ std::string place_text(const PartitionOptions& options, const std::string& name)
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile);
   const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
-  const Division& division = plan.divisions[node_named(graph, name)];
-  if (!division.is_split()) return division.part_on(Processor::Gpu) != nullptr ? "gpu" : "cpu";
-  return llvm::formatv("{0} {1}", division.dim == SplitDim::Height ? "rows" : "channels",
-                       division.part_on(Processor::Gpu)->owned.end);
+  const NodePartition& node_partition = plan.node_partitions[node_named(graph, name)];
+  if (!node_partition.is_split())
+    return node_partition.part_on(Processor::Gpu) != nullptr ? "gpu" : "cpu";
+  return llvm::formatv("{0} {1}", node_partition.dim == SplitDim::Height ? "rows" : "channels",
+                       node_partition.part_on(Processor::Gpu)->owned.end);
 }
 
 TEST_CASE("nodes are where --place puts them, whatever the strategy") {
@@ -310,9 +311,9 @@ TEST_CASE("the search keeps forced places") {
   };
   const Optimum found = test::value_of(optimal_partition(graph, predictor, options, judge));
   CHECK(found.evaluations > 20);
-  const auto& divisions = found.plan.divisions;
-  CHECK(divisions[node_named(graph, "a")].part_on(Processor::Gpu) == nullptr);
-  const Division& split = divisions[node_named(graph, "c")];
+  const auto& node_partitions = found.plan.node_partitions;
+  CHECK(node_partitions[node_named(graph, "a")].part_on(Processor::Gpu) == nullptr);
+  const NodePartition& split = node_partitions[node_named(graph, "c")];
   CHECK(split.dim == SplitDim::OutputChannel);
   REQUIRE(split.is_split());
   CHECK(split.part_on(Processor::Gpu)->owned == Range{0, 16});

@@ -26,8 +26,9 @@ Optimum optimum_of(const ir::Graph& graph, const DeviceProfile& profile) {
 }
 
 size_t count_split(const PartitionPlan& plan) {
-  return static_cast<size_t>(
-      llvm::count_if(plan.divisions, [](const Division& division) { return division.is_split(); }));
+  return static_cast<size_t>(llvm::count_if(
+      plan.node_partitions,
+      [](const NodePartition& node_partition) { return node_partition.is_split(); }));
 }
 
 // 38 million multiply-adds each, 38 us on either processor; 1.2 us of halo in a chain.
@@ -41,11 +42,11 @@ ir::Graph line_of_convs() {
 TEST_CASE("a chain is where its halo costs less than the synchronisations that it saves") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const ir::Graph graph = line_of_convs();
-  profile.exchange.sync_us.value = 8;
+  profile.transfer.sync_us.value = 8;
   const Optimum dear = optimum_of(graph, profile);
   REQUIRE(dear.plan.chains.size() == 1);
   CHECK(dear.plan.chains[0].nodes.size() == 3);
-  profile.exchange.sync_us.value = 0.01;
+  profile.transfer.sync_us.value = 0.01;
   const Optimum cheap = optimum_of(graph, profile);
   CHECK(cheap.plan.chains.empty());
   CHECK(count_split(cheap.plan) == 3);
@@ -53,20 +54,21 @@ TEST_CASE("a chain is where its halo costs less than the synchronisations that i
 
 TEST_CASE("no node is split where a synchronisation takes more than half of all work") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  profile.exchange.sync_us.value = 60;
+  profile.transfer.sync_us.value = 60;
   CHECK(count_split(optimum_of(line_of_convs(), profile).plan) == 0);
 }
 
 TEST_CASE("the larger part is on the faster processor") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Gpu) profile.kernels[row.id - 1].shares[Term::Compute] *= 0.4;
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.processor == Processor::Gpu)
+      profile.kernels[kernel.id - 1].shares[Term::Compute] *= 0.4;
   const PartitionPlan plan = optimum_of(line_of_convs(), profile).plan;
   REQUIRE(count_split(plan) == 3);
-  for (const Division& division : plan.divisions)
-    if (division.is_split())
-      CHECK(division.part_on(Processor::Gpu)->owned.count() >
-            division.part_on(Processor::Cpu)->owned.count());
+  for (const NodePartition& node_partition : plan.node_partitions)
+    if (node_partition.is_split())
+      CHECK(node_partition.part_on(Processor::Gpu)->owned.count() >
+            node_partition.part_on(Processor::Cpu)->owned.count());
 }
 
 TEST_CASE("the time that the search says is the plan's, and its bound is below") {

@@ -39,9 +39,9 @@ int64_t time_ns(const ir::Graph& graph, const PartitionPlan& plan,
 
 std::string describe(const ir::Graph& graph, const PartitionPlan& plan) {
   std::string text;
-  for (const Division& division : plan.divisions) {
-    text += graph.node(division.node).name + (division.chain >= 0 ? " chained" : "");
-    for (const Part& part : division.parts)
+  for (const NodePartition& node_partition : plan.node_partitions) {
+    text += graph.node(node_partition.node).name + (node_partition.chain >= 0 ? " chained" : "");
+    for (const Part& part : node_partition.parts)
       text += llvm::formatv(" {0}[{1},{2})", part.kernel->symbol, part.owned.begin, part.owned.end)
                   .str();
     text += "\n";
@@ -77,7 +77,7 @@ class Enumeration {
       if (!segment) return;
       PartitionPlan longer = plan;
       append_segment(longer, std::move(*segment));
-      extend(longer, static_cast<ir::NodeId>(longer.divisions.size()));
+      extend(longer, static_cast<ir::NodeId>(longer.node_partitions.size()));
     };
     go_on(costs_.whole(first, Processor::Cpu));
     for (Layout maps : layouts_of(first)) go_on(costs_.whole(first, Processor::Gpu, maps));
@@ -136,18 +136,18 @@ DeviceProfile random_profile(std::mt19937& random, Layout layout = Layout::Nhwc)
     return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random));
   };
   const double speed[2] = {draw(20, 500), draw(20, 500)};  // us for a million multiply-adds
-  for (const KernelRow& row : kKernelRows) {
-    Shares& shares = profile.kernels[row.id - 1].shares;
-    shares[Term::Compute] = speed[static_cast<size_t>(row.processor)];
+  for (const KernelInfo& kernel : kKernelInfos) {
+    Shares& shares = profile.kernels[kernel.id - 1].shares;
+    shares[Term::Compute] = speed[static_cast<size_t>(kernel.processor)];
     shares[Term::Step] = draw(0.1, 2);
-    if (layout == Layout::Image2d && row.processor == Processor::Gpu)
+    if (layout == Layout::Image2d && kernel.processor == Processor::Gpu)
       shares[Term::Compute] *= draw(0.3, 3);
   }
-  profile.exchange.sync_us.value = draw(0.1, 20);
-  profile.exchange.map_us.value = draw(0.1, 5);
-  profile.exchange.copy_us_per_mb.value = draw(10, 1000);
-  for (Quantity& contention : profile.exchange.contention_percent) contention.value = draw(1, 40);
-  for (Quantity& disturbance : profile.disturbance_percent) disturbance.value = draw(0.1, 5);
+  profile.transfer.sync_us.value = draw(0.1, 20);
+  profile.transfer.map_us.value = draw(0.1, 5);
+  profile.transfer.copy_us_per_mb.value = draw(10, 1000);
+  for (Quantity& contention : profile.transfer.contention_percent) contention.value = draw(1, 40);
+  for (Quantity& interference : profile.interference_percent) interference.value = draw(0.1, 5);
   return profile;
 }
 
@@ -222,20 +222,20 @@ TEST_CASE("every strategy's plan is sound, and none is better than what is made 
 TEST_CASE("where only the CPU can run a network, nothing is searched") {
   const ir::Graph graph = test::three_convs();
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  for (const KernelRow& row : kKernelRows)
-    if (row.processor == Processor::Gpu) profile.unused_kernels.push_back(row.id);
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.processor == Processor::Gpu) profile.unused_kernels.push_back(kernel.id);
   const LatencyPredictor predictor(profile, 0);
   const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
     return time_ns(graph, plan, predictor);
   };
   const Optimum best = test::value_of(optimal_partition(graph, predictor, {}, judge));
   CHECK(best.evaluations + 2 == strategy_names().size());  // one of each, but for optimal and auto
-  for (const Division& division : best.plan.divisions)
-    CHECK(division.part_on(Processor::Gpu) == nullptr);
+  for (const NodePartition& node_partition : best.plan.node_partitions)
+    CHECK(node_partition.part_on(Processor::Gpu) == nullptr);
 }
 
 TEST_CASE("the search of a network that cannot be split ends") {
-  test::GraphBuilder builder(16, 1, 1);  // one row, one panel: nothing can be split
+  test::GraphBuilder builder(16, 1, 1);  // one kernel, one panel: nothing can be split
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 16, 1));
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile, 0);
@@ -260,8 +260,9 @@ TEST_CASE("branches of the same size are on different processors") {
   options.strategy = "branches";
   const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
   const auto processor_of = [&](llvm::StringRef name) {
-    for (const Division& division : plan.divisions)
-      if (graph.node(division.node).name == name) return division.parts.front().processor;
+    for (const NodePartition& node_partition : plan.node_partitions)
+      if (graph.node(node_partition.node).name == name)
+        return node_partition.parts.front().processor;
     FAIL("no node " << name.str());
     return Processor::Cpu;
   };
@@ -286,16 +287,19 @@ TEST_CASE("strategies keep to what makes them what they are") {
     options.strategy = strategy;
     return test::value_of(partition(graph, predictor, options));
   };
-  for (const Division& division : plan_of("coarse").divisions) CHECK_FALSE(division.is_split());
+  for (const NodePartition& node_partition : plan_of("coarse").node_partitions)
+    CHECK_FALSE(node_partition.is_split());
   CHECK(plan_of("fine").chains.empty());
-  for (const Division& division : plan_of("mulayer").divisions)
-    if (division.is_split()) CHECK(division.dim == SplitDim::OutputChannel);
+  for (const NodePartition& node_partition : plan_of("mulayer").node_partitions)
+    if (node_partition.is_split()) CHECK(node_partition.dim == SplitDim::OutputChannel);
   for (const char* strategy : {"fine", "mulayer", "codl", "segments"})
-    CHECK(llvm::count_if(plan_of(strategy).divisions,
-                         [](const Division& division) { return division.is_split(); }) == 3);
+    CHECK(llvm::count_if(
+              plan_of(strategy).node_partitions,
+              [](const NodePartition& node_partition) { return node_partition.is_split(); }) == 3);
   for (const char* strategy : {"branches", "gpu-image", "gpu-buffer"})
-    for (const Division& division : plan_of(strategy).divisions) CHECK_FALSE(division.is_split());
-  CHECK_FALSE(plan_of("codl").chains.empty());  // they save a synchronisation for a row of halo
+    for (const NodePartition& node_partition : plan_of(strategy).node_partitions)
+      CHECK_FALSE(node_partition.is_split());
+  CHECK_FALSE(plan_of("codl").chains.empty());  // they save a synchronisation for a kernel of halo
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ std::string warning_of(const DeviceProfile& profile, const char* strategy = "aut
 // What is known of all kernels has the origin, but of the one.
 DeviceProfile profile_of(Origin origin, llvm::StringRef assumed = "") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  for (const KernelRow& row : kKernelRows)
-    profile.kernels[row.id - 1].origin = assumed == row.symbol ? Origin::Assumed : origin;
+  for (const KernelInfo& kernel : kKernelInfos)
+    profile.kernels[kernel.id - 1].origin = assumed == kernel.symbol ? Origin::Assumed : origin;
   return profile;
 }
 

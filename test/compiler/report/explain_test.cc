@@ -57,7 +57,7 @@ TEST_CASE("a step is explained by its terms, what they stand on, and what else c
   CHECK(text.find("(Convert)") == std::string::npos);
 }
 
-TEST_CASE("parts and what the lanes wait for are told") {
+TEST_CASE("parts and what the queues wait for are told") {
   const std::string text = Example("auto").text("b");
   INFO(text);
   CHECK(text.find("  gpu  rows [0, 8) conv2d_f32_cl_buffer ") != std::string::npos);
@@ -86,7 +86,7 @@ TEST_CASE("a node that the graph has not is answered with the nearest") {
 }
 
 TEST_CASE("alternatives of a node have the whole plan's time and what makes the difference") {
-  // 38 million multiply-adds on either processor, where a hand-off takes 5 us.
+  // 38 million multiply-adds on either processor, where a synchronisation takes 5 us.
   test::GraphBuilder builder(64, 32, 32);
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 64));
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
@@ -98,7 +98,8 @@ TEST_CASE("alternatives of a node have the whole plan's time and what makes the 
   CAPTURE(text);
   CHECK(text.find("chosen") != std::string::npos);
   CHECK(text.find("cpu conv2d_f32_cpu\n") != std::string::npos);
-  // All on the GPU is as slow and has hand-offs; about half of it each is faster, by its balance.
+  // All on the GPU is as slow and has synchronisations; about half of it each is faster, by its
+  // balance.
   CHECK(text.find("gpu conv2d_f32_cl_buffer: synchronisation +") != std::string::npos);
   const size_t split = text.find("rows, 47 % on the GPU: balance -");
   REQUIRE(split != std::string::npos);

@@ -9,15 +9,15 @@
 namespace codl::compiler {
 namespace {
 
-// A step of every row of kernels.def: 1 us of a fast kernel, 2 us of a reference kernel.
+// A step of every kernel of kernels.def: 1 us of a fast kernel, 2 us of a reference kernel.
 Schedule schedule_of_all_rows() {
   ScheduleBuilder builder;
-  for (const KernelRow& row : kKernelRows) {
+  for (const KernelInfo& kernel : kKernelInfos) {
     const TensorId x = builder.tensor(Storage::Host, 4);
-    Step& step = builder.schedule.steps[builder.step(Lane::Cpu, {x, x})];
-    step.kernel = &row;
-    step.name = row.symbol;
-    step.predicted_us = row.is_reference() ? 2 : 1;
+    Step& step = builder.schedule.steps[builder.step(Queue::Cpu, {x, x})];
+    step.kernel = &kernel;
+    step.name = kernel.symbol;
+    step.predicted_us = kernel.is_reference() ? 2 : 1;
     builder.schedule.predicted_us += step.predicted_us;
   }
   return builder.schedule;
@@ -38,13 +38,13 @@ TEST_CASE("every reference kernel of the list is counted, and no other") {
   const Schedule schedule = schedule_of_all_rows();
   const PlainLoops loops = plain_loops(schedule);
   size_t count = 0;
-  for (const KernelRow& row : kKernelRows) {
-    INFO(row.symbol);
+  for (const KernelInfo& kernel : kKernelInfos) {
+    INFO(kernel.symbol);
     const bool is_listed =
         std::any_of(loops.nodes.begin(), loops.nodes.end(),
-                    [&](const PlainNode& node) { return node.name == row.symbol; });
-    CHECK(is_listed == row.is_reference());
-    count += row.is_reference();
+                    [&](const PlainNode& node) { return node.name == kernel.symbol; });
+    CHECK(is_listed == kernel.is_reference());
+    count += kernel.is_reference();
   }
   CHECK(loops.predicted_us == 2.0 * count);
   CHECK(loops.share == Approx(2.0 * count / (kKernelCount + count)));

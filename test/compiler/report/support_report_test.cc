@@ -82,17 +82,17 @@ TEST_CASE("the report says what runs where and what the rest costs") {
   CHECK(integer(convs, "gpu_count") == 2);
   CHECK(integer(convs, "gpu_placed") == 2);
   CHECK(integer(convs, "height_split_count") == 2);
-  CHECK(integer(convs, "handoffs") == 0);
+  CHECK(integer(convs, "syncs") == 0);
   const llvm::json::Object& gathers = row_of(outcome, "Gather");
   CHECK(integer(gathers, "gpu_count") == 0);
   CHECK(integer(gathers, "cpu_placed") == 1);
   const llvm::json::Object& sums = row_of(outcome, "Cumulate");
   // To the CPU for both, and back.
-  CHECK(integer(gathers, "handoffs") + integer(sums, "handoffs") >= 2);
+  CHECK(integer(gathers, "syncs") + integer(sums, "syncs") >= 2);
   const llvm::json::Object& summary = *outcome.report.getAsObject();
   CHECK(number(summary, "fallback_share") == 0);
-  CHECK(integer(summary, "handoffs") == integer(summary, "gpu_handoffs"));
-  CHECK(integer(summary, "handoffs") >= 4);  // and in and out of the network
+  CHECK(integer(summary, "syncs") == integer(summary, "gpu_syncs"));
+  CHECK(integer(summary, "syncs") >= 4);  // and in and out of the network
 }
 
 TEST_CASE("without multiply-adds nodes are counted, and without a GPU all fall back") {
@@ -102,7 +102,7 @@ TEST_CASE("without multiply-adds nodes are counted, and without a GPU all fall b
   profile.has_gpu = false;
   const Outcome outcome = compile_with(interrupted_network(), profile, {});
   CHECK(number(*outcome.report.getAsObject(), "fallback_share") == 1);
-  CHECK(integer(*outcome.report.getAsObject(), "gpu_handoffs") == 0);
+  CHECK(integer(*outcome.report.getAsObject(), "gpu_syncs") == 0);
 }
 
 TEST_CASE("a limit that is not met is an error after the report") {

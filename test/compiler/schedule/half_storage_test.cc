@@ -51,7 +51,7 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
     CHECK((tensor.storage == Storage::Device || tensor.storage == Storage::Image));
     CHECK(tensor.shape.bytes * 2 == floats.tensors[id].shape.bytes);
   }
-  // Of one lane alone a and b at least; inside a chain b, else images beside the shared memory.
+  // Of one queue alone a and b at least; inside a chain b, else images beside the shared memory.
   if (dim == SplitDim::None) CHECK(halves >= 2);
   if (dim == SplitDim::Height || layout == Layout::Image2d) CHECK(halves >= 1);
   CHECK(count_gpu_tensors(schedule).halves == halves);
@@ -62,7 +62,7 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
     size_t half_operands = 0;
     for (TensorId id : step.operands) half_operands += is_half(schedule.tensors[id]) ? 1 : 0;
     CAPTURE(i, step.name, half_operands);
-    if (step.kind != StepKind::Kernel || step.lane != Lane::Gpu) CHECK(half_operands == 0);
+    if (step.kind != StepKind::Kernel || step.queue != Queue::Gpu) CHECK(half_operands == 0);
     if (half_operands == 0) {
       CHECK(step.predicted_us == floats.steps[i].predicted_us);
       continue;
@@ -83,7 +83,7 @@ TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
   PartitionOptions options;
   options.strategy = "gpu";
   Schedule schedule = schedule_for(graph, profile, options);
-  KernelRow without_halves = {};
+  KernelInfo without_halves = {};
   TensorId read = 0;
   for (Step& step : schedule.steps)
     if (step.name == "c") {

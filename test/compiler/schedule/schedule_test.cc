@@ -36,10 +36,11 @@ size_t count(const Schedule& schedule, StepKind kind) {
   return static_cast<size_t>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
                                            [&](const Step& s) { return s.kind == kind; }));
 }
-size_t count_kernel(const Schedule& schedule, OpKind op, Lane lane) {
-  return static_cast<size_t>(std::count_if(
-      schedule.steps.begin(), schedule.steps.end(),
-      [&](const Step& s) { return s.kernel != nullptr && s.kernel->op == op && s.lane == lane; }));
+size_t count_kernel(const Schedule& schedule, OpKind op, Queue queue) {
+  return static_cast<size_t>(
+      std::count_if(schedule.steps.begin(), schedule.steps.end(), [&](const Step& s) {
+        return s.kernel != nullptr && s.kernel->op == op && s.queue == queue;
+      }));
 }
 
 TEST_CASE(
@@ -51,8 +52,8 @@ TEST_CASE(
   const auto max_chain = GENERATE(1, 4);
   const DeviceProfile profile = test::test_profile(sharing, layout);
   Schedule schedule = schedule_of(graph, profile, forced(dim, max_chain));
-  CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Cpu) == 3);
-  CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Gpu) == 3);
+  CHECK(count_kernel(schedule, OpKind::Conv2d, Queue::Cpu) == 3);
+  CHECK(count_kernel(schedule, OpKind::Conv2d, Queue::Gpu) == 3);
   CHECK(count(schedule, StepKind::Map) == count(schedule, StepKind::Unmap));
   CHECK((sharing == Sharing::SubBuffer) == (count(schedule, StepKind::Map) > 0));
   CHECK((sharing == Sharing::Separate) == (count(schedule, StepKind::Upload) > 0));
@@ -60,7 +61,7 @@ TEST_CASE(
   CHECK(llvm::toString(check_memory_plan(schedule)) == "");
 }
 
-// The sum of channels reads some channels of every row; the lane made all channels of some rows.
+// The sum of channels reads some channels of every row; the queue made all channels of some rows.
 TEST_CASE("neighbours may be split along different dims") {
   test::GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
@@ -74,11 +75,11 @@ TEST_CASE("neighbours may be split along different dims") {
       partition(graph, LatencyPredictor(profile), forced(SplitDim::OutputChannel, 1));
   REQUIRE(bool(by_rows));
   REQUIRE(bool(by_channels));
-  const int node_count = static_cast<int>(by_rows->divisions.size());
+  const int node_count = static_cast<int>(by_rows->node_partitions.size());
   const int choice = GENERATE_COPY(range(0, 1 << node_count));
   PartitionPlan plan = *by_rows;
   for (int node = 0; node < node_count; ++node)
-    if (choice >> node & 1) plan.divisions[node] = by_channels->divisions[node];
+    if (choice >> node & 1) plan.node_partitions[node] = by_channels->node_partitions[node];
   auto schedule = make_schedule(graph, plan, LatencyPredictor(profile), "test");
   REQUIRE(bool(schedule));
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
@@ -87,16 +88,16 @@ TEST_CASE("neighbours may be split along different dims") {
 // Of a random node's part on the GPU, or of none: its maps in the other layout.
 void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std::mt19937& random,
                   PartitionPlan& plan) {
-  for (Division& division : plan.divisions)
-    for (Part& part : division.parts) {
-      const ir::NodeView view{graph, graph.node(division.node)};
+  for (NodePartition& node_partition : plan.node_partitions)
+    for (Part& part : node_partition.parts) {
+      const ir::NodeView view{graph, graph.node(node_partition.node)};
       const llvm::ArrayRef<Layout> layouts = map_layouts(view, part.processor, predictor.profile());
       const Layout maps = layouts[random() % layouts.size()];
-      const Range computed = division.is_split() ? part.computed : Range{};
+      const Range computed = node_partition.is_split() ? part.computed : Range{};
       const auto choice =
-          choose_kernel(view, part.processor, maps, division.dim, computed, predictor, true);
+          choose_kernel(view, part.processor, maps, node_partition.dim, computed, predictor, true);
       if (!choice) continue;
-      part.kernel = choice->row;
+      part.kernel = choice->kernel;
       part.maps = choice->maps;
     }
 }
@@ -130,8 +131,8 @@ TEST_CASE("maps of any node in either layout") {
   for (int i = 0; i < 300; ++i) {
     PartitionPlan plan = i % 3 == 0 ? chains[random() % 2] : ways[0];
     if (i % 3 != 0)
-      for (Division& division : plan.divisions)
-        division = ways[random() % ways.size()].divisions[division.node];
+      for (NodePartition& node_partition : plan.node_partitions)
+        node_partition = ways[random() % ways.size()].node_partitions[node_partition.node];
     draw_layouts(graph, predictor, random, plan);
     CAPTURE(i);
     CHECK(test::error_of(check_partition(graph, plan)) == "");
@@ -145,7 +146,7 @@ TEST_CASE("maps of any node in either layout") {
   CHECK(converted_count > 600);  // a has two tensors, and often more
 }
 
-// Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own lane made.
+// Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own queue made.
 TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one tensor") {
   const ir::Graph graph = test::three_convs();
   const Schedule schedule =
@@ -155,11 +156,11 @@ TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one
                       [](const Tensor& t) { return t.storage == Storage::Shared; }) == 3);
 }
 
-TEST_CASE("values inside a chain are private to each lane and never exchanged") {
+TEST_CASE("values inside a chain are private to each queue and never transferred") {
   const ir::Graph graph = test::three_convs();
   const Schedule schedule =
       schedule_of(graph, test::test_profile(Sharing::FineSvm), forced(SplitDim::Height, 4));
-  // Only the chain's input and output are shared; a and b have a window per lane.
+  // Only the chain's input and output are shared; a and b have a window per queue.
   std::vector<Range> gpu_windows;
   for (const Tensor& tensor : schedule.tensors)
     if (tensor.storage == Storage::Device)
@@ -172,7 +173,7 @@ TEST_CASE("values inside a chain are private to each lane and never exchanged") 
 
 // a is made in the chain {a, b}, with one row of halo for b; the 5x5 convolution c behind the chain
 // reads one row more.
-TEST_CASE("a chain's value that a later node reads too is exchanged behind the chain") {
+TEST_CASE("a chain's value that a later node reads too is transferred behind the chain") {
   test::GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
   const ir::ValueId b = builder.conv("b", a, 32);
@@ -180,14 +181,14 @@ TEST_CASE("a chain's value that a later node reads too is exchanged behind the c
   const ir::Graph graph = builder.finish(builder.add("sum", b, c));
   const Schedule schedule =
       schedule_of(graph, test::test_profile(Sharing::FineSvm), forced(SplitDim::Height, 2));
-  const auto exchanges_of_a =
+  const auto transfers_of_a =
       std::count_if(schedule.steps.begin(), schedule.steps.end(), [](const Step& step) {
         return step.kernel != nullptr && step.kernel->op == OpKind::Convert && step.name == "a_out";
       });
-  CHECK(exchanges_of_a == 2);  // a row for each lane
+  CHECK(transfers_of_a == 2);  // a row for each queue
 }
 
-TEST_CASE("the GPU lane never touches the application's memory") {
+TEST_CASE("the GPU queue never touches the application's memory") {
   const ir::Graph graph = test::three_convs();
   PartitionOptions gpu;
   gpu.strategy = "gpu";
@@ -196,16 +197,16 @@ TEST_CASE("the GPU lane never touches the application's memory") {
     for (TensorId operand : step.operands)
       if (schedule.tensors[operand].storage == Storage::Input ||
           schedule.tensors[operand].storage == Storage::Output)
-        CHECK(step.lane == Lane::Cpu);
-  CHECK(count_kernel(schedule, OpKind::Conv2d, Lane::Gpu) == 3);
+        CHECK(step.queue == Queue::Cpu);
+  CHECK(count_kernel(schedule, OpKind::Conv2d, Queue::Gpu) == 3);
 }
 
-TEST_CASE("lanes of equal speed take about half the time of one") {
+TEST_CASE("queues of equal speed take about half the time of one") {
   test::GraphBuilder builder(16, 28, 28);  // rows that fill the tiles of both processors
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
   const ir::Graph graph = builder.finish(builder.conv("b", a, 32));
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  profile.exchange.sync_us.value = 0;
+  profile.transfer.sync_us.value = 0;
   PartitionOptions cpu;
   cpu.strategy = "cpu";
   const auto predicted_us = [&](const PartitionOptions& options) {
@@ -234,11 +235,11 @@ TEST_CASE("check_races finds each broken rule") {
              }),
              Contains("expected an order between"));
   CHECK_THAT(fault_after([](Schedule& s) { s.steps[0].waits = {5}; }),
-             Contains("earlier steps of other lanes"));
+             Contains("earlier steps of other queues"));
   // A part left out: rows that nobody writes are read.
   CHECK_THAT(fault_after([](Schedule& s) {
                for (Step& step : s.steps)
-                 if (step.name == "a" && step.lane == Lane::Gpu) step.part.end -= 1;
+                 if (step.name == "a" && step.queue == Queue::Gpu) step.part.end -= 1;
              }),
              Contains("found a gap"));
 }
@@ -248,7 +249,7 @@ TEST_CASE("check_races wants an order between a map and who touches the tensor")
   Schedule schedule = schedule_of(graph, test::test_profile(Sharing::SubBuffer),
                                   forced(SplitDim::OutputChannel, 1));
   for (Step& step : schedule.steps)
-    if (step.lane == Lane::Cpu && step.name == "b") step.waits.clear();
+    if (step.queue == Queue::Cpu && step.name == "b") step.waits.clear();
   CHECK(llvm::toString(check_races(graph, schedule)) != "");
 }
 

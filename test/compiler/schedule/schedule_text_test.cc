@@ -218,7 +218,7 @@ TEST_CASE("images and buffers on the GPU: it converts between them, and nothing 
 )");
 }
 
-TEST_CASE("images and buffers in a chain: each lane still has what it reads") {
+TEST_CASE("images and buffers in a chain: each queue still has what it reads") {
   const ir::Graph graph = two_convs();
   const Texts texts = texts_of(graph, test::test_profile(Sharing::SubBuffer, Layout::Image2d), R"(
     to_nhwc cpu

@@ -7,18 +7,18 @@
 namespace codl::compiler {
 namespace {
 
-constexpr auto kCpu = static_cast<uint8_t>(Lane::Cpu);
-constexpr auto kGpu = static_cast<uint8_t>(Lane::Gpu);
+constexpr auto kCpu = static_cast<uint8_t>(Queue::Cpu);
+constexpr auto kGpu = static_cast<uint8_t>(Queue::Gpu);
 
-LaneStep step(uint8_t lane, double us, std::vector<LaneWait> waits = {}) {
-  LaneStep step;
-  step.lane = lane;
+QueueStep step(uint8_t queue, double us, std::vector<QueueWait> waits = {}) {
+  QueueStep step;
+  step.queue = queue;
   step.alone_us = us;
   step.waits = std::move(waits);
   return step;
 }
 
-FrameCount count(const std::vector<LaneStep>& steps, GpuService service, uint32_t draws = 1,
+FrameCount count(const std::vector<QueueStep>& steps, GpuService service, uint32_t draws = 1,
                  bool enqueues_all = false) {
   Display display;
   display.service = service;
@@ -42,7 +42,7 @@ TEST_CASE("beside the CPU alone no frame is lost") {
 
 TEST_CASE("what was enqueued before a frame is done before it, or one launch of it") {
   // Ten launches of 10 ms, enqueued at once: a frame asked for at the begin of a run waits for all.
-  const std::vector<LaneStep> ten(10, step(kGpu, 10e3));
+  const std::vector<QueueStep> ten(10, step(kGpu, 10e3));
   const FrameCount first = count(ten, GpuService::Fifo);
   CHECK(lost_share(first) > 0.8);
   CHECK(first.longest_wait_us > 90e3);
@@ -54,10 +54,10 @@ TEST_CASE("what was enqueued before a frame is done before it, or one launch of 
 }
 
 TEST_CASE("a call for each launch leaves the display its turn in order, too") {
-  std::vector<LaneStep> bounded;
+  std::vector<QueueStep> bounded;
   for (uint32_t i = 0; i < 10; ++i) {
-    LaneStep call = step(kCpu, 0);
-    call.called_lane = kGpu;
+    QueueStep call = step(kCpu, 0);
+    call.called_queue = kGpu;
     if (i > 0) call.waits.push_back({2 * i - 1});
     bounded.push_back(call);
     bounded.push_back(step(kGpu, 10e3, {{2 * i}}));
@@ -68,7 +68,7 @@ TEST_CASE("a call for each launch leaves the display its turn in order, too") {
 }
 
 TEST_CASE("behind user events all of a run stands before a frame") {
-  const std::vector<LaneStep> steps = {step(kCpu, 50e3), step(kGpu, 1e3, {{0}})};
+  const std::vector<QueueStep> steps = {step(kCpu, 50e3), step(kGpu, 1e3, {{0}})};
   CHECK(lost_share(count(steps, GpuService::Fifo)) < 0.01);
   CHECK(lost_share(count(steps, GpuService::Fifo, 1, true)) > 0.5);
 }

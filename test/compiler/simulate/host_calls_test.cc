@@ -11,7 +11,7 @@ namespace {
 // f32, without rows.
 struct PlannedSteps {
   Variant variant;
-  std::vector<LaneStep> steps;
+  std::vector<QueueStep> steps;
 
   TensorId value(double bytes, Storage storage = Storage::Host) {
     Tensor tensor;
@@ -23,17 +23,17 @@ struct PlannedSteps {
     return static_cast<TensorId>(variant.tensors.size() - 1);
   }
 
-  PlannedSteps& add(Lane lane, double us, std::vector<StepId> waits = {},
+  PlannedSteps& add(Queue queue, double us, std::vector<StepId> waits = {},
                     std::vector<TensorId> operands = {}) {
     if (operands.empty()) operands.push_back(value(0));
     Step step;
-    step.lane = lane;
-    if (lane == Lane::Transfer) step.kind = StepKind::Download;
+    step.queue = queue;
+    if (queue == Queue::Transfer) step.kind = StepKind::Download;
     step.operands = std::move(operands);
     step.waits = waits;
     variant.steps.push_back(std::move(step));
-    LaneStep& timed = steps.emplace_back();
-    timed.lane = static_cast<uint8_t>(lane);
+    QueueStep& timed = steps.emplace_back();
+    timed.queue = static_cast<uint8_t>(queue);
     timed.alone_us = us;
     for (StepId wait : waits) timed.waits.push_back({wait});
     return *this;
@@ -44,7 +44,7 @@ struct PlannedSteps {
 DeviceProfile profile() {
   DeviceProfile profile;
   profile.has_gpu = true;
-  HostCosts& host = profile.exchange.host.emplace();
+  HostCosts& host = profile.transfer.host.emplace();
   host.enqueue_us.value = 2;
   host.submit_us.value = 5;
   host.start_us.value = 10;
@@ -56,63 +56,63 @@ DeviceProfile profile() {
 double wall_us(PlannedSteps planned, const DeviceProfile& profile, Gate gate = Gate::HostEnqueue) {
   planned.variant.gate = gate;
   const LatencyPredictor predictor(profile);
-  return run_lanes(with_host_calls(planned.variant, std::move(planned.steps), predictor), profile,
-                   {}, Clock::Wall)
+  return run_queues(with_host_calls(planned.variant, std::move(planned.steps), predictor), profile,
+                    {}, Clock::Wall)
       .total_us;
 }
 
 TEST_CASE("the host calls before it computes, and sees the queue done at the end") {
   // 5 + 2 us of calls, then 100 of the CPU; the GPU from 15 to 115, seen at 135.
-  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Gpu, 50).add(Lane::Cpu, 100),
+  CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Gpu, 50).add(Queue::Cpu, 100),
                 profile()) == Approx(5 + 10 + 50 + 50 + 20));
   // The CPU is the slower: 7 + 200.
-  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Gpu, 50).add(Lane::Cpu, 200),
+  CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Gpu, 50).add(Queue::Cpu, 200),
                 profile()) == Approx(7 + 200));
 }
 
 TEST_CASE("a step of the GPU behind one of the host is enqueued when that is done") {
-  const PlannedSteps steps = PlannedSteps().add(Lane::Cpu, 100).add(Lane::Gpu, 50, {0});
+  const PlannedSteps steps = PlannedSteps().add(Queue::Cpu, 100).add(Queue::Gpu, 50, {0});
   CHECK(wall_us(steps, profile()) == Approx(100 + 5 + 10 + 50 + 20));
   // Behind a gate it is enqueued before: the gate opens at 105.
   CHECK(wall_us(steps, profile(), Gate::UserEvent) == Approx(5 + 100 + 10 + 50 + 20));
 }
 
 TEST_CASE("a step of the host waits until it sees the GPU's") {
-  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Cpu, 100, {0}), profile()) ==
+  CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Cpu, 100, {0}), profile()) ==
         Approx(5 + 10 + 50 + 20 + 100));
 }
 
 TEST_CASE("a download starts behind its kernel, and its call may wait for it") {
   DeviceProfile given = profile();
-  given.exchange.host->download.call_us.value = 3;
+  given.transfer.host->download.call_us.value = 3;
   const PlannedSteps steps =
-      PlannedSteps().add(Lane::Gpu, 500).add(Lane::Transfer, 30, {0}).add(Lane::Cpu, 300);
+      PlannedSteps().add(Queue::Gpu, 500).add(Queue::Transfer, 30, {0}).add(Queue::Cpu, 300);
   // The kernel ends at 515; 40 + 30 us later the copy does.
   CHECK(wall_us(steps, given) == Approx(515 + 40 + 30 + 20));
   // The host computes when the call has returned, at 518.
-  given.exchange.host->download_call_waits = true;
+  given.transfer.host->download_call_waits = true;
   CHECK(wall_us(steps, given) == Approx(515 + 3 + 300));
 }
 
-TEST_CASE("what the other lane had last takes longer, once") {
+TEST_CASE("what the other queue had last takes longer, once") {
   DeviceProfile given = profile();
-  given.exchange.host->cpu_resume_us.value = 3;
-  given.exchange.host->cpu_cold_us_per_mb.value = 10;
-  given.exchange.host->gpu_cold_us_per_mb.value = 100;
+  given.transfer.host->cpu_resume_us.value = 3;
+  given.transfer.host->cpu_cold_us_per_mb.value = 10;
+  given.transfer.host->gpu_cold_us_per_mb.value = 100;
   PlannedSteps steps;
   const TensorId made = steps.value(2e6);
   const TensorId none = steps.value(0);
-  steps.add(Lane::Gpu, 50, {}, {none, made});
-  steps.add(Lane::Cpu, 100, {0}, {made, none});
-  steps.add(Lane::Cpu, 100, {0}, {made, none});
+  steps.add(Queue::Gpu, 50, {}, {none, made});
+  steps.add(Queue::Cpu, 100, {0}, {made, none});
+  steps.add(Queue::Cpu, 100, {0}, {made, none});
   CHECK(wall_us(steps, given) == Approx(5 + 10 + 50 + 20 + 3 + 10 * 2 + 100 + 100));
   // The run's inputs are nobody's; with a GPU in the plan the first step finds the workers asleep.
   const auto with_input = [](bool has_gpu) {
     PlannedSteps some;
     const TensorId input = some.value(1e6, Storage::Input);
     const TensorId output = some.value(1e6);
-    some.add(Lane::Cpu, 100, {}, {input, output});
-    if (has_gpu) some.add(Lane::Gpu, 50, {0}, {output, some.value(0)});
+    some.add(Queue::Cpu, 100, {}, {input, output});
+    if (has_gpu) some.add(Queue::Gpu, 50, {0}, {output, some.value(0)});
     return some;
   };
   CHECK(wall_us(with_input(true), given) == Approx(3 + 10 + 100 + 5 + 10 + 100 + 50 + 20));
@@ -135,7 +135,7 @@ TEST_CASE("a step is handed the rows that it reads of those that were made") {
   reader.operands = read;
   const double row_bytes = 16 * 10 * 4;
   CHECK(handed_bytes(maker, reader, 0) == Approx(32 * row_bytes));
-  // The other lane's half of the rows, for a reader of all, and of the first half: its halo.
+  // The other queue's half of the rows, for a reader of all, and of the first half: its halo.
   maker.part_dim = SplitDim::Height;
   maker.part = {16, 32};
   CHECK(handed_bytes(maker, reader, 0) == Approx(16 * row_bytes));
@@ -154,25 +154,25 @@ TEST_CASE("a step is handed the rows that it reads of those that were made") {
 
 TEST_CASE("CoDL's clock has no calls") {
   const DeviceProfile given = profile();
-  const PlannedSteps planned = PlannedSteps().add(Lane::Gpu, 50);
-  const std::vector<LaneStep> steps =
+  const PlannedSteps planned = PlannedSteps().add(Queue::Gpu, 50);
+  const std::vector<QueueStep> steps =
       with_host_calls(planned.variant, planned.steps, LatencyPredictor(given));
-  CHECK(run_lanes(steps, given, {}, Clock::Codl).total_us == Approx(10 + 50 + 20));
+  CHECK(run_queues(steps, given, {}, Clock::Codl).total_us == Approx(10 + 50 + 20));
 }
 
 TEST_CASE("a profile that says nothing of the host pays sync_us for each wait") {
   DeviceProfile given;
-  given.exchange.sync_us.value = 7;
-  CHECK(wall_us(PlannedSteps().add(Lane::Gpu, 50).add(Lane::Cpu, 100, {0}), given) ==
+  given.transfer.sync_us.value = 7;
+  CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Cpu, 100, {0}), given) ==
         Approx(50 + 7 + 100));
 }
 
 TEST_CASE("a step that is lost in the rounding of a long time ends all the same") {
-  std::vector<LaneStep> steps(3);
+  std::vector<QueueStep> steps(3);
   steps[0].alone_us = 1e20;
   steps[1].alone_us = 1;
   steps[2].alone_us = 3;
-  CHECK(run_lanes(steps, DeviceProfile{}, {}, Clock::Wall).total_us == 1e20);
+  CHECK(run_queues(steps, DeviceProfile{}, {}, Clock::Wall).total_us == 1e20);
 }
 
 }  // namespace

@@ -82,10 +82,10 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   std::mt19937 random(20261126);
   DeviceProfile profile = test::test_profile(sharing, layout);
-  profile.exchange.sync_us.value = 3;
-  profile.exchange.contention_percent[0].value = 7;
-  profile.exchange.contention_percent[1].value = 4;
-  profile.disturbance_percent[0].value = 2;
+  profile.transfer.sync_us.value = 3;
+  profile.transfer.contention_percent[0].value = 7;
+  profile.transfer.contention_percent[1].value = 4;
+  profile.interference_percent[0].value = 2;
   REQUIRE(PlanTimes::can_time(profile));
   for (int32_t graphs = 0; graphs < 8; ++graphs) {
     const ir::Graph graph = branchy_graph(random, 12);
@@ -103,8 +103,8 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
       const size_t at = random() % segments.size();
       const size_t many = turn % 20 == 19 ? segments.size() - at : 1 + random() % 3;
       const size_t end = std::min(at + many, segments.size());
-      const ir::NodeId first = segments[at].divisions.front().node;
-      const ir::NodeId last = segments[end - 1].divisions.back().node;
+      const ir::NodeId first = segments[at].node_partitions.front().node;
+      const ir::NodeId last = segments[end - 1].node_partitions.back().node;
       const std::vector<Segment> changed = random_segments(costs, random, first, last);
       segments.erase(segments.begin() + static_cast<ptrdiff_t>(at),
                      segments.begin() + static_cast<ptrdiff_t>(end));

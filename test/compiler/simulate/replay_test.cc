@@ -33,27 +33,27 @@ std::string error_of(const std::string& text) {
   return test::error_of(parse_replay(text, "r.json"));
 }
 
-// Kernels cost a microsecond per million multiply-adds and one per step, the hand-off 5.
+// Kernels cost a microsecond per million multiply-adds and one per step, the synchronisation 5.
 DeviceProfile profile_of() {
   DeviceProfile profile = test::test_profile(Sharing::SubBuffer);
-  profile.exchange.map_us.value = 3;
-  profile.exchange.map_us_per_mb.value = 1000;
+  profile.transfer.map_us.value = 3;
+  profile.transfer.map_us_per_mb.value = 1000;
   return profile;
 }
 
-std::vector<LaneStep> steps_of(const std::string& text, const DeviceProfile& profile) {
-  return value_of(lane_steps_of(value_of(parse_replay(text, "r.json")), profile));
+std::vector<QueueStep> steps_of(const std::string& text, const DeviceProfile& profile) {
+  return value_of(queue_steps_of(value_of(parse_replay(text, "r.json")), profile));
 }
 
 // 28 columns fill the tiles of both processors.
 constexpr double mmacs(double rows) { return rows * 28 * 16 * 16 * 9 * 1e-6; }
 
-TEST_CASE("a chain is one exchange in, both processors from the same moment, one exchange out") {
+TEST_CASE("a chain is one transfer in, both processors from the same moment, one transfer out") {
   const DeviceProfile profile = profile_of();
-  const std::vector<LaneStep> steps = steps_of(kReplay, profile);
-  // map, (conv, conv) on both, map; then the GPU alone without an exchange.
+  const std::vector<QueueStep> steps = steps_of(kReplay, profile);
+  // map, (conv, conv) on both, map; then the GPU alone without a transfer.
   REQUIRE(steps.size() == 7);
-  const Timeline timeline = run_lanes(steps, profile, {}, Clock::Codl);
+  const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);
   // 16 rows each, and one of the first convolution for the second's sake.
   const double compute_us = mmacs(17) + 1 + mmacs(16) + 1;
   // The CPU's rows: 17 + 2 of input, 16 of output.
@@ -68,19 +68,19 @@ TEST_CASE("a chain is one exchange in, both processors from the same moment, one
   CHECK(timeline.spans[1].start_us == timeline.spans[2].start_us);
 }
 
-TEST_CASE("images are transformed on the GPU at both ends of an exchange") {
+TEST_CASE("images are transformed on the GPU at both ends of a transfer") {
   const DeviceProfile profile = test::test_profile(Sharing::SubBuffer, Layout::Image2d);
-  const std::vector<LaneStep> steps = steps_of(kReplay, profile);
+  const std::vector<QueueStep> steps = steps_of(kReplay, profile);
   REQUIRE(steps.size() == 9);
   CHECK(steps.front().kernel == std::string("convert_f32_cl_from_image"));
   CHECK(steps[7].kernel == std::string("convert_f32_cl_to_image"));
-  CHECK(steps.front().lane == 1);
+  CHECK(steps.front().queue == 1);
 }
 
-TEST_CASE("one processor computes all: no exchange for the GPU, one for the CPU") {
+TEST_CASE("one processor computes all: no transfer for the GPU, one for the CPU") {
   const DeviceProfile profile = profile_of();
   CHECK(steps_of(changed("\"gpu_percent\": 50", "\"gpu_percent\": 100"), profile).size() == 3);
-  const std::vector<LaneStep> cpu =
+  const std::vector<QueueStep> cpu =
       steps_of(changed("\"gpu_percent\": 50", "\"gpu_percent\": 0"), profile);
   REQUIRE(cpu.size() == 5);
   CHECK(cpu[1].alone_us == Approx(mmacs(32) + 1).epsilon(1e-3));
@@ -123,13 +123,13 @@ TEST_CASE("every rule of a replay has its error, with the place") {
   CHECK(error_of(changed("\"name\": \"two\"", "\"names\": \"two\"")) ==
         "r.json: expected the key \"name\", found none");
   DeviceProfile profile = profile_of();
-  for (const KernelRow& row : kKernelRows) profile.unused_kernels.push_back(row.id);
+  for (const KernelInfo& kernel : kKernelInfos) profile.unused_kernels.push_back(kernel.id);
   CHECK(
-      test::error_of(lane_steps_of(value_of(parse_replay(kReplay, "r.json")), profile)) ==
+      test::error_of(queue_steps_of(value_of(parse_replay(kReplay, "r.json")), profile)) ==
       "two: expected a profile with a kernel for every operator, found none for conv2d 3x3 stride "
       "1, 19x30x16 to 16 channels");
   profile.has_gpu = false;
-  CHECK(test::error_of(lane_steps_of(value_of(parse_replay(kReplay, "r.json")), profile)) ==
+  CHECK(test::error_of(queue_steps_of(value_of(parse_replay(kReplay, "r.json")), profile)) ==
         "test: expected a profile with a \"gpu\", found none");
 }
 

@@ -30,17 +30,17 @@ struct Example {
     forced.split_dim = SplitDim::Height;
     forced.ratio = 0.5;
     const LatencyPredictor predictor(profile);
-    const PartitionPlan division = value_of(partition(graph, predictor, forced));
-    schedule = value_of(make_schedule(graph, division, predictor, "coexec"));
+    const PartitionPlan plan = value_of(partition(graph, predictor, forced));
+    schedule = value_of(make_schedule(graph, plan, predictor, "coexec"));
   }
 
-  std::vector<LaneStep> steps() const { return value_of(lane_steps_of(schedule, profile)); }
+  std::vector<QueueStep> steps() const { return value_of(queue_steps_of(schedule, profile)); }
   Timeline run(const SimulatedLoad& load = {}, Clock clock = Clock::Wall) const {
-    return run_lanes(steps(), profile, load, clock);
+    return run_queues(steps(), profile, load, clock);
   }
 };
 
-// Six networks split in halves, and on the CPU, on devices with each kind of sharing, where lanes
+// Six networks split in halves, and on the CPU, on devices with each kind of sharing, where queues
 // slow each other down and are disturbed.
 TEST_CASE("a plan has the time that the simulator has of it when it is read, to the last bit") {
   const std::string network =
@@ -48,10 +48,10 @@ TEST_CASE("a plan has the time that the simulator has of it when it is read, to 
   const std::string device = GENERATE("host-2core-zen4-pocl", "sd855", "h200-nvidia");
   CAPTURE(network, device);
   DeviceProfile profile = value_of(load_device_profile(device));
-  const auto set = [&](double contention_percent, double disturbance_percent) {
-    for (size_t lane : {0, 1}) {
-      profile.exchange.contention_percent[lane].value = contention_percent * (1 + lane);
-      profile.disturbance_percent[lane].value = disturbance_percent * (1 + lane);
+  const auto set = [&](double contention_percent, double interference_percent) {
+    for (size_t queue : {0, 1}) {
+      profile.transfer.contention_percent[queue].value = contention_percent * (1 + queue);
+      profile.interference_percent[queue].value = interference_percent * (1 + queue);
     }
   };
   set(20, 5);
@@ -61,14 +61,14 @@ TEST_CASE("a plan has the time that the simulator has of it when it is read, to 
   const PlanModel plan = value_of(open_plan(file.data(), file.size(), "x.codl"));
   REQUIRE(plan.variants.size() == 2);
   const auto run = [&](const Variant& variant) {
-    return run_lanes(value_of(lane_steps_of(variant, profile)), profile, {}, Clock::Wall);
+    return run_queues(value_of(queue_steps_of(variant, profile)), profile, {}, Clock::Wall);
   };
   const auto wall_us = [&](const Variant& variant) { return run(variant).total_us; };
   for (const Variant& variant : plan.variants) {
     CHECK(variant.predicted_us > 0);
     CHECK(static_cast<float>(wall_us(variant)) == static_cast<float>(variant.predicted_us));
   }
-  // Both count; contention while both lanes are at work.
+  // Both count; contention while both queues are at work.
   const Timeline both = run(plan.variants[0]);
   const double both_us = both.total_us;
   set(0, 5);
@@ -77,34 +77,34 @@ TEST_CASE("a plan has the time that the simulator has of it when it is read, to 
   CHECK(wall_us(plan.variants[0]) < both_us);
 }
 
-TEST_CASE("a step's time is without the other lane, with its launch") {
+TEST_CASE("a step's time is without the other queue, with its launch") {
   Example example;
   example.profile.launch_us.value = 20;
-  example.profile.exchange.contention_percent[0].value = 100;
+  example.profile.transfer.contention_percent[0].value = 100;
   REQUIRE(test::error_of(predict(example.schedule, example.profile)) == "");
   const LatencyPredictor predictor(example.profile);
   for (const Step& step : example.schedule.steps) {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     CHECK(step.predicted_us ==
           predictor.predict_us(example.schedule.shape_of(step, shapes), false) +
-              (step.lane == Lane::Gpu ? 20 : 0));
+              (step.queue == Queue::Gpu ? 20 : 0));
   }
 }
 
-TEST_CASE("a lane is never in two steps, and a step starts after what it waits for") {
+TEST_CASE("a queue is never in two steps, and a step starts after what it waits for") {
   const Example example;
   const Timeline simulated = example.run();
   double free_us[3] = {};
   const std::vector<Step>& steps = example.schedule.steps;
   for (StepId i = 0; i < steps.size(); ++i) {
     const Timeline::Span& step = simulated.spans[i];
-    double& lane_free_us = free_us[static_cast<size_t>(steps[i].lane)];
-    CHECK(step.start_us >= lane_free_us - 1e-6);
+    double& queue_free_us = free_us[static_cast<size_t>(steps[i].queue)];
+    CHECK(step.start_us >= queue_free_us - 1e-6);
     CHECK(step.end_us >= step.start_us);
-    lane_free_us = step.end_us;
+    queue_free_us = step.end_us;
     for (StepId wait : steps[i].waits)
       CHECK(step.start_us >=
-            simulated.spans[wait].end_us + example.profile.exchange.sync_us.value - 1e-6);
+            simulated.spans[wait].end_us + example.profile.transfer.sync_us.value - 1e-6);
   }
   CHECK(simulated.overlap_us > 0);
 }
@@ -115,15 +115,15 @@ TEST_CASE("launches take wall time, by step of the GPU, and none of CoDL's") {
   CHECK(example.run({}, Clock::Codl).total_us == Approx(without_us));
   example.profile.launch_us.value = 1000;
   CHECK(example.run({}, Clock::Codl).total_us == Approx(without_us));
-  const auto enqueued = [](const LaneStep& step) { return step.launch_us > 0; };
-  const std::vector<LaneStep> steps = example.steps();
+  const auto enqueued = [](const QueueStep& step) { return step.launch_us > 0; };
+  const std::vector<QueueStep> steps = example.steps();
   const auto count = std::count_if(steps.begin(), steps.end(), enqueued);
   CHECK(count == 2);
   CHECK(example.run().busy_us[1] - example.run({}, Clock::Codl).busy_us[1] ==
         Approx(1000.0 * static_cast<double>(count)));
 }
 
-TEST_CASE("energy is base power over the run, and each lane's while it is busy") {
+TEST_CASE("energy is base power over the run, and each queue's while it is busy") {
   Timeline timeline;
   timeline.total_us = 2e6;
   timeline.busy_us[0] = 1e6;
@@ -141,18 +141,18 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
   const double alone_us = example.run().total_us;
   CHECK(example.run({.cpu_percent = 50}).total_us > alone_us);
   CHECK(example.run({.gpu_frame_percent = 50}).total_us > alone_us);
-  // Both lanes 100 % slower while both are busy: at most twice the time.
-  example.profile.exchange.contention_percent[0].value = 100;
-  example.profile.exchange.contention_percent[1].value = 100;
+  // Both queues 100 % slower while both are busy: at most twice the time.
+  example.profile.transfer.contention_percent[0].value = 100;
+  example.profile.transfer.contention_percent[1].value = 100;
   const double contended_us = example.run().total_us;
   CHECK(contended_us > alone_us);
   CHECK(contended_us <= 2 * alone_us + 1e-6);
 }
 
-TEST_CASE("a lane takes what it usually is disturbed by longer, and what the other one is") {
+TEST_CASE("a queue takes what it usually is disturbed by longer, and what the other one is") {
   Example example;
   const Timeline undisturbed = example.run();
-  example.profile.disturbance_percent[0].value = 10;
+  example.profile.interference_percent[0].value = 10;
   const Timeline disturbed = example.run();
   CHECK(disturbed.busy_us[0] == Approx(1.1 * undisturbed.busy_us[0]));
   // Beside the CPU's steps the GPU's are held up, alone they are not.
@@ -164,11 +164,11 @@ TEST_CASE("a lane takes what it usually is disturbed by longer, and what the oth
 
 TEST_CASE("a variant's weights count once, however many steps have them") {
   const Example example;
-  // Packed: 3 x 3 filters and a bias, all of them read by both lanes' steps.
+  // Packed: 3 x 3 filters and a bias, all of them read by both queues' steps.
   CHECK(weight_mbytes(example.schedule) == Approx(4e-6 * (9 * 16 * 32 + 32 + 9 * 32 * 32 + 32)));
 }
 
-TEST_CASE("the trace has a name per lane and an event per step") {
+TEST_CASE("the trace has a name per queue and an event per step") {
   const Example example;
   const auto trace = nlohmann::json::parse(chrome_trace("coexec", example.steps(), example.run()));
   size_t events = 0;
@@ -181,7 +181,7 @@ TEST_CASE("the trace has a name per lane and an event per step") {
 TEST_CASE("a plan with a kernel that the device cannot run is refused") {
   Example example;
   example.profile.has_gpu = false;
-  CHECK(test::error_of(lane_steps_of(example.schedule, example.profile))
+  CHECK(test::error_of(queue_steps_of(example.schedule, example.profile))
             .find("expected a kernel that the device of profile") != std::string::npos);
 }
 

@@ -38,11 +38,11 @@ DeviceProfile profile_of(double factor, Origin origin) {
     known.interval_high = factor;
     known.origin = origin;
   }
-  profile.exchange.sync_us.origin = origin;
+  profile.transfer.sync_us.origin = origin;
   return profile;
 }
 
-TEST_CASE("a plan of kernels that are known exactly is, but for its hand-offs") {
+TEST_CASE("a plan of kernels that are known exactly is, but for its synchronisations") {
   const DeviceProfile profile = profile_of(1, Origin::Measured);
   const Schedule alone = schedule_of(profile, "cpu", 0);
   const Uncertainty sure = value_of(uncertainty_of(alone, profile));
@@ -130,7 +130,7 @@ TEST_CASE("how much of a plan is assumed") {
   CHECK(share_of(profile_of(2, Origin::Assumed)) == Approx(1));
   CHECK(share_of(profile_of(2, Origin::Measured)) == 0);
   DeviceProfile profile = profile_of(2, Origin::Published);
-  profile.exchange.sync_us.origin = Origin::Assumed;
+  profile.transfer.sync_us.origin = Origin::Assumed;
   CHECK(share_of(profile) > 0);
   CHECK(share_of(profile) < 1);
 }

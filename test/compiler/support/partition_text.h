@@ -34,17 +34,18 @@ inline void add_halo(const ir::Graph& graph, PartitionPlan& plan) {
   for (const Chain& chain : plan.chains)
     for (size_t part : {0, 1}) {
       std::vector<Range> owned;
-      for (ir::NodeId node : chain.nodes) owned.push_back(plan.divisions[node].parts[part].owned);
+      for (ir::NodeId node : chain.nodes)
+        owned.push_back(plan.node_partitions[node].parts[part].owned);
       const std::vector<Range> computed = computed_rows(graph, chain.nodes, owned);
       for (size_t i = 0; i < chain.nodes.size(); ++i)
-        plan.divisions[chain.nodes[i]].parts[part].computed = computed[i];
+        plan.node_partitions[chain.nodes[i]].parts[part].computed = computed[i];
     }
 }
 
 inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& profile,
                                   const std::string& text) {
   PartitionPlan plan;
-  plan.divisions.resize(graph.nodes().size());
+  plan.node_partitions.resize(graph.nodes().size());
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -63,37 +64,39 @@ inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& p
     }
     const ir::NodeId node = node_named(graph, name);
     const ir::NodeView view{graph, graph.node(node)};
-    Division& division = plan.divisions[node];
-    division.node = node;
+    NodePartition& node_partition = plan.node_partitions[node];
+    node_partition.node = node;
     if (how == "cpu" || how == "gpu") {
       const Processor processor = how == "gpu" ? Processor::Gpu : Processor::Cpu;
-      division.parts.push_back({processor, nullptr, Layout::Nhwc, {0, 1}, {0, 1}});
+      node_partition.parts.push_back({processor, nullptr, Layout::Nhwc, {0, 1}, {0, 1}});
     } else {
-      division.dim = how == "rows" ? SplitDim::Height : SplitDim::OutputChannel;
+      node_partition.dim = how == "rows" ? SplitDim::Height : SplitDim::OutputChannel;
       const int32_t extent = view.output().dims[how == "rows" ? 2 : 1];
-      division.parts.push_back({Processor::Gpu, nullptr, Layout::Nhwc, {0, cut}, {0, cut}});
-      division.parts.push_back(
+      node_partition.parts.push_back({Processor::Gpu, nullptr, Layout::Nhwc, {0, cut}, {0, cut}});
+      node_partition.parts.push_back(
           {Processor::Cpu, nullptr, Layout::Nhwc, {cut, extent}, {cut, extent}});
     }
-    for (Part& part : division.parts)
+    for (Part& part : node_partition.parts)
       if (!has_buffers) part.maps = map_layouts(view, part.processor, profile).front();
     if (chain >= 0) {
-      division.chain = chain;
-      if (plan.chains.size() <= static_cast<size_t>(division.chain))
-        plan.chains.resize(division.chain + 1);
-      plan.chains[division.chain].nodes.push_back(node);
+      node_partition.chain = chain;
+      if (plan.chains.size() <= static_cast<size_t>(node_partition.chain))
+        plan.chains.resize(node_partition.chain + 1);
+      plan.chains[node_partition.chain].nodes.push_back(node);
     }
   }
-  for (const Division& division : plan.divisions) REQUIRE(division.node != ir::kNoId);
+  for (const NodePartition& node_partition : plan.node_partitions)
+    REQUIRE(node_partition.node != ir::kNoId);
   add_halo(graph, plan);
-  for (Division& division : plan.divisions)
-    for (Part& part : division.parts) {
-      const ir::NodeView view{graph, graph.node(division.node)};
-      const Range computed = division.is_split() ? part.computed : Range{};
-      const auto choice = choose_kernel(view, part.processor, part.maps, division.dim, computed,
-                                        LatencyPredictor(profile), division.is_split());
+  for (NodePartition& node_partition : plan.node_partitions)
+    for (Part& part : node_partition.parts) {
+      const ir::NodeView view{graph, graph.node(node_partition.node)};
+      const Range computed = node_partition.is_split() ? part.computed : Range{};
+      const auto choice =
+          choose_kernel(view, part.processor, part.maps, node_partition.dim, computed,
+                        LatencyPredictor(profile), node_partition.is_split());
       REQUIRE(choice.has_value());
-      part.kernel = choice->row;
+      part.kernel = choice->kernel;
       part.predicted_us = choice->predicted_us;
     }
   return plan;

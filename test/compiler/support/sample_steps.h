@@ -1,4 +1,4 @@
-// One step of any kernel row, from shapes alone, for tests of what reads shapes.
+// One step of any kernel, from shapes alone, for tests of what reads shapes.
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ class SampleStep {
   // Valid as long as this object.
   kernels::StepShape shape() const {
     kernels::StepShape step;
-    step.row = &row_;
+    step.kernel = &row_;
     step.params = params_.data();
     step.operands = operands_.data();
     step.operand_count = operand_count_;
@@ -111,7 +111,7 @@ class SampleStep {
         kernels::packed_bytes(row_.packing_of(operand_count_ - 1), shape.dims, shape.rank, 1);
   }
 
-  const KernelRow& row_;
+  const KernelInfo& row_;
   Options options_;
   alignas(4) std::array<uint8_t, 64> params_ = {};  // zero: no activation, no residual
   std::array<kernels::OperandShape, 4> operands_;

@@ -54,10 +54,10 @@ struct ScheduleBuilder {
     return static_cast<TensorId>(schedule.tensors.size() - 1);
   }
 
-  StepId step(Lane lane, std::initializer_list<TensorId> operands,
+  StepId step(Queue queue, std::initializer_list<TensorId> operands,
               std::initializer_list<StepId> waits = {}) {
     Step step;
-    step.lane = lane;
+    step.queue = queue;
     step.operands = operands;
     step.waits = waits;
     step.name = "step" + std::to_string(schedule.steps.size());

@@ -14,12 +14,12 @@ TEST_CASE("busy, idle and overlap are lengths of time, counted once") {
                              {"d", "k", 0, 5000, 6000, 0}};
   const RunTimes times = run_times_of(timeline);
   CHECK(times.wall_us == 5);  // 1000 to 6000
-  CHECK(times.lanes[0].busy_us == 3);
-  CHECK(times.lanes[0].idle_us == 2);
-  CHECK(times.lanes[0].step_count == 2);
-  CHECK(times.lanes[1].busy_us == 3);
-  CHECK(times.lanes[1].idle_us == 2);
-  CHECK(times.lanes[2].step_count == 0);
+  CHECK(times.queues[0].busy_us == 3);
+  CHECK(times.queues[0].idle_us == 2);
+  CHECK(times.queues[0].step_count == 2);
+  CHECK(times.queues[1].busy_us == 3);
+  CHECK(times.queues[1].idle_us == 2);
+  CHECK(times.queues[2].step_count == 0);
   CHECK(times.overlap_us == 1);  // 2000 to 3000
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("an empty timeline has no times") {
   CHECK(times.overlap_us == 0);
 }
 
-TEST_CASE("a trace has a named track per lane and times from the first step on") {
+TEST_CASE("a trace has a named track per queue and times from the first step on") {
   CHECK(chrome_trace({{"conv \"1\"", "conv2d_f32_cpu", 0, 1000, 2500, 0}}, "coexec") ==
         R"({"displayTimeUnit":"ns","traceEvents":[)"
         R"({"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"coexec"}},)"

@@ -32,7 +32,7 @@ def nodes_of(variant):
             tuple((tensors[i]["dtype"], tuple(tensors[i]["dims"])) for i in step["operands"]))})
         part = step["part"]
         where = "" if part["dim"] == "none" else f" {part['dim']} [{part['owned'][0]}, {part['owned'][1]})"
-        node["parts"].append(f"{step['lane']} {step['kernel']}{where}")
+        node["parts"].append(f"{step['queue']} {step['kernel']}{where}")
         node["us"] += step["predicted_us"]
     for node in nodes.values():
         node["parts"].sort()
@@ -66,7 +66,7 @@ def gpu_share(variant):
     macs = {"cpu": 0, "gpu": 0}
     for step in variant["steps"]:
         if step["kind"] == "kernel":
-            macs[step["lane"]] += step["owned_macs"]
+            macs[step["queue"]] += step["owned_macs"]
     return macs["gpu"] / sum(macs.values()) if sum(macs.values()) else 0
 
 

@@ -1,4 +1,4 @@
-#include "profiler/measure/cpu_lane.h"
+#include "profiler/measure/measured_cpu.h"
 
 #include "test/support/catch.h"
 
@@ -17,7 +17,7 @@ OperandShape map(int32_t rows, int32_t row_begin, int32_t row_end) {
   return shape;
 }
 
-TEST_CASE("a lane has the rows of its part in its caches, of what is stored") {
+TEST_CASE("a processor has the rows of its part in its caches, of what is stored") {
   constexpr size_t kRowBytes = 10 * 16 * 4;
   StepCase item;
   item.part_dim = SplitDim::Height;
@@ -37,7 +37,7 @@ TEST_CASE("a lane has the rows of its part in its caches, of what is stored") {
   CHECK(only_range_of(2).end == 20 * kRowBytes);
 }
 
-TEST_CASE("a lane has the rows of its part of every plane") {
+TEST_CASE("a processor has the rows of its part of every plane") {
   StepCase item;
   item.part_dim = SplitDim::Height;
   item.part = {0, 10};
@@ -52,7 +52,7 @@ TEST_CASE("a lane has the rows of its part of every plane") {
   CHECK(ranges[15].end == (15 * 20 + 12) * kRowBytes);
 }
 
-TEST_CASE("a lane has all of an operand whose rows are not cut") {
+TEST_CASE("a processor has all of an operand whose rows are not cut") {
   StepCase item;
   item.operands = {map(20, 0, 20), map(20, 0, 20)};
   const std::vector<ByteRange> ranges = ranges_near_part(item, item.operands[0]);

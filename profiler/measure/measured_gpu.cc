@@ -1,4 +1,4 @@
-#include "profiler/measure/gpu_lane.h"
+#include "profiler/measure/measured_gpu.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,10 +22,10 @@ namespace {
 // waits for memory waits twice as long as one that waits for the cache.
 constexpr size_t kWeightBytes = size_t{256} << 20;
 // More than the launches of a run.
-constexpr size_t kMostWeightBuffers = 512;
-constexpr size_t kLeastWeightBytes = 4096;
+constexpr size_t kMaxWeightBuffers = 512;
+constexpr size_t kMinWeightBytes = 4096;
 
-// probe: arithmetic that every unit has enough of. chain, chains: CpuLane's probe and crowding.
+// probe: arithmetic that every unit has enough of. chain, chains: MeasuredCpu's probe and crowding.
 // touch: reads all of a buffer, and leaves the compiler in doubt whether it will write. nothing:
 // has as many arguments as a convolution, which a launch copies.
 constexpr char kOwnKernels[] = R"(
@@ -66,7 +66,8 @@ __kernel void nothing(__global float* out, int4 a, int4 b, int4 c, int a0, int a
 
 }  // namespace
 
-GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int32_t>& cores)
+MeasuredGpu::MeasuredGpu(const char* platform, const char* device,
+                         const std::vector<int32_t>& cores)
     : cores_(cores) {
   codl_diag_t diag = {};
   rt::AffinityScope scope;
@@ -80,7 +81,7 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   plain_queue_ = make_queue(0);
   type_ = number(CL_DEVICE_TYPE);
   facts_.units = static_cast<int32_t>(number(CL_DEVICE_MAX_COMPUTE_UNITS));
-  facts_.is_processor = is_processor();
+  facts_.is_processor = is_cpu_device();
   const char* texts[] = {kOwnKernels};
   probe_ = kernel_of(texts, 1, "", "probe");
   chain_ = kernel_of(texts, 1, "", "chain");
@@ -90,7 +91,7 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
   nothing_ = kernel_of(texts, 1, "", "nothing");
   std::vector<float> zeros(kOtherBytes / sizeof(float));
   other_memory_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
-  if (is_processor()) arena_ = make_buffer(kArenaBytes, 0, nullptr);
+  if (is_cpu_device()) arena_ = make_buffer(kArenaBytes, 0, nullptr);
   result_ = make_buffer(kOtherBytes, CL_MEM_COPY_HOST_PTR, zeros.data());
   for (cl_kernel kernel : {probe_, chain_, chains_, nothing_})
     check("clSetKernelArg", api_.clSetKernelArg(kernel, 0, sizeof(result_), &result_));
@@ -108,9 +109,9 @@ GpuLane::GpuLane(const char* platform, const char* device, const std::vector<int
     units_us(probe_, 64);
     busy_us_ = units_us(probe_, 64);
   } while (count < 1 << 16 && busy_us_ < 60);
-  if (!is_processor()) call_us_ = time_call();
+  if (!is_cpu_device()) call_us_ = time_call();
 }
-GpuLane::~GpuLane() {
+MeasuredGpu::~MeasuredGpu() {
   if (queue_ == nullptr) return;
   finish();
   for (cl_kernel kernel : {probe_, chain_, chains_, touch_, write_, nothing_})
@@ -125,7 +126,7 @@ GpuLane::~GpuLane() {
   api_.clReleaseContext(context_);
 }
 
-uint64_t GpuLane::image_row_texels() const {
+uint64_t MeasuredGpu::image_row_texels() const {
   // A column: whatever the driver pads columns to, this is nearly all rows.
   constexpr size_t kRows = 4096;
   const cl_image_format format = {CL_RGBA, CL_FLOAT};
@@ -144,20 +145,20 @@ uint64_t GpuLane::image_row_texels() const {
   return bytes / (kRows * kChannelPad * sizeof(float));
 }
 
-void GpuLane::check(const char* call, cl_int error) const {
+void MeasuredGpu::check(const char* call, cl_int error) const {
   if (error != CL_SUCCESS)
     throw tools::ToolError(tools::ExitCode::Internal,
                            std::string(call) + ": OpenCL error " + std::to_string(error));
 }
 
-std::string GpuLane::info(cl_device_info what) const {
+std::string MeasuredGpu::info(cl_device_info what) const {
   char text[4096] = {};
   if (api_.clGetDeviceInfo(device_.device, what, sizeof(text) - 1, text, nullptr) != CL_SUCCESS)
     return {};
   return text;
 }
 
-uint64_t GpuLane::number(cl_device_info what) const {
+uint64_t MeasuredGpu::number(cl_device_info what) const {
   uint64_t value = 0;
   size_t size = 0;
   if (api_.clGetDeviceInfo(device_.device, what, sizeof(value), &value, &size) != CL_SUCCESS)
@@ -165,8 +166,8 @@ uint64_t GpuLane::number(cl_device_info what) const {
   return value;  // little endian: the upper bytes of a shorter answer stay zero
 }
 
-cl_kernel GpuLane::kernel_of(const char* const* texts, cl_uint text_count,
-                             const std::string& options, const std::string& name) {
+cl_kernel MeasuredGpu::kernel_of(const char* const* texts, cl_uint text_count,
+                                 const std::string& options, const std::string& name) {
   const std::string key = text_count == 1 ? texts[0] : name + options;
   cl_program& program = programs_[key];
   cl_int error = CL_SUCCESS;
@@ -185,7 +186,7 @@ cl_kernel GpuLane::kernel_of(const char* const* texts, cl_uint text_count,
   return kernel;
 }
 
-cl_command_queue GpuLane::make_queue(cl_command_queue_properties properties) {
+cl_command_queue MeasuredGpu::make_queue(cl_command_queue_properties properties) {
   cl_int error = CL_SUCCESS;
   const cl_command_queue queue =
       api_.clCreateCommandQueue(context_, device_.device, properties, &error);
@@ -193,7 +194,7 @@ cl_command_queue GpuLane::make_queue(cl_command_queue_properties properties) {
   return queue;
 }
 
-cl_mem GpuLane::make_buffer(size_t bytes, cl_mem_flags flags, void* data) {
+cl_mem MeasuredGpu::make_buffer(size_t bytes, cl_mem_flags flags, void* data) {
   cl_int error = CL_SUCCESS;
   const cl_mem buffer = api_.clCreateBuffer(context_, CL_MEM_READ_WRITE | flags,
                                             std::max<size_t>(bytes, 4), data, &error);
@@ -201,14 +202,14 @@ cl_mem GpuLane::make_buffer(size_t bytes, cl_mem_flags flags, void* data) {
   return buffer;
 }
 
-cl_event GpuLane::enqueue(cl_kernel kernel, const size_t* global, const size_t* local) {
+cl_event MeasuredGpu::enqueue(cl_kernel kernel, const size_t* global, const size_t* local) {
   cl_event event = nullptr;
   check("clEnqueueNDRangeKernel",
         api_.clEnqueueNDRangeKernel(queue_, kernel, 3, nullptr, global, local, 0, nullptr, &event));
   return event;
 }
 
-cl_event GpuLane::touch(cl_mem buffer, size_t bytes) {
+cl_event MeasuredGpu::touch(cl_mem buffer, size_t bytes) {
   const auto count = static_cast<cl_int>(bytes / sizeof(float));
   check("clSetKernelArg", api_.clSetKernelArg(touch_, 0, sizeof(buffer), &buffer));
   check("clSetKernelArg", api_.clSetKernelArg(touch_, 1, sizeof(count), &count));
@@ -217,18 +218,18 @@ cl_event GpuLane::touch(cl_mem buffer, size_t bytes) {
   return enqueue(touch_, global, local);
 }
 
-double GpuLane::read_us(cl_mem buffer, size_t bytes) {
+double MeasuredGpu::read_us(cl_mem buffer, size_t bytes) {
   return wait_and_time_us(touch(buffer, bytes));
 }
 
-void GpuLane::wait(cl_event event) {
+void MeasuredGpu::wait(cl_event event) {
   cl_int state = CL_QUEUED;
   check("clGetEventInfo", rt::poll_event(api_, event, rt::kPollNs, rt::kPollForever, &state));
   if (state < 0) check("a command", state);
   check("clWaitForEvents", api_.clWaitForEvents(1, &event));
 }
 
-void GpuLane::finish(cl_command_queue queue) {
+void MeasuredGpu::finish(cl_command_queue queue) {
   cl_event marker = nullptr;
   check("clEnqueueMarkerWithWaitList",
         api_.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker));
@@ -237,7 +238,7 @@ void GpuLane::finish(cl_command_queue queue) {
   api_.clReleaseEvent(marker);
 }
 
-double GpuLane::wait_and_time_us(cl_event event) {
+double MeasuredGpu::wait_and_time_us(cl_event event) {
   check("clFlush", api_.clFlush(queue_));
   wait(event);
   cl_ulong start = 0;
@@ -252,25 +253,25 @@ double GpuLane::wait_and_time_us(cl_event event) {
 
 // Of a GPU with memory of its own, for every size that a step may have; small ones have small
 // caches too.
-bool GpuLane::has_room_for_weights() const {
-  return !is_processor() && !device_.has_host_memory &&
+bool MeasuredGpu::has_room_for_weights() const {
+  return !is_cpu_device() && !device_.has_host_memory &&
          number(CL_DEVICE_GLOBAL_MEM_SIZE) >= 32 * kWeightBytes;
 }
 
 // Each a buffer of its own: launches take longer where sub-buffers overlap.
-const std::vector<cl_mem>& GpuLane::weight_buffers(size_t bytes) {
-  const size_t size = std::bit_ceil(std::max(bytes, kLeastWeightBytes));
+const std::vector<cl_mem>& MeasuredGpu::weight_buffers(size_t bytes) {
+  const size_t size = std::bit_ceil(std::max(bytes, kMinWeightBytes));
   std::vector<cl_mem>& buffers = weight_buffers_[size];
   if (!buffers.empty()) return buffers;
   const std::vector<float> numbers(size / sizeof(float), 0.01f);
   const size_t count =
-      is_processor() ? 1 : std::clamp(kWeightBytes / size, size_t{1}, kMostWeightBuffers);
+      is_cpu_device() ? 1 : std::clamp(kWeightBytes / size, size_t{1}, kMaxWeightBuffers);
   for (size_t i = 0; i < count; ++i)
     buffers.push_back(make_buffer(size, CL_MEM_COPY_HOST_PTR, const_cast<float*>(numbers.data())));
   return buffers;
 }
 
-bool GpuLane::takes_groups(cl_kernel kernel, size_t items) const {
+bool MeasuredGpu::takes_groups(cl_kernel kernel, size_t items) const {
   size_t most = 0;
   check("clGetKernelWorkGroupInfo",
         api_.clGetKernelWorkGroupInfo(kernel, device_.device, CL_KERNEL_WORK_GROUP_SIZE,
@@ -278,14 +279,14 @@ bool GpuLane::takes_groups(cl_kernel kernel, size_t items) const {
   return items <= most;
 }
 
-std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepCase& item) {
+std::unique_ptr<PreparedStep> MeasuredGpu::prepare(const KernelInfo& info, const StepCase& item) {
   std::vector<int32_t> tile(kernels::kMaxTileInts);
-  tile.resize(kernels::choose_tile(step_of(row, item), facts_, tile.data()));
-  return prepare(row, item, tile);
+  tile.resize(kernels::choose_tile(step_of(info, item), facts_, tile.data()));
+  return prepare(info, item, tile);
 }
 
-std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepCase& item,
-                                               const std::vector<int32_t>& tile) {
+std::unique_ptr<PreparedStep> MeasuredGpu::prepare(const KernelInfo& info, const StepCase& item,
+                                                   const std::vector<int32_t>& tile) {
   for (const OperandShape& shape : item.operands) {
     if (shape.layout != Layout::Image2d) continue;
     if (!device_.has_images ||
@@ -293,19 +294,19 @@ std::unique_ptr<PreparedStep> GpuLane::prepare(const KernelRow& row, const StepC
         kernels::image_height(shape) > static_cast<int64_t>(device_.max_image_height))
       return nullptr;
   }
-  auto step = std::make_unique<GpuStep>(this, row, item, tile);
+  auto step = std::make_unique<GpuStep>(this, info, item, tile);
   if (!step->is_possible()) return nullptr;
   step->run_us();  // PoCL and some drivers compile for the work-group size at first use
   return step;
 }
 
-double GpuLane::kernel_us(cl_kernel kernel, size_t groups, size_t group_items) {
+double MeasuredGpu::kernel_us(cl_kernel kernel, size_t groups, size_t group_items) {
   const size_t local[] = {group_items, 1, 1};
   const size_t global[] = {group_items * groups, 1, 1};
   return wait_and_time_us(enqueue(kernel, global, local));
 }
 
-size_t GpuLane::preferred_group_items(cl_kernel kernel) const {
+size_t MeasuredGpu::preferred_group_items(cl_kernel kernel) const {
   size_t items = 1;
   check("clGetKernelWorkGroupInfo",
         api_.clGetKernelWorkGroupInfo(kernel, device_.device,
@@ -314,20 +315,22 @@ size_t GpuLane::preferred_group_items(cl_kernel kernel) const {
   return items;
 }
 
-double GpuLane::units_us(cl_kernel kernel, size_t group_items) {
+double MeasuredGpu::units_us(cl_kernel kernel, size_t group_items) {
   const size_t groups = kProbeGroups * static_cast<size_t>(facts_.units);
   // A processor's workers are awake when the second comes.
-  if (is_processor()) kernel_us(kernel, groups, group_items);
+  if (is_cpu_device()) kernel_us(kernel, groups, group_items);
   return kernel_us(kernel, groups, group_items);
 }
 
-double GpuLane::probe_us() { return is_processor() ? units_us(chain_, 1) : units_us(probe_, 64); }
-
-double GpuLane::crowding() {
-  return is_processor() ? units_us(chains_, 1) / units_us(chain_, 1) : 1;
+double MeasuredGpu::probe_us() {
+  return is_cpu_device() ? units_us(chain_, 1) : units_us(probe_, 64);
 }
 
-void GpuLane::keep_busy(cl_command_queue queue, double us) {
+double MeasuredGpu::crowding() {
+  return is_cpu_device() ? units_us(chains_, 1) / units_us(chain_, 1) : 1;
+}
+
+void MeasuredGpu::keep_busy(cl_command_queue queue, double us) {
   const size_t global[] = {probe_items(), 1, 1};
   const size_t local[] = {64, 1, 1};
   // A driver whose clock tells nothing gets launches enough, not one after the other for ever.
@@ -336,7 +339,7 @@ void GpuLane::keep_busy(cl_command_queue queue, double us) {
                                                                 local, 0, nullptr, nullptr));
 }
 
-double GpuLane::time_call() {
+double MeasuredGpu::time_call() {
   constexpr int kRounds = 5;
   constexpr int kCalls = 64;
   constexpr double kBusyUs = 2000;
@@ -355,10 +358,10 @@ double GpuLane::time_call() {
   return quantile(times_us, 0.5);
 }
 
-void GpuLane::finish() { finish(queue_); }
+void MeasuredGpu::finish() { finish(queue_); }
 
-std::string GpuLane::unconfined() const {
-  if (cores_.empty() || !is_processor()) return {};
+std::string MeasuredGpu::unconfined() const {
+  if (cores_.empty() || !is_cpu_device()) return {};
   if (static_cast<size_t>(facts_.units) > cores_.size())
     return "has " + std::to_string(facts_.units) + " units on " + std::to_string(cores_.size()) +
            " cores";

@@ -1,4 +1,4 @@
-#include "profiler/measure/exchange.h"
+#include "profiler/measure/transfer.h"
 
 #include "test/support/catch.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 // A device where an empty kernel takes 3 us, an idle one starts and reports in 4 us, calls take 1
 // and 2 us, the other queue is 5 us away; copies take 10 us + 100 us/MB, a fifth of it in the call.
-std::vector<ExchangePoint> points() {
-  std::vector<ExchangePoint> all = {{"enqueue", 0, 1},
+std::vector<TransferPoint> points() {
+  std::vector<TransferPoint> all = {{"enqueue", 0, 1},
                                     {"few_launches", 0, 10 + 16 * 3},
                                     {"many_launches", 0, 10 + 100 * 3},
                                     {"turn_call", 0, 2},
@@ -36,8 +36,8 @@ std::vector<ExchangePoint> points() {
   return all;
 }
 
-TEST_CASE("what hand-offs cost follows from what was timed") {
-  const ExchangeTimes times = exchange_times_of(points());
+TEST_CASE("what synchronisations cost follows from what was timed") {
+  const TransferTimes times = transfer_times_of(points());
   CHECK(times.launch_us == Approx(3));
   CHECK(times.enqueue_us == Approx(1));
   CHECK(times.submit_us == Approx(2));
@@ -57,23 +57,23 @@ TEST_CASE("what hand-offs cost follows from what was timed") {
 }
 
 TEST_CASE("a call that lasts as long as the kernel before it has waited for it") {
-  std::vector<ExchangePoint> all = points();
-  for (ExchangePoint& point : all)
+  std::vector<TransferPoint> all = points();
+  for (TransferPoint& point : all)
     if (point.name == "behind_kernel_call") point.us = 190;
-  CHECK(exchange_times_of(all).download_call_waits);
+  CHECK(transfer_times_of(all).download_call_waits);
 }
 
 TEST_CASE("what no cache holds says nothing of reads behind another core") {
-  std::vector<ExchangePoint> all = points();
-  for (ExchangePoint& point : all)
+  std::vector<TransferPoint> all = points();
+  for (TransferPoint& point : all)
     if (point.name == "copy_behind_gpu" && point.bytes > 2e6) point.us = 20;
-  const ExchangeTimes times = exchange_times_of(all);
+  const TransferTimes times = transfer_times_of(all);
   CHECK(times.cpu_resume.fixed_us == Approx(9));
   CHECK(times.cpu_resume.us_per_mb == Approx(30));
 }
 
 TEST_CASE("without points nothing is known and nothing is negative") {
-  const ExchangeTimes times = exchange_times_of({});
+  const TransferTimes times = transfer_times_of({});
   CHECK(times.sync_us() == 0);
   CHECK(times.queue_us == 0);
   CHECK(times.upload.rest.us_per_mb == 0);

@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "kernels/common/gpu_facts.h"
-#include "profiler/measure/lane.h"
+#include "profiler/measure/measured_processor.h"
 #include "runtime/src/gpu_queue.h"
 
 namespace codl::profiler {
 
-class GpuLane : public Lane {
+class MeasuredGpu : public MeasuredProcessor {
  public:
   // `platform`, `device`: parts of the names, or null; `cores`: rt::GpuQueueOptions. Throws
   // ToolError (Unsupported) if there is none.
-  GpuLane(const char* platform, const char* device, const std::vector<int32_t>& cores);
-  ~GpuLane() override;
+  MeasuredGpu(const char* platform, const char* device, const std::vector<int32_t>& cores);
+  ~MeasuredGpu() override;
 
   Processor processor() const override { return Processor::Gpu; }
-  std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) override;
+  std::unique_ptr<PreparedStep> prepare(const KernelInfo& info, const StepCase& item) override;
   // With this tile. Null also: the device has no such work-groups for the kernel.
-  std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item,
+  std::unique_ptr<PreparedStep> prepare(const KernelInfo& info, const StepCase& item,
                                         const std::vector<int32_t>& tile);
   double probe_us() override;
   double crowding() override;
@@ -39,15 +39,15 @@ class GpuLane : public Lane {
   // none.
   std::string unconfined() const;
   // OpenCL runs on a CPU: clocks of its commands are exact, and a launch comes on top of them.
-  bool is_processor() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
+  bool is_cpu_device() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
-  // For what times more than steps (profiler/exchange.h, measure_machine.h). Throws ToolError if a
-  // call failed.
+  // For what times more than steps (profiler/measure/transfer.h, measure_machine.h). Throws
+  // ToolError if a call failed.
   const rt::ClApi& api() const { return api_; }
   void check(const char* call, cl_int error) const;
   cl_command_queue make_queue(cl_command_queue_properties properties);
   cl_mem make_buffer(size_t bytes, cl_mem_flags flags, void* data);
-  // The text's function `name`; the lane keeps the program, the caller releases the kernel.
+  // The text's function `name`; the processor keeps the program, the caller releases the kernel.
   cl_kernel make_kernel(const char* text, const std::string& name) {
     return kernel_of(&text, 1, "", name);
   }

@@ -1,4 +1,4 @@
-#include "test/support/zero_lane.h"
+#include "test/support/zero_queue.h"
 
 #include <cstring>
 
@@ -21,7 +21,7 @@ void make_zero(uint8_t* params) {
 
 }  // namespace
 
-int zero_lane(std::vector<uint8_t>& plan, FaultLane lane) {
+int zero_queue(std::vector<uint8_t>& plan, FaultQueue queue) {
   PlanHead head;
   std::memcpy(&head, plan.data(), sizeof(head));
   auto* table = flatbuffers::GetMutableRoot<plan::PlanDef>(plan.data() + head.table_offset);
@@ -30,13 +30,13 @@ int zero_lane(std::vector<uint8_t>& plan, FaultLane lane) {
     const auto* steps = table->variants()->Get(v)->steps();
     for (flatbuffers::uoffset_t i = 0; i < steps->size(); ++i) {
       const plan::StepDef* step = steps->Get(i);
-      const KernelRow* row = find_kernel(step->kernel());
-      if (row == nullptr || (row->processor == Processor::Gpu) != (lane == FaultLane::Gpu))
+      const KernelInfo* kernel = find_kernel(step->kernel());
+      if (kernel == nullptr || (kernel->processor == Processor::Gpu) != (queue == FaultQueue::Gpu))
         continue;
       auto* params = const_cast<uint8_t*>(step->params()->data());
-      if (row->op == OpKind::Conv2d) {
+      if (kernel->op == OpKind::Conv2d) {
         make_zero<Conv2dParams>(params);
-      } else if (row->op == OpKind::DepthwiseConv2d) {
+      } else if (kernel->op == OpKind::DepthwiseConv2d) {
         make_zero<DepthwiseConv2dParams>(params);
       } else {
         continue;

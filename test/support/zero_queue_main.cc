@@ -1,14 +1,14 @@
-// zero_lane PLAN cpu|gpu OUT: see zero_lane.h; for test/peers and the end-to-end scripts.
+// zero_queue PLAN cpu|gpu OUT: see zero_queue.h; for test/peers and the end-to-end scripts.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
-#include "test/support/zero_lane.h"
+#include "test/support/zero_queue.h"
 
 int main(int argc, char** argv) {
   if (argc != 4 || (std::strcmp(argv[2], "cpu") != 0 && std::strcmp(argv[2], "gpu") != 0)) {
-    std::fprintf(stderr, "usage: zero_lane PLAN cpu|gpu OUT\n");
+    std::fprintf(stderr, "usage: zero_queue PLAN cpu|gpu OUT\n");
     return 1;
   }
   std::ifstream in(argv[1], std::ios::binary);
@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: expected a plan\n", argv[1]);
     return 1;
   }
-  const auto lane = argv[2][0] == 'c' ? codl::test::FaultLane::Cpu : codl::test::FaultLane::Gpu;
-  std::printf("%d steps write zeros\n", codl::test::zero_lane(plan, lane));
+  const auto queue = argv[2][0] == 'c' ? codl::test::FaultQueue::Cpu : codl::test::FaultQueue::Gpu;
+  std::printf("%d steps write zeros\n", codl::test::zero_queue(plan, queue));
   std::ofstream out(argv[3], std::ios::binary);
   out.write(reinterpret_cast<const char*>(plan.data()), static_cast<std::streamsize>(plan.size()));
   return out.good() ? 0 : 1;

@@ -1,4 +1,4 @@
-#include "profiler/measure/cpu_lane.h"
+#include "profiler/measure/measured_cpu.h"
 
 #include <sys/mman.h>
 #include <time.h>
@@ -61,9 +61,9 @@ std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape
   const int64_t end = rows * item.part.end / output_rows + kHaloRows;
   const size_t planes = is_nhwc ? 1 : static_cast<size_t>(shape.dims[0]) * shape.dims[1];
   const size_t plane_bytes = bytes / planes;
-  const auto bytes_before = [&](int64_t row) {
+  const auto bytes_before = [&](int64_t kernel) {
     return plane_bytes *
-           static_cast<size_t>(std::clamp<int64_t>(row - stored_begin, 0, stored_rows)) /
+           static_cast<size_t>(std::clamp<int64_t>(kernel - stored_begin, 0, stored_rows)) /
            static_cast<size_t>(stored_rows);
   };
   std::vector<ByteRange> ranges;
@@ -91,12 +91,15 @@ uint8_t* StepMemory::take(size_t bytes, rt::Arena* own) {
 
 class CpuStep : public PreparedStep {
  public:
-  CpuStep(const KernelRow& row, const StepCase& item, CpuLane* lane)
-      : item_(item), lane_(lane), pool_(&lane->pool_), kernel_(kernels::cpu_kernel(row)) {
-    ++lane_->step_count_;
-    kernels::check_step(step_of(row, item_), &needs_);
+  CpuStep(const KernelInfo& kernel, const StepCase& item, MeasuredCpu* processor)
+      : item_(item),
+        processor_(processor),
+        pool_(&processor->pool_),
+        kernel_(kernels::cpu_kernel(kernel)) {
+    ++processor_->step_count_;
+    kernels::check_step(step_of(kernel, item_), &needs_);
     scratch_bytes_ = round_up(static_cast<size_t>(needs_.scratch_bytes), kCacheLine);
-    lane_->need_scratch(workers() * scratch_bytes_ + static_cast<size_t>(needs_.shared_bytes));
+    processor_->need_scratch(workers() * scratch_bytes_ + static_cast<size_t>(needs_.shared_bytes));
     const auto bytes_of = [](const OperandShape& shape) {
       return round_up(static_cast<size_t>(shape.bytes), kCacheLine);
     };
@@ -107,8 +110,8 @@ class CpuStep : public PreparedStep {
     size_t weight_bytes = 0;
     for (const OperandShape& shape : item_.operands)
       (is_weights(shape) ? weight_bytes : bytes) += bytes_of(shape);
-    uint8_t* memory = lane_->activations_.take(bytes, &own_memory_);
-    uint8_t* weights = lane_->weights_.take(2 * weight_bytes, &own_weights_);
+    uint8_t* memory = processor_->activations_.take(bytes, &own_memory_);
+    uint8_t* weights = processor_->weights_.take(2 * weight_bytes, &own_weights_);
     const auto view_of = [&](const OperandShape& shape) {
       uint8_t*& next = is_weights(shape) ? weights : memory;
       fill(shape, next, static_cast<size_t>(shape.bytes));
@@ -130,9 +133,9 @@ class CpuStep : public PreparedStep {
     args_.part = item_.part;
   }
   ~CpuStep() override {
-    if (--lane_->step_count_ > 0) return;
-    lane_->activations_.used_bytes = 0;
-    lane_->weights_.used_bytes = 0;
+    if (--processor_->step_count_ > 0) return;
+    processor_->activations_.used_bytes = 0;
+    processor_->weights_.used_bytes = 0;
   }
 
   double run_us() override {
@@ -162,7 +165,7 @@ class CpuStep : public PreparedStep {
   }
   // What workers share is behind the last one's.
   uint8_t* scratch_of(int32_t worker) const {
-    return lane_->scratch_.data() + static_cast<size_t>(worker) * scratch_bytes_;
+    return processor_->scratch_.data() + static_cast<size_t>(worker) * scratch_bytes_;
   }
 
   // As the steps before this one would. The output lies where a value was that is needed no more:
@@ -199,7 +202,7 @@ class CpuStep : public PreparedStep {
   }
 
   void touch_others(size_t begin, size_t end) const {
-    touch(lane_->other_memory_.data() + begin, end - begin);
+    touch(processor_->other_memory_.data() + begin, end - begin);
   }
 
   void touch_share(int32_t worker, size_t operand) const { for_share(worker, operand, touch); }
@@ -236,12 +239,12 @@ class CpuStep : public PreparedStep {
   }
 
   const StepCase item_;
-  CpuLane* lane_;
+  MeasuredCpu* processor_;
   rt::CpuPool* pool_;
   kernels::CpuKernel kernel_;
   kernels::StepNeeds needs_;
   kernels::KernelArgs args_;
-  rt::Arena own_memory_;  // empty if the lane's has room
+  rt::Arena own_memory_;  // empty if the processor's has room
   rt::Arena own_weights_;
   size_t scratch_bytes_ = 0;  // of a worker
   double last_us_ = 0;
@@ -250,7 +253,7 @@ class CpuStep : public PreparedStep {
   std::vector<std::vector<ByteRange>> touched_;  // of each operand
 };
 
-CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
+MeasuredCpu::MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores)
     : other_memory_(kOtherBytes, 1), probes_us_(static_cast<size_t>(thread_count)) {
   codl_diag_t diag = {};
   if (pool_.start(rt::default_allocator(), {thread_count}, cores.data(), cores.size(), &diag) !=
@@ -264,26 +267,26 @@ CpuLane::CpuLane(int32_t thread_count, const std::vector<int32_t>& cores)
   madvise(weights_.arena.data(), weights_.arena.size_bytes(), MADV_NOHUGEPAGE);
 }
 
-std::unique_ptr<PreparedStep> CpuLane::prepare(const KernelRow& row, const StepCase& item) {
-  return std::make_unique<CpuStep>(row, item, this);
+std::unique_ptr<PreparedStep> MeasuredCpu::prepare(const KernelInfo& kernel, const StepCase& item) {
+  return std::make_unique<CpuStep>(kernel, item, this);
 }
 
-void CpuLane::need_scratch(size_t bytes) {
+void MeasuredCpu::need_scratch(size_t bytes) {
   if (bytes <= scratch_.size_bytes()) return;
   scratch_.release();
   if (!scratch_.allocate(rt::default_allocator(), bytes, kCacheLine))
     throw tools::ToolError(tools::ExitCode::Internal, "no memory for a step's scratch");
 }
 
-double CpuLane::warm_weight_mbytes() {
+double MeasuredCpu::warm_weight_mbytes() {
   // From what a second-level cache does not hold on.
-  constexpr size_t kLeastBytes = size_t{4} << 20;
-  constexpr size_t kMostBytes = size_t{256} << 20;
+  constexpr size_t kMinBytes = size_t{4} << 20;
+  constexpr size_t kMaxBytes = size_t{256} << 20;
   constexpr int kPasses = 5;           // the first two put it where it stays
   constexpr double kIsFarther = 1.25;  // of a line from memory beside one from a cache
-  const std::vector<uint8_t> memory(kMostBytes, 1);
+  const std::vector<uint8_t> memory(kMaxBytes, 1);
   std::vector<double> line_us;
-  for (size_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
+  for (size_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2) {
     std::vector<double> passes_us;
     for (int pass = 0; pass < kPasses; ++pass) {
       const int64_t start_ns = rt::now_ns();
@@ -292,7 +295,7 @@ double CpuLane::warm_weight_mbytes() {
     }
     line_us.push_back(quantile(passes_us, 0.5) / static_cast<double>(bytes));
   }
-  double kept_bytes = static_cast<double>(kMostBytes);
+  double kept_bytes = static_cast<double>(kMaxBytes);
   if (line_us.back() < kIsFarther * line_us.front()) return kept_bytes * 1e-6;
   const double limit_us = std::sqrt(line_us.front() * line_us.back());
   while (line_us.back() > limit_us) {
@@ -303,7 +306,7 @@ double CpuLane::warm_weight_mbytes() {
 }
 
 template <typename Share>
-void CpuLane::for_shares(size_t bytes, Share share) {
+void MeasuredCpu::for_shares(size_t bytes, Share share) {
   struct Job {
     Share share;
     size_t bytes;
@@ -317,19 +320,19 @@ void CpuLane::for_shares(size_t bytes, Share share) {
   pool_.run(pool_.worker_count(), run, &job);
 }
 
-void CpuLane::copy(uint8_t* to, const uint8_t* from, size_t bytes) {
+void MeasuredCpu::copy(uint8_t* to, const uint8_t* from, size_t bytes) {
   for_shares(bytes,
              [=](size_t begin, size_t end) { std::memcpy(to + begin, from + begin, end - begin); });
 }
 
-void CpuLane::leave_in_caches(const uint8_t* data, size_t bytes) {
+void MeasuredCpu::leave_in_caches(const uint8_t* data, size_t bytes) {
   for_shares(bytes, [=, this](size_t begin, size_t end) {
     touch(other_memory_.data(), other_memory_.size());
     touch(data + begin, end - begin);
   });
 }
 
-double CpuLane::all_us(const std::function<void(int32_t worker)>& work) {
+double MeasuredCpu::all_us(const std::function<void(int32_t worker)>& work) {
   const auto run = [](void* context, const rt::CpuPool::Piece& piece) {
     for (int32_t task = piece.task_begin; task < piece.task_end; ++task)
       (*static_cast<const std::function<void(int32_t)>*>(context))(task);
@@ -341,7 +344,7 @@ double CpuLane::all_us(const std::function<void(int32_t worker)>& work) {
 
 // Not the time of the call: handing it over takes as long as a quarter of a probe where the cores
 // are far apart.
-double CpuLane::mean_us_of(void (*work)()) {
+double MeasuredCpu::mean_us_of(void (*work)()) {
   struct Job {
     void (*work)();
     double* times_us;
@@ -356,16 +359,16 @@ double CpuLane::mean_us_of(void (*work)()) {
   return std::reduce(probes_us_.begin(), probes_us_.end()) / pool_.worker_count();
 }
 
-double CpuLane::probe_us() { return mean_us_of(tools::multiply_and_add<1>); }
+double MeasuredCpu::probe_us() { return mean_us_of(tools::multiply_and_add<1>); }
 
 // Many chains wait for the multiplier, which the other thread of the core takes a share of: by more
 // than it takes of vector instructions or caches, so this says when, not how much (a server of
 // Intel's: 25 % of the multiplier, 2 to 20 of the latter).
-double CpuLane::crowding() {
+double MeasuredCpu::crowding() {
   return mean_us_of(tools::multiply_and_add<6>) / mean_us_of(tools::multiply_and_add<1>);
 }
 
-double CpuLane::time_of_all_beside_one() {
+double MeasuredCpu::time_of_all_beside_one() {
   constexpr int kTries = 5;
   // Long beside the hand-over to a worker that sleeps.
   const auto work = [](void*, const rt::CpuPool::Piece& piece) {
@@ -385,16 +388,16 @@ double CpuLane::time_of_all_beside_one() {
   return least_us_of(pool_.worker_count()) / least_us_of(1);
 }
 
-double CpuLane::share_of_others() {
+double MeasuredCpu::share_of_others() {
   // Some turns of a scheduler's.
-  constexpr double kLeastUs = 200e3;
+  constexpr double kMinUs = 200e3;
   std::vector<double> own_us(probes_us_.size());
   std::vector<double> wall_us(probes_us_.size());
   all_us([&](int32_t worker) {
     const auto index = static_cast<size_t>(worker);
     const int64_t start_ns = rt::now_ns();
     const double start_own_us = thread_us();
-    while (micros_since(start_ns) < kLeastUs) tools::multiply_and_add<6>();
+    while (micros_since(start_ns) < kMinUs) tools::multiply_and_add<6>();
     own_us[index] = thread_us() - start_own_us;
     wall_us[index] = micros_since(start_ns);
   });

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/measure/lane.h"
+#include "profiler/measure/measured_processor.h"
 #include "runtime/src/cpu_pool.h"
 
 namespace codl::profiler {
@@ -15,9 +15,10 @@ struct ByteRange {
   size_t end;
 };
 
-// What a lane has in its caches of an operand when the step is a part of some rows: those that
-// correspond to the part's, and the halo of most windows; the other lane has the rest. One range of
-// what is stored, which may be a part of the rows already; of each plane where they are apart.
+// What a processor has in its caches of an operand when the step is a part of some rows: those that
+// correspond to the part's, and the halo of most windows; the other processor has the rest. One
+// range of what is stored, which may be a part of the rows already; of each plane where they are
+// apart.
 std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape);
 
 // Operands of all steps that exist.
@@ -30,13 +31,13 @@ struct StepMemory {
   uint8_t* take(size_t bytes, rt::Arena* own);
 };
 
-class CpuLane : public Lane {
+class MeasuredCpu : public MeasuredProcessor {
  public:
   // `cores` may be empty: not pinned.
-  CpuLane(int32_t thread_count, const std::vector<int32_t>& cores);
+  MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores);
 
   Processor processor() const override { return Processor::Cpu; }
-  std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) override;
+  std::unique_ptr<PreparedStep> prepare(const KernelInfo& kernel, const StepCase& item) override;
   double probe_us() override;
   double crowding() override;
   void finish() override {}
@@ -56,7 +57,8 @@ class CpuLane : public Lane {
   // What the work takes, called once for each worker, all at once: by the caller's clock.
   double all_us(const std::function<void(int32_t worker)>& work);
 
-  // For what the other lane costs this one (profiler/exchange.h). All workers copy their shares.
+  // For what the other processor costs this one (profiler/measure/transfer.h). All workers copy
+  // their shares.
   void copy(uint8_t* to, const uint8_t* from, size_t bytes);
   // Puts into the workers' caches what is nobody's, and then their shares of [data, data + bytes).
   void leave_in_caches(const uint8_t* data, size_t bytes);

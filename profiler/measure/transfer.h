@@ -1,12 +1,12 @@
-// What handing work and data from one lane to the other costs, timed as a replay pays for it
+// What handing work and data from one processor to the other costs, timed as a replay pays for it
 // (runtime/src/executor.cc): commands without profiling, copies that do not block, waits that poll.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "profiler/measure/cpu_lane.h"
-#include "profiler/measure/gpu_lane.h"
+#include "profiler/measure/measured_cpu.h"
+#include "profiler/measure/measured_gpu.h"
 
 namespace codl::profiler {
 
@@ -22,7 +22,7 @@ struct CopyTimes {
   TransferLine rest;
 };
 
-struct ExchangeTimes {
+struct TransferTimes {
   double launch_us = 0;   // of an empty kernel in a full queue
   double enqueue_us = 0;  // the host's call that enqueues a kernel, others being before it
   double submit_us = 0;   // the same into an idle queue, with its flush: it may wake a thread
@@ -33,7 +33,7 @@ struct ExchangeTimes {
   CopyTimes upload;
   CopyTimes download;
   // What the CPU's first step behind one of the GPU takes longer: its workers sleep, and another
-  // lane has what it reads, by that.
+  // processor has what it reads, by that.
   TransferLine cpu_resume;
   // The same of a kernel of the GPU behind a step of the CPU, by what it reads; 0 where the
   // memories are separate.
@@ -45,16 +45,16 @@ struct ExchangeTimes {
   double sync_us() const { return (submit_us + start_us + wake_us) / 2; }
 };
 
-// A median of several rounds; kept with the samples, so that ExchangeTimes can be taken anew.
-struct ExchangePoint {
+// A median of several rounds; kept with the samples, so that TransferTimes can be taken anew.
+struct TransferPoint {
   std::string name;
   double bytes = 0;
   double us = 0;
 };
 
-std::vector<ExchangePoint> time_exchanges(GpuLane& lane, CpuLane& cpu);
+std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu);
 
 // What the points say. A pure function; points that are missing count as 0.
-ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points);
+TransferTimes transfer_times_of(const std::vector<TransferPoint>& points);
 
 }  // namespace codl::profiler

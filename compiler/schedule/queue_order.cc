@@ -1,4 +1,4 @@
-#include "compiler/schedule/lane_order.h"
+#include "compiler/schedule/queue_order.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,10 @@ namespace codl::compiler {
 namespace {
 
 constexpr StepId kNoStep = UINT32_MAX;
-constexpr size_t index_of(Lane lane) { return static_cast<size_t>(lane); }
+constexpr size_t index_of(Queue queue) { return static_cast<size_t>(queue); }
 
-// By step and lane: the last earlier step of that lane it must wait for.
-using Dependencies = std::vector<std::array<StepId, kLaneCount>>;
+// By step and queue: the last earlier step of that queue it must wait for.
+using Dependencies = std::vector<std::array<StepId, kQueueCount>>;
 
 Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
   struct RegionUse {
@@ -25,13 +25,13 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
   std::vector<std::vector<RegionUse>> writes(schedule.tensors.size());
   Dependencies dependencies(schedule.steps.size());
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
-    std::array<StepId, kLaneCount>& last = dependencies[id];
+    std::array<StepId, kQueueCount>& last = dependencies[id];
     last.fill(kNoStep);
     const auto depend_on = [&](llvm::ArrayRef<RegionUse> uses, const Region& region) {
       for (const RegionUse& use : uses) {
         if (!region.overlaps(use.region)) continue;
-        StepId& of_lane = last[index_of(schedule.steps[use.step].lane)];
-        if (of_lane == kNoStep || of_lane < use.step) of_lane = use.step;
+        StepId& of_queue = last[index_of(schedule.steps[use.step].queue)];
+        if (of_queue == kNoStep || of_queue < use.step) of_queue = use.step;
       }
     };
     for (const Access& access : accesses_of(graph, schedule, id)) {
@@ -45,11 +45,11 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
 
 }  // namespace
 
-void order_lanes(const ir::Graph& graph, Schedule& schedule) {
+void order_queues(const ir::Graph& graph, Schedule& schedule) {
   const Dependencies dependencies = find_dependencies(graph, schedule);
-  std::array<std::deque<StepId>, kLaneCount> waiting;
+  std::array<std::deque<StepId>, kQueueCount> waiting;
   for (StepId id = 0; id < schedule.steps.size(); ++id)
-    waiting[index_of(schedule.steps[id].lane)].push_back(id);
+    waiting[index_of(schedule.steps[id].queue)].push_back(id);
 
   std::vector<StepId> new_id(schedule.steps.size(), kNoStep);
   const auto is_ready = [&](StepId id) {
@@ -57,25 +57,25 @@ void order_lanes(const ir::Graph& graph, Schedule& schedule) {
       return needed == kNoStep || new_id[needed] != kNoStep;
     });
   };
-  // By lane and other lane: the last (new) step the lane is known to be behind.
-  std::array<std::array<StepId, kLaneCount>, kLaneCount> behind;
+  // By queue and other queue: the last (new) step the queue is known to be behind.
+  std::array<std::array<StepId, kQueueCount>, kQueueCount> behind;
   for (auto& row : behind) row.fill(kNoStep);
 
   std::vector<Step> ordered;
   std::vector<ir::NodeId> nodes;  // theirs
   ordered.reserve(schedule.steps.size());
-  constexpr Lane kEnqueueFirst[] = {Lane::Gpu, Lane::Transfer, Lane::Cpu};
+  constexpr Queue kEnqueueFirst[] = {Queue::Gpu, Queue::Transfer, Queue::Cpu};
   while (ordered.size() < schedule.steps.size()) {
-    for (Lane lane : kEnqueueFirst) {
-      std::deque<StepId>& queue = waiting[index_of(lane)];
-      if (queue.empty() || !is_ready(queue.front())) continue;
-      const StepId id = queue.front();
-      queue.pop_front();
+    for (Queue queue : kEnqueueFirst) {
+      std::deque<StepId>& steps = waiting[index_of(queue)];
+      if (steps.empty() || !is_ready(steps.front())) continue;
+      const StepId id = steps.front();
+      steps.pop_front();
       Step step = std::move(schedule.steps[id]);
-      for (size_t other = 0; other < kLaneCount; ++other) {
+      for (size_t other = 0; other < kQueueCount; ++other) {
         const StepId needed = dependencies[id][other];
-        if (needed == kNoStep || other == index_of(lane)) continue;
-        StepId& known = behind[index_of(lane)][other];
+        if (needed == kNoStep || other == index_of(queue)) continue;
+        StepId& known = behind[index_of(queue)][other];
         if (known != kNoStep && known >= new_id[needed]) continue;
         known = new_id[needed];
         step.waits.push_back(known);

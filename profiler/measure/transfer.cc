@@ -1,4 +1,4 @@
-#include "profiler/measure/exchange.h"
+#include "profiler/measure/transfer.h"
 
 #include <algorithm>
 
@@ -13,10 +13,10 @@ constexpr size_t kCopyBytes[] = {size_t{4} << 10,   size_t{32} << 10, size_t{128
                                  size_t{512} << 10, size_t{2} << 20,  size_t{8} << 20};
 // Of the copies around a kernel: what they take is no more than their start.
 constexpr size_t kFewBytes = kCopyBytes[0];
-// Of data that one lane makes and the other reads: what fits a second-level cache, and more.
+// Of data that one processor makes and the other reads: what fits a second-level cache, and more.
 constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{512} << 10,
                                    size_t{2} << 20};
-constexpr size_t kMostSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
+constexpr size_t kMaxSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
 // Of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
 constexpr double kAwayUs = 400;
 // Commands of a queue that is full.
@@ -25,35 +25,36 @@ constexpr int kMany = 100;
 
 // Megabytes and times of the points of a name.
 using Curve = std::vector<std::pair<double, double>>;
-Curve curve_of(const std::vector<ExchangePoint>& points, std::string_view name) {
+Curve curve_of(const std::vector<TransferPoint>& points, std::string_view name) {
   Curve curve;
-  for (const ExchangePoint& point : points)
+  for (const TransferPoint& point : points)
     if (point.name == name) curve.emplace_back(point.bytes * 1e-6, point.us);
   return curve;
 }
 
-double us_of(const std::vector<ExchangePoint>& points, std::string_view name) {
+double us_of(const std::vector<TransferPoint>& points, std::string_view name) {
   const Curve curve = curve_of(points, name);
   return curve.empty() ? 0 : curve[0].second;
 }
 
 // The two queues of a plan, without times of commands.
-class Exchange {
+class Transfer {
  public:
-  Exchange(GpuLane& lane, CpuLane& cpu) : lane_(lane), cpu_(cpu), api_(lane.api()) {
-    for (cl_command_queue& queue : queues_) queue = lane.make_queue(0);
-    device_ = lane.make_buffer(kCopyBytes[std::size(kCopyBytes) - 1], 0, nullptr);
+  Transfer(MeasuredGpu& processor, MeasuredCpu& cpu)
+      : processor_(processor), cpu_(cpu), api_(processor.api()) {
+    for (cl_command_queue& queue : queues_) queue = processor.make_queue(0);
+    device_ = processor.make_buffer(kCopyBytes[std::size(kCopyBytes) - 1], 0, nullptr);
     host_.resize(kCopyBytes[std::size(kCopyBytes) - 1], 1);
-    host_copy_.resize(kMostSharedBytes, 1);
+    host_copy_.resize(kMaxSharedBytes, 1);
   }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-  ~Exchange() {
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+  ~Transfer() {
     api_.clReleaseMemObject(device_);
     for (cl_command_queue queue : queues_) api_.clReleaseCommandQueue(queue);
   }
 
-  std::vector<ExchangePoint> run() {
+  std::vector<TransferPoint> run() {
     time_launches();
     time_turns();
     for (size_t bytes : kCopyBytes) {
@@ -64,7 +65,7 @@ class Exchange {
     time_chain();
     time_download_behind_kernel();
     for (size_t bytes : kSharedBytes) {
-      if (lane_.device().has_host_memory)
+      if (processor_.device().has_host_memory)
         time_shared_memory(bytes);
       else
         time_copy_behind_download(bytes);
@@ -75,7 +76,7 @@ class Exchange {
  private:
   enum Queue { kCompute, kTransfer };
 
-  void keep_gpu_busy() { lane_.keep_busy(queues_[kCompute], kAwayUs); }
+  void keep_gpu_busy() { processor_.keep_busy(queues_[kCompute], kAwayUs); }
 
   // `round` adds its times to the vectors; one more round comes first and does not count.
   template <typename Round>
@@ -93,33 +94,33 @@ class Exchange {
   }
 
   void finish() {
-    for (cl_command_queue queue : queues_) lane_.finish(queue);
+    for (cl_command_queue queue : queues_) processor_.finish(queue);
   }
-  void flush(Queue queue) { lane_.check("clFlush", api_.clFlush(queues_[queue])); }
+  void flush(Queue queue) { processor_.check("clFlush", api_.clFlush(queues_[queue])); }
 
   void launch(cl_kernel kernel, const cl_event* wait, cl_event* out_event) {
-    const bool is_nothing = kernel == lane_.nothing_kernel();
-    const size_t global[] = {is_nothing ? 1 : lane_.probe_items(), 1, 1};
+    const bool is_nothing = kernel == processor_.nothing_kernel();
+    const size_t global[] = {is_nothing ? 1 : processor_.probe_items(), 1, 1};
     const size_t local[] = {is_nothing ? 1 : size_t{64}, 1, 1};
-    lane_.check("clEnqueueNDRangeKernel",
-                api_.clEnqueueNDRangeKernel(queues_[kCompute], kernel, 3, nullptr, global, local,
-                                            wait != nullptr ? 1 : 0, wait, out_event));
+    processor_.check("clEnqueueNDRangeKernel",
+                     api_.clEnqueueNDRangeKernel(queues_[kCompute], kernel, 3, nullptr, global,
+                                                 local, wait != nullptr ? 1 : 0, wait, out_event));
   }
   void copy(bool is_upload, size_t bytes, const cl_event* wait, cl_event* out_event) {
     const cl_uint wait_count = wait != nullptr ? 1 : 0;
-    lane_.check("clEnqueueWriteBuffer, clEnqueueReadBuffer",
-                is_upload
-                    ? api_.clEnqueueWriteBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
-                                                host_.data(), wait_count, wait, out_event)
-                    : api_.clEnqueueReadBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
-                                               host_.data(), wait_count, wait, out_event));
+    processor_.check(
+        "clEnqueueWriteBuffer, clEnqueueReadBuffer",
+        is_upload ? api_.clEnqueueWriteBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
+                                              host_.data(), wait_count, wait, out_event)
+                  : api_.clEnqueueReadBuffer(queues_[kTransfer], device_, CL_FALSE, 0, bytes,
+                                             host_.data(), wait_count, wait, out_event));
   }
 
-  void wait(cl_event event) { lane_.wait(event); }
+  void wait(cl_event event) { processor_.wait(event); }
 
   void time_launches() {
     const auto launch_all = [&](int count) {
-      for (int i = 0; i < count; ++i) launch(lane_.nothing_kernel(), nullptr, nullptr);
+      for (int i = 0; i < count; ++i) launch(processor_.nothing_kernel(), nullptr, nullptr);
     };
     add_points({"enqueue"}, 0, [&](double* us) {
       keep_gpu_busy();
@@ -133,7 +134,7 @@ class Exchange {
     const auto add_launches = [&](const char* name, int count) {
       add_points({name}, 0, [&](double* us) {
         const int64_t start_ns = rt::now_ns();
-        lane_.keep_busy(queues_[kCompute], busy_us);
+        processor_.keep_busy(queues_[kCompute], busy_us);
         launch_all(count);
         finish();
         us[0] = micros_since(start_ns);
@@ -148,7 +149,7 @@ class Exchange {
     add_points({"turn_call", "turn"}, 0, [&](double* us) {
       cl_event event = nullptr;
       const int64_t start_ns = rt::now_ns();
-      launch(lane_.nothing_kernel(), nullptr, &event);
+      launch(processor_.nothing_kernel(), nullptr, &event);
       flush(kCompute);
       us[0] = micros_since(start_ns);
       wait(event);
@@ -171,7 +172,7 @@ class Exchange {
   }
 
   void time_maps(size_t bytes) {
-    const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    const cl_mem shared = processor_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
     add_points({"map"}, bytes, [&](double* us) {
       const int64_t start_ns = rt::now_ns();
       unmap(shared, map(shared, bytes));
@@ -187,7 +188,7 @@ class Exchange {
       const int64_t start_ns = rt::now_ns();
       copy(true, kFewBytes, nullptr, &events[0]);
       flush(kTransfer);
-      launch(lane_.nothing_kernel(), &events[0], &events[1]);
+      launch(processor_.nothing_kernel(), &events[0], &events[1]);
       flush(kCompute);
       copy(false, kFewBytes, &events[1], &events[2]);
       flush(kTransfer);
@@ -201,8 +202,8 @@ class Exchange {
   void time_download_behind_kernel() {
     add_points({"behind_kernel_call", "behind_kernel"}, kFewBytes, [&](double* us) {
       cl_event events[2] = {};
-      launch(lane_.probe_kernel(), nullptr, nullptr);
-      launch(lane_.probe_kernel(), nullptr, &events[0]);
+      launch(processor_.probe_kernel(), nullptr, nullptr);
+      launch(processor_.probe_kernel(), nullptr, &events[0]);
       flush(kCompute);
       const int64_t start_ns = rt::now_ns();
       copy(false, kFewBytes, &events[0], &events[1]);
@@ -241,11 +242,11 @@ class Exchange {
   }
 
   void time_shared_memory(size_t bytes) {
-    const cl_mem shared = lane_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+    const cl_mem shared = processor_.make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
     const auto count = static_cast<cl_int>(bytes / sizeof(float));
-    const cl_kernel write = lane_.write_kernel();
-    lane_.check("clSetKernelArg", api_.clSetKernelArg(write, 0, sizeof(shared), &shared));
-    lane_.check("clSetKernelArg", api_.clSetKernelArg(write, 1, sizeof(count), &count));
+    const cl_kernel write = processor_.write_kernel();
+    processor_.check("clSetKernelArg", api_.clSetKernelArg(write, 0, sizeof(shared), &shared));
+    processor_.check("clSetKernelArg", api_.clSetKernelArg(write, 1, sizeof(count), &count));
     add_points({"copy_behind_gpu", "copy_from_caches", "read_behind_cpu", "read_from_caches"},
                bytes, [&](double* us) {
                  cpu_.leave_in_caches(nullptr, 0);
@@ -256,8 +257,8 @@ class Exchange {
                  us[1] = copy_from_caches_us(mapped, bytes);
                  cpu_.copy(mapped, host_copy_.data(), bytes);
                  unmap(shared, mapped);
-                 us[2] = lane_.read_us(shared, bytes);
-                 us[3] = lane_.read_us(shared, bytes);
+                 us[2] = processor_.read_us(shared, bytes);
+                 us[3] = processor_.read_us(shared, bytes);
                });
     api_.clReleaseMemObject(shared);
   }
@@ -268,32 +269,32 @@ class Exchange {
     void* mapped =
         api_.clEnqueueMapBuffer(queues_[kCompute], buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                 bytes, 0, nullptr, nullptr, &error);
-    lane_.check("clEnqueueMapBuffer", error);
+    processor_.check("clEnqueueMapBuffer", error);
     return static_cast<uint8_t*>(mapped);
   }
   void unmap(cl_mem buffer, void* mapped) {
-    lane_.check(
+    processor_.check(
         "clEnqueueUnmapMemObject",
         api_.clEnqueueUnmapMemObject(queues_[kCompute], buffer, mapped, 0, nullptr, nullptr));
     finish();
   }
 
-  GpuLane& lane_;
-  CpuLane& cpu_;
+  MeasuredGpu& processor_;
+  MeasuredCpu& cpu_;
   const rt::ClApi& api_;
   cl_command_queue queues_[2] = {};
   cl_mem device_ = nullptr;
   std::vector<uint8_t> host_;
   std::vector<uint8_t> host_copy_;
-  std::vector<ExchangePoint> points_;
+  std::vector<TransferPoint> points_;
 };
 
 TransferLine line_through(const Curve& curve) {
   // Shorter times are of the clock more than of what is timed.
-  constexpr double kLeastUs = 0.1;
+  constexpr double kMinUs = 0.1;
   std::vector<std::vector<double>> rows;
   for (const auto& [mb, given_us] : curve) {
-    const double us = std::max(given_us, kLeastUs);
+    const double us = std::max(given_us, kMinUs);
     rows.push_back({1 / us, mb / us});
   }
   if (rows.empty()) return {};
@@ -302,7 +303,7 @@ TransferLine line_through(const Curve& curve) {
 }
 
 // What the first takes longer than the second.
-TransferLine line_of_differences(const std::vector<ExchangePoint>& points, std::string_view longer,
+TransferLine line_of_differences(const std::vector<TransferPoint>& points, std::string_view longer,
                                  std::string_view shorter) {
   Curve curve = curve_of(points, longer);
   const Curve other = curve_of(points, shorter);
@@ -317,7 +318,7 @@ TransferLine line_of_differences(const std::vector<ExchangePoint>& points, std::
 }
 
 // `idle_us`: of a command that takes no time, from its call's end to the host's seeing it done.
-CopyTimes copy_times_of(const std::vector<ExchangePoint>& points, const std::string& name,
+CopyTimes copy_times_of(const std::vector<TransferPoint>& points, const std::string& name,
                         double idle_us) {
   const Curve call = curve_of(points, name + "_call");
   Curve rest = curve_of(points, name);
@@ -328,12 +329,12 @@ CopyTimes copy_times_of(const std::vector<ExchangePoint>& points, const std::str
 
 }  // namespace
 
-std::vector<ExchangePoint> time_exchanges(GpuLane& lane, CpuLane& cpu) {
-  return Exchange(lane, cpu).run();
+std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu) {
+  return Transfer(processor, cpu).run();
 }
 
-ExchangeTimes exchange_times_of(const std::vector<ExchangePoint>& points) {
-  ExchangeTimes times;
+TransferTimes transfer_times_of(const std::vector<TransferPoint>& points) {
+  TransferTimes times;
   times.launch_us = std::max(
       0.0, (us_of(points, "many_launches") - us_of(points, "few_launches")) / (kMany - kFew));
   times.enqueue_us = us_of(points, "enqueue");

@@ -36,22 +36,23 @@ class PreparedStep {
   // One run, or the mean of several where a clock is too coarse for one, with the caches as a
   // network leaves them between two steps. Microseconds. Throws ToolError if the device fails.
   virtual double run_us() = 0;
-  // One run with the caches as they are, as load for the other lane. Returns at once (GPU) or when
-  // it is done (CPU).
+  // One run with the caches as they are, as load for the other processor. Returns at once (GPU) or
+  // when it is done (CPU).
   virtual void start() = 0;
 };
 
-class Lane {
+class MeasuredProcessor {
  public:
-  virtual ~Lane() = default;
+  virtual ~MeasuredProcessor() = default;
   virtual Processor processor() const = 0;
   // Null: the device cannot hold the operands. They lie as in a plan's arena, at the same place
   // each time: where pages happen to lie moves a step's time by more than its runs differ.
-  virtual std::unique_ptr<PreparedStep> prepare(const KernelRow& row, const StepCase& item) = 0;
-  // A fixed number of multiply-adds on all of the lane: how high its clock is now. Microseconds.
+  virtual std::unique_ptr<PreparedStep> prepare(const KernelInfo& kernel, const StepCase& item) = 0;
+  // A fixed number of multiply-adds on all of the processor: how high its clock is now.
+  // Microseconds.
   virtual double probe_us() = 0;
-  // What others take of the lane's cores, in no unit: usually the same, more while they do. 1 where
-  // it cannot be told.
+  // What others take of the processor's cores, in no unit: usually the same, more while they do. 1
+  // where it cannot be told.
   virtual double crowding() { return 1; }
   // Until everything started is done.
   virtual void finish() = 0;

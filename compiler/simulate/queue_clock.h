@@ -1,0 +1,156 @@
+// The clock of steps on queues: from event to event, a step's start or end.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "compiler/simulate/timeline.h"
+
+namespace codl::compiler {
+
+inline constexpr double kNotReadyUs = 1e300;
+
+// What makes queues slower than their steps say.
+struct QueueConditions {
+  double slow_down[kQueueCount] = {1, 1, 1};
+  double interference[2] = {};
+  double contention[2] = {};
+
+  QueueConditions(const DeviceProfile& profile, const SimulatedLoad& load) {
+    slow_down[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
+    slow_down[1] = 1 / (1 - std::clamp(load.gpu_frame_percent, 0.0, 90.0) / 100);
+    for (size_t queue = 0; queue < 2; ++queue) {
+      interference[queue] = profile.interference_percent[queue].value / 100;
+      contention[queue] = profile.transfer.contention_percent[queue].value / 100;
+    }
+  }
+
+  // Both queues have a part in a synchronisation.
+  double with_interference_us(double us) const {
+    return us * (1 + interference[0] + interference[1]);
+  }
+
+  double factor(size_t queue, const bool (&runs)[kQueueCount]) const {
+    if (queue >= 2) return slow_down[queue];
+    const bool is_alone = !runs[0] || !runs[1];
+    // What disturbs one queue, for longer than steps take, holds up the other at their next join:
+    // of queues that are disturbed at different times both lose what either does.
+    const double both = interference[queue] + (is_alone ? 0 : interference[1 - queue]);
+    return slow_down[queue] * (1 + both) * (is_alone ? 1 : 1 + contention[queue]);
+  }
+};
+
+// Plain data: a copy is a point in time that can be gone on from.
+struct QueueClock {
+  double now_us = 0;
+  double left_us[kQueueCount] = {};  // of the queue's step, at full speed
+  bool is_started[kQueueCount] = {};
+  double busy_us[kQueueCount] = {};
+  double overlap_us = 0;
+
+  // To the next event; false if there is none. `queues`, of the step that a queue is at:
+  //
+  //   bool has_next(size_t queue)              whether there is one
+  //   double ready_us(size_t queue)            when it may start; kNotReadyUs: not known yet
+  //   double start(size_t queue, double us)    it starts then; what it takes at full speed
+  //   void finish(size_t queue, double us)     it ends then: the queue is at its next one
+  template <typename Queues>
+  bool advance(Queues& queues, const QueueConditions& conditions) {
+    bool runs[kQueueCount];
+    bool has_step = false;
+    double soonest_us = kNotReadyUs;  // the next event
+    for (size_t queue = 0; queue < kQueueCount; ++queue) {
+      const bool has_next = queues.has_next(queue);
+      has_step |= has_next;
+      const double ready_us = has_next ? queues.ready_us(queue) : kNotReadyUs;
+      runs[queue] = ready_us <= now_us;
+      if (!runs[queue]) soonest_us = std::min(soonest_us, ready_us);
+      if (!runs[queue] || is_started[queue]) continue;
+      is_started[queue] = true;
+      left_us[queue] = queues.start(queue, now_us);
+    }
+    if (!has_step) return false;
+    for (size_t queue = 0; queue < kQueueCount; ++queue)
+      if (runs[queue])
+        soonest_us = std::min(soonest_us, now_us + left_us[queue] * conditions.factor(queue, runs));
+    pass(soonest_us, runs, queues, conditions);
+    return true;
+  }
+
+ private:
+  template <typename Queues>
+  void pass(double until_us, const bool (&runs)[kQueueCount], Queues& queues,
+            const QueueConditions& conditions) {
+    const double elapsed_us = until_us - now_us;
+    for (size_t queue = 0; queue < kQueueCount; ++queue) {
+      if (!runs[queue]) continue;
+      busy_us[queue] += elapsed_us;
+      const double factor = conditions.factor(queue, runs);
+      // Compared as the event was computed: in a long time rounding may leave nothing elapsed.
+      const bool ends = now_us + left_us[queue] * factor <= until_us;
+      left_us[queue] -= elapsed_us / factor;
+      // 1e-9: what rounding leaves of a step that ends now.
+      if (!ends && left_us[queue] > 1e-9) continue;
+      is_started[queue] = false;
+      queues.finish(queue, until_us);
+    }
+    if (runs[0] && runs[1]) overlap_us += elapsed_us;
+    now_us = until_us;
+  }
+};
+
+// The steps of one run in their queues' order.
+class QueueWalk {
+ public:
+  // Borrows both. The run begins at begin().
+  QueueWalk(llvm::ArrayRef<QueueStep> steps, const QueueConditions& conditions)
+      : steps_(steps), conditions_(conditions), end_us_(steps.size()) {}
+
+  void begin(double us) {
+    begin_us_ = us;
+    std::fill(end_us_.begin(), end_us_.end(), kNotReadyUs);
+    for (size_t queue = 0; queue < kQueueCount; ++queue) next_[queue] = following(queue, 0);
+  }
+
+  // The queue's first step that has not ended; all steps' count: there is none.
+  size_t next(size_t queue) const { return next_[queue]; }
+  bool has_next(size_t queue) const { return next_[queue] < steps_.size(); }
+
+  double ready_us(size_t queue) const {
+    const QueueStep& step = steps_[next_[queue]];
+    double ready_us = begin_us_;
+    for (const QueueWait& wait : step.waits) {
+      if (end_us_[wait.step] == kNotReadyUs) return kNotReadyUs;
+      ready_us = std::max(ready_us, end_us_[wait.step] + conditions_.with_interference_us(wait.us));
+    }
+    return ready_us + conditions_.with_interference_us(step.synchronisation_us);
+  }
+
+  // What the queue's next step takes at full speed, on the wall's clock.
+  double wall_us(size_t queue) const {
+    const QueueStep& step = steps_[next_[queue]];
+    // What that queue was given before stands before this step.
+    const bool is_idle_call =
+        step.called_queue != kNoQueue && next_[step.called_queue] > next_[queue];
+    return is_idle_call ? step.idle_us : step.alone_us + step.launch_us;
+  }
+
+  void finish(size_t queue, double us) {
+    end_us_[next_[queue]] = us;
+    next_[queue] = following(queue, next_[queue] + 1);
+  }
+
+ private:
+  size_t following(size_t queue, size_t begin) const {
+    while (begin < steps_.size() && steps_[begin].queue != queue) ++begin;
+    return begin;
+  }
+
+  llvm::ArrayRef<QueueStep> steps_;
+  const QueueConditions& conditions_;
+  std::vector<double> end_us_;  // by step; kNotReadyUs: it has not ended
+  size_t next_[kQueueCount] = {};
+  double begin_us_ = 0;
+};
+
+}  // namespace codl::compiler
