@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/OPERATORS.md: the table of codlc --list-ops with the rate of ONNX's node tests.
+"""Writes docs/reference/operators.md: the table of codlc --list-ops with the rate of ONNX's node tests.
 
   make_operators.py --codlc build/release/bin/codlc [--check]
 
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGE = os.path.join(ROOT, "docs", "OPERATORS.md")
+PAGE = os.path.join(ROOT, "docs", "reference", "operators.md")
 RATES = os.path.join(ROOT, "test", "onnx", "rates.json")
 
 HEADER = """# Operators
@@ -24,7 +24,7 @@ edited.
 
 - *opsets*: of the models whose use of the operator is understood. Every attribute of these opsets is
   taken unless `codlc` says otherwise; a form that it cannot take is refused with its reason.
-- *becomes*: operators of the graph ([IR.md](IR.md)) that a node turns into in its usual form, beside
+- *becomes*: operators of the graph ([ir.md](../design/ir.md)) that a node turns into in its usual form, beside
   reshapes and casts; empty: the importer resolves it and leaves no node. With operands that only the
   run knows there may be others.
 - *CPU*: every operator runs on the CPU, in every element type that it has. *fast*: float32 has a
@@ -78,7 +78,7 @@ and Tan are wrong beside an infinity or a number of 1e30 in the same 16 elements
 ## Resize
 
 Where ONNX leaves the result open, or exporters mean something else, codl follows PyTorch, TensorFlow and ONNX Runtime.
-The rule for positions and its sources are in [resize.h](../kernels/resize/resize.h); CPU and GPU find the same elements.
+The rule for positions and its sources are in [resize.h](../../kernels/resize/resize.h); CPU and GPU find the same elements.
 
 | where | what codl does |
 |---|---|
@@ -125,7 +125,7 @@ def main():
     found = open(PAGE, encoding="utf-8").read() if os.path.exists(PAGE) else ""
     if found == text:
         return 0
-    print("docs/OPERATORS.md: expected what docs/make_operators.py writes, found another text",
+    print("docs/reference/operators.md: expected what docs/make_operators.py writes, found another text",
           file=sys.stderr)
     return 1
 

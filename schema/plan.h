@@ -25,7 +25,7 @@ enum class Storage : uint8_t {
 inline constexpr const char* kStorageNames[] = {"input",  "output", "host",   "shared",
                                                 "device", "image",  "weights"};
 
-// How the queues share memory (docs/PLAN_FORMAT.md, "Sharing").
+// How the queues share memory (docs/reference/plan_format.md, "Sharing").
 enum class Sharing : uint8_t {
   None = 0,       // the variant has one queue
   FineSvm = 1,    // one fine-grained SVM allocation; both queues may write different bytes of it

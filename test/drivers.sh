@@ -2,7 +2,7 @@
 # The conformance and end-to-end sets on one OpenCL implementation after the other.
 #
 #   test/drivers.sh [--short] BUILD/bin [DRIVER...]
-#   test/drivers.sh --column=PLANS BUILD/bin [DRIVER...]     of docs/evaluation/drivers.md (test/driver_table.py)
+#   test/drivers.sh --column=PLANS BUILD/bin [DRIVER...]     of docs/results/drivers.md (test/driver_table.py)
 #
 #   pocl     Debian's pocl-opencl-icd
 #   rusticl  Mesa's on llvmpipe (Debian's mesa-opencl-icd): no fine-grained SVM, and slow

@@ -1,5 +1,5 @@
 // What a processor is: the facts that the times of steps follow from. A profile has them; none is
-// fitted to steps. Format: docs/PROFILE_FORMAT.md, "machine".
+// fitted to steps. Format: docs/reference/profile_format.md, "machine".
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What a step takes on a machine: a sum of terms, each a physical time times the part of it that
-// nothing hides (docs/COST_MODEL.md).
+// nothing hides (docs/design/cost_model.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A device profile: what codlc knows of a phone. JSON format: docs/PROFILE_FORMAT.md.
+// A device profile: what codlc knows of a phone. JSON format: docs/reference/profile_format.md.
 #pragma once
 
 #include <cstdint>

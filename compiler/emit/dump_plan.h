@@ -1,4 +1,4 @@
-// A plan file as text and as JSON (docs/PLAN_FORMAT.md has the keys), for codl-dump and
+// A plan file as text and as JSON (docs/reference/plan_format.md has the keys), for codl-dump and
 // --dump=plan.
 #pragma once
 

@@ -1,4 +1,4 @@
-// JSON of a plan; the keys are in docs/PLAN_FORMAT.md.
+// JSON of a plan; the keys are in docs/reference/plan_format.md.
 #pragma once
 
 #include <string>

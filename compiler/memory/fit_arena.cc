@@ -19,7 +19,7 @@ namespace {
 
 // Steps of a queue before and behind the fullest one among which regions begin and end, and the
 // numbers of tiles that are tried. More of either gained nothing on the networks of
-// docs/evaluation/arena_limits.md.
+// docs/results/arena_limits.md.
 constexpr size_t kStepsAround = 5;
 constexpr int32_t kTileCounts[] = {2, 4, 8};
 // Regions that are tiled in one variant, at most.

@@ -1,4 +1,4 @@
-// The table of --list-ops and docs/OPERATORS.md: what ONNX's operators become and where that runs.
+// The table of --list-ops and docs/reference/operators.md: what ONNX's operators become and where that runs.
 // Made from the importer's rows, the OpSpecs and kernels.def; a list of its own it is not.
 #pragma once
 

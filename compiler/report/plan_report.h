@@ -34,7 +34,7 @@ struct ReportedPlan {
   uint64_t plan_bytes = 0;
 };
 
-// One line; keys: docs/REPORT.md. Times are microseconds. Input error: measurements
+// One line; keys: docs/reference/report.md. Times are microseconds. Input error: measurements
 // that are no output of codl-bench --json --steps of this plan.
 llvm::Expected<std::string> report_json(const ReportedPlan& plan);
 

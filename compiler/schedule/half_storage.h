@@ -11,7 +11,7 @@ namespace codl::compiler {
 // division of the work stays the one that was made for f32.
 //
 // Results are rounded to 11 bits where they are stored, and infinite beyond 65504: networks are
-// held to a relative L2 error of 1e-2 against f32 (docs/TESTING.md).
+// held to a relative L2 error of 1e-2 against f32 (docs/guide/testing.md).
 void store_halves(Variant& variant);
 
 // Tensors that only the GPU queue has: those stored as halves, and all.

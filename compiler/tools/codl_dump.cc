@@ -39,7 +39,7 @@ tools::CommandLine command_line_of(Flags* flags) {
   line.groups = {
       {"What is printed",
        {{"json", switch_value(&flags->is_json),
-         "one line of JSON (keys: docs/PLAN_FORMAT.md) in place of text"},
+         "one line of JSON (keys: docs/reference/plan_format.md) in place of text"},
         {"device", text_value("NAME|FILE.json", &flags->device),
          "a device profile in place of a plan: facts, known problems, costs and models, with the "
          "origin of the numbers; a name of codlc --list-devices, or a file"},

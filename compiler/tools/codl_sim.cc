@@ -63,7 +63,7 @@ tools::CommandLine command_line_of(Flags* flags) {
   line.summary =
       "Runs a plan in virtual time: every step takes what the device profile predicts. Nothing is "
       "computed. Simulated times are marked as such; codl-bench measures. What is shown, and the "
-      "format of a replay: docs/SIMULATOR.md.";
+      "format of a replay: docs/reference/simulator.md.";
   line.exit_codes =
       "0 ok, 1 the input is wrong (plan, profile, replay, flag), 2 a plan of another version, 70 "
       "internal error";

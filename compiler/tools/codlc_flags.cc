@@ -368,7 +368,7 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "write a page that shows the plan: timeline, operators and what else could run them, "
          "memory, passes, and what its times stand on"},
         {"report-json", text_value("FILE.json", &flags->report_json, "none"),
-         "write what that page shows as JSON (docs/REPORT.md)"},
+         "write what that page shows as JSON (docs/reference/report.md)"},
         {"trace", text_value("FILE.json", &flags->trace, "none"),
          "write the timelines of all variants, predicted and measured, for Perfetto"},
         {"measured", text_value("BENCH.json", &flags->measured, "none"),

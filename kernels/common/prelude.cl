@@ -57,7 +57,7 @@
 #ifndef ACTIVATION
 #define ACTIVATION UNARY_IDENTITY
 #endif
-// What becomes of a NaN, and why no max(), min(), clamp() or sign() of v stands alone: docs/OPERATORS.md,
+// What becomes of a NaN, and why no max(), min(), clamp() or sign() of v stands alone: docs/reference/operators.md,
 // "NaN and infinities". OpenCL leaves the first three undefined for a NaN and has 0 as its sign.
 #define KEEP_NAN(v, result) select(result, v, isnan(v))
 // The larger of the two, a NaN if either is one.

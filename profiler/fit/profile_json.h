@@ -1,4 +1,4 @@
-// From samples to a profile file (docs/PROFILE_FORMAT.md).
+// From samples to a profile file (docs/reference/profile_format.md).
 #pragma once
 
 #include <cstddef>

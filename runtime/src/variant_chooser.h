@@ -1,5 +1,5 @@
 // CODL_VARIANT_ADAPTIVE: which of a session's variants the next run uses, from the times of the
-// runs before. docs/ARCHITECTURE.md, "Variants that take turns", has the idea.
+// runs before. docs/design/architecture.md, "Variants that take turns", has the idea.
 //
 // What is believed: by how much each processor is slower than the plan predicts, the same for all
 // variants, and what each variant takes where no processor is slower. Each belief has a variance,

@@ -1,7 +1,7 @@
 # Who may include whom. cmake -DROOT=<source dir> -P check_includes.cmake
 #
 # Reads every #include of the C++, C and OpenCL files and fails on one that crosses a layer. The
-# tables below are the rule (docs/ARCHITECTURE.md explains it); test/ may include everything.
+# tables below are the rule (docs/design/architecture.md explains it); test/ may include everything.
 cmake_minimum_required(VERSION 3.25)
 
 # layer(NAME <regex of its files> <what may stand between quotes: regexes of beginnings>...)

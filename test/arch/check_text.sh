@@ -25,7 +25,7 @@ reject "no tabs" '\t'
 reject "TODO(#issue): text" '\bTODO\b(?!\(#[0-9]+\):)|\bFIXME\b|\bXXX\b' ':(exclude)*.md'
 reject "no dead code" '^\s*#\s*if\s+0\b'
 reject "no path of one machine" '(?<![A-Za-z0-9_.])/(home|root|work)/'
-# docs/glossary: one meaning a word. A lane is a SIMD lane; a row is a row of a map or a matrix.
+# docs/design/glossary.md: one meaning a word. A lane is a SIMD lane; a row is a row of a map or a matrix.
 reject "a word of the glossary (kMax, kMin)" '\bk(Most(?!ly)|Least)[A-Z]?\w*\b'
 reject "a word of the glossary (synchronisation)" '[Hh]and[-_]?[Oo]ffs?\b'
 reject "a word of the glossary (interference)" '\b[Dd]isturbances?\b' ':(exclude)docs' ':(exclude)profiles' ':(exclude)test/eval'

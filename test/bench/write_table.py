@@ -2,7 +2,7 @@
 """Writes what kernel_bench measured into a document, as a table.
 
   kernel_bench --benchmark_filter='/(avx3|avx2|neon)$' --benchmark_out=FILE.json
-  write_table.py FILE.json docs/PERFORMANCE.md
+  write_table.py FILE.json docs/results/xeon_2core.md
 
 Between `<!-- kernel_bench -->` and `<!-- end -->`. Repetitions of a benchmark become their median,
 with the least and the greatest share.
@@ -41,7 +41,7 @@ def main():
                      (f" ({min(shares):.0%}-{max(shares):.0%})" if len(shares) > 1 else ""),
                      "arithmetic" if is_arithmetic else "memory",
                      f"{median(name, 'peak'):.0f}", f"{median(name, 'stream'):.0f}"])
-    head = ["row", "shape", "set", "us", "GFLOP/s", "GB/s", "share of the roof", "bound",
+    head = ["kernel", "shape", "set", "us", "GFLOP/s", "GB/s", "share of the roof", "bound",
             "FMA peak, GFLOP/s", "stream, GB/s"]
     markdown.write_section(document, "kernel_bench", markdown.table(head, rows))
 

@@ -468,7 +468,7 @@ class Scan(OpRun):
                                 for scan, axis in zip(scans, of("scan_output_axes", results))])
 
 
-# ---- com.microsoft: the evaluator has none; formulas of ONNX Runtime's docs/ContribOperators.md ----
+# ---- com.microsoft: the evaluator has none; formulas of ONNX Runtime's ContribOperators.md ----
 
 def computed(op, operands, **attributes):
     """The first output of an operator of ONNX, by the evaluator."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fixed variants against the adaptive policy while other processes come and go on the CPU's core, measured here.
 
-    adaptive.py BIN MODELS --work DIR --cpu-cores 0 --gpu-cores 1 > docs/evaluation/adaptive.md
+    adaptive.py BIN MODELS --work DIR --cpu-cores 0 --gpu-cores 1 > adaptive.md
 
 BIN is a folder with codlc and codl-bench; MODELS has networks as NAME.onnx. Needs Python's standard library only. OpenCL
 is what the environment says (OCL_ICD_VENDORS). Nothing else may run meanwhile.

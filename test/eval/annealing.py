@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a long annealing from a random start finds that the default strategy does not: predicted times, nothing measured.
 
-    annealing.py MODELS --bin BIN [--devices sd855,sd865,sd888] [--times 100] [--out docs/evaluation/annealing.md]
+    annealing.py MODELS --bin BIN [--devices sd855,sd865,sd888] [--times 100] [--out annealing.md]
 
 BIN has partition_bench. Every .onnx file of MODELS is searched with the default budget, and by simulated annealing, which has
 nothing in common with that search but what a plan is and who judges it, with `--times` as many plans. Exit code 1 where annealing

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Networks in less memory: each compiled with --max-arena at 70 % of what it needs without, and what that costs in time.
 
-    arena_limits.py MODELS --bin BIN [--device sd855] [--out docs/evaluation/arena_limits.md]
+    arena_limits.py MODELS --bin BIN [--device sd855] [--out docs/results/arena_limits.md]
 
 MODELS has the ten networks with weights. Times are simulated on the device's profile; memory is what the plan says, and what a
 session of codl-bench on this machine holds of it, which is measured. Exit code 1 where fewer than eight of the ten compile, or
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("models", metavar="MODELS")
     parser.add_argument("--bin", required=True)
     parser.add_argument("--device", default="sd855")
-    parser.add_argument("--out", default=os.path.join(ROOT, "docs", "evaluation", "arena_limits.md"))
+    parser.add_argument("--out", default=os.path.join(ROOT, "docs", "results", "arena_limits.md"))
     parser.add_argument("--networks", default=",".join(NETWORKS))
     options = parser.parse_args()
     rows, compiled, too_large = [], 0, []

@@ -17,7 +17,7 @@ uniformly in its logarithm (seeds 1, 2, ...): how much plans depend on the last 
 round to round. The number is the median over rounds of the paired ratio; the spread is from the ratios' first to
 their third quartile. Nothing else may run on the machine. Needs LD_LIBRARY_PATH for a codl-bench outside its build.
 
-Both write their section of docs/evaluation/cost_model.md (--out: the .json beside it).
+Both write their section of docs/results/cost_model.md (--out: the .json beside it).
 """
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ import tempfile
 import compare_plans
 import results
 
-# The networks of docs/evaluation/networks.md.
+# The networks of docs/results/networks.md.
 NETWORKS = ("deeplabv3_mobilenet_ts13", "densenet121_ts13", "efficientnet_b0_ts13", "fast_style_transfer_ts13",
             "inception_v3_ts13", "mobilenet_v2_ts13", "mobilenet_v3_large_ts13", "resnet18_ts13", "resnet50_ts13",
             "squeezenet1_1_ts13", "vgg16_ts13", "yolov2")

@@ -6,7 +6,7 @@
 Counts lines and bytes of this tree. With --bench (cmake --build build/release --target predictor_bench) it also times
 predictions, with --old, --new and --models (as compare_models.py has them) how long codlc takes for the networks of
 compare_models.py with the old and the new model: in turns, the least of --rounds. Nothing else may run meanwhile.
-What is not asked for keeps its numbers from the last run. Writes a section of docs/evaluation/cost_model.md.
+What is not asked for keeps its numbers from the last run. Writes a section of docs/results/cost_model.md.
 """
 import argparse
 import glob

@@ -19,7 +19,7 @@ machine predict those of another (OTHER_DAY), ours with the other machine's fact
 time of the plan that each model chooses. The steps of each layer of a chain network come from codlc's own plans (CPU,
 GPU, split along height at tenths), each model predicts them, and dynamic programming over the layers takes the fastest
 by these predictions. Every choice is judged by the old model (codl-sim of OLD): neither measured nor ours.
-Writes a section of docs/evaluation/cost_model.md.
+Writes a section of docs/results/cost_model.md.
 """
 import argparse
 import collections

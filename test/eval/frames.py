@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Frames of a screen that are lost beside a network on the same GPU: with plans as they come, and with limits. Simulated.
 
-    frames.py MODELS --bin BIN [--out docs/evaluation/frames.md]
+    frames.py MODELS --bin BIN [--out docs/results/frames.md]
 
 MODELS has retinaface, yolov2, vgg16_paper, posenet and fst with weights. codlc plans each for the GPU alone, for both
 processors without limits, and for both at --gpu-limit=50% --max-gpu-slice=4ms; codl-sim --display counts the frames. Exit code 1
@@ -75,7 +75,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", metavar="MODELS")
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--out", default=os.path.join(ROOT, "docs", "evaluation", "frames.md"))
+    parser.add_argument("--out", default=os.path.join(ROOT, "docs", "results", "frames.md"))
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--phones", default=",".join(PHONES))
     options = parser.parse_args()

@@ -3,7 +3,7 @@
 
     join_samples.py GPU.csv CPU.csv [GPU.csv or CPU.csv ...] > SAMPLES.csv
 
-A machine with cores to spare is sampled by several processes at once (docs/TESTING.md): some on the
+A machine with cores to spare is sampled by several processes at once (docs/guide/testing.md): some on the
 GPU, some on CPU queues of cores of their own. Facts, transfer costs, tiles and the GPU's clock are
 the first file's, the CPU's clock is the second's: other files of a processor must have gone on
 (--resume) from a copy of what its first began with. Batches that files share count once. What samples

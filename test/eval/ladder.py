@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The validation ladder: published latencies of co-execution on phones against simulated ones.
 
-    ladder.py [--bin BIN] [--out docs/evaluation]
+    ladder.py [--bin BIN] [--out docs/results]
     ladder.py [--bin BIN] --quick
 
 Takes the shares of MACE's kernels (data/phone_fits.json, made by phone_fit.py) and the machines and transfer costs of
@@ -459,7 +459,7 @@ def markdown(data, result, rungs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", default="docs/evaluation")
+    parser.add_argument("--out", default="docs/results")
     parser.add_argument("--bin", default=mace_model.BIN)
     options = parser.parse_args()
     costs = mace_model.Costs(options.bin)

@@ -13,7 +13,7 @@ kernels of their families reach on the other machines (family_shares.py). Told a
   those that the other machines gave.
 
 There is one GPU. What its kernels are predicted with is fitted to them, so it is left out of the tables, and its plans
-are of a machine of which only the CPU was left out. Writes a section of docs/evaluation/cost_model.md.
+are of a machine of which only the CPU was left out. Writes a section of docs/results/cost_model.md.
 """
 import argparse
 import concurrent.futures

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well codl-sim tells what codl-bench measures: whole networks on a CPU, a GPU and both.
 
-    networks.py all MODELS --bin build/release/bin --device h200-nvidia [--out docs/evaluation]
+    networks.py all MODELS --bin build/release/bin --device h200-nvidia [--out docs/results]
 
 or, for a machine that has no compiler and nothing of Python but its standard library:
 
@@ -354,7 +354,7 @@ def main():
         if work is not measure:
             own.add_argument("--bin", required=True)
             own.add_argument("--device", required=work is not report)
-        own.add_argument("--out", default=os.path.join(HERE, "..", "..", "docs", "evaluation"))
+        own.add_argument("--out", default=os.path.join(HERE, "..", "..", "docs", "results"))
 
     command("prepare", prepare, "prepare")
     command("measure", measure, "measure")

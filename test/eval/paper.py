@@ -50,7 +50,7 @@ def tenths_of(plan):
 
 
 def read_profile(path):
-    """A device profile with what it inherits (docs/PROFILE_FORMAT.md)."""
+    """A device profile with what it inherits (docs/reference/profile_format.md)."""
     with open(path) as file:
         profile = json.load(file)
     if "base" not in profile:

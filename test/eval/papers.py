@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every table and figure of the founding papers anew: published, simulated and measured, side by side.
 
-    papers.py BIN MODELS [--out docs/evaluation/papers] [--work DIR]     simulates, then writes pages and figures
+    papers.py BIN MODELS [--out docs/results/papers] [--work DIR]     simulates, then writes pages and figures
     papers.py BIN MODELS --measure --work DIR [--cpu-cores 0] [--gpu-cores 1]     measures on this machine
     papers.py --render                                                   pages and figures from what was collected
 
@@ -92,7 +92,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin", nargs="?", help="folder of this build's programs")
     parser.add_argument("models", nargs="?", help="folder of NAME.onnx, with weights")
-    parser.add_argument("--out", default=papers_data.PAGES, help="folder of the pages (default: docs/evaluation/papers)")
+    parser.add_argument("--out", default=papers_data.PAGES, help="folder of the pages (default: docs/results/papers)")
     parser.add_argument("--work", metavar="DIR", help="what is kept between runs (default: OUT/work)")
     parser.add_argument("--render", action="store_true", help="only write pages and figures")
     parser.add_argument("--networks", help="names of the papers' networks, or of files without .onnx (default: seven; "

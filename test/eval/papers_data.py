@@ -1,4 +1,4 @@
-"""What tables and figures of docs/evaluation/papers are made from: collected answers beside what was published."""
+"""What tables and figures of docs/results/papers are made from: collected answers beside what was published."""
 import json
 import os
 import statistics
@@ -7,7 +7,7 @@ import paper
 import papers_runs
 import results
 
-PAGES = os.path.join(paper.HERE, "..", "..", "docs", "evaluation", "papers")
+PAGES = os.path.join(paper.HERE, "..", "..", "docs", "results", "papers")
 ORIGINS = ("published", "simulated")
 # Which of the paper's bars belongs to a strategy. On Kirin 990 the paper's CoDL has buffers, as the profile.
 BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl", "codl-released": "codl"}

@@ -1,4 +1,4 @@
-"""The text of docs/evaluation/papers/README.md: a section for each figure or table of the founding papers."""
+"""The text of docs/results/papers/README.md: a section for each figure or table of the founding papers."""
 import dataclasses
 import statistics
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predicted against published latencies of whole networks on phones, fp32, one processor; and the fit of the profiles to them.
 
-    phone_networks.py MODELS --bin BIN           writes docs/evaluation/phones.md; MODELS has networks with weights
+    phone_networks.py MODELS --bin BIN           writes docs/results/phones.md; MODELS has networks with weights
     phone_networks.py MODELS --bin BIN --write   fits first, and writes data/phone_anchors.json and the profiles
 
 data/phone_rows.json lists the rows. codlc plans each for the CPU or the GPU alone. What the steps of the plan take
@@ -339,7 +339,7 @@ def ladder_lines(folder):
 
 
 def report(rows, halves, planner, folder):
-    """docs/evaluation/phones.md; whether all limits are kept."""
+    """docs/results/phones.md; whether all limits are kept."""
     ratios = {by: left_out(rows, halves, planner, by) for by in MEDIAN_LIMIT}
     lines = ["# Whole networks on phones: predicted against published", "",
              "Made by `test/eval/phone_networks.py`; the rows are those of `test/eval/data/phone_rows.json`. Predicted is what codlc",
@@ -402,7 +402,7 @@ def report(rows, halves, planner, folder):
     for kind, factors in common["gpu"]["factors"].items():
         lines.append(f"| others, {kind} | " + " | ".join(str(common["cpu"]["factors"][name]) for name in CPU_FACTORS) +
                      " | " + " | ".join(str(factors[name]) for name in GPU_PRIOR) + " |")
-    path = os.path.join(phone_profiles.ROOT, "docs", "evaluation", "phones.md")
+    path = os.path.join(phone_profiles.ROOT, "docs", "results", "phones.md")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     print("\n".join(line for line in lines[:lines.index("## Rows")] if line.startswith("| ")))

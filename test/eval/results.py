@@ -1,4 +1,4 @@
-"""docs/evaluation/cost_model.md and .json: one section for each of the cost model's measures.
+"""docs/results/cost_model.md and .json: one section for each of the cost model's measures.
 
 Each script writes its own section and keeps those of the others, so that a measure can be made anew by itself.
 """
@@ -9,7 +9,7 @@ import platform
 import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DEFAULT = os.path.join(HERE, "..", "..", "docs", "evaluation", "cost_model.json")
+DEFAULT = os.path.join(HERE, "..", "..", "docs", "results", "cost_model.json")
 TITLE = "The cost model, measured against its targets"
 # Headings in the page's order.
 HEADINGS = {

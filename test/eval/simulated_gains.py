@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the default strategy gains over CoDL's released plans and over one processor: the paper's networks on its phones, simulated.
 
-    simulated_gains.py MODELS --bin BIN [--out docs/evaluation/simulated_gains.md]
+    simulated_gains.py MODELS --bin BIN [--out docs/results/simulated_gains.md]
 
 MODELS has retinaface, yolov2, vgg16_paper, posenet and fst with weights. All plans have the same kernels, schedule, profile and
 simulator; only who decides differs. Exit code 1 where one of the aims is missed; each is printed with what was reached.

@@ -252,7 +252,7 @@ TEST_CASE("OpenCL convolutions equal the reference", "[opencl][convolution]") {
 }
 TEST_CASE("other OpenCL kernels equal the reference", "[opencl]") { check_operators(false); }
 
-// docs/OPERATORS.md, "NaN and infinities".
+// docs/reference/operators.md, "NaN and infinities".
 TEST_CASE("OpenCL convolutions make of NaN what the reference makes", "[opencl][special]") {
   check_operators(true, kSpecialNan);
 }

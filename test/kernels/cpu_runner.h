@@ -96,7 +96,7 @@ class CaseInputs {
 
   // Puts special values into the f32 inputs, not into their pad lanes, which are zero. Of weights,
   // all of one output channel are NaN: what becomes of a single one that meets padding is open
-  // (docs/OPERATORS.md), and so are infinite ones.
+  // (docs/reference/operators.md), and so are infinite ones.
   void add_special(const Special& special, uint32_t seed) {
     std::mt19937 random(seed);
     for (size_t i = 0; i < whole_.size(); ++i) {

@@ -1,4 +1,4 @@
-"""What a plan's first variant does, read from `codl-dump --json` (keys: docs/PLAN_FORMAT.md), and
+"""What a plan's first variant does, read from `codl-dump --json` (keys: docs/reference/plan_format.md), and
 whether that is what the flags of a mode ask for."""
 import json
 

@@ -1,6 +1,6 @@
 // Operators of domain com.microsoft: what ONNX Runtime's optimiser leaves in a float model that it
 // saves (SessionOptions.optimized_model_filepath). Each is a few operators of ONNX; what they mean
-// is said in ONNX Runtime's docs/ContribOperators.md.
+// is said in ONNX Runtime's ContribOperators.md.
 #include <algorithm>
 
 #include "compiler/frontend/graph/rewrite.h"

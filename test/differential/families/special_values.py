@@ -1,4 +1,4 @@
-"""NaN, infinities and signed zeros through everything that computes; the rules are in docs/OPERATORS.md.
+"""NaN, infinities and signed zeros through everything that computes; the rules are in docs/reference/operators.md.
 
 A zero's sign is seen by its reciprocal. Left out, because ONNX and NumPy leave it open or their evaluator decides by
 accident: what the documentation calls open; powers of 0.5 of -inf (NumPy takes the root of some and the power of others);

@@ -1,4 +1,4 @@
-"""What codl-matrix and codl-diff share: messages, files, command lines. Rules: docs/COMMAND_LINE.md."""
+"""What codl-matrix and codl-diff share: messages, files, command lines. Rules: docs/reference/command_line.md."""
 import argparse
 import json
 import os

@@ -1,4 +1,4 @@
-"""codl-diff: what changed between two plans. docs/MATRIX.md."""
+"""codl-diff: what changed between two plans. docs/guide/matrix.md."""
 import difflib
 import json
 import os

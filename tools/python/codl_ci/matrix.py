@@ -1,4 +1,4 @@
-"""codl-matrix: models x devices to plans, reports and one manifest. Standard library only; docs/MATRIX.md."""
+"""codl-matrix: models x devices to plans, reports and one manifest. Standard library only; docs/guide/matrix.md."""
 import concurrent.futures
 import hashlib
 import json
@@ -82,7 +82,7 @@ def split_rule(text):
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
-PAGE_BYTES = 4096  # weights begin at multiples of it: docs/PLAN_FORMAT.md
+PAGE_BYTES = 4096  # weights begin at multiples of it: docs/reference/plan_format.md
 PAGES_IN_PART = 32  # in the mean
 
 
