@@ -1,24 +1,16 @@
-"""The figures of docs/evaluation/papers as SVG, from what papers.py collected. Needs matplotlib.
+"""The figures of docs/results/papers as SVG, from what papers.py collected. Needs matplotlib.
 
-The same data make the same bytes: no dates, no random names. Text stays text, backgrounds are transparent, and all
-colours are of middling lightness, so that a figure reads on white as on black. One colour a strategy, one mark an origin:
-hollow circles are published, discs simulated, diamonds measured.
+One colour a strategy, one mark an origin: hollow circles are published, discs simulated, diamonds measured.
 """
-import io
-import os
-import re
-
 import matplotlib
-
-matplotlib.use("svg")
 import matplotlib.lines
 import matplotlib.pyplot as pyplot
 
 import papers_runs
+from drawing import FAINT, INK, SETTINGS, write
 from papers_data import COUNTED
 from papers_pages import TITLES
 
-INK, FAINT = "#737b85", "#737b8555"
 COLOURS = {"cpu": "#d97a1f", "gpu": "#3b8fd6", "mulayer": "#b08d1e", "coarse": "#a06ad0", "fine": "#d9659c",
            "codl-buffer": "#5f9ea0", "codl": "#2f9e56", "codl-released": "#84ad2b", "optimal": "#e0403f", "mace": INK}
 NAMES = {"retinaface": "RetinaFace", "yolov2": "YOLOv2", "vgg16": "VGG-16", "posenet": "PoseNet", "fst": "Style transfer",
@@ -29,49 +21,6 @@ MARKS = {"published": dict(marker="o", markerfacecolor="none", markersize=6, mar
          "measured": dict(marker="D", markersize=5, markeredgewidth=0)}
 LINES = ("#3b8fd6", "#d97a1f", "#2f9e56", "#a06ad0", "#d9659c", "#5f9ea0", "#b08d1e")  # of networks
 TICKS = (20, 50, 100, 200, 500, 1000, 2000)  # of logarithmic axes
-NUMBER = r"(-?[\d.]+)"
-RECTANGLE = re.compile(rf"M {NUMBER} {NUMBER}\s*L {NUMBER} \2\s*L \3 {NUMBER}\s*L \1 \4\s*z")
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "codl", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
-            "font.size": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "xtick.color": INK,
-            "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10,
-            "axes.titlelocation": "left", "axes.titlecolor": INK, "ytick.major.size": 0, "xtick.major.size": 3}
-
-
-def without_plain_groups(text):
-    """Takes away <g> without attributes, and what ends it."""
-    kept, is_plain = [], []
-    for token in re.split(r"(<g[^>]*>|</g>)", text):
-        if token == "</g>":
-            token = "" if is_plain.pop() else token
-        elif token == "<g/>":
-            token = ""
-        elif token.startswith("<g"):
-            is_plain.append(token == "<g>")
-            token = "" if token == "<g>" else token
-        kept.append(token)
-    return "".join(kept)
-
-
-def smaller(text):
-    """Without what nobody reads: metadata, names of groups, invisible backgrounds, clipping (nothing is outside)."""
-    for pattern, by in ((r"<metadata>.*?</metadata>|<!--.*?-->", ""), (r"<defs>\s*<clipPath.*?</defs>", ""),
-                        (r'\s*clip-path="[^"]*"', ""), (r'<g id="[^"]*"', "<g"),
-                        (r'<path d="[^"]*" style="fill: none"/>', ""), (r' transform="rotate\(-0 [^"]*"', ""),
-                        (r" font: 9px 'DejaVu Sans', sans-serif;?", ""),
-                        (r"(<style[^>]*>)", r"\1text{font:9px 'DejaVu Sans',sans-serif}")):
-        text = re.sub(pattern, by, text, flags=re.DOTALL)
-    # Tenths of a point are enough: of attributes, which is where double quotes are, not of what is written.
-    text = re.sub(r'"[^"]*"', lambda quoted: re.sub(r"(\d\.\d)\d+", r"\1", quoted[0]), text)
-    text = without_plain_groups(RECTANGLE.sub(r"M\1 \2H\3V\4H\1z", text))
-    return re.sub(r"\s*\n\s*", "\n", text)
-
-
-def write(figure, folder, name):
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None, "Creator": None})
-    pyplot.close(figure)
-    with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as file:
-        file.write(smaller(buffer.getvalue()))
 
 
 def legend(figure, origins, y=1.0, more=()):

@@ -4,7 +4,6 @@
     papers_test.py --bin BIN
 """
 import argparse
-import importlib.util
 import json
 import os
 import re
@@ -17,13 +16,12 @@ import papers
 import papers_data
 import papers_pages
 import papers_runs
+from with_matplotlib import HAS_MATPLOTLIB, restart_with_matplotlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = os.path.join(HERE, "..", "..", "examples", "models")
 NETWORK, PHONE = "tiny_resnet", "sd855"
 LARGEST = 60000  # bytes of a figure
-DEBIAN_PYTHON = "/usr/bin/python3"
-has_matplotlib = importlib.util.find_spec("matplotlib") is not None
 
 
 def cells_of(lines, head):
@@ -119,13 +117,13 @@ class PapersTest(unittest.TestCase):
                 found[file] = stream.read()
         return found
 
-    @unittest.skipUnless(has_matplotlib, "no matplotlib")
+    @unittest.skipUnless(HAS_MATPLOTLIB, "no matplotlib")
     def test_figures_are_drawn_the_same_each_time(self):
         first, second = self.draw(self.data, "first"), self.draw(self.data, "second")
         self.assertEqual(first, second)
         self.assertGreater(len(first), 6)
 
-    @unittest.skipUnless(has_matplotlib, "no matplotlib")
+    @unittest.skipUnless(HAS_MATPLOTLIB, "no matplotlib")
     def test_committed_figures_are_small_and_those_of_their_data(self):
         import matplotlib
         pages = papers_data.PAGES
@@ -142,13 +140,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, help="the folder with codlc, codl-sim and mace_cost")
     arguments, others = parser.parse_known_args()
-    if not has_matplotlib:
-        # Debian's matplotlib is for Debian's Python, which need not be the first in PATH.
-        asked = [DEBIAN_PYTHON, "-c", "import matplotlib"]
-        if os.path.exists(DEBIAN_PYTHON) and not os.path.samefile(sys.executable, DEBIAN_PYTHON) and \
-                subprocess.run(asked, capture_output=True).returncode == 0:
-            os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, *sys.argv])
-        print("[SKIP] papers: no Python package matplotlib")
+    restart_with_matplotlib("papers")
     PapersTest.bin = arguments.bin
     unittest.main(argv=[sys.argv[0], *others])
 
