@@ -3,6 +3,7 @@
 #
 #   test/drivers.sh [--short] BUILD/bin [DRIVER...]
 #   test/drivers.sh --column=PLANS BUILD/bin [DRIVER...]     of docs/results/drivers.md (test/driver_table.py)
+#   test/drivers.sh --checks=RUNS BUILD/bin [DRIVER...]      so many runs, each with a check of a GPU step: none may differ
 #
 #   pocl     Debian's pocl-opencl-icd
 #   rusticl  Mesa's on llvmpipe (Debian's mesa-opencl-icd): no fine-grained SVM, and slow
@@ -13,10 +14,11 @@
 # table of driver, set and verdict; exits 1 if a set failed. --short: the runtime's tests only, which take seconds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-short=false plans=
+short=false plans= checks=0
 case ${1-} in
   --short) short=true && shift ;;
   --column=*) plans=${1#*=} && shift ;;
+  --checks=*) checks=${1#*=} && shift ;;
 esac
 bin=${1:?expected BUILD/bin}
 shift
@@ -86,6 +88,16 @@ for driver in "${drivers[@]}"; do
   if [ -n "$plans" ]; then
     run_set column python3 test/driver_table.py column "$plans" --bin "$bin" --name "$driver"
     cat "$place/$driver-column.log"
+    continue
+  fi
+  if [ "$checks" -gt 0 ]; then
+    # Half of them in buffers and half in images. Sharing that every driver has.
+    for profile in host_sub_buffer host_separate_images; do
+      "$bin/codlc" examples/models/tiny_resnet.onnx --device=test/profiles/$profile.json --strategy=gpu --quiet \
+        -o "$place/$profile.codl" || exit 1
+    done
+    run_set checks "$bin/soak" "$place"/host_{sub_buffer,separate_images}.codl --checked-runs=$(((checks + 1) / 2))
+    cat "$place/$driver-checks.log"
     continue
   fi
   run_set runtime "$bin/test_runtime"

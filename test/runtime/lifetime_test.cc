@@ -1,32 +1,12 @@
 // Sessions created and destroyed over and over: what they leave behind. test/soak has more of it.
-#include <dirent.h>
-
-#include <chrono>
-#include <thread>
-
 #include "test/runtime/gpu_halves.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
 #include "test/support/fake_cl.h"
+#include "test/support/process_facts.h"
 
 namespace codl::test {
 namespace {
-
-int entries_of(const char* folder) {
-  DIR* const entries = opendir(folder);
-  REQUIRE(entries != nullptr);
-  int count = 0;
-  while (readdir(entries) != nullptr) ++count;
-  closedir(entries);
-  return count;
-}
-
-// Threads of queues that are released end in their own time (Rusticl's do).
-bool come_down_to(int threads) {
-  for (int i = 0; i < 5000 && entries_of("/proc/self/task") > threads; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return entries_of("/proc/self/task") <= threads;
-}
 
 // Creates, runs and destroys; what is left is counted after a few, in which the driver and the C
 // library make what they keep.
@@ -38,8 +18,8 @@ void check_lives(const OpenPlan& plan, codl_session_options_t options, int count
   int descriptors = 0;
   for (int life = 0; life < count; ++life) {
     if (life == 4) {
-      threads = entries_of("/proc/self/task");
-      descriptors = entries_of("/proc/self/fd");
+      threads = thread_count();
+      descriptors = descriptor_count();
     }
     {
       ReluSession session(plan, options, &cl.api());
@@ -53,8 +33,8 @@ void check_lives(const OpenPlan& plan, codl_session_options_t options, int count
     REQUIRE(allocator.live_bytes == 0);
     REQUIRE(cl.live_count() == 0);
   }
-  CHECK(come_down_to(threads));
-  CHECK(entries_of("/proc/self/fd") == descriptors);
+  CHECK(threads_down_to(threads) <= threads);
+  CHECK(descriptor_count() == descriptors);
 }
 
 TEST_CASE("sessions that come and go leave no memory, thread or descriptor") {

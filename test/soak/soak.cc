@@ -1,8 +1,7 @@
 // Sessions of a plan for a long time: two side by side, whose variants and options change at
 // random, with cancels from another thread; and many created and destroyed. Every output has the
-// bits of the first, and memory, threads and descriptors stay what they were (`soak --help`).
-// test/soak.sh runs it.
-#include <dirent.h>
+// bits of the first, and memory, threads and descriptors stay what they were. Or runs that are
+// checked, each with inputs of its own (`soak --help`). test/soak.sh and test/drivers.sh run it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +17,9 @@
 #include <vector>
 
 #include "runtime/tools/plan_tool.h"
+#include "test/support/process_facts.h"
 #include "tools/messages.h"
+#include "tools/printable.h"
 
 namespace codl::tools {
 namespace {
@@ -38,6 +39,7 @@ struct SoakOptions {
   PlanFlags plan;
   double duration_s = 60;
   int32_t creations = 200;
+  int64_t checked_runs = 0;  // in place of the others
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected,
@@ -52,23 +54,15 @@ struct Held {
   int descriptors = 0;
 };
 
-int entries_of(const char* folder) {
-  int count = 0;
-  DIR* const entries = opendir(folder);
-  if (entries == nullptr) fail(folder, "a folder", "none");
-  while (readdir(entries) != nullptr) ++count;
-  closedir(entries);
-  return count;
-}
-
 Held held_now() {
   Held held;
   std::ifstream statm("/proc/self/statm");
   int64_t pages = 0;
   statm >> pages >> pages;  // the second number
   held.resident_bytes = pages * sysconf(_SC_PAGESIZE);
-  held.threads = entries_of("/proc/self/task");
-  held.descriptors = entries_of("/proc/self/fd");
+  held.threads = test::thread_count();
+  held.descriptors = test::descriptor_count();
+  if (held.threads < 0 || held.descriptors < 0) fail("/proc/self", "task and fd", "none");
   return held;
 }
 
@@ -77,8 +71,11 @@ std::string describe(const Held& held) {
                    static_cast<double>(held.resident_bytes) / 1e6, held.threads, held.descriptors);
 }
 
-// `where`: of what. `after` may have what `before` had and a little memory.
-void check_held(const std::string& where, const Held& before, const Held& after) {
+// `where`: of what. `after`, when all that began since `before` has ended, may have what `before`
+// had and a little memory.
+void check_held(const std::string& where, const Held& before, Held after) {
+  after.threads = test::threads_down_to(before.threads);
+  after.descriptors = test::descriptor_count();
   print(formatted("%s: %s before, %s after\n", where.c_str(), describe(before).c_str(),
                   describe(after).c_str()));
   if (after.threads > before.threads || after.descriptors > before.descriptors ||
@@ -121,6 +118,7 @@ class Soak {
   }
 
   void run() {
+    if (options_.checked_runs > 0) return run_checked();
     take_first_outputs();
     create_and_destroy();
     run_side_by_side();
@@ -154,6 +152,34 @@ class Soak {
         expected_[{variant, set}] = bytes_of(tensors.outputs);
       }
     }
+  }
+
+  // The first variant: in each run the next GPU step is computed again on the CPU.
+  void run_checked() {
+    PlanFlags flags = flags_of(variants_.front());
+    flags.check_every = 1;
+    Session session = create_session(plan_, flags, false);
+    int64_t steps = 0;
+    const auto count = [](void* context, const codl_step_result_t*) {
+      ++*static_cast<int64_t*>(context);
+    };
+    const Status test = session.self_test(count, &steps);
+    if (!test.ok()) fail(variants_.front(), "steps that pass their test", test.message());
+    std::vector<Tensor> inputs = inputs_of(plan_, flags);
+    std::vector<Tensor> outputs = empty_outputs(plan_);
+    for (int64_t run = 1; run <= options_.checked_runs; ++run) {
+      for (size_t i = 0; i < inputs.size(); ++i)
+        fill_random(inputs[i], static_cast<uint64_t>(run), i);
+      const Status status = session.run(buffers_of(inputs), buffers_of(outputs));
+      if (!status.ok())
+        fail(formatted("run %lld", static_cast<long long>(run)), "a step that passes its check",
+             status.message());
+    }
+    const codl_session_info_t info = session.info();
+    print(formatted("%lld runs on %s, each with a check of one of %lld GPU steps: none differs\n",
+                    static_cast<long long>(options_.checked_runs),
+                    printable(info.opencl_platform).c_str(),
+                    static_cast<long long>(steps)));
   }
 
   void create_and_destroy() {
@@ -235,6 +261,7 @@ class Soak {
   }
 
   void run_side_by_side() {
+    const Held idle = held_now();
     Worker workers[2];
     std::thread threads[] = {std::thread([&] { live(workers[0], 1); }),
                              std::thread([&] { live(workers[1], 2); })};
@@ -245,8 +272,8 @@ class Soak {
     const Clock::time_point start = Clock::now();
     const Clock::time_point end = start + seconds(options_.duration_s);
     const Clock::time_point middle = start + seconds(options_.duration_s / 2);
-    Held before;  // the most of the first half, and of the second
-    Held after;
+    int64_t first_bytes = 0;  // the most of the first half, and of the second
+    int64_t second_bytes = 0;
     bool is_second_half = false;
     while (!is_over_ && Clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
@@ -258,11 +285,8 @@ class Soak {
       is_second_half =
           is_second_half || (Clock::now() >= middle && workers[0].sessions >= kFirstSessions &&
                              workers[1].sessions >= kFirstSessions);
-      Held& most = is_second_half ? after : before;
-      const Held now = held_now();
-      most.resident_bytes = std::max(most.resident_bytes, now.resident_bytes);
-      most.threads = std::max(most.threads, now.threads);
-      most.descriptors = std::max(most.descriptors, now.descriptors);
+      int64_t& most = is_second_half ? second_bytes : first_bytes;
+      most = std::max(most, held_now().resident_bytes);
     }
     is_over_ = true;
     for (std::thread& thread : threads) thread.join();
@@ -276,7 +300,9 @@ class Soak {
     if (!is_second_half)
       fail("--duration",
            formatted("time for %lld sessions", static_cast<long long>(kFirstSessions)), "less");
-    check_held(formatted("%.0f s", options_.duration_s), before, after);
+    for (Worker& worker : workers) worker.session = {};
+    check_held(formatted("%.0f s", options_.duration_s),
+               {first_bytes, idle.threads, idle.descriptors}, {second_bytes});
   }
 
   const SoakOptions options_;
@@ -296,13 +322,16 @@ int soak(const std::vector<std::string>& arguments) {
       "For each plan: creates and destroys sessions; then runs two side by side, whose variants "
       "and "
       "options change, with cancels. Fails if an output's bits change, or memory, threads or "
-      "descriptors grow.";
+      "descriptors grow. With --checked-runs: runs whose steps are checked, and nothing else.";
   own.groups = {
       {"How long",
        {{"duration", duration_value(&options.duration_s, "60s"), "of the two sessions of a plan"},
         {"creations", integer_value<int32_t>("N", &options.creations, 1),
-         "sessions of a plan that are created and destroyed"}}}};
-  own.exit_codes = "0 ok, 1 the input is wrong, 70 something changed, grew or failed";
+         "sessions of a plan that are created and destroyed"},
+        {"checked-runs",
+         integer_value<int64_t>("N", &options.checked_runs, 1, INT64_MAX, "none"),
+         "runs of a plan's first variant, each with other inputs and a check of one GPU step"}}}};
+  own.exit_codes = "0 ok, 1 the input is wrong, 70 something changed, grew, differed or failed";
   const Arguments parsed = parse_command_line(own, arguments);
   if (parsed.answer) {
     print(*parsed.answer);
