@@ -1,14 +1,38 @@
 // Which members of the family Unary may follow the arithmetic of a convolution, matrix product or
-// binary operator as its activation.
+// binary operator as its activation: those of schema/activations.def.
 #pragma once
 
 #include "schema/tables.h"
 
 namespace codl::kernels {
 
-// Those from f32 to f32, which are the ones that the F32 rows of Unary compute: activation-inl.h
-// and prelude.cl have them all.
-constexpr bool is_activation(int32_t kind) { return kind >= kUnaryIdentity && kind <= kUnaryAtanh; }
-static_assert(kUnaryIdentity == 0 && kUnaryAtanh == 40 && kUnaryNot == 41);
+// How networks have an activation.
+enum class ActivationUse { Rare, Alone, Fused, Both };
+
+struct ActivationFacts {
+  int32_t kind;
+  int32_t parameter_count;
+  ActivationUse use;
+};
+
+inline constexpr ActivationFacts kActivations[] = {
+#define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
+  {number, parameters, ActivationUse::use},
+#include "schema/activations.def"
+};
+
+// Those from f32 to f32, which are the ones that the F32 kernels of Unary compute.
+constexpr bool is_activation(int32_t kind) {
+  for (const ActivationFacts& activation : kActivations)
+    if (activation.kind == kind) return true;
+  return false;
+}
+
+// 0 for what is none.
+constexpr int32_t activation_parameters(int32_t kind) {
+  for (const ActivationFacts& activation : kActivations)
+    if (activation.kind == kind) return activation.parameter_count;
+  return 0;
+}
 
 }  // namespace codl::kernels

@@ -26,11 +26,11 @@ HWY_INLINE Vector exponential(Vector x) {
   return hn::IfThenElse(hn::Gt(x, last), hn::Inf(d), hn::CallExp(d, hn::Min(x, last)));
 }
 
-// e^x - 1 for x below 0, and x for the others.
-HWY_INLINE Vector exponential_below_zero(Vector x, Vector scale) {
+// scale (e^x - 1) for x below 0, and x for the others.
+HWY_INLINE Vector exponential_below_zero(Vector x, float scale) {
   const D d;
   const Vector zero = hn::Zero(d);
-  const Vector curve = hn::Mul(scale, hn::CallExpm1(d, hn::Min(x, zero)));
+  const Vector curve = hn::Mul(hn::Set(d, scale), hn::CallExpm1(d, hn::Min(x, zero)));
   return hn::IfThenElse(hn::Lt(x, zero), curve, x);
 }
 
@@ -63,6 +63,17 @@ HWY_INLINE Vector ramp(Vector x, float alpha, float beta) {
   return limit(hn::MulAdd(x, hn::Set(d, alpha), hn::Set(d, beta)), hn::Zero(d), hn::Set(d, 1.0f));
 }
 
+HWY_INLINE Vector leaky_relu(Vector x, float slope) {
+  const D d;
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, slope)), x);
+}
+
+// 10: tanh(9.02) is 1 in float; hn::Tanh needs exp of twice its argument to be finite.
+HWY_INLINE Vector hyperbolic_tangent(Vector x) {
+  const D d;
+  return hn::Tanh(d, limit(x, hn::Set(d, -10.0f), hn::Set(d, 10.0f)));
+}
+
 HWY_INLINE Vector hard_swish(Vector x) { return hn::Mul(x, ramp(x, 1.0f / 6.0f, 0.5f)); }
 
 HWY_INLINE Vector swish(Vector x, float alpha) {
@@ -90,6 +101,40 @@ HWY_INLINE Vector error_function(Vector v) {
     q = hn::MulAdd(q, u, hn::Set(d, kQ[i]));
   }
   return limit(hn::Div(hn::Mul(x, p), q), hn::Set(d, -1.0f), hn::Set(d, 1.0f));
+}
+
+HWY_INLINE Vector gelu(Vector x) {
+  const D d;
+  const Vector half = hn::Set(d, 0.5f);
+  const Vector erf = error_function(hn::Mul(x, hn::Set(d, 0.70710678f)));
+  return hn::Mul(x, hn::MulAdd(erf, half, half));
+}
+
+// (1 + tanh u) / 2 = sigmoid(2 u); 1.5957691 = 2 sqrt(2 / pi)
+HWY_INLINE Vector gelu_tanh(Vector x) {
+  const D d;
+  const Vector cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715f), hn::Set(d, 1.0f));
+  return hn::Mul(x, sigmoid(hn::Mul(hn::Mul(x, hn::Set(d, 1.5957691f)), cubic)));
+}
+
+HWY_INLINE Vector selu(Vector x, float alpha, float beta) {
+  return hn::Mul(hn::Set(D(), beta), exponential_below_zero(x, alpha));
+}
+
+HWY_INLINE Vector thresholded_relu(Vector x, float alpha) {
+  return hn::IfThenElseZero(hn::Gt(x, hn::Set(D(), alpha)), x);
+}
+
+HWY_INLINE Vector softsign(Vector x) {
+  const D d;
+  return hn::Div(x, hn::Add(hn::Set(d, 1.0f), hn::Abs(x)));
+}
+
+HWY_INLINE Vector shrink(Vector x, float bias, float limit) {
+  const D d;
+  const Vector moved = hn::Set(d, bias);
+  const Vector above = hn::IfThenElseZero(hn::Gt(x, hn::Set(d, limit)), hn::Sub(x, moved));
+  return hn::IfThenElse(hn::Lt(x, hn::Set(d, -limit)), hn::Add(x, moved), above);
 }
 
 // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
@@ -146,84 +191,25 @@ HWY_INLINE bool is_slow(Vector x) {
   return !hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, 39000.0f)));
 }
 
+// hn::Sin makes 0 of -0.
+HWY_INLINE Vector sine(Vector x) {
+  const D d;
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Sin(d, x));
+}
+
 // The member of a number; not a NaN.
 HWY_INLINE Vector curve_of(const Activation& activation, Vector x) {
-  const D d;
   const float alpha = activation.alpha;
   const float beta = activation.beta;
   switch (activation.kind) {
-    case kUnaryLeakyRelu:
-      return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, alpha)), x);
-    case kUnarySigmoid:
-      return sigmoid(x);
-    case kUnaryTanh:
-      // 10: tanh(9.02) is 1 in float; hn::Tanh needs exp of twice its argument to be finite.
-      return hn::Tanh(d, limit(x, hn::Set(d, -10.0f), hn::Set(d, 10.0f)));
-    case kUnaryHardSigmoid:
-      return ramp(x, alpha, beta);
-    case kUnaryHardSwish:
-      return hard_swish(x);
-    case kUnarySwish:
-      return swish(x, alpha);
-    case kUnaryGelu: {
-      const Vector half = hn::Set(d, 0.5f);
-      const Vector erf = error_function(hn::Mul(x, hn::Set(d, 0.70710678f)));
-      return hn::Mul(x, hn::MulAdd(erf, half, half));
-    }
-    case kUnaryGeluTanh: {
-      // (1 + tanh u) / 2 = sigmoid(2 u); 1.5957691 = 2 sqrt(2 / pi)
-      const Vector cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715f), hn::Set(d, 1.0f));
-      return hn::Mul(x, sigmoid(hn::Mul(hn::Mul(x, hn::Set(d, 1.5957691f)), cubic)));
-    }
-    case kUnaryElu:
-      return exponential_below_zero(x, hn::Set(d, alpha));
-    case kUnarySelu:
-      return hn::Mul(hn::Set(d, beta), exponential_below_zero(x, hn::Set(d, alpha)));
-    case kUnaryCelu:
-      return celu(x, alpha);
-    case kUnaryThresholdedRelu:
-      return hn::IfThenElseZero(hn::Gt(x, hn::Set(d, alpha)), x);
-    case kUnaryMish:
-      return mish(x);
-    case kUnarySoftplus:
-      return softplus(x);
-    case kUnarySoftsign:
-      return hn::Div(x, hn::Add(hn::Set(d, 1.0f), hn::Abs(x)));
-    case kUnaryErf:
-      return error_function(x);
-    case kUnaryShrink: {
-      const Vector bias = hn::Set(d, alpha);
-      const Vector above = hn::IfThenElseZero(hn::Gt(x, hn::Set(d, beta)), hn::Sub(x, bias));
-      return hn::IfThenElse(hn::Lt(x, hn::Set(d, -beta)), hn::Add(x, bias), above);
-    }
-    case kUnaryAbs:
-      return hn::Abs(x);
-    case kUnaryNeg:
-      return hn::Neg(x);
-    case kUnaryExp:
-      return exponential(x);
-    case kUnaryLog:
-      return logarithm(x);
-    case kUnarySqrt:
-      return hn::Sqrt(x);
-    case kUnaryReciprocal:
-      return hn::Div(hn::Set(d, 1.0f), x);
-    case kUnaryCeil:
-      return hn::Ceil(x);
-    case kUnaryFloor:
-      return hn::Floor(x);
-    case kUnaryRound:
-      return hn::Round(x);
-    case kUnarySign:
-      return sign(x);
-    case kUnarySin:
-      // hn::Sin makes 0 of -0.
-      return is_slow(x) ? by_lane(activation, x)
-                        : hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Sin(d, x));
-    case kUnaryCos:
-      return is_slow(x) ? by_lane(activation, x) : hn::Cos(d, x);
-    default:  // Tan to Atanh
-      return by_lane(activation, x);
+#define BY_LANE by_lane(activation, x)
+#define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
+  case number:                                                                                 \
+    return vector;
+#include "schema/activations.def"
+#undef BY_LANE
+    default:
+      return x;
   }
 }
 

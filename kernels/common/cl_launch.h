@@ -6,19 +6,7 @@
 
 namespace codl::kernels {
 
-// prelude.cl compares ACTIVATION and KIND with these numbers.
-static_assert(kUnaryIdentity == 0 && kUnaryRelu == 1 && kUnaryLeakyRelu == 2 && kUnaryClip == 3 &&
-              kUnarySigmoid == 4 && kUnaryTanh == 5 && kUnaryHardSigmoid == 6 &&
-              kUnaryHardSwish == 7 && kUnarySwish == 8 && kUnaryGelu == 9 && kUnaryGeluTanh == 10 &&
-              kUnaryElu == 11 && kUnarySelu == 12 && kUnaryCelu == 13 &&
-              kUnaryThresholdedRelu == 14 && kUnaryMish == 15 && kUnarySoftplus == 16 &&
-              kUnarySoftsign == 17 && kUnaryErf == 18 && kUnaryShrink == 19 && kUnaryAbs == 20 &&
-              kUnaryNeg == 21 && kUnaryExp == 22 && kUnaryLog == 23 && kUnarySqrt == 24 &&
-              kUnaryReciprocal == 25 && kUnaryCeil == 26 && kUnaryFloor == 27 &&
-              kUnaryRound == 28 && kUnarySign == 29 && kUnarySin == 30 && kUnaryCos == 31 &&
-              kUnaryTan == 32 && kUnaryAsin == 33 && kUnaryAcos == 34 && kUnaryAtan == 35 &&
-              kUnarySinh == 36 && kUnaryCosh == 37 && kUnaryAsinh == 38 && kUnaryAcosh == 39 &&
-              kUnaryAtanh == 40);
+// prelude.cl compares KIND with these numbers.
 static_assert(kBinaryAdd == 1 && kBinarySub == 2 && kBinaryMul == 3 && kBinaryDiv == 4 &&
               kBinaryPow == 5 && kBinaryMin == 6 && kBinaryMax == 7 && kBinaryMod == 8 &&
               kBinaryFmod == 9 && kBinaryPRelu == 10);

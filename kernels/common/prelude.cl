@@ -8,54 +8,10 @@
 // (mad() is a multiplication and an addition in PoCL 3.1).
 #pragma OPENCL FP_CONTRACT ON
 
-// Members of Unary as in schema/ops.def that are activations; kernels/common/cl_launch.h asserts
-// the numbers.
-#define UNARY_IDENTITY 0
-#define UNARY_RELU 1
-#define UNARY_LEAKY_RELU 2
-#define UNARY_CLIP 3
-#define UNARY_SIGMOID 4
-#define UNARY_TANH 5
-#define UNARY_HARD_SIGMOID 6
-#define UNARY_HARD_SWISH 7
-#define UNARY_SWISH 8
-#define UNARY_GELU 9
-#define UNARY_GELU_TANH 10
-#define UNARY_ELU 11
-#define UNARY_SELU 12
-#define UNARY_CELU 13
-#define UNARY_THRESHOLDED_RELU 14
-#define UNARY_MISH 15
-#define UNARY_SOFTPLUS 16
-#define UNARY_SOFTSIGN 17
-#define UNARY_ERF 18
-#define UNARY_SHRINK 19
-#define UNARY_ABS 20
-#define UNARY_NEG 21
-#define UNARY_EXP 22
-#define UNARY_LOG 23
-#define UNARY_SQRT 24
-#define UNARY_RECIPROCAL 25
-#define UNARY_CEIL 26
-#define UNARY_FLOOR 27
-#define UNARY_ROUND 28
-#define UNARY_SIGN 29
-#define UNARY_SIN 30
-#define UNARY_COS 31
-#define UNARY_TAN 32
-#define UNARY_ASIN 33
-#define UNARY_ACOS 34
-#define UNARY_ATAN 35
-#define UNARY_SINH 36
-#define UNARY_COSH 37
-#define UNARY_ASINH 38
-#define UNARY_ACOSH 39
-#define UNARY_ATANH 40
-
 // ACTIVATE(v, alpha, beta): the Unary member ACTIVATION of each lane of v, a float vector. alpha
 // and beta are floats. `v` stands for a variable: it is used more than once.
 #ifndef ACTIVATION
-#define ACTIVATION UNARY_IDENTITY
+#define ACTIVATION 0
 #endif
 // What becomes of a NaN, and why no max(), min(), clamp() or sign() of v stands alone: docs/reference/operators.md,
 // "NaN and infinities". OpenCL leaves the first three undefined for a NaN and has 0 as its sign.
@@ -68,91 +24,10 @@
 #define SIGMOID(v) (1.0f / (1.0f + exp(-(v))))
 #define RAMP(v, alpha, beta) KEEP_NAN(v, min(max((alpha) * (v) + (beta), 0.0f), 1.0f))
 #define SOFTPLUS(v) (max(v, 0.0f) + log1p(exp(-fabs(v))))
-#if ACTIVATION == UNARY_RELU
-#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, max(v, 0.0f))
-#elif ACTIVATION == UNARY_LEAKY_RELU
-#define ACTIVATE(v, alpha, beta) select(v, (alpha) * (v), (v) < 0.0f)
-#elif ACTIVATION == UNARY_CLIP
-#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, min(max(v, alpha), beta))
-#elif ACTIVATION == UNARY_SIGMOID
-#define ACTIVATE(v, alpha, beta) SIGMOID(v)
-#elif ACTIVATION == UNARY_TANH
-#define ACTIVATE(v, alpha, beta) tanh(v)
-#elif ACTIVATION == UNARY_HARD_SIGMOID
-#define ACTIVATE(v, alpha, beta) RAMP(v, alpha, beta)
-#elif ACTIVATION == UNARY_HARD_SWISH
-#define ACTIVATE(v, alpha, beta) ((v)*RAMP(v, 1.0f / 6.0f, 0.5f))
-#elif ACTIVATION == UNARY_SWISH
-#define ACTIVATE(v, alpha, beta) ((v)*SIGMOID((alpha) * (v)))
-#elif ACTIVATION == UNARY_GELU
-#define ACTIVATE(v, alpha, beta) ((v) * (0.5f * erf((v)*0.70710678f) + 0.5f))
-#elif ACTIVATION == UNARY_GELU_TANH
-#define ACTIVATE(v, alpha, beta) ((v)*SIGMOID(1.5957691f * (v) * (1.0f + 0.044715f * (v) * (v))))
-#elif ACTIVATION == UNARY_ELU
-#define ACTIVATE(v, alpha, beta) select(v, (alpha)*expm1(v), (v) < 0.0f)
-#elif ACTIVATION == UNARY_SELU
-#define ACTIVATE(v, alpha, beta) ((beta)*select(v, (alpha)*expm1(v), (v) < 0.0f))
-#elif ACTIVATION == UNARY_CELU
-#define ACTIVATE(v, alpha, beta) \
-  KEEP_NAN(v, max(v, 0.0f) + min((alpha)*expm1((v) / (alpha)), 0.0f))
-#elif ACTIVATION == UNARY_THRESHOLDED_RELU
-#define ACTIVATE(v, alpha, beta) select(ZERO_OF(v), v, (v) > (alpha))
-#elif ACTIVATION == UNARY_MISH
-#define ACTIVATE(v, alpha, beta) ((v)*tanh(SOFTPLUS(v)))
-#elif ACTIVATION == UNARY_SOFTPLUS
-#define ACTIVATE(v, alpha, beta) SOFTPLUS(v)
-#elif ACTIVATION == UNARY_SOFTSIGN
-#define ACTIVATE(v, alpha, beta) ((v) / (1.0f + fabs(v)))
-#elif ACTIVATION == UNARY_ERF
-#define ACTIVATE(v, alpha, beta) erf(v)
-#elif ACTIVATION == UNARY_SHRINK
-#define ACTIVATE(v, alpha, beta) \
-  select(select(ZERO_OF(v), (v) - (alpha), (v) > (beta)), (v) + (alpha), (v) < -(beta))
-#elif ACTIVATION == UNARY_ABS
-#define ACTIVATE(v, alpha, beta) fabs(v)
-#elif ACTIVATION == UNARY_NEG
-#define ACTIVATE(v, alpha, beta) (-(v))
-#elif ACTIVATION == UNARY_EXP
-#define ACTIVATE(v, alpha, beta) exp(v)
-#elif ACTIVATION == UNARY_LOG
-#define ACTIVATE(v, alpha, beta) log(v)
-#elif ACTIVATION == UNARY_SQRT
-#define ACTIVATE(v, alpha, beta) sqrt(v)
-#elif ACTIVATION == UNARY_RECIPROCAL
-#define ACTIVATE(v, alpha, beta) (1.0f / (v))
-#elif ACTIVATION == UNARY_CEIL
-#define ACTIVATE(v, alpha, beta) ceil(v)
-#elif ACTIVATION == UNARY_FLOOR
-#define ACTIVATE(v, alpha, beta) floor(v)
-#elif ACTIVATION == UNARY_ROUND
-#define ACTIVATE(v, alpha, beta) rint(v)
-#elif ACTIVATION == UNARY_SIGN
-#define ACTIVATE(v, alpha, beta) KEEP_NAN(v, sign(v) + 0.0f)
-#elif ACTIVATION == UNARY_SIN
-#define ACTIVATE(v, alpha, beta) sin(v)
-#elif ACTIVATION == UNARY_COS
-#define ACTIVATE(v, alpha, beta) cos(v)
-#elif ACTIVATION == UNARY_TAN
-#define ACTIVATE(v, alpha, beta) tan(v)
-#elif ACTIVATION == UNARY_ASIN
-#define ACTIVATE(v, alpha, beta) asin(v)
-#elif ACTIVATION == UNARY_ACOS
-#define ACTIVATE(v, alpha, beta) acos(v)
-#elif ACTIVATION == UNARY_ATAN
-#define ACTIVATE(v, alpha, beta) atan(v)
-#elif ACTIVATION == UNARY_SINH
-#define ACTIVATE(v, alpha, beta) sinh(v)
-#elif ACTIVATION == UNARY_COSH
-#define ACTIVATE(v, alpha, beta) cosh(v)
-#elif ACTIVATION == UNARY_ASINH
-#define ACTIVATE(v, alpha, beta) asinh(v)
-#elif ACTIVATION == UNARY_ACOSH
-#define ACTIVATE(v, alpha, beta) acosh(v)
-#elif ACTIVATION == UNARY_ATANH
-#define ACTIVATE(v, alpha, beta) atanh(v)
-#else
-#define ACTIVATE(v, alpha, beta) (v)
-#endif
+// ACTIVATE_<number> is the `cl` of schema/activations.def, behind this text.
+#define ACTIVATE_AS(number, v, alpha, beta) ACTIVATE_##number(v, alpha, beta)
+#define ACTIVATE_BY(number, v, alpha, beta) ACTIVATE_AS(number, v, alpha, beta)
+#define ACTIVATE(v, alpha, beta) ACTIVATE_BY(ACTIVATION, v, alpha, beta)
 
 // COMBINE(a, b): the Binary member KIND, as in schema/ops.def; asserted like those of Unary.
 #ifdef KIND

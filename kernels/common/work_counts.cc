@@ -121,114 +121,36 @@ struct Curve {
 // Instructions of activation_f32_cpu.cc with Highway's functions, loads, stores, branches and
 // constants left out. With 16 lanes a sigmoid's quotient is an estimate and two instructions.
 Curve cpu_curve(int32_t kind, const WorkMachine& machine) {
-  // What calls of libm take for a vector, at some 40 instructions for each of its lanes.
-  const double by_lane = 40.0 * machine.vector_lanes;
-  const bool is_estimated = machine.vector_lanes == 16;
-  const auto sigmoid = [&](double others) -> Curve {
-    return {others + (is_estimated ? 19 : 16), is_estimated ? 0.0 : 1.0};
+  const auto curve = [](double operations, double transcendentals) {
+    return Curve{operations, transcendentals};
   };
+  const auto with_sigmoid = [&](double others) {
+    return machine.vector_lanes == 16 ? Curve{others + 19, 0} : Curve{others + 16, 1};
+  };
+  // What calls of libm take for a vector, at some 40 instructions for each of its lanes.
+  const auto libm = [&] { return Curve{40.0 * machine.vector_lanes, 0}; };
   switch (kind) {
-    case kUnaryIdentity:
-      return {0, 0};
-    case kUnaryRelu:
-    case kUnaryClip:
-      return {2, 0};
-    case kUnaryHardSigmoid:
-      return {3, 0};
-    case kUnaryHardSwish:
-    case kUnaryAbs:
-    case kUnaryNeg:
-    case kUnaryCeil:
-    case kUnaryFloor:
-    case kUnaryRound:
-      return {4, 0};
-    case kUnaryThresholdedRelu:
-      return {5, 0};
-    case kUnaryLeakyRelu:
-    case kUnarySign:
-      return {6, 0};
-    case kUnaryShrink:
-      return {9, 0};
-    case kUnarySqrt:
-    case kUnaryReciprocal:
-      return {3, 1};
-    case kUnarySoftsign:
-      return {5, 1};
-    case kUnarySigmoid:
-      return sigmoid(0);
-    case kUnarySwish:
-      return sigmoid(2);
-    case kUnaryGeluTanh:
-      return sigmoid(9);
-    case kUnaryErf:
-      return {19, 1};
-    case kUnaryGelu:
-      return {22, 1};
-    case kUnaryExp:
-      return {34, 0};
-    case kUnaryLog:
-      return {35, 1};
-    case kUnaryMish:
-      return {36, 1};
-    case kUnaryElu:
-      return {39, 0};
-    case kUnarySelu:
-      return {40, 0};
-    case kUnaryCelu:
-      return {40, 1};
-    case kUnaryTanh:
-      return {44, 1};
-    case kUnarySoftplus:
-      return {62, 2};
-    case kUnarySin:
-    case kUnaryCos:
-      return {30, 0};
+#define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
+  case number:                                                                                 \
+    return cpu_cost;
+#include "schema/activations.def"
     default:
-      return is_activation(kind) ? Curve{by_lane, 0} : Curve{1, 0};
+      return {1, 0};
   }
 }
 
-// Of prelude.cl: built-in functions that are more than an instruction, quotients and roots count
-// one each; what a function takes is the driver's.
+// Of the OpenCL texts: built-in functions that are more than an instruction, quotients and roots
+// count one each; what a function takes is the driver's. erf: rational functions of four ranges, of
+// which vectors take all, and an exponential.
 Curve cl_curve(int32_t kind) {
+  const auto curve = [](double operations, double transcendentals) {
+    return Curve{operations, transcendentals};
+  };
   switch (kind) {
-    case kUnaryIdentity:
-      return {0, 0};
-    case kUnaryAbs:
-    case kUnaryNeg:
-    case kUnaryCeil:
-    case kUnaryFloor:
-    case kUnaryRound:
-      return {1, 0};
-    case kUnaryRelu:
-    case kUnaryLeakyRelu:
-    case kUnarySign:
-    case kUnaryThresholdedRelu:
-      return {3, 0};
-    case kUnaryClip:
-      return {4, 0};
-    case kUnaryHardSigmoid:
-    case kUnaryHardSwish:
-    case kUnaryShrink:
-      return {6, 0};
-    case kUnarySoftsign:
-    case kUnarySigmoid:
-    case kUnarySwish:
-    case kUnaryGeluTanh:
-      return {4, kind == kUnarySoftsign ? 1.0 : 2.0};
-    case kUnaryElu:
-    case kUnarySelu:
-      return {4, 1};
-    case kUnaryErf:
-    case kUnaryGelu:
-      // Rational functions of four ranges, of which vectors take all, and an exponential.
-      return {kind == kUnaryErf ? 60.0 : 63.0, 3};
-    case kUnaryTanh:
-    case kUnaryCelu:
-    case kUnarySoftplus:
-      return {5, 2};
-    case kUnaryMish:
-      return {8, 4};
+#define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
+  case number:                                                                                 \
+    return cl_cost;
+#include "schema/activations.def"
     default:
       return {0, 1};
   }

@@ -2,32 +2,8 @@
 //
 //   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image kernel)
 //
-// f32 to f32 (is_activation() of common/activation.h); the F32 rows compute these, and only these:
-//
-//   Identity         x
-//   Relu             max(x, 0)
-//   LeakyRelu        x < 0 ? alpha x : x
-//   Clip             min(max(x, alpha), beta); alpha > beta gives beta
-//   Sigmoid          1 / (1 + e^-x)
-//   Tanh             tanh x
-//   HardSigmoid      max(0, min(1, alpha x + beta))
-//   HardSwish        x max(0, min(1, x / 6 + 1/2))
-//   Swish            x sigmoid(alpha x)
-//   Gelu             x (1 + erf(x / sqrt 2)) / 2
-//   GeluTanh         x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
-//   Elu              x < 0 ? alpha (e^x - 1) : x
-//   Selu             x < 0 ? beta alpha (e^x - 1) : beta x         beta: ONNX's gamma
-//   Celu             max(0, x) + min(0, alpha (e^(x / alpha) - 1))
-//   ThresholdedRelu  x > alpha ? x : 0
-//   Mish             x tanh(softplus(x))
-//   Softplus         log(1 + e^x)
-//   Softsign         x / (1 + |x|)
-//   Erf              erf x
-//   Shrink           x < -beta ? x + alpha : x > beta ? x - alpha : 0     alpha: ONNX's bias
-//   Abs, Neg, Exp, Log, Sqrt, Reciprocal, Ceil, Floor
-//   Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh
-//   Round            to the nearest integer, ties to even
-//   Sign             -1, 0 or 1
+// f32 to f32: schema/activations.def has them with their formulas; the F32 kernels compute these,
+// and only these.
 //
 // Of other dtypes, by the Any row: Identity of any; Relu, Clip (alpha and beta cut off to
 // integers), Abs, Neg, Sign and BitwiseNot of integers, modulo 2^bits; Not of bool. To bool: IsNan

@@ -26,87 +26,10 @@ double round_half_to_even(double x) {
 
 double value_of(int32_t kind, double alpha, double beta, double x) {
   switch (kind) {
-    case kUnaryRelu:
-      return at_least(x, 0.0);
-    case kUnaryLeakyRelu:
-      return x < 0.0 ? alpha * x : x;
-    case kUnaryClip:
-      return at_most(at_least(x, alpha), beta);
-    case kUnarySigmoid:
-      return sigmoid(x);
-    case kUnaryTanh:
-      return std::tanh(x);
-    case kUnaryHardSigmoid:
-      return at_least(at_most(alpha * x + beta, 1.0), 0.0);
-    case kUnaryHardSwish:
-      return x * at_least(at_most(x / 6.0 + 0.5, 1.0), 0.0);
-    case kUnarySwish:
-      return x * sigmoid(alpha * x);
-    case kUnaryGelu:
-      return 0.5 * x * std::erfc(-x * 0.70710678118654752440);
-    case kUnaryGeluTanh:
-      // (1 + tanh u) / 2 = sigmoid(2 u); 1.5957691216057308 = 2 sqrt(2 / pi)
-      return x * sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x));
-    case kUnaryElu:
-      return x < 0.0 ? alpha * std::expm1(x) : x;
-    case kUnarySelu:
-      return beta * (x < 0.0 ? alpha * std::expm1(x) : x);
-    case kUnaryCelu:
-      return at_least(x, 0.0) + at_most(alpha * std::expm1(x / alpha), 0.0);
-    case kUnaryThresholdedRelu:
-      return x > alpha ? x : 0.0;
-    case kUnaryMish:
-      return x * std::tanh(softplus(x));
-    case kUnarySoftplus:
-      return softplus(x);
-    case kUnarySoftsign:
-      return x / (1.0 + std::fabs(x));
-    case kUnaryErf:
-      return std::erf(x);
-    case kUnaryShrink:
-      return x < -beta ? x + alpha : x > beta ? x - alpha : 0.0;
-    case kUnaryAbs:
-      return std::fabs(x);
-    case kUnaryNeg:
-      return -x;
-    case kUnaryExp:
-      return std::exp(x);
-    case kUnaryLog:
-      return std::log(x);
-    case kUnarySqrt:
-      return std::sqrt(x);
-    case kUnaryReciprocal:
-      return 1.0 / x;
-    case kUnaryCeil:
-      return std::ceil(x);
-    case kUnaryFloor:
-      return std::floor(x);
-    case kUnaryRound:
-      return round_half_to_even(x);
-    case kUnarySign:
-      return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x + 0.0;  // of -0, 0
-    case kUnarySin:
-      return std::sin(x);
-    case kUnaryCos:
-      return std::cos(x);
-    case kUnaryTan:
-      return std::tan(x);
-    case kUnaryAsin:
-      return std::asin(x);
-    case kUnaryAcos:
-      return std::acos(x);
-    case kUnaryAtan:
-      return std::atan(x);
-    case kUnarySinh:
-      return std::sinh(x);
-    case kUnaryCosh:
-      return std::cosh(x);
-    case kUnaryAsinh:
-      return std::asinh(x);
-    case kUnaryAcosh:
-      return std::acosh(x);
-    case kUnaryAtanh:
-      return std::atanh(x);
+#define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
+  case number:                                                                                 \
+    return formula;
+#include "schema/activations.def"
     default:
       return x;
   }

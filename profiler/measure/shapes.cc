@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "kernels/common/activation.h"
 #include "kernels/common/conv_window.h"
 #include "kernels/common/tensor_view.h"
 #include "kernels/kernel_table.h"
@@ -12,6 +13,8 @@
 
 namespace codl::profiler {
 namespace {
+
+using kernels::ActivationUse;
 
 // Draws until a step is within the limits and passes the contract.
 constexpr int kMaxTries = 200;
@@ -143,8 +146,19 @@ class Draw {
     if (chance(0.7)) return kUnaryRelu;
     // GPU texts are compiled for each: those only that cost something (OpenCL on a processor took
     // twice as long for a depthwise step with Swish).
-    if (kernel_info_.processor == Processor::Gpu) return pick({kUnaryHardSwish, kUnarySwish});
-    return pick({kUnaryIdentity, kUnaryClip, kUnaryHardSwish, kUnarySwish});
+    const bool is_gpu = kernel_info_.processor == Processor::Gpu;
+    return pick_activation([&](const kernels::ActivationFacts& activation) {
+      const bool is_limit = activation.kind == kUnaryIdentity || activation.kind == kUnaryClip;
+      return (activation.use == ActivationUse::Fused || activation.use == ActivationUse::Both) &&
+             !(is_gpu && is_limit);
+    });
+  }
+  template <typename Accepts>
+  int32_t pick_activation(Accepts accepts) {
+    std::vector<int32_t> kinds;
+    for (const kernels::ActivationFacts& activation : kernels::kActivations)
+      if (accepts(activation)) kinds.push_back(activation.kind);
+    return kinds[static_cast<size_t>(between(0, static_cast<int32_t>(kinds.size()) - 1))];
   }
 
   template <typename Params>
@@ -303,8 +317,9 @@ bool Draw::pool2d() {
 bool Draw::unary() {
   UnaryParams params;
   // What networks have that is not fused into the step before.
-  params.kind = pick({kUnaryRelu, kUnarySigmoid, kUnaryHardSwish, kUnarySwish, kUnaryTanh,
-                      kUnaryGelu, kUnaryErf, kUnaryExp, kUnarySqrt, kUnaryClip});
+  params.kind = pick_activation([](const kernels::ActivationFacts& activation) {
+    return activation.use == ActivationUse::Alone || activation.use == ActivationUse::Both;
+  });
   params.beta = 6;
   set(params);
   add(activation());

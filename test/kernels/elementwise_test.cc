@@ -279,7 +279,7 @@ TEST_CASE("unary functions at chosen points") {
 }
 
 TEST_CASE("a NaN stays a NaN, but not under comparisons") {
-  for (int32_t kind = kUnaryIdentity; kind <= kUnaryAtanh; ++kind)
+  for (const auto& [kind, parameter_count, use] : kActivations)
     for (float found : unary_values(kind, 0.5f, 0.75f, kNan)) {
       INFO(member_name(OpKind::Unary, kind));
       if (kind == kUnaryThresholdedRelu || kind == kUnaryShrink)

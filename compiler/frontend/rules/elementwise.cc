@@ -6,6 +6,7 @@
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
+#include "kernels/common/activation.h"
 
 namespace codl::compiler {
 namespace {
@@ -36,6 +37,7 @@ llvm::Error import_unary(const OnnxNode& node, Importer& importer, int32_t kind,
 // The members of Unary without attributes that have ONNX's name.
 template <int32_t kKind>
 llvm::Error import_function(const OnnxNode& node, Importer& importer) {
+  static_assert(kernels::activation_parameters(kKind) == 0);
   return import_unary(node, importer, kKind);
 }
 
