@@ -14,30 +14,13 @@
 #include "compiler/passes/pass.h"
 #include "compiler/report/compile_report.h"
 #include "compiler/support/large_bytes.h"
+#include "compiler/variants/variants.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
 
 // The front end's passes in the order they run.
 llvm::ArrayRef<Pass> frontend_passes();
-
-// How the GPU stores what it alone touches. Fp16: as halves where its kernels can (half_storage.h);
-// results change.
-enum class Precision { Fp32, Fp16 };
-
-// A variant of the plan.
-struct VariantRequest {
-  enum Kind {
-    Coexec,   // as the options of the partition say; it has the name of their strategy
-    Cpu,      // the CPU alone
-    Gpu,      // all that it can on the GPU
-    Limited,  // the best that is found with the GPU busy for at most gpu_share of the time
-    Busy,     // the best that is found for a CPU that other programs use (busy_profile.h)
-  };
-  Kind kind = Coexec;
-  std::string name = "coexec";
-  double gpu_share = 1;  // of Limited
-};
 
 enum class SupportFormat { None, Text, Json };
 

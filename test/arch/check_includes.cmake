@@ -21,7 +21,7 @@ layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
 # The compiler is a line: a folder may include itself and those before it.
-set(line support ir ops interp frontend passes compress cost device partition schedule simulate memory emit report)
+set(line support ir ops interp frontend passes compress cost device partition schedule simulate memory variants emit report)
 set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h)
 foreach(folder ${line})
   list(APPEND may compiler/${folder}/)

@@ -1,0 +1,141 @@
+#include "compiler/variants/candidate.h"
+
+#include <algorithm>
+
+#include "compiler/memory/fit_arena.h"
+#include "compiler/memory/memory_plan.h"
+#include "compiler/partition/partition.h"
+#include "compiler/schedule/bound_slices.h"
+#include "compiler/schedule/half_storage.h"
+#include "compiler/simulate/figures.h"
+#include "compiler/simulate/plan_times.h"
+#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/uncertainty.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+// A search for a plan that is sure asks for that share of its few draws.
+constexpr double kSureShareOfSearch = 0.95;
+// A search for a plan that is sure counts a plan as so much slower for what it lacks of that share.
+constexpr double kDoubtWeight = 4;
+
+// The plan's steps as they will run, without places in memory and predicted times.
+llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan& plan,
+                                     const LatencyPredictor& predictor, Precision precision,
+                                     const PlanLimits& limits, llvm::StringRef name) {
+  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, name));
+  if (precision == Precision::Fp16) store_halves(schedule);
+  if (limits.max_gpu_slice_us)
+    bound_gpu_slices(graph, schedule, predictor, *limits.max_gpu_slice_us);
+  return schedule;
+}
+
+}  // namespace
+
+llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
+                                           const LatencyPredictor& predictor, Precision precision,
+                                           const PlanLimits& limits, Optimum optimum,
+                                           llvm::StringRef name) {
+  const DeviceProfile& profile = predictor.profile();
+  CODL_ASSIGN_OR_RETURN(schedule,
+                        schedule_of(graph, optimum.plan, predictor, precision, limits, name));
+  if (llvm::Error error = check_races(graph, schedule)) return error;
+  if (llvm::Error error = plan_memory(schedule, profile)) return error;
+  if (limits.max_arena_bytes && arena_bytes_of(schedule, profile) > *limits.max_arena_bytes) {
+    // Before launches are cut: a tile is one step.
+    PlanLimits others = limits;
+    others.max_gpu_slice_us.reset();
+    CODL_ASSIGN_OR_RETURN(whole,
+                          schedule_of(graph, optimum.plan, predictor, precision, others, name));
+    if (llvm::Error error = fit_arena(graph, whole, predictor, *limits.max_arena_bytes))
+      return error;
+    if (limits.max_gpu_slice_us)
+      bound_gpu_slices(graph, whole, predictor, *limits.max_gpu_slice_us);
+    schedule = std::move(whole);
+    if (llvm::Error error = check_races(graph, schedule)) return error;
+    if (llvm::Error error = plan_memory(schedule, profile)) return error;
+  }
+  if (llvm::Error error = check_memory_plan(schedule)) return error;
+  if (llvm::Error error = predict(schedule, profile)) return error;
+  CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, profile));
+  return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations,
+                   optimum.bound_us};
+}
+
+llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         Precision precision, const PartitionOptions& options,
+                                         llvm::ArrayRef<double> rival_us) {
+  Optimum optimum;
+  const bool needs_draws = options.is_robust || !rival_us.empty();
+  const Draws draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
+  if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
+    const bool is_time_alone =
+        !needs_draws && precision != Precision::Fp16 && options.objective == Objective::Latency &&
+        !options.limits.limit_plans() && PlanTimes::can_time(predictor.profile());
+    PlanTimes times(graph, predictor);
+    const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+      if (is_time_alone) {
+        PlanFigures figures;
+        CODL_ASSIGN_OR_RETURN(time_us, times.time_us(plan));
+        figures.predicted_us = time_us;
+        return score_of(figures, options.objective, options.limits);
+      }
+      CODL_ASSIGN_OR_RETURN(schedule,
+                            schedule_of(graph, plan, predictor, precision, options.limits, ""));
+      // The only limit, and objective, whose figure takes a memory plan.
+      if (options.limits.max_arena_bytes || options.objective == Objective::Memory)
+        if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
+      if (llvm::Error error = predict(schedule, predictor.profile())) return error;
+      PlanFigures figures;
+      figures.predicted_us = schedule.predicted_us;
+      if (options.objective != Objective::Latency || options.limits.limit_plans()) {
+        CODL_ASSIGN_OR_RETURN(all, figures_of(schedule, predictor.profile()));
+        figures = all;
+      }
+      double& us = figures.predicted_us;
+      if (needs_draws) {
+        CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(schedule));
+        if (options.is_robust)
+          us = quantile_of(std::move(drawn_us), kRobustShare);
+        else
+          us *= 1 + kDoubtWeight *
+                        std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_us), 0.0);
+      }
+      return score_of(figures, options.objective, options.limits);
+    };
+    PartitionOptions searched = options;
+    if (!is_time_alone && !searched.search_budget) searched.search_budget = kWholeSearchBudget;
+    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, searched, judge));
+    optimum = std::move(found);
+    // The bound is of the time, and of kernels on f32; halves are moved in less.
+    if (precision == Precision::Fp16 || options.objective != Objective::Latency)
+      optimum.bound_us = 0;
+  } else {
+    CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
+    optimum.plan = std::move(plan);
+  }
+  const std::string name = options.is_optimal() ? "coexec" : options.strategy;
+  return finish_candidate(graph, predictor, precision, options.limits, std::move(optimum), name);
+}
+
+llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         Precision precision, const PartitionOptions& options,
+                                         llvm::ArrayRef<double> rival_us) {
+  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, options, rival_us));
+  if (!options.limits.max_arena_bytes || !options.is_optimal()) return fits;
+  PartitionOptions free = options;
+  free.limits.max_arena_bytes.reset();
+  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival_us));
+  Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations, large.bound_us};
+  CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
+                                                std::move(plan), large.schedule.name));
+  const auto score = [&](const Candidate& candidate) {
+    return score_of(candidate.figures, options.objective, options.limits);
+  };
+  fits.evaluations += large.evaluations;
+  return score(tiled) < score(fits) ? std::move(tiled) : std::move(fits);
+}
+
+}  // namespace codl::compiler

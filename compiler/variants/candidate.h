@@ -1,0 +1,56 @@
+// One way to run a graph on a device, through all stages that depend on how it is partitioned.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/device/device_profile.h"
+#include "compiler/ir/graph.h"
+#include "compiler/partition/limits.h"
+#include "compiler/partition/optimal.h"
+#include "compiler/partition/options.h"
+#include "compiler/partition/partition_plan.h"
+#include "compiler/schedule/schedule.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// How the GPU stores what it alone touches. Fp16: as halves where its kernels can (half_storage.h);
+// results change.
+enum class Precision { Fp32, Fp16 };
+
+// --robust: what so many of the draws stay below. While it searches, of the first draws only.
+inline constexpr double kRobustShare = 0.9;
+inline constexpr int kDrawsOfSearch = 40;
+
+// Its schedule has places in memory and predicted times: it is ready to be emitted.
+struct Candidate {
+  PartitionPlan partition;
+  Schedule schedule;
+  PlanFigures figures;       // of the schedule
+  uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
+  double bound_us = 0;       // that the search cannot go below; 0: not known
+};
+
+// Candidates of one strategy, or of the search where that is `optimal`. With `rival_us`, a plan's
+// times in the first kDrawsOfSearch draws, the search looks for a plan that is surely faster than
+// that one. The schedule has the name "coexec", or the strategy's.
+// Errors: Input (a place or a split that is not possible), Unsupported, Internal. A limit that is
+// not met is none: see check_limits().
+llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         Precision precision, const PartitionOptions& options,
+                                         llvm::ArrayRef<double> rival_us = {});
+
+// The best that is found. The search judges plans without tiles: where memory is limited, the best
+// plan that fits by itself and the best of any memory, fitted into it, are compared.
+llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         Precision precision, const PartitionOptions& options,
+                                         llvm::ArrayRef<double> rival_us = {});
+
+// The plan as a variant of that name. Where it needs more memory than it may, some of it is
+// computed in tiles.
+llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
+                                           const LatencyPredictor& predictor, Precision precision,
+                                           const PlanLimits& limits, Optimum optimum,
+                                           llvm::StringRef name);
+
+}  // namespace codl::compiler

@@ -1,0 +1,194 @@
+#include "compiler/variants/variants.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "compiler/device/busy_profile.h"
+#include "compiler/support/error.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+namespace {
+
+// Co-execution is kept where it is faster in nine of ten draws of the profile's calibrations than
+// one processor in the same ones.
+constexpr double kSureShare = 0.9;
+
+size_t count_gpu_nodes(const Candidate& variant) {
+  return static_cast<size_t>(
+      llvm::count_if(variant.partition.node_partitions, [](const NodePartition& node_partition) {
+        return node_partition.part_on(Processor::Gpu) != nullptr;
+      }));
+}
+
+const char* name_of(Processor processor) {
+  return processor == Processor::Cpu ? "the CPU alone" : "the GPU";
+}
+
+}  // namespace
+
+double constant_mbytes(const ir::Graph& graph) {
+  double bytes = 0;
+  for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
+  return bytes * 1e-6;
+}
+
+// The best of one processor alone that meets the limits: by what the options have plans judged by.
+// No candidate: none does.
+struct VariantMaker::BestSingle {
+  Processor processor = Processor::Cpu;
+  const Candidate* candidate = nullptr;
+  std::vector<double> drawn_us;
+};
+
+VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
+                           Precision precision, const PartitionOptions& options)
+    : graph_(graph), predictor_(predictor), precision_(precision), options_(options) {}
+
+llvm::Expected<const Candidate*> VariantMaker::alone_on(Processor processor) {
+  std::optional<Candidate>& made = alone_[static_cast<size_t>(processor)];
+  if (!made) {
+    PartitionOptions options = options_;
+    options.strategy = processor == Processor::Cpu ? "cpu" : "gpu";
+    options.split_dim = SplitDim::None;
+    options.ratio.reset();
+    options.objective = Objective::Latency;
+    options.limits.places.clear();
+    CODL_ASSIGN_OR_RETURN(candidate, make_candidate(graph_, predictor_, precision_, options));
+    made = std::move(candidate);
+  }
+  return &*made;
+}
+
+llvm::Expected<VariantMaker::BestSingle> VariantMaker::best_single(const Draws& draws) {
+  BestSingle best;
+  double least_us = 0;
+  for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+    CODL_ASSIGN_OR_RETURN(candidate, alone_on(processor));
+    if (!meets(options_.limits, candidate->figures)) continue;
+    CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate->schedule));
+    const double us =
+        options_.is_robust ? quantile_of(drawn_us, kRobustShare) : candidate->schedule.predicted_us;
+    if (best.candidate != nullptr && us >= least_us) continue;
+    best = {processor, candidate, std::move(drawn_us)};
+    least_us = us;
+  }
+  return best;
+}
+
+// The first variant of the plan: what the options ask for. One processor alone where co-execution
+// is not surely faster, unless a split is forced. The CPU where both are the same cores: what a GPU
+// kernel is predicted to gain there is a difference of kernels, which the next profile may not
+// have.
+llvm::Expected<MadeVariant> VariantMaker::make_first() {
+  for (const auto& [strategy, processor] :
+       {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
+    if (options_.strategy != strategy || options_.forces_placement()) continue;
+    CODL_ASSIGN_OR_RETURN(asked, alone_on(processor));
+    return MadeVariant{*asked, ""};
+  }
+  const DeviceProfile& profile = predictor_.profile();
+  if (profile.shares_cores && options_.is_optimal() && !options_.forces_placement()) {
+    CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
+    MadeVariant first{*alone, "the OpenCL device computes on the cores of the CPU queue"};
+    first.candidate.schedule.name = "coexec";
+    return first;
+  }
+  CODL_ASSIGN_OR_RETURN(best, best_candidate(graph_, predictor_, precision_, options_));
+  MadeVariant first{std::move(best), ""};
+  if (!profile.has_gpu) {
+    first.one_processor_reason = "the device has no GPU that can be used";
+    return first;
+  }
+  if (count_gpu_nodes(first.candidate) == 0)
+    first.one_processor_reason = "the GPU is of no use for any node of this network";
+  // The search has judged both processors alone, too.
+  const bool is_of_time = options_.objective == Objective::Latency;
+  if (!options_.is_optimal() || options_.forces_placement() || !is_of_time) return first;
+  const Draws draws(profile);
+  CODL_ASSIGN_OR_RETURN(alone, best_single(draws));
+  if (alone.candidate == nullptr) return first;
+  CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(first.candidate.schedule));
+  double sure_share = share_of_wins(drawn_us, alone.drawn_us);
+  const bool is_better = options_.is_robust ? quantile_of(drawn_us, kRobustShare) <
+                                                  quantile_of(alone.drawn_us, kRobustShare)
+                                            : sure_share >= kSureShare;
+  if (is_better) return first;
+  // The fastest is not sure; one that is may be a little slower.
+  if (!options_.is_robust && sure_share > 1 - kSureShare) {
+    const auto rival_us = llvm::ArrayRef(alone.drawn_us).take_front(kDrawsOfSearch);
+    CODL_ASSIGN_OR_RETURN(sure, best_candidate(graph_, predictor_, precision_, options_, rival_us));
+    CODL_ASSIGN_OR_RETURN(sure_us, draws.latencies_us(sure.schedule));
+    sure.evaluations += first.candidate.evaluations;
+    first.candidate = std::move(sure);
+    sure_share = share_of_wins(sure_us, alone.drawn_us);
+    if (sure_share >= kSureShare) return first;
+  }
+  if (first.one_processor_reason.empty())
+    first.one_processor_reason =
+        llvm::formatv(
+            "{0} takes {1:f2} ms; {2:f2} ms on both are less in {3:f0} % of {4} draws of what the "
+            "profile leaves open, {5:f0} % are asked for",
+            name_of(alone.processor), alone.candidate->schedule.predicted_us / 1e3,
+            first.candidate.schedule.predicted_us / 1e3, 100 * sure_share, kDraws, 100 * kSureShare)
+            .str();
+  const uint32_t evaluations = first.candidate.evaluations;
+  const double bound_us = first.candidate.bound_us;
+  first.candidate = *alone.candidate;
+  first.candidate.schedule.name = "coexec";
+  first.candidate.evaluations = evaluations;
+  first.candidate.bound_us = bound_us;
+  return first;
+}
+
+// What a variant beside the first is planned by.
+PartitionOptions VariantMaker::options_of(const VariantRequest& request) const {
+  PartitionOptions options = options_;
+  options.strategy = "optimal";
+  options.split_dim = SplitDim::None;
+  options.ratio.reset();
+  if (request.kind == VariantRequest::Limited)
+    options.limits.gpu_share = std::min(request.gpu_share, options.limits.gpu_share.value_or(1));
+  return options;
+}
+
+// Planned for a CPU that others use; times are those of one that nobody does, like all in a plan.
+llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& options) {
+  const DeviceProfile busy = busy_profile(predictor_.profile());
+  const LatencyPredictor busy_predictor(busy, constant_mbytes(graph_));
+  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, busy_predictor, precision_, options));
+  Optimum optimum;
+  optimum.plan = std::move(found.partition);
+  optimum.evaluations = found.evaluations;
+  return finish_candidate(graph_, predictor_, precision_, options.limits, std::move(optimum),
+                          "busy");
+}
+
+llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
+  if (request.kind == VariantRequest::Coexec) return make_first();
+  if (request.kind == VariantRequest::Cpu) {
+    CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
+    return MadeVariant{*alone, ""};
+  }
+  const DeviceProfile& profile = predictor_.profile();
+  if (!profile.has_gpu)
+    return input_error("--variants", "expected a device with a GPU for {0}, found {1} without",
+                       request.name, profile.name);
+  if (request.kind == VariantRequest::Gpu) {
+    CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Gpu));
+    return MadeVariant{*alone, ""};
+  }
+  const PartitionOptions options = options_of(request);
+  CODL_ASSIGN_OR_RETURN(made, request.kind == VariantRequest::Busy
+                                  ? make_busy(options)
+                                  : best_candidate(graph_, predictor_, precision_, options));
+  made.schedule.name = request.name;
+  made.bound_us = 0;  // it is of the least time, which is not what was looked for
+  const std::vector<LimitCheck> checks =
+      check_limits(made.figures, options.limits, made.schedule.name);
+  if (llvm::Error error = expect_limits(checks, profile.name)) return error;
+  return MadeVariant{std::move(made), ""};
+}
+
+}  // namespace codl::compiler

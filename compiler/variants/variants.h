@@ -1,0 +1,67 @@
+// The variants of a plan: which candidate each of them is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "compiler/partition/options.h"
+#include "compiler/simulate/uncertainty.h"
+#include "compiler/variants/candidate.h"
+#include "llvm/Support/Error.h"
+
+namespace codl::compiler {
+
+// A variant of the plan, as it is asked for.
+struct VariantRequest {
+  enum Kind {
+    Coexec,   // as the options of the partition say; it has the name of their strategy
+    Cpu,      // the CPU alone
+    Gpu,      // all that it can on the GPU
+    Limited,  // the best that is found with the GPU busy for at most gpu_share of the time
+    Busy,     // the best that is found for a CPU that other programs use (busy_profile.h)
+  };
+  Kind kind = Coexec;
+  std::string name = "coexec";
+  double gpu_share = 1;  // of Limited
+};
+
+struct MadeVariant {
+  Candidate candidate;
+  std::string one_processor_reason;  // CompileReport::Variant's
+};
+
+// Megabytes of the graph's constants as the model has them: what kernels make of these is not known
+// before kernels are chosen (weight_mbytes() of a variant).
+double constant_mbytes(const ir::Graph& graph);
+
+// Makes the variants of one graph on one device. What it is given must outlive it.
+class VariantMaker {
+ public:
+  VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
+               const PartitionOptions& options);
+
+  // Errors: those of make_candidate(); Input where a variant asks for a GPU that there is not;
+  // Limit where one that has limits of its own (Limited, Busy) does not meet them.
+  llvm::Expected<MadeVariant> make(const VariantRequest& request);
+
+  // All that the processor can, on it, without forced places: made once, since a variant may be it,
+  // and the fallback and the reports are it, too.
+  llvm::Expected<const Candidate*> alone_on(Processor processor);
+
+ private:
+  struct BestSingle;
+
+  llvm::Expected<MadeVariant> make_first();
+  llvm::Expected<BestSingle> best_single(const Draws& draws);
+  llvm::Expected<Candidate> make_busy(const PartitionOptions& options);
+  PartitionOptions options_of(const VariantRequest& request) const;
+
+  const ir::Graph& graph_;
+  const LatencyPredictor& predictor_;
+  const Precision precision_;
+  const PartitionOptions options_;
+  std::optional<Candidate> alone_[2];  // by processor
+};
+
+}  // namespace codl::compiler
