@@ -1,4 +1,6 @@
 // ONNX bytes to plan bytes: every stage, in order. Nothing else decides what runs when.
+#include "compiler/pipeline.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +13,6 @@
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
-#include "compiler/pipeline.h"
 #include "compiler/report/alternatives.h"
 #include "compiler/report/assumed_kernels.h"
 #include "compiler/report/explain.h"
@@ -87,21 +88,16 @@ CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& varian
   return report;
 }
 
-// All limits that were asked for, against the first variant.
-llvm::Expected<std::vector<LimitCheck>> checks_of(const Candidate& chosen,
-                                                  const SupportReport* support,
+// The limit on the network itself, if it was asked for.
+llvm::Expected<std::vector<LimitCheck>> checks_of(const SupportReport* support,
                                                   const DeviceProfile& profile,
                                                   const PlanLimits& limits) {
-  std::vector<LimitCheck> checks;
-  if (limits.max_fallback_percent) {
-    if (!profile.has_gpu)
-      return input_error(profile.name,
-                         "expected a device with a GPU for --max-fallback, found one without");
-    checks.push_back(*check_fallback(100 * support->fallback_share,
-                                     support->macs > 0 ? "multiply-adds" : "nodes", limits));
-  }
-  llvm::append_range(checks, check_limits(chosen.figures, limits, chosen.schedule.name));
-  return checks;
+  if (!limits.max_fallback_percent) return std::vector<LimitCheck>();
+  if (!profile.has_gpu)
+    return input_error(profile.name,
+                       "expected a device with a GPU for --max-fallback, found one without");
+  return std::vector<LimitCheck>{*check_fallback(
+      100 * support->fallback_share, support->macs > 0 ? "multiply-adds" : "nodes", limits)};
 }
 
 // Makes the support report where it is asked for, or a limit needs it, and prints it where it is
@@ -238,8 +234,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
 
   CODL_ASSIGN_OR_RETURN(first, maker.make(options.variants[0]));
   CODL_ASSIGN_OR_RETURN(support, report_support(graph, predictor, first.candidate, maker, options));
-  CODL_ASSIGN_OR_RETURN(limits, checks_of(first.candidate, support ? &*support : nullptr, profile,
-                                          options.partition.limits));
+  CODL_ASSIGN_OR_RETURN(
+      limits, checks_of(support ? &*support : nullptr, profile, options.partition.limits));
+  llvm::append_range(limits, first.limits);
   if (llvm::Error error = expect_limits(limits, profile.name)) return error;
   result.report.plain_loops_warning = warning(plain_loops(first.candidate.schedule));
   result.report.assumed_kernels_warning =
@@ -252,18 +249,22 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     *options.dump_to << text << others;
   }
   if (!options.builds_plan) return result;
-  std::vector<Candidate> variants;
-  variants.push_back(std::move(first.candidate));
+  std::vector<MadeVariant> variants;
+  variants.push_back(std::move(first));
   for (const VariantRequest& request : llvm::ArrayRef(options.variants).drop_front()) {
     CODL_ASSIGN_OR_RETURN(made, maker.make(request));
-    if (llvm::none_of(variants, [&](const Candidate& other) {
-          return other.schedule.name == made.candidate.schedule.name;
+    if (llvm::any_of(variants, [&](const MadeVariant& other) {
+          return other.candidate.schedule.name == made.candidate.schedule.name;
         }))
-      variants.push_back(std::move(made.candidate));
+      continue;
+    if (llvm::Error error = expect_limits(made.limits, profile.name)) return error;
+    llvm::append_range(limits, made.limits);
+    variants.push_back(std::move(made));
   }
 
   std::vector<Schedule> schedules;
-  for (Candidate& variant : variants) {
+  for (MadeVariant& made : variants) {
+    Candidate& variant = made.candidate;
     const std::string heading = "variant " + variant.schedule.name + "\n";
     dump_stage(options, "partition",
                [&] { return heading + print_partition(graph, variant.partition); });
@@ -272,8 +273,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     result.report.variants.push_back(report_of(graph, variant, profile));
     CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
     result.report.variants.back().uncertainty = uncertainty;
-    if (&variant == &variants.front())
-      result.report.variants.back().one_processor_reason = first.one_processor_reason;
+    result.report.variants.back().one_processor_reason = made.one_processor_reason;
+    result.report.variants.back().exempt = made.exempt;
     for (ir::NodeId node : variant.partition.not_split_as_forced)
       result.report.not_split_as_forced.push_back(
           llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)
@@ -300,7 +301,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.wants_report) {
     std::vector<PlannedVariant> planned;
     for (size_t i = 0; i < schedules.size(); ++i)
-      planned.push_back({variants[i].partition, schedules[i]});
+      planned.push_back({variants[i].candidate.partition, schedules[i]});
     const ReportedPlan of = {.graph = *reported,
                              .predictor = predictor,
                              .report = result.report,

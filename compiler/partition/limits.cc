@@ -21,7 +21,11 @@ constexpr double kByteWeight = 1e6;
 template <typename... Args>
 LimitCheck make_check(const char* flag, double most, double found, double unit, const char* text,
                       Args&&... args) {
-  return {flag, most, found, (found - most) / std::max(most, unit),
+  return {flag,
+          "",
+          most,
+          found,
+          (found - most) / std::max(most, unit),
           llvm::formatv(text, std::forward<Args>(args)...).str()};
 }
 
@@ -67,6 +71,7 @@ std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimit
                                 "expected at most {0} waits between CPU and GPU (--max-syncs) in "
                                 "variant {1}, found {2} at best",
                                 *limits.max_syncs, variant, figures.syncs));
+  for (LimitCheck& check : checks) check.variant = variant.str();
   return checks;
 }
 

@@ -28,7 +28,7 @@ struct ForcedPlacement {
   double gpu_share = 0;                 // of both: of the rows or channels, in (0, 1)
 };
 
-// What a variant with GPU steps may take at most. Unset fields limit nothing.
+// What each variant of a plan may take at most. Unset fields limit nothing.
 struct PlanLimits {
   std::optional<double> gpu_share;  // 0 to 1: GPU busy, of the run's predicted time
   // Microseconds of GPU work that nothing can interrupt: one launch, and all that is enqueued ahead
@@ -59,13 +59,14 @@ struct PlanFigures {
 // One limit against a plan.
 struct LimitCheck {
   const char* flag = "";  // "--max-arena"
+  std::string variant;    // that it is held against; empty: the network on the device
   double most = 0;        // in the unit of the flag: percent, ms, MiB, a count
   double found = 0;
   double excess = 0;  // 0 or less: met; else how far beyond, as a share of the limit
   std::string text;   // "expected at most ..., found ..."
 };
 
-// All limits on plans that are set, in the order of PlanLimits. `variant`: for texts.
+// All limits on plans that are set, in the order of PlanLimits. `variant`: the plan's name.
 std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimits& limits,
                                      llvm::StringRef variant);
 

@@ -26,6 +26,7 @@ struct CompileReport {
     const char* power_origin = "";  // of figures.energy_mj: the least sure of the power figures
     // Why it is not on both processors; empty where it is, and where that was not asked for.
     std::string one_processor_reason;
+    std::string exempt;  // a flag that it does not keep to, and why: "--place: ..."; or empty
     size_t split_nodes = 0;
     size_t chains = 0;
     size_t longest_chain = 0;

@@ -126,6 +126,7 @@ class Writer {
     number("evaluations", facts.evaluations);
     us("bound_us", facts.bound_us);
     text("one_processor_reason", facts.one_processor_reason);
+    if (!facts.exempt.empty()) text("exempt", facts.exempt);
     json_.attributeObject("memory", [&] {
       number("total_bytes", total_bytes(facts.memory));
 #define CODL_MEMORY(name, description) number(#name "_bytes", facts.memory.name##_bytes);
@@ -356,6 +357,7 @@ class Writer {
     for (const LimitCheck& limit : plan_.limits)
       json_.object([&] {
         json_.attribute("flag", limit.flag);
+        if (!limit.variant.empty()) text("variant", limit.variant);
         json_.attribute("most", rounded(limit.most));
         json_.attribute("found", rounded(limit.found));
       });

@@ -84,6 +84,9 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
       os << "  " << variant.name
          << " is not on both processors: " << tools::printable(variant.one_processor_reason)
          << "\n";
+  for (const CompileReport::Variant& variant : report.variants)
+    if (!variant.exempt.empty())
+      os << "  " << variant.name << " is exempt from " << variant.exempt << "\n";
   if (report.not_split_as_forced.empty()) return;
   os << "  not split as forced:";
   for (const std::string& node : report.not_split_as_forced) os << " " << tools::printable(node);

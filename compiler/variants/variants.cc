@@ -86,7 +86,7 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
        {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
     if (options_.strategy != strategy || options_.forces_placement()) continue;
     CODL_ASSIGN_OR_RETURN(asked, alone_on(processor));
-    return MadeVariant{*asked, ""};
+    return MadeVariant{*asked};
   }
   const DeviceProfile& profile = predictor_.profile();
   if (profile.shares_cores && options_.is_optimal() && !options_.forces_placement()) {
@@ -96,7 +96,7 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
     return first;
   }
   CODL_ASSIGN_OR_RETURN(best, best_candidate(graph_, predictor_, precision_, options_));
-  MadeVariant first{std::move(best), ""};
+  MadeVariant first{std::move(best)};
   if (!profile.has_gpu) {
     first.one_processor_reason = "the device has no GPU that can be used";
     return first;
@@ -165,30 +165,44 @@ llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& option
                           "busy");
 }
 
-llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
+llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request) {
   if (request.kind == VariantRequest::Coexec) return make_first();
   if (request.kind == VariantRequest::Cpu) {
     CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
-    return MadeVariant{*alone, ""};
+    MadeVariant made{*alone};
+    if (llvm::any_of(options_.limits.places, [](const ForcedPlacement& place) {
+          return place.processor != Processor::Cpu;
+        }))
+      made.exempt = "--place: it is what a session takes where no GPU can be used";
+    return made;
   }
   const DeviceProfile& profile = predictor_.profile();
   if (!profile.has_gpu)
     return input_error("--variants", "expected a device with a GPU for {0}, found {1} without",
                        request.name, profile.name);
-  if (request.kind == VariantRequest::Gpu) {
+  PartitionOptions options = options_of(request);
+  if (request.kind == VariantRequest::Gpu && options.limits.places.empty()) {
     CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Gpu));
-    return MadeVariant{*alone, ""};
+    return MadeVariant{*alone};
   }
-  const PartitionOptions options = options_of(request);
+  if (request.kind == VariantRequest::Gpu) {
+    options.strategy = "gpu";
+    CODL_ASSIGN_OR_RETURN(placed, make_candidate(graph_, predictor_, precision_, options));
+    return MadeVariant{std::move(placed)};
+  }
   CODL_ASSIGN_OR_RETURN(made, request.kind == VariantRequest::Busy
                                   ? make_busy(options)
                                   : best_candidate(graph_, predictor_, precision_, options));
   made.schedule.name = request.name;
   made.bound_us = 0;  // it is of the least time, which is not what was looked for
-  const std::vector<LimitCheck> checks =
-      check_limits(made.figures, options.limits, made.schedule.name);
-  if (llvm::Error error = expect_limits(checks, profile.name)) return error;
-  return MadeVariant{std::move(made), ""};
+  return MadeVariant{std::move(made)};
+}
+
+llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
+  CODL_ASSIGN_OR_RETURN(made, make_one(request));
+  made.limits = check_limits(made.candidate.figures, options_of(request).limits,
+                             made.candidate.schedule.name);
+  return made;
 }
 
 }  // namespace codl::compiler

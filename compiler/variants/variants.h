@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/partition/options.h"
@@ -28,7 +29,9 @@ struct VariantRequest {
 
 struct MadeVariant {
   Candidate candidate;
-  std::string one_processor_reason;  // CompileReport::Variant's
+  std::string one_processor_reason = {};  // CompileReport::Variant's
+  std::string exempt = {};                // likewise
+  std::vector<LimitCheck> limits = {};    // all that hold for it
 };
 
 // Megabytes of the graph's constants as the model has them: what kernels make of these is not known
@@ -41,8 +44,8 @@ class VariantMaker {
   VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
                const PartitionOptions& options);
 
-  // Errors: those of make_candidate(); Input where a variant asks for a GPU that there is not;
-  // Limit where one that has limits of its own (Limited, Busy) does not meet them.
+  // Limits are told, not enforced: see expect_limits().
+  // Errors: those of make_candidate(); Input where a variant asks for a GPU that there is not.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 
   // All that the processor can, on it, without forced places: made once, since a variant may be it,
@@ -52,6 +55,7 @@ class VariantMaker {
  private:
   struct BestSingle;
 
+  llvm::Expected<MadeVariant> make_one(const VariantRequest& request);
   llvm::Expected<MadeVariant> make_first();
   llvm::Expected<BestSingle> best_single(const Draws& draws);
   llvm::Expected<Candidate> make_busy(const PartitionOptions& options);

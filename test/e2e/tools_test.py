@@ -210,7 +210,8 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         limit = int(0.8 * free["arena_bytes"])
         self.assertLessEqual(first_variant(f"--max-arena={limit}")["arena_bytes"], limit)
         self.assertEqual(first_variant("--gpu-limit=0%")["gpu_share"], 0)
-        for flags in (["--max-arena=1kB"], ["--strategy=gpu", "--gpu-limit=1%"], ["--strategy=gpu", "--max-gpu-slice=1us"]):
+        for flags in (["--max-arena=1kB"], ["--strategy=gpu", "--gpu-limit=1%"], ["--strategy=gpu", "--max-gpu-slice=1us"],
+                      ["--variants=coexec,gpu", "--gpu-limit=1%"]):
             with self.subTest(flags):
                 os.remove(out)
                 self.expect_error(3, run("codlc", MODEL, "-o", out, "--device=sd855", *flags), flags[-1].split("=")[0], "at best")

@@ -34,8 +34,11 @@ std::string four_convs() {
 }
 
 llvm::Expected<CompileResult> compile_with(const PartitionOptions& partition,
-                                           const DeviceProfile& profile) {
+                                           const DeviceProfile& profile,
+                                           const std::vector<VariantRequest>& variants = {
+                                               {}, {VariantRequest::Cpu, "cpu"}}) {
   CompileOptions options;
+  options.variants = variants;
   options.partition = partition;
   options.partition.search_budget = 300;
   return compile(four_convs(), "model", profile, options);
@@ -151,6 +154,59 @@ TEST_CASE("a limit that cannot be met is told with the best there is") {
   options.limits.max_gpu_slice_us = 0.5;
   CHECK(test::error_of(compile_with(options, profile)).find("--max-gpu-slice") !=
         std::string::npos);
+}
+
+TEST_CASE("limits hold for every variant of a plan") {
+  const DeviceProfile profile = powered_profile();
+  const std::vector<VariantRequest> variants = {{},
+                                                {VariantRequest::Cpu, "cpu"},
+                                                {VariantRequest::Gpu, "gpu"},
+                                                {VariantRequest::Limited, "gpu40", 0.4},
+                                                {VariantRequest::Busy, "busy"}};
+  PartitionOptions options;
+  options.limits.gpu_share = 0.9;
+  const std::string refused = test::error_of(compile_with(options, profile, variants));
+  CHECK(refused.find("test: expected at most 90.0 % of the predicted time on the GPU (--gpu-limit) "
+                     "in variant gpu, found ") == 0);
+  CHECK(refused.find("% at best") != std::string::npos);
+  // What all can meet all do.
+  options.limits = {};
+  options.limits.max_gpu_slice_us = 60;
+  options.limits.max_syncs = 50;
+  const CompileResult kept = test::value_of(compile_with(options, profile, variants));
+  REQUIRE(kept.report.variants.size() == variants.size());
+  for (const CompileReport::Variant& variant : kept.report.variants) {
+    CAPTURE(variant.name);
+    CHECK(meets(options.limits, variant.figures));
+    CHECK(variant.figures.gpu_share <= (variant.name == "gpu40" ? 0.4 : 1));
+    CHECK(variant.exempt.empty());
+  }
+  CHECK(kept.report.variants[2].figures.longest_slice_us > 0);
+  // The fallback's memory counts, too.
+  const uint64_t free = test::value_of(compile_with({}, profile, {{VariantRequest::Cpu, "cpu"}}))
+                            .report.variants[0]
+                            .figures.arena_bytes;
+  options.limits = {};
+  options.limits.max_arena_bytes = free / 100;
+  CHECK(test::error_of(compile_with(options, profile, {{VariantRequest::Cpu, "cpu"}}))
+            .find("(--max-arena) in variant cpu") != std::string::npos);
+}
+
+TEST_CASE("forced places hold for every variant but the one of sessions without a GPU") {
+  const DeviceProfile profile = powered_profile();
+  PartitionOptions options;
+  options.limits.places = {{"c", Processor::Cpu}};
+  const std::vector<VariantRequest> variants = {
+      {}, {VariantRequest::Cpu, "cpu"}, {VariantRequest::Gpu, "gpu"}};
+  const CompileResult on_cpu = test::value_of(compile_with(options, profile, variants));
+  CHECK(on_cpu.report.variants[1].exempt.empty());
+  CHECK(on_cpu.report.variants[2].gpu_mac_share > 0.3);
+  CHECK(on_cpu.report.variants[2].gpu_mac_share < 0.7);
+  options.limits.places = {{"c", Processor::Gpu}};
+  const CompileResult on_gpu = test::value_of(compile_with(options, profile, variants));
+  CHECK(on_gpu.report.variants[0].gpu_mac_share > 0);
+  CHECK(on_gpu.report.variants[0].exempt.empty());
+  CHECK(on_gpu.report.variants[1].exempt.find("--place: ") == 0);
 }
 
 TEST_CASE("energy is not the objective where the profile has no power figures") {
