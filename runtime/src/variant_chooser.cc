@@ -14,33 +14,43 @@ namespace {
 
 constexpr float kPredictionVariance = 0.1f;  // of a variant that has not run yet
 constexpr float kMaxVariance = 0.25f;
-constexpr float kAgeing = 0.0003f;  // of a variant, for each run since it ran
-// Of a processor's slowdown, for each run: after 20 of which none depends on it nearly nothing is
-// known.
+constexpr float kAgeing = 0.0005f;  // of a variant, for each run since it ran
+// Added to the variance of a processor's slowdown in each run: after 20 of which none depends on it
+// nearly nothing is known.
 constexpr float kLoadDrift = 0.01f;
 constexpr float kForgetting = 1.1f;
 constexpr float kSurprise = 4;  // variances
 constexpr float kNewLoadVariance = 0.3f;
-constexpr float kCpuNoise = 0.002f;  // of the CPU's steps in a run that is all theirs
-constexpr float kColdNoise = 0.03f;  // of a variant's first run: its weights are in no cache
+constexpr float kMinCpuNoise = 0.002f;  // of the CPU's steps in a run that is all theirs
+constexpr float kColdNoise = 0.02f;     // of a variant's first run: its weights are in no cache
 constexpr float kMinNoise = 0.0025f;
 constexpr float kMaxNoise = 0.04f;
+constexpr float kNoiseGain = 0.1f;
 // Where load has changed since a variant ran, so much of the change may not apply to it: who uses a
 // processor for short times only gets more of it than its share.
 constexpr float kShare = 0.4f;
 // A variant is better that is faster by this share.
 constexpr float kMargin = 0.03f;
 constexpr uint32_t kTriedRuns = 2;
-// A variant that was tried in vain rests for 8 runs, then 16, then 32, unless a processor's
+// A variant that was tried in vain rests for 8 runs, then 16, 32 and 64, unless a processor's
 // slowdown changes by this factor.
 constexpr float kNewLoad = 1.3f;
-constexpr uint32_t kMaxDoublings = 2;
-constexpr float kHopeless = 1.3f;  // times the home variant's: one run is enough
+constexpr uint32_t kMaxDoublings = 3;
+constexpr float kHopeless = 1.2f;  // times the home variant's: one run is enough
 // Runs that tries may cost: so many at once, and of each further run this share.
 constexpr float kMaxCredit = 3;
 constexpr float kCredit = 0.015f;
 
 float square(float x) { return x * x; }
+
+// Of what two runs are off by: the square that both are sure to exceed; below 0: to different
+// sides.
+float agreement(float now, float before) { return std::min(now * before, square(now)); }
+
+// `difference`: square of what two runs of the same variant, one after the other, differ by.
+void learn_noise(float& noise, float difference, float least) {
+  noise = std::clamp(noise + kNoiseGain * (0.5f * difference - noise), least, kMaxNoise);
+}
 
 }  // namespace
 
@@ -65,6 +75,7 @@ codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const Va
   }
   for (Slowdown& slowdown : slowdowns_) slowdown.variance = kPredictionVariance;
   noise_ = kMinNoise;
+  cpu_noise_ = kMinCpuNoise;
   credit_ = kMaxCredit;
   forecast_all();
   return CODL_OK;
@@ -105,13 +116,22 @@ void VariantChooser::age() {
   credit_ = std::min(credit_ + kCredit, kMaxCredit);
 }
 
-// The CPU's steps tell of the CPU alone, the better the more of a run they are.
+// The CPU's steps tell of the CPU alone, the better the more of a run they are. A scheduler that
+// gives the core to others for whole slices makes them jump from run to run, so that a run counts
+// for less the more runs differ; two that are off to the same side say that load has changed.
 void VariantChooser::learn_cpu(const Forecast& forecast, float run_us, float cpu_us) {
   if (!(forecast.cpu_us > 0) || !(cpu_us > 0)) return;
   Slowdown& cpu = slowdowns_[kCpu];
-  const float noise = kCpuNoise / square(std::min(cpu_us / run_us, 1.0f));
-  const float gain = cpu.variance / (cpu.variance + noise);
+  const float share = square(std::min(cpu_us / run_us, 1.0f));
   const float found = std::clamp(cpu_us / forecast.cpu_us, cpu.factor * 0.25f, cpu.factor * 4.0f);
+  const float change = found / cpu.factor - 1;
+  if (runs_in_a_row_ > 1) {
+    if (agreement(change, last_cpu_change_) > kSurprise * (cpu.variance + cpu_noise_ / share))
+      cpu.variance = std::max(cpu.variance, kNewLoadVariance);
+    learn_noise(cpu_noise_, share * square(change - last_cpu_change_), kMinCpuNoise);
+  }
+  last_cpu_change_ = change;
+  const float gain = cpu.variance / (cpu.variance + cpu_noise_ / share);
   cpu.factor += gain * (found - cpu.factor);
   cpu.variance *= 1 - gain;
 }
@@ -126,15 +146,14 @@ void VariantChooser::notice_change(Forecast& forecast, float dependence, float e
   }
   Slowdown& gpu = slowdowns_[kGpu];
   const float expected = forecast.variance + noise_ + square(dependence) * gpu.variance;
-  const float agreed = std::min(excess * last_excess_, square(excess));  // below 0: they disagree
+  const float agreed = agreement(excess, last_excess_);
   if (agreed > kSurprise * expected) {
     gpu.variance = std::max(gpu.variance, kNewLoadVariance);
     forecast.variance = std::max(forecast.variance, kPredictionVariance * square(1 - dependence));
   } else {
     is_puzzled_ = square(excess) > kSurprise * expected;
   }
-  noise_ = std::clamp(noise_ + 0.1f * (0.5f * square(excess - last_excess_) - noise_), kMinNoise,
-                      kMaxNoise);
+  learn_noise(noise_, square(excess - last_excess_), kMinNoise);
   last_excess_ = excess;
 }
 

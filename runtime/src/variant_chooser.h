@@ -82,6 +82,8 @@ class VariantChooser {
   Array<float> ends_us_;       // by step: replay()'s
   Slowdown slowdowns_[kProcessorCount];
   float noise_ = 0;             // variance of a run's time that nothing explains
+  float cpu_noise_ = 0;         // the same of its CPU steps, in a run that is all theirs
+  float last_cpu_change_ = 0;   // of the CPU's slowdown in the last run, as a share
   float last_excess_ = 0;       // of the last run, above what was expected, as a share
   bool is_puzzled_ = false;     // the last run may have been the first under another load
   float credit_ = 0;            // runs of the home variant that may be lost
