@@ -160,7 +160,10 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
   // No event: this run is in order, and the CPU step is done.
   if (step.cpu_wait != kNoStep && events_[step.cpu_wait] != nullptr)
     waits[wait_count++] = events_[step.cpu_wait];
-  if (timeline_.count() != 0) timeline_[index].start_ns = timeline_[index].end_ns = now_ns();
+  if (timeline_.count() != 0) {
+    codl_step_time_t& time = timeline_[index];
+    time.enqueued_ns = time.start_ns = time.end_ns = now_ns();
+  }
   return submit(index, wait_count, wait_count != 0 ? waits : nullptr,
                 step.needs_event ? &events_[index] : nullptr, diag);
 }

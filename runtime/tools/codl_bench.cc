@@ -30,8 +30,6 @@ namespace {
 
 constexpr char kTool[] = "codl-bench";
 
-// Of these the run with the median time is reported; odd, so that there is one.
-constexpr int32_t kRecordedRuns = 5;
 // With its margins, less than a terminal's 80.
 constexpr int32_t kTimelineColumns = 64;
 
@@ -42,7 +40,9 @@ struct BenchFlags {
   int32_t warmup_runs = 5;
   std::vector<int32_t> probe_cores;
   bool compares_variants = false;
-  int32_t rounds = 0;  // 0: kRounds
+  int32_t rounds = 0;         // 0: kRounds
+  int32_t recorded_runs = 5;  // of these the run with the median time is reported
+  bool lists_slices = false;
   bool lists_steps = false;
   bool lists_runs = false;
 };
@@ -71,6 +71,7 @@ struct Report {
   RunTimes queues;
   std::string timeline;  // text_timeline()
   std::vector<StepTimes> steps;
+  std::vector<double> slices_us;  // of all recorded runs
 };
 
 double now_us() {
@@ -131,14 +132,14 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   if (flags.plan.is_adaptive) report->adaptation = adaptation_of(session);
 }
 
-// Of kRecordedRuns runs after one to warm up.
-std::vector<Timeline> record_runs(const Plan& plan, const PlanFlags& flags,
+// Of `run_count` runs after one to warm up.
+std::vector<Timeline> record_runs(const Plan& plan, const PlanFlags& flags, int32_t run_count,
                                   const std::vector<codl_buffer_t>& inputs,
                                   const std::vector<codl_buffer_t>& outputs) {
   Session session = create_session(plan, flags, true);
   run_session(session, inputs, outputs);
   std::vector<Timeline> timelines;
-  for (int32_t i = 0; i < kRecordedRuns; ++i) {
+  for (int32_t i = 0; i < run_count; ++i) {
     run_session(session, inputs, outputs);
     timelines.push_back(timeline_of(session));
   }
@@ -147,7 +148,7 @@ std::vector<Timeline> record_runs(const Plan& plan, const PlanFlags& flags,
 
 // The one with the median time.
 Timeline median_run(std::vector<Timeline> timelines) {
-  const auto median = timelines.begin() + kRecordedRuns / 2;
+  const auto median = timelines.begin() + static_cast<int64_t>(timelines.size() / 2);
   std::nth_element(timelines.begin(), median, timelines.end(),
                    [](const Timeline& a, const Timeline& b) {
                      return run_times_of(a).wall_us < run_times_of(b).wall_us;
@@ -177,10 +178,9 @@ const char* queue_name(int32_t queue) {
              : "unknown";
 }
 
-std::string steps_text(const std::vector<StepTimes>& steps) {
-  std::string text =
-      formatted("steps, medians of %d recorded runs\n  %-8s %12s %12s  %s\n", kRecordedRuns,
-                "queue", "predicted us", "measured us", "node, kernel");
+std::string steps_text(const std::vector<StepTimes>& steps, int32_t run_count) {
+  std::string text = formatted("steps, medians of %d recorded runs\n  %-8s %12s %12s  %s\n",
+                               run_count, "queue", "predicted us", "measured us", "node, kernel");
   for (const StepTimes& times : steps)
     text += formatted("  %-8s %12.1f %12.1f  %s, %s\n", queue_name(times.step.queue),
                       static_cast<double>(times.step.predicted_us), times.median_us,
@@ -243,9 +243,17 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
                       times.busy_us, times.idle_us, times.step_count);
   }
   text += formatted("  cpu and gpu  %10.1f us both busy\n", report.queues.overlap_us);
+  if (!report.slices_us.empty()) {
+    const Latencies slices = latencies_of(report.slices_us);
+    text += formatted(
+        "gpu slices, from enqueued to done, of %d recorded runs\n"
+        "  p99          %10.1f us    longest %.1f us\n",
+        flags.recorded_runs, slices.p99_us,
+        *std::max_element(report.slices_us.begin(), report.slices_us.end()));
+  }
   text += report.timeline;
   if (report.adaptation) text += adaptation_text(*report.adaptation);
-  return flags.lists_steps ? text + steps_text(report.steps) : text;
+  return flags.lists_steps ? text + steps_text(report.steps, flags.recorded_runs) : text;
 }
 
 void write_queues(JsonWriter& json, const RunTimes& times) {
@@ -276,7 +284,7 @@ void write_queues(JsonWriter& json, const RunTimes& times) {
 //  "switch_reason", "switch_us", "variants": [{"variant", "run_count", "predicted_us",
 //  "expected_us", "slowdown"}], with --list-runs "runs": [{"variant", "start_ns", "us"}], with
 //  --steps "steps": [{"node", "kernel", "queue", "predicted_us", "median_us", "start_us",
-//  "end_us"}]}
+//  "end_us"}], with --list-slices "slices_us": []}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;
@@ -301,6 +309,11 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   if (report.adaptation) write_adaptation(json, *report.adaptation);
   if (flags.lists_runs) write_runs(json, report.all_runs);
   if (flags.lists_steps) write_steps(json, report.steps);
+  if (flags.lists_slices) {
+    json.key("slices_us").begin_array();
+    for (double us : report.slices_us) json.number(us);
+    json.end_array();
+  }
   json.end_object();
   return json.text() + "\n";
 }
@@ -361,8 +374,9 @@ void bench_all_variants(const Plan& plan, BenchFlags flags,
     if (!flags.lists_steps) break;
     PlanFlags own = flags.plan;
     own.variant = variant.session.variant;
-    steps.push_back(step_times_of(record_runs(plan, own, inputs, outputs)));
-    text += "variant " + printable(own.variant) + ": " + steps_text(steps.back());
+    steps.push_back(step_times_of(record_runs(plan, own, flags.recorded_runs, inputs, outputs)));
+    text +=
+        "variant " + printable(own.variant) + ": " + steps_text(steps.back(), flags.recorded_runs);
   }
   print_to(flags.plan.output_path,
            flags.plan.is_json ? comparison_json(flags, comparison, steps) : text);
@@ -378,6 +392,7 @@ void check_flags(const BenchFlags& flags) {
                                                  {"--min-ms", flags.min_ms > 0},
                                                  {"--adaptive", flags.plan.is_adaptive},
                                                  {"--list-runs", flags.lists_runs},
+                                                 {"--list-slices", flags.lists_slices},
                                                  {"--probe-cores", !flags.probe_cores.empty()}};
   for (const auto& [name, is_given] : others)
     if (is_given) fail_input(name, "one variant", "--all-variants");
@@ -412,7 +427,12 @@ int codl_bench(const std::vector<std::string>& arguments) {
          "--variant, and say what it did; steps are those of the last one"},
         {"list-runs", switch_value(&flags.lists_runs),
          "of --json: every timed run with its variant and when it began"},
-        {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"}}}};
+        {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"},
+        {"recorded-runs", integer_value("N", &flags.recorded_runs, 1),
+         "runs behind those, whose steps are timed"},
+        {"list-slices", switch_value(&flags.lists_slices),
+         "of --json: how long each GPU kernel of the recorded runs took from when it was enqueued "
+         "until it was done"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
   check_flags(flags);
 
@@ -434,10 +454,15 @@ int codl_bench(const std::vector<std::string>& arguments) {
   PlanFlags last = flags.plan;
   if (last.is_adaptive) last.variant = report.session.variant;
   last.is_adaptive = false;
-  const std::vector<Timeline> recorded = record_runs(plan, last, inputs, outputs);
+  const std::vector<Timeline> recorded =
+      record_runs(plan, last, flags.recorded_runs, inputs, outputs);
   report.steps = step_times_of(recorded);
   const Timeline timeline = median_run(recorded);
   report.queues = run_times_of(timeline);
+  for (const Timeline& run : recorded) {
+    const std::vector<double> slices_us = slices_us_of(run);
+    report.slices_us.insert(report.slices_us.end(), slices_us.begin(), slices_us.end());
+  }
   report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())
     print_to(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));

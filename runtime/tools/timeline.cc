@@ -123,6 +123,16 @@ RunTimes run_times_of(const Timeline& timeline) {
   return times;
 }
 
+std::vector<double> slices_us_of(const Timeline& timeline) {
+  std::vector<double> slices_us;
+  for (const codl_step_time_t& step : timeline) {
+    const std::string_view kernel = step.kernel;
+    if (step.queue != 1 || kernel == "map" || kernel == "unmap") continue;
+    slices_us.push_back(micros(step.end_ns - step.enqueued_ns));
+  }
+  return slices_us;
+}
+
 std::string text_timeline(const Timeline& timeline, int32_t columns) {
   const Span extent = extent_of(timeline);
   const double column_ns = static_cast<double>(extent.end_ns - extent.start_ns) / columns;

@@ -33,6 +33,11 @@ struct RunTimes {
 
 RunTimes run_times_of(const Timeline& timeline);
 
+// Microseconds from when each GPU kernel was enqueued until it was done, in the run's order: so
+// long would a request of another program wait that came right behind it, where the GPU serves in
+// order of request. Where steps are enqueued behind user events it is also what they wait for.
+std::vector<double> slices_us_of(const Timeline& timeline);
+
 // A line per processor that has steps, of `columns` equal parts of the run: '#' where it was busy
 // for half of the part or more, '.' for less, ' ' where it was idle.
 std::string text_timeline(const Timeline& timeline, int32_t columns);

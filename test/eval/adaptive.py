@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Fixed variants against the adaptive policy while other processes come and go on the CPU's core, measured here.
 
-    adaptive.py BIN MODELS --work DIR --cpu-cores 0 --gpu-cores 1 > adaptive.md
+    adaptive.py BIN MODELS --work DIR [--time-budget 8m] [--cpu-cores 0] [--gpu-cores 1] [--profile NAME|FILE.json]
 
-BIN is a folder with codlc and codl-bench; MODELS has networks as NAME.onnx. Needs Python's standard library only. OpenCL
-is what the environment says (OCL_ICD_VENDORS). Nothing else may run meanwhile.
+BIN is a folder with codlc, codl-bench and codl-profile; MODELS has networks as NAME.onnx. Needs Python's standard
+library only. OpenCL is what the environment says (OCL_ICD_VENDORS). Nothing else may run meanwhile.
 
-Each network is compiled once, with all variants, and timed once for each variant and once with codl-bench --adaptive.
+Each network is compiled once, with all variants, for the pair of cores, by a profile that codl-profile makes first
+(without --profile). Each variant is timed, and codl-bench --adaptive, in two passes, the second in reverse order.
 During each timing the same phases go by: --loads competing processes, which compute without end on the CPU's core. The
 first ten runs of a phase are the policy's to find out; the means are of those behind them. Two conditions hold in each
 phase: adaptive takes at most 5 % more than the best fixed variant, and never more than the worst.
 
-DIR keeps plans and results.json. Markdown goes to stdout. Exit code 1 if a condition fails.
+Phases are as long as --time-budget allows, 1.5 s at least, and 30 runs. DIR keeps the profile, plans and results.json;
+networks that are in results.json are not measured again. Markdown goes to stdout. Exit code 1 if a condition fails, 3
+if time was up before the last network (the same command goes on).
 """
 import argparse
 import json
@@ -21,13 +24,17 @@ import subprocess
 import sys
 import time
 
+import measured_pairs
 import results
 
 NETWORKS = "mobilenet_v2_ts13,mobilenet_v3_large_ts13,squeezenet1_1_ts13"
 ADAPTIVE = "adaptive"
 LEFT_OUT = 10  # runs of a phase in which the policy finds out
-LEAST_RUNS = 30  # of a phase, for which it is made longer
-MOST_ABOVE_BEST = 0.05
+MIN_RUNS = 30  # of a phase, for which it is made longer
+MIN_PHASE_SECONDS = 1.5
+MAX_ABOVE_BEST = 0.05
+PASSES = 2
+PROFILE_SECONDS = 80
 SECONDS = 600  # that a program may take
 COMPETITOR = "while True: pass"
 
@@ -36,18 +43,14 @@ def fail(text):
     sys.exit(f"adaptive.py: error: {text}")
 
 
-def command_of(binaries, tool, arguments):
-    libraries = [binaries, os.path.join(binaries, "..", "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-    return ([os.path.join(binaries, tool), *arguments],
-            dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, libraries))))
-
-
 def start(binaries, tool, *arguments):
-    command, environment = command_of(binaries, tool, arguments)
+    libraries = [binaries, os.path.join(binaries, "..", "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    environment = dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, libraries)))
+    path = os.path.join(binaries, tool)
     try:
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        return subprocess.Popen([path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     except OSError as error:
-        fail(f"{command[0]}: {error.strerror}")
+        fail(f"{path}: {error.strerror}")
 
 
 def finish(process, tool):
@@ -60,10 +63,6 @@ def finish(process, tool):
     if process.returncode:
         fail(f"{tool}: {errors.strip()[-2000:]}")
     return text
-
-
-def run(binaries, tool, *arguments):
-    return finish(start(binaries, tool, *arguments), tool)
 
 
 def cores_of(text):
@@ -98,21 +97,20 @@ class Timing:
         self.options = options
         self.arguments = [plan, "--json", "--list-runs", "--require-variant", *policy, "--warmup-runs=2",
                           f"--cpu-cores={options.cpu_cores}", f"--gpu-cores={options.gpu_cores}"]
+        # What comes before the timed runs takes about as long the second time, when its files are cached.
+        begin = time.monotonic()
+        first = json.loads(finish(self.bench("--num-runs=1"), "codl-bench"))
+        self.load_s = min(time.monotonic() - begin, 4 * first["load_us"] / 1e6 + 4 * first["first_run_us"] / 1e6 + 0.5)
+        self.slowest_s = first["median_us"] / 1e6 * (1 + max(options.loads))
 
     def bench(self, *arguments):
         return start(self.options.bin, "codl-bench", *self.arguments, *arguments)
 
-    def measure(self):
+    def measure(self, phase_seconds):
         """The report, with the runs of each phase: [{"us", "variant"}]."""
-        # What comes before the timed runs takes about as long the second time, when its files are cached.
-        begin = time.monotonic()
-        first = json.loads(finish(self.bench("--num-runs=1"), "codl-bench"))
-        load_s = min(time.monotonic() - begin, 4 * first["load_us"] / 1e6 + 4 * first["first_run_us"] / 1e6 + 0.5)
-        slowest_s = first["median_us"] / 1e6 * (1 + max(self.options.loads))
-        phase_s = max(self.options.phase_seconds, LEAST_RUNS * slowest_s)
-        phases_s = phase_s * len(self.options.loads)
-        process = self.bench("--num-runs=1", f"--min-ms={1000 * (load_s + phases_s):.0f}")
-        time.sleep(load_s)
+        phase_s = max(phase_seconds, MIN_RUNS * self.slowest_s)
+        process = self.bench("--num-runs=1", f"--min-ms={1000 * (self.load_s + phase_s * len(self.options.loads)):.0f}")
+        time.sleep(self.load_s)
         spans = []
         for count in self.options.loads:
             begin_ns = time.monotonic_ns()
@@ -128,97 +126,139 @@ class Timing:
                             for begin_ns, end_ns in spans]
         for phase in report["phases"]:
             if len(phase) <= LEFT_OUT:
-                fail(f"{self.arguments[0]}: expected more than {LEFT_OUT} runs in a phase, found {len(phase)}: "
-                     "a larger --phase-seconds")
+                fail(f"{self.arguments[0]}: expected more than {LEFT_OUT} runs in a phase, found {len(phase)}")
+        del report["runs"]
         return report
 
 
-def mean_ms(phase):
-    return statistics.fmean(run["us"] for run in phase[LEFT_OUT:]) / 1e3
+def measure(options, plan, seconds):
+    """By mode: the report of each pass."""
+    begin = time.monotonic()
+    timings = {mode: Timing(options, plan, mode) for mode in [*options.variants, ADAPTIVE]}
+    loads_s = PASSES * sum(timing.load_s for timing in timings.values())
+    left_s = seconds - (time.monotonic() - begin) - loads_s
+    phase_seconds = max(MIN_PHASE_SECONDS, left_s / (PASSES * len(timings) * len(options.loads)))
+    reports = {mode: [] for mode in timings}
+    for i in range(PASSES):
+        for mode in list(timings)[::-1 if i % 2 else 1]:
+            reports[mode].append(timings[mode].measure(phase_seconds))
+    return reports
 
 
-def counts(phase):
+def mean_ms(reports, phase):
+    return statistics.fmean(run["us"] for report in reports for run in report["phases"][phase][LEFT_OUT:]) / 1e3
+
+
+def counts(reports, phase):
     """"busy 31, coexec 2": runs by variant."""
-    variants = [run["variant"] for run in phase]
+    variants = [run["variant"] for report in reports for run in report["phases"][phase]]
     return ", ".join(f"{name} {variants.count(name)}" for name in sorted(set(variants), key=variants.count)[::-1])
 
 
-def verdicts(options, means):
-    """By phase: adaptive over the best fixed variant, and whether both conditions hold."""
+def verdicts(means):
+    """By phase: adaptive over the best fixed variant, and whether both conditions hold. `means`: {mode: [by phase]}."""
     found = []
-    for i in range(len(options.loads)):
-        fixed = [means[variant][i] for variant in options.variants]
-        above = means[ADAPTIVE][i] / min(fixed) - 1
-        found.append((above, above <= MOST_ABOVE_BEST and means[ADAPTIVE][i] <= max(fixed)))
+    for i, adaptive in enumerate(means[ADAPTIVE]):
+        fixed = [by_phase[i] for mode, by_phase in means.items() if mode != ADAPTIVE]
+        above = adaptive / min(fixed) - 1
+        found.append((above, above <= MAX_ABOVE_BEST and adaptive <= max(fixed)))
     return found
 
 
+def means_of(options, reports):
+    return {mode: [mean_ms(passes, i) for i in range(len(options.loads))] for mode, passes in reports.items()}
+
+
 def section(options, network, reports):
-    means = {mode: [mean_ms(phase) for phase in report["phases"]] for mode, report in reports.items()}
-    found = verdicts(options, means)
+    means = means_of(options, reports)
     head = ["ms a run", *(f"{i + 1}: {count} competing" for i, count in enumerate(options.loads))]
     rows = [[mode, *(f"{ms:.2f}" for ms in means[mode])] for mode in [*options.variants, ADAPTIVE]]
     rows.append(["adaptive over the best", *(f"{100 * above:+.1f} %" + ("" if holds else " (fails)")
-                                             for above, holds in found)])
-    rows.append(["runs by variant", *(counts(phase) for phase in reports[ADAPTIVE]["phases"])])
+                                             for above, holds in verdicts(means))])
+    rows.append(["runs by variant", *(counts(reports[ADAPTIVE], i) for i in range(len(options.loads)))])
     adaptive = reports[ADAPTIVE]
-    return ([f"## {network}", "", *results.table(head, rows)] +
-            results.wrapped(f"{adaptive['switch_count']} switches; a call of codl_session_set_variant takes "
-                            f"{adaptive['switch_us']:.3f} us."), all(holds for _, holds in found))
+    return ([f"## {network}", "", *results.table(head, rows)] + results.wrapped(
+        f"{' and '.join(str(report['switch_count']) for report in adaptive)} switches in the two passes; a call of "
+        f"codl_session_set_variant takes {max(report['switch_us'] for report in adaptive):.3f} us."))
 
 
 def compile_plan(options, network):
     plan = os.path.join(options.work, network + ".codl")
     model = os.path.join(options.models, network + ".onnx")
-    run(options.bin, "codlc", model, f"--device={options.device}", f"--variants={','.join(options.variants)}",
-        f"--search-budget={options.search_budget}", "-q", "-o", plan)
+    finish(start(options.bin, "codlc", model, f"--device={options.profile}", f"--variants={','.join(options.variants)}",
+                 f"--search-budget={options.search_budget}", "-q", "-o", plan), "codlc")
     return plan
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("bin")
-    parser.add_argument("models")
-    parser.add_argument("--work", required=True)
-    parser.add_argument("--cpu-cores", required=True)
-    parser.add_argument("--gpu-cores", required=True)
-    parser.add_argument("--device", default="host-pair", help="the profile of the pair")
-    parser.add_argument("--networks", default=NETWORKS)
-    parser.add_argument("--variants", default="coexec,cpu,gpu50,busy")
-    parser.add_argument("--loads", default="0,1,2,0", help="competing processes, by phase")
-    parser.add_argument("--phase-seconds", type=float, default=2, help="at least")
-    parser.add_argument("--search-budget", type=int, default=300)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = lambda text: text.split(",")
+    parser.add_argument("bin", help="folder of this build's programs")
+    parser.add_argument("models", help="folder of NAME.onnx, with weights")
+    parser.add_argument("--work", required=True, metavar="DIR", help="what is kept between runs, and the results")
+    parser.add_argument("--time-budget", type=measured_pairs.seconds_of, default="8m", metavar="DURATION", help="(default: 8m)")
+    parser.add_argument("--cpu-cores", default="0", help="(default: 0)")
+    parser.add_argument("--gpu-cores", default="1", help="of OpenCL (default: 1)")
+    parser.add_argument("--profile", metavar="NAME|FILE.json", help="of this pair of cores (default: codl-profile makes one)")
+    parser.add_argument("--networks", type=names, default=names(NETWORKS), help="without .onnx (default: three)")
+    parser.add_argument("--variants", type=names, default=names("coexec,cpu,gpu50,busy"), help="(default: coexec,cpu,gpu50,busy)")
+    parser.add_argument("--loads", type=lambda text: [int(count) for count in names(text)], default="0,1,2,0",
+                        help="competing processes, by phase (default: 0,1,2,0)")
+    parser.add_argument("--search-budget", type=int, default=300, help="of codlc (default: 300)")
     options = parser.parse_args()
-    options.variants = options.variants.split(",")
-    options.loads = [int(count) for count in options.loads.split(",")]
     options.competing_cores = cores_of(options.cpu_cores)
+    options.profile_budget, options.profile_flags = PROFILE_SECONDS, ["--no-tiles"]
+    missing = [name for name in options.networks if not os.path.exists(os.path.join(options.models, name + ".onnx"))]
+    if missing:
+        parser.error(f"{options.models}: expected {missing[0]}.onnx, found no such file")
     return options
+
+
+def page(options, data):
+    found = {network: verdicts(means_of(options, reports)) for network, reports in data["networks"].items()}
+    all_hold = all(holds for by_phase in found.values() for _, holds in by_phase)
+    lines = ["# Variants that adapt, measured", "", *results.wrapped(
+        f"Measured on {data['machine']}: the CPU's steps on core {options.cpu_cores}, OpenCL ({data['opencl'] or 'the system'}) on core "
+        f"{options.gpu_cores}, competing processes on the CPU's core; load before it {data['load_before']:.2f}, profile "
+        f"{data['profile']}. Means of the runs of a phase behind its first {LEFT_OUT}, of {PASSES} passes. Made by "
+        "`test/eval/adaptive.py`."), *results.wrapped(
+        f"Adaptive may take {100 * MAX_ABOVE_BEST:.0f} % more than the best fixed variant of a phase, and never more "
+        f"than the worst: {'this holds in every phase' if all_hold else 'this fails where it says so'}.")]
+    for network, reports in data["networks"].items():
+        lines += section(options, network, reports)
+    return lines, all_hold
 
 
 def main():
     options = parse()
-    os.makedirs(options.work, exist_ok=True)
-    sections, everything, all_hold = [], {}, True
-    for network in options.networks.split(","):
-        plan = compile_plan(options, network)
-        reports = {mode: Timing(options, plan, mode).measure() for mode in [*options.variants, ADAPTIVE]}
-        lines, holds = section(options, network, reports)
-        sections += lines
-        all_hold = all_hold and holds
-        everything[network] = reports
-        with open(os.path.join(options.work, "results.json"), "w", encoding="utf-8") as file:
-            json.dump(everything, file)
-        print(f"{network}: {'holds' if holds else 'fails'}", file=sys.stderr)
-    lines = ["# Variants that adapt, measured", ""]
-    lines += results.wrapped(
-        f"Measured on {results.machine_text()}: the CPU's steps on core {options.cpu_cores}, OpenCL on core "
-        f"{options.gpu_cores}, competing processes on the CPU's core; plans for {options.device}. Means of the runs "
-        f"of a phase behind its first {LEFT_OUT}; each phase lasts {options.phase_seconds:g} s or more. Made by "
-        "`test/eval/adaptive.py`.")
-    lines += results.wrapped(
-        f"Adaptive may take {100 * MOST_ABOVE_BEST:.0f} % more than the best fixed variant of a phase, and never more "
-        f"than the worst: {'this holds in every phase' if all_hold else 'this fails where it says so'}.")
-    print("\n".join(lines + sections).rstrip())
+    end = time.monotonic() + options.time_budget
+    data = {"machine": results.machine_text(), "opencl": os.environ.get("OCL_ICD_VENDORS", ""), "load_before": os.getloadavg()[0],
+            "profile": options.profile, "networks": {}}
+    pair = measured_pairs.Build(options, options.bin, "adaptive", "pinned")
+    path = os.path.join(options.work, "results.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    if not options.profile:
+        options.profile = pair.profile
+        if seconds := pair.make_profile():
+            data["profile"] = f"made in {seconds:.0f} s before"
+    left = [network for network in options.networks if network not in data["networks"]]
+    longest = 0
+    while left and time.monotonic() + longest < end:
+        begin = time.monotonic()
+        plan = compile_plan(options, left[0])
+        seconds = (end - begin) / len(left) - (time.monotonic() - begin)
+        data["networks"][left[0]] = measure(options, plan, seconds)
+        longest = max(longest, time.monotonic() - begin)
+        measured_pairs.write_whole(path, json.dumps(data) + "\n")
+        print(f"{left[0]}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+        left = left[1:]
+    lines, all_hold = page(options, data)
+    print("\n".join(lines).rstrip())
+    if left:
+        print("adaptive.py: time is up: the same command goes on with what is left", file=sys.stderr)
+        return measured_pairs.LEFT
     return 0 if all_hold else 1
 
 

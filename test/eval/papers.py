@@ -75,7 +75,7 @@ def text_of(data):
     return "\n".join(papers_pages.page(data)).rstrip("\n") + "\n"
 
 
-def render(folder):
+def render(folder, is_measuring=False):
     collected = read(folder, "papers.json")
     if collected is None:
         sys.exit(f"papers.py: error: {folder}: expected papers.json, which `papers.py BIN MODELS` writes")
@@ -84,7 +84,10 @@ def render(folder):
     try:
         import papers_figures
     except ModuleNotFoundError as error:
-        sys.exit(f"papers.py: error: figures: {error} (Debian: python3-matplotlib)")
+        text = f"figures: {error} (Debian: python3-matplotlib)"
+        if is_measuring:
+            return print(f"papers.py: {text}: `papers.py --render` draws them elsewhere", file=sys.stderr)
+        sys.exit(f"papers.py: error: {text}")
     papers_figures.write_all(data, folder)
 
 
@@ -128,7 +131,7 @@ def main():
     elif not options.render:
         save(options.out, "papers.json", collect(options))
     if not options.measure or os.path.exists(os.path.join(options.out, "papers.json")):
-        render(options.out)
+        render(options.out, options.measure)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def rows(axes, groups, title, is_logarithmic=False, is_labelled=True):
     for origin, found in marks.items():
         points(axes, origin, *zip(*found))
     axes.hlines(ticks, 0, 1, transform=axes.get_yaxis_transform(), color=INK, linewidth=0.4, alpha=0.25)
+    axes.grid(axis="x", color=INK, linewidth=0.4, alpha=0.25)
     axes.set_ylim(y - 0.6, -0.6)
     axes.set_yticks(ticks, [label for label, _ in labels] if is_labelled else [""] * len(labels))
     for tick, (_, colour) in zip(axes.get_yticklabels(), labels):
@@ -221,7 +222,7 @@ def strategies(data, folder):
             for x, s in enumerate(columns):
                 over = times[s] / least
                 is_best = over < 1.005
-                colour = COLOURS["codl"] if is_best else COLOURS["optimal"] if over >= 2 else INK
+                colour = COLOURS["codl"] if is_best else COLOURS["optimal"] if over >= 1.995 else INK
                 axes.text(x, y, f"{over:.2f}" if over < 9.95 else f"{over:.0f}", ha="center", va="center", fontsize=7.5, color=colour,
                           fontweight="bold" if is_best else "normal")
         axes.set_xlim(-0.5, len(columns) - 0.5)
@@ -236,6 +237,7 @@ def strategies(data, folder):
             axes.spines[side].set_visible(False)
         axes.tick_params(length=0)
     figure.tight_layout(w_pad=0.8)
+    figure.text(0.99, 1, "simulated time over that of the fastest strategy, which is green; red: twice or more", ha="right", va="bottom")
     write(figure, folder, "strategies")
 
 
@@ -263,6 +265,7 @@ def unsupported(data, folder):
             tick.set_color(COLOURS[s])
         axes.set_title(NAMES.get(name, name))
         axes.spines["left"].set_visible(False)
+    all_axes[0][0].set_xlabel("of a plan's operators and steps", loc="left")
     figure.tight_layout(w_pad=0.3)
     patches = [matplotlib.lines.Line2D([], [], color=colour, linewidth=6, label=label)
                for kind, (label, colour) in kinds.items() if kind in seen]
@@ -297,7 +300,8 @@ def granularity(data, folder):
         axes.set_xlim(-0.15, 2.1)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("competing processes")
-        axes.set_title(f"{title}, ms, {origin}")
+        named = ", ".join(NAMES.get(word, PHONES.get(word, word)) for word in title.split(", "))
+        axes.set_title(f"{named}, ms, {origin}")
     figure.tight_layout(w_pad=6)
     write(figure, folder, "granularity")
 

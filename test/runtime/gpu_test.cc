@@ -100,6 +100,12 @@ TEST_CASE("the timeline has both queues, on one clock") {
         // 1 ms: the two clocks are compared through one call.
         CHECK(times[i].start_ns >= before_ns - 1'000'000);
         CHECK(times[i].end_ns <= after_ns + 1'000'000);
+        if (times[i].queue == 0) {
+          CHECK(times[i].enqueued_ns == 0);
+        } else {
+          CHECK(times[i].enqueued_ns >= before_ns);
+          CHECK(times[i].enqueued_ns <= times[i].end_ns + 1'000'000);
+        }
       }
       CHECK(queues.count(0) == 1);
       CHECK(queues.count(1) == 1);
