@@ -399,7 +399,7 @@ typedef struct codl_step_time {
   int32_t queue;      /* 0 CPU, 1 GPU, 2 transfer */
   int64_t start_ns;
   int64_t end_ns;
-  float predicted_us; /* launch included, nothing else running; 0: nothing was predicted */
+  float predicted_us;  /* launch included, nothing else running; 0: nothing was predicted */
   int64_t enqueued_ns; /* of a GPU or transfer step: when the host enqueued it; 0 of a CPU step */
 } codl_step_time_t;
 /* Borrowed until the next run; count 0 unless record_timeline was set, and while the session runs.
