@@ -75,7 +75,6 @@ codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const Va
   }
   for (Slowdown& slowdown : slowdowns_) slowdown.variance = kPredictionVariance;
   noise_ = kMinNoise;
-  cpu_noise_ = kMinCpuNoise;
   credit_ = kMaxCredit;
   forecast_all();
   return CODL_OK;
@@ -118,21 +117,18 @@ void VariantChooser::age() {
 
 // The CPU's steps tell of the CPU alone, the better the more of a run they are. A scheduler that
 // gives the core to others for whole slices makes them jump from run to run, so that a run counts
-// for less the more runs differ; two that are off to the same side say that load has changed.
+// for less the more runs differ.
 void VariantChooser::learn_cpu(const Forecast& forecast, float run_us, float cpu_us) {
-  if (!(forecast.cpu_us > 0) || !(cpu_us > 0)) return;
+  if (!(forecast.cpu_us > 0)) return;
   Slowdown& cpu = slowdowns_[kCpu];
   const float share = square(std::min(cpu_us / run_us, 1.0f));
-  const float found = std::clamp(cpu_us / forecast.cpu_us, cpu.factor * 0.25f, cpu.factor * 4.0f);
-  const float change = found / cpu.factor - 1;
-  if (runs_in_a_row_ > 1) {
-    if (agreement(change, last_cpu_change_) > kSurprise * (cpu.variance + cpu_noise_ / share))
-      cpu.variance = std::max(cpu.variance, kNewLoadVariance);
+  const float change = std::clamp(cpu_us / (forecast.cpu_us * cpu.factor) - 1, -0.75f, 3.0f);
+  const float noise = cpu_noise_ / share;
+  if (runs_in_a_row_ > 1)
     learn_noise(cpu_noise_, share * square(change - last_cpu_change_), kMinCpuNoise);
-  }
   last_cpu_change_ = change;
-  const float gain = cpu.variance / (cpu.variance + cpu_noise_ / share);
-  cpu.factor += gain * (found - cpu.factor);
+  const float gain = cpu.variance / (cpu.variance + noise);
+  cpu.factor *= 1 + gain * change;
   cpu.variance *= 1 - gain;
 }
 
