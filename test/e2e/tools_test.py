@@ -773,6 +773,20 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             with self.subTest(other):
                 self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
 
+    def test_bench_lists_the_slices_of_recorded_runs(self):
+        plan = self.compile(*MODES["h"], "--max-gpu-slice=4ms")
+        steps = json.loads(self.run_ok("codl-dump", plan, "--json"))["variants"][0]["steps"]
+        kernels = [step for step in steps if step["queue"] == "gpu" and step["kind"] == "kernel"]
+        self.assertTrue(kernels)
+        flags = ("--num-runs=1", "--warmup-runs=0", "--recorded-runs=4")
+        report = json.loads(self.run_ok("codl-bench", plan, *flags, "--list-slices", "--json"))
+        self.assertEqual(len(report["slices_us"]), 4 * len(kernels))
+        self.assertGreater(min(report["slices_us"]), 0)
+        self.assertNotIn("slices_us", json.loads(self.run_ok("codl-bench", plan, *flags, "--json")))
+        self.assertRegex(self.run_ok("codl-bench", plan, *flags), r"(?s)gpu slices, .* of 4 recorded runs.*p99 .*longest [\d.]+ us")
+        self.assertNotIn("gpu slices", self.run_ok("codl-bench", plan, *flags, "--variant=cpu"))
+        self.expect_error(1, run("codl-bench", plan, "--all-variants", "--list-slices"))
+
     def test_bench_says_which_variant_did_not_run(self):
         plan = self.compile(*MODES["h"])
         nowhere = {"OCL_ICD_VENDORS": self.path("no_vendors"), "OCL_ICD_FILENAMES": ""}
