@@ -6,8 +6,10 @@ Usage: matrix_test.py --bin build/release/bin [unittest arguments]     standard 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -101,6 +103,62 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.write("empty", b"")
         self.matrix(path=self.path("empty"), code=1)
 
+    def sparse(self, name, size):
+        self.write(name, b"")
+        os.truncate(self.path(name), size)
+        return self.path(name)
+
+    def test_huge_files_are_refused_unread(self):
+        huge = self.sparse("huge", 20 << 30)
+        self.expect_refusal(self.matrix(path=huge, code=1), huge, "21474836480 bytes")
+        self.models(models=("huge", "tiny_resnet.onnx"), devices=["sd855"])
+        result = self.matrix(code=1)
+        self.assertIn("huge: expected at most 2147483647 bytes, found 21474836480 bytes", result.stderr)
+        self.assertEqual([e["job_status"] for e in self.manifest()], ["Failed", "Passed"])
+
+    def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(self):
+        self.models(models=("tiny_resnet.onnx",), devices=["sd855"])
+        os.mkdir(self.path("disk"))
+        for size in ("16k", "100k", "300k", "700k"):  # from nothing fits to nearly all does
+            if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", self.path("disk")],
+                              stderr=subprocess.DEVNULL).returncode != 0:
+                print("[SKIP] a full disk: mounting a tmpfs is not permitted")
+                return
+            try:
+                with self.subTest(size):
+                    result = self.matrix(out="disk/out", code=1)
+                    self.assertRegex(result.stderr, r"\A(codl-matrix: error: [^\n]*: expected [^\n]*, found [^\n]*No space left on device\n)+\Z")
+                    for folder, _, files in os.walk(self.path("disk/out")):
+                        for name in files:
+                            self.assertFalse(name.startswith(".codl-"), name)
+                            if name in ("plan.codl", "report.json"):
+                                self.assertGreater(os.path.getsize(os.path.join(folder, name)), 1000)
+            finally:
+                subprocess.run(["umount", self.path("disk")], check=True)
+
+    def test_stdout_that_takes_nothing_is_an_error(self):
+        self.models(models=("tiny_resnet.onnx",), devices=["sd855"])
+        self.compile("a")
+        for tool, arguments in (("codl-matrix", [self.path("models.json"), "--emit=github", f"--codlc={self.codlc()}"]),
+                                ("codl-diff", [self.path("a"), self.path("a"), f"--codl-dump={os.path.join(BIN, 'codl-dump')}"])):
+            with self.subTest(tool), open("/dev/full", "w") as full:
+                result = subprocess.run([os.path.join(TOOLS, tool), *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual((result.returncode, result.stderr),
+                                 (1, f"{tool}: error: stdout: expected space to write to, found No space left on device\n"))
+
+    def test_an_interrupt_ends_it_without_a_word(self):
+        self.models(models=("tiny_resnet.onnx",), devices=["sd855"])
+        self.write("codlc", b"#!/bin/sh\n[ \"$1\" = --version ] && exec " + os.path.join(BIN, "codlc").encode() +
+                   b" --version\necho . >> " + self.path("calls").encode() + b"\nexec sleep 60\n")
+        os.chmod(self.path("codlc"), 0o755)
+        process = subprocess.Popen([os.path.join(TOOLS, "codl-matrix"), self.path("models.json"), f"--out-dir={self.path('out')}",
+                                    f"--codlc={self.path('codlc')}"], stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while not os.path.exists(self.path("calls")):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual((process.communicate(timeout=60)[1], process.returncode), ("", 130))
+        self.assertEqual([name for name in os.listdir(self.path("out")) if name != ".cache"], [])
+
     def test_a_model_that_is_no_file_loses_itself_alone(self):
         for number, (path, found) in enumerate(self.bad_files()):
             with self.subTest(found):
@@ -184,6 +242,12 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.write(os.path.join(parts, name), b"other")
         os.remove(self.path("out", "tiny_resnet", "sd855", "plan.codl"))
         self.assertIn("expected parts of the plan (empty the cache), found others", self.matrix(code=1).stderr)
+        # A record of files that is none is made anew.
+        for text in (b"x", b"[]", b'{"a": 3}'):
+            self.write("out/.cache/files.json", text)
+            shutil.rmtree(self.path("out", "tiny_resnet"), ignore_errors=True)
+            self.write(os.path.join(parts, name), b"other")
+            self.assertIn("expected parts of the plan", self.matrix(code=1).stderr)
         # What somebody changed is put right.
         shutil.rmtree(self.path("out", ".cache"))
         self.write(self.path("out", "tiny_resnet", "sd855", "plan.codl"), b"changed")
@@ -216,6 +280,11 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=code)
         self.matrix("--fail-if=latency>+3%", code=1)
         self.matrix("--fail-if=speed>1", code=1)
+        for flag in ("--fail-if=latency>1.2.3ms", "--jobs=0", "--jobs=-1", "--jobs=few"):
+            self.assertRegex(self.matrix(flag, code=1).stderr, r"\Acodl-matrix: error: [^\n]+\n\Z")
+        for text in ("[]", "{}", "3", '{"entries": [3]}', '{"entries": [{"job_status": "Passed", "model": "m", "device": "d"}]}'):
+            self.write("base.json", text.encode())
+            self.assertIn("expected a manifest.json of codl-matrix", self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=1).stderr)
 
     def test_work_can_be_handed_to_other_systems(self):
         self.models(["tiny_resnet.onnx"])
@@ -252,6 +321,9 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         for text, wanted in (("x", "expected JSON"), ("[]", "an object of models"), ('{"models": [], "devices": ["sd855"]}', "/models"),
                              ('{"models": [{"model": "a.onnx"}]}', "/devices"), ('{"models": [{"name": "a"}], "devices": ["x"]}', "/models/0"),
                              ('{"models": [{"model": "a.onnx", "name": "../a"}], "devices": ["x"]}', "/models/0/name"),
+                             ('{"models": [{"model": "a.onnx", "name": 3}], "devices": ["x"]}', "/models/0/name"),
+                             ('{"models": [{"model": "a.onnx", "options": 3}], "devices": ["x"]}', "options"),
+                             ('{"models": [{"model": "a.onnx", "devices": {"x": 1}}], "devices": ["x"]}', "devices"),
                              ('{"models": [{"model": "a.onnx"}, {"model": "b/a.onnx"}], "devices": ["x"]}', "/models/1/name")):
             with self.subTest(text):
                 result = self.matrix(path=self.write("wrong.json", text.encode()), code=1)

@@ -79,11 +79,21 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("b.json")))
         self.phone("bench", self.plan, self.path("b.json"), "--no-such-flag", code=1)
 
+    def test_what_did_not_come_back_whole_is_not_there(self):
+        self.write("fake/adb", ADB.replace('exec cp -r "$2" "$3"', '[ $1 = push ] && exec cp -r "$2" "$3"; echo part > "$3"; exit 1').encode())
+        out = self.write("b.json", b"old")
+        self.assertIn("expected all of the device's bench.json", self.phone("bench", self.plan, out, "--num-runs=1", code=1))
+        with open(out) as file:
+            self.assertEqual(file.read(), "old")
+        self.assertEqual([name for name in os.listdir(self.work) if name.startswith("b.json.")], [])
+
     def test_what_is_wrong_is_said(self):
         for arguments, text in (([], "expected push, profile, bench or run"), (["fly"], "'fly'"), (["--x"], "a flag"),
                                 (["bench", self.plan], "expected PLAN.codl OUT.json"),
                                 (["bench", self.path("none"), "o"], "expected a plan's file"),
                                 (["run", self.plan, "o", "input=none.npy"], "expected NAME=FILE.npy"),
+                                (["bench", self.plan, self.path("no/such.json")], "expected a folder that can be written to"),
+                                (["profile", self.path("fake")], "expected a file's name"),
                                 (["--serial=other", "push"], "expected a device that can be reached"),
                                 (["--ssh=nowhere", "push"], "expected a device that can be reached")):
             with self.subTest(arguments):

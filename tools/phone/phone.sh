@@ -57,6 +57,16 @@ put() {
 get() {
   if [ -n "$host" ]; then scp -q -r "$host:$1" "$2"; else "${adb[@]}" pull "$1" "$2" >/dev/null; fi
 }
+# A file, all of it or nothing.
+get_file() {
+  local part=$2.part$$
+  if get "$1" "$part"; then mv "$part" "$2"; else rm -f "$part" && fail "$2" "all of the device's $(basename "$1")" "less"; fi
+}
+# Before long work: $1 can be written.
+check_out() {
+  { [ -d "$(dirname "$1")" ] && [ -w "$(dirname "$1")" ]; } || fail "$1" "a folder that can be written to" "none"
+  [ ! -d "$1" ] || fail "$1" "a file's name" "a folder"
+}
 
 push_kit() {
   shell "mkdir -p $(quoted "$folder/bin" "$folder/lib" "$folder/work")" ||
@@ -81,18 +91,20 @@ case $command in
     [ $# -ge 1 ] || fail "profile" OUT.json none
     out=$1
     shift
+    check_out "$out"
     push_kit
     tool codl-profile -o profile.json --force "$@"
-    get "$folder/work/profile.json" "$out"
+    get_file "$folder/work/profile.json" "$out"
     ;;
   bench)
     [ $# -ge 2 ] || fail "bench" "PLAN.codl OUT.json" "$# arguments"
     plan=$1 out=$2
     shift 2
+    check_out "$out"
     push_kit
     plan_there "$plan"
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
-    get "$folder/work/bench.json" "$out"
+    get_file "$folder/work/bench.json" "$out"
     ;;
   run)
     [ $# -ge 2 ] || fail "run" "PLAN.codl OUT_DIR" "$# arguments"

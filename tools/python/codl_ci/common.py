@@ -87,6 +87,12 @@ def write_bytes(path, data):
         fail(path, "space to write to", error.strerror)
 
 
+def copy_whole(source, path):
+    """As write_bytes(), of a file's bytes."""
+    with open(source, "rb") as file:
+        write_bytes(path, file.read())
+
+
 def json_text(value):
     return json.dumps(value, indent=1, sort_keys=True) + "\n"
 
@@ -101,12 +107,28 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"command line: {message} (see --help)")
 
 
+# Exit codes, as of the other tools.
+NO_MEMORY = 70
+INTERRUPTED = 130
+
+
 def end(tool, body):
     """The exit code of a tool's body."""
     try:
-        return body()
+        code = body()
+        sys.stdout.flush()
+        return code
     except InputError as error:
         say(tool, "error", str(error))
     except OSError as error:
-        say(tool, "error", f"{error.filename}: expected a file or folder that can be used, found {error.strerror}")
+        # Only stdout is written to without a name.
+        where, expected = (error.filename, "a file or folder that can be used") if error.filename else ("stdout", "space to write to")
+        say(tool, "error", f"{where}: expected {expected}, found {error.strerror}")
+        if not error.filename:  # nor is the rest of it tried again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except MemoryError:
+        say(tool, "error", "memory: expected enough of it, found none left")
+        return NO_MEMORY
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 1

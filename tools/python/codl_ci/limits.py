@@ -11,7 +11,7 @@ class Limit:
     """`latency>20ms`, or against --baseline `latency>+3%`, `gpu_share<-5%`."""
 
     def __init__(self, text):
-        match = re.fullmatch(r"(\w+)([<>])([+-]?)([0-9.]+)(us|ms|s|kB|MB|%|)", text)
+        match = re.fullmatch(r"(\w+)([<>])([+-]?)(\d+(?:\.\d+)?)(us|ms|s|kB|MB|%|)", text)
         if not match or match.group(1) not in METRICS:
             fail("--fail-if", f"like latency>20ms or latency>+3% of {', '.join(METRICS)}", f"'{text}'")
         self.text = text

@@ -10,13 +10,15 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
-from .common import InputError, Parser, end, fail, json_text, printable, read_json, say, stat_regular, write_bytes, write_whole
+from .common import InputError, Parser, copy_whole, end, fail, json_text, printable, read_json, say, stat_regular, write_bytes, write_whole
 from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
 MANIFEST_VERSION = 1
 # Exit code of codlc and of this tool where a limit is not met.
 LIMIT = 3
+# Of an ONNX file, whose weights may lie in others: protobuf's.
+MAX_MODEL_BYTES = (1 << 31) - 1
 
 
 class Hashes:
@@ -170,7 +172,7 @@ class Cache:
         try:
             os.link(source, path)
         except OSError:
-            shutil.copyfile(source, path)
+            copy_whole(source, path)
 
 
 def facts_of(report, job, compiler):
@@ -202,6 +204,8 @@ def facts_of(report, job, compiler):
 
 def compile_job(job, compiler, compiler_sha, hashes, cache):
     """The entry of the manifest, from the cache or by codlc."""
+    if (size := stat_regular(job.path).st_size) > MAX_MODEL_BYTES:  # before all of it is read
+        fail(job.path, f"at most {MAX_MODEL_BYTES} bytes", f"{size} bytes")
     first = job.first_key(compiler_sha, hashes)
     inputs = cache.get("inputs", first)
     if inputs and all(map(os.path.exists, inputs)):
@@ -296,7 +300,7 @@ def write_ai_pack(folder, jobs, results, compiler, profiles):
                                    {"config:manufacturer": manufacturer, "config:model": model})
         place = os.path.join(assets, f"model#group_{group_name(job.label)}")
         os.makedirs(place, exist_ok=True)
-        shutil.copyfile(os.path.join(job.folder, "plan.codl"), os.path.join(place, job.name + ".codl"))
+        copy_whole(os.path.join(job.folder, "plan.codl"), os.path.join(place, job.name + ".codl"))
     other = os.path.join(assets, "model#group_other")
     os.makedirs(other, exist_ok=True)
     for job in {job.name: job for job in jobs}.values():
@@ -327,15 +331,36 @@ def read_models(path):
         if not isinstance(model, dict) or not isinstance(model.get("model"), str) or set(model) - {"model", "name", "options", "devices"}:
             fail(where, "an object of model (a path), name, options and devices", json.dumps(model)[:60])
         model.setdefault("name", re.sub(r"\.onnx$", "", os.path.basename(model["model"])))
-        if not re.fullmatch(r"[\w.+-]+", model["name"]) or model["name"] in names or model["name"].startswith("."):
-            fail(f"{where}/name", "a file name that no other model has", f"\"{model['name']}\"")
+        if not isinstance(model["name"], str) or not re.fullmatch(r"[\w.+-]+", model["name"]) or model["name"] in names or model["name"].startswith("."):
+            fail(f"{where}/name", "a file name that no other model has", json.dumps(model["name"])[:60])
         names.add(model["name"])
         model["path"] = os.path.join(folder, model["model"])
     for lists in [root, *models]:
         for key in ("options", "devices"):
-            if not all(isinstance(word, str) for word in lists.get(key, [])) or not isinstance(lists.get(key, []), list):
+            if not isinstance(lists.get(key, []), list) or not all(isinstance(word, str) for word in lists.get(key, [])):
                 fail(f"{path}: {key}", "an array of strings", json.dumps(lists[key])[:60])
     return root
+
+
+def read_baseline(path, limits):
+    """Entries of a manifest by model and device."""
+    try:
+        entries = [entry for entry in read_json(path)["entries"] if entry["job_status"] == "Passed"]
+        for entry in entries:
+            for limit in limits:
+                float(limit.number(entry, limit.metric))
+        return {(entry["model"], entry["device"]): entry for entry in entries}
+    except (KeyError, TypeError, ValueError):
+        fail(path, "a manifest.json of codl-matrix", "another file")
+
+
+def read_record(path):
+    """What Hashes knew; nothing if the file is none of its."""
+    try:
+        record = read_json(path)
+        return record if all(isinstance(known["stamp"], list) and isinstance(known["sha256"], str) for known in record.values()) else {}
+    except (InputError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def jobs_of(root, path, out_dir, only):
@@ -384,8 +409,9 @@ def finish(job, result, cache, hashes):
 def run(flags):
     root = read_models(flags.models)
     limits = [Limit(text) for text in flags.fail_if]
-    baseline = {(e["model"], e["device"]): e for e in read_json(flags.baseline)["entries"] if e["job_status"] == "Passed"} \
-        if flags.baseline else {}
+    baseline = read_baseline(flags.baseline, limits) if flags.baseline else {}
+    if flags.jobs < 1:
+        fail("--jobs", "a number from 1 on", flags.jobs)
     if any(limit.is_change for limit in limits) and not flags.baseline:
         fail("--fail-if", "--baseline beside a change in percent", "none")
     compiler = Compiler(flags.codlc)
@@ -400,7 +426,7 @@ def run(flags):
         return 0
     cache = Cache(flags.cache_dir or os.path.join(out_dir, ".cache"))
     record = os.path.join(cache.folder, "files.json")
-    hashes = Hashes(read_json(record) if os.path.exists(record) else {}, flags.rehash)
+    hashes = Hashes(read_record(record), flags.rehash)
     compiler_sha = hashes.of(compiler.program)
     results = {}
 
