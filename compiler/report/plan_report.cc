@@ -149,15 +149,7 @@ class Writer {
       text("power_origin", facts.power_origin);
     }
     json_.attributeArray("steps", [&] { write_steps(schedule, *queue_steps, timeline); });
-    json_.attributeArray("memory_over_time", [&] {
-      for (const LiveBytes& live :
-           memory_over_time(schedule, spans_of(schedule, *queue_steps, timeline)))
-        json_.object([&] {
-          us("us", live.us);
-          number("arena_bytes", live.arena_bytes);
-          number("image_bytes", live.image_bytes);
-        });
-    });
+    write_memory(schedule, spans_of(schedule, *queue_steps, timeline));
     if (index == 0) json_.attributeArray("stands_on", [&] { write_stands_on(schedule); });
     if (!measured || measured->variant != schedule.name) return llvm::Error::success();
     measured->is_used = true;
@@ -173,8 +165,24 @@ class Writer {
             us("median_us", step.median_us);
           });
       });
+      std::vector<Timeline::Span> spans;
+      for (const MeasuredStep& step : measured->steps)
+        spans.push_back({step.start_us, step.end_us});
+      write_memory(schedule, spans);
     });
     return llvm::Error::success();
+  }
+
+  // `spans`: by step of the plan.
+  void write_memory(const Schedule& schedule, llvm::ArrayRef<Timeline::Span> spans) {
+    json_.attributeArray("memory_over_time", [&] {
+      for (const LiveBytes& live : memory_over_time(schedule, spans))
+        json_.object([&] {
+          us("us", live.us);
+          number("arena_bytes", live.arena_bytes);
+          number("image_bytes", live.image_bytes);
+        });
+    });
   }
 
   // By step of the plan; calls of the host are not among them.

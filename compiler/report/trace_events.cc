@@ -1,10 +1,13 @@
 // Trace Event Format:
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "compiler/report/plan_report.h"
 #include "compiler/support/error.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -37,15 +40,9 @@ class Trace {
       const Object& variant = *value.getAsObject();
       const std::string name = variant.getString("name")->str();
       const std::vector<Bar> planned = bars_of(variant);
-      add_run("predicted, " + name, planned, /*waits_are_of_bars=*/true);
-      for (const llvm::json::Value& live : *variant.getArray("memory_over_time")) {
-        const Object& bytes = *live.getAsObject();
-        counter("memory bytes", number(bytes, "us"),
-                Object{{"arenas", number(bytes, "arena_bytes")},
-                       {"images", number(bytes, "image_bytes")}});
-      }
+      add_run("predicted, " + name, planned, planned, variant);
       if (const Object* measured = variant.getObject("measured"))
-        add_run("measured, " + name, measured_bars(planned, *measured), false);
+        add_run("measured, " + name, planned, measured_bars(planned, *measured), *measured);
     }
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -66,7 +63,8 @@ class Trace {
     return bars;
   }
 
-  // The plan's steps at the times at which they ran.
+  // The plan's steps at the times at which they ran; on a track the later one first where two
+  // overlap, as events of a driver may.
   static std::vector<Bar> measured_bars(llvm::ArrayRef<Bar> planned, const Object& measured) {
     std::vector<Bar> bars;
     const Array& times = *measured.getArray("steps");
@@ -75,22 +73,47 @@ class Trace {
       const Object& time = *times[bars.size()].getAsObject();
       bars.push_back({bar.step, bar.queue, number(time, "start_us"), number(time, "end_us")});
     }
+    end_before_the_next(bars);
     return bars;
   }
 
-  // A process of the trace. `waits_are_of_bars`: else the bars are fewer than the report's steps,
-  // which waits count.
-  void add_run(const std::string& name, llvm::ArrayRef<Bar> bars, bool waits_are_of_bars) {
+  // A track holds bars one behind the other: where a driver's times overlap, the earlier bar ends
+  // with the begin of the later one.
+  static void end_before_the_next(std::vector<Bar>& bars) {
+    std::vector<Bar*> by_start;
+    for (Bar& bar : bars) by_start.push_back(&bar);
+    llvm::stable_sort(by_start, [](const Bar* a, const Bar* b) {
+      return std::tie(a->queue, a->start_us) < std::tie(b->queue, b->start_us);
+    });
+    for (size_t i = 1; i < by_start.size(); ++i)
+      if (by_start[i - 1]->queue == by_start[i]->queue)
+        by_start[i - 1]->end_us = std::min(by_start[i - 1]->end_us, by_start[i]->start_us);
+  }
+
+  // A process of the trace. `planned`: by what the report's waits count, of which `bars` may have
+  // a part. `run`: where memory over time is.
+  void add_run(const std::string& name, llvm::ArrayRef<Bar> planned, llvm::ArrayRef<Bar> bars,
+               const Object& run) {
     ++process_;
     metadata("process_name", 0, name);
     for (int64_t queue = 0; queue < 3; ++queue)
       if (llvm::any_of(bars, [&](const Bar& bar) { return bar.queue == queue; }))
         metadata("thread_name", queue, kQueues[queue]);
+    llvm::DenseMap<const Object*, const Bar*> bar_of;
+    for (const Bar& bar : bars) bar_of[bar.step] = &bar;
     for (const Bar& bar : bars) add_bar(bar);
-    if (waits_are_of_bars)
-      for (const Bar& bar : bars)
-        for (const llvm::json::Value& wait : *bar.step->getArray("waits"))
-          add_arrow(bars[static_cast<size_t>(*wait.getAsInteger())], bar);
+    for (const Bar& bar : bars)
+      for (const llvm::json::Value& wait : *bar.step->getArray("waits"))
+        if (const Bar* from =
+                bar_of.lookup(planned[static_cast<size_t>(*wait.getAsInteger())].step);
+            from != nullptr && from->start_us <= bar.start_us)  // two clocks may be a little apart
+          add_arrow(*from, bar);
+    for (const llvm::json::Value& live : *run.getArray("memory_over_time")) {
+      const Object& bytes = *live.getAsObject();
+      counter("memory bytes", number(bytes, "us"),
+              Object{{"arenas", number(bytes, "arena_bytes")},
+                     {"images", number(bytes, "image_bytes")}});
+    }
     add_gpu_share(bars);
   }
 
