@@ -4,6 +4,7 @@
 #include "compiler/support/error.h"
 #include "compiler/support/input_file.h"
 #include "compiler/support/json_reader.h"
+#include "llvm/ADT/STLExtras.h"
 #include "schema/tables.h"
 
 namespace codl::compiler {
@@ -28,6 +29,10 @@ llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile) {
     else
       kernel.expected("a GPU kernel of schema/kernels.def");
   }
+  const auto moves_values = [](uint16_t id) { return find_kernel(id)->op == OpKind::Convert; };
+  if (llvm::any_of(profile.unused_kernels, moves_values))
+    for (const KernelInfo& info : kKernelInfos)
+      if (info.processor == Processor::Gpu) profile.unused_kernels.push_back(info.id);
   return document->finish();
 }
 

@@ -19,7 +19,7 @@ def _field(number, value):
 
 
 # TensorProto.DataType
-FLOAT, UINT8, INT8, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16 = 1, 2, 3, 7, 9, 10, 11, 16
+FLOAT, UINT8, INT8, INT32, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16 = 1, 2, 3, 6, 7, 9, 10, 11, 16
 
 
 def value_info(name, dims, elem_type=FLOAT):

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include "schema/tables.h"
 #include "test/support/catch.h"
 
 namespace codl::compiler {
@@ -32,6 +33,15 @@ TEST_CASE("kernels that a self-test found to be wrong are not used") {
             .empty());
   REQUIRE(profile->unused_kernels.size() == 1);
   CHECK(profile->unused_kernels[0] == 73);  // schema/kernels.def
+}
+
+TEST_CASE("without the kernels that move values nothing is left to the GPU") {
+  auto profile = load_device_profile("host");
+  REQUIRE(!!profile);
+  CHECK(read_text(R"({"quirks": [{"kernel": "convert_f32_cl_buffer"}]})", *profile).empty());
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.processor == Processor::Gpu)
+      CHECK(llvm::is_contained(profile->unused_kernels, info.id));
 }
 
 TEST_CASE("a file that is no quirk list is refused") {
