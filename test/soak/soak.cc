@@ -178,8 +178,7 @@ class Soak {
     const codl_session_info_t info = session.info();
     print(formatted("%lld runs on %s, each with a check of one of %lld GPU steps: none differs\n",
                     static_cast<long long>(options_.checked_runs),
-                    printable(info.opencl_platform).c_str(),
-                    static_cast<long long>(steps)));
+                    printable(info.opencl_platform).c_str(), static_cast<long long>(steps)));
   }
 
   void create_and_destroy() {
@@ -328,8 +327,7 @@ int soak(const std::vector<std::string>& arguments) {
        {{"duration", duration_value(&options.duration_s, "60s"), "of the two sessions of a plan"},
         {"creations", integer_value<int32_t>("N", &options.creations, 1),
          "sessions of a plan that are created and destroyed"},
-        {"checked-runs",
-         integer_value<int64_t>("N", &options.checked_runs, 1, INT64_MAX, "none"),
+        {"checked-runs", integer_value<int64_t>("N", &options.checked_runs, 1, INT64_MAX, "none"),
          "runs of a plan's first variant, each with other inputs and a check of one GPU step"}}}};
   own.exit_codes = "0 ok, 1 the input is wrong, 70 something changed, grew, differed or failed";
   const Arguments parsed = parse_command_line(own, arguments);
