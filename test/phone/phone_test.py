@@ -99,6 +99,12 @@ class PhoneTest(WorkFolder, unittest.TestCase):
             with self.subTest(arguments):
                 self.assertIn(text, self.phone(*arguments, code=1).split("\n")[-2])
         self.assertEqual(self.phone("--help"), "")
+        os.mkdir(self.path("few"))
+        for tool in ("bash", "dirname", "env"):
+            os.symlink(shutil.which(tool), self.path("few", tool))
+        for flags, program in ((), "adb"), (("--ssh=board",), "ssh"):
+            self.assertEqual(self.phone(*flags, "push", code=1, PATH=self.path("few")),
+                             f"phone.sh: error: PATH: expected {program}, found none\n")
 
 
 if __name__ == "__main__":

@@ -69,6 +69,8 @@ check_out() {
 }
 
 push_kit() {
+  local program=${host:+ssh}
+  command -v "${program:=adb}" >/dev/null || fail "PATH" "$program" "none"
   shell "mkdir -p $(quoted "$folder/bin" "$folder/lib" "$folder/work")" ||
     fail "${host:-adb}" "a device that can be reached" "none"
   local file
@@ -80,10 +82,7 @@ push_kit() {
 # What ran where is told by the tool itself; its files are beside it on the device.
 tool() { shell "cd $(quoted "$folder/work") && LD_LIBRARY_PATH=$(quoted "$folder/lib"):\$LD_LIBRARY_PATH $(quoted "../bin/$@")"; }
 
-plan_there() {
-  [ -f "$1" ] || fail "$1" "a plan's file" "no such file"
-  put "$1" "$folder/work/plan.codl"
-}
+check_plan() { [ -f "$1" ] || fail "$1" "a plan's file" "no such file"; }
 
 case $command in
   push) push_kit ;;
@@ -100,9 +99,10 @@ case $command in
     [ $# -ge 2 ] || fail "bench" "PLAN.codl OUT.json" "$# arguments"
     plan=$1 out=$2
     shift 2
+    check_plan "$plan"
     check_out "$out"
     push_kit
-    plan_there "$plan"
+    put "$plan" "$folder/work/plan.codl"
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
     get_file "$folder/work/bench.json" "$out"
     ;;
@@ -110,8 +110,9 @@ case $command in
     [ $# -ge 2 ] || fail "run" "PLAN.codl OUT_DIR" "$# arguments"
     plan=$1 out=$2
     shift 2
+    check_plan "$plan"
     push_kit
-    plan_there "$plan"
+    put "$plan" "$folder/work/plan.codl"
     inputs=()
     for pair in "$@"; do
       [ -f "${pair#*=}" ] || fail "$pair" "NAME=FILE.npy" "no such file"
