@@ -24,18 +24,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, dtype, dims);
 }
 
-// The F32 rows compute what is f32 on both sides; the Any row runs whole and in Plain.
-bool has_f32_rows(const ir::NodeView& node) {
-  return node.input(0).dtype == DType::F32 && node.output().dtype == DType::F32;
-}
-
-llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  const bool has_rows = node.output().rank() == 4 && has_f32_rows(node);
-  return split_rules(node.output(), has_rows, has_rows);
-}
-
-void channels(const ir::NodeView& node, ChannelLinks& links) { link_same_dims(node, links); }
-
 }  // namespace
 
 extern const OpSpec kBinarySpec;
@@ -52,11 +40,11 @@ const OpSpec kBinarySpec = {
         "com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.SkipLayerNormalization "
         "com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul",
     .infer = infer,
-    .splits = splits,
+    .splits = elementwise_splits,
     .input_range = same_range,
-    .computes_in_nhwc = has_f32_rows,
+    .computes_in_nhwc = has_f32_kernels,
     .follows_layout = true,
-    .channels = channels,
+    .channels = link_all_dims,
 };
 
 }  // namespace codl::compiler

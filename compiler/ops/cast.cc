@@ -15,8 +15,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
-void channels(const ir::NodeView& node, ChannelLinks& links) { link_same_dims(node, links); }
-
 }  // namespace
 
 extern const OpSpec kCastSpec;
@@ -28,7 +26,7 @@ const OpSpec kCastSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
-    .channels = channels,
+    .channels = link_all_dims,
 };
 
 }  // namespace codl::compiler

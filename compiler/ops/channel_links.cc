@@ -26,6 +26,10 @@ void link_same_dims(const ir::NodeView& node, ChannelLinks& links, uint32_t but)
   }
 }
 
+void link_all_dims(const ir::NodeView& node, ChannelLinks& links) {
+  link_same_dims(node, links, 0);
+}
+
 void link_channels(const ir::NodeView& node, ChannelLinks& links) {
   links.tie(Dim{0, 1}, Dim{kResult, 1}, node.output().dims[1]);
 }

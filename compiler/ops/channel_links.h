@@ -41,7 +41,9 @@ using KeptPlaces = llvm::function_ref<const llvm::BitVector&(ChannelLinks::Dim)>
 
 // Every dim of the result with the same dim (aligned at the last) of the operands, where it has the
 // extent; what is broadcast stays as it is. `but`: bits of result dims that are left alone.
-void link_same_dims(const ir::NodeView& node, ChannelLinks& links, uint32_t but = 0);
+void link_same_dims(const ir::NodeView& node, ChannelLinks& links, uint32_t but);
+// All dims, none left alone: of an element-wise operator.
+void link_all_dims(const ir::NodeView& node, ChannelLinks& links);
 // Channels of a map: dim 1 of the first operand and of the result.
 void link_channels(const ir::NodeView& node, ChannelLinks& links);
 // A convolution x, w, bias [, residual] with `groups`: of each group the same channels go.

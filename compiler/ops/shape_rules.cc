@@ -124,6 +124,15 @@ llvm::SmallVector<SplitRule, 2> split_rules(const ir::TensorType& output, bool h
   return rules;
 }
 
+bool has_f32_kernels(const ir::NodeView& node) {
+  return node.input(0).dtype == DType::F32 && node.output().dtype == DType::F32;
+}
+
+llvm::SmallVector<SplitRule, 2> elementwise_splits(const ir::NodeView& node) {
+  const bool is_split = node.output().rank() == 4 && has_f32_kernels(node);
+  return split_rules(node.output(), is_split, is_split);
+}
+
 Range whole_extent(const ir::TensorType& type, SplitDim dim) {
   if (dim == SplitDim::Height && type.rank() >= 3) return {0, type.dims[2]};
   if (dim == SplitDim::OutputChannel && type.rank() >= 2) return {0, type.dims[1]};

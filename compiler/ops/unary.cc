@@ -22,18 +22,6 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
-// The F32 rows compute what is f32 on both sides; the Any row runs whole and in Plain.
-bool has_f32_rows(const ir::NodeView& node) {
-  return node.input(0).dtype == DType::F32 && node.output().dtype == DType::F32;
-}
-
-llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  const bool has_rows = node.output().rank() == 4 && has_f32_rows(node);
-  return split_rules(node.output(), has_rows, has_rows);
-}
-
-void channels(const ir::NodeView& node, ChannelLinks& links) { link_same_dims(node, links); }
-
 }  // namespace
 
 extern const OpSpec kUnarySpec;
@@ -48,11 +36,11 @@ const OpSpec kUnarySpec = {
         "com.microsoft.FusedConv com.microsoft.FusedGemm com.microsoft.Gelu "
         "com.microsoft.QuickGelu",
     .infer = infer,
-    .splits = splits,
+    .splits = elementwise_splits,
     .input_range = same_range,
-    .computes_in_nhwc = has_f32_rows,
+    .computes_in_nhwc = has_f32_kernels,
     .follows_layout = true,
-    .channels = channels,
+    .channels = link_all_dims,
 };
 
 }  // namespace codl::compiler

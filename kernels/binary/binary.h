@@ -35,8 +35,7 @@
 
 #include "kernels/common/activation.h"
 #include "kernels/common/broadcast.h"
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/elementwise.h"
 
 namespace codl::kernels {
 
@@ -94,34 +93,9 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
   }
 }
 
-// Elements of one unit of work of a Plain step; a multiple of every vector length.
-inline constexpr int64_t kBinaryPlainBlock = 4096;
-
 // The GPU kernel for what the others do not take.
 constexpr bool is_binary_broadcast(const KernelInfo& kernel) {
   return kernel.processor == Processor::Gpu && kernel.layout == Layout::Plain;
-}
-
-// The pieces of a step: (batch, row) pairs, or blocks of a Plain output.
-struct BinaryWork {
-  Range rows;
-  Range channels;
-  int64_t units;
-  int32_t task_count;
-};
-
-constexpr BinaryWork binary_work(SplitDim part_dim, Range part, const OperandShape& y) {
-  BinaryWork work = {};
-  if (!has_pixels(y)) {
-    work.units = ceil_div(element_count(y), kBinaryPlainBlock);
-    work.task_count = task_count_for(work.units, element_count(y));
-    return work;
-  }
-  work.rows = rows_of_part(part_dim, part, y);
-  work.channels = channels_of_part(part_dim, part, y);
-  work.units = int64_t{y.dims[0]} * work.rows.count();
-  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
-  return work;
 }
 
 // a op b for one pair of f32, of a member from f32 to f32.

@@ -31,9 +31,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "dtypes that the member of Binary has";
   if (y.dtype != DType::F32 && params.activation != kUnaryIdentity)
     return "no activation of another dtype than f32";
-  if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
-    return "no image for a buffer kernel";
-  if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";
+  if (const char* expected = check_elementwise_output(step)) return expected;
   if (const char* expected = check_input(step, a)) return expected;
   if (const char* expected = check_input(step, b)) return expected;
   if (is_binary_broadcast(*step.kernel) && binary_operand_of(a, y) != BinaryOperand::General &&
@@ -42,8 +40,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   for (int32_t i = 0; i < y.rank; ++i)
     if (broadcast_dim(a, y, i) != y.dims[i] && broadcast_dim(b, y, i) != y.dims[i])
       return "output dims that the inputs broadcast to";
-  if (step.kernel->dtype == DType::Any) return nullptr;  // one task
-  out_needs->task_count = binary_work(step.part_dim, step.part, y).task_count;
+  out_needs->task_count = elementwise_task_count(step);
   return nullptr;
 }
 

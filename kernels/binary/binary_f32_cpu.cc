@@ -161,9 +161,9 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
     axes.append(y.shape.dims[i], broadcast_stride(a.shape, y.shape, i),
                 broadcast_stride(b.shape, y.shape, i));
   const int64_t elements = element_count(y.shape);
-  int64_t begin = units.begin * kBinaryPlainBlock;
+  int64_t begin = units.begin * kElementwiseBlock;
   const int64_t end =
-      units.end * kBinaryPlainBlock < elements ? units.end * kBinaryPlainBlock : elements;
+      units.end * kElementwiseBlock < elements ? units.end * kElementwiseBlock : elements;
   while (begin < end) {
     const LoopAxes::Run run = axes.run_at(begin, end);
     combine_run(op, {a.as<const float>() + run.offsets[0], axes.last_step(0)},
@@ -261,7 +261,7 @@ void binary_f32(const KernelArgs& args) {
   const RunOp op = {params.kind, make_activation(params.activation, params.activation_alpha,
                                                  params.activation_beta)};
   const TensorView& y = args.output();
-  const BinaryWork work = binary_work(args.part_dim, args.part, y.shape);
+  const ElementwiseWork work = elementwise_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.layout == Layout::Plain) {
     combine_plain(args, op, units);

@@ -34,7 +34,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     read_bytes += smaller(elements, static_cast<double>(stored_elements(step.operands[i]))) *
                   element_bytes(step.operands[i]);
   if (step.kernel->is_reference()) return fill_loops(step, machine, 2, read_bytes, out);
-  const BinaryWork work = binary_work(step.part_dim, step.part, y);
+  const ElementwiseWork work = elementwise_work(step.part_dim, step.part, y);
   fill_pixel_runs(step, out);
   if (is_cpu(step) && !has_pixels(y)) {
     // Runs end where a broadcast operand begins again; what is left of a vector is by itself.

@@ -17,35 +17,9 @@
 #pragma once
 
 #include "kernels/common/activation.h"
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/elementwise.h"
 
 namespace codl::kernels {
-
-// Elements of one unit of work of a Plain step; a multiple of every vector length.
-inline constexpr int64_t kUnaryPlainBlock = 4096;
-
-// The pieces of a step: (batch, row) pairs, or blocks of a Plain tensor.
-struct UnaryWork {
-  Range rows;
-  Range channels;
-  int64_t units;
-  int32_t task_count;
-};
-
-constexpr UnaryWork unary_work(SplitDim part_dim, Range part, const OperandShape& y) {
-  UnaryWork work = {};
-  if (!has_pixels(y)) {
-    work.units = ceil_div(element_count(y), kUnaryPlainBlock);
-    work.task_count = task_count_for(work.units, element_count(y));
-    return work;
-  }
-  work.rows = rows_of_part(part_dim, part, y);
-  work.channels = channels_of_part(part_dim, part, y);
-  work.units = int64_t{y.dims[0]} * work.rows.count();
-  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
-  return work;
-}
 
 // The dtype of f(x) for an x of `dtype`; Any if there is no such member, or not for this dtype.
 constexpr DType unary_output_dtype(int32_t kind, DType dtype) {

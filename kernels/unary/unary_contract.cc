@@ -13,13 +13,10 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "dtypes that the member of Unary has";
   if (x.layout != y.layout) return "input and output of one layout";
   if (!same_dims(x, y)) return "input and output of the same dims";
-  if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
-    return "no image for a buffer kernel";
-  if (!has_pixels(y) && step.part_dim != SplitDim::None) return "no part of a Plain output";
+  if (const char* expected = check_elementwise_output(step)) return expected;
   if (has_pixels(y) && !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
     return "input rows of the part inside the operand";
-  if (step.kernel->dtype == DType::Any) return nullptr;  // one task
-  out_needs->task_count = unary_work(step.part_dim, step.part, y).task_count;
+  out_needs->task_count = elementwise_task_count(step);
   return nullptr;
 }
 

@@ -33,13 +33,13 @@ void unary_f32(const KernelArgs& args) {
   const Activation activation = make_activation(params.kind, params.alpha, params.beta);
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
-  const UnaryWork work = unary_work(args.part_dim, args.part, y.shape);
+  const ElementwiseWork work = elementwise_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.layout == Layout::Plain) {
     const int64_t elements = element_count(y.shape);
-    const int64_t begin = units.begin * kUnaryPlainBlock;
+    const int64_t begin = units.begin * kElementwiseBlock;
     const int64_t end =
-        units.end * kUnaryPlainBlock < elements ? units.end * kUnaryPlainBlock : elements;
+        units.end * kElementwiseBlock < elements ? units.end * kElementwiseBlock : elements;
     activate_run(activation, x.as<const float>() + begin, y.as<float>() + begin, end - begin);
     return;
   }

@@ -10,7 +10,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto elements = static_cast<double>(part_elements(step));
   add_curve(step.params_as<UnaryParams>().kind, elements, machine, out);
   if (step.kernel->is_reference()) return count_moves(step, machine, out);
-  const UnaryWork work = unary_work(step.part_dim, step.part, y);
+  const ElementwiseWork work = elementwise_work(step.part_dim, step.part, y);
   fill_pixel_runs(step, out);
   fill_stream(step, machine, elements * element_bytes(x), work.units, work.task_count, out);
 }
