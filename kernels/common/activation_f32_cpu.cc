@@ -57,10 +57,15 @@ HWY_INLINE Vector sigmoid(Vector v) {
   return hn::IfThenZeroElse(hn::Lt(v, low), y);
 }
 
+HWY_INLINE Vector affine(Vector x, float alpha, float beta) {
+  const D d;
+  return hn::MulAdd(x, hn::Set(d, alpha), hn::Set(d, beta));
+}
+
 // alpha x + beta, in [0, 1].
 HWY_INLINE Vector ramp(Vector x, float alpha, float beta) {
   const D d;
-  return limit(hn::MulAdd(x, hn::Set(d, alpha), hn::Set(d, beta)), hn::Zero(d), hn::Set(d, 1.0f));
+  return limit(affine(x, alpha, beta), hn::Zero(d), hn::Set(d, 1.0f));
 }
 
 HWY_INLINE Vector leaky_relu(Vector x, float slope) {

@@ -235,6 +235,7 @@ TEST_CASE("unary functions at chosen points") {
       {kUnaryShrink, 0.5f, 1.5f, -2, -1.5f},
       {kUnaryShrink, 0.5f, 1.5f, 2, 1.5f},
       {kUnaryShrink, 0.5f, 1.5f, 1.5f, 0},
+      {kUnaryAffine, 2, 0.5f, -3, -5.5f},
       {kUnaryAbs, 0, 0, -3, 3},
       {kUnaryNeg, 0, 0, 3, -3},
       {kUnaryExp, 0, 0, 1, 2.7182817f},

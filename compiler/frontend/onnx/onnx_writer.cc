@@ -186,6 +186,12 @@ class Writer {
         add("Mul", {x, gate}, y);
         return true;
       }
+      case kUnaryAffine: {
+        const std::string product = fresh(y + ".product");
+        add("Mul", {x, scalar(alpha)}, product);
+        add("Add", {product, scalar(beta)}, y);
+        return true;
+      }
       case kUnaryGelu:
       case kUnaryGeluTanh:
         set_text(add("Gelu", {x}, y), "approximate", kind == kUnaryGelu ? "none" : "tanh");
