@@ -46,7 +46,8 @@ constexpr Pass kFrontendPasses[] = {
     {"eliminate_dead", eliminate_dead},            // those that met there
     {"fuse_pads", fuse_pads},                      // where a convolution reads what is padded
     {"fold_batch_norm", fold_batch_norm},          // before a convolution has an activation
-    {"fuse_residual", fuse_residual},              // the same
+    {"fuse_affine", fuse_affine},                  // what did not fold into a convolution
+    {"fuse_residual", fuse_residual},              // before a convolution has an activation
     {"fuse_activation", fuse_activation},          // the last thing a node does
     {"assign_layouts", assign_layouts},            // its Converts would stand between, too
 };

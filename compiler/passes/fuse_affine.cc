@@ -1,0 +1,69 @@
+// Makes one Unary, alpha x + beta, of a product and a sum with one number each.
+//
+// Needs:   an Add or Sub of f32 with a constant of one element, behind a Mul with another that
+//          nobody else reads.
+// Gives:   a Unary (Affine) in the place of the sum: one pass over memory less, and something that
+//          may become an activation. Numerics change by the rounding of the product only: sums in
+//          front of products stay, as (x - z) s is 0 for an x of z.
+// Order:   after fold_batch_norm, which takes such numbers into the convolution in front of them;
+//          before fuse_activation.
+#include <optional>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace codl::compiler {
+namespace {
+
+struct WithNumber {
+  ir::ValueId x;
+  float number;
+};
+
+// The node as what `kind` makes of a value, its first operand where the order counts, and of one
+// number.
+std::optional<WithNumber> with_number(const ir::Graph& graph, const ir::Node& node, int32_t kind) {
+  if (node.op != OpKind::Binary || graph.value(node.output).type.dtype != DType::F32)
+    return std::nullopt;
+  const auto params = node.params.as<BinaryParams>();
+  if (params.kind != kind || params.activation != kUnaryIdentity) return std::nullopt;
+  for (size_t i = 0; i < (kind == kBinarySub ? 1 : 2); ++i) {
+    const ir::Value& x = graph.value(node.inputs[i]);
+    const ir::Value& number = graph.value(node.inputs[1 - i]);
+    if (!x.is_constant && number.is_constant && number.type.element_count() == 1 &&
+        x.type.dims == graph.value(node.output).type.dims)
+      return WithNumber{node.inputs[i], number.as<float>()[0]};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+llvm::Error fuse_affine(ir::Graph& graph) {
+  std::vector<bool> dead(graph.nodes().size(), false);
+  Readers readers(graph);
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+    ir::Node node = graph.node(id);
+    auto sum = with_number(graph, node, kBinaryAdd);
+    if (!sum) {
+      sum = with_number(graph, node, kBinarySub);
+      if (!sum) continue;
+      sum->number = -sum->number;
+    }
+    const ir::NodeId producer = readers.sole_producer(sum->x, id);
+    if (producer == ir::kNoId) continue;
+    const auto product = with_number(graph, graph.node(producer), kBinaryMul);
+    if (!product) continue;
+    node.op = OpKind::Unary;
+    node.params = ir::OpParams::of(
+        OpKind::Unary,
+        UnaryParams{.kind = kUnaryAffine, .alpha = product->number, .beta = sum->number});
+    node.inputs = {product->x};
+    readers.replace(id, std::move(node));
+    dead[producer] = true;
+  }
+  remove_dead(graph, dead);
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler
