@@ -75,7 +75,7 @@ TEST_CASE("concat on a GPU joins runs of elements along the other axes") {
   step.operands[1].row_end = 2;
   CHECK(check(step) == "all rows in memory for this axis and row");
   params.axis = 1;
-  CHECK(check(step) == "another axis than 1 for the row of runs");
+  CHECK(check(step) == "another axis than 1 for the kernel of runs");
 }
 
 TEST_CASE("transpose takes a permutation of the axes") {
