@@ -23,9 +23,14 @@ inline constexpr ActivationFacts kActivations[] = {
 
 // Those from f32 to f32, which are the ones that the F32 kernels of Unary compute.
 constexpr bool is_activation(int32_t kind) {
-  for (const ActivationFacts& activation : kActivations)
-    if (activation.kind == kind) return true;
-  return false;
+  switch (kind) {
+#define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
+  case number:
+#include "schema/activations.def"
+    return true;
+    default:
+      return false;
+  }
 }
 
 // 0 for what is none.

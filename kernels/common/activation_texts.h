@@ -11,16 +11,19 @@ inline constexpr char kActivationTexts[] =
 #include "schema/activations.def"
     ;
 
-// A text, zero-terminated; behind it those macros.
-template <size_t TextBytes>
-struct TextWithActivations {
-  char bytes[TextBytes + sizeof(kActivationTexts) - 1] = {};
-
-  constexpr explicit TextWithActivations(const char (&text)[TextBytes]) {
-    size_t count = 0;
-    for (; text[count] != 0; ++count) bytes[count] = text[count];
-    for (char letter : kActivationTexts) bytes[count++] = letter;
-  }
+template <size_t kBytes>
+struct ClBytes {
+  char bytes[kBytes];
 };
+
+// A text, zero-terminated; behind it those macros. An aggregate, which is read-only data.
+template <size_t kTextBytes>
+constexpr auto with_activations(const char (&text)[kTextBytes]) {
+  ClBytes<kTextBytes + sizeof(kActivationTexts) - 1> joined = {};
+  size_t count = 0;
+  for (; text[count] != 0; ++count) joined.bytes[count] = text[count];
+  for (char letter : kActivationTexts) joined.bytes[count++] = letter;
+  return joined;
+}
 
 }  // namespace codl::kernels
