@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/partition/ordered_bound.h"
 #include "compiler/partition/split_geometry.h"
 
 namespace codl::compiler {
@@ -100,9 +101,8 @@ double cpu_alone_us(const CostModel& costs) {
   return us;
 }
 
-}  // namespace
-
-double lower_bound_us(const CostModel& costs) {
+// Whatever the order.
+double unordered_bound_us(const CostModel& costs) {
   std::vector<double> sums(kWeights + 1, 0.0);
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
     const std::vector<Share> shares = shares_of(costs, node);
@@ -125,7 +125,14 @@ double lower_bound_us(const CostModel& costs) {
     const double left = sums[static_cast<size_t>(i)] - weight * rates.alone[0] * idle_us;
     bound_us = std::max(bound_us, idle_us + left / most);
   }
-  return std::min(bound_us, cpu_alone_us(costs));
+  return bound_us;
+}
+
+}  // namespace
+
+double lower_bound_us(const CostModel& costs, int32_t max_chain) {
+  return std::min(std::max(unordered_bound_us(costs), ordered_bound_us(costs, max_chain)),
+                  cpu_alone_us(costs));
 }
 
 }  // namespace codl::compiler

@@ -68,7 +68,7 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   llvm::stable_sort(seeds,
                     [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
   Optimum best{seeds.front().plan, seeds.front().predicted_ns, static_cast<uint32_t>(seeds.size()),
-               lower_bound_us(costs)};
+               lower_bound_us(costs, std::max(options.max_chain, kMaxChainLength))};
   const uint32_t all = options.search_budget.value_or(kSearchBudget);
   if (!has_choice(costs) || all <= best.evaluations) return best;
   const uint32_t budget = all - best.evaluations;

@@ -1,0 +1,27 @@
+// A time that no plan can be below, by the order in which each processor computes.
+#pragma once
+
+#include "compiler/partition/cost_model.h"
+
+namespace codl::compiler {
+
+// Microseconds, slow-downs by the other processor left out. Chains have at most `max_chain` nodes.
+//
+// Each queue runs its steps in the graph's order. So for the ends c and g of what the CPU and the
+// GPU do of the first nodes, and any weight w in [0, 1], w * c + (1 - w) * g grows with each node
+// by at least w * (CPU's part) + (1 - w) * (GPU's part); the weight may change from node to node
+// along a wait of one processor for the other, and then the wait takes its synchronisation, too.
+// (It is a flow through the steps: any convex combination of paths is a lower bound.) Which weights
+// are taken depends on what a plan does up to there, and so every plan has its bound; the result is
+// the least over all plans, by dynamic programming over nodes in the graph's order. It prices
+// halos, what chains compute twice included, synchronisations and maps.
+//
+// What makes it hold for any graph: of the values that a node reads only the one that the node
+// before it made is looked at, the others are taken to be there. Where nodes could be computed
+// beside each other, the weight stays what it is.
+//
+// Left out: conversions between layouts, copies, and what a profile with `host` costs says of
+// synchronisations. Holds where a part's time does not fall as it gets larger.
+double ordered_bound_us(const CostModel& costs, int32_t max_chain);
+
+}  // namespace codl::compiler
