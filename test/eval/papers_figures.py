@@ -313,6 +313,8 @@ def frames(data, folder):
         return
     figure, all_axes = pyplot.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4))
     for axes, (title, is_percent, lines) in zip(all_axes, panels):
+        if len(set(map(tuple, lines.values()))) == 1:
+            lines = {"all networks": next(iter(lines.values()))}
         highest = 100 if is_percent else max(max(values) for values in lines.values())
         begins = spread([values[0] for values in lines.values()], 0.07 * highest, highest)
         for colour, (name, values), begin in zip(LINES, lines.items(), begins):

@@ -99,8 +99,11 @@ def granularity(data, words):
 
 
 def frames(data, words):
-    return ["The study counts frames of a real player beside MACE; here a display is simulated beside codl's plans, and its frames are lost "
-            "where they are not drawn within 16.7 ms ([simulator](../../SIMULATOR.md)). Slices: no stretch of GPU work over 4 ms "
+    idle = [name for name, limits in data.collected["frames"].items() if limits["50 %"]["gpu_share"] == 0]
+    left = [f"Of {', '.join(idle)} the plan at 50 % leaves the GPU idle: no plan with GPU work was found that keeps the limits and is "
+            "faster than the CPU alone."] if idle else []
+    return [*left, "The study counts frames of a real player beside MACE; here a display is simulated beside codl's plans, and its frames are lost "
+            "where they are not drawn within 16.7 ms ([simulator](../../reference/simulator.md)). Slices: no stretch of GPU work over 4 ms "
             "(`--max-gpu-slice=4ms`); percent: the same, and no more of a run's time on the GPU (`--gpu-limit`)."]
 
 
