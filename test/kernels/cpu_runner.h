@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/step_case.h"
 #include "kernels/common/tasks.h"
 #include "kernels/conv2d/winograd.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
-#include "profiler/measure/step_case.h"
 #include "test/kernels/kernel_case.h"
 #include "test/support/tensors.h"
 #include "test/support/tolerance.h"
@@ -177,7 +177,7 @@ class CaseInputs {
   std::vector<GuardedMemory> whole_;
 };
 
-using profiler::step_of;
+using kernels::step_of;
 
 inline kernels::KernelArgs args_of(const KernelCase& item,
                                    const std::vector<kernels::TensorView>& views) {

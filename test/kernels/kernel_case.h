@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/common/step_case.h"
 #include "kernels/common/tensor_view.h"
 #include "kernels/pack.h"
-#include "profiler/measure/step_case.h"
 
 namespace codl::test {
 
@@ -29,7 +29,7 @@ struct KernelCase {
   Range part = {};
 };
 
-using profiler::words_of;
+using kernels::words_of;
 
 inline OperandShape plain_operand(std::initializer_list<int32_t> dims) {
   OperandShape shape;

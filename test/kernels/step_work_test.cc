@@ -430,7 +430,7 @@ WorkMachine machine_for(const KernelInfo& kernel, int32_t lanes, int32_t threads
 void each_step(const KernelInfo& kernel, const std::function<void(const StepShape&)>& visit) {
   for (const test::KernelCase& plain_case : test::cases_of(kernel.op)) {
     const test::KernelCase item = test::with_images(kernel, test::case_for(kernel, plain_case));
-    StepShape step = profiler::step_of(kernel, item);
+    StepShape step = step_of(kernel, item);
     StepNeeds needs;
     if (check_step(step, &needs) != nullptr) continue;
     INFO(kernel.symbol << " \"" << item.name << '"');
