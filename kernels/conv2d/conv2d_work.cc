@@ -1,3 +1,5 @@
+// What a step of Conv2d asks of a processor. Longer than 500 lines: eight kernels go through the
+// work in ways of their own, and each is counted from the same Conv2dPart.
 #include <cmath>
 
 #include "kernels/common/gemm_tile_choice.h"

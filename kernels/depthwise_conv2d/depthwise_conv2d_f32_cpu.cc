@@ -5,6 +5,8 @@
 //
 // Taps in the padding are left out. Which those are depends on the output position alone, and the
 // others are added in order, so no cut of rows, channels or tasks changes a bit.
+//
+// Longer than 500 lines: the loops of each filter and stride differ in what they keep in registers.
 #include "kernels/common/cpu_dispatch.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 

@@ -1,3 +1,5 @@
+// The graph as an ONNX model. Longer than 500 lines: how each operator is written stands here and
+// nowhere else, a function each, and all of them share the names and constants that they add.
 #include "compiler/frontend/onnx/onnx_writer.h"
 
 #include <onnx/onnx_pb.h>
