@@ -45,15 +45,15 @@ int64_t multiply_add(int64_t rounds, float* sink) {
   }
   const auto low = hn::Add(hn::Add(hn::Add(c0, c1), hn::Add(c2, c3)), hn::Add(c4, c5));
   const auto high = hn::Add(hn::Add(hn::Add(c6, c7), hn::Add(c8, c9)), hn::Add(ca, cb));
-  sink[2] += hn::GetQueue(hn::SumOfQueues(d, hn::Add(low, high)));
-  return rounds * 12 * 2 * static_cast<int64_t>(hn::Queues(d));
+  sink[2] += hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+  return rounds * 12 * 2 * static_cast<int64_t>(hn::Lanes(d));
 }
 
 // Reads `reads` blocks of kBlockFloats from `from`, where `from_blocks` are before it begins again,
 // while it writes `writes` blocks: in turns, as evenly as they go.
 void stream(const float* from, int64_t from_blocks, int64_t reads, float* to, int64_t writes) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Queues(d));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto written = hn::Set(d, 1.0f);
   // Or: so that loads are not left out, at one cycle each.
   auto any0 = hn::Zero(d), any1 = hn::Zero(d), any2 = hn::Zero(d), any3 = hn::Zero(d);
@@ -67,7 +67,7 @@ void stream(const float* from, int64_t from_blocks, int64_t reads, float* to, in
 #pragma GCC unroll 4
       for (int64_t i = 0; i < kBlockFloats; i += 4 * lanes) {
         any0 = hn::Or(any0, hn::Load(d, p + i));
-        any1 = hn::Or(any1, hn::Load(d, p + i + queues));
+        any1 = hn::Or(any1, hn::Load(d, p + i + lanes));
         any2 = hn::Or(any2, hn::Load(d, p + i + 2 * lanes));
         any3 = hn::Or(any3, hn::Load(d, p + i + 3 * lanes));
       }
@@ -75,11 +75,11 @@ void stream(const float* from, int64_t from_blocks, int64_t reads, float* to, in
     }
     for (writes_due += writes; writes_due >= rounds; writes_due -= rounds, to += kBlockFloats)
 #pragma GCC unroll 16
-      for (int64_t i = 0; i < kBlockFloats; i += queues) hn::Store(written, d, to + i);
+      for (int64_t i = 0; i < kBlockFloats; i += lanes) hn::Store(written, d, to + i);
   }
   const auto any = hn::Or(hn::Or(any0, any1), hn::Or(any2, any3));
   // Not a NaN: inputs are finite.
-  if (hn::GetQueue(hn::MaxOfQueues(d, any)) < -__FLT_MAX__) *to = 0.0f;
+  if (hn::GetLane(hn::MaxOfLanes(d, any)) < -__FLT_MAX__) *to = 0.0f;
 }
 
 }  // namespace
