@@ -31,7 +31,7 @@ bench=(libbenchmark-dev)
 # examples/models/make_*.py
 models=(python3-numpy python3-onnx)
 # The presets asan and fuzz.
-fuzz=(clang-14 libclang-rt-14-dev)
+fuzz=(clang-14 libclang-rt-14-dev lld-14)
 # test/peers: a virtual environment for wheels of other runtimes.
 peers=(python3-venv)
 

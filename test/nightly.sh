@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes longer than continuous integration has: every case of the kernels, plans of many small graphs against an
-# enumeration, sessions for two hours, random graphs by a new seed, each fuzz target.
+# What takes longer than continuous integration has: every case of the kernels, every text of the troubleshooting page,
+# plans of many small graphs against an enumeration, sessions for two hours, random graphs by a new seed, each fuzz target.
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
 #
@@ -20,6 +20,7 @@ CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
 build/fuzz/bin/test_kernels '[opencl]'
 CODL_ALL_CASES=1 build/release/bin/test_compiler 'polished plans*'
 CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
+python3 test/e2e/troubleshooting_test.py --bin build/release/bin
 test/soak.sh 120m 2000
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
