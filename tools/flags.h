@@ -2,7 +2,8 @@
 //
 // A flag is --name=value or --name value, or -x=value, -x value where it has a short name; a value
 // that begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--"
-// ends the flags. "@FILE" stands for the arguments in a file. docs/reference/command_line.md has the rules.
+// ends the flags. "@FILE" stands for the arguments in a file. docs/reference/command_line.md has
+// the rules.
 #pragma once
 
 #include <cstddef>

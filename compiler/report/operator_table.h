@@ -1,5 +1,6 @@
-// The table of --list-ops and docs/reference/operators.md: what ONNX's operators become and where that runs.
-// Made from the importer's rows, the OpSpecs and kernels.def; a list of its own it is not.
+// The table of --list-ops and docs/reference/operators.md: what ONNX's operators become and where
+// that runs. Made from the importer's rows, the OpSpecs and kernels.def; a list of its own it is
+// not.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // Partition plans of others in virtual time: a list of operators that CoDL's engine would run.
 //
 // A plan of codl has a network and kernels; a replay has shapes and ratios only
-// (docs/reference/simulator.md). Operators stand by themselves: what one writes need not be what the next one
-// reads. They run in chains, as the CoDL paper's do: a chain begins with one transfer and ends with
-// one; both processors start together, compute the rows at the cut both (Eq. 1), and are waited for
-// together.
+// (docs/reference/simulator.md). Operators stand by themselves: what one writes need not be what
+// the next one reads. They run in chains, as the CoDL paper's do: a chain begins with one transfer
+// and ends with one; both processors start together, compute the rows at the cut both (Eq. 1), and
+// are waited for together.
 #pragma once
 
 #include "compiler/simulate/timeline.h"

@@ -90,8 +90,8 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
   }
 }
 
-// docs/reference/operators.md, "NaN and infinities". That the reference has the right semantics is the
-// matter of test/differential/families/special_values.py.
+// docs/reference/operators.md, "NaN and infinities". That the reference has the right semantics is
+// the matter of test/differential/families/special_values.py.
 TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them") {
   const Special& special = GENERATE(0, 1) == 0 ? kSpecialNan : kSpecialInfinities;
   for (const KernelInfo& info : kKernelInfos) {

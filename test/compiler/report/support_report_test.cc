@@ -143,6 +143,7 @@ TEST_CASE("nodes of the CPU alone may stand anywhere between those of the GPU") 
       for (const char* strategy : {"gpu", "auto"}) {
         CompileOptions options;
         options.partition.strategy = strategy;
+        options.partition.search_budget = 100;  // any plan's layouts will do
         const Outcome outcome =
             compile_with(interrupted_network(), test::test_profile(sharing, layout), options);
         CHECK(outcome.error == "");
