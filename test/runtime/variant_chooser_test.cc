@@ -341,7 +341,8 @@ Followed follow(const std::vector<Shares>& network, const std::vector<Phase>& ph
   return followed;
 }
 
-TEST_CASE("ten runs after the CPU's load changes, runs take 5 % more than the best variant's") {
+TEST_CASE("ten runs after the CPU's load changes, runs take 5 % more than the best variant's",
+          "[simulated]") {
   const float relief = GENERATE(0.0f, 0.5f);
   const float noise = GENERATE(0.05f, 0.15f);
   CAPTURE(relief, noise);
@@ -349,14 +350,15 @@ TEST_CASE("ten runs after the CPU's load changes, runs take 5 % more than the be
     CHECK(excess < 0.05);
 }
 
-TEST_CASE("ten runs after the GPU's load changes, runs take 7 % more than the best variant's") {
+TEST_CASE("ten runs after the GPU's load changes, runs take 7 % more than the best variant's",
+          "[simulated]") {
   const float relief = GENERATE(0.0f, 0.5f);
   CAPTURE(relief);
   for (double excess : mean_excess(kVariants, {{1, 1}, {1, 1.8f}, {1, 4}, {1, 6}}, relief, 0.05f))
     CHECK(excess < 0.07);  // tries of what takes two to six times as long cost more
 }
 
-TEST_CASE("a processor that is not used any more is tried again, sooner or later") {
+TEST_CASE("a processor that is not used any more is tried again, sooner or later", "[simulated]") {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     Device device(kVariants, 0, 0.05f, seed);
     device.run({1, 1}, 50);
@@ -367,12 +369,13 @@ TEST_CASE("a processor that is not used any more is tried again, sooner or later
   }
 }
 
-TEST_CASE("in noise of 40 % the policy still keeps to good variants") {
+TEST_CASE("in noise of 40 % the policy still keeps to good variants", "[simulated]") {
   for (double excess : mean_excess(kVariants, {{1, 1}, {2, 1}, {3, 1}, {1, 1}}, 0, 0.4f))
     CHECK(excess < 0.12);
 }
 
-TEST_CASE("beside 0, 1 and 2 processes nearly all phases are within 5 % of the best variant") {
+TEST_CASE("beside 0, 1 and 2 processes nearly all phases are within 5 % of the best variant",
+          "[simulated]") {
   const std::vector<Shares>& network = kNetworks[GENERATE(0u, 1u, 2u)];
   const float noise = GENERATE(0.04f, 0.12f);
   CAPTURE(network[0].cpu_us, noise);
@@ -382,7 +385,7 @@ TEST_CASE("beside 0, 1 and 2 processes nearly all phases are within 5 % of the b
   CHECK(followed.beyond_worst == 0);
 }
 
-TEST_CASE("a phone that gets hot and cools down is followed") {
+TEST_CASE("a phone that gets hot and cools down is followed", "[simulated]") {
   const std::vector<Shares>& network = kNetworks[GENERATE(0u, 1u, 2u)];
   const Followed followed = follow(network, {{0, 1, 1.5f}, {0, 1.5f, 1}, {1, 1, 1.3f}}, 0.04f);
   CHECK(followed.within >= 0.9);
