@@ -263,27 +263,29 @@ codl_status_t Executor::wait_for_queues(codl_diag_t* diag) {
   return status;
 }
 
-// Moves the device's times to the host's clock: the first command was queued when enqueue() noted
-// the host's time. A command whose times the driver does not have keeps that note.
+// Moves the device's times to the host's clock. No command was queued before enqueue() noted the
+// host's time; the least shift for which that holds of all is off by the quickest call only. A
+// command whose times the driver does not have keeps that note.
 void Executor::read_gpu_times() {
   const Array<Step>& steps = steps_->steps();
-  const ClApi& api = gpu_->api();
-  bool has_offset = false;
-  int64_t offset_ns = 0;
+  const auto read = [&](uint32_t i, cl_profiling_info info, int64_t* out_ns) {
+    return !steps[i].is_cpu() &&
+           gpu_->api().clGetEventProfilingInfo(events_[i], info, sizeof(*out_ns), out_ns,
+                                               nullptr) == CL_SUCCESS;
+  };
+  int64_t shift_ns = INT64_MIN;
   for (uint32_t i = 0; i < steps.count(); ++i) {
-    if (steps[i].is_cpu()) continue;
-    cl_ulong times[3] = {};
-    const cl_profiling_info infos[3] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,
-                                        CL_PROFILING_COMMAND_END};
-    bool has_times = true;
-    for (int t = 0; t < 3; ++t)
-      has_times = has_times && api.clGetEventProfilingInfo(events_[i], infos[t], sizeof(times[t]),
-                                                           &times[t], nullptr) == CL_SUCCESS;
-    if (!has_times) continue;
-    if (!has_offset) offset_ns = timeline_[i].start_ns - static_cast<int64_t>(times[0]);
-    has_offset = true;
-    timeline_[i].start_ns = static_cast<int64_t>(times[1]) + offset_ns;
-    timeline_[i].end_ns = static_cast<int64_t>(times[2]) + offset_ns;
+    int64_t queued_ns = 0;
+    if (read(i, CL_PROFILING_COMMAND_QUEUED, &queued_ns))
+      shift_ns = std::max(shift_ns, timeline_[i].start_ns - queued_ns);
+  }
+  for (uint32_t i = 0; i < steps.count(); ++i) {
+    int64_t start_ns = 0, end_ns = 0;
+    if (!read(i, CL_PROFILING_COMMAND_START, &start_ns) ||
+        !read(i, CL_PROFILING_COMMAND_END, &end_ns) || shift_ns == INT64_MIN)
+      continue;
+    timeline_[i].start_ns = start_ns + shift_ns;
+    timeline_[i].end_ns = end_ns + shift_ns;
   }
 }
 
