@@ -4,7 +4,8 @@
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
 #
-# Builds the presets release and fuzz if need be. Exits 1 if anything was found.
+# Builds the presets release and fuzz if need be. What finds something does not keep the rest from running; exits 1 at
+# the end, and names it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-30}
@@ -15,20 +16,27 @@ cmake --build --preset release
 cmake --preset fuzz
 cmake --build --preset fuzz
 
-CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
-CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
-build/fuzz/bin/test_kernels '[opencl]'
-CODL_ALL_CASES=1 build/release/bin/test_compiler 'polished plans*'
-CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
-python3 test/e2e/troubleshooting_test.py --bin build/release/bin
-test/soak.sh 120m 2000
+faults=()
+# part COMMAND...: runs it, and remembers it if it fails.
+part() { "$@" || faults+=("$*"); }
+
+part env CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
+part env CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
+part build/fuzz/bin/test_kernels '[opencl]'
+part env CODL_ALL_CASES=1 build/release/bin/test_compiler 'polished plans*'
+part env CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
+part python3 test/e2e/troubleshooting_test.py --bin build/release/bin
+part test/soak.sh 120m 2000
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
 echo "seed $seed (CODL_NIGHTLY_SEED=$seed repeats it)"
 end=$((SECONDS + 60 * minutes))
 while [ $SECONDS -lt $end ]; do
-  python3 test/differential/differential.py --seed "$seed" --count 10000
+  part python3 test/differential/differential.py --seed "$seed" --count 10000
   seed=$((seed + 1))
 done
 
-exec test/fuzz/run.sh $((60 * minutes))
+part test/fuzz/run.sh $((60 * minutes))
+
+for fault in "${faults[@]}"; do echo "nightly.sh: failed: $fault" >&2; done
+[ ${#faults[@]} -eq 0 ]

@@ -193,18 +193,11 @@ def compile_plan(options, network):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = lambda text: text.split(",")
-    parser.add_argument("bin", help="folder of this build's programs")
-    parser.add_argument("models", help="folder of NAME.onnx, with weights")
-    parser.add_argument("--work", required=True, metavar="DIR", help="what is kept between runs, and the results")
-    parser.add_argument("--time-budget", type=measured_pairs.seconds_of, default="8m", metavar="DURATION", help="(default: 8m)")
-    parser.add_argument("--cpu-cores", default="0", help="(default: 0)")
-    parser.add_argument("--gpu-cores", default="1", help="of OpenCL (default: 1)")
-    parser.add_argument("--profile", metavar="NAME|FILE.json", help="of this pair of cores (default: codl-profile makes one)")
+    measured_pairs.pair_arguments(parser, "8m")
     parser.add_argument("--networks", type=names, default=names(NETWORKS), help="without .onnx (default: three)")
     parser.add_argument("--variants", type=names, default=names("coexec,cpu,gpu50,busy"), help="(default: coexec,cpu,gpu50,busy)")
     parser.add_argument("--loads", type=lambda text: [int(count) for count in names(text)], default="0,1,2,0",
                         help="competing processes, by phase (default: 0,1,2,0)")
-    parser.add_argument("--search-budget", type=int, default=300, help="of codlc (default: 300)")
     options = parser.parse_args()
     options.competing_cores = cores_of(options.cpu_cores)
     options.profile_budget, options.profile_flags = PROFILE_SECONDS, ["--no-tiles"]

@@ -120,18 +120,11 @@ def page(data, limit_us):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bin", help="folder of this build's programs")
-    parser.add_argument("models", help="folder of NAME.onnx, with weights")
-    parser.add_argument("--work", required=True, metavar="DIR", help="what is kept between runs, and the results")
-    parser.add_argument("--time-budget", type=measured_pairs.seconds_of, default="5m", metavar="DURATION", help="(default: 5m)")
-    parser.add_argument("--cpu-cores", default="0", help="(default: 0)")
-    parser.add_argument("--gpu-cores", default="1", help="of OpenCL (default: 1)")
-    parser.add_argument("--profile", metavar="NAME|FILE.json", help="of this pair of cores (default: codl-profile makes one)")
+    measured_pairs.pair_arguments(parser, "5m")
     parser.add_argument("--networks", type=lambda text: text.split(","), default=list(NETWORKS), metavar="NAME,...",
                         help="without .onnx (default: seven)")
     parser.add_argument("--gpu-limit", default="50%", help="of codlc (default: 50%%)")
     parser.add_argument("--max-gpu-slice-ms", type=float, default=4, help="(default: 4)")
-    parser.add_argument("--search-budget", type=int, default=300, help="of codlc (default: 300)")
     options = parser.parse_args()
     options.profile_budget, options.profile_flags = PROFILE_SHARE * options.time_budget, ["--no-tiles"]
     missing = [name for name in options.networks if not os.path.exists(os.path.join(options.models, name + ".onnx"))]

@@ -361,6 +361,20 @@ class Run:
                            for condition, data in self.data["conditions"].items() if data["networks"]))
 
 
+def pair_arguments(parser, time_budget):
+    """What programs take that measure one pair of cores in a folder they go on with."""
+    parser.add_argument("bin", help="folder of this build's programs")
+    parser.add_argument("models", help="folder of NAME.onnx, with weights")
+    parser.add_argument("--work", required=True, metavar="DIR", help="what is kept between runs, and the results")
+    parser.add_argument("--time-budget", type=seconds_of, default=time_budget, metavar="DURATION",
+                        help=f"(default: {time_budget})")
+    parser.add_argument("--cpu-cores", default="0", help="(default: 0)")
+    parser.add_argument("--gpu-cores", default="1", help="of OpenCL (default: 1)")
+    parser.add_argument("--profile", metavar="NAME|FILE.json",
+                        help="of this pair of cores (default: codl-profile makes one)")
+    parser.add_argument("--search-budget", type=int, default=300, help="of codlc (default: 300)")
+
+
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = lambda text: text.split(",")
