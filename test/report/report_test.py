@@ -241,11 +241,17 @@ class ReportTest(WorkFolder, unittest.TestCase):
               press("ArrowRight"); const moved = from;
               press("Home"); const back = to - from;
               byId("search").value = "conv"; byId("search").dispatchEvent(new Event("input"));
-              document.body.dataset.result = JSON.stringify([closer < whole, moved > 0, back == whole,
-                document.querySelectorAll(".found").length > 0, document.querySelectorAll(".faded").length > 0]);
+              const found = document.querySelectorAll(".found").length, faded = document.querySelectorAll(".faded").length;
+              const names = () => [...document.querySelectorAll("#operators .link")].map((name) => name.textContent);
+              const slowest = names()[0];
+              byId("order").value = "network"; byId("order").dispatchEvent(new Event("change"));
+              const inOrder = JSON.stringify(names()) == JSON.stringify(report.operators.map((op) => op.node));
+              document.querySelector("header .link").click();
+              document.body.dataset.result = JSON.stringify([closer < whole, moved > 0, back == whole, found > 0, faded > 0,
+                inOrder, byId("search").value == slowest, document.querySelectorAll(".found").length > 0]);
             </script>""")
         for scheme, size in (("light", "1280,900"), ("dark", "360,800")):
-            self.assertIn('data-result="[true,true,true,true,true]"', self.browse("--dump-dom", scheme=scheme, size=size))
+            self.assertIn('data-result="[true,true,true,true,true,true,true,true]"', self.browse("--dump-dom", scheme=scheme, size=size))
 
 
 if __name__ == "__main__":
