@@ -35,6 +35,8 @@ constexpr uint32_t kTriedRuns = 2;
 // A variant that was tried in vain rests for 8 runs, then 16, 32 and 64, unless a processor's
 // slowdown changes by this factor.
 constexpr float kNewLoad = 1.3f;
+constexpr float kLoadGone = 1.15f;
+constexpr float kKnown = 0.01f;  // variance of a slowdown
 constexpr uint32_t kMaxDoublings = 3;
 constexpr float kHopeless = 1.2f;  // times the home variant's: one run is enough
 // Runs that tries may cost: so many at once, and of each further run this share.
@@ -68,8 +70,8 @@ codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const Va
     Forecast& forecast = forecasts_[i];
     forecast.variant = variants.items[i];
     forecast.replayed_us = replay(*forecast.variant, 1, 1);
-    forecast.idle_us = forecast.variant->predicted_us();
-    forecast.variance = kPredictionVariance;
+    belief(forecast).idle_us = forecast.variant->predicted_us();
+    belief(forecast).variance = kPredictionVariance;
     for (const plan::StepDef* step : *forecast.variant->steps())
       if (queue_of(*step) == Queue::Cpu) forecast.cpu_us += step->predicted_us();
   }
@@ -100,19 +102,40 @@ float VariantChooser::replay(const plan::VariantDef& variant, float cpu_factor, 
 }
 
 float VariantChooser::time_of(const Forecast& forecast, float cpu_factor, float gpu_factor) {
-  if (!(forecast.replayed_us > 0)) return forecast.idle_us;
-  return forecast.idle_us * replay(*forecast.variant, cpu_factor, gpu_factor) /
+  if (!(forecast.replayed_us > 0)) return belief(forecast).idle_us;
+  return belief(forecast).idle_us * replay(*forecast.variant, cpu_factor, gpu_factor) /
          forecast.replayed_us;
 }
 
 void VariantChooser::age() {
   for (Forecast& forecast : forecasts_) {
-    forecast.variance = std::min(forecast.variance + kAgeing, kMaxVariance);
+    float& variance = belief(forecast).variance;
+    variance = std::min(variance + kAgeing, kMaxVariance);
     if (forecast.rest_runs != 0) --forecast.rest_runs;
   }
   for (Slowdown& slowdown : slowdowns_)
     slowdown.variance = std::min(slowdown.variance * kForgetting + kLoadDrift, 1.0f);
   credit_ = std::min(credit_ + kCredit, kMaxCredit);
+}
+
+// Load has come when a processor is slower by kNewLoad than it has ever been seen, and has gone when
+// none is by half of that.
+void VariantChooser::notice_regime() {
+  float slowest = 1;
+  for (Slowdown& slowdown : slowdowns_) {
+    if (slowdown.variance < kKnown && !(slowdown.lightest > 0 && slowdown.factor > slowdown.lightest))
+      slowdown.lightest = slowdown.factor;
+    if (slowdown.lightest > 0) slowest = std::max(slowest, slowdown.factor / slowdown.lightest);
+  }
+  const Regime regime = slowest > (regime_ == kQuiet ? kNewLoad : kLoadGone) ? kLoaded : kQuiet;
+  if (regime == regime_) return;
+  for (Forecast& forecast : forecasts_) {
+    if (!was_loaded_) forecast.beliefs[kLoaded] = forecast.beliefs[kQuiet];
+    forecast.failed_tries = 0;
+    forecast.rest_runs = 0;
+  }
+  was_loaded_ = true;
+  regime_ = regime;
 }
 
 // The CPU's steps tell of the CPU alone, the better the more of a run they are. A scheduler that
@@ -141,11 +164,12 @@ void VariantChooser::notice_change(Forecast& forecast, float dependence, float e
     return;
   }
   Slowdown& gpu = slowdowns_[kGpu];
-  const float expected = forecast.variance + noise_ + square(dependence) * gpu.variance;
+  float& variance = belief(forecast).variance;
+  const float expected = variance + noise_ + square(dependence) * gpu.variance;
   const float agreed = agreement(excess, last_excess_);
   if (agreed > kSurprise * expected) {
     gpu.variance = std::max(gpu.variance, kNewLoadVariance);
-    forecast.variance = std::max(forecast.variance, kPredictionVariance * square(1 - dependence));
+    variance = std::max(variance, kPredictionVariance * square(1 - dependence));
   } else {
     is_puzzled_ = square(excess) > kSurprise * expected;
   }
@@ -160,7 +184,8 @@ void VariantChooser::notice_change(Forecast& forecast, float dependence, float e
 // What the CPU's steps do not explain has its cause in the GPU or in the variant: in each as far as
 // it is uncertain, and the run's time depends on the GPU.
 void VariantChooser::learn_run(Forecast& forecast, bool is_tried, float run_us) {
-  if (!(forecast.idle_us > 0)) forecast.idle_us = run_us;  // a plan without predictions
+  Belief& own_belief = belief(forecast);
+  if (!(own_belief.idle_us > 0)) own_belief.idle_us = run_us;  // a plan without predictions
   Slowdown& gpu = slowdowns_[kGpu];
   const float cpu_factor = slowdowns_[kCpu].factor;
   const float expected_us = time_of(forecast, cpu_factor, gpu.factor);
@@ -172,18 +197,18 @@ void VariantChooser::learn_run(Forecast& forecast, bool is_tried, float run_us) 
       (time_of(forecast, cpu_factor, gpu.factor * (1 + step)) / expected_us - 1) / step;
   notice_change(forecast, dependence, excess);
   const float own =
-      forecast.variance + (runs_in_a_row_ == 1 ? std::max(kColdNoise, noise_) : noise_);
+      own_belief.variance + (runs_in_a_row_ == 1 ? std::max(kColdNoise, noise_) : noise_);
   const float sum = own + square(dependence) * gpu.variance;
   const float gpu_gain = dependence * gpu.variance / sum;
   const bool is_slow_try = is_tried && excess > 0;
   if (!is_slow_try) gpu.factor = std::clamp(gpu.factor * (1 + gpu_gain * excess), 0.1f, 100.0f);
   gpu.variance *= 1 - gpu_gain * dependence;
-  const float gain = forecast.variance / (is_slow_try ? own : sum);
-  forecast.idle_us *= 1 + gain * excess;
-  forecast.variance *= 1 - gain;
+  const float gain = own_belief.variance / (is_slow_try ? own : sum);
+  own_belief.idle_us *= 1 + gain * excess;
+  own_belief.variance *= 1 - gain;
   for (int p = 0; p < kProcessorCount; ++p) {
     slowdowns_[p].least = std::min(slowdowns_[p].least, slowdowns_[p].factor);
-    forecast.seen_at[p] = slowdowns_[p].factor;
+    own_belief.seen_at[p] = slowdowns_[p].factor;
   }
 }
 
@@ -196,7 +221,7 @@ void VariantChooser::forecast_all() {
                         std::min(slowdown.least, slowdown.factor));
   }
   for (Forecast& forecast : forecasts_) {
-    float variance = forecast.variance;
+    float variance = belief(forecast).variance;
     for (int p = 0; p < kProcessorCount; ++p)
       variance += square(kShare * (change_of(forecast, p) - 1));
     forecast.best_us = time_of(forecast, least[kCpu], least[kGpu]) *
@@ -208,7 +233,7 @@ void VariantChooser::forecast_all() {
 
 // Of a processor's slowdown since the variant ran: 1 or more.
 float VariantChooser::change_of(const Forecast& forecast, int processor) const {
-  const float now = slowdowns_[processor].factor, then = forecast.seen_at[processor];
+  const float now = slowdowns_[processor].factor, then = belief(forecast).seen_at[processor];
   return std::max(now, then) / std::min(now, then);
 }
 
@@ -228,7 +253,7 @@ void VariantChooser::settle(Forecast& forecast, float run_us, float cpu_us) {
   const float expected_us = forecast.expected_us;
   learn_cpu(forecast, run_us, cpu_us);
   const float now_us = time_of(forecast, slowdowns_[kCpu].factor, slowdowns_[kGpu].factor);
-  forecast.idle_us *= expected_us / now_us;
+  belief(forecast).idle_us *= expected_us / now_us;
   forecast.failed_tries = 0;
 }
 
@@ -254,6 +279,7 @@ size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
   const bool is_tried = index != home_;
   if (!is_tried) learn_cpu(forecast, run_us, cpu_us);
   learn_run(forecast, is_tried, run_us);
+  notice_regime();
   forecast_all();
   if (!is_tried) return runs_in_a_row_ >= kTriedRuns && !is_puzzled_ ? try_another(index) : index;
   const float home_us = forecasts_[home_].expected_us;

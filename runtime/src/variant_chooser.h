@@ -4,8 +4,10 @@
 // What is believed: by how much each processor is slower than the plan predicts, the same for all
 // variants, and what each variant takes where no processor is slower. Each belief has a variance,
 // relative to its square; a run corrects each in proportion to it (a Kalman filter of independent
-// variables). Another variant is tried when what it may take at best is less than what the one in
-// use takes; runs lost in that way are bounded (kCredit).
+// variables). What a variant takes beside other processes is believed by itself, as their slices
+// delay what synchronises more than their share of the processor tells: when they have gone, what
+// was believed before counts again. Another variant is tried when what it may take at best is less
+// than what the one in use takes; runs lost in that way are bounded (kCredit).
 #pragma once
 
 #include <atomic>
@@ -47,18 +49,24 @@ class VariantChooser {
   struct Slowdown {
     float factor = 1;
     float variance = 0;
-    float least = 1;  // ever
+    float least = 1;     // ever
+    float lightest = 0;  // since it is known; 0: it is not
   };
+  // What a variant takes where no processor is slower, from its runs without load or beside load.
+  struct Belief {
+    float idle_us = 0;
+    float variance = 0;
+    float seen_at[kProcessorCount] = {1, 1};  // slowdowns when it ran last
+  };
+  enum Regime { kQuiet, kLoaded, kRegimeCount };
   struct Forecast {
     const plan::VariantDef* variant = nullptr;
-    float replayed_us = 0;                    // replay() without slowdowns
-    float cpu_us = 0;                         // of the CPU's steps, as predicted
-    float idle_us = 0;                        // believed, without slowdowns
-    float variance = 0;                       // of idle_us
-    float seen_at[kProcessorCount] = {1, 1};  // slowdowns when it ran last
-    float best_us = 0;                        // what it may take now
-    uint16_t failed_tries = 0;                // one after the other, under about the same load
-    uint16_t rest_runs = 0;                   // before it is tried again under that load
+    float replayed_us = 0;  // replay() without slowdowns
+    float cpu_us = 0;       // of the CPU's steps, as predicted
+    Belief beliefs[kRegimeCount];
+    float best_us = 0;          // what it may take now
+    uint16_t failed_tries = 0;  // one after the other, under about the same load
+    uint16_t rest_runs = 0;     // before it is tried again under that load
     std::atomic<float> expected_us{0};
   };
 
@@ -68,7 +76,10 @@ class VariantChooser {
  private:
   float replay(const plan::VariantDef& variant, float cpu_factor, float gpu_factor);
   float time_of(const Forecast& forecast, float cpu_factor, float gpu_factor);
+  Belief& belief(Forecast& forecast) { return forecast.beliefs[regime_]; }
+  const Belief& belief(const Forecast& forecast) const { return forecast.beliefs[regime_]; }
   void age();
+  void notice_regime();
   void learn_cpu(const Forecast& forecast, float run_us, float cpu_us);
   void notice_change(Forecast& forecast, float dependence, float excess);
   void learn_run(Forecast& forecast, bool is_tried, float run_us);
@@ -81,6 +92,8 @@ class VariantChooser {
   Array<Forecast> forecasts_;  // by variant
   Array<float> ends_us_;       // by step: replay()'s
   Slowdown slowdowns_[kProcessorCount];
+  Regime regime_ = kQuiet;
+  bool was_loaded_ = false;     // once
   float noise_ = 0;             // variance of a run's time that nothing explains
   float cpu_noise_ = 0;         // the same of its CPU steps, in a run that is all theirs
   float last_cpu_change_ = 0;   // of the CPU's slowdown in the last run, as a share
