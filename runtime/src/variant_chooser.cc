@@ -36,7 +36,8 @@ constexpr uint32_t kTriedRuns = 2;
 // slowdown changes by this factor.
 constexpr float kNewLoad = 1.3f;
 constexpr float kLoadGone = 1.15f;
-constexpr float kKnown = 0.01f;  // variance of a slowdown
+constexpr float kRecentGain = 0.4f;
+constexpr float kQuietGain = 0.1f;
 constexpr uint32_t kMaxDoublings = 3;
 constexpr float kHopeless = 1.2f;  // times the home variant's: one run is enough
 // Runs that tries may cost: so many at once, and of each further run this share.
@@ -48,6 +49,11 @@ float square(float x) { return x * x; }
 // Of what two runs are off by: the square that both are sure to exceed; below 0: to different
 // sides.
 float agreement(float now, float before) { return std::min(now * before, square(now)); }
+
+// 0: nothing is known yet.
+void follow(float& value, float now, float gain) {
+  value = value > 0 ? value + gain * (now - value) : now;
+}
 
 // `difference`: square of what two runs of the same variant, one after the other, differ by.
 void learn_noise(float& noise, float difference, float least) {
@@ -118,23 +124,31 @@ void VariantChooser::age() {
   credit_ = std::min(credit_ + kCredit, kMaxCredit);
 }
 
-// Load has come when a processor is slower by kNewLoad than it has ever been seen, and has gone when
-// none is by half of that.
-void VariantChooser::notice_regime() {
-  float slowest = 1;
-  for (Slowdown& slowdown : slowdowns_) {
-    if (slowdown.variance < kKnown && !(slowdown.lightest > 0 && slowdown.factor > slowdown.lightest))
-      slowdown.lightest = slowdown.factor;
-    if (slowdown.lightest > 0) slowest = std::max(slowest, slowdown.factor / slowdown.lightest);
+// By what the same variant takes, as predictions of two variants are off by different shares: load
+// has come where its run or its CPU steps take longer by kNewLoad than without load, and has gone
+// where neither does by kLoadGone.
+void VariantChooser::notice_regime(Forecast& forecast, float run_us, float cpu_us) {
+  Taken &now = forecast.recently, &quiet = forecast.quietly;
+  follow(now.run_us, run_us, runs_in_a_row_ == 1 ? 1 : kRecentGain);
+  follow(now.cpu_us, cpu_us, runs_in_a_row_ == 1 ? 1 : kRecentGain);
+  if (quiet.run_us > 0 && runs_in_a_row_ >= kTriedRuns) {
+    const float slower =
+        std::max(now.run_us / quiet.run_us, quiet.cpu_us > 0 ? now.cpu_us / quiet.cpu_us : 1.0f);
+    enter(slower > (regime_ == kQuiet ? kNewLoad : kLoadGone) ? kLoaded : kQuiet);
   }
-  const Regime regime = slowest > (regime_ == kQuiet ? kNewLoad : kLoadGone) ? kLoaded : kQuiet;
+  if (regime_ != kQuiet) return;
+  follow(quiet.run_us, now.run_us, kQuietGain);
+  follow(quiet.cpu_us, now.cpu_us, kQuietGain);
+}
+
+// Of a variant that has not run in the regime yet, what the other one says is all that is known.
+void VariantChooser::enter(Regime regime) {
   if (regime == regime_) return;
   for (Forecast& forecast : forecasts_) {
-    if (!was_loaded_) forecast.beliefs[kLoaded] = forecast.beliefs[kQuiet];
-    forecast.failed_tries = 0;
-    forecast.rest_runs = 0;
+    if (forecast.beliefs[regime].has_run) continue;
+    forecast.beliefs[regime] = belief(forecast);
+    forecast.beliefs[regime].has_run = false;
   }
-  was_loaded_ = true;
   regime_ = regime;
 }
 
@@ -204,6 +218,7 @@ void VariantChooser::learn_run(Forecast& forecast, bool is_tried, float run_us) 
   if (!is_slow_try) gpu.factor = std::clamp(gpu.factor * (1 + gpu_gain * excess), 0.1f, 100.0f);
   gpu.variance *= 1 - gpu_gain * dependence;
   const float gain = own_belief.variance / (is_slow_try ? own : sum);
+  own_belief.has_run = true;
   own_belief.idle_us *= 1 + gain * excess;
   own_belief.variance *= 1 - gain;
   for (int p = 0; p < kProcessorCount; ++p) {
@@ -279,7 +294,7 @@ size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
   const bool is_tried = index != home_;
   if (!is_tried) learn_cpu(forecast, run_us, cpu_us);
   learn_run(forecast, is_tried, run_us);
-  notice_regime();
+  notice_regime(forecast, run_us, cpu_us);
   forecast_all();
   if (!is_tried) return runs_in_a_row_ >= kTriedRuns && !is_puzzled_ ? try_another(index) : index;
   const float home_us = forecasts_[home_].expected_us;

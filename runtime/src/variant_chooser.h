@@ -49,14 +49,19 @@ class VariantChooser {
   struct Slowdown {
     float factor = 1;
     float variance = 0;
-    float least = 1;     // ever
-    float lightest = 0;  // since it is known; 0: it is not
+    float least = 1;  // ever
+  };
+  // What runs of a variant take, and their CPU steps; 0: not known.
+  struct Taken {
+    float run_us = 0;
+    float cpu_us = 0;
   };
   // What a variant takes where no processor is slower, from its runs without load or beside load.
   struct Belief {
     float idle_us = 0;
     float variance = 0;
     float seen_at[kProcessorCount] = {1, 1};  // slowdowns when it ran last
+    bool has_run = false;                     // under such a load
   };
   enum Regime { kQuiet, kLoaded, kRegimeCount };
   struct Forecast {
@@ -64,6 +69,8 @@ class VariantChooser {
     float replayed_us = 0;  // replay() without slowdowns
     float cpu_us = 0;       // of the CPU's steps, as predicted
     Belief beliefs[kRegimeCount];
+    Taken recently;
+    Taken quietly;
     float best_us = 0;          // what it may take now
     uint16_t failed_tries = 0;  // one after the other, under about the same load
     uint16_t rest_runs = 0;     // before it is tried again under that load
@@ -79,7 +86,8 @@ class VariantChooser {
   Belief& belief(Forecast& forecast) { return forecast.beliefs[regime_]; }
   const Belief& belief(const Forecast& forecast) const { return forecast.beliefs[regime_]; }
   void age();
-  void notice_regime();
+  void notice_regime(Forecast& forecast, float run_us, float cpu_us);
+  void enter(Regime regime);
   void learn_cpu(const Forecast& forecast, float run_us, float cpu_us);
   void notice_change(Forecast& forecast, float dependence, float excess);
   void learn_run(Forecast& forecast, bool is_tried, float run_us);
@@ -93,7 +101,6 @@ class VariantChooser {
   Array<float> ends_us_;       // by step: replay()'s
   Slowdown slowdowns_[kProcessorCount];
   Regime regime_ = kQuiet;
-  bool was_loaded_ = false;     // once
   float noise_ = 0;             // variance of a run's time that nothing explains
   float cpu_noise_ = 0;         // the same of its CPU steps, in a run that is all theirs
   float last_cpu_change_ = 0;   // of the CPU's slowdown in the last run, as a share
