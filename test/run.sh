@@ -2,7 +2,7 @@
 # Builds and runs every test, on a Debian 12 machine that may be fresh (root or sudo).
 #
 #   test/run.sh                  all stages below
-#   test/run.sh STAGE...         the stages named
+#   test/run.sh STAGE...         the stages named; STAGE+STAGE runs two side by side
 #
 #   lint       format, include and text rules, clang-tidy
 #   release    every test, optimised; symbol rules and size budget (label arch)
@@ -26,12 +26,14 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-all_stages=(lint release e2e differential node_tests oclgrind drivers examples asan tsan aarch64)
+# Stages with a + between them run side by side: one of them has long tests of one thread.
+all_stages=(lint release e2e differential node_tests oclgrind+drivers examples asan tsan+aarch64)
+names=$(tr + ' ' <<<"${all_stages[*]} dev wheel")
 stages=("$@")
 [ $# -gt 0 ] || stages=("${all_stages[@]}")
-for stage in "${stages[@]}"; do
-  if ! grep -qw -- "$stage" <<<"${all_stages[*]} dev wheel"; then
-    echo "run.sh: expected a stage (${all_stages[*]} dev wheel), found '$stage'" >&2
+for stage in ${stages[@]//+/ }; do
+  if ! grep -qw -- "$stage" <<<"$names"; then
+    echo "run.sh: expected a stage ($names), found '$stage'" >&2
     exit 1
   fi
 done
@@ -186,11 +188,38 @@ release_build() {
   check release_build false
 }
 
+# side_by_side STAGE...: each in a process of its own, but for a single one.
+side_by_side() {
+  if [ $# -eq 1 ]; then
+    stage=$1
+    "stage_$stage"
+    return
+  fi
+  release_build || return
+  for stage in "$@"; do
+    rm -f "$logs/$stage.result"
+    (
+      passed=0 failed=0 skipped=0 table=()
+      "stage_$stage"
+      printf '%s\n' "$passed $failed $skipped" "${table[@]}" >"$logs/$stage.result"
+    ) &
+  done
+  wait
+  local -a counts rows
+  for stage in "$@"; do
+    # Without a result it was killed.
+    counts=(0 1 0) rows=()
+    [ ! -f "$logs/$stage.result" ] || { read -r -a counts && mapfile -t rows; } <"$logs/$stage.result"
+    table+=("${rows[@]}")
+    passed=$((passed + counts[0])) failed=$((failed + counts[1])) skipped=$((skipped + counts[2]))
+  done
+}
+
 # Every stage takes from the same list; --no-install-recommends keeps a fresh machine small.
 stage=setup
 check packages cmake/debian_packages.sh build run test aarch64 bench fuzz peers
-for stage in "${stages[@]}"; do
-  "stage_$stage"
+for group in "${stages[@]}"; do
+  side_by_side ${group//+/ }
 done
 
 echo

@@ -320,6 +320,12 @@ constexpr int64_t kValues[] = {
     -(int64_t{1} << 32),
 #endif
 };
+// Of the values, each in its turn in another place.
+#ifdef CODL_SLOW_RUN
+constexpr int kStride = 5;  // no divisor of their number
+#else
+constexpr int kStride = 1;
+#endif
 
 // Calls `try_model` with each integer of the model in turn replaced by each value, and with all
 // of an attribute or a constant.
@@ -400,11 +406,13 @@ class Replacer {
   }
 
   void serialize(const std::string& what, int64_t value) {
+    if (count_++ % kStride != 0) return;
     try_model_(model_.SerializeAsString(), what + " " + std::to_string(value));
   }
 
   onnx::ModelProto model_;
   std::function<void(const std::string&, const std::string&)> try_model_;
+  int count_ = 0;
 };
 
 // Exit code and text of codlc.
@@ -458,7 +466,7 @@ TEST_CASE("extreme integers compile or are refused in one line") {
       CHECK(llvm::StringRef(text).count('\n') <= 1);
     }).run();
   }
-  CHECK(tried > 770 * static_cast<int>(std::size(kValues)));
+  CHECK(tried > 770 * static_cast<int>(std::size(kValues)) / kStride);
 }
 
 TEST_CASE("settings are checked where they are read; bounds and data may be anything") {
