@@ -343,4 +343,10 @@ std::vector<std::string> list_devices() {
   return names;
 }
 
+double crowded_factor(const DeviceProfile& profile) {
+  return (1 +
+          (profile.interference_percent[0].value + profile.interference_percent[1].value) / 100) *
+         (1 + profile.transfer.contention_percent[static_cast<size_t>(Processor::Gpu)].value / 100);
+}
+
 }  // namespace codl::compiler

@@ -102,4 +102,8 @@ const char* name_of(Origin origin);
 // Text for codl-dump: everything but the sources, a line each; numbers with their origin.
 std::string describe(const DeviceProfile& profile);
 
+// What a GPU step may take for each microsecond predicted of it alone: what usually disturbs either
+// processor, and the CPU at work beside it.
+double crowded_factor(const DeviceProfile& profile);
+
 }  // namespace codl::compiler

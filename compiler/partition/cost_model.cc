@@ -4,6 +4,7 @@
 
 #include "compiler/partition/split_geometry.h"
 #include "kernels/kernel_table.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 namespace {
@@ -18,9 +19,23 @@ bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
                      [&](ir::ValueId input) { return graph.value(input).is_input; });
 }
 
+// A launch of the whole node that is longer than limits allow and cannot be cut. The user may ask
+// for it all the same (--place).
+bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const PlanLimits& limits,
+                   const DeviceProfile& profile) {
+  if (!limits.max_gpu_slice_us ||
+      choice.predicted_us * crowded_factor(profile) <= *limits.max_gpu_slice_us)
+    return false;
+  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+    if (choice.kernel->can_split(dim) && split_rule(view, dim)) return false;
+  return llvm::none_of(limits.places,
+                       [&](const ForcedPlacement& place) { return place.node == view.node.name; });
+}
+
 }  // namespace
 
-CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor)
+CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
+                     const PlanLimits& limits)
     : graph_(graph), predictor_(predictor), known_parts_(graph.nodes().size()) {
   for (auto& by_value : conversions_) by_value.resize(graph.values().size());
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
@@ -29,8 +44,12 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor)
     };
     on_cpu_.push_back(whole(Processor::Cpu, Layout::Nhwc));
     const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, graph.node(node));
-    for (Layout maps : gpu_maps())
-      on_gpu_[is_image(maps)].push_back(gpu_may ? whole(Processor::Gpu, maps) : std::nullopt);
+    for (Layout maps : gpu_maps()) {
+      auto choice = gpu_may ? whole(Processor::Gpu, maps) : std::nullopt;
+      if (choice && exceeds_slice({graph, graph.node(node)}, *choice, limits, profile()))
+        choice.reset();
+      on_gpu_[is_image(maps)].push_back(choice);
+    }
   }
   if (on_gpu_[1].empty()) on_gpu_[1] = on_gpu_[0];
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/limits.h"
 #include "compiler/partition/partition_plan.h"
 
 namespace codl::compiler {
@@ -26,8 +27,10 @@ struct Segment {
 
 class CostModel {
  public:
-  // Borrows both. The graph must not change while the model is used.
-  CostModel(const ir::Graph& graph, const LatencyPredictor& predictor);
+  // Borrows the graph, which must not change while the model is used, and the predictor. A node is
+  // not whole on the GPU where that takes a launch longer than `limits` allow.
+  CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
+            const PlanLimits& limits = {});
 
   const ir::Graph& graph() const { return graph_; }
   const DeviceProfile& profile() const { return predictor_.profile(); }

@@ -50,6 +50,7 @@ struct PlanFigures {
   double predicted_us = 0;
   double gpu_share = 0;             // GPU busy, of predicted_us
   double longest_slice_us = 0;      // PlanLimits::max_gpu_slice_us
+  double beyond_slice_us = 0;       // by how much all slices together are longer than that
   std::optional<double> energy_mj;  // nothing: the profile has no power figures
   uint64_t arena_bytes = 0;         // host, shared and device arenas and images
   uint64_t weight_bytes = 0;        // as the variant's kernels have them packed

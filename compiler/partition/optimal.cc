@@ -29,12 +29,19 @@ bool has_choice(const CostModel& costs) {
   return false;
 }
 
-// Of seeds from the best on. Where limits make the best one all but a single processor's, which no
-// small change betters, the one that is least beyond them comes first: polishing brings it inside.
+bool is_of_one_processor(const PartitionPlan& plan) {
+  bool uses[2] = {};
+  for (const NodePartition& node_partition : plan.node_partitions)
+    for (const Part& part : node_partition.parts) uses[static_cast<size_t>(part.processor)] = true;
+  return !(uses[0] && uses[1]);
+}
+
+// Of seeds from the best on. Where limits leave only plans of one processor, which no small change
+// betters, the plan that is least beyond them comes first: polishing brings it inside.
 std::vector<size_t> seeds_to_polish(llvm::ArrayRef<Seed> seeds) {
   const auto* beyond =
       llvm::find_if(seeds, [](const Seed& seed) { return !is_met(seed.predicted_ns); });
-  if (beyond != seeds.begin() && beyond != seeds.end())
+  if (beyond != seeds.begin() && beyond != seeds.end() && is_of_one_processor(seeds.front().plan))
     return {static_cast<size_t>(beyond - seeds.begin()), 0};
   std::vector<size_t> first;
   for (size_t i = 0; i < std::min(kPolished, seeds.size()); ++i) first.push_back(i);
@@ -44,14 +51,20 @@ std::vector<size_t> seeds_to_polish(llvm::ArrayRef<Seed> seeds) {
 }  // namespace
 
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
-                                     JudgePlan judge) {
+                                     JudgePlan judge, llvm::ArrayRef<PartitionPlan> more_seeds) {
   CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
   std::vector<Seed> seeds;
-  for (const StrategyRow& row : strategy_rows()) {
-    CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
+  const auto add = [&](PartitionPlan plan) -> llvm::Error {
     if (llvm::Error error = places.apply(plan)) return error;
     CODL_ASSIGN_OR_RETURN(ns, judge(plan));
     seeds.push_back({std::move(plan), ns});
+    return llvm::Error::success();
+  };
+  for (const PartitionPlan& plan : more_seeds)
+    if (llvm::Error error = add(plan)) return error;
+  for (const StrategyRow& row : strategy_rows()) {
+    CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
+    if (llvm::Error error = add(std::move(plan))) return error;
   }
   // Those of `segments` balance the processors. With less for the GPU a plan may keep a limit that
   // no other seed but the CPU alone does.
@@ -61,9 +74,7 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
       forced.ratio = ratio;
       CODL_ASSIGN_OR_RETURN(plan, strategy_segments(costs, forced));
       plan.not_split_as_forced.clear();
-      if (llvm::Error error = places.apply(plan)) return error;
-      CODL_ASSIGN_OR_RETURN(ns, judge(plan));
-      seeds.push_back({std::move(plan), ns});
+      if (llvm::Error error = add(std::move(plan))) return error;
     }
   llvm::stable_sort(seeds,
                     [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });

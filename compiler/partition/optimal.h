@@ -14,9 +14,10 @@ struct Optimum {
 };
 
 // Judges at most options.search_budget plans (unset: kSearchBudget), and at least one of each
-// strategy. Never worse than any of these. Errors: Unsupported (nodes that no processor of the
-// device can run), and those of `judge`.
+// strategy and `more_seeds`. Never worse than any of these. Errors: Unsupported (nodes that no
+// processor of the device can run), and those of `judge`.
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
-                                     JudgePlan judge);
+                                     JudgePlan judge,
+                                     llvm::ArrayRef<PartitionPlan> more_seeds = {});
 
 }  // namespace codl::compiler

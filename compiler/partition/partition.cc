@@ -42,7 +42,7 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
   const std::string name = options.is_optimal() ? "segments" : options.strategy;
   for (const StrategyRow& row : strategy_rows()) {
     if (name != row.name) continue;
-    const CostModel costs(graph, predictor);
+    const CostModel costs(graph, predictor, options.limits);
     CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
     CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
     if (llvm::Error error = places.apply(plan)) return error;
@@ -54,10 +54,11 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
 }
 
 llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                          const PartitionOptions& options, JudgePlan judge) {
+                                          const PartitionOptions& options, JudgePlan judge,
+                                          llvm::ArrayRef<PartitionPlan> more_seeds) {
   if (llvm::Error error = check_options(predictor.profile(), options)) return error;
-  const CostModel costs(graph, predictor);
-  CODL_ASSIGN_OR_RETURN(optimum, find_optimum(costs, options, judge));
+  const CostModel costs(graph, predictor, options.limits);
+  CODL_ASSIGN_OR_RETURN(optimum, find_optimum(costs, options, judge, more_seeds));
   if (llvm::Error error = check_partition(graph, optimum.plan)) return error;
   return optimum;
 }

@@ -20,7 +20,8 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
 // Of an option set that is_optimal(): the best plan that is found by what `judge` says of whole
 // plans. partition() gives the plan of `segments` for it, which needs no judge.
 llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                          const PartitionOptions& options, JudgePlan judge);
+                                          const PartitionOptions& options, JudgePlan judge,
+                                          llvm::ArrayRef<PartitionPlan> more_seeds = {});
 
 // Names for --help, comma separated.
 std::vector<std::string> strategy_names();

@@ -241,12 +241,6 @@ class SliceBound {
 
 }  // namespace
 
-double crowded_factor(const DeviceProfile& profile) {
-  return (1 +
-          (profile.interference_percent[0].value + profile.interference_percent[1].value) / 100) *
-         (1 + profile.transfer.contention_percent[static_cast<size_t>(Processor::Gpu)].value / 100);
-}
-
 void bound_gpu_slices(const ir::Graph& graph, Schedule& schedule, const LatencyPredictor& predictor,
                       double max_slice_us) {
   if (llvm::none_of(schedule.steps, [](const Step& step) { return step.queue == Queue::Gpu; }))

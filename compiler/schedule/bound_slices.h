@@ -7,10 +7,6 @@
 
 namespace codl::compiler {
 
-// What a GPU step may take for each microsecond predicted of it alone: what usually disturbs either
-// processor, and the CPU at work beside it.
-double crowded_factor(const DeviceProfile& profile);
-
 // For a schedule with GPU steps; one without stays as it is. A GPU serves other programs either
 // between launches, or in the order of requests, when all is done that was enqueued before. So
 // both are bounded by `max_slice_us`:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/step_order.h"
 #include "compiler/simulate/host_calls.h"
 #include "compiler/simulate/simulate.h"
@@ -13,16 +12,21 @@
 namespace codl::compiler {
 namespace {
 
-// The most GPU work that is in the queue and not known to be done when one more step joins it.
+struct Slices {
+  double longest_us = 0;
+  double beyond_us = 0;  // by how much all are longer than Variant::max_ahead_us, if that is set
+};
+
+// The GPU work that is in the queue and not known to be done when one more step joins it.
 // Another program's request that comes then stands behind all of it, if the GPU serves in order of
 // request; if it changes programs between launches, behind one of them at most.
-double longest_slice_us(const Variant& variant, const DeviceProfile& profile) {
+Slices slices_of(const Variant& variant, const DeviceProfile& profile) {
   const StepOrder order(variant);
   AheadWindow window(static_cast<float>(variant.max_ahead_us));
   StepId done = 0;  // GPU steps before this one are done
   StepId oldest = 0;
   double waiting_us = 0;
-  double longest_us = 0;
+  Slices slices;
   for (StepId id = 0; id < variant.steps.size(); ++id) {
     const Step& step = variant.steps[id];
     // Behind user events all is enqueued at once.
@@ -35,9 +39,13 @@ double longest_slice_us(const Variant& variant, const DeviceProfile& profile) {
       if (variant.steps[oldest].queue == Queue::Gpu)
         waiting_us -= variant.steps[oldest].predicted_us;
     waiting_us += step.predicted_us;
-    longest_us = std::max(longest_us, waiting_us);
+    slices.longest_us = std::max(slices.longest_us, waiting_us);
+    if (variant.max_ahead_us > 0)
+      slices.beyond_us += std::max(waiting_us - variant.max_ahead_us, 0.0);
   }
-  return longest_us * crowded_factor(profile);
+  slices.longest_us *= crowded_factor(profile);
+  slices.beyond_us *= crowded_factor(profile);
+  return slices;
 }
 
 }  // namespace
@@ -63,7 +71,9 @@ llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfi
   PlanFigures figures;
   figures.predicted_us = variant.predicted_us;
   if (timeline.total_us > 0) figures.gpu_share = timeline.busy_us[kGpuQueue] / timeline.total_us;
-  figures.longest_slice_us = longest_slice_us(variant, profile);
+  const Slices slices = slices_of(variant, profile);
+  figures.longest_slice_us = slices.longest_us;
+  figures.beyond_slice_us = slices.beyond_us;
   if (profile.power) figures.energy_mj = timeline.energy_j(*profile.power) * 1e3;
   figures.arena_bytes = arena_bytes_of(variant, profile);
   figures.weight_bytes = static_cast<uint64_t>(weight_mbytes(variant) * 1e6);

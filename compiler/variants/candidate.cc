@@ -75,6 +75,20 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
         !needs_draws && precision != Precision::Fp16 && options.objective == Objective::Latency &&
         !options.limits.limit_plans() && PlanTimes::can_time(predictor.profile());
     PlanTimes times(graph, predictor);
+    std::vector<PartitionPlan> seeds;
+    PartitionOptions searched = options;
+    if (!is_time_alone && PlanTimes::can_time(predictor.profile())) {
+      // Many plans are timed in the time that one is judged: the fastest is a seed.
+      if (options.search_budget) *searched.search_budget /= 2;
+      CODL_ASSIGN_OR_RETURN(
+          fastest, optimal_partition(graph, predictor, searched,
+                                     [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+                                       CODL_ASSIGN_OR_RETURN(time_us, times.time_us(plan));
+                                       return std::llround(time_us * 1e3);
+                                     }));
+      seeds.push_back(std::move(fastest.plan));
+      optimum.evaluations = fastest.evaluations;
+    }
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
       if (is_time_alone) {
         PlanFigures figures;
@@ -105,9 +119,9 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
       }
       return score_of(figures, options.objective, options.limits);
     };
-    PartitionOptions searched = options;
     if (!is_time_alone && !searched.search_budget) searched.search_budget = kWholeSearchBudget;
-    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, searched, judge));
+    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, searched, judge, seeds));
+    found.evaluations += optimum.evaluations;
     optimum = std::move(found);
     // The bound is of the time, and of kernels on f32; halves are moved in less.
     if (precision == Precision::Fp16 || options.objective != Objective::Latency)

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/partition.h"
 #include "compiler/partition/places.h"
 #include "compiler/pipeline.h"
@@ -373,6 +374,38 @@ TEST_CASE("the search keeps forced places") {
   CHECK(split.dim == SplitDim::OutputChannel);
   REQUIRE(split.is_split());
   CHECK(split.part_on(Processor::Gpu)->owned == Range{0, 16});
+}
+
+TEST_CASE("what takes a launch longer than the limit and cannot be cut is not for the GPU") {
+  const std::string norm = test::onnx_model(R"(
+      g (float[1,8,64,64] x) => (float[1,8,64,64] y)
+      <float[8] scale, float[8] bias>
+      { a = Relu(x)
+        b = InstanceNormalization(a, scale, bias)
+        y = Relu(b) })",
+                                            14);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile);
+  PlanLimits limits;
+  limits.max_gpu_slice_us = 0.001;
+  int left_out = 0, kept = 0;
+  for (const ir::Graph& graph :
+       {test::value_of(import_onnx(norm, "m.onnx")), test::three_convs()}) {
+    const CostModel unlimited(graph, predictor), limited(graph, predictor, limits);
+    for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+      const ir::Node& node = graph.node(id);
+      CAPTURE(node.name);
+      const bool is_norm = node.op == OpKind::Normalize;
+      if (!unlimited.whole(id, Processor::Gpu) || (!is_norm && node.op != OpKind::Conv2d)) continue;
+      CHECK(limited.whole(id, Processor::Gpu).has_value() == !is_norm);
+      ++(is_norm ? left_out : kept);
+      PlanLimits placed = limits;
+      placed.places = {{node.name, Processor::Gpu}};
+      CHECK(CostModel(graph, predictor, placed).whole(id, Processor::Gpu));
+    }
+  }
+  CHECK(left_out == 1);
+  CHECK(kept == 3);
 }
 
 TEST_CASE("places that cannot be are refused, with what can") {
