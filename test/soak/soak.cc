@@ -2,14 +2,17 @@
 // random, with cancels from another thread; and many created and destroyed. Every output has the
 // bits of the first, and memory, threads and descriptors stay what they were. Or runs that are
 // checked, each with inputs of its own (`soak --help`). test/soak.sh and test/drivers.sh run it.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -32,6 +35,9 @@ constexpr uint64_t kInputSets = 3;
 // Of each worker, before what the process holds is compared: drivers and the C library fill what
 // they keep.
 constexpr int64_t kFirstSessions = 20;
+// The time of two sessions side by side is so many stretches. Behind each, when no session is left,
+// the process holds what leaked and what others keep; the most beside sessions is another in each.
+constexpr int kStretches = 12;
 // What a process may hold more at the end, of what the C library and the driver keep: bytes.
 constexpr int64_t kMaxGrowth = 4 << 20;
 
@@ -50,16 +56,21 @@ struct SoakOptions {
 // What the process has of what leaks.
 struct Held {
   int64_t resident_bytes = 0;
+  int64_t allocated_bytes = 0;  // of the C library, without what it keeps; 0 with a sanitizer's
   int threads = 0;
   int descriptors = 0;
 };
 
 Held held_now() {
+  // What the C library keeps free depends on which threads met when a program was built.
+  malloc_trim(0);
   Held held;
   std::ifstream statm("/proc/self/statm");
   int64_t pages = 0;
   statm >> pages >> pages;  // the second number
   held.resident_bytes = pages * sysconf(_SC_PAGESIZE);
+  const struct mallinfo2 info = mallinfo2();
+  held.allocated_bytes = static_cast<int64_t>(info.uordblks + info.hblkhd);
   held.threads = test::thread_count();
   held.descriptors = test::descriptor_count();
   if (held.threads < 0 || held.descriptors < 0) fail("/proc/self", "task and fd", "none");
@@ -67,8 +78,9 @@ Held held_now() {
 }
 
 std::string describe(const Held& held) {
-  return formatted("%.1f MB, %d threads, %d descriptors",
-                   static_cast<double>(held.resident_bytes) / 1e6, held.threads, held.descriptors);
+  return formatted("%.1f MB, %.3f MB of them allocated, %d threads, %d descriptors",
+                   static_cast<double>(held.resident_bytes) / 1e6,
+                   static_cast<double>(held.allocated_bytes) / 1e6, held.threads, held.descriptors);
 }
 
 // `where`: of what. `after`, when all that began since `before` has ended, may have what `before`
@@ -260,48 +272,49 @@ class Soak {
   }
 
   void run_side_by_side() {
-    const Held idle = held_now();
     Worker workers[2];
-    std::thread threads[] = {std::thread([&] { live(workers[0], 1); }),
-                             std::thread([&] { live(workers[1], 2); })};
+    std::optional<Held> before;
     std::mt19937 random(3);
-    const auto seconds = [](double count) {
-      return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
-    };
-    const Clock::time_point start = Clock::now();
-    const Clock::time_point end = start + seconds(options_.duration_s);
-    const Clock::time_point middle = start + seconds(options_.duration_s / 2);
-    int64_t first_bytes = 0;  // the most of the first half, and of the second
-    int64_t second_bytes = 0;
-    bool is_second_half = false;
-    while (!is_over_ && Clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
-      {
-        Worker& worker = workers[random() % 2];
-        const std::lock_guard lock(worker.mutex);
-        if (worker.session && random() % 4 == 0) worker.session.cancel();
-      }
-      is_second_half =
-          is_second_half || (Clock::now() >= middle && workers[0].sessions >= kFirstSessions &&
-                             workers[1].sessions >= kFirstSessions);
-      int64_t& most = is_second_half ? second_bytes : first_bytes;
-      most = std::max(most, held_now().resident_bytes);
+    for (int stretch = 0; stretch < kStretches; ++stretch) {
+      run_stretch(workers, static_cast<uint32_t>(stretch), random);
+      const Held held = held_now();
+      print(formatted("%2d of %d: %s\n", stretch + 1, kStretches, describe(held).c_str()));
+      std::fflush(stdout);
+      if (!before && stretch >= kStretches / 4 - 1 && workers[0].sessions >= kFirstSessions &&
+          workers[1].sessions >= kFirstSessions)
+        before = held;
     }
-    is_over_ = true;
-    for (std::thread& thread : threads) thread.join();
-    for (const Worker& worker : workers)
-      if (!worker.failure.empty()) throw ToolError(ExitCode::Internal, worker.failure);
     for (const Worker& worker : workers)
       print(formatted("%lld runs in %lld sessions, %lld cancelled\n",
                       static_cast<long long>(worker.runs),
                       static_cast<long long>(worker.sessions.load()),
                       static_cast<long long>(worker.cancelled)));
-    if (!is_second_half)
+    if (!before)
       fail("--duration",
            formatted("time for %lld sessions", static_cast<long long>(kFirstSessions)), "less");
-    for (Worker& worker : workers) worker.session = {};
-    check_held(formatted("%.0f s", options_.duration_s),
-               {first_bytes, idle.threads, idle.descriptors}, {second_bytes});
+    check_held(formatted("%.0f s", options_.duration_s), *before, held_now());
+  }
+
+  // Both workers, and cancels from this thread. No session is left.
+  void run_stretch(Worker (&workers)[2], uint32_t stretch, std::mt19937& random) {
+    is_over_ = false;
+    std::thread threads[] = {std::thread([&] { live(workers[0], 2 * stretch + 1); }),
+                             std::thread([&] { live(workers[1], 2 * stretch + 2); })};
+    const Clock::time_point end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(options_.duration_s / kStretches));
+    while (!is_over_ && Clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+      Worker& worker = workers[random() % 2];
+      const std::lock_guard lock(worker.mutex);
+      if (worker.session && random() % 4 == 0) worker.session.cancel();
+    }
+    is_over_ = true;
+    for (std::thread& thread : threads) thread.join();
+    for (Worker& worker : workers) {
+      if (!worker.failure.empty()) throw ToolError(ExitCode::Internal, worker.failure);
+      worker.session = {};
+    }
   }
 
   const SoakOptions options_;
@@ -339,6 +352,7 @@ int soak(const std::vector<std::string>& arguments) {
   for (const std::string& path : parsed.operands) {
     options.plan.plan_path = path;
     print(path + "\n");
+    std::fflush(stdout);
     Soak(options).run();
   }
   return 0;
