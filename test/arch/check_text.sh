@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Rules for the text of every tracked file (binaries excepted): ASCII, no trailing blanks, no tabs,
-# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine.
+# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine; scripts can be executed.
 #   check_text.sh ROOT
 set -uo pipefail
 cd "$1"
@@ -33,4 +33,11 @@ reject "a word of the glossary (queue, processor)" '\b(CPU|GPU|copy|transfer) la
 reject "a word of the glossary (kernel)" '\bKernelRows?\b|\bkKernelRows\b|\bkernel rows?\b'
 reject "a word of the glossary (node partition)" '\bDivision\b' ':(exclude)*.md' ':(exclude)*.py'
 reject "a word of the glossary (transfer)" '\b[Ee]xchange(s|d|_us|_ms|Point|Times)?\b(?!\()' ':(exclude)docs' ':(exclude)test/eval/data' ':(exclude)*.json'
+# Pages run scripts by their names.
+while IFS= read -r path; do
+  if [ "$(head -c 2 "$path")" = '#!' ] && [ ! -x "$path" ]; then
+    echo "$path: check_text: expected a script that can be executed" >&2
+    faults=$((faults + 1))
+  fi
+done < <(git grep -lI '^#!')
 exit $((faults > 0))
