@@ -1,5 +1,5 @@
 // The plain kernels: loops over strides, any layout but Image2d, any part; the oracle of the tests
-// and the interpreter. Not rows of kernels.def; the runtime does not link them.
+// and the interpreter. Not kernels of kernels.def; the runtime does not link them.
 #pragma once
 
 #include "kernels/common/contract.h"

@@ -1,5 +1,5 @@
-// Launches of OpenCL rows that step through an input in an order of its own, see axes_offset() in
-// prelude.cl.
+// Launches of OpenCL kernels that step through an input in an order of its own, see axes_offset()
+// in prelude.cl.
 #pragma once
 
 #include "kernels/common/cl_launch.h"

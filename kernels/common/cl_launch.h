@@ -1,5 +1,5 @@
-// Launch geometry that the OpenCL rows share. Everything is derived from a step that has passed its
-// contract, so indices into an operand fit int32 (kMaxElements).
+// Launch geometry that the OpenCL kernels share. Everything is derived from a step that has passed
+// its contract, so indices into an operand fit int32 (kMaxElements).
 #pragma once
 
 #include "kernels/common/tensor_view.h"

@@ -3,14 +3,14 @@
 //   x0, x1, ... x14  1 to 15 inputs; dims of y but for `axis`, where theirs add up to y's
 //   y                Plain of any rank >= 1 and any axis; Nhwc; or Image2d (image kernel)
 //
-// Every input has y's layout and dtype: f32, or any on the row of any dtype, which is Plain only.
-// Nhwc on the CPU kernel: any axis. GPU kernels: of buffers and of images axis 1 (channels), the
-// latter at most 8 inputs; of runs every axis of a Plain output and all but axis 1 of an Nhwc one.
-// Channels need not be multiples of 4: the real channels of the inputs follow each other without
-// gaps, their pad lanes are not copied, the pad lanes of y are written as zero.
-// Windows of rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2, and the row
-// of runs: every operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3.
-// y must not overlap an input. Nothing past the end is read.
+// Every input has y's layout and dtype: f32, or any on the kernel of any dtype, which is Plain
+// only. Nhwc on the CPU kernel: any axis. GPU kernels: of buffers and of images axis 1 (channels),
+// the latter at most 8 inputs; of runs every axis of a Plain output and all but axis 1 of an Nhwc
+// one. Channels need not be multiples of 4: the real channels of the inputs follow each other
+// without gaps, their pad lanes are not copied, the pad lanes of y are written as zero. Windows of
+// rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2, and the row of runs:
+// every operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. y must
+// not overlap an input. Nothing past the end is read.
 #pragma once
 
 #include "kernels/common/check_step_shape.h"

@@ -19,7 +19,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.part_dim != SplitDim::None && (!has_pixels(y) || (axis != 1 && axis != 3)))
     return "no part but rows of an Nhwc or Image2d output joined along axis 1 or 3";
   const bool needs_all_rows = has_pixels(y) && (axis == 0 || axis == 2 || is_runs);
-  if (needs_all_rows && !holds_all_rows(y)) return "all rows in memory for this axis and row";
+  if (needs_all_rows && !holds_all_rows(y)) return "all rows in memory for this axis and kernel";
   const bool is_any = step.kernel->dtype == DType::Any;
   if (is_any && y.layout != Layout::Plain) return "Plain operands";
   int64_t joined = 0;
@@ -30,7 +30,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     if (x.rank != y.rank) return "inputs of the output's rank";
     for (int32_t k = 0; k < y.rank; ++k)
       if (k != axis && x.dims[k] != y.dims[k]) return "inputs like the output but for the axis";
-    if (needs_all_rows && !holds_all_rows(x)) return "all rows in memory for this axis and row";
+    if (needs_all_rows && !holds_all_rows(x)) return "all rows in memory for this axis and kernel";
     if (has_pixels(y) && !needs_all_rows &&
         !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
       return "input rows of the part inside the operand";

@@ -1,6 +1,6 @@
 // 2-D convolution, float32: y = activation(conv(x, w) + bias + residual).
 //
-//   x         [n, ic, ih, iw]         Nhwc (Image2d for the image row)
+//   x         [n, ic, ih, iw]         Nhwc (Image2d for the image kernel)
 //   w         [oc, ic/groups, kh, kw] Packed, see below
 //   bias      [oc]                    Packed: [round_up(oc, 16)], zero past oc
 //   residual  [n, oc, oh, ow]         as y; present when has_residual is 1; holds the part's rows
@@ -85,7 +85,7 @@ constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w
 inline constexpr int32_t kConv2dBufferPixels = 7;
 inline constexpr uint32_t kConv2dBufferTileInts = 5;
 
-// Pixels of a work-item of the rows on texels, times four channels.
+// Pixels of a work-item of the kernels on texels, times four channels.
 inline constexpr int32_t kConv2dTexelPixels = 4;
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch);

@@ -35,7 +35,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
   if ((y.layout == Layout::Image2d || is_conv2d_quad(*step.kernel)) && params.groups > 1 &&
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
-    return "groups of whole texels of 4 channels for rows on texels";
+    return "groups of whole texels of 4 channels for kernels on texels";
 
   if (is_winograd_item(*step.kernel)) {
     if (step.tile_count != 0 && step.tile_count != kWinogradItemInts)

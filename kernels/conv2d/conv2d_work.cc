@@ -52,7 +52,7 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
         {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
         out_tile);
   }
-  // Of the buffer rows: sums, a row of weights for each panel, and one pixel of x. So many are a
+  // Of the buffer kernels: sums, a row of weights for each panel, and one pixel of x. So many are a
   // processor's.
   constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
   if (gpu.registers < kRegisters) return 0;

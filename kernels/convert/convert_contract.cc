@@ -9,9 +9,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   // Two rows have the same processor and layout of the output; the name tells what they read.
   const bool reads_image = is_symbol(*step.kernel, "convert_f32_cl_from_image");
-  if ((x.layout == Layout::Image2d) != reads_image) return "the input layout of the kernel's row";
+  if ((x.layout == Layout::Image2d) != reads_image) return "the kernel's input layout";
   if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
-    return "the output layout of the kernel's row";
+    return "the kernel's output layout";
   const bool is_any = step.kernel->dtype == DType::Any;
   if (is_any && (x.layout != Layout::Plain || y.layout != Layout::Plain)) return "Plain operands";
   if (x.dtype != y.dtype) return "operands of one dtype";

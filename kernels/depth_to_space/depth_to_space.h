@@ -10,9 +10,9 @@
 //   (a * block_w + b) * c + k         else
 // y is Y from row crop_top and column crop_left on, and inside Y.
 //
-// depth_to_space_any_cpu: Plain, any dtype. The rows of f32: Nhwc. Windows of rows: x must hold the
-// rows of the part, see depth_to_space_input_range(). Parts: Height; OutputChannel. Pad lanes of y
-// are written as zero. y must not overlap x. Nothing past the end is read.
+// depth_to_space_any_cpu: Plain, any dtype. The kernels of f32: Nhwc. Windows of rows: x must hold
+// the rows of the part, see depth_to_space_input_range(). Parts: Height; OutputChannel. Pad lanes
+// of y are written as zero. y must not overlap x. Nothing past the end is read.
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
@@ -47,7 +47,7 @@ constexpr DepthChannels depth_channels(const DepthToSpaceParams& params, int32_t
   return {place * channels, 1};
 }
 
-// The pieces of a step of the f32 rows: (batch, output row) pairs.
+// The pieces of a step of the f32 kernels: (batch, output row) pairs.
 struct DepthToSpaceWork {
   Range rows;
   Range channels;

@@ -1,7 +1,7 @@
 // 2-D convolution with one filter per channel, float32:
 // y = activation(conv(x, w) + bias + residual).
 //
-//   x         [n, c, ih, iw]  Nhwc (Image2d for the image row)
+//   x         [n, c, ih, iw]  Nhwc (Image2d for the image kernel)
 //   w         [c, 1, kh, kw]  Packed: [kh][kw][round_up(c, 16)], lanes past c are zero
 //   bias      [c]             Packed: [round_up(c, 16)], zero past c
 //   residual  [n, c, oh, ow]  as y; present when has_residual is 1; holds the rows of the part

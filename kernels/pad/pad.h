@@ -1,7 +1,7 @@
 // Pad: x with begin_i elements in front of it and end_i behind it along each axis.
 //
 //   x, y   one dtype, the same rank, 0 to 8; y.dims[i] = begin_i + x.dims[i] + end_i.
-//          pad_any_cpu: Plain. f32 rows: Nhwc, all rows held, pads along rows and columns; of a
+//          pad_any_cpu: Plain. f32 kernels: Nhwc, all rows held, pads along rows and columns; of a
 //          constant along channels, too (CPU kernel)
 //   value  optional, Plain, one element of that dtype
 //

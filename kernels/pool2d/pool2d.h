@@ -1,6 +1,6 @@
 // Pool2d: maximum or average of a window that slides over the rows and columns of each channel.
 //
-//   x  [n, c, ih, iw]   Nhwc (CPU and buffer rows) or Image2d (image kernel)
+//   x  [n, c, ih, iw]   Nhwc (CPU and buffer kernels) or Image2d (image kernel)
 //   y  [n, c, oh, ow]   the layout of x
 //
 // Output row o looks at input rows o * stride_h - pad_top + i * dilation_h, 0 <= i < kernel_h, as

@@ -52,8 +52,8 @@
 // resize_point() is this rule, ResizeLine the same in integers, so that all processors find the
 // same elements, whatever the divisions of their floats are worth.
 //
-// resize_any_cpu: Plain. The rows of f32: Nhwc or Image2d; Nearest or Linear along h and w only, no
-// scales, no roi, no antialias (resize_is_map). x must hold the rows of the part that
+// resize_any_cpu: Plain. The kernels of f32: Nhwc or Image2d; Nearest or Linear along h and w only,
+// no scales, no roi, no antialias (resize_is_map). x must hold the rows of the part that
 // resize_input_range() names. Parts: Height, OutputChannel. Pad lanes: those of x are zero, and so
 // become those of y. y must not overlap x. Nothing past the end is read.
 #pragma once
@@ -289,7 +289,7 @@ constexpr ResizePair resize_pair(const ResizeLine& line, int64_t o, int32_t in) 
                              static_cast<double>(position.divisor))};
 }
 
-// What the rows of f32 compute: a map [n, c, h, w] resized along h and w.
+// What the kernels of f32 compute: a map [n, c, h, w] resized along h and w.
 struct ResizeMap {
   ResizeLine h;
   ResizeLine w;
@@ -322,7 +322,7 @@ constexpr Range resize_input_range(const ResizeParams& params, const ResizeMap& 
           resize_pair(map.h, int64_t{rows.end} - 1, in).second + 1};
 }
 
-// The pieces of a step of the f32 rows: (batch, output row) pairs.
+// The pieces of a step of the f32 kernels: (batch, output row) pairs.
 struct ResizeWork {
   Range rows;
   Range channels;  // up to the padded count where the part has the last channel

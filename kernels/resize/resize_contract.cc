@@ -18,7 +18,7 @@ const char* check_vector(const OperandShape& operand, int32_t count) {
                                                        : "a scale and a roi for every axis";
 }
 
-// The rows of f32: maps, of which the input holds the rows of the part.
+// The kernels of f32: maps, of which the input holds the rows of the part.
 const char* check_map(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<ResizeParams>();
   const OperandShape& x = step.operands[0];

@@ -1,6 +1,7 @@
 // Transpose: y.dims[i] = x.dims[perm_i]; the axes of x in another order.
 //
-//   x, y  Plain, one dtype (f32, or any on the row of any dtype), the same rank, 0 to 8. y must not
+//   x, y  Plain, one dtype (f32, or any on the kernel of any dtype), the same rank, 0 to 8. y must
+//   not
 //         overlap x.
 //
 // perm_0 ... perm_(rank-1) name each axis of x once. No parts. Nothing past the end is read.

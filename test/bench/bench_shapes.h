@@ -1,5 +1,5 @@
 // The shapes that the kernels are timed on: those of common networks, where the conformance cases
-// are too small to time. Every CPU row of kernels.def runs at least one of its operator's.
+// are too small to time. Every CPU kernel of kernels.def runs at least one of its operator's.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Speed of the OpenCL rows that multiply, on the first OpenCL device, by its own clock, next to
+// Speed of the OpenCL kernels that multiply, on the first OpenCL device, by its own clock, next to
 // each other and checked against each other. Not run by ctest.
 //
 //   cl_kernel_bench [--rows=PART] [--tile=M,N,K,IM,IN,S]... [--repeats=N] SHAPE...

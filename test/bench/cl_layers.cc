@@ -1,5 +1,5 @@
-// Convolutions of a network on one core: our CPU rows beside the OpenCL rows for buffers on PoCL.
-// Built by name only; not run by ctest.
+// Convolutions of a network on one core: our CPU kernels beside the OpenCL kernels for buffers on
+// PoCL. Built by name only; not run by ctest.
 //
 //   codlc MODEL.onnx --strategy=cpu -o MODEL.codl
 //   cl_layers MODEL.codl [ROUNDS [TEXT]]

@@ -23,18 +23,18 @@ constexpr uint32_t kClSeed = 3;
 // What a GPU kernel may refuse of its operator's cases: its documented limits, and nothing else.
 const std::set<std::string_view> kLimits = {
     // The cases of a row that writes one layout are also cases of another row.
-    "the output layout of the kernel's row",
+    "the kernel's output layout",
     "output in the kernel's layout",
     "operands of the kernel's dtype",
-    "the input layout of the kernel's row",
+    "the kernel's input layout",
     "axis 1 for a GPU kernel of channels",
     "another axis than 1 for the kernel of runs",
-    "all rows in memory for this axis and row",
+    "all rows in memory for this axis and kernel",
     "pads of rows and columns",
     "at most 8 images",
     "inputs like the output, scalar, per channel or of one pixel on a GPU",
     "an input that only the kernel of any broadcast takes",
-    "groups of whole texels of 4 channels for rows on texels",
+    "groups of whole texels of 4 channels for kernels on texels",
     "one group for tiles in local memory",
     "a depth of whole quads for tiles in local memory",
     "more than 8 rows for tiles in local memory",

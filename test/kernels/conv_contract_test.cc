@@ -285,7 +285,7 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
   CHECK(check_rows({8, 9}, {7, 9}) == "ok");
 }
 
-TEST_CASE("of Winograd's rows the one for GPUs takes parts off the grid of tiles") {
+TEST_CASE("of Winograd's kernels the one for GPUs takes parts off the grid of tiles") {
   const auto check_rows = [](const char* symbol, Packing packing, Range x_rows) {
     return check_edited([&](Conv& c) {
       c.symbol = symbol;

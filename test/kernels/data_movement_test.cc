@@ -31,9 +31,9 @@ TEST_CASE("concat takes inputs that add up to the output") {
         "input rows of the part inside the operand");
   params.axis = 2;
   CHECK(check_cpu({nhwc({1, 3, 2, 5}), nhwc({1, 3, 2, 5}), nhwc({1, 3, 4, 5}, {0, 3})}) ==
-        "all rows in memory for this axis and row");
+        "all rows in memory for this axis and kernel");
   CHECK(check_cpu({nhwc({1, 3, 2, 5}, {0, 1}), nhwc({1, 3, 2, 5}), nhwc({1, 3, 4, 5})}) ==
-        "all rows in memory for this axis and row");
+        "all rows in memory for this axis and kernel");
   CHECK(check({"concat_f32_cpu",
                &params,
                {nhwc({1, 3, 4, 5}), nhwc({1, 3, 4, 5})},
@@ -73,7 +73,7 @@ TEST_CASE("concat on a GPU joins runs of elements along the other axes") {
   params.axis = 3;
   CHECK(check(step) == "ok");
   step.operands[1].row_end = 2;
-  CHECK(check(step) == "all rows in memory for this axis and row");
+  CHECK(check(step) == "all rows in memory for this axis and kernel");
   params.axis = 1;
   CHECK(check(step) == "another axis than 1 for the kernel of runs");
 }
@@ -131,7 +131,7 @@ TEST_CASE("convert takes the layouts of its row") {
   const OperandShape as_plain = plain({1, 3, 4, 5});
   const OperandShape as_nhwc = nhwc({1, 3, 4, 5});
   const OperandShape as_image = image({1, 3, 4, 5});
-  const std::string wrong_input = "the input layout of the kernel's row";
+  const std::string wrong_input = "the kernel's input layout";
   CHECK(check_row("convert_f32_cpu", as_plain, as_nhwc) == "ok");
   CHECK(check_row("convert_f32_cl_buffer", as_nhwc, as_plain) == "ok");
   CHECK(check_row("convert_f32_cl_to_image", as_plain, as_image) == "ok");
@@ -139,10 +139,8 @@ TEST_CASE("convert takes the layouts of its row") {
   CHECK(check_row("convert_f32_cl_buffer", as_image, as_nhwc) == wrong_input);
   CHECK(check_row("convert_f32_cl_from_image", as_plain, as_nhwc) == wrong_input);
   CHECK(check_row("convert_f32_cl_to_image", as_image, as_image) == wrong_input);
-  CHECK(check_row("convert_f32_cl_buffer", as_nhwc, as_image) ==
-        "the output layout of the kernel's row");
-  CHECK(check_row("convert_f32_cl_from_image", as_image, as_image) ==
-        "the output layout of the kernel's row");
+  CHECK(check_row("convert_f32_cl_buffer", as_nhwc, as_image) == "the kernel's output layout");
+  CHECK(check_row("convert_f32_cl_from_image", as_image, as_image) == "the kernel's output layout");
   CHECK(check_row("convert_f32_cpu", plain({3, 4}), plain({4, 3})) ==
         "input and output of the same dims");
 }
@@ -196,7 +194,8 @@ TEST_CASE("a movement reads what it writes") {
   CHECK(work.written_bytes == 2);
 }
 
-// ---- what the rows of any dtype compute ---------------------------------------------------------
+// ---- what the kernels of any dtype compute
+// ---------------------------------------------------------
 
 using test::run_any;
 using test::tensor;

@@ -1,5 +1,5 @@
-// A case of an operator for the conformance tests: data only, so that every row of kernels.def, on
-// whatever processor, can run it. The cases of an operator are in <folder>_cases.h.
+// A case of an operator for the conformance tests: data only, so that every kernel of kernels.def,
+// on whatever processor, can run it. The cases of an operator are in <folder>_cases.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Maps of f32 for the fast rows: every rounding and kind of coordinates, larger and smaller; any
+// Maps of f32 for the fast kernels: every rounding and kind of coordinates, larger and smaller; any
 // axes and dtypes for the reference.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Tensors of any dtype written by hand, and the row of any dtype of an operator run on them: for
+// Tensors of any dtype written by hand, and the kernel of any dtype of an operator run on them: for
 // tests that know the numbers that must come out.
 #pragma once
 

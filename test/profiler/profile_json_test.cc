@@ -131,7 +131,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
         test::error_of(compiler::parse_device_profile(json.substr(0, length), "box.json")).empty());
 }
 
-TEST_CASE("a kernel without samples is as its family, and reference rows are one") {
+TEST_CASE("a kernel without samples is as its family, and reference kernels are one") {
   const DeviceFacts facts = box();
   const Fits fits =
       fit_samples(samples_of({"reshape_f32_cpu", "reshape_any_cpu", "transpose_any_cpu"}),

@@ -105,7 +105,7 @@ TEST_CASE("OpenCL on a processor has shares of its own, and the CPU's are the sa
   CHECK(compute_of(Processor::Cpu, false) == compute_of(Processor::Cpu, true));
 }
 
-TEST_CASE("reference rows are loops, no other kernel is") {
+TEST_CASE("reference kernels are loops, no other kernel is") {
   for (const KernelInfo& kernel : kKernelInfos) {
     INFO(kernel.symbol);
     CHECK((kernels::family_of(kernel) == KernelFamily::Loops) == kernel.is_reference());

@@ -190,7 +190,7 @@ TEST_CASE("what is known of a kernel stands before its family, that before other
     CHECK(family.interval_high == 1.7);
     CHECK(family.revision == 0);
   }
-  // The CPU's family says nothing of the GPU's, nor of reference rows.
+  // The CPU's family says nothing of the GPU's, nor of reference kernels.
   for (const char* symbol : {"conv2d_f32_cl_buffer", "softmax_f32_cpu", "conv_nd_any_cpu"}) {
     const KernelInfo& info = row_of(symbol);
     const Calibration expected =
