@@ -5,6 +5,7 @@
 #include "compiler/frontend/graph/importer.h"
 #include "compiler/ops/op_spec.h"
 #include "kernels/binary/binary.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/unary/unary.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -39,11 +40,15 @@ KernelFacts facts_of(OpKind op) {
 
 // False if the member of Unary or Binary that the ONNX operator is named after has no float32
 // result of float32 operands (And, Equal, IsNaN ...): the fast kernels are of float32 on all sides.
+// Nor do they know all members of Reduce.
 bool computes_f32(OpKind op, llvm::StringRef onnx_type) {
   if (onnx_type == "BitShift") return false;  // two members
+  if (op == OpKind::Reduce && onnx_type == "Hardmax") return false;  // ArgMax
+  if (op == OpKind::Reduce) onnx_type.consume_front("Reduce");
   for (const FamilyMember& member : kFamilyMembers) {
     if (member.op != op || !onnx_type.equals_insensitive({member.name.data(), member.name.size()}))
       continue;
+    if (op == OpKind::Reduce) return kernels::is_sum_or_extreme(member.kind);
     if (op == OpKind::Unary)
       return kernels::unary_output_dtype(member.kind, DType::F32) == DType::F32;
     if (op == OpKind::Binary)

@@ -1,6 +1,28 @@
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {
+
+ReduceWork reduce_work(int32_t axes_mask, const OperandShape& x) {
+  ReduceWork work;
+  int64_t strides[kMaxRank] = {};
+  strides_of(x, strides);
+  for (int32_t i = 0; i < x.rank; ++i) {
+    const bool is_reduced = (axes_mask >> i & 1) != 0;
+    (is_reduced ? work.reduced : work.kept).append(x.dims[i], strides[i], 0);
+    (is_reduced ? work.element_count : work.output_count) *= x.dims[i];
+  }
+  work.has_kept_lanes = work.kept.count > 0 && work.kept.last_step(0) == 1;
+  LoopAxes& own = work.has_kept_lanes ? work.kept : work.reduced;
+  if (own.count > 0) work.lanes = own.extents[--own.count];
+  work.line_count = work.element_count;
+  if (!work.has_kept_lanes) work.line_count /= work.lanes;
+  return work;
+}
+
+LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end) {
+  return axes.run_at(begin, end);
+}
+
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {

@@ -12,54 +12,8 @@ namespace {
 
 constexpr int64_t kLanes = 128;  // four arrays of them are on the stack: 4 KiB
 
-// Nested axes of x, from the outermost in; neighbours in memory are one axis.
-struct Axes {
-  int32_t count = 0;
-  int64_t extents[kMaxRank] = {};
-  int64_t strides[kMaxRank] = {};
-
-  int64_t size() const {
-    int64_t size = 1;
-    for (int32_t i = 0; i < count; ++i) size *= extents[i];
-    return size;
-  }
-  // Elements from the first combination of indices to number `at`, the last axis fastest.
-  int64_t offset_of(int64_t at) const {
-    int64_t offset = 0;
-    for (int32_t i = count - 1; i >= 0; --i) {
-      offset += at % extents[i] * strides[i];
-      at /= extents[i];
-    }
-    return offset;
-  }
-};
-
-struct Plan {
-  Axes kept;     // without the lanes' axis
-  Axes reduced;  // likewise
-  int64_t lane_extent = 1;
-  bool has_kept_lanes = false;
-};
-
-Plan plan_of(const OperandShape& x, int32_t mask) {
-  Plan plan;
-  int64_t stride = element_count(x);
-  int previous = -1;
-  for (int32_t i = 0; i < x.rank; ++i) {
-    stride /= x.dims[i];
-    if (x.dims[i] == 1) continue;
-    const int is_reduced = mask >> i & 1;
-    Axes& axes = is_reduced ? plan.reduced : plan.kept;
-    if (is_reduced != previous) axes.extents[axes.count++] = 1;
-    axes.extents[axes.count - 1] *= x.dims[i];
-    axes.strides[axes.count - 1] = stride;
-    previous = is_reduced;
-  }
-  if (previous < 0) return plan;
-  plan.has_kept_lanes = previous == 0;
-  Axes& last = plan.has_kept_lanes ? plan.kept : plan.reduced;
-  plan.lane_extent = last.extents[--last.count];
-  return plan;
+int64_t offset_of(const LoopAxes& axes, int64_t at) {
+  return reduce_run_at(axes, at, at + 1).offsets[0];
 }
 
 // ---- elements ----
@@ -155,24 +109,23 @@ class Reducer {
         takes_last_(args.params_as<ReduceParams>().takes_last != 0),
         is_min_(kind_ == kReduceMin || kind_ == kReduceArgMin),
         is_unsigned_(x_.shape.dtype == DType::U64),
-        plan_(plan_of(x_.shape, args.params_as<ReduceParams>().axes_mask)),
-        element_count_(plan_.reduced.size() * (plan_.has_kept_lanes ? 1 : plan_.lane_extent)) {}
+        work_(reduce_work(args.params_as<ReduceParams>().axes_mask, x_.shape)) {}
 
   void run() {
-    const int64_t runs = plan_.kept.size();
+    const int64_t runs = work_.output_count / (work_.has_kept_lanes ? work_.lanes : 1);
     for (int64_t i = 0; i < runs; ++i) {
-      const int64_t base = plan_.kept.offset_of(i);
-      if (!plan_.has_kept_lanes) {
-        reduce_lanes(base, plan_.lane_extent < kLanes ? plan_.lane_extent : kLanes);
+      const int64_t base = offset_of(work_.kept, i);
+      if (!work_.has_kept_lanes) {
+        reduce_lanes(base, work_.lanes < kLanes ? work_.lanes : kLanes);
         fold();
         finish(i, 1);
         continue;
       }
-      for (int64_t lane = 0; lane < plan_.lane_extent; lane += kLanes) {
-        const int64_t rest = plan_.lane_extent - lane;
+      for (int64_t lane = 0; lane < work_.lanes; lane += kLanes) {
+        const int64_t rest = work_.lanes - lane;
         const int64_t width = rest < kLanes ? rest : kLanes;
         reduce_lanes(base + lane, width);
-        finish(i * plan_.lane_extent + lane, width);
+        finish(i * work_.lanes + lane, width);
       }
     }
   }
@@ -183,11 +136,11 @@ class Reducer {
     if (kind_ == kReduceLogSumExp) {
       pass(base, /*is_order=*/true);
       // One shift for all lanes of an output. Infinite or NaN: the powers say it without one.
-      if (!plan_.has_kept_lanes)
+      if (!work_.has_kept_lanes)
         for (int64_t i = 1; i < width; ++i)
           if (is_before(lanes_[i], lanes_[0])) lanes_[0] = lanes_[i];
       for (int64_t i = 0; i < width; ++i) {
-        const Wide largest = lanes_[plan_.has_kept_lanes ? i : 0];
+        const Wide largest = lanes_[work_.has_kept_lanes ? i : 0];
         shifts_[i] = largest - largest == 0 ? largest : 0;
       }
       pass(base, /*is_order=*/false);
@@ -202,15 +155,14 @@ class Reducer {
       lanes_[i] = is_order ? last_of<Wide>() : kind_ == kReduceProd ? 1 : 0;
       places_[i] = -1;
     }
-    const int64_t runs = plan_.reduced.size();
-    for (int64_t r = 0; r < runs; ++r) {
-      const int64_t from = base + plan_.reduced.offset_of(r);
-      if (plan_.has_kept_lanes) {
+    for (int64_t r = 0; r < work_.line_count; ++r) {
+      const int64_t from = base + offset_of(work_.reduced, r);
+      if (work_.has_kept_lanes) {
         add(from, width_, r, 0, is_order);
         continue;
       }
-      for (int64_t i = 0; i < plan_.lane_extent; i += kLanes) {
-        const int64_t rest = plan_.lane_extent - i;
+      for (int64_t i = 0; i < work_.lanes; i += kLanes) {
+        const int64_t rest = work_.lanes - i;
         add(from + i, rest < kLanes ? rest : kLanes, i, 1, is_order);
       }
     }
@@ -288,7 +240,7 @@ class Reducer {
   Wide result(Wide sum, Wide shift) const {
     switch (kind_) {
       case kReduceMean:
-        return quotient(sum, element_count_, is_unsigned_);
+        return quotient(sum, work_.element_count, is_unsigned_);
       case kReduceMax:
       case kReduceMin:
         return order_key(sum, is_min_, is_unsigned_);
@@ -308,9 +260,8 @@ class Reducer {
   bool takes_last_;
   bool is_min_;
   bool is_unsigned_;
-  Plan plan_;
-  int64_t element_count_;  // of one output
-  int64_t width_ = 0;      // lanes in use
+  ReduceWork work_;    // without the lanes among its axes
+  int64_t width_ = 0;  // lanes in use
   Wide lanes_[kLanes];
   Wide shifts_[kLanes] = {};
   int64_t places_[kLanes];

@@ -311,6 +311,8 @@ inline std::vector<BenchShape> sequence_operators() {
   add_with_ops(kLayerNormOps,
                {"layer norm 197x768 with bias of tokens",
                 make_normalize_case({"", 4, tokens, true, rows, true, plain_operand({197, 1})})});
+  add({"sum of 512 rows of 512", make_reduce_case("", kReduceSum, 2, {1, 512, 512})});
+  add({"sums of pairs 309x172", make_reduce_case("", kReduceSum, 8, {1, 309, 172, 2})});
   SoftmaxParams softmax;
   softmax.axis = 2;
   add_with_ops(kSoftmaxOps, step("softmax 12x197x197", OpKind::Softmax, softmax,

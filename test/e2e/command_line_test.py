@@ -427,7 +427,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             [onnx_bytes.node("Abs", ["x"], [self.HOSTILE], "n")],
             [onnx_bytes.value_info("x", [2])], [onnx_bytes.value_info(self.HOSTILE, [3])]))
         plain = self.write("plain.onnx", onnx_bytes.model(
-            [onnx_bytes.node("ReduceMax", ["x"], ["y"], self.HOSTILE)],
+            [onnx_bytes.node("ReduceProd", ["x"], ["y"], self.HOSTILE)],
             [onnx_bytes.value_info("x", [100, 100])], [onnx_bytes.value_info("y", [1, 1])]))
         for model, codes in ((refused, (1, 2)), (open_dims, (1,)), (declared, (0,)), (plain, (0,))):
             for flags in ([], ["--report-support"], ["--report-support=json"]):

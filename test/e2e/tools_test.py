@@ -165,7 +165,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
 
     def test_nodes_without_a_fast_kernel_are_warned_of(self):
         model = self.write("sums.onnx", onnx_bytes.model(
-            [onnx_bytes.node("ReduceMax", ["x"], ["y"], "slow_node")],
+            [onnx_bytes.node("ReduceProd", ["x"], ["y"], "slow_node")],
             [onnx_bytes.value_info("x", [1000, 1000])], [onnx_bytes.value_info("y", [1, 1])]))
         out = self.path("out.codl")
         result = run("codlc", model, "-o", out)

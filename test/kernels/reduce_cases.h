@@ -1,4 +1,5 @@
-// Every kind, over masks that keep or reduce the innermost axis; lengths around the block of 128.
+// Every kind, over masks that keep or reduce the innermost axis; lengths around the blocks of 64 and
+// 128, lines of 16 and fewer, enough for several tasks.
 #pragma once
 
 #include "test/kernels/kernel_case.h"
@@ -29,6 +30,10 @@ inline std::vector<KernelCase> reduce_cases() {
     cases.push_back(make_reduce_case(name + ", middle", kind, 4, {2, 3, 5, 7}));
     cases.push_back(make_reduce_case(name + ", rank 3", kind, 4, {2, 5, 19}));
     cases.push_back(make_reduce_case(name + ", rank 5", kind, 2, {2, 3, 2, 5, 7}));
+    cases.push_back(make_reduce_case(name + ", many rows", kind, 1, {150, 70}));
+    cases.push_back(make_reduce_case(name + ", short lines", kind, 2, {70, 9}));
+    cases.push_back(make_reduce_case(name + ", long line", kind, 2, {2, 4200}));
+    cases.push_back(make_reduce_case(name + ", tasks", kind, 2, {40, 30, 20}));
     if (takes_one_axis) continue;
     cases.push_back(make_reduce_case(name + ", every second axis", kind, 21, {3, 2, 4, 3, 5}));
     cases.push_back(make_reduce_case(name + ", nothing", kind, 0, {2, 3}));

@@ -302,7 +302,7 @@ TEST_CASE("a profile of all kernels of a layout has a line for each and less tha
   full.interval_low = 0.812;
   full.interval_high = 1.34;
   // Those of the measured profiles have seven in the mean, and two joint ones.
-  for (int term = 0; term < 8; ++term) full.shares.of[2 * term] = 0.0123;
+  for (int term = 0; term < 7; ++term) full.shares.of[2 * term] = 0.0123;
   Fit straight = full;
   full.shares.joint_count = 2;
   full.shares.joint[0] = {compiler::Term::Compute, compiler::Term::L2, 1.23, 0.456};
