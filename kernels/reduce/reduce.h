@@ -8,7 +8,8 @@
 // logarithm round towards zero and saturate. Max and Min give NaN if there is one. ArgMax and
 // ArgMin: one axis; a NaN is taken before every number. No parts. y must not overlap x.
 //
-// One task. f32 is added up in double.
+// The plain loops are one task and add f32 up in double. The kernels of f32 know sums and extremes
+// (is_sum_or_extreme()) and add up floats, in many sums side by side.
 #pragma once
 
 #include "kernels/common/check_step_shape.h"
@@ -29,6 +30,12 @@ constexpr bool is_sum_or_extreme(int32_t kind) {
          kind == kReduceL1;
 }
 
+// Neighbouring outputs that the CPU kernel works on at once, and sums side by side of one output.
+inline constexpr int64_t kReduceBlock = 64;
+
+// Lines up to this length are turned, so that vectors lie across a block of them.
+inline constexpr int64_t kReduceShortLine = 16;
+
 // The axes of x longer than 1, neighbours of a kind joined. One of them, the lanes, lies along the
 // memory: the last of the kept ones, or of the reduced ones. A line is all of the lanes.
 struct ReduceWork {
@@ -39,12 +46,35 @@ struct ReduceWork {
   int64_t output_count = 1;
   int64_t element_count = 1;  // of one output
   int64_t line_count = 1;     // of one output, or of a line of them
+  int64_t lane_blocks = 1;    // of kept lanes
+  int64_t units = 1;          // of the CPU kernel: a block of kept lanes, or an output
+  int32_t task_count = 1;
 };
 ReduceWork reduce_work(int32_t axes_mask, const OperandShape& x);
 
 // LoopAxes::run_at(), once for all kernels.
 LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end);
 
+// Adds `rows` rows of `width` elements, `step` apart, to as many results, or compares them. Whole
+// vectors of results are read.
+using AddReduceRows = void (*)(int32_t kind, const float* x, int64_t rows, int64_t step,
+                               int64_t width, float* results);
+// The CPU kernel, with what one instruction set does with rows.
+void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows);
+
+// Work-items that share the elements of an output, and neighbouring outputs of their group. One
+// work-item per output where there is little to share.
+struct ReduceGroup {
+  int32_t items = 1;
+  int32_t outputs = 1;
+};
+constexpr ReduceGroup reduce_group(const ReduceWork& work) {
+  constexpr int64_t kMinShared = 64;  // elements: a wave of Adreno
+  if (work.element_count < kMinShared) return {};
+  return work.has_kept_lanes ? ReduceGroup{16, 16} : ReduceGroup{64, 1};
+}
+
 void reduce_ref(const KernelArgs& args);
+void reduce_launch(const StepShape& step, ClLaunch* out_launch);
 
 }  // namespace codl::kernels

@@ -15,7 +15,14 @@ ReduceWork reduce_work(int32_t axes_mask, const OperandShape& x) {
   LoopAxes& own = work.has_kept_lanes ? work.kept : work.reduced;
   if (own.count > 0) work.lanes = own.extents[--own.count];
   work.line_count = work.element_count;
-  if (!work.has_kept_lanes) work.line_count /= work.lanes;
+  work.units = work.output_count;
+  if (work.has_kept_lanes) {
+    work.lane_blocks = ceil_div(work.lanes, kReduceBlock);
+    work.units = work.output_count / work.lanes * work.lane_blocks;
+  } else {
+    work.line_count /= work.lanes;
+  }
+  work.task_count = task_count_for(work.units, element_count(x));
   return work;
 }
 
@@ -25,7 +32,7 @@ LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end) {
 
 namespace {
 
-const char* check(const StepShape& step, StepNeeds*) {
+const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const auto& params = step.params_as<ReduceParams>();
   const OperandShape& x = step.operands[0];
@@ -40,6 +47,11 @@ const char* check(const StepShape& step, StepNeeds*) {
   const bool is_order = params.kind == kReduceMax || params.kind == kReduceMin;
   if (x.dtype != DType::F32 && !is_integer(x.dtype) && !(is_order && x.dtype == DType::Bool))
     return "an input of f32 or integers, or of bool for Max and Min";
+  if (step.kernel->dtype == DType::F32) {
+    if (!is_sum_or_extreme(params.kind)) return "a sum or an extreme for a kernel of f32";
+    out_needs->task_count = reduce_work(mask, x).task_count;
+    return nullptr;
+  }
   if (!is_arg_reduce(params.kind))
     return y.dtype == x.dtype ? nullptr : "an output of the input's dtype";
   if (mask == 0 || (mask & (mask - 1)) != 0) return "one axis for ArgMax and ArgMin";
@@ -49,6 +61,6 @@ const char* check(const StepShape& step, StepNeeds*) {
 }  // namespace
 
 extern const Contract kReduceContract;
-const Contract kReduceContract = {check, nullptr};
+const Contract kReduceContract = {check, reduce_launch};
 
 }  // namespace codl::kernels

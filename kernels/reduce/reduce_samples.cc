@@ -8,7 +8,8 @@ bool draw_reduce(StepDraw& draw) {
   params.kind = draw.pick({kReduceMean, kReduceSum, kReduceMax});
   const OperandShape x = draw.activation();
   OperandShape y = x;
-  params.axes_mask = x.rank == 4 && draw.chance(0.7) ? 12 : 1 << (x.rank - 1);
+  const bool is_map = x.rank == 4 && draw.chance(0.6);
+  params.axes_mask = is_map ? 12 : 1 << (x.rank - 1 - (draw.chance(0.4) ? 1 : 0));
   for (int32_t i = 0; i < x.rank; ++i)
     if ((params.axes_mask >> i & 1) != 0) y.dims[i] = 1;
   if (y.layout != Layout::Plain) y.row_end = y.dims[2];

@@ -41,6 +41,7 @@ const std::set<std::string_view> kLimits = {
     "at most 8 rows for a matrix-vector product",
     "a 3x3 filter of one group that moves by one",
     "input rows of the part's tiles inside the operand",
+    "a sum or an extreme for a kernel of f32",
 };
 
 // oclgrind interprets, some thousand times slower than a processor: it gets the small cases.
